@@ -1,0 +1,42 @@
+//===- DifferentiableOpInterface.h - Derivative rules -----------*- C++ -*-===//
+
+#ifndef REMAT_AUTODIFF_DIFFERENTIABLEOPINTERFACE_H
+#define REMAT_AUTODIFF_DIFFERENTIABLEOPINTERFACE_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpDefinition.h"
+
+namespace mlir::remat {
+
+/// What a derivative rule asks of the driver and gives to it. The builder's
+/// insertion point is in the backward, where every forward value that dominates
+/// the differentiated operation may be used directly.
+class VJPContext {
+public:
+  explicit VJPContext(OpBuilder &builder) : builder(builder) {}
+  virtual ~VJPContext();
+
+  /// Cotangent of result `index`; null if it is zero (nobody asked for it).
+  virtual Value cotangent(unsigned index) = 0;
+  /// Cotangent of result `index`, a tensor of zeros in place of null.
+  virtual Value cotangentOrZero(unsigned index) = 0;
+  /// Whether operand `index` is active: its cotangent is needed. Never true for
+  /// integers.
+  virtual bool isWanted(unsigned index) = 0;
+  /// Adds `value` to the cotangent of operand `index`.
+  virtual void accumulate(unsigned index, Value value) = 0;
+
+  OpBuilder &builder;
+};
+
+} // namespace mlir::remat
+
+#include "remat/Autodiff/DifferentiableOpInterface.h.inc"
+
+namespace mlir::remat {
+/// Registers the derivative rules of the upstream dialects (linalg, tensor,
+/// arith, scf, func).
+void registerDifferentiableExternalModels(DialectRegistry &registry);
+} // namespace mlir::remat
+
+#endif // REMAT_AUTODIFF_DIFFERENTIABLEOPINTERFACE_H

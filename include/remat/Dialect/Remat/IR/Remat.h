@@ -1,0 +1,47 @@
+//===- Remat.h - The remat dialect ------------------------------*- C++ -*-===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_REMAT_H
+#define REMAT_DIALECT_REMAT_IR_REMAT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "remat/Dialect/Remat/IR/RematDialect.h.inc"
+
+#include "remat/Dialect/Remat/IR/RematAttrInterfaces.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "remat/Dialect/Remat/IR/RematTypes.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "remat/Dialect/Remat/IR/RematAttributes.h.inc"
+
+namespace mlir::remat {
+class YieldOp;
+} // namespace mlir::remat
+
+#define GET_OP_CLASSES
+#include "remat/Dialect/Remat/IR/RematOps.h.inc"
+
+namespace mlir::remat {
+/// Whether `op` is a contraction (matmul-like, with at least one reduction of
+/// products of two operands) or a convolution, named or generic: what
+/// `dots_saveable` saves.
+bool isDot(Operation *op);
+/// Whether `op` is a contraction with a batch dimension: a loop that indexes
+/// both inputs and the result.
+bool hasBatchDims(Operation *op);
+
+/// Phases of a training step (values of the `remat.phase` attribute).
+inline constexpr llvm::StringLiteral kBackwardPhase = "backward";
+inline constexpr llvm::StringLiteral kRecomputePhase = "recompute";
+inline constexpr llvm::StringLiteral kUpdatePhase = "update";
+} // namespace mlir::remat
+
+#endif // REMAT_DIALECT_REMAT_IR_REMAT_H

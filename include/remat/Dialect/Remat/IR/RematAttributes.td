@@ -1,0 +1,119 @@
+//===- RematAttributes.td - Rematerialization policies ----*- tablegen -*-===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_REMATATTRIBUTES_TD
+#define REMAT_DIALECT_REMAT_IR_REMATATTRIBUTES_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "remat/Dialect/Remat/IR/RematDialect.td"
+
+def Remat_PolicyAttrInterface : AttrInterface<"PolicyAttrInterface"> {
+  let cppNamespace = "::mlir::remat";
+  let description = [{
+    A rematerialization policy. A policy is permission: a value that it allows
+    is saved only when the backward pass needs it. A dialect adds a policy by
+    implementing this interface.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Whether `value`, defined inside a region with this policy, may be saved
+        for the backward pass. `named` looks through no `remat.name`: a named
+        value is the result of that operation.
+      }], "bool", "isSaveable", (ins "::mlir::Value":$value)>,
+    InterfaceMethod<[{
+        Whether `value` is to be kept in another memory space ("pinned_host")
+        between forward and backward. Implies `isSaveable`.
+      }], "bool", "isOffloadable", (ins "::mlir::Value":$value),
+      /*methodBody=*/[{}], /*defaultImplementation=*/[{ return false; }]>,
+    InterfaceMethod<[{
+        Appends every `remat.name` that this policy mentions.
+      }], "void", "collectNames",
+      (ins "::llvm::SmallVectorImpl<::mlir::StringAttr> &":$names),
+      /*methodBody=*/[{}], /*defaultImplementation=*/[{ return; }]>,
+  ];
+}
+
+class Remat_Policy<string cppName, string policyMnemonic, string text>
+    : AttrDef<Remat_Dialect, cppName, [
+        DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface>]> {
+  let mnemonic = policyMnemonic;
+  let summary = text;
+}
+
+class Remat_NamesPolicy<string cppName, string policyMnemonic, string text,
+                        list<string> methods = []>
+    : AttrDef<Remat_Dialect, cppName, [
+        DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface,
+          !listconcat(["collectNames"], methods)>]> {
+  let mnemonic = policyMnemonic;
+  let summary = text;
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names);
+  let assemblyFormat = "`[` $names `]`";
+  let genVerifyDecl = 1;
+}
+
+def Remat_NothingSaveable : Remat_Policy<"NothingSaveable", "nothing_saveable",
+    "recompute everything from the region's operands (the default)">;
+
+def Remat_EverythingSaveable : Remat_Policy<"EverythingSaveable",
+    "everything_saveable", "save whatever the backward needs">;
+
+def Remat_DotsSaveable : Remat_Policy<"DotsSaveable", "dots_saveable",
+    "save results of contractions (`linalg.matmul` and its kin, generic ones included) and convolutions">;
+
+def Remat_DotsWithNoBatchDimsSaveable : Remat_Policy<
+    "DotsWithNoBatchDimsSaveable", "dots_with_no_batch_dims_saveable",
+    "save results of contractions without batch dimension, such as a layer's products with its weights, but not attention's">;
+
+def Remat_SaveOnlyNames : Remat_NamesPolicy<"SaveOnlyNames", "save_only_names",
+    "save values that carry one of these `remat.name`s, nothing else">;
+
+def Remat_SaveAnyNamesBut : Remat_NamesPolicy<"SaveAnyNamesBut",
+    "save_any_names_but",
+    "save every named value but those with these names; unnamed values are recomputed">;
+
+def Remat_SaveAnythingExceptNames : Remat_NamesPolicy<
+    "SaveAnythingExceptNames", "save_anything_except_names",
+    "save every value, named or not, but those with these names">;
+
+def Remat_OffloadNames : Remat_NamesPolicy<"OffloadNames", "offload_names",
+    "keep values that carry one of these names in host memory between forward and backward (on the CPU: save them)",
+    ["isOffloadable"]>;
+
+def Remat_OffloadDots : AttrDef<Remat_Dialect, "OffloadDots", [
+    DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface, ["isOffloadable"]>]> {
+  let mnemonic = "offload_dots";
+  let summary = "keep results of contractions and convolutions in host memory between forward and backward (on the CPU: save them)";
+}
+
+def Remat_EveryK : AttrDef<Remat_Dialect, "EveryK", [
+    DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface>]> {
+  let mnemonic = "every_k";
+  let summary = "save the results of every k-th region directly inside this one";
+  let description = [{
+    Of the `remat.region`s that stand directly inside the region with this
+    policy, in program order, the results of the k-th, 2k-th, ... may be saved.
+    A chain of n blocks is thus recomputed in segments of k blocks. Calls of
+    functions count as regions.
+
+    Example: `#remat.every_k<2>`.
+  }];
+  let parameters = (ins "int64_t":$k);
+  let assemblyFormat = "`<` $k `>`";
+  let genVerifyDecl = 1;
+}
+
+def Remat_AnyOf : AttrDef<Remat_Dialect, "AnyOf", [
+    DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface,
+                                ["collectNames", "isOffloadable"]>]> {
+  let mnemonic = "any_of";
+  let summary = "save what at least one of these policies saves";
+  let description = [{
+    Example: `#remat.any_of<#remat.dots_saveable, #remat.save_only_names["h"]>`.
+    Each member must be a policy, and at least two of them are needed.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::Attribute">:$policies);
+  let assemblyFormat = "`<` $policies `>`";
+  let genVerifyDecl = 1;
+}
+
+#endif // REMAT_DIALECT_REMAT_IR_REMATATTRIBUTES_TD

@@ -1,0 +1,56 @@
+//===- RematDialect.td - The remat dialect ----------------*- tablegen -*-===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_REMATDIALECT_TD
+#define REMAT_DIALECT_REMAT_IR_REMATDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def Remat_Dialect : Dialect {
+  let name = "remat";
+  let cppNamespace = "::mlir::remat";
+  let summary = "Rematerialization of forward values in a backward pass";
+  let description = [{
+    A forward model marks the parts whose intermediate values it does not want
+    to keep until the backward pass as `remat.region`s. Each carries a policy
+    that says which values may be saved all the same. `remat-differentiate`
+    gives every region a `remat.backward` and makes the values that it needs
+    (residuals) extra results of the region; `remat-materialize` deletes the
+    residuals that the policy forbids by cloning the computation that leads to
+    them into the backward, behind a `remat.barrier`.
+
+    Attributes that the dialect gives to functions and operations of others:
+
+    | attribute | on | meaning |
+    |---|---|---|
+    | `remat.state = "name"` | argument and result | model state (batch-norm statistics): the result is the next step's argument |
+    | `remat.loss` | result | the scalar that is differentiated (default: the first floating-point scalar result) |
+    | `remat.gradient_of = i` | result | the gradient of the loss with respect to argument `i` |
+    | `remat.updates = i` | result | the next value of argument `i`, written in place |
+    | `remat.phase = "..."` | operation | `backward`, `recompute` or `update`; absent: forward |
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = [];
+  let extraClassDeclaration = [{
+    void registerAttributes();
+    /// Name of the discardable attribute that says which phase of a training
+    /// step an operation belongs to.
+    static constexpr llvm::StringLiteral getPhaseAttrName() {
+      return "remat.phase";
+    }
+    static constexpr llvm::StringLiteral getStateAttrName() {
+      return "remat.state";
+    }
+    static constexpr llvm::StringLiteral getLossAttrName() {
+      return "remat.loss";
+    }
+    static constexpr llvm::StringLiteral getGradientOfAttrName() {
+      return "remat.gradient_of";
+    }
+    static constexpr llvm::StringLiteral getUpdatesAttrName() {
+      return "remat.updates";
+    }
+  }];
+}
+
+#endif // REMAT_DIALECT_REMAT_IR_REMATDIALECT_TD

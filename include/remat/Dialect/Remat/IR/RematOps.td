@@ -1,0 +1,276 @@
+//===- RematOps.td - Operations of the remat dialect ------*- tablegen -*-===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_REMATOPS_TD
+#define REMAT_DIALECT_REMAT_IR_REMATOPS_TD
+
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "remat/Dialect/Remat/IR/RematAttributes.td"
+include "remat/Dialect/Remat/IR/RematTypes.td"
+
+class Remat_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Remat_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+def Remat_RegionOp : Remat_Op<"region", [
+    IsolatedFromAbove, AttrSizedResultSegments, RecursiveMemoryEffects,
+    SingleBlockImplicitTerminator<"::mlir::remat::YieldOp">,
+    RecursivelySpeculatable]> {
+  let summary = "part of a forward model whose inner values are recomputed in the backward";
+  let description = [{
+    The body sees the operands as block arguments and nothing else, so that
+    everything that a recompute starts from is visible. `policy` says which
+    inner values may be saved for the backward pass; without it nothing may
+    (`#remat.nothing_saveable`). Operands are never recomputed by this region:
+    they stay alive until its backward.
+
+    `outputs` are what the model sees; `residuals` are added by
+    `remat-differentiate` and are read by `remat.backward` operations only.
+
+    `prevent_cse` has one entry for each operand (default: all true). Where it
+    is true, the backward reads that operand through a `remat.barrier`, so that
+    no later pass can merge the recompute with the original. In a loop whose
+    backward is a loop of its own it may be false.
+
+    Regions nest: the inner policy governs what the inner region saves, the
+    outer one what crosses the outer boundary.
+
+    Example:
+
+    ```mlir
+    %y = remat.region policy(#remat.dots_saveable)
+        (%a = %x : tensor<8x16xf32>, %b = %w : tensor<16x16xf32>) -> tensor<8x16xf32> {
+      ...
+      remat.yield %h : tensor<8x16xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs,
+                       OptionalAttr<AnyAttr>:$policy,
+                       OptionalAttr<DenseBoolArrayAttr>:$prevent_cse,
+                       OptionalAttr<StrAttr>:$label);
+  let results = (outs Variadic<AnyType>:$outputs, Variadic<AnyType>:$residuals);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [
+    OpBuilder<(ins "::mlir::TypeRange":$outputs, "::mlir::TypeRange":$residuals,
+                   "::mlir::ValueRange":$inputs,
+                   CArg<"::mlir::Attribute", "{}">:$policy)>];
+  let extraClassDeclaration = [{
+    /// The policy, `nothing_saveable` if the operation has none.
+    ::mlir::remat::PolicyAttrInterface getPolicyOrDefault();
+    /// Whether the backward must read operand `index` through a barrier.
+    bool preventsCSE(unsigned index);
+    ::mlir::remat::YieldOp getYield();
+    ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+  }];
+}
+
+def Remat_BackwardOp : Remat_Op<"backward", [
+    IsolatedFromAbove, RecursiveMemoryEffects,
+    SingleBlockImplicitTerminator<"::mlir::remat::YieldOp">,
+    RecursivelySpeculatable]> {
+  let summary = "the backward of a remat.region";
+  let description = [{
+    Made by `remat-differentiate` (or by hand, or by another differentiation)
+    for one `remat.region`. Its operands are that region's operands and
+    residuals, as far as the adjoint reads them, and the cotangents of its
+    outputs; its results are the cotangents of the region's operands. The link
+    to the forward region is the residuals it reads.
+
+    Example:
+
+    ```mlir
+    %dx, %dw = remat.backward (%a = %x : tensor<8x16xf32>, %h = %res : tensor<8x16xf32>,
+                               %dy = %ct : tensor<8x16xf32>) -> tensor<8x16xf32>, tensor<16x16xf32> {
+      ...
+      remat.yield %0, %1 : tensor<8x16xf32>, tensor<16x16xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs, OptionalAttr<StrAttr>:$label);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    ::mlir::remat::YieldOp getYield();
+    ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+  }];
+}
+
+def Remat_YieldOp : Remat_Op<"yield", [
+    Pure, Terminator, AttrSizedOperandSegments, ReturnLike,
+    ParentOneOf<["RegionOp", "BackwardOp"]>]> {
+  let summary = "results of a region or backward";
+  let description = [{
+    Example: `remat.yield %y : tensor<4xf32> residuals(%h : tensor<4xf32>)`.
+  }];
+  let arguments = (ins Variadic<AnyType>:$outputs, Variadic<AnyType>:$residuals);
+  let assemblyFormat = [{
+    ($outputs^ `:` type($outputs))? (`residuals` `(` $residuals^ `:` type($residuals) `)`)? attr-dict
+  }];
+  let builders = [OpBuilder<(ins CArg<"::mlir::ValueRange", "{}">:$outputs), [{
+    build($_builder, $_state, outputs, ::mlir::ValueRange{});
+  }]>];
+}
+
+def Remat_NameOp : Remat_Op<"name", [Pure, SameOperandsAndResultType]> {
+  let summary = "give a value a name that policies can mention";
+  let description = [{
+    The identity. The result is the named value; fusion stops at it, and
+    differentiation passes through it. Several values may carry one name (the
+    same place in every layer).
+
+    Example: `%n = remat.name "mlp_out" %a : tensor<8x256xf32>`.
+  }];
+  let arguments = (ins StrAttr:$name, AnyType:$value);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$name $value attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def Remat_BarrierOp : Remat_Op<"barrier", [Pure, AttrSizedOperandSegments]> {
+  let summary = "values that exist only after others";
+  let description = [{
+    Returns `values` unchanged, once `after` are known. The values that leave a
+    barrier are unrelated to the ones that entered as far as any optimization
+    can see: a computation on them is neither merged with the same computation
+    on the originals (CSE), nor moved before `after`, nor folded. A recompute
+    reads the saved values through a barrier on a cotangent.
+
+    A barrier costs nothing: after bufferization it is its operand's buffer.
+
+    Example: `%w1, %x1 = remat.barrier %w, %x after %dy : tensor<4xf32>, tensor<4xf32> after tensor<f32>`.
+  }];
+  let arguments = (ins Variadic<AnyType>:$values, Variadic<AnyType>:$after);
+  let results = (outs Variadic<AnyType>:$results);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$values, "::mlir::ValueRange":$after)>];
+}
+
+//===----------------------------------------------------------------------===//
+// Tapes: residuals of loops
+//===----------------------------------------------------------------------===//
+
+def Remat_TapeWriteOp : Remat_Op<"tape_write", [Pure, TypesMatchWith<
+    "result type matches tape", "tape", "result", "$_self">]> {
+  let summary = "record one loop iteration's residual";
+  let description = [{
+    Returns `tape` with `value` at position `index` of its leading dimension.
+    A tape starts as a `tensor.empty`, is carried by the forward loop, written
+    once in each iteration and read by `remat.tape_read` in the backward loop.
+    It is an operation of its own, rather than a `tensor.insert_slice`, so that
+    `remat-materialize` can find the value behind a read and delete both.
+
+    Example: `%t1 = remat.tape_write %v into %t[%i] : tensor<4xf32> into tensor<10x4xf32>`.
+  }];
+  let arguments = (ins AnyType:$value, AnyRankedTensor:$tape, Index:$index);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$value `into` $tape `[` $index `]` attr-dict `:` type($value) `into` type($tape)";
+  let hasVerifier = 1;
+}
+
+def Remat_TapeReadOp : Remat_Op<"tape_read", [Pure]> {
+  let summary = "read one loop iteration's residual";
+  let description = [{
+    Example: `%v = remat.tape_read %t[%i] : tensor<10x4xf32> -> tensor<4xf32>`.
+  }];
+  let arguments = (ins AnyRankedTensor:$tape, Index:$index);
+  let results = (outs AnyType:$value);
+  let assemblyFormat = "$tape `[` $index `]` attr-dict `:` type($tape) `->` type($value)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Randomness
+//===----------------------------------------------------------------------===//
+
+def Remat_RngInitOp : Remat_Op<"rng_init", [Pure]> {
+  let summary = "a random stream from a seed";
+  let description = [{
+    Key `seed`, counter 0. Example: `%rng = remat.rng_init %seed`.
+  }];
+  let arguments = (ins I64:$seed);
+  let results = (outs Remat_RngType:$rng);
+  let assemblyFormat = "$seed attr-dict";
+}
+
+def Remat_RngFoldInOp : Remat_Op<"rng_fold_in", [Pure]> {
+  let summary = "an independent stream for a number";
+  let description = [{
+    The key is the first 64 bits of Philox on (key, counter) with `data` as the
+    upper half of the counter; the new counter is 0. Streams of different
+    numbers are independent: one for each layer, step or example.
+
+    Example: `%r = remat.rng_fold_in %rng, %layer`.
+  }];
+  let arguments = (ins Remat_RngType:$rng, I64:$data);
+  let results = (outs Remat_RngType:$result);
+  let assemblyFormat = "$rng `,` $data attr-dict";
+}
+
+class Remat_RandomOp<string mnemonic, list<Trait> traits = []>
+    : Remat_Op<mnemonic, !listconcat([Pure], traits)> {
+  let results = (outs AnyRankedTensor:$result, Remat_RngType:$next);
+  let hasVerifier = 1;
+  string commonDescription = [{
+    Element i (in row-major order) depends on the key, the counter and i only.
+    `next` is the state after all of them: the counter advances by the number of
+    128-bit blocks drawn. Dynamic dimensions are given in brackets.
+  }];
+}
+
+def Remat_RandomBitsOp : Remat_RandomOp<"random_bits"> {
+  let summary = "uniform random integers";
+  let description = commonDescription # [{
+    Example: `%b, %s = remat.random_bits %rng : tensor<8x256xi32>`.
+  }];
+  let arguments = (ins Remat_RngType:$rng, Variadic<Index>:$sizes);
+  let assemblyFormat = "$rng (`[` $sizes^ `]`)? attr-dict `:` type($result)";
+}
+
+def Remat_RandomUniformOp : Remat_RandomOp<"random_uniform"> {
+  let summary = "uniform random numbers in [low, high)";
+  let description = commonDescription # [{
+    Example: `%u, %s = remat.random_uniform %rng {low = 0.0 : f64, high = 1.0 : f64} : tensor<8xf32>`.
+  }];
+  let arguments = (ins Remat_RngType:$rng, Variadic<Index>:$sizes,
+                       DefaultValuedAttr<F64Attr, "0.0">:$low,
+                       DefaultValuedAttr<F64Attr, "1.0">:$high);
+  let assemblyFormat = "$rng (`[` $sizes^ `]`)? attr-dict `:` type($result)";
+}
+
+def Remat_RandomNormalOp : Remat_RandomOp<"random_normal"> {
+  let summary = "normally distributed random numbers (Box-Muller)";
+  let description = commonDescription # [{
+    Example: `%n, %s = remat.random_normal %rng {stddev = 0.02 : f64} : tensor<8xf32>`.
+  }];
+  let arguments = (ins Remat_RngType:$rng, Variadic<Index>:$sizes,
+                       DefaultValuedAttr<F64Attr, "0.0">:$mean,
+                       DefaultValuedAttr<F64Attr, "1.0">:$stddev);
+  let assemblyFormat = "$rng (`[` $sizes^ `]`)? attr-dict `:` type($result)";
+}
+
+def Remat_RandomBernoulliOp : Remat_RandomOp<"random_bernoulli"> {
+  let summary = "random booleans, true with probability p";
+  let description = commonDescription # [{
+    Example: `%m, %s = remat.random_bernoulli %rng {p = 0.9 : f64} : tensor<8x256xi1>`.
+  }];
+  let arguments = (ins Remat_RngType:$rng, Variadic<Index>:$sizes, F64Attr:$p);
+  let assemblyFormat = "$rng (`[` $sizes^ `]`)? attr-dict `:` type($result)";
+}
+
+#endif // REMAT_DIALECT_REMAT_IR_REMATOPS_TD

@@ -1,0 +1,17 @@
+//===- Init.h - Everything the project registers ----------------*- C++ -*-===//
+
+#ifndef REMAT_INIT_H
+#define REMAT_INIT_H
+
+namespace mlir {
+class DialectRegistry;
+namespace remat {
+/// Registers the project's dialects and the external models that it attaches
+/// to upstream ones.
+void registerAllDialects(DialectRegistry &registry);
+/// Registers the project's passes and pipelines.
+void registerAllPasses();
+} // namespace remat
+} // namespace mlir
+
+#endif // REMAT_INIT_H

@@ -1,0 +1,33 @@
+//===- Init.cpp - Everything the project registers ------------------------===//
+
+#include "remat/Init.h"
+
+#include "remat/Autodiff/DifferentiableOpInterface.h"
+#include "remat/Autodiff/Passes.h"
+#include "remat/Conversion/Passes.h"
+#include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Fuse/Passes.h"
+#include "remat/Transforms/InsertSteps/Passes.h"
+#include "remat/Transforms/Materialize/Passes.h"
+#include "remat/Transforms/PackMemory/Passes.h"
+#include "remat/Transforms/Random/Passes.h"
+#include "remat/Transforms/Schedule/Passes.h"
+
+using namespace mlir;
+
+void mlir::remat::registerAllDialects(DialectRegistry &registry) {
+  registry.insert<remat::RematDialect, opt::OptDialect>();
+  registerDifferentiableExternalModels(registry);
+}
+
+void mlir::remat::registerAllPasses() {
+  registerAutodiffPasses();
+  registerConversionPasses();
+  registerFusePasses();
+  registerInsertStepsPasses();
+  registerMaterializePasses();
+  registerPackMemoryPasses();
+  registerRandomPasses();
+  registerSchedulePasses();
+}

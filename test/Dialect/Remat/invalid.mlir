@@ -1,0 +1,60 @@
+// RUN: remat-opt %s -split-input-file -verify-diagnostics
+
+func.func @unknown_name(%x: tensor<4xf32>) {
+  // expected-error @+1 {{policy names "mlp_uot", but no remat.name in this region carries it}}
+  remat.region policy(#remat.save_only_names["mlp_uot"]) (%a = %x : tensor<4xf32>) {
+    // expected-note @+1 {{the nearest name is "mlp_out"}}
+    %0 = remat.name "mlp_out" %a : tensor<4xf32>
+    %1 = remat.name "x" %0 : tensor<4xf32>
+    remat.yield
+  }
+  return
+}
+
+// -----
+
+func.func @not_a_policy() {
+  // expected-error @+1 {{expects a policy, got "dots"; policies are nothing_saveable, everything_saveable, dots_saveable}}
+  remat.region policy("dots") () {
+    remat.yield
+  }
+  return
+}
+
+// -----
+
+// expected-error @+1 {{any_of takes policies, but 4 : i64 is none}}
+func.func private @any_of() attributes {p = #remat.any_of<#remat.dots_saveable, 4>}
+
+// -----
+
+// expected-error @+1 {{policy names "a" twice}}
+func.func private @twice() attributes {p = #remat.save_only_names["a", "a"]}
+
+// -----
+
+func.func @yields_too_little(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{has 1 outputs, but its body yields 0}}
+  %0 = remat.region (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
+    remat.yield
+  }
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @prevent_cse(%x: tensor<4xf32>) {
+  // expected-error @+1 {{prevent_cse has 2 entries for 1 operands}}
+  remat.region (%a = %x : tensor<4xf32>) attributes {prevent_cse = array<i1: true, false>} {
+    remat.yield
+  }
+  return
+}
+
+// -----
+
+func.func @bernoulli(%rng: !remat.rng) {
+  // expected-error @+1 {{needs a probability between 0 and 1}}
+  %0:2 = remat.random_bernoulli %rng {p = 1.5 : f64} : tensor<4xi1>
+  return
+}

@@ -1,0 +1,52 @@
+// RUN: remat-opt %s | remat-opt | FileCheck %s
+// RUN: remat-opt %s -mlir-print-op-generic | remat-opt | FileCheck %s
+// RUN: remat-opt %s -emit-bytecode | remat-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @region(
+func.func @region(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %ct: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  // CHECK: %[[R:.*]]:2 = remat.region policy(#remat.dots_saveable) (%{{.*}} = %{{.*}} : tensor<8x16xf32>, %{{.*}} = %{{.*}} : tensor<16x16xf32>) -> tensor<8x16xf32> residuals(tensor<8x16xf32>) attributes {label = "layer"} {
+  %y, %r = remat.region policy(#remat.dots_saveable) (%a = %x : tensor<8x16xf32>, %b = %w : tensor<16x16xf32>)
+      -> tensor<8x16xf32> residuals(tensor<8x16xf32>) attributes {label = "layer"} {
+    %empty = tensor.empty() : tensor<8x16xf32>
+    %0 = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x16xf32>) outs(%empty : tensor<8x16xf32>) -> tensor<8x16xf32>
+    // CHECK: remat.name "h" %{{.*}} : tensor<8x16xf32>
+    %1 = remat.name "h" %0 : tensor<8x16xf32>
+    // CHECK: remat.yield %{{.*}} : tensor<8x16xf32> residuals(%{{.*}} : tensor<8x16xf32>)
+    remat.yield %1 : tensor<8x16xf32> residuals(%0 : tensor<8x16xf32>)
+  }
+  // CHECK: remat.backward (%{{.*}} = %[[R]]#1 : tensor<8x16xf32>, %{{.*}} = %{{.*}} : tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %dx = remat.backward (%a = %r : tensor<8x16xf32>, %dy = %ct : tensor<8x16xf32>) -> tensor<8x16xf32> {
+    // CHECK: remat.barrier %{{.*}} after %{{.*}} : tensor<8x16xf32> after tensor<8x16xf32>
+    %b = remat.barrier %a after %dy : tensor<8x16xf32> after tensor<8x16xf32>
+    remat.yield %b : tensor<8x16xf32>
+  }
+  return %y, %dx : tensor<8x16xf32>, tensor<8x16xf32>
+}
+
+// CHECK-LABEL: func.func @policies(
+func.func @policies(%x: tensor<4xf32>) {
+  // CHECK: policy(#remat.save_only_names["a", "b"])
+  remat.region policy(#remat.save_only_names["a", "b"]) (%a = %x : tensor<4xf32>) {
+    %0 = remat.name "a" %a : tensor<4xf32>
+    %1 = remat.name "b" %0 : tensor<4xf32>
+    remat.yield
+  }
+  // CHECK: policy(#remat.any_of<#remat.every_k<2>, #remat.offload_dots>)
+  remat.region policy(#remat.any_of<#remat.every_k<2>, #remat.offload_dots>) () {
+    remat.yield
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @random(
+func.func @random(%seed: i64, %n: index) -> !remat.rng {
+  // CHECK: remat.rng_init
+  %0 = remat.rng_init %seed
+  // CHECK: remat.rng_fold_in
+  %1 = remat.rng_fold_in %0, %seed
+  // CHECK: remat.random_bernoulli %{{.*}} {p = 9.000000e-01 : f64} : tensor<8xi1>
+  %m, %2 = remat.random_bernoulli %1 {p = 0.9 : f64} : tensor<8xi1>
+  // CHECK: remat.random_normal %{{.*}}[%{{.*}}] {stddev = 2.000000e-02 : f64} : tensor<?xf32>
+  %v, %3 = remat.random_normal %2[%n] {stddev = 0.02 : f64} : tensor<?xf32>
+  return %3 : !remat.rng
+}

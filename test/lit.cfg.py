@@ -1,0 +1,40 @@
+import os
+import shutil
+
+import lit.formats
+
+config.name = "remat"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.remat_build, "test")
+
+path = [os.path.join(config.remat_build, "bin"), config.llvm_bin, os.environ["PATH"]]
+config.environment["PATH"] = os.path.pathsep.join(path)
+config.environment["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", "2")
+config.environment["PYTHONPATH"] = os.path.join(config.remat_source, "python")
+
+libraries = {
+    "%runtime": "libremat_runtime.so",
+}
+for name, library in libraries.items():
+    config.substitutions.append((name, os.path.join(config.remat_build, "lib", library)))
+config.substitutions += [
+    ("%mlir_runner_utils", os.path.join(config.llvm_lib, "libmlir_runner_utils.so")),
+    ("%mlir_c_runner_utils", os.path.join(config.llvm_lib, "libmlir_c_runner_utils.so")),
+    ("%libomp", os.path.join(config.llvm_lib, "libomp.so")),
+    ("%source", config.remat_source),
+    ("%build", config.remat_build),
+    ("%python", config.python),
+]
+
+
+def importable(module):
+    return os.system(f"'{config.python}' -c 'import {module}' > /dev/null 2>&1") == 0
+
+
+# Tests that need these say `REQUIRES: jax`; lit lists them as unsupported where they are missing.
+for module in ("numpy", "jax", "torch", "sklearn"):
+    if importable(module):
+        config.available_features.add(module)
