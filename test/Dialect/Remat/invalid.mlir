@@ -2,7 +2,7 @@
 
 func.func @unknown_name(%x: tensor<4xf32>) {
   // expected-error @+1 {{policy names "mlp_uot", but no remat.name in this region carries it}}
-  remat.region policy(#remat.save_only_names["mlp_uot"]) (%a = %x : tensor<4xf32>) {
+  remat.region policy(#remat.save_only_names<"mlp_uot">) (%a = %x : tensor<4xf32>) {
     // expected-note @+1 {{the nearest name is "mlp_out"}}
     %0 = remat.name "mlp_out" %a : tensor<4xf32>
     %1 = remat.name "x" %0 : tensor<4xf32>
@@ -29,7 +29,7 @@ func.func private @any_of() attributes {p = #remat.any_of<#remat.dots_saveable, 
 // -----
 
 // expected-error @+1 {{policy names "a" twice}}
-func.func private @twice() attributes {p = #remat.save_only_names["a", "a"]}
+func.func private @twice() attributes {p = #remat.save_only_names<"a", "a">}
 
 // -----
 

@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: func.func @region(
 func.func @region(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %ct: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
-  // CHECK: %[[R:.*]]:2 = remat.region policy(#remat.dots_saveable) (%{{.*}} = %{{.*}} : tensor<8x16xf32>, %{{.*}} = %{{.*}} : tensor<16x16xf32>) -> tensor<8x16xf32> residuals(tensor<8x16xf32>) attributes {label = "layer"} {
+  // CHECK: %{{.*}}, %[[R:.*]] = remat.region policy(#remat.dots_saveable) (%{{.*}} = %{{.*}} : tensor<8x16xf32>, %{{.*}} = %{{.*}} : tensor<16x16xf32>) -> tensor<8x16xf32> residuals(tensor<8x16xf32>) attributes {label = "layer"} {
   %y, %r = remat.region policy(#remat.dots_saveable) (%a = %x : tensor<8x16xf32>, %b = %w : tensor<16x16xf32>)
       -> tensor<8x16xf32> residuals(tensor<8x16xf32>) attributes {label = "layer"} {
     %empty = tensor.empty() : tensor<8x16xf32>
@@ -14,7 +14,7 @@ func.func @region(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %ct: tensor<8x16x
     // CHECK: remat.yield %{{.*}} : tensor<8x16xf32> residuals(%{{.*}} : tensor<8x16xf32>)
     remat.yield %1 : tensor<8x16xf32> residuals(%0 : tensor<8x16xf32>)
   }
-  // CHECK: remat.backward (%{{.*}} = %[[R]]#1 : tensor<8x16xf32>, %{{.*}} = %{{.*}} : tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // CHECK: remat.backward (%{{.*}} = %[[R]] : tensor<8x16xf32>, %{{.*}} = %{{.*}} : tensor<8x16xf32>) -> tensor<8x16xf32> {
   %dx = remat.backward (%a = %r : tensor<8x16xf32>, %dy = %ct : tensor<8x16xf32>) -> tensor<8x16xf32> {
     // CHECK: remat.barrier %{{.*}} after %{{.*}} : tensor<8x16xf32> after tensor<8x16xf32>
     %b = remat.barrier %a after %dy : tensor<8x16xf32> after tensor<8x16xf32>
@@ -25,8 +25,8 @@ func.func @region(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %ct: tensor<8x16x
 
 // CHECK-LABEL: func.func @policies(
 func.func @policies(%x: tensor<4xf32>) {
-  // CHECK: policy(#remat.save_only_names["a", "b"])
-  remat.region policy(#remat.save_only_names["a", "b"]) (%a = %x : tensor<4xf32>) {
+  // CHECK: policy(#remat.save_only_names<"a", "b">)
+  remat.region policy(#remat.save_only_names<"a", "b">) (%a = %x : tensor<4xf32>) {
     %0 = remat.name "a" %a : tensor<4xf32>
     %1 = remat.name "b" %0 : tensor<4xf32>
     remat.yield

@@ -13,9 +13,9 @@ using namespace mlir::remat;
 
 static constexpr StringLiteral kPolicyChoices =
     "nothing_saveable, everything_saveable, dots_saveable, "
-    "dots_with_no_batch_dims_saveable, save_only_names[...], "
-    "save_any_names_but[...], save_anything_except_names[...], "
-    "offload_names[...], offload_dots, every_k<k>, any_of<...>";
+    "dots_with_no_batch_dims_saveable, save_only_names<...>, "
+    "save_any_names_but<...>, save_anything_except_names<...>, "
+    "offload_names<...>, offload_dots, every_k<k>, any_of<...>";
 
 //===----------------------------------------------------------------------===//
 // Assembly shared by region and backward

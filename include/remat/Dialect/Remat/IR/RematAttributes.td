@@ -47,7 +47,7 @@ class Remat_NamesPolicy<string cppName, string policyMnemonic, string text,
   let mnemonic = policyMnemonic;
   let summary = text;
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names);
-  let assemblyFormat = "`[` $names `]`";
+  let assemblyFormat = "`<` $names `>`";
   let genVerifyDecl = 1;
 }
 
@@ -108,7 +108,7 @@ def Remat_AnyOf : AttrDef<Remat_Dialect, "AnyOf", [
   let mnemonic = "any_of";
   let summary = "save what at least one of these policies saves";
   let description = [{
-    Example: `#remat.any_of<#remat.dots_saveable, #remat.save_only_names["h"]>`.
+    Example: `#remat.any_of<#remat.dots_saveable, #remat.save_only_names<"h">>`.
     Each member must be a policy, and at least two of them are needed.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::Attribute">:$policies);
