@@ -1,0 +1,38 @@
+//===- Gemm.h - Products with bits that do not depend on threads *- C++ -*-===//
+//
+// Shared by the product and the convolution entry points.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_GEMM_H
+#define REMAT_RUNTIME_GEMM_H
+
+#include "Blas.h"
+
+#include <cstdint>
+
+namespace remat {
+
+/// A matrix in memory, of which at least one stride is 1.
+template <typename T> struct Matrix {
+  T *data;
+  int64_t rows, columns;
+  int64_t rowStride, columnStride;
+
+  /// Whether rows are contiguous; if not, columns are.
+  bool isRowMajor() const { return columnStride == 1 || columns == 1; }
+  Matrix block(int64_t row, int64_t column, int64_t numRows,
+               int64_t numColumns) const {
+    return {data + row * rowStride + column * columnStride, numRows, numColumns,
+            rowStride, columnStride};
+  }
+};
+
+/// c = a * b, or c += a * b, in the calling thread.
+template <typename T>
+void multiply(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
+              bool accumulate);
+
+} // namespace remat
+
+#endif // REMAT_RUNTIME_GEMM_H
