@@ -9,4 +9,7 @@ using namespace mlir::remat;
 
 VJPContext::~VJPContext() = default;
 
-void mlir::remat::registerDifferentiableExternalModels(DialectRegistry &) {}
+void mlir::remat::registerDifferentiableExternalModels(
+    DialectRegistry &registry) {
+  registerLinalgRules(registry);
+}

@@ -25,6 +25,11 @@ public:
   virtual bool isWanted(unsigned index) = 0;
   /// Adds `value` to the cotangent of operand `index`.
   virtual void accumulate(unsigned index, Value value) = 0;
+  /// The same two for a value that a region of the operation captures, which is
+  /// no operand of it: the table that a `tensor.extract` in a `linalg.generic`
+  /// reads. Captured values count as inputs in activity analysis.
+  virtual bool isCapturedValueWanted(Value captured) = 0;
+  virtual void accumulateCaptured(Value captured, Value value) = 0;
 
   OpBuilder &builder;
 };
@@ -37,6 +42,8 @@ namespace mlir::remat {
 /// Registers the derivative rules of the upstream dialects (linalg, tensor,
 /// arith, scf, func).
 void registerDifferentiableExternalModels(DialectRegistry &registry);
+/// The part of it for all structured operations of linalg, and `linalg.softmax`.
+void registerLinalgRules(DialectRegistry &registry);
 } // namespace mlir::remat
 
 #endif // REMAT_AUTODIFF_DIFFERENTIABLEOPINTERFACE_H
