@@ -1,0 +1,52 @@
+//===- OptDialect.td - The opt dialect --------------------*- tablegen -*-===//
+
+#ifndef REMAT_DIALECT_OPT_IR_OPTDIALECT_TD
+#define REMAT_DIALECT_OPT_IR_OPTDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def Opt_Dialect : Dialect {
+  let name = "opt";
+  let cppNamespace = "::mlir::opt";
+  let summary = "Optimizers inside the backward pass";
+  let description = [{
+    Update rules, and the step that applies one to a parameter as soon as its
+    gradient is final.
+
+    Attributes that the dialect gives to function arguments:
+
+    | attribute | meaning |
+    |---|---|
+    | `opt.param` or `opt.param = "name"` | a trainable parameter |
+    | `opt.init = "..."` | how a parameter or model state starts: `zeros`, `ones`, `constant(c)`, `normal(stddev)`, `uniform(low, high)` |
+    | `opt.state = "m"` | optimizer state called `m` of the parameter that `opt.state_of` names |
+    | `opt.state_of = i` | the argument to which this optimizer state belongs |
+
+    Numbers: a rule computes in f64 for f64 parameters and in f32 for all
+    others; state is kept in the type that the rule computes in. Scalars that
+    depend on the step only (learning rate, bias corrections) are computed once,
+    in f64, and rounded.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasRegionArgAttrVerify = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::math::MathDialect"];
+  let extraClassDeclaration = [{
+    void registerAttributes();
+    static constexpr llvm::StringLiteral getParamAttrName() {
+      return "opt.param";
+    }
+    static constexpr llvm::StringLiteral getInitAttrName() {
+      return "opt.init";
+    }
+    static constexpr llvm::StringLiteral getStateAttrName() {
+      return "opt.state";
+    }
+    static constexpr llvm::StringLiteral getStateOfAttrName() {
+      return "opt.state_of";
+    }
+  }];
+}
+
+#endif // REMAT_DIALECT_OPT_IR_OPTDIALECT_TD

@@ -1,0 +1,82 @@
+//===- RematTrainOps.td - Training ------------------------*- tablegen -*-===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_REMATTRAINOPS_TD
+#define REMAT_DIALECT_REMAT_IR_REMATTRAINOPS_TD
+
+def Remat_TrainStepOp : Remat_Op<"train_step", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "how a loss is trained";
+  let description = [{
+    Asks for a function `@step` that computes `@loss`, its gradients, and the
+    optimizer's update of every trainable parameter (`remat-insert-steps`), and
+    for a `@main` that trains with it (`remat-lower-train-step`).
+
+    **Updates.** `eager` (the default) updates each parameter as soon as its
+    gradient is final and its old value is read no more; `deferred` updates all
+    at the end. Two things cannot be eager, and are written with their slower
+    form: `{deferred, clip_global_norm = 1.0}` scales all gradients together so
+    that their norm is at most 1 (`torch.nn.utils.clip_grad_norm_`), for which
+    all of them are live at once; `{deferred, accumulate = 4}` averages loss and
+    gradients over 4 micro-batches, for which a sum of every gradient is live
+    throughout. The step then takes 4 times as many examples.
+
+    **The loop.** Arguments of `@loss` without attributes, or with
+    `remat.data = "key"`, are data: arrays of an `.npz` file whose first dimension
+    counts examples. Each step takes a mini-batch from them, in an order that is
+    shuffled anew in each epoch by `seed`. Each attribute has an environment
+    variable that overrides it:
+
+    | attribute | default | variable | meaning |
+    |---|---|---|---|
+    | `steps` | 100 | `REMAT_STEPS` | number of steps |
+    | `seed` | 0 | `REMAT_SEED` | of initial values, random state and order |
+    | `log_every` | 10 | `REMAT_LOG_EVERY` | steps between lines with the loss; 0: none |
+    | `data` | | `REMAT_DATA` | `.npz` file with the examples |
+    | `init` | | `REMAT_INIT` | `.npz` file with initial parameters and states, by name |
+    | `checkpoint` | | `REMAT_CHECKPOINT` | file that the run is saved to and resumed from |
+    | `checkpoint_every` | 100 | `REMAT_CHECKPOINT_EVERY` | steps between checkpoints |
+    | `eval_every` | 0 | `REMAT_EVAL_EVERY` | steps between evaluations; 0: at the end only |
+    | `eval_data` | the value of `data` | `REMAT_EVAL_DATA` | `.npz` file for the evaluation |
+
+    `eval(@accuracy)` names a function of parameters, states (matched by name)
+    and data; the means of its scalar results over the evaluation's batches are
+    printed.
+
+    The name after `remat.train_step` is a reference, not a definition: the
+    function of this name is what the operation asks for.
+
+    Example:
+
+    ```mlir
+    remat.train_step @step for @loss optimizer(@adamw) eval(@accuracy)
+        {eager, steps = 1000, data = "train.npz", checkpoint = "run.ckpt"}
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$step, FlatSymbolRefAttr:$loss,
+                       FlatSymbolRefAttr:$optimizer,
+                       OptionalAttr<FlatSymbolRefAttr>:$eval,
+                       UnitAttr:$eager, UnitAttr:$deferred,
+                       OptionalAttr<F64Attr>:$clip_global_norm,
+                       DefaultValuedAttr<I64Attr, "1">:$accumulate,
+                       DefaultValuedAttr<I64Attr, "100">:$steps,
+                       DefaultValuedAttr<I64Attr, "0">:$seed,
+                       DefaultValuedAttr<I64Attr, "10">:$log_every,
+                       OptionalAttr<StrAttr>:$data,
+                       OptionalAttr<StrAttr>:$init,
+                       OptionalAttr<StrAttr>:$checkpoint,
+                       DefaultValuedAttr<I64Attr, "100">:$checkpoint_every,
+                       DefaultValuedAttr<I64Attr, "0">:$eval_every,
+                       OptionalAttr<StrAttr>:$eval_data);
+  let assemblyFormat = [{
+    $step `for` $loss `optimizer` `(` $optimizer `)`
+    (`eval` `(` $eval^ `)`)? attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool isEager() { return !getDeferred(); }
+    /// `@loss_grad`: the function that differentiation makes of `@loss`.
+    std::string getJointName() { return getLoss().str() + "_grad"; }
+  }];
+}
+
+#endif // REMAT_DIALECT_REMAT_IR_REMATTRAINOPS_TD

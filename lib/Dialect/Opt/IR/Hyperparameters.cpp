@@ -1,0 +1,191 @@
+//===- Hyperparameters.cpp - What rules are parameterized by --------------===//
+
+#include "Hyperparameters.h"
+
+#include "remat/Dialect/Opt/IR/Opt.h"
+
+using namespace mlir;
+using namespace mlir::opt;
+
+Attribute Hyperparameter::getDefault(MLIRContext *context) const {
+  Builder builder(context);
+  switch (kind) {
+  case Kind::Flag:
+    return builder.getBoolAttr(defaultValue != 0);
+  case Kind::Count:
+    return builder.getI64IntegerAttr(static_cast<int64_t>(defaultValue));
+  case Kind::Real:
+  case Kind::LearningRate:
+    return builder.getF64FloatAttr(defaultValue);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+static std::string listNames(HyperparameterTable table) {
+  std::string names;
+  llvm::raw_string_ostream os(names);
+  llvm::interleaveComma(table, os,
+                        [&](const Hyperparameter &entry) { os << entry.name; });
+  return names;
+}
+
+static const Hyperparameter *lookUp(HyperparameterTable table, StringRef name) {
+  const auto *it = llvm::find_if(
+      table, [&](const Hyperparameter &entry) { return entry.name == name; });
+  return it == table.end() ? nullptr : it;
+}
+
+/// Numbers may be written with or without a point; they are kept as f64.
+static Attribute normalize(const Hyperparameter &entry, Attribute value) {
+  Builder builder(value.getContext());
+  bool isReal = entry.kind == Hyperparameter::Kind::Real ||
+                entry.kind == Hyperparameter::Kind::LearningRate;
+  if (auto number = dyn_cast<FloatAttr>(value); number && isReal)
+    return builder.getF64FloatAttr(number.getValueAsDouble());
+  if (auto number = dyn_cast<IntegerAttr>(value);
+      number && isReal && !isa<BoolAttr>(value))
+    return builder.getF64FloatAttr(static_cast<double>(number.getInt()));
+  return value;
+}
+
+FailureOr<DictionaryAttr>
+mlir::opt::parseHyperparameters(AsmParser &parser, HyperparameterTable table,
+                                StringRef what) {
+  NamedAttrList values;
+  auto parseOne = [&]() -> ParseResult {
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef name;
+    Attribute value;
+    if (parser.parseKeyword(&name))
+      return failure();
+    const Hyperparameter *entry = lookUp(table, name);
+    if (!entry)
+      return parser.emitError(loc) << what << " has no hyperparameter '" << name
+                                   << "'; it has " << listNames(table);
+    if (values.get(name))
+      return parser.emitError(loc) << "hyperparameter '" << name << "' twice";
+    if (parser.parseEqual() || parser.parseAttribute(value))
+      return failure();
+    values.append(name, normalize(*entry, value));
+    return success();
+  };
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseOptionalGreater().failed() &&
+      (parser.parseCommaSeparatedList(parseOne) || parser.parseGreater()))
+    return failure();
+  for (const Hyperparameter &entry : table) {
+    if (values.get(entry.name))
+      continue;
+    if (entry.isRequired()) {
+      parser.emitError(loc) << what << " needs '" << entry.name << " = ...'";
+      return failure();
+    }
+    values.append(entry.name, entry.getDefault(parser.getContext()));
+  }
+  return values.getDictionary(parser.getContext());
+}
+
+void mlir::opt::printHyperparameters(AsmPrinter &printer,
+                                     HyperparameterTable table,
+                                     DictionaryAttr values, bool isFirst) {
+  for (const Hyperparameter &entry : table) {
+    Attribute value = values.get(entry.name);
+    if (!entry.isRequired() && value == entry.getDefault(values.getContext()))
+      continue;
+    printer << (isFirst ? "" : ", ") << entry.name << " = ";
+    printer.printAttributeWithoutType(value);
+    isFirst = false;
+  }
+}
+
+static LogicalResult verifyOne(function_ref<InFlightDiagnostic()> emitError,
+                               const Hyperparameter &entry, Attribute value,
+                               StringRef what) {
+  auto isInRange = [&](double number) {
+    return number >= entry.low && number < entry.high;
+  };
+  auto emitRange = [&]() {
+    InFlightDiagnostic diagnostic = emitError();
+    diagnostic << "'" << entry.name << "' of " << what << " is at least "
+               << entry.low;
+    if (entry.high != Hyperparameter::kInfinity)
+      diagnostic << " and below " << entry.high;
+    diagnostic << ", got " << value;
+    return diagnostic;
+  };
+  switch (entry.kind) {
+  case Hyperparameter::Kind::Flag:
+    if (isa<BoolAttr>(value))
+      return success();
+    return emitError() << "'" << entry.name << "' of " << what
+                       << " is true or false, got " << value;
+  case Hyperparameter::Kind::Count: {
+    auto number = dyn_cast<IntegerAttr>(value);
+    if (!number || !number.getType().isSignlessInteger(64))
+      return emitError() << "'" << entry.name << "' of " << what
+                         << " is a whole number, got " << value;
+    if (!isInRange(static_cast<double>(number.getInt())))
+      return emitRange();
+    return success();
+  }
+  case Hyperparameter::Kind::LearningRate:
+    if (isa<ScheduleAttrInterface, FlatSymbolRefAttr>(value))
+      return success();
+    [[fallthrough]];
+  case Hyperparameter::Kind::Real:
+    auto number = dyn_cast<FloatAttr>(value);
+    if (!number && entry.kind == Hyperparameter::Kind::LearningRate)
+      return emitError()
+             << "'" << entry.name << "' of " << what
+             << " is a number, a schedule (#opt.constant<...>, "
+                "#opt.linear_warmup_cosine<...>, #opt.step_decay<...>) or a "
+                "symbol of a function from i64 to f32, got "
+             << value;
+    if (!number)
+      return emitError() << "'" << entry.name << "' of " << what
+                         << " is a number, got " << value;
+    if (!isInRange(number.getValueAsDouble()))
+      return emitRange();
+    return success();
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+LogicalResult
+mlir::opt::verifyHyperparameters(function_ref<InFlightDiagnostic()> emitError,
+                                 HyperparameterTable table,
+                                 DictionaryAttr values, StringRef what) {
+  for (NamedAttribute value : values)
+    if (!lookUp(table, value.getName()))
+      return emitError() << what << " has no hyperparameter '"
+                         << value.getName().getValue() << "'; it has "
+                         << listNames(table);
+  for (const Hyperparameter &entry : table) {
+    Attribute value = values.get(entry.name);
+    if (!value)
+      return emitError() << what << " needs '" << entry.name << " = ...'";
+    if (failed(verifyOne(emitError, entry, value, what)))
+      return failure();
+  }
+  return success();
+}
+
+FailureOr<DictionaryAttr> mlir::opt::overrideHyperparameters(
+    function_ref<InFlightDiagnostic()> emitError, HyperparameterTable table,
+    DictionaryAttr values, DictionaryAttr overrides, StringRef what) {
+  NamedAttrList result(values);
+  for (NamedAttribute override : overrides) {
+    const Hyperparameter *entry = lookUp(table, override.getName());
+    if (!entry) {
+      emitError() << what << " has no hyperparameter '"
+                  << override.getName().getValue() << "'; it has "
+                  << listNames(table);
+      return failure();
+    }
+    result.set(override.getName(), normalize(*entry, override.getValue()));
+  }
+  DictionaryAttr dictionary = result.getDictionary(values.getContext());
+  if (failed(verifyHyperparameters(emitError, table, dictionary, what)))
+    return failure();
+  return dictionary;
+}

@@ -1,0 +1,220 @@
+//===- OptOps.cpp - Operations of the opt dialect -------------------------===//
+
+#include "remat/Dialect/Opt/IR/Opt.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::opt;
+
+#define GET_OP_CLASSES
+#include "remat/Dialect/Opt/IR/OptOps.cpp.inc"
+
+static constexpr StringLiteral kRuleChoices =
+    "#opt.sgd<...>, #opt.adam<...>, #opt.adamw<...>, #opt.lion<...>, "
+    "#opt.custom<@function, ...>";
+
+Type mlir::opt::getComputeType(Type paramElementType) {
+  if (!isa<FloatType>(paramElementType))
+    return {};
+  if (paramElementType.isF64())
+    return paramElementType;
+  return Float32Type::get(paramElementType.getContext());
+}
+
+//===----------------------------------------------------------------------===//
+// OptimizerOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult OptimizerOp::verify() {
+  auto rule = dyn_cast<UpdateRuleAttrInterface>(getRule());
+  if (!rule)
+    return emitOpError() << "expects an update rule, got " << getRule()
+                         << "; rules are " << kRuleChoices;
+  auto emit = [&]() { return emitOpError(); };
+  std::optional<ArrayAttr> groups = getGroups();
+  for (Attribute attribute :
+       groups ? groups->getValue() : ArrayRef<Attribute>()) {
+    auto group = dyn_cast<GroupAttr>(attribute);
+    if (!group)
+      return emitOpError()
+             << "'groups' takes #opt.group<\"pattern\", ...>, got "
+             << attribute;
+    if (!rule.withOverrides(emit, group.getOverrides()))
+      return failure();
+  }
+  for (auto [name, value] : {std::pair<StringRef, std::optional<APFloat>>{
+                                 "clip_value", getClipValue()},
+                             {"clip_norm", getClipNorm()}})
+    if (value && !(value->convertToDouble() > 0))
+      return emitOpError() << "'" << name << "' is positive, got "
+                           << value->convertToDouble();
+  return success();
+}
+
+/// Verifies that a custom rule takes and returns what an update does.
+static LogicalResult verifyCustomRule(OptimizerOp op, CustomAttr custom,
+                                      func::FuncOp function) {
+  FunctionType type = function.getFunctionType();
+  unsigned states = custom.getNumStates();
+  auto fail =
+      [&]() {
+        InFlightDiagnostic diagnostic =
+            op.emitOpError()
+            << "a rule with " << states
+            << " states is a function of parameter, "
+            << "gradient, " << states
+            << " states, step (i64) and learning rate "
+            << "(the type of the numbers) that returns the new parameter and "
+            << states << " states, but " << custom.getRule() << " has type "
+            << type;
+        diagnostic.attachNote(function.getLoc()) << "the rule is defined here";
+        return diagnostic;
+      };
+  if (type.getNumInputs() != states + 4 || type.getNumResults() != states + 1 ||
+      !type.getInput(states + 2).isSignlessInteger(64) ||
+      !isa<FloatType>(type.getInput(states + 3)))
+    return fail();
+  for (unsigned i = 0; i < states + 2; ++i) {
+    Type argument = type.getInput(i);
+    bool isTensor = isa<RankedTensorType>(argument);
+    if (!isa<FloatType>(getElementTypeOrSelf(argument)) ||
+        isTensor != isa<RankedTensorType>(type.getInput(0)))
+      return fail();
+    // What goes in comes out: 0 the parameter, 1 the gradient, then states.
+    if (i != 1 && type.getResult(i == 0 ? 0 : i - 1) != argument)
+      return fail();
+  }
+  if (isa<RankedTensorType>(type.getInput(0)))
+    return success();
+  if (!llvm::all_equal(ArrayRef(type.getInputs()).take_front(states + 2)) ||
+      type.getInput(states + 3) != type.getInput(0))
+    return fail();
+  if (function.isExternal() || !function.getBody().hasOneBlock())
+    return op.emitOpError()
+           << "a rule on scalars becomes the body of a kernel, "
+              "so "
+           << custom.getRule() << " needs a body of one block";
+  for (Operation &nested : function.getBody().front().without_terminator())
+    if (!isPure(&nested)) {
+      InFlightDiagnostic diagnostic =
+          op.emitOpError() << "a rule on scalars has no effects, but "
+                           << custom.getRule() << " has";
+      diagnostic.attachNote(nested.getLoc()) << "this operation has one";
+      return diagnostic;
+    }
+  return success();
+}
+
+LogicalResult
+OptimizerOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  auto lookUp = [&](FlatSymbolRefAttr symbol) -> FailureOr<func::FuncOp> {
+    auto function =
+        symbolTable.lookupNearestSymbolFrom<func::FuncOp>(*this, symbol);
+    if (!function)
+      return emitOpError() << "names " << symbol
+                           << ", but there is no such function";
+    return function;
+  };
+  auto verifySchedule = [&](Attribute lr) -> LogicalResult {
+    auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(lr);
+    if (!symbol)
+      return success();
+    FailureOr<func::FuncOp> schedule = lookUp(symbol);
+    if (failed(schedule))
+      return failure();
+    Builder builder(getContext());
+    FunctionType expected =
+        builder.getFunctionType(builder.getI64Type(), builder.getF32Type());
+    if (schedule->getFunctionType() != expected)
+      return emitOpError() << "a learning rate is a function of type "
+                           << expected << ", but " << symbol << " has type "
+                           << schedule->getFunctionType();
+    return success();
+  };
+  auto rule = cast<UpdateRuleAttrInterface>(getRule());
+  if (failed(verifySchedule(rule.getLearningRate())))
+    return failure();
+  if (std::optional<ArrayAttr> groups = getGroups())
+    for (GroupAttr group : groups->getAsRange<GroupAttr>())
+      if (failed(verifySchedule(group.getOverrides().get("lr"))))
+        return failure();
+  auto custom = dyn_cast<CustomAttr>(getRule());
+  if (!custom)
+    return success();
+  FailureOr<func::FuncOp> function = lookUp(custom.getRule());
+  return failure(failed(function) ||
+                 failed(verifyCustomRule(*this, custom, *function)));
+}
+
+UpdateRuleAttrInterface OptimizerOp::getRuleFor(StringRef name) {
+  auto rule = cast<UpdateRuleAttrInterface>(getRule());
+  std::optional<ArrayAttr> groups = getGroups();
+  if (!groups)
+    return rule;
+  for (GroupAttr group : groups->getAsRange<GroupAttr>()) {
+    if (!group.matches(name))
+      continue;
+    if (group.getFrozen())
+      return {};
+    return cast<UpdateRuleAttrInterface>(rule.withOverrides(
+        [&]() { return emitOpError(); }, group.getOverrides()));
+  }
+  return rule;
+}
+
+//===----------------------------------------------------------------------===//
+// EagerStepOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult EagerStepOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> location, ValueRange operands,
+    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+    SmallVectorImpl<Type> &types) {
+  EagerStepOp::Adaptor adaptor(operands, attributes,
+                               *properties.as<Properties *>(), regions);
+  types.push_back(adaptor.getParam().getType());
+  llvm::append_range(types, adaptor.getStates().getTypes());
+  return success();
+}
+
+LogicalResult EagerStepOp::verify() {
+  auto param = cast<RankedTensorType>(getParam().getType());
+  auto grad = cast<RankedTensorType>(getGrad().getType());
+  Type compute = getComputeType(param.getElementType());
+  if (!compute)
+    return emitOpError() << "updates floating-point parameters, not " << param;
+  if (!isa<FloatType>(grad.getElementType()) ||
+      grad.getShape() != param.getShape())
+    return emitOpError() << "the gradient of a parameter of type " << param
+                         << " has its shape, got " << grad;
+  RankedTensorType expected = param.clone(compute);
+  for (auto [index, type] : llvm::enumerate(getStates().getTypes()))
+    if (type != expected)
+      return emitOpError() << "state " << index << " of a parameter of type "
+                           << param << " is a " << expected << ", got " << type;
+  return success();
+}
+
+LogicalResult
+EagerStepOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  auto optimizer = symbolTable.lookupNearestSymbolFrom<OptimizerOp>(
+      *this, getOptimizerAttr());
+  if (!optimizer)
+    return emitOpError() << "names " << getOptimizerAttr()
+                         << ", but there is no such opt.optimizer";
+  if (!isa<UpdateRuleAttrInterface>(optimizer.getRule()))
+    return success();
+  UpdateRuleAttrInterface rule = optimizer.getRuleFor(getParameter());
+  if (!rule)
+    return emitOpError() << "a group of " << getOptimizerAttr()
+                         << " freezes parameter '" << getParameter() << "'";
+  SmallVector<std::string> names = rule.getStateNames();
+  if (names.size() == getStates().size())
+    return success();
+  return emitOpError() << getOptimizerAttr() << " keeps " << names.size()
+                       << " states for a parameter (" << llvm::join(names, ", ")
+                       << "), got " << getStates().size();
+}

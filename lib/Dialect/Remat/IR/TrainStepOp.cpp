@@ -1,0 +1,83 @@
+//===- TrainStepOp.cpp - How a loss is trained ----------------------------===//
+
+#include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+static LogicalResult verifyMode(TrainStepOp op) {
+  if (op.getEager() && op.getDeferred())
+    return op.emitOpError() << "is either eager or deferred, not both";
+  StringRef slower;
+  if (op.getClipGlobalNorm())
+    slower = "clip_global_norm needs the norm of all gradients before the "
+             "first update";
+  else if (op.getAccumulate() > 1)
+    slower = "accumulate needs the gradients of all micro-batches before the "
+             "first update";
+  if (slower.empty() || op.getDeferred())
+    return success();
+  return op.emitOpError()
+         << slower
+         << ", so it cannot be eager; write {deferred, clip_global_norm = ...} "
+            "or {deferred, accumulate = ...} for the slower form, or clip each "
+            "gradient by itself with 'clip_value' or 'clip_norm' of the "
+            "opt.optimizer";
+}
+
+static LogicalResult verifyNumbers(TrainStepOp op) {
+  auto check = [&](StringRef name, int64_t value,
+                   int64_t low) -> LogicalResult {
+    if (value >= low)
+      return success();
+    return op.emitOpError()
+           << "'" << name << "' is at least " << low << ", got " << value;
+  };
+  if (std::optional<APFloat> clip = op.getClipGlobalNorm();
+      clip && !(clip->convertToDouble() > 0))
+    return op.emitOpError()
+           << "'clip_global_norm' is positive, got " << clip->convertToDouble();
+  return failure(
+      failed(check("accumulate", op.getAccumulate(), 1)) ||
+      failed(check("steps", op.getSteps(), 0)) ||
+      failed(check("log_every", op.getLogEvery(), 0)) ||
+      failed(check("checkpoint_every", op.getCheckpointEvery(), 1)) ||
+      failed(check("eval_every", op.getEvalEvery(), 0)));
+}
+
+LogicalResult TrainStepOp::verify() {
+  // A misspelt option would otherwise be a silent discardable attribute.
+  for (NamedAttribute attribute : (*this)->getDiscardableAttrs())
+    if (!attribute.getName().getValue().contains('.'))
+      return emitOpError()
+             << "has no option '" << attribute.getName().getValue()
+             << "'; options are eager, deferred, clip_global_norm, accumulate, "
+                "steps, seed, log_every, data, init, checkpoint, "
+                "checkpoint_every, eval_every, eval_data";
+  return failure(failed(verifyMode(*this)) || failed(verifyNumbers(*this)));
+}
+
+LogicalResult
+TrainStepOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  auto isFunction = [&](StringAttr name) {
+    return symbolTable.lookupNearestSymbolFrom<FunctionOpInterface>(*this,
+                                                                    name);
+  };
+  // Once @step exists, @loss and its gradient have served.
+  if (!isFunction(getStepAttr().getAttr()) &&
+      !isFunction(getLossAttr().getAttr()) &&
+      !isFunction(StringAttr::get(getContext(), getJointName())))
+    return emitOpError() << "trains " << getLossAttr()
+                         << ", but there is no such function";
+  if (getEvalAttr() && !isFunction(getEvalAttr().getAttr()))
+    return emitOpError() << "evaluates by " << getEvalAttr()
+                         << ", but there is no such function";
+  if (!symbolTable.lookupNearestSymbolFrom<opt::OptimizerOp>(
+          *this, getOptimizerAttr()))
+    return emitOpError() << "names " << getOptimizerAttr()
+                         << ", but there is no such opt.optimizer";
+  return success();
+}

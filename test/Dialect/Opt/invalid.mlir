@@ -1,0 +1,172 @@
+// RUN: remat-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{expects an update rule, got "adamw"; rules are #opt.sgd<...>, #opt.adam<...>, #opt.adamw<...>, #opt.lion<...>, #opt.custom<@function, ...>}}
+opt.optimizer @o = "adamw"
+
+// -----
+
+// expected-error @+1 {{#opt.adamw has no hyperparameter 'beta1'; it has lr, b1, b2, eps, weight_decay}}
+opt.optimizer @o = #opt.adamw<lr = 1.0e-3, beta1 = 0.9>
+
+// -----
+
+// expected-error @+1 {{#opt.sgd needs 'lr = ...'}}
+opt.optimizer @o = #opt.sgd<momentum = 0.9>
+
+// -----
+
+// expected-error @+1 {{hyperparameter 'lr' twice}}
+opt.optimizer @o = #opt.sgd<lr = 0.9, lr = 0.9>
+
+// -----
+
+// expected-error @+1 {{'b1' of #opt.adam is at least 0.000000e+00 and below 1.000000e+00, got 1.000000e+00}}
+opt.optimizer @o = #opt.adam<lr = 1.0e-3, b1 = 1.0>
+
+// -----
+
+// expected-error @+1 {{'lr' of #opt.adam is a number, a schedule (#opt.constant<...>, #opt.linear_warmup_cosine<...>, #opt.step_decay<...>) or a symbol of a function from i64 to f32, got "fast"}}
+opt.optimizer @o = #opt.adam<lr = "fast">
+
+// -----
+
+// expected-error @+1 {{'nesterov' of #opt.sgd is true or false, got 1}}
+opt.optimizer @o = #opt.sgd<lr = 1.0e-3, nesterov = 1>
+
+// -----
+
+// expected-error @+1 {{#opt.step_decay needs 'every = ...'}}
+opt.optimizer @o = #opt.adam<lr = #opt.step_decay<initial = 0.1, factor = 0.5>>
+
+// -----
+
+// expected-error @+1 {{#opt.sgd has no hyperparameter 'b1'; it has lr, momentum, dampening, nesterov, weight_decay}}
+opt.optimizer @o = #opt.sgd<lr = 0.1> {groups = [#opt.group<"*", b1 = 0.9>]}
+
+// -----
+
+// expected-error @+1 {{group "*" is frozen, so its hyperparameters mean nothing}}
+opt.optimizer @o = #opt.sgd<lr = 0.1> {groups = [#opt.group<"*", frozen, lr = 0.9>]}
+
+// -----
+
+// expected-error @+1 {{group "*" changes nothing; give it a hyperparameter or 'frozen'}}
+opt.optimizer @o = #opt.sgd<lr = 0.1> {groups = [#opt.group<"*">]}
+
+// -----
+
+// expected-error @+1 {{pattern "[" of a parameter group: invalid glob pattern}}
+opt.optimizer @o = #opt.sgd<lr = 0.1> {groups = [#opt.group<"[", lr = 0.1>]}
+
+// -----
+
+// expected-error @+1 {{'groups' takes #opt.group<"pattern", ...>, got "bias"}}
+opt.optimizer @o = #opt.sgd<lr = 0.1> {groups = ["bias"]}
+
+// -----
+
+// expected-error @+1 {{'clip_norm' is positive, got 0}}
+opt.optimizer @o = #opt.sgd<lr = 0.1> {clip_norm = 0.0}
+
+// -----
+
+// expected-error @+1 {{names @rate, but there is no such function}}
+opt.optimizer @o = #opt.sgd<lr = @rate>
+
+// -----
+
+func.func private @rate(f32) -> f32
+// expected-error @+1 {{a learning rate is a function of type '(i64) -> f32', but @rate has type '(f32) -> f32'}}
+opt.optimizer @o = #opt.sgd<lr = @rate>
+
+// -----
+
+// expected-note @+1 {{the rule is defined here}}
+func.func private @rule(f32, f32, i64, f32) -> f32
+// expected-error @+1 {{a rule with 1 states is a function of parameter, gradient, 1 states, step (i64) and learning rate (the type of the numbers) that returns the new parameter and 1 states}}
+opt.optimizer @o = #opt.custom<@rule, states = 1>
+
+// -----
+
+func.func private @rule(f32, f32, i64, f32) -> f32
+// expected-error @+1 {{a rule on scalars becomes the body of a kernel, so @rule needs a body of one block}}
+opt.optimizer @o = #opt.custom<@rule>
+
+// -----
+
+func.func private @print(f32)
+func.func @rule(%p: f32, %g: f32, %t: i64, %lr: f32) -> f32 {
+  // expected-note @+1 {{this operation has one}}
+  call @print(%p) : (f32) -> ()
+  return %p : f32
+}
+// expected-error @+1 {{a rule on scalars has no effects, but @rule has}}
+opt.optimizer @o = #opt.custom<@rule>
+
+// -----
+
+// expected-error @+1 {{'opt.param' of argument 0 is a name or nothing, got 4 : i64}}
+func.func private @f(%w: tensor<4xf32> {opt.param = 4}) { return }
+
+// -----
+
+// expected-error @+1 {{'opt.init' of argument 0 is one of zeros, ones, constant(c), normal(stddev), uniform(low, high), got "gauss(1)"}}
+func.func private @f(%w: tensor<4xf32> {opt.init = "gauss(1)"}) { return }
+
+// -----
+
+// expected-error @+1 {{unknown attribute 'opt.parm' on argument 0; the opt dialect knows opt.param, opt.init, opt.state and opt.state_of}}
+func.func private @f(%w: tensor<4xf32> {opt.parm}) { return }
+
+// -----
+
+func.func @f(%w: tensor<4xf32>, %t: i64) {
+  // expected-error @+1 {{names @adam, but there is no such opt.optimizer}}
+  %0 = opt.eager_step @adam(%w, %w) step %t : tensor<4xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+opt.optimizer @adam = #opt.adam<lr = 0.1>
+func.func @f(%w: tensor<4xf32>, %t: i64) {
+  // expected-error @+1 {{@adam keeps 2 states for a parameter (m, v), got 1}}
+  %0:2 = opt.eager_step @adam(%w, %w, %w) step %t : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1> {groups = [#opt.group<"e*", frozen>]}
+func.func @f(%w: tensor<4xf32>, %t: i64) {
+  // expected-error @+1 {{a group of @sgd freezes parameter 'embed'}}
+  %0 = opt.eager_step @sgd(%w, %w) step %t {parameter = "embed"} : tensor<4xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func @f(%w: tensor<4xf32>, %g: tensor<3xf32>, %t: i64) {
+  // expected-error @+1 {{the gradient of a parameter of type 'tensor<4xf32>' has its shape, got 'tensor<3xf32>'}}
+  %0 = opt.eager_step @sgd(%w, %g) step %t : tensor<4xf32>, tensor<3xf32>
+  return
+}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1, momentum = 0.9>
+func.func @f(%w: tensor<4xbf16>, %t: i64) {
+  // expected-error @+1 {{state 0 of a parameter of type 'tensor<4xbf16>' is a 'tensor<4xf32>', got 'tensor<4xbf16>'}}
+  %0:2 = opt.eager_step @sgd(%w, %w, %w) step %t : tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>
+  return
+}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func @f(%w: tensor<4xi32>, %t: i64) {
+  // expected-error @+1 {{updates floating-point parameters, not 'tensor<4xi32>'}}
+  %0 = opt.eager_step @sgd(%w, %w) step %t : tensor<4xi32>, tensor<4xi32>
+  return
+}

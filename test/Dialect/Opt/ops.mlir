@@ -1,0 +1,43 @@
+// RUN: remat-opt %s | remat-opt | FileCheck %s
+// RUN: remat-opt %s -mlir-print-op-generic | remat-opt | FileCheck %s
+// RUN: remat-opt %s -emit-bytecode | remat-opt | FileCheck %s
+
+// Defaults are left out, numbers may be whole.
+// CHECK: opt.optimizer @sgd = #opt.sgd<lr = 1.000000e+00>
+opt.optimizer @sgd = #opt.sgd<lr = 1, momentum = 0.0>
+// CHECK: opt.optimizer @nesterov = #opt.sgd<lr = 1.000000e-01, momentum = 0.89999999999999991, nesterov = true>
+opt.optimizer @nesterov = #opt.sgd<nesterov = true, lr = 0.1, momentum = 0.8999999999999999>
+// CHECK: opt.optimizer @adam = #opt.adam<lr = #opt.constant<value = 1.000000e-03>>
+opt.optimizer @adam = #opt.adam<lr = #opt.constant<value = 1.0e-3>, b1 = 0.9>
+// CHECK: opt.optimizer @lion = #opt.lion<lr = #opt.linear_warmup_cosine<peak = 1.000000e-04, warmup = 10, total = 100>, weight_decay = 1.000000e-01>
+opt.optimizer @lion = #opt.lion<lr = #opt.linear_warmup_cosine<peak = 1.0e-4, warmup = 10, total = 100>, weight_decay = 0.1>
+// CHECK: opt.optimizer @adamw = #opt.adamw<lr = @rate> {clip_norm = 1.000000e+00 : f64, clip_value = 5.000000e-01 : f64, groups = [#opt.group<"*.bias", weight_decay = 0.000000e+00>, #opt.group<"embed*", frozen>]}
+opt.optimizer @adamw = #opt.adamw<lr = @rate>
+    {groups = [#opt.group<"*.bias", weight_decay = 0.0>, #opt.group<"embed*", frozen>], clip_norm = 1.0, clip_value = 0.5}
+// CHECK: opt.optimizer @custom = #opt.custom<@signum, states = 1, lr = #opt.step_decay<initial = 1.000000e-01, factor = 5.000000e-01, every = 30>>
+opt.optimizer @custom = #opt.custom<@signum, states = 1, lr = #opt.step_decay<initial = 0.1, factor = 0.5, every = 30>>
+
+func.func private @rate(i64) -> f32
+func.func @signum(%p: f32, %g: f32, %s: f32, %step: i64, %lr: f32) -> (f32, f32) {
+  return %p, %s : f32, f32
+}
+
+// CHECK-LABEL: func.func @a_parameter_with_its_start(
+// CHECK-SAME: {opt.init = "normal(0.02)", opt.param = "w"}
+func.func @a_parameter_with_its_start(%w: tensor<4xf32> {opt.param = "w", opt.init = "normal(0.02)"}) {
+  return
+}
+
+// CHECK-LABEL: func.func @steps(
+func.func @steps(%w: tensor<4xf32>, %g: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>, %t: i64, %s: f64,
+                 %h: tensor<?xbf16>, %dh: tensor<?xbf16>, %mh: tensor<?xf32>) {
+  // CHECK: %{{.*}}, %{{.*}}:2 = opt.eager_step @adamw(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) step %{{.*}} {parameter = "head"} : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  %w1, %m1, %v1 = opt.eager_step @adamw(%w, %g, %m, %v) step %t {parameter = "head"}
+      : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  // CHECK: opt.eager_step @sgd(%{{.*}}, %{{.*}}) step %{{.*}} scale %{{.*}} : tensor<4xf32>, tensor<4xf32>
+  %w2 = opt.eager_step @sgd(%w, %g) step %t scale %s : tensor<4xf32>, tensor<4xf32>
+  // Parameters of 16 bits keep their state in f32.
+  // CHECK: opt.eager_step @lion({{.*}}) step %{{.*}} : tensor<?xbf16>, tensor<?xbf16>, tensor<?xf32>
+  %h1, %mh1 = opt.eager_step @lion(%h, %dh, %mh) step %t : tensor<?xbf16>, tensor<?xbf16>, tensor<?xf32>
+  return
+}

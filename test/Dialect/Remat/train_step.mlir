@@ -1,0 +1,65 @@
+// RUN: remat-opt %s -split-input-file -verify-diagnostics | FileCheck %s
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+func.func private @accuracy(tensor<4xf32>) -> f32
+// CHECK: remat.train_step @a for @loss optimizer(@sgd)
+remat.train_step @a for @loss optimizer(@sgd)
+// CHECK: remat.train_step @b for @loss optimizer(@sgd) eval(@accuracy) {data = "train.npz", eager, steps = 1000 : i64}
+remat.train_step @b for @loss optimizer(@sgd) eval(@accuracy) {eager, steps = 1000, data = "train.npz"}
+// CHECK: remat.train_step @c for @loss optimizer(@sgd) {accumulate = 4 : i64, clip_global_norm = 1.000000e+00 : f64, deferred}
+remat.train_step @c for @loss optimizer(@sgd) {deferred, clip_global_norm = 1.0, accumulate = 4}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{is either eager or deferred, not both}}
+remat.train_step @a for @loss optimizer(@sgd) {eager, deferred}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{clip_global_norm needs the norm of all gradients before the first update, so it cannot be eager; write {deferred, clip_global_norm = ...} or {deferred, accumulate = ...} for the slower form, or clip each gradient by itself with 'clip_value' or 'clip_norm' of the opt.optimizer}}
+remat.train_step @a for @loss optimizer(@sgd) {eager, clip_global_norm = 1.0}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{accumulate needs the gradients of all micro-batches before the first update, so it cannot be eager}}
+remat.train_step @a for @loss optimizer(@sgd) {accumulate = 2}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{has no option 'log_evry'; options are eager, deferred, clip_global_norm, accumulate, steps, seed, log_every, data, init, checkpoint, checkpoint_every, eval_every, eval_data}}
+remat.train_step @a for @loss optimizer(@sgd) {log_evry = 3}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+// expected-error @+1 {{trains @loss, but there is no such function}}
+remat.train_step @a for @loss optimizer(@sgd)
+
+// -----
+
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{names @sgd, but there is no such opt.optimizer}}
+remat.train_step @a for @loss optimizer(@sgd)
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{evaluates by @accuracy, but there is no such function}}
+remat.train_step @a for @loss optimizer(@sgd) eval(@accuracy)
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{'checkpoint_every' is at least 1, got 0}}
+remat.train_step @a for @loss optimizer(@sgd) {checkpoint_every = 0}
