@@ -7,6 +7,7 @@
 #include "remat/Conversion/Passes.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Pipelines/CPU.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
@@ -30,4 +31,5 @@ void mlir::remat::registerAllPasses() {
   registerPackMemoryPasses();
   registerRandomPasses();
   registerSchedulePasses();
+  registerCPUPipelines();
 }
