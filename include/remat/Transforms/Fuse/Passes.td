@@ -5,4 +5,67 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FusePass : Pass<"remat-fuse"> {
+  let summary = "fuse elementwise chains into one kernel each";
+  let description = [{
+    Nothing inside a `linalg.generic` is ever saved for the backward pass: its
+    adjoint recomputes the scalar body from the operands, in registers. So
+    chains of elementwise operations become one kernel before differentiation,
+    and only the inputs of kernels can become residuals. The pass runs again
+    once recomputed slices stand in the backward (there it saves their stores).
+
+    An elementwise producer, named (`linalg.add`, `linalg.map`,
+    `linalg.broadcast`, `linalg.transpose`, `linalg.fill`, ...) or generic, is
+    fused into the elementwise or reducing operation that reads it:
+
+    - if it reads no tensor (constants, fills, masks made of indices, random
+      draws), into every reader, even one in a loop body: such a value is never
+      stored unless something other than a kernel needs it;
+    - if one operation reads it, into that one, unless that would evaluate
+      something costly (a division, a transcendental function) once for each
+      element of a broadcast;
+    - if several operations read it, into all of them where it is cheap, reads
+      at most one tensor of its own size (so that no more bytes stay alive than
+      before), and then disappears;
+    - otherwise into its first reader if both have the same iteration space and
+      nothing more has to stay alive; its value stays a second result.
+
+    Borders: `remat.name` and `remat.barrier`, isolated regions (`remat.region`,
+    `remat.backward`), contractions, convolutions and poolings (a library wants
+    their operands in memory), reductions as producers, kernels that load
+    elements by `tensor.extract`, operands read through sums of loop indices.
+    Phases: a kernel keeps the `remat.phase` of the reader; producers of another
+    phase stay apart, but for those that read no tensor and for `recompute` into
+    `backward`. What is fused is read later than before, so a producer stays
+    where something between the two writes one of its operands in place.
+    Destinations stay what they are: `outs(%w)` never becomes a fresh tensor.
+
+    No value changes: the same scalar operations are applied to the same
+    operands in the same order.
+
+    Example: the two kernels
+
+    ```mlir
+    %0 = linalg.add ins(%x, %b : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    %1 = linalg.exp ins(%0 : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    ```
+
+    become one:
+
+    ```mlir
+    %1 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+        ins(%x, %b : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%in: f32, %in_0: f32, %out: f32):
+      %2 = arith.addf %in, %in_0 : f32
+      %3 = math.exp %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"];
+  let statistics = [
+    Statistic<"numFused", "fused", "Producers fused into a reader">];
+}
+
 #endif // REMAT_TRANSFORMS_FUSE_PASSES_TD

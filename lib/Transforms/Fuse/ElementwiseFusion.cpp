@@ -1,0 +1,366 @@
+//===- ElementwiseFusion.cpp - Fuse a kernel into its reader --------------===//
+//
+// Upstream's fuseElementwiseOps takes generics only, clones a producer for
+// each operand that reads it, and repeats inputs: quadratic bodies on real
+// chains. This one merges all reads of a producer and equal inputs at once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementwiseFusion.h"
+
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+using namespace mlir;
+using namespace mlir::linalg;
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+/// Whether each result of `map` is one loop or a constant.
+static bool selectsLoops(AffineMap map) {
+  return map.getNumSymbols() == 0 &&
+         llvm::all_of(map.getResults(), [](AffineExpr expr) {
+           return isa<AffineDimExpr, AffineConstantExpr>(expr);
+         });
+}
+
+static bool isAllParallel(LinalgOp op) {
+  return op.getNumParallelLoops() == op.getNumLoops();
+}
+
+bool remat::isLibraryKernel(LinalgOp op) {
+  if (op->hasAttr("remat.conv") || isaConvolutionOpInterface(op))
+    return true;
+  if (!isaContractionOpInterface(op))
+    return false;
+  FailureOr<ContractionDimensions> dims = inferContractionDims(op);
+  return failed(dims) || !isa<GenericOp>(op) || !dims->m.empty() ||
+         !dims->n.empty();
+}
+
+bool remat::isFusableProducer(LinalgOp op) {
+  if (!op.hasPureTensorSemantics() || !isAllParallel(op) ||
+      isLibraryKernel(op) || op->getNumResults() == 0)
+    return false;
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (op.payloadUsesValueFromOperand(&init) ||
+        !op.getMatchingIndexingMap(&init).isPermutation())
+      return false;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (!selectsLoops(op.getMatchingIndexingMap(input)))
+      return false;
+  for (Operation &inner : *op.getBlock())
+    if (!isMemoryEffectFree(&inner))
+      return false;
+  bool capturesTensor = false;
+  visitUsedValuesDefinedAbove(op->getRegions(), [&](OpOperand *operand) {
+    capturesTensor |= isa<ShapedType>(operand->get().getType());
+  });
+  return !capturesTensor;
+}
+
+bool remat::isFusableConsumer(LinalgOp op) {
+  if (!op.hasPureTensorSemantics() || isLibraryKernel(op) ||
+      op->getNumResults() == 0)
+    return false;
+  if (!isAllParallel(op) && !isa<GenericOp, ReduceOp>(op))
+    return false;
+  return llvm::all_of(op.getIndexingMapsArray(), selectsLoops);
+}
+
+/// The map from the loops of `consumer` to those of `producer` for the result
+/// that `use` reads.
+static AffineMap getLoopMap(LinalgOp producer, LinalgOp consumer,
+                            OpOperand *use) {
+  AffineMap resultMap =
+      producer.getIndexingMapMatchingResult(cast<OpResult>(use->get()));
+  return inversePermutation(resultMap).compose(
+      consumer.getMatchingIndexingMap(use));
+}
+
+static SmallVector<OpOperand *> getReads(LinalgOp producer, LinalgOp consumer) {
+  SmallVector<OpOperand *> reads;
+  for (OpOperand *input : consumer.getDpsInputOperands())
+    if (input->get().getDefiningOp() == producer)
+      reads.push_back(input);
+  return reads;
+}
+
+static bool haveInvertibleMaps(ArrayRef<AffineMap> maps, MLIRContext *context) {
+  return static_cast<bool>(inversePermutation(concatAffineMaps(maps, context)));
+}
+
+bool remat::canFuse(LinalgOp producer, LinalgOp consumer) {
+  for (Value init : consumer.getDpsInits())
+    if (init.getDefiningOp() == producer)
+      return false;
+  SmallVector<AffineMap> maps;
+  for (OpOperand &operand : consumer->getOpOperands())
+    if (operand.get().getDefiningOp() != producer)
+      maps.push_back(consumer.getMatchingIndexingMap(&operand));
+  for (OpOperand *read : getReads(producer, consumer)) {
+    AffineMap loopMap = getLoopMap(producer, consumer, read);
+    for (OpOperand *input : producer.getDpsInputOperands())
+      maps.push_back(producer.getMatchingIndexingMap(input).compose(loopMap));
+  }
+  return consumer.getNumLoops() == 0 ||
+         haveInvertibleMaps(maps, consumer.getContext());
+}
+
+bool remat::isBroadcast(LinalgOp producer, LinalgOp consumer) {
+  SmallVector<int64_t> sizes = consumer.getStaticLoopRanges();
+  return llvm::any_of(getReads(producer, consumer), [&](OpOperand *read) {
+    AffineMap map = consumer.getMatchingIndexingMap(read);
+    for (unsigned loop = 0; loop < consumer.getNumLoops(); ++loop)
+      if (sizes[loop] != 1 && !map.isFunctionOfDim(loop))
+        return true;
+    return false;
+  });
+}
+
+bool remat::haveSameIterationSpace(LinalgOp producer, LinalgOp consumer) {
+  SmallVector<OpOperand *> reads = getReads(producer, consumer);
+  if (reads.empty() || !isAllParallel(consumer))
+    return false;
+  AffineMap loopMap = getLoopMap(producer, consumer, reads.front());
+  return loopMap.isPermutation() && llvm::all_of(reads, [&](OpOperand *read) {
+           return getLoopMap(producer, consumer, read) == loopMap;
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// The fused operation
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Collects the operands of an operation to be built, each once.
+class KernelBuilder {
+public:
+  KernelBuilder(RewriterBase &rewriter, Location loc)
+      : rewriter(rewriter), loc(loc), block(new Block()) {}
+
+  /// The scalar that the body sees for `value` read through `map`.
+  Value addInput(Value value, AffineMap map) {
+    for (auto [index, input] : llvm::enumerate(inputs))
+      if (input == value && maps[index] == map)
+        return block->getArgument(index);
+    inputs.push_back(value);
+    maps.push_back(map);
+    return block->addArgument(getElementTypeOrSelf(value), value.getLoc());
+  }
+
+  /// A scalar constant is known inside the body, without being an operand.
+  Value addInputOrConstant(Value value, AffineMap map) {
+    TypedAttr constant;
+    if (isa<ShapedType>(value.getType()) ||
+        !matchPattern(value, m_Constant(&constant)))
+      return addInput(value, map);
+    return addConstant(constant);
+  }
+
+  Value addConstant(TypedAttr constant) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToEnd(block);
+    return arith::ConstantOp::create(rewriter, loc, constant);
+  }
+
+  /// Must follow all inputs.
+  Value addInit(Value value, AffineMap map) {
+    inits.push_back(value);
+    initMaps.push_back(map);
+    return block->addArgument(getElementTypeOrSelf(value), value.getLoc());
+  }
+
+  Block *getBlock() { return block; }
+
+  GenericOp create(ArrayRef<utils::IteratorType> iterators,
+                   ValueRange yielded) {
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToEnd(block);
+      linalg::YieldOp::create(rewriter, loc, yielded);
+    }
+    llvm::append_range(maps, initMaps);
+    auto op = GenericOp::create(rewriter, loc, ValueRange(inits).getTypes(),
+                                inputs, inits, maps, iterators);
+    op.getRegion().push_back(block);
+    block = nullptr;
+    return op;
+  }
+
+private:
+  RewriterBase &rewriter;
+  Location loc;
+  Block *block;
+  SmallVector<Value> inputs, inits;
+  SmallVector<AffineMap> maps, initMaps;
+};
+} // namespace
+
+/// Clones the body of `producer` to the end of the builder's block, with its
+/// loops replaced by `loopMap` of the loops there, and returns what it yields.
+static SmallVector<Value> cloneBody(RewriterBase &rewriter, LinalgOp producer,
+                                    AffineMap loopMap, IRMapping &mapping,
+                                    Block *block) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToEnd(block);
+  for (Operation &inner : producer.getBlock()->without_terminator()) {
+    auto index = dyn_cast<IndexOp>(inner);
+    if (!index) {
+      rewriter.clone(inner, mapping);
+      continue;
+    }
+    AffineExpr expr = loopMap.getResult(index.getDim());
+    Value position;
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      position = IndexOp::create(rewriter, index.getLoc(), dim.getPosition());
+    else
+      position = affine::expandAffineExpr(rewriter, index.getLoc(), expr,
+                                          /*dimValues=*/{}, {});
+    mapping.map(index.getResult(), position);
+  }
+  SmallVector<Value> yielded;
+  for (Value value : producer.getBlock()->getTerminator()->getOperands())
+    yielded.push_back(mapping.lookupOrDefault(value));
+  return yielded;
+}
+
+/// Adds the attributes of `from`, but for those that `to` has and for what
+/// linalg remembers of named operations.
+static void copyAttributes(Operation *from, Operation *to, bool withPhase) {
+  for (NamedAttribute attr : from->getDiscardableAttrs()) {
+    StringAttr name = attr.getName();
+    bool isPhase = name == remat::RematDialect::getPhaseAttrName();
+    if (!to->hasAttr(name) && (withPhase || !isPhase) &&
+        !name.getValue().starts_with("linalg."))
+      to->setDiscardableAttr(name, attr.getValue());
+  }
+}
+
+/// Moves the body of `consumer` behind what `builder` has and replaces it.
+static GenericOp replaceConsumer(RewriterBase &rewriter, LinalgOp consumer,
+                                 KernelBuilder &builder,
+                                 ArrayRef<Value> arguments,
+                                 SmallVector<Value> yielded) {
+  unsigned numExtra = yielded.size();
+  Operation *terminator = consumer.getBlock()->getTerminator();
+  rewriter.inlineBlockBefore(consumer.getBlock(), builder.getBlock(),
+                             builder.getBlock()->end(), arguments);
+  llvm::append_range(yielded, terminator->getOperands());
+  rewriter.eraseOp(terminator);
+  GenericOp fused = builder.create(consumer.getIteratorTypesArray(), yielded);
+  copyAttributes(consumer, fused, /*withPhase=*/true);
+  rewriter.replaceOp(consumer, fused->getResults().drop_front(numExtra));
+  return fused;
+}
+
+GenericOp remat::fuse(RewriterBase &rewriter, LinalgOp producer,
+                      LinalgOp consumer, bool keepResults) {
+  rewriter.setInsertionPoint(consumer);
+  Location loc = rewriter.getFusedLoc({producer.getLoc(), consumer.getLoc()});
+  KernelBuilder builder(rewriter, loc);
+
+  // One copy of the producer's body for each way in which it is read.
+  SmallVector<AffineMap> loopMaps;
+  SmallVector<IRMapping> copies;
+  SmallVector<Value> arguments;
+  for (OpOperand *input : consumer.getDpsInputOperands()) {
+    if (input->get().getDefiningOp() != producer) {
+      arguments.push_back(builder.addInput(
+          input->get(), consumer.getMatchingIndexingMap(input)));
+      continue;
+    }
+    arguments.push_back({});
+    AffineMap loopMap = getLoopMap(producer, consumer, input);
+    if (llvm::is_contained(loopMaps, loopMap))
+      continue;
+    loopMaps.push_back(loopMap);
+    IRMapping &mapping = copies.emplace_back();
+    for (OpOperand *operand : producer.getDpsInputOperands())
+      mapping.map(
+          producer.getMatchingBlockArgument(operand),
+          builder.addInputOrConstant(
+              operand->get(),
+              producer.getMatchingIndexingMap(operand).compose(loopMap)));
+  }
+
+  // The destinations: the producer's where its value stays, then the reader's.
+  SmallVector<OpResult> kept;
+  if (keepResults)
+    for (OpResult result : producer->getResults())
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return user != consumer; }))
+        kept.push_back(result);
+  for (OpResult result : kept) {
+    OpOperand *init = producer.getDpsInitOperand(result.getResultNumber());
+    builder.addInit(init->get(), producer.getMatchingIndexingMap(init).compose(
+                                     loopMaps.front()));
+  }
+  for (OpOperand &init : consumer.getDpsInitsMutable())
+    arguments.push_back(
+        builder.addInit(init.get(), consumer.getMatchingIndexingMap(&init)));
+
+  SmallVector<SmallVector<Value>> values;
+  for (auto [loopMap, mapping] : llvm::zip_equal(loopMaps, copies))
+    values.push_back(
+        cloneBody(rewriter, producer, loopMap, mapping, builder.getBlock()));
+  for (OpOperand *input : getReads(producer, consumer)) {
+    size_t copy = llvm::find(loopMaps, getLoopMap(producer, consumer, input)) -
+                  loopMaps.begin();
+    unsigned result = cast<OpResult>(input->get()).getResultNumber();
+    arguments[input->getOperandNumber()] = values[copy][result];
+  }
+
+  SmallVector<Value> yielded;
+  for (OpResult result : kept)
+    yielded.push_back(values.front()[result.getResultNumber()]);
+  GenericOp fused =
+      replaceConsumer(rewriter, consumer, builder, arguments, yielded);
+  copyAttributes(producer, fused, /*withPhase=*/false);
+  for (auto [index, result] : llvm::enumerate(kept))
+    rewriter.replaceAllUsesWith(result, fused->getResult(index));
+  if (isOpTriviallyDead(producer))
+    rewriter.eraseOp(producer);
+  return fused;
+}
+
+static TypedAttr getSplatValue(Value value) {
+  SplatElementsAttr splat;
+  if (!isa<ShapedType>(value.getType()) ||
+      !matchPattern(value, m_Constant(&splat)) ||
+      !isa<IntegerType, IndexType, FloatType>(splat.getElementType()))
+    return {};
+  return cast<TypedAttr>(splat.getSplatValue<Attribute>());
+}
+
+GenericOp remat::foldSplatInputs(RewriterBase &rewriter, LinalgOp op) {
+  SmallVector<AffineMap> maps;
+  for (OpOperand &operand : op->getOpOperands())
+    if (!op.isDpsInput(&operand) || !getSplatValue(operand.get()))
+      maps.push_back(op.getMatchingIndexingMap(&operand));
+  if (maps.size() == op->getNumOperands() ||
+      (op.getNumLoops() != 0 && !haveInvertibleMaps(maps, op.getContext())))
+    return {};
+
+  rewriter.setInsertionPoint(op);
+  KernelBuilder builder(rewriter, op.getLoc());
+  SmallVector<Value> arguments;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    TypedAttr splat = getSplatValue(input->get());
+    arguments.push_back(
+        splat
+            ? builder.addConstant(splat)
+            : builder.addInput(input->get(), op.getMatchingIndexingMap(input)));
+  }
+  for (OpOperand &init : op.getDpsInitsMutable())
+    arguments.push_back(
+        builder.addInit(init.get(), op.getMatchingIndexingMap(&init)));
+  return replaceConsumer(rewriter, op, builder, arguments, {});
+}

@@ -1,0 +1,55 @@
+//===- ElementwiseFusion.h - Fuse a kernel into its reader ------*- C++ -*-===//
+//
+// The mechanics of fusion: what can be fused at all, and doing it. What should
+// be fused is the pass's business.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REMAT_LIB_TRANSFORMS_FUSE_ELEMENTWISEFUSION_H
+#define REMAT_LIB_TRANSFORMS_FUSE_ELEMENTWISEFUSION_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::remat {
+
+/// Whether a library takes this operation, so that its operands are to stay in
+/// memory: a convolution, a pooling, or a contraction with a dimension of only
+/// one operand (a sum of elementwise products is a mere reduction).
+bool isLibraryKernel(linalg::LinalgOp op);
+
+/// Whether `op` can be fused into its readers: elementwise on tensors, free of
+/// effects, reads neither its destination nor tensors from its body.
+bool isFusableProducer(linalg::LinalgOp op);
+
+/// Whether producers can be fused into `op`: an elementwise operation or a
+/// reduction on tensors, with operands indexed by single loops.
+bool isFusableConsumer(linalg::LinalgOp op);
+
+/// Whether `producer`, a fusable one, can be fused into the fusable `consumer`
+/// at each of its uses there: all of them are inputs, and the loop bounds of
+/// the result can still be read off its operands.
+bool canFuse(linalg::LinalgOp producer, linalg::LinalgOp consumer);
+
+/// Whether evaluating `producer` inside `consumer` evaluates it more often
+/// than once for each of its elements.
+bool isBroadcast(linalg::LinalgOp producer, linalg::LinalgOp consumer);
+
+/// Whether both run over the same loops, element by element, with `producer`
+/// read in one way only, so that its results can stay results of the fusion.
+bool haveSameIterationSpace(linalg::LinalgOp producer,
+                            linalg::LinalgOp consumer);
+
+/// Replaces `consumer` by an operation that evaluates `producer` in its body
+/// and erases `producer` if nothing else uses it. With `keepResults`, uses of
+/// `producer` elsewhere are fed by extra results (before those of `consumer`)
+/// of the new operation; otherwise they keep `producer`. Requires `canFuse`.
+linalg::GenericOp fuse(RewriterBase &rewriter, linalg::LinalgOp producer,
+                       linalg::LinalgOp consumer, bool keepResults);
+
+/// Turns inputs of `op` that are splat constants into scalar constants of the
+/// body. Returns the new operation, or null if there is none to turn.
+linalg::GenericOp foldSplatInputs(RewriterBase &rewriter, linalg::LinalgOp op);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_TRANSFORMS_FUSE_ELEMENTWISEFUSION_H

@@ -1,0 +1,265 @@
+//===- Fuse.cpp - Fuse elementwise chains into one kernel each ------------===//
+//
+// Only what crosses a kernel's border can become a residual. Without this pass
+// every intermediate of a chain would be stored, and saved for the backward.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/Fuse/Passes.h"
+
+#include "ElementwiseFusion.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_FUSEPASS
+#include "remat/Transforms/Fuse/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+/// A producer that is evaluated more than once may have this many operations
+/// and readers; beyond, loading its value is faster.
+static constexpr unsigned kMaxCheapOps = 8;
+static constexpr unsigned kMaxReaders = 4;
+
+/// Whether the values depend on scalars and indices only: constants, masks
+/// made of indices, random draws.
+static bool readsNoTensor(LinalgOp op) {
+  return llvm::none_of(op.getDpsInputs(), [](Value input) {
+    return isa<ShapedType>(input.getType());
+  });
+}
+
+/// Whether evaluating the body again is faster than a load from memory that
+/// is not in the cache: few operations, each of about one cycle.
+static bool isCheap(LinalgOp op) {
+  unsigned numOps = 0;
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (isa<arith::ConstantOp, linalg::IndexOp>(inner))
+      continue;
+    if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
+            arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp,
+            arith::RemSIOp, arith::RemUIOp>(inner))
+      return false;
+    if (!isa<arith::ArithDialect>(inner.getDialect()) &&
+        !isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp>(inner))
+      return false;
+    ++numOps;
+  }
+  return numOps <= kMaxCheapOps;
+}
+
+/// Whether keeping the operands of `op` alive instead of its results costs no
+/// memory: at most one is as large as a result.
+static bool readsOneFullTensor(LinalgOp op) {
+  unsigned numFull = 0;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    auto type = dyn_cast<RankedTensorType>(input->get().getType());
+    if (!type || !op.getMatchingIndexingMap(input).isPermutation())
+      continue;
+    ++numFull;
+    for (Value init : op.getDpsInits()) {
+      Type element = getElementTypeOrSelf(init);
+      // Masks are cheaper to make than to keep.
+      if (!element.isInteger(1) &&
+          type.getElementTypeBitWidth() > element.getIntOrFloatBitWidth())
+        return false;
+    }
+  }
+  return numFull <= 1;
+}
+
+static StringRef getPhase(Operation *op) {
+  auto phase = op->getAttrOfType<StringAttr>(RematDialect::getPhaseAttrName());
+  return phase ? phase.getValue() : "";
+}
+
+/// Fusing a forward producer into the backward would be a recompute that
+/// nobody asked for, and keep its operands alive until then.
+static bool mayCrossPhases(LinalgOp producer, LinalgOp consumer) {
+  StringRef from = getPhase(producer), to = getPhase(consumer);
+  return from == to || readsNoTensor(producer) ||
+         (from == kRecomputePhase && to == kBackwardPhase);
+}
+
+/// Whether an operation between the two takes an operand of `producer` as its
+/// destination: reading the operand later would make that a copy. The
+/// destinations of `consumer` itself are fine where it reads element for
+/// element what it writes.
+static bool isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
+  auto isIdentityRead = [&](Value operand, OpOperand &init) {
+    return producer.getNumParallelLoops() == consumer.getNumLoops() &&
+           consumer.getNumParallelLoops() == consumer.getNumLoops() &&
+           llvm::all_of(producer.getIndexingMapsArray(),
+                        [](AffineMap map) {
+                          return map.isIdentity() || map.getNumResults() == 0;
+                        }) &&
+           consumer.getMatchingIndexingMap(&init).isIdentity() &&
+           llvm::all_of(consumer->getOpOperands(), [&](OpOperand &read) {
+             return read.get().getDefiningOp() != producer ||
+                    consumer.getMatchingIndexingMap(&read).isIdentity();
+           });
+  };
+  Block *block = producer->getBlock();
+  for (Value operand : producer.getDpsInputs()) {
+    if (!isa<TensorType>(operand.getType()))
+      continue;
+    for (OpOperand &use : operand.getUses()) {
+      auto writer = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
+      if (!writer || !writer.isDpsInit(&use))
+        continue;
+      if (writer == consumer) {
+        if (!isIdentityRead(operand, use))
+          return true;
+        continue;
+      }
+      Operation *ancestor = block->findAncestorOpInBlock(*writer);
+      if (ancestor && producer->isBeforeInBlock(ancestor) &&
+          ancestor->isBeforeInBlock(consumer))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// What fusion would do with a producer and one of its readers.
+enum class Decision { Keep, Fuse, FuseAndKeepResults };
+
+/// The operations that read results of `op`, in no order that matters; stops
+/// after `limit`.
+static SetVector<Operation *> getReaders(Operation *op, unsigned limit) {
+  SetVector<Operation *> readers;
+  for (Operation *user : op->getUsers()) {
+    readers.insert(user);
+    if (readers.size() > limit)
+      break;
+  }
+  return readers;
+}
+
+/// Whether `producer` can disappear into `reader`.
+static bool canDisappearInto(LinalgOp producer, Operation *reader) {
+  auto consumer = dyn_cast<LinalgOp>(reader);
+  return consumer && consumer->getBlock() == producer->getBlock() &&
+         isFusableConsumer(consumer) && canFuse(producer, consumer) &&
+         mayCrossPhases(producer, consumer) &&
+         !isOverwrittenBetween(producer, consumer) &&
+         (isCheap(producer) || !isBroadcast(producer, consumer));
+}
+
+/// Whether `consumer` comes before everything else that reads `producer`.
+static bool isFirstReader(LinalgOp producer, LinalgOp consumer) {
+  Block *block = consumer->getBlock();
+  return llvm::all_of(producer->getUsers(), [&](Operation *user) {
+    Operation *ancestor = block->findAncestorOpInBlock(*user);
+    return ancestor == consumer || consumer->isBeforeInBlock(ancestor);
+  });
+}
+
+static Decision decide(LinalgOp producer, LinalgOp consumer) {
+  if (!isFusableProducer(producer) || !canFuse(producer, consumer))
+    return Decision::Keep;
+  if (readsNoTensor(producer))
+    return Decision::Fuse;
+  if (!canDisappearInto(producer, consumer))
+    return Decision::Keep;
+  SetVector<Operation *> readers = getReaders(producer, kMaxReaders);
+  if (readers.size() == 1)
+    return Decision::Fuse;
+  if (!readsOneFullTensor(producer))
+    return Decision::Keep;
+  if (readers.size() <= kMaxReaders && isCheap(producer) &&
+      llvm::all_of(readers, [&](Operation *reader) {
+        return canDisappearInto(producer, reader);
+      }))
+    return Decision::Fuse;
+  if (getPhase(producer) == getPhase(consumer) &&
+      haveSameIterationSpace(producer, consumer) &&
+      isFirstReader(producer, consumer))
+    return Decision::FuseAndKeepResults;
+  return Decision::Keep;
+}
+
+static void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct FusePass : remat::impl::FusePassBase<FusePass> {
+  using FusePassBase::FusePassBase;
+
+  void runOnOperation() override {
+    for (Region &region : getOperation()->getRegions())
+      fuseIn(region);
+  }
+
+private:
+  /// Program order: a producer has everything that it reads in it when its
+  /// reader's turn comes, so that one sweep suffices.
+  void fuseIn(Region &region) {
+    for (Block &block : region) {
+      // A dead reader would keep its producer from disappearing.
+      eraseDead(block);
+      for (Operation &op : llvm::make_early_inc_range(block)) {
+        if (auto consumer = dyn_cast<LinalgOp>(op)) {
+          fuseProducersInto(consumer);
+          continue;
+        }
+        for (Region &inner : op.getRegions())
+          fuseIn(inner);
+      }
+      eraseDead(block);
+    }
+  }
+
+  void fuseProducersInto(LinalgOp consumer) {
+    if (!isFusableConsumer(consumer))
+      return;
+    IRRewriter rewriter(consumer->getContext());
+    bool changed = false;
+    while (true) {
+      if (linalg::GenericOp folded = foldSplatInputs(rewriter, consumer)) {
+        consumer = folded;
+        changed = true;
+      }
+      Decision decision = Decision::Keep;
+      LinalgOp producer;
+      for (Value input : consumer.getDpsInputs()) {
+        producer = input.getDefiningOp<LinalgOp>();
+        if (producer)
+          decision = decide(producer, consumer);
+        if (decision != Decision::Keep)
+          break;
+      }
+      if (decision == Decision::Keep)
+        break;
+      consumer = fuse(rewriter, producer, consumer,
+                      decision == Decision::FuseAndKeepResults);
+      changed = true;
+      ++numFused;
+    }
+    // Copies of one producer that came in on different ways.
+    if (changed) {
+      DominanceInfo dominance;
+      eliminateCommonSubExpressions(rewriter, dominance, consumer);
+    }
+  }
+};
+} // namespace
