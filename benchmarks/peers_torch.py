@@ -1,0 +1,192 @@
+"""The workloads in PyTorch (NCHW images), eager or with the loss under torch.compile, optionally with the optimizer in
+the backward pass."""
+import time
+from functools import cache, partial
+
+import torch
+import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+
+import workloads
+
+aten = torch.ops.aten
+DOTS = [aten.mm.default, aten.addmm.default, aten.bmm.default, aten.baddbmm.default, aten.convolution.default]
+
+
+def remat(policy):
+    if policy == "none":
+        return lambda block: block
+    options = {"full": {}, "dots": {"context_fn": partial(create_selective_checkpoint_contexts, DOTS)}}[policy]
+    return lambda block: partial(checkpoint, block, use_reentrant=False, preserve_rng_state=False, **options)
+
+
+def within(params, prefix):
+    return {name.removeprefix(prefix + "."): v for name, v in params.items() if name.startswith(prefix + ".")}
+
+
+def gpt(params, batch, dims, policy, flash=False):
+    heads, d, T = dims["heads"], dims["d"], dims["T"]
+    hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
+
+    def attention(q, k, v):
+        if flash:
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        scores = (q * (d // heads) ** -0.5) @ k.transpose(-1, -2)
+        return scores.masked_fill(hidden, -torch.inf).softmax(-1) @ v
+
+    def block(p, x):
+        B = x.shape[0]
+        h = F.layer_norm(x, (d,), p["ln1_g"], p["ln1_b"])
+        q, k, v = (F.linear(h, p[f"{n}_w"].t(), p[f"{n}_b"]).view(B, T, heads, d // heads).transpose(1, 2) for n in "qkv")
+        h = attention(q, k, v)
+        x = x + F.linear(h.transpose(1, 2).reshape(B, T, d), p["proj_w"].t(), p["proj_b"])
+        h = F.linear(F.layer_norm(x, (d,), p["ln2_g"], p["ln2_b"]), p["up_w"].t(), p["up_b"])
+        return x + F.linear(F.gelu(h), p["down_w"].t(), p["down_b"])
+
+    block = remat(policy)(block)
+    x = F.embedding(batch["tokens"], params["tok"]) + params["pos"]
+    for i in range(dims["L"]):
+        x = block(within(params, str(i)), x)
+    logits = F.linear(F.layer_norm(x, (d,), params["ln_g"], params["ln_b"]), params["tok"])
+    return F.cross_entropy(logits.flatten(0, 1), batch["targets"].flatten()), {}
+
+
+def batch_norm(x, gain, bias):
+    y, mean, inverse = torch.native_batch_norm(x, gain, bias, None, None, True, 0.1, 1e-5)
+    n = x.numel() // x.shape[1]
+    return y, (mean.detach(), (inverse.detach() ** -2 - 1e-5) * (n / (n - 1)))
+
+
+def resnet18(params, batch, dims, policy):
+    def conv_norm(p, i, x, stride=1):
+        w = p[f"{i}.w"]
+        return batch_norm(F.conv2d(x, w, stride=stride, padding=w.shape[-1] // 2), p[f"{i}.g"], p[f"{i}.b"])
+
+    def stem(p, x):
+        x, s = conv_norm(p, 1, x)
+        return F.relu(x), [s]
+
+    def block(p, x):
+        stride = 2 if "3.w" in p else 1
+        h, s1 = conv_norm(p, 1, x, stride)
+        h, s2 = conv_norm(p, 2, F.relu(h))
+        if stride == 1:
+            return F.relu(h + x), [s1, s2]
+        x, s3 = conv_norm(p, 3, x, stride)
+        return F.relu(h + x), [s1, s2, s3]
+
+    x, stats = remat(policy)(stem)(within(params, "stem"), batch["images"])
+    for i in range(8):
+        x, s = remat(policy)(block)(within(params, str(i)), x)
+        stats = stats + s
+    names = [name for name, *_ in workloads.resnet18_convolutions(dims["width"])]
+    states = {f"{n}.{k}": v for n, s in zip(names, stats) for k, v in zip(("mean", "var"), s)}
+    logits = F.linear(x.mean((2, 3)), params["head_w"].t(), params["head_b"])
+    return F.cross_entropy(logits, batch["labels"]), states
+
+
+def mlp(params, batch, dims, policy):
+    hidden = remat(policy)(lambda w, b, x: F.relu(F.linear(x, w.t(), b)))
+    x, last = batch["x"], dims["L"] - 1
+    for i in range(last):
+        x = hidden(params[f"{i}.w"], params[f"{i}.b"], x)
+    return F.mse_loss(F.linear(x, params[f"{last}.w"].t(), params[f"{last}.b"]), batch["y"]), {}
+
+
+def lstm_cell(p, h, c, x):
+    i, f, g, o = torch.addmm(torch.addmm(p["b"], x, p["wx"]), h, p["wh"]).chunk(4, -1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+@cache
+def compiled_cell(policy):
+    return torch.compile(remat(policy)(lstm_cell), fullgraph=True, dynamic=False)
+
+
+def rnn(params, batch, dims, policy, compiled=False):
+    cell = compiled_cell(policy) if compiled else remat(policy)(lstm_cell)
+    h = c = torch.zeros_like(batch["x"][0])
+    hs = []
+    for x in batch["x"]:
+        h, c = cell(params, h, c, x)
+        hs.append(h)
+    return F.mse_loss(torch.stack(hs), batch["y"]), {}
+
+
+def optimizer_for(workload, params):
+    """The fused CPU optimizer, its state allocated now instead of in the first step."""
+    kind, options = workloads.OPTIMIZERS[workload]
+    optimizer = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}[kind](params, **options, fused=True)
+    for p in params:
+        p.grad = torch.zeros_like(p)
+    optimizer.param_groups[0]["lr"] = 0.0
+    optimizer.step()
+    optimizer.param_groups[0]["lr"] = options["lr"]
+    optimizer.zero_grad()
+    for state in optimizer.state.values():
+        for value in state.values():
+            if torch.is_tensor(value):
+                value.zero_()
+    return optimizer
+
+
+def to_torch(array, images):
+    array = array.transpose(3, 2, 0, 1) if images == "weight" else array.transpose(0, 3, 1, 2) if images else array
+    tensor = torch.from_numpy(array.copy())
+    return tensor if tensor.is_floating_point() else tensor.long()
+
+
+def build(workload, dims, policy, eager=False, compiled=False, flash=False):
+    """Returns a function that runs one step and returns the loss, and what is known before the first step."""
+    params = {k: to_torch(v, "weight" if v.ndim == 4 else None).requires_grad_()
+              for k, v in workloads.parameters(workload, dims).items()}
+    batch = {k: to_torch(v, v.ndim == 4) for k, v in workloads.batch(workload, dims).items()}
+    running = {k: torch.from_numpy(v.copy()) for k, v in workloads.resnet18_states(dims).items()} \
+        if workload == "resnet18" else {}
+    loss_of = globals()[workload]
+    if flash:
+        loss_of = partial(loss_of, flash=True)
+    if compiled:
+        # The whole loop of the rnn as one graph takes minutes to compile.
+        loss_of = partial(rnn, compiled=True) if workload == "rnn" else torch.compile(loss_of, fullgraph=True, dynamic=False)
+    if eager:
+        optimizers = {p: optimizer_for(workload, [p]) for p in params.values()}
+
+        def update(p):
+            optimizers[p].step()
+            p.grad = None
+
+        for p in params.values():
+            p.register_post_accumulate_grad_hook(update)
+    else:
+        optimizer = optimizer_for(workload, list(params.values()))
+
+    def step():
+        loss, stats = loss_of(params, batch, dims, policy)
+        loss.backward()
+        if not eager:
+            optimizer.step()
+            optimizer.zero_grad()
+        for name, old in running.items():
+            old.lerp_(stats[name], 0.1)
+        return loss.item()
+
+    facts = {}
+    if compiled:
+        start = time.perf_counter()
+        facts["first_loss"] = step()
+        facts["compile_s"] = time.perf_counter() - start
+    return step, facts
+
+
+def peak_bytes(step):
+    """Runs one step under the profiler: the peak of its allocated bytes above the start."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+        step()
+    level = peak = 0
+    for event in sorted(profile.profiler.kineto_results.events(), key=lambda e: e.start_ns()):
+        if event.name() == "[memory]":
+            level += event.nbytes()
+            peak = max(peak, level)
+    return peak
