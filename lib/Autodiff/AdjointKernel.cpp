@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace mlir::remat;
 
 AdjointKernel::AdjointKernel(linalg::LinalgOp op)
-    : op(op), builder(OpBuilder::atBlockEnd(&block)) {
+    : op(op), builder(op.getContext()) {
+  builder.setInsertionPointToEnd(&block);
   for (OpOperand &operand : op->getOpOperands()) {
     BlockArgument source = op.getMatchingBlockArgument(&operand);
     primals.map(source,

@@ -192,7 +192,7 @@ void mlir::remat::emitOperandCotangents(AdjointKernel &kernel,
   linalg::LinalgOp op = kernel.op;
   OpBuilder &b = vjp.builder;
   SmallVector<AdjointKernel::Output> outputs;
-  SmallVector<unsigned> elementwise;
+  SmallVector<unsigned> elementwise, reducing;
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
     if (!vjp.isWanted(index) || llvm::is_contained(skip, index))
@@ -201,23 +201,35 @@ void mlir::remat::emitOperandCotangents(AdjointKernel &kernel,
     if (!term)
       continue;
     AffineMap map = op.getMatchingIndexingMap(&operand);
-    // Passed on unchanged: no kernel at all.
-    if (Value tensor = kernel.tensorOf(term);
-        tensor && kernel.mapOf(term) == map && map.isPermutation() &&
-        tensor.getType() == operand.get().getType()) {
-      vjp.accumulate(index, tensor);
-      continue;
-    }
     if (!map.isPermutation() ||
         !isa<RankedTensorType>(operand.get().getType())) {
-      vjp.accumulate(index, emitReducing(kernel, b, index, term));
+      reducing.push_back(index);
+      continue;
+    }
+    // Passed on unchanged: no kernel at all.
+    if (Value tensor = kernel.tensorOf(term);
+        tensor && kernel.mapOf(term) == map &&
+        tensor.getType() == operand.get().getType()) {
+      vjp.accumulate(index, tensor);
       continue;
     }
     elementwise.push_back(index);
     outputs.push_back({kernel.emptyLike(b, index, term.getType()), map, term});
   }
-  if (outputs.empty())
-    return;
-  for (auto [index, value] : llvm::zip(elementwise, kernel.cut(b, outputs)))
-    vjp.accumulate(index, value);
+  // What an elementwise kernel has computed, a reduction of the same terms (the
+  // bias beside the product) reads instead of computing it again.
+  DenseMap<Value, Value> computed;
+  if (!outputs.empty())
+    for (auto [index, output, value] :
+         llvm::zip(elementwise, outputs, kernel.cut(b, outputs))) {
+      computed.try_emplace(output.value, kernel.addInput(value, output.map));
+      vjp.accumulate(index, value);
+    }
+  for (unsigned index : reducing) {
+    Value term =
+        adjoint.cotangent(op.getMatchingBlockArgument(&op->getOpOperand(index)));
+    if (Value known = computed.lookup(term))
+      term = known;
+    vjp.accumulate(index, emitReducing(kernel, b, index, term));
+  }
 }
