@@ -7,7 +7,9 @@
 #include "remat/Conversion/Passes.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/Transforms/BufferizableOpInterfaceImpl.h"
 #include "remat/Pipelines/CPU.h"
+#include "remat/Pipelines/Train.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
@@ -20,6 +22,7 @@ using namespace mlir;
 void mlir::remat::registerAllDialects(DialectRegistry &registry) {
   registry.insert<remat::RematDialect, opt::OptDialect>();
   registerDifferentiableExternalModels(registry);
+  registerBufferizableOpInterfaceModels(registry);
 }
 
 void mlir::remat::registerAllPasses() {
@@ -32,4 +35,5 @@ void mlir::remat::registerAllPasses() {
   registerRandomPasses();
   registerSchedulePasses();
   registerCPUPipelines();
+  registerTrainPipelines();
 }

@@ -6,7 +6,7 @@ import lit.formats
 config.name = "remat"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs"]
+config.excludes = ["Inputs", "lib"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.remat_build, "test")
 
@@ -17,6 +17,7 @@ config.environment["PYTHONPATH"] = os.path.join(config.remat_source, "python")
 
 libraries = {
     "%runtime": "libremat_runtime.so",
+    "%counting_allocator": "libremat_counting_allocator.so",
 }
 for name, library in libraries.items():
     config.substitutions.append((name, os.path.join(config.remat_build, "lib", library)))
@@ -39,3 +40,6 @@ def importable(module):
 for module in ("numpy", "jax", "torch", "sklearn"):
     if importable(module):
         config.available_features.add(module)
+
+if os.path.exists(os.path.join(config.remat_build, "bin", "RematPlanTests")):
+    config.available_features.add("gtest")

@@ -5,4 +5,122 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PrepareBufferizationPass
+    : Pass<"remat-prepare-bufferization", "ModuleOp"> {
+  let summary = "say what may be written in place, and make loops do so";
+  let description = [{
+    Run before one-shot bufferization.
+
+    **Arguments** of functions that nobody calls become read-only
+    (`bufferization.writable = false`) unless they say that they are writable.
+    Upstream's default is the opposite: a step would compute in its input batch.
+    Arguments of called functions are judged by what their callers still read.
+
+    **Loops.** Bufferization refuses one whose yielded tensor lives in another
+    buffer than the one that the iteration got. Each such tensor is
+    materialized in the iteration's own:
+
+    ```mlir
+    %r = scf.for ... iter_args(%h = %x) -> (tensor<16xf32>) {
+      %y = linalg.generic ... outs(%empty : tensor<16xf32>)
+      scf.yield %y : tensor<16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    %r = scf.for ... iter_args(%h = %x) -> (tensor<16xf32>) {
+      %y = linalg.generic ... outs(%empty : tensor<16xf32>)
+      %n = bufferization.materialize_in_destination %y in %h
+      scf.yield %n : tensor<16xf32>
+    }
+    ```
+
+    Where nothing else reads `%h`, `-eliminate-empty-tensors` then computes `%y`
+    in its memory directly; otherwise one copy per iteration remains. Tensors
+    that a loop updates in place (tapes, accumulators) are left as they are.
+  }];
+  let dependentDialects = ["bufferization::BufferizationDialect"];
+}
+
+def ResultsToOutParamsPass : Pass<"remat-results-to-out-params", "ModuleOp"> {
+  let summary = "callers provide the memory of results";
+  let description = [{
+    Run after one-shot bufferization. After it no function returns a memref of
+    static shape, so that no allocation outlives the function that made it:
+
+    | a result that is | becomes |
+    |---|---|
+    | an argument (parameters and states, updated in place) | nothing: callers go on with their operand |
+    | a view of an allocation of the whole size | a trailing argument, which takes the allocation's place |
+    | anything else | a trailing argument and a copy at the end, with a remark |
+
+    A result with `remat.updates = i` that was not computed in place is copied
+    into argument `i`, with a remark. The new arguments carry the attributes of
+    their result and `remat.result = <result index>`.
+
+    This differs from upstream's `-drop-equivalent-buffer-results` and
+    `-buffer-results-to-out-params` in that public functions are treated alike,
+    that a reshaped allocation is not copied, and that copies are reported.
+    Results of dynamic shape stay results.
+  }];
+  let dependentDialects = ["memref::MemRefDialect"];
+}
+
+def PackMemoryPass : Pass<"remat-pack-memory", "ModuleOp"> {
+  let summary = "give every static buffer an offset in one arena";
+  let description = [{
+    Run after bufferization, on functions of structured control flow. Each
+    `memref.alloc` of static shape becomes a `memref.view` of the function's
+    arena; deallocations disappear. A step then allocates nothing, and its peak
+    is known: the arena's size, to the byte.
+
+    **Lifetimes.** A buffer lives from the first to the last operation that uses
+    it or a view of it, in program order. One that is allocated outside a loop
+    and used inside lives throughout the loop; one that lives and dies within
+    an iteration occupies its bytes only there.
+
+    **Results take over dying operands.** The result of an elementwise operation
+    (all loops parallel) is put at the place of an operand that is read there
+    for the last time, if both have the same shape, element size and indexing
+    map. A lowering must therefore expect that an output of an elementwise
+    operation is exactly one of its inputs. A copy from a dying buffer into a
+    new one disappears.
+
+    **Calls.** Functions are packed one by one, callees first. A callee's arena
+    is its last argument (`remat.arena`); its caller reserves that many bytes
+    for the duration of the call. Recursion is an error.
+
+    **Entry functions** are those that nobody calls. With `arena=auto` one without
+    arguments allocates its arena, any other gets a last argument
+    `memref<Nxi8> {remat.arena}`, aligned to 64 bytes, which whoever runs it
+    allocates once. With nothing to pack there is no such argument.
+
+    Buffers of dynamic shape, and those that outlive an iteration of the loop
+    they are allocated in, stay allocations and are reported by a remark; the
+    former are freed right after their last use.
+
+    The report says for each function: bytes of the arena; the largest sum of
+    bytes that live at once (equal unless packing left holes); what is alive at
+    that point: `residuals` (used in the forward and later), `gradients` (used by
+    the backward and by an update), `temporaries`; bytes of arguments by class
+    (`opt.param`, `opt.state`, `remat.state`, results, data); and the number of
+    recomputed operations that one call runs. `report=-` prints it to the standard
+    error, `report=FILE` writes JSON.
+  }];
+  let options = [
+    Option<"arena", "arena", "std::string", "\"auto\"",
+           "where an entry function gets its arena from: `auto`, `argument` "
+           "(last argument), `alloc` (allocated on entry), `global` (a private "
+           "global), or `none` (keep allocations, freed right after their last "
+           "use: what a counting allocator measures is then what is packed)">,
+    Option<"reuse", "reuse", "bool", "true",
+           "let results take over dying operands">,
+    Option<"alignment", "alignment", "int64_t", "64",
+           "of every offset, in bytes; sizes are rounded up to it">,
+    Option<"report", "report", "std::string", "\"\"",
+           "`-` for a table on the standard error, otherwise a JSON file">,
+  ];
+  let dependentDialects = ["arith::ArithDialect", "memref::MemRefDialect"];
+}
+
 #endif // REMAT_TRANSFORMS_PACKMEMORY_PASSES_TD

@@ -1,0 +1,15 @@
+//===- BufferizableOpInterfaceImpl.h ----------------------------*- C++ -*-===//
+
+#ifndef REMAT_DIALECT_REMAT_TRANSFORMS_BUFFERIZABLEOPINTERFACEIMPL_H
+#define REMAT_DIALECT_REMAT_TRANSFORMS_BUFFERIZABLEOPINTERFACEIMPL_H
+
+namespace mlir {
+class DialectRegistry;
+namespace remat {
+/// Teaches one-shot bufferization the operations of the remat dialect that are
+/// left when it runs: barriers.
+void registerBufferizableOpInterfaceModels(DialectRegistry &registry);
+} // namespace remat
+} // namespace mlir
+
+#endif // REMAT_DIALECT_REMAT_TRANSFORMS_BUFFERIZABLEOPINTERFACEIMPL_H

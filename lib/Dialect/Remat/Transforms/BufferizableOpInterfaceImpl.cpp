@@ -1,0 +1,65 @@
+//===- BufferizableOpInterfaceImpl.cpp - Barriers cost nothing ------------===//
+//
+// A barrier has done its work once buffers exist: the order of reads and writes
+// is then fixed by memory. Its results are its operands' buffers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/Transforms/BufferizableOpInterfaceImpl.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/IR/DialectRegistry.h"
+
+using namespace mlir;
+using namespace mlir::bufferization;
+
+namespace {
+struct BarrierOpInterface
+    : public BufferizableOpInterface::ExternalModel<BarrierOpInterface,
+                                                    remat::BarrierOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return false;
+  }
+
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &operand,
+                                      const AnalysisState &) const {
+    auto barrier = cast<remat::BarrierOp>(op);
+    unsigned index = operand.getOperandNumber();
+    if (index >= barrier.getValues().size())
+      return {};
+    return {{barrier->getResult(index), BufferRelation::Equivalent}};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    SmallVector<Value> replacements;
+    for (Value value : cast<remat::BarrierOp>(op).getValues()) {
+      if (!isa<TensorType>(value.getType())) {
+        replacements.push_back(value);
+        continue;
+      }
+      FailureOr<Value> buffer = getBuffer(rewriter, value, options, state);
+      if (failed(buffer))
+        return failure();
+      replacements.push_back(*buffer);
+    }
+    replaceOpWithBufferizedValues(rewriter, op, replacements);
+    return success();
+  }
+};
+} // namespace
+
+void remat::registerBufferizableOpInterfaceModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, RematDialect *) {
+    BarrierOp::attachInterface<BarrierOpInterface>(*context);
+  });
+}

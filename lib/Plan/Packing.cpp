@@ -1,0 +1,355 @@
+//===- Packing.cpp - Offsets for buffers in one arena ---------------------===//
+//
+// Without it every buffer would be an allocation of its own, and the peak
+// would be known only to the allocator.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Plan/Packing.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+using namespace remat::plan;
+
+namespace {
+
+bool isEmpty(const Interval &interval) {
+  return interval.size <= 0 || interval.lower >= interval.upper;
+}
+
+int64_t alignTo(int64_t value, int64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+/// xorshift64*: the standard library's distributions differ between platforms.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed * 2 + 1) {}
+  size_t below(size_t bound) {
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return ((state * 0x2545F4914F6CDD1DULL) >> 33) % bound;
+  }
+
+private:
+  uint64_t state;
+};
+
+enum class Fit { first, best };
+
+/// Who is alive together with whom, once for all orders.
+class Conflicts {
+public:
+  explicit Conflicts(const std::vector<Interval> &intervals)
+      : neighbors(intervals.size()) {
+    std::vector<size_t> byStart;
+    for (size_t i = 0; i < intervals.size(); ++i)
+      if (!isEmpty(intervals[i]))
+        byStart.push_back(i);
+    std::sort(byStart.begin(), byStart.end(), [&](size_t a, size_t b) {
+      return std::pair(intervals[a].lower, a) <
+             std::pair(intervals[b].lower, b);
+    });
+    std::vector<size_t> active;
+    for (size_t i : byStart) {
+      active.erase(std::remove_if(active.begin(), active.end(),
+                                  [&](size_t j) {
+                                    return intervals[j].upper <=
+                                           intervals[i].lower;
+                                  }),
+                   active.end());
+      for (size_t j : active) {
+        neighbors[i].push_back(j);
+        neighbors[j].push_back(i);
+      }
+      active.push_back(i);
+    }
+  }
+
+  const std::vector<size_t> &of(size_t i) const { return neighbors[i]; }
+
+private:
+  std::vector<std::vector<size_t>> neighbors;
+};
+
+/// Places buffers one by one, in a given order, into the gaps that the
+/// neighbors placed before leave.
+class Placer {
+public:
+  Placer(const std::vector<Interval> &intervals, const Conflicts &conflicts)
+      : intervals(intervals), conflicts(conflicts) {}
+
+  /// Gives up as soon as the height reaches `limit`; the height is then
+  /// `limit` or more and the offsets are incomplete.
+  Packing place(const std::vector<size_t> &order, Fit fit, int64_t limit) {
+    Packing result;
+    result.offsets.assign(intervals.size(), 0);
+    placed.assign(intervals.size(), false);
+    for (size_t i : order) {
+      const Interval &interval = intervals[i];
+      int64_t offset = findOffset(i, result.offsets, fit);
+      result.offsets[i] = offset;
+      placed[i] = true;
+      result.height = std::max(result.height, offset + interval.size);
+      if (result.height >= limit)
+        break;
+    }
+    return result;
+  }
+
+  int64_t getVisits() const { return visits; }
+
+private:
+  int64_t findOffset(size_t i, const std::vector<int64_t> &offsets, Fit fit) {
+    const Interval &interval = intervals[i];
+    occupied.clear();
+    for (size_t j : conflicts.of(i))
+      if (placed[j])
+        occupied.push_back({offsets[j], offsets[j] + intervals[j].size});
+    visits += static_cast<int64_t>(conflicts.of(i).size());
+    std::sort(occupied.begin(), occupied.end());
+    int64_t end = 0;
+    int64_t bestGap = std::numeric_limits<int64_t>::max(), bestOffset = -1;
+    for (auto [lower, upper] : occupied) {
+      int64_t start = alignTo(end, interval.alignment);
+      if (lower - start >= interval.size) {
+        if (fit == Fit::first)
+          return start;
+        if (lower - end < bestGap) {
+          bestGap = lower - end;
+          bestOffset = start;
+        }
+      }
+      end = std::max(end, upper);
+    }
+    return bestOffset >= 0 ? bestOffset : alignTo(end, interval.alignment);
+  }
+
+  const std::vector<Interval> &intervals;
+  const Conflicts &conflicts;
+  std::vector<bool> placed;
+  std::vector<std::pair<int64_t, int64_t>> occupied;
+  int64_t visits = 0;
+};
+
+/// Live bytes over time as (time, bytes from here to the next entry).
+std::vector<std::pair<int64_t, int64_t>>
+getLoad(const std::vector<Interval> &intervals) {
+  std::vector<std::pair<int64_t, int64_t>> changes;
+  for (const Interval &interval : intervals) {
+    if (isEmpty(interval))
+      continue;
+    changes.push_back({interval.lower, interval.size});
+    changes.push_back({interval.upper, -interval.size});
+  }
+  std::sort(changes.begin(), changes.end());
+  std::vector<std::pair<int64_t, int64_t>> load;
+  int64_t live = 0;
+  for (auto [time, bytes] : changes) {
+    live += bytes;
+    if (!load.empty() && load.back().first == time)
+      load.back().second = live;
+    else
+      load.push_back({time, live});
+  }
+  return load;
+}
+
+/// The largest load during each interval.
+std::vector<int64_t> getContention(const std::vector<Interval> &intervals) {
+  std::vector<std::pair<int64_t, int64_t>> load = getLoad(intervals);
+  // Sparse table of range maxima.
+  std::vector<std::vector<int64_t>> maxima(1);
+  for (auto [time, bytes] : load)
+    maxima[0].push_back(bytes);
+  for (size_t width = 1; 2 * width <= load.size(); width *= 2) {
+    const std::vector<int64_t> &last = maxima.back();
+    std::vector<int64_t> next;
+    for (size_t i = 0; i + 2 * width <= load.size(); ++i)
+      next.push_back(std::max(last[i], last[i + width]));
+    maxima.push_back(std::move(next));
+  }
+  auto indexOf = [&](int64_t time) {
+    return std::lower_bound(
+               load.begin(), load.end(), time,
+               [](auto entry, int64_t time) { return entry.first < time; }) -
+           load.begin();
+  };
+  std::vector<int64_t> contention(intervals.size(), 0);
+  for (size_t i = 0; i < intervals.size(); ++i) {
+    if (isEmpty(intervals[i]))
+      continue;
+    size_t from = indexOf(intervals[i].lower), to = indexOf(intervals[i].upper);
+    size_t level = 0;
+    while ((size_t(2) << level) <= to - from)
+      ++level;
+    contention[i] =
+        std::max(maxima[level][from], maxima[level][to - (size_t(1) << level)]);
+  }
+  return contention;
+}
+
+/// Orders worth a try. Ties are broken by the input order.
+std::vector<std::vector<size_t>>
+getOrders(const std::vector<Interval> &intervals) {
+  std::vector<size_t> all;
+  for (size_t i = 0; i < intervals.size(); ++i)
+    if (!isEmpty(intervals[i]))
+      all.push_back(i);
+  std::vector<std::vector<size_t>> orders;
+  auto add = [&](auto key) {
+    std::vector<size_t> order = all;
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::tuple(key(b), a) < std::tuple(key(a), b);
+    });
+    orders.push_back(std::move(order));
+  };
+  auto size = [&](size_t i) { return intervals[i].size; };
+  auto length = [&](size_t i) {
+    return intervals[i].upper - intervals[i].lower;
+  };
+  auto area = [&](size_t i) {
+    return static_cast<double>(size(i)) * static_cast<double>(length(i));
+  };
+  std::vector<int64_t> contention = getContention(intervals);
+  add([&](size_t i) { return std::pair(size(i), length(i)); });
+  add(area);
+  add([&](size_t i) { return std::pair(length(i), size(i)); });
+  add([&](size_t i) { return std::pair(-intervals[i].lower, size(i)); });
+  add([&](size_t i) { return std::pair(intervals[i].upper, size(i)); });
+  add([&](size_t i) { return std::tuple(contention[i], size(i), length(i)); });
+  add([&](size_t i) { return std::tuple(contention[i], area(i)); });
+  add([&](size_t i) { return std::tuple(contention[i], length(i), size(i)); });
+  return orders;
+}
+
+/// A neighbor of `order`: a buffer on top of the arena, or one that stands
+/// below it in time, moves forward.
+std::vector<size_t> perturb(const std::vector<size_t> &order,
+                            const std::vector<Interval> &intervals,
+                            const Conflicts &conflicts, const Packing &packing,
+                            Random &random) {
+  std::vector<size_t> onTop;
+  for (size_t position = 0; position < order.size(); ++position) {
+    size_t i = order[position];
+    if (packing.offsets[i] + intervals[i].size == packing.height)
+      onTop.push_back(position);
+  }
+  size_t from = onTop[random.below(onTop.size())];
+  const std::vector<size_t> &neighbors = conflicts.of(order[from]);
+  if (!neighbors.empty() && random.below(4) == 0) {
+    size_t neighbor = neighbors[random.below(neighbors.size())];
+    from = std::find(order.begin(), order.end(), neighbor) - order.begin();
+  }
+  std::vector<size_t> result = order;
+  size_t to = from == 0 ? random.below(order.size()) : random.below(from);
+  if (random.below(3) == 0)
+    std::swap(result[from], result[to]);
+  else if (to < from)
+    std::rotate(result.begin() + to, result.begin() + from,
+                result.begin() + from + 1);
+  else
+    std::rotate(result.begin() + from, result.begin() + from + 1,
+                result.begin() + to + 1);
+  return result;
+}
+
+} // namespace
+
+int64_t remat::plan::getMaxLive(const std::vector<Interval> &intervals,
+                                int64_t *when) {
+  int64_t most = 0;
+  for (auto [time, bytes] : getLoad(intervals)) {
+    if (bytes <= most)
+      continue;
+    most = bytes;
+    if (when)
+      *when = time;
+  }
+  return most;
+}
+
+Packing remat::plan::pack(const std::vector<Interval> &intervals,
+                          const PackingOptions &options) {
+  constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+  int64_t bound = getMaxLive(intervals);
+  Conflicts conflicts(intervals);
+  Placer placer(intervals, conflicts);
+
+  struct Candidate {
+    std::vector<size_t> order;
+    Fit fit;
+    Packing packing;
+  };
+  std::vector<Candidate> candidates;
+  for (std::vector<size_t> &order : getOrders(intervals))
+    for (Fit fit : {Fit::first, Fit::best}) {
+      Packing packing = placer.place(order, fit, unlimited);
+      if (packing.height <= bound)
+        return packing;
+      candidates.push_back({order, fit, std::move(packing)});
+    }
+  std::vector<size_t> byHeight(candidates.size());
+  std::iota(byHeight.begin(), byHeight.end(), size_t(0));
+  std::sort(byHeight.begin(), byHeight.end(), [&](size_t a, size_t b) {
+    return std::pair(candidates[a].packing.height, a) <
+           std::pair(candidates[b].packing.height, b);
+  });
+
+  // Local search from the best few. A sideways move is taken, so that plateaus
+  // are crossed.
+  Packing best = candidates[byHeight.front()].packing;
+  Random random(options.seed);
+  constexpr size_t starts = 4;
+  for (size_t start = 0; start < std::min(starts, candidates.size()); ++start) {
+    Candidate current = candidates[byHeight[start]];
+    int64_t share = options.maxVisits / static_cast<int64_t>(starts) *
+                    static_cast<int64_t>(start + 1);
+    for (int64_t idle = 0;
+         idle < options.patience && placer.getVisits() < share; ++idle) {
+      std::vector<size_t> order =
+          perturb(current.order, intervals, conflicts, current.packing, random);
+      Packing packing =
+          placer.place(order, current.fit, current.packing.height + 1);
+      if (packing.height > current.packing.height)
+        continue;
+      if (packing.height < current.packing.height)
+        idle = 0;
+      current.order = std::move(order);
+      current.packing = std::move(packing);
+      if (current.packing.height < best.height)
+        best = current.packing;
+      if (best.height <= bound)
+        return best;
+    }
+  }
+  return best;
+}
+
+bool remat::plan::isValidPacking(const std::vector<Interval> &intervals,
+                                 const Packing &packing) {
+  if (packing.offsets.size() != intervals.size())
+    return false;
+  int64_t height = 0;
+  for (size_t i = 0; i < intervals.size(); ++i) {
+    if (isEmpty(intervals[i]))
+      continue;
+    int64_t offset = packing.offsets[i];
+    if (offset < 0 || offset % intervals[i].alignment != 0)
+      return false;
+    height = std::max(height, offset + intervals[i].size);
+    for (size_t j = 0; j < i; ++j) {
+      if (isEmpty(intervals[j]) || intervals[i].lower >= intervals[j].upper ||
+          intervals[j].lower >= intervals[i].upper)
+        continue;
+      if (offset < packing.offsets[j] + intervals[j].size &&
+          packing.offsets[j] < offset + intervals[i].size)
+        return false;
+    }
+  }
+  return height == packing.height;
+}

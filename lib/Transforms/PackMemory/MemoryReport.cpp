@@ -1,0 +1,75 @@
+//===- MemoryReport.cpp - What a function's memory is made of -------------===//
+//
+// One list of figures, printed for people and for benchmark scripts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryReport.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+void remat::printMemoryTable(ArrayRef<FunctionMemory> functions,
+                             raw_ostream &os) {
+  for (const FunctionMemory &function : functions) {
+    os << "memory of @" << function.name << " (bytes)\n";
+    auto line = [&](StringRef label, int64_t value) {
+      os << llvm::format("  %-22s %15lld\n", label.str().c_str(),
+                         static_cast<long long>(value));
+    };
+    line("arena (exact peak)", function.arena);
+    line("  live at the peak", function.maxLive);
+    line("    residuals", function.parts.residuals);
+    line("    gradients", function.parts.gradients);
+    line("    temporaries", function.parts.temporaries);
+    line("parameters", function.parameters);
+    line("optimizer state", function.optimizerState);
+    line("model state", function.modelState);
+    line("data", function.data);
+    line("results", function.results);
+    line("copied per call", function.copiedBytes);
+    os << llvm::format(
+        "  %lld buffers, %lld took over a dying operand, %lld left to the "
+        "allocator; %lld recomputed operations\n",
+        static_cast<long long>(function.buffers),
+        static_cast<long long>(function.takenOver),
+        static_cast<long long>(function.unpacked),
+        static_cast<long long>(function.recomputedOps));
+  }
+}
+
+void remat::printMemoryJSON(ArrayRef<FunctionMemory> functions,
+                            raw_ostream &os) {
+  llvm::json::OStream json(os, /*IndentSize=*/2);
+  json.object([&] {
+    json.attributeArray("functions", [&] {
+      for (const FunctionMemory &function : functions)
+        json.object([&] {
+          json.attribute("name", function.name);
+          json.attribute("arena", function.arena);
+          json.attribute("max_live", function.maxLive);
+          json.attributeObject("peak", [&] {
+            json.attribute("residuals", function.parts.residuals);
+            json.attribute("gradients", function.parts.gradients);
+            json.attribute("temporaries", function.parts.temporaries);
+          });
+          json.attributeObject("arguments", [&] {
+            json.attribute("parameters", function.parameters);
+            json.attribute("optimizer_state", function.optimizerState);
+            json.attribute("model_state", function.modelState);
+            json.attribute("data", function.data);
+            json.attribute("results", function.results);
+          });
+          json.attribute("buffers", function.buffers);
+          json.attribute("taken_over", function.takenOver);
+          json.attribute("unpacked", function.unpacked);
+          json.attribute("copied_bytes", function.copiedBytes);
+          json.attribute("recomputed_ops", function.recomputedOps);
+        });
+    });
+  });
+  os << "\n";
+}

@@ -1,0 +1,47 @@
+//===- MemoryReport.h - What a function's memory is made of -----*- C++ -*-===//
+//
+// The figures that remat-pack-memory prints, apart from how it finds them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TRANSFORMS_PACKMEMORY_MEMORYREPORT_H
+#define REMAT_TRANSFORMS_PACKMEMORY_MEMORYREPORT_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mlir::remat {
+
+/// Bytes by class, at one point of the program.
+struct MemoryParts {
+  int64_t residuals = 0;
+  int64_t gradients = 0;
+  int64_t temporaries = 0;
+  MemoryParts &operator+=(const MemoryParts &other) {
+    residuals += other.residuals;
+    gradients += other.gradients;
+    temporaries += other.temporaries;
+    return *this;
+  }
+};
+
+struct FunctionMemory {
+  std::string name;
+  /// Bytes of the arena: the exact peak of everything the function computes.
+  int64_t arena = 0;
+  /// Largest sum of live bytes; `parts` is what they are made of.
+  int64_t maxLive = 0;
+  MemoryParts parts;
+  /// Bytes of arguments.
+  int64_t parameters = 0, optimizerState = 0, modelState = 0, data = 0,
+          results = 0;
+  int64_t buffers = 0, takenOver = 0, unpacked = 0, copiedBytes = 0;
+  int64_t recomputedOps = 0;
+};
+
+void printMemoryTable(ArrayRef<FunctionMemory> functions, raw_ostream &os);
+void printMemoryJSON(ArrayRef<FunctionMemory> functions, raw_ostream &os);
+
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_PACKMEMORY_MEMORYREPORT_H

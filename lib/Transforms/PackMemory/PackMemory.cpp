@@ -1,0 +1,565 @@
+//===- PackMemory.cpp - Every static buffer gets an offset in one arena ---===//
+//
+// Without it the peak is what the allocator makes of it, every step pays for
+// allocations, and elementwise results get memory of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Plan/Packing.h"
+#include "remat/Transforms/PackMemory/Passes.h"
+
+#include "CallOrder.h"
+#include "Lifetimes.h"
+#include "MemoryReport.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_PACKMEMORYPASS
+#include "remat/Transforms/PackMemory/Passes.h.inc"
+
+namespace {
+
+constexpr llvm::StringLiteral arenaAttrName = "remat.arena";
+
+//===----------------------------------------------------------------------===//
+// Results take over dying operands
+//===----------------------------------------------------------------------===//
+
+/// Finds buffers that can be at the place of another one that dies where they
+/// begin.
+class TakeOver {
+public:
+  explicit TakeOver(Lifetimes &lifetimes)
+      : lifetimes(lifetimes), placeOf(lifetimes.getBuffers().size()),
+        successor(placeOf.size(), -1) {
+    for (unsigned i = 0; i < placeOf.size(); ++i)
+      placeOf[i] = i;
+  }
+
+  void run(func::FuncOp function) {
+    function.walk([&](Operation *op) {
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+        visitElementwise(linalgOp);
+      else if (auto copy = dyn_cast<memref::CopyOp>(op))
+        visitCopy(copy);
+    });
+  }
+
+  /// The first buffer in the chain that shares its place with buffer `index`.
+  unsigned getPlace(unsigned index) const { return placeOf[index]; }
+  ArrayRef<memref::CopyOp> getNeedlessCopies() const { return needlessCopies; }
+  int64_t getCount() const { return count; }
+
+private:
+  void visitElementwise(linalg::LinalgOp op) {
+    if (!op.hasPureBufferSemantics() ||
+        op.getNumLoops() != op.getNumParallelLoops())
+      return;
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      AffineMap map = op.getMatchingIndexingMap(&init);
+      if (!map.isPermutation())
+        continue;
+      int result = getStarting(init.get(), op);
+      if (result < 0)
+        continue;
+      for (OpOperand *input : op.getDpsInputOperands()) {
+        int operand = getDying(input->get(), op);
+        if (!canMerge(operand, result) || !haveSameElements(*input, init) ||
+            !isReadWith(op, operand, map))
+          continue;
+        merge(operand, result);
+        break;
+      }
+    }
+  }
+
+  void visitCopy(memref::CopyOp copy) {
+    int result = getStarting(copy.getTarget(), copy);
+    int operand = getDying(copy.getSource(), copy);
+    if (result < 0 || !canMerge(operand, result))
+      return;
+    merge(operand, result);
+    needlessCopies.push_back(copy);
+  }
+
+  /// The packable buffer of which `value` is all, or -1.
+  int getWhole(Value value) const {
+    int index = lifetimes.getBuffer(value);
+    if (index < 0)
+      return -1;
+    const Buffer &buffer = lifetimes.getBuffers()[index];
+    bool isWhole = buffer.size >= 0 && buffer.escape.empty() &&
+                   getByteSize(value.getType(), buffer.alloc) == buffer.size;
+    return isWhole ? index : -1;
+  }
+
+  int getStarting(Value value, Operation *op) const {
+    int index = getWhole(value);
+    if (index < 0 || placeOf[index] != unsigned(index) ||
+        lifetimes.getBuffers()[index].lifetime.first !=
+            lifetimes.getPositions(op).first ||
+        lifetimes.isCaptured(index, op))
+      return -1;
+    return index;
+  }
+
+  int getDying(Value value, Operation *op) const {
+    int index = getWhole(value);
+    if (index < 0 || successor[index] >= 0 ||
+        lifetimes.getBuffers()[index].lifetime.last !=
+            lifetimes.getPositions(op).second ||
+        lifetimes.isCaptured(index, op))
+      return -1;
+    return index;
+  }
+
+  /// Whether both hold elements of one size at the same places.
+  static bool haveSameElements(OpOperand &input, OpOperand &init) {
+    auto inputType = cast<MemRefType>(input.get().getType());
+    auto initType = cast<MemRefType>(init.get().getType());
+    return inputType.getShape() == initType.getShape() &&
+           inputType.getElementType().isIntOrFloat() &&
+           initType.getElementType().isIntOrFloat() &&
+           inputType.getElementTypeBitWidth() ==
+               initType.getElementTypeBitWidth();
+  }
+
+  /// Whether every read of buffer `index` by `op` is of the element that the
+  /// same iteration writes, which `map` says.
+  bool isReadWith(linalg::LinalgOp op, int index, AffineMap map) const {
+    for (OpOperand &operand : op->getOpOperands()) {
+      int other = lifetimes.getBuffer(operand.get());
+      if (other == Lifetimes::severalBuffers)
+        return false;
+      if (other == index && (op.getMatchingIndexingMap(&operand) != map ||
+                             getWhole(operand.get()) != index))
+        return false;
+    }
+    return true;
+  }
+
+  bool canMerge(int operand, int result) const {
+    MutableArrayRef<Buffer> buffers = lifetimes.getBuffers();
+    return operand >= 0 && operand != result &&
+           buffers[operand].alloc->getBlock() ==
+               buffers[result].alloc->getBlock();
+  }
+
+  void merge(int operand, int result) {
+    successor[operand] = result;
+    placeOf[result] = placeOf[operand];
+    ++count;
+  }
+
+  Lifetimes &lifetimes;
+  SmallVector<unsigned> placeOf;
+  SmallVector<int> successor;
+  SmallVector<memref::CopyOp> needlessCopies;
+  int64_t count = 0;
+};
+
+//===----------------------------------------------------------------------===//
+// One function
+//===----------------------------------------------------------------------===//
+
+/// What callers need to know of a packed function.
+struct Frame {
+  int64_t bytes = 0;
+  MemoryParts parts;
+  int64_t recomputedOps = 0;
+};
+
+/// Something that occupies bytes of the arena: buffers that follow each other
+/// at one place, or the arena of a call.
+struct Place {
+  Lifetime lifetime;
+  int64_t size = 0;
+  SmallVector<unsigned> buffers;
+  func::CallOp call;
+};
+
+struct Options {
+  std::string arena;
+  bool reuse;
+  int64_t alignment;
+};
+
+class FunctionPacker {
+public:
+  FunctionPacker(func::FuncOp function, const Options &options,
+                 const DenseMap<Operation *, Frame> &frames,
+                 SymbolTable &symbols)
+      : function(function), options(options), frames(frames), symbols(symbols),
+        lifetimes(function), takeOver(lifetimes) {}
+
+  FunctionMemory run(bool isEntry) {
+    if (options.reuse)
+      takeOver.run(function);
+    collectPlaces();
+    placeInArena();
+    describe();
+    rewrite(isEntry);
+    return memory;
+  }
+
+  Frame getFrame() const {
+    return {memory.arena, memory.parts, memory.recomputedOps};
+  }
+
+private:
+  int64_t roundUp(int64_t bytes) const {
+    return llvm::alignTo(bytes, options.alignment);
+  }
+
+  void collectPlaces() {
+    DenseMap<unsigned, size_t> placeOf;
+    for (auto [index, buffer] : llvm::enumerate(lifetimes.getBuffers())) {
+      ++memory.buffers;
+      if (buffer.size < 0 || !buffer.escape.empty()) {
+        ++memory.unpacked;
+        emitRemark(buffer.alloc.getLoc())
+            << "buffer stays an allocation: it "
+            << (buffer.size < 0 ? std::string("has no static shape")
+                                : buffer.escape);
+        continue;
+      }
+      auto [it, inserted] =
+          placeOf.try_emplace(takeOver.getPlace(index), places.size());
+      if (inserted)
+        places.emplace_back();
+      Place &place = places[it->second];
+      place.size = std::max(place.size, roundUp(buffer.size));
+      if (buffer.lifetime.last >= 0)
+        place.lifetime.cover(buffer.lifetime.first, buffer.lifetime.last);
+      place.buffers.push_back(index);
+    }
+    for (Place &place : places)
+      llvm::sort(place.buffers, [&](unsigned a, unsigned b) {
+        MutableArrayRef<Buffer> buffers = lifetimes.getBuffers();
+        return std::pair(buffers[a].lifetime.first, a) <
+               std::pair(buffers[b].lifetime.first, b);
+      });
+    memory.takenOver = takeOver.getCount();
+    function.walk([&](func::CallOp call) {
+      auto it = frames.find(symbols.lookup(call.getCallee()));
+      if (it == frames.end() || it->second.bytes == 0)
+        return;
+      Place place;
+      auto [first, last] = lifetimes.getPositions(call);
+      place.lifetime.cover(first, last);
+      place.size = it->second.bytes;
+      place.call = call;
+      places.push_back(place);
+    });
+  }
+
+  void placeInArena() {
+    std::vector<::remat::plan::Interval> intervals;
+    for (const Place &place : places)
+      intervals.push_back({place.lifetime.first, place.lifetime.last + 1,
+                           place.size, options.alignment});
+    ::remat::plan::Packing packing = ::remat::plan::pack(intervals);
+    memory.maxLive = ::remat::plan::getMaxLive(intervals, &peak);
+    memory.arena = options.arena == "none" ? memory.maxLive : packing.height;
+    offsets = std::move(packing.offsets);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Figures
+  //===--------------------------------------------------------------------===//
+
+  void describe() {
+    memory.name = function.getName().str();
+    for (const Place &place : places)
+      if (place.lifetime.first <= peak && peak <= place.lifetime.last)
+        memory.parts += getParts(place);
+    for (BlockArgument argument : function.getArguments())
+      describeArgument(argument.getArgNumber(), argument.getType());
+    function.walk([&](Operation *op) {
+      if (auto copy = dyn_cast<memref::CopyOp>(op);
+          copy && !llvm::is_contained(takeOver.getNeedlessCopies(), copy))
+        memory.copiedBytes +=
+            getRunCount(op) *
+            std::max<int64_t>(
+                0, getByteSize(getCompact(copy.getSource().getType()), op));
+      if (auto call = dyn_cast<func::CallOp>(op))
+        memory.recomputedOps +=
+            getRunCount(op) *
+            frames.lookup(symbols.lookup(call.getCallee())).recomputedOps;
+      else if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op) &&
+               lifetimes.getPhase(op) == Phase::recompute)
+        memory.recomputedOps += getRunCount(op);
+    });
+  }
+
+  MemoryParts getParts(const Place &place) {
+    if (func::CallOp call = place.call)
+      return frames.lookup(symbols.lookup(call.getCallee())).parts;
+    MemoryParts parts;
+    for (unsigned index : llvm::reverse(place.buffers)) {
+      const Buffer &buffer = lifetimes.getBuffers()[index];
+      if (peak < buffer.lifetime.first || buffer.lifetime.last < peak)
+        continue;
+      bool inBackward =
+          buffer.wasIn(Phase::backward) || buffer.wasIn(Phase::recompute);
+      if (buffer.wasIn(Phase::forward) &&
+          (inBackward || buffer.wasIn(Phase::update)))
+        parts.residuals = place.size;
+      else if (inBackward && buffer.wasIn(Phase::update))
+        parts.gradients = place.size;
+      else
+        parts.temporaries = place.size;
+      break;
+    }
+    return parts;
+  }
+
+  void describeArgument(unsigned index, Type type) {
+    int64_t bytes = getByteSize(type, function);
+    if (bytes < 0)
+      return;
+    auto has = [&](StringRef name) {
+      return bool(function.getArgAttr(index, name));
+    };
+    if (has(opt::OptDialect::getParamAttrName()))
+      memory.parameters += bytes;
+    else if (has("opt.state"))
+      memory.optimizerState += bytes;
+    else if (has("remat.result"))
+      memory.results += bytes;
+    else if (has(RematDialect::getStateAttrName()))
+      memory.modelState += bytes;
+    else
+      memory.data += bytes;
+  }
+
+  /// The memref that holds the elements of `type` without gaps.
+  static Type getCompact(Type type) {
+    auto memref = cast<BaseMemRefType>(type);
+    if (!memref.hasRank())
+      return type;
+    return MemRefType::get(memref.getShape(), memref.getElementType());
+  }
+
+  /// How often one call of the function runs `op`, as far as loop bounds tell.
+  static int64_t getRunCount(Operation *op) {
+    int64_t count = 1;
+    for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
+         loop = loop->getParentOfType<scf::ForOp>())
+      if (std::optional<llvm::APInt> trips = loop.getStaticTripCount())
+        count *= trips->getSExtValue();
+    return count;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Rewriting
+  //===--------------------------------------------------------------------===//
+
+  void rewrite(bool isEntry) {
+    for (memref::CopyOp copy : takeOver.getNeedlessCopies())
+      copy.erase();
+    for (Buffer &buffer : lifetimes.getBuffers())
+      for (memref::DeallocOp dealloc : buffer.deallocs)
+        dealloc.erase();
+    for (Buffer &buffer : lifetimes.getBuffers())
+      if (buffer.size < 0 && buffer.escape.empty())
+        freeAfterLastUse(buffer, buffer.lastUser);
+    if (options.arena == "none")
+      return keepAllocations();
+    if (memory.arena == 0)
+      return eraseDeadAllocations();
+    Value arena = getArena(isEntry);
+    for (auto [place, offset] : llvm::zip(places, offsets)) {
+      if (place.call) {
+        OpBuilder builder(place.call);
+        auto type = MemRefType::get({place.size}, builder.getI8Type());
+        place.call->insertOperands(
+            place.call->getNumOperands(),
+            createView(builder, place.call.getLoc(), arena, offset, type));
+      }
+      for (unsigned index : place.buffers)
+        replaceAllocation(lifetimes.getBuffers()[index], arena, offset);
+    }
+  }
+
+  void eraseDeadAllocations() {
+    for (Buffer &buffer : lifetimes.getBuffers())
+      if (buffer.alloc->use_empty())
+        buffer.alloc.erase();
+  }
+
+  Value createView(OpBuilder &builder, Location loc, Value arena,
+                   int64_t offset, MemRefType type) {
+    Value start = arith::ConstantIndexOp::create(builder, loc, offset);
+    return memref::ViewOp::create(builder, loc, type, arena, start,
+                                  ValueRange{});
+  }
+
+  void replaceAllocation(Buffer &buffer, Value arena, int64_t offset) {
+    if (!buffer.alloc->use_empty()) {
+      OpBuilder builder(buffer.alloc);
+      MemRefType type = buffer.alloc.getType();
+      Value view =
+          createView(builder, buffer.alloc.getLoc(), arena, offset, type);
+      buffer.alloc.replaceAllUsesWith(view);
+    }
+    buffer.alloc.erase();
+  }
+
+  Value getArena(bool isEntry) {
+    Location loc = function.getLoc();
+    OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
+    auto type = MemRefType::get({memory.arena}, builder.getI8Type());
+    std::string kind = options.arena;
+    if (kind == "auto")
+      kind = function.getNumArguments() == 0 ? "alloc" : "argument";
+    if (!isEntry)
+      kind = "argument";
+    if (kind == "alloc")
+      return memref::AllocOp::create(
+          builder, loc, type, builder.getI64IntegerAttr(options.alignment));
+    if (kind == "global") {
+      auto name = ("__remat_arena_" + function.getName()).str();
+      OpBuilder outside(function);
+      auto global = memref::GlobalOp::create(
+          outside, loc, name, builder.getStringAttr("private"), type,
+          builder.getUnitAttr(), /*constant=*/false,
+          builder.getI64IntegerAttr(options.alignment));
+      symbols.insert(global);
+      return memref::GetGlobalOp::create(builder, loc, type,
+                                         global.getSymName());
+    }
+    unsigned position = function.getNumArguments();
+    auto attributes = builder.getDictionaryAttr(
+        builder.getNamedAttr(arenaAttrName, builder.getUnitAttr()));
+    (void)function.insertArgument(position, type, attributes, loc);
+    return function.getArgument(position);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Allocations that stay
+  //===--------------------------------------------------------------------===//
+
+  void freeAfterLastUse(Buffer &buffer, Operation *lastUser) {
+    if (!lastUser || buffer.leavesBlock)
+      return;
+    OpBuilder builder(lastUser->getContext());
+    if (lastUser->hasTrait<OpTrait::IsTerminator>())
+      builder.setInsertionPoint(lastUser);
+    else
+      builder.setInsertionPointAfter(lastUser);
+    memref::DeallocOp::create(builder, buffer.alloc.getLoc(), buffer.alloc);
+  }
+
+  /// Makes each place one allocation, from its first use to its last.
+  void keepAllocations() {
+    for (Place &place : places) {
+      if (place.call)
+        continue;
+      Buffer &first = lifetimes.getBuffers()[place.buffers.front()];
+      Buffer &last = lifetimes.getBuffers()[place.buffers.back()];
+      if (!first.firstUser) {
+        first.alloc.erase();
+        continue;
+      }
+      first.alloc->moveBefore(first.firstUser);
+      OpBuilder builder(first.firstUser);
+      builder.setInsertionPointAfter(first.alloc);
+      for (unsigned index : ArrayRef(place.buffers).drop_front()) {
+        memref::AllocOp alloc = lifetimes.getBuffers()[index].alloc;
+        Value value = first.alloc;
+        if (alloc.getType() != first.alloc.getType()) {
+          SmallVector<int64_t> strides;
+          int64_t offset;
+          (void)alloc.getType().getStridesAndOffset(strides, offset);
+          value = memref::ReinterpretCastOp::create(
+              builder, alloc.getLoc(), alloc.getType(), first.alloc, offset,
+              alloc.getType().getShape(), strides);
+        }
+        alloc.replaceAllUsesWith(value);
+        alloc.erase();
+      }
+      freeAfterLastUse(first, last.lastUser);
+    }
+  }
+
+  func::FuncOp function;
+  const Options &options;
+  const DenseMap<Operation *, Frame> &frames;
+  SymbolTable &symbols;
+  Lifetimes lifetimes;
+  TakeOver takeOver;
+  SmallVector<Place> places;
+  std::vector<int64_t> offsets;
+  int64_t peak = 0;
+  FunctionMemory memory;
+};
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+struct PackMemoryPass : public impl::PackMemoryPassBase<PackMemoryPass> {
+  using PackMemoryPassBase::PackMemoryPassBase;
+
+  void runOnOperation() override {
+    if (failed(checkOptions()))
+      return signalPassFailure();
+    CallOrder order;
+    if (failed(order.compute(getOperation())))
+      return signalPassFailure();
+    SymbolTable symbols(getOperation());
+    Options packing{arena, reuse, alignment};
+    DenseMap<Operation *, Frame> frames;
+    SmallVector<FunctionMemory> memory;
+    for (func::FuncOp function : order.getFunctions()) {
+      FunctionPacker packer(function, packing, frames, symbols);
+      memory.push_back(packer.run(/*isEntry=*/!order.isCalled(function)));
+      frames[function] = packer.getFrame();
+    }
+    if (failed(writeReport(memory)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult checkOptions() {
+    constexpr StringLiteral kinds[] = {"auto", "argument", "alloc", "global",
+                                       "none"};
+    if (!llvm::is_contained(kinds, StringRef(arena)))
+      return getOperation().emitError("unknown arena=")
+             << arena.getValue()
+             << "; choose auto, argument, alloc, global or none";
+    if (alignment <= 0 || !llvm::isPowerOf2_64(alignment))
+      return getOperation().emitError("alignment must be a power of two, but "
+                                      "it is ")
+             << alignment.getValue();
+    return success();
+  }
+
+  LogicalResult writeReport(ArrayRef<FunctionMemory> memory) {
+    if (report.empty())
+      return success();
+    if (report == "-") {
+      printMemoryTable(memory, llvm::errs());
+      return success();
+    }
+    std::string message;
+    auto file = openOutputFile(report, &message);
+    if (!file)
+      return getOperation().emitError("memory report: ") << message;
+    printMemoryJSON(memory, file->os());
+    file->keep();
+    return success();
+  }
+};
+
+} // namespace
+} // namespace mlir::remat

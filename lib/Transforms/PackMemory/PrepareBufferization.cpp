@@ -1,0 +1,101 @@
+//===- PrepareBufferization.cpp - What one-shot bufferization needs -------===//
+//
+// Without it bufferization rejects loops that yield a tensor in a new buffer,
+// and writes into arguments that belong to the caller.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/PackMemory/Passes.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_PREPAREBUFFERIZATIONPASS
+#include "remat/Transforms/PackMemory/Passes.h.inc"
+
+namespace {
+
+/// The value whose buffer the operation that defines `value` writes its result
+/// into, null if it has none.
+Value getDestination(OpResult value) {
+  Operation *op = value.getOwner();
+  unsigned index = value.getResultNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return loop.getInitArgs()[index];
+  if (auto barrier = dyn_cast<BarrierOp>(op))
+    return barrier.getValues()[index];
+  if (auto write = dyn_cast<TapeWriteOp>(op))
+    return write.getTape();
+  if (auto insert = dyn_cast<tensor::InsertOp>(op))
+    return insert.getDest();
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    return insert.getDest();
+  if (auto materialize =
+          dyn_cast<bufferization::MaterializeInDestinationOp>(op))
+    return materialize.getDest();
+  if (auto destinationStyle = dyn_cast<DestinationStyleOpInterface>(op))
+    return destinationStyle.getTiedOpOperand(value)->get();
+  return {};
+}
+
+/// Whether `value` is `carried` after operations that update it in place.
+bool isUpdateOf(Value value, BlockArgument carried) {
+  while (value && value != carried) {
+    auto result = dyn_cast<OpResult>(value);
+    value = result ? getDestination(result) : Value();
+  }
+  return value == carried;
+}
+
+/// Makes `yielded`, the next value of `carried`, live in the buffer of it.
+Value carryInPlace(OpBuilder &builder, Value yielded, BlockArgument carried) {
+  if (!isa<RankedTensorType>(carried.getType()) || isUpdateOf(yielded, carried))
+    return yielded;
+  return bufferization::MaterializeInDestinationOp::create(
+             builder, yielded.getLoc(), yielded, carried)
+      ->getResult(0);
+}
+
+void carryInPlace(scf::ForOp loop) {
+  Operation *yield = loop.getBody()->getTerminator();
+  OpBuilder builder(yield);
+  for (auto [operand, carried] :
+       llvm::zip(yield->getOpOperands(), loop.getRegionIterArgs()))
+    operand.set(carryInPlace(builder, operand.get(), carried));
+}
+
+/// One-shot bufferization takes arguments for writable unless told otherwise.
+void protectArguments(func::FuncOp function) {
+  constexpr StringLiteral writable =
+      bufferization::BufferizationDialect::kWritableAttrName;
+  Builder builder(function.getContext());
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (isa<TensorType>(function.getArgument(i).getType()) &&
+        !function.getArgAttr(i, writable))
+      function.setArgAttr(i, writable, builder.getBoolAttr(false));
+}
+
+struct PrepareBufferizationPass
+    : public impl::PrepareBufferizationPassBase<PrepareBufferizationPass> {
+  void runOnOperation() override {
+    DenseSet<StringAttr> called;
+    getOperation().walk([&](Operation *op) {
+      if (auto call = dyn_cast<func::CallOp>(op))
+        called.insert(call.getCalleeAttr().getAttr());
+      else if (auto loop = dyn_cast<scf::ForOp>(op))
+        carryInPlace(loop);
+    });
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isDeclaration() &&
+          !called.contains(function.getSymNameAttr()))
+        protectArguments(function);
+  }
+};
+
+} // namespace
+} // namespace mlir::remat

@@ -1,0 +1,203 @@
+//===- ResultsToOutParams.cpp - Callers provide the memory of results -----===//
+//
+// A buffer that a function returns outlives every arena that the function could
+// put it in. So the caller places it, in its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/PackMemory/Passes.h"
+
+#include "CallOrder.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_RESULTSTOOUTPARAMSPASS
+#include "remat/Transforms/PackMemory/Passes.h.inc"
+
+namespace {
+
+bool isStatic(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref && memref.hasStaticShape() && memref.getLayout().isIdentity();
+}
+
+/// Whether `op` only gives its whole source another shape or layout.
+bool isReshape(Operation *op) {
+  return isa_and_nonnull<memref::CastOp, memref::CollapseShapeOp,
+                         memref::ExpandShapeOp>(op);
+}
+
+/// The buffer that `value` is a view of as a whole; the views, last one first.
+Value getWholeBuffer(Value value, SmallVectorImpl<Operation *> &views) {
+  while (isReshape(value.getDefiningOp())) {
+    views.push_back(value.getDefiningOp());
+    value = cast<ViewLikeOpInterface>(views.back()).getViewSource();
+  }
+  return value;
+}
+
+/// What becomes of one result.
+struct Decision {
+  enum Kind { keep, dropForArgument, outParam } kind = keep;
+  /// Of the argument that the result is.
+  unsigned argument = 0;
+  /// The views that lead from it to the result, last one first.
+  SmallVector<Operation *> views;
+};
+
+/// Puts the allocation's bytes into `argument`.
+void replaceAllocation(memref::AllocOp alloc, Value argument) {
+  auto type = alloc.getType();
+  if (type != argument.getType()) {
+    OpBuilder builder(alloc->getBlock(), alloc->getBlock()->begin());
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    (void)type.getStridesAndOffset(strides, offset);
+    argument = memref::ReinterpretCastOp::create(builder, alloc.getLoc(), type,
+                                                 argument, offset,
+                                                 type.getShape(), strides);
+  }
+  for (Operation *user : llvm::make_early_inc_range(alloc->getUsers()))
+    if (isa<memref::DeallocOp>(user))
+      user->erase();
+  alloc.replaceAllUsesWith(argument);
+  alloc.erase();
+}
+
+/// Rewrites one function; the decisions say how to rewrite its callers.
+class FunctionRewriter {
+public:
+  explicit FunctionRewriter(func::FuncOp function)
+      : function(function),
+        ret(cast<func::ReturnOp>(function.front().getTerminator())) {}
+
+  SmallVector<Decision> rewrite() {
+    unsigned count = ret.getNumOperands();
+    SmallVector<Decision> decisions(count);
+    llvm::BitVector gone(count);
+    for (unsigned index = 0; index < count; ++index) {
+      decisions[index] = rewriteResult(index);
+      if (decisions[index].kind != Decision::keep)
+        gone.set(index);
+    }
+    ret->eraseOperands(gone);
+    (void)function.eraseResults(gone);
+    return decisions;
+  }
+
+private:
+  Decision rewriteResult(unsigned index) {
+    Decision decision;
+    Value value = ret.getOperand(index);
+    if (!isa<MemRefType>(value.getType()))
+      return decision;
+    auto updates = function.getResultAttrOfType<IntegerAttr>(
+        index, RematDialect::getUpdatesAttrName());
+    Value buffer = getWholeBuffer(value, decision.views);
+    auto argument = dyn_cast<BlockArgument>(buffer);
+    if (argument && argument.getOwner() == &function.front() &&
+        (!updates || updates.getInt() == argument.getArgNumber())) {
+      decision.kind = Decision::dropForArgument;
+      decision.argument = argument.getArgNumber();
+      return decision;
+    }
+    if (updates) {
+      decision.views.clear();
+      decision.kind = Decision::dropForArgument;
+      decision.argument = updates.getInt();
+      copy(value, function.getArgument(decision.argument),
+           "is not computed in place");
+      return decision;
+    }
+    if (!isStatic(value.getType()))
+      return decision;
+    decision.kind = Decision::outParam;
+    Value outParam = addArgument(index, value.getType());
+    auto alloc = buffer.getDefiningOp<memref::AllocOp>();
+    if (alloc && isStatic(alloc.getType()) &&
+        alloc->getBlock() == &function.front())
+      replaceAllocation(alloc, outParam);
+    else
+      copy(value, outParam, "is not a buffer of its own");
+    return decision;
+  }
+
+  Value addArgument(unsigned index, Type type) {
+    MLIRContext *context = function.getContext();
+    SmallVector<NamedAttribute> attributes(function.getResultAttrs(index));
+    attributes.emplace_back(
+        StringAttr::get(context, "remat.result"),
+        IntegerAttr::get(IntegerType::get(context, 64), index));
+    unsigned position = function.getNumArguments();
+    (void)function.insertArgument(position, type,
+                                  DictionaryAttr::get(context, attributes),
+                                  function.getLoc());
+    return function.getArgument(position);
+  }
+
+  void copy(Value from, Value to, StringRef why) {
+    emitRemark(from.getLoc()) << "result of @" << function.getName() << " "
+                              << why << " and is copied: " << from.getType();
+    OpBuilder builder(ret);
+    memref::CopyOp::create(builder, from.getLoc(), from, to);
+  }
+
+  func::FuncOp function;
+  func::ReturnOp ret;
+};
+
+/// Makes `call` pass memory for the results that its callee no longer returns.
+void rewriteCall(func::CallOp call, ArrayRef<Decision> decisions) {
+  OpBuilder builder(call);
+  SmallVector<Value> operands(call.getOperands());
+  SmallVector<Type> types;
+  SmallVector<Value> replacements(call.getNumResults());
+  for (auto [index, decision] : llvm::enumerate(decisions)) {
+    Type type = call.getResult(index).getType();
+    if (decision.kind == Decision::keep) {
+      types.push_back(type);
+    } else if (decision.kind == Decision::outParam) {
+      replacements[index] = memref::AllocOp::create(builder, call.getLoc(),
+                                                    cast<MemRefType>(type));
+      operands.push_back(replacements[index]);
+    } else {
+      Value value = call.getOperand(decision.argument);
+      for (Operation *view : llvm::reverse(decision.views)) {
+        IRMapping mapping;
+        mapping.map(view->getOperand(0), value);
+        value = builder.clone(*view, mapping)->getResult(0);
+      }
+      replacements[index] = value;
+    }
+  }
+  auto rewritten = func::CallOp::create(builder, call.getLoc(),
+                                        call.getCallee(), types, operands);
+  rewritten->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+  unsigned next = 0;
+  for (auto [result, replacement] : llvm::zip(call.getResults(), replacements))
+    result.replaceAllUsesWith(replacement ? replacement
+                                          : rewritten.getResult(next++));
+  call.erase();
+}
+
+struct ResultsToOutParamsPass
+    : public impl::ResultsToOutParamsPassBase<ResultsToOutParamsPass> {
+  void runOnOperation() override {
+    CallOrder order;
+    if (failed(order.compute(getOperation())))
+      return signalPassFailure();
+    for (func::FuncOp function : order.getFunctions()) {
+      SmallVector<Decision> decisions = FunctionRewriter(function).rewrite();
+      for (func::CallOp call : order.getCalls(function))
+        rewriteCall(call, decisions);
+    }
+  }
+};
+
+} // namespace
+} // namespace mlir::remat
