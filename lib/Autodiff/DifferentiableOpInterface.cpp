@@ -8,8 +8,3 @@ using namespace mlir::remat;
 #include "remat/Autodiff/DifferentiableOpInterface.cpp.inc"
 
 VJPContext::~VJPContext() = default;
-
-void mlir::remat::registerDifferentiableExternalModels(
-    DialectRegistry &registry) {
-  registerLinalgRules(registry);
-}

@@ -5,4 +5,57 @@
 
 include "mlir/Pass/PassBase.td"
 
+def Differentiate : Pass<"remat-differentiate", "::mlir::ModuleOp"> {
+  let summary = "add to a loss function the joint function of its gradients";
+  let description = [{
+    For a function `@loss` whose trainable arguments carry `opt.param`, adds
+    `@loss_grad`: the same arguments; the same results, followed by the gradient
+    of the loss with respect to each of those arguments on which it depends
+    (`remat.gradient_of = <argument index>`). The loss is the result with
+    `remat.loss`, else the first floating-point scalar (`f32`, `tensor<f32>`).
+
+    Reverse mode on tensors. The pass knows nothing of memory: every forward
+    value that the backward reads is kept, as a residual result of its
+    `remat.region`, on a tape (`remat.tape_write` in a forward loop,
+    `remat.tape_read` in the backward loop), or as an extra result of the called
+    function. Constants and what is made from them, views, and index arithmetic
+    are rebuilt in the backward instead. Only what lies between a wanted argument
+    and the loss is differentiated.
+
+    Each `remat.region` gets a `remat.backward`, each `scf.for` a loop that runs
+    backwards. A called function is differentiated once for each set of wanted
+    arguments into `@callee_fwd`, which returns residuals too, and `@callee_bwd`.
+    Derivatives of single operations come from `DifferentiableOpInterface`; an
+    operation without it on the way from a parameter to the loss is an error.
+
+    Contributions to one cotangent are summed in the order in which the backward
+    meets them; one that is a sum itself (a product, a reduction) accumulates
+    into the cotangent so far, so that the gradient of a weight that a loop or
+    several regions share has one buffer.
+
+    Example:
+
+    ```mlir
+    func.func @loss(%w: tensor<4xf32> {opt.param}, %x: tensor<4xf32>) -> tensor<f32>
+    // becomes, beside @loss:
+    func.func @loss_grad(%w: tensor<4xf32> {opt.param}, %x: tensor<4xf32>)
+        -> (tensor<f32>, tensor<4xf32> {remat.gradient_of = 0 : i64})
+    ```
+
+    A function that has its `_grad` already is left alone.
+  }];
+  let options = [
+    ListOption<"functions", "function", "std::string",
+      "Functions to differentiate. Default: those that a `remat.train_step` names, else every public function with an `opt.param` argument">,
+    ListOption<"wrt", "wrt", "int64_t",
+      "Indices of the arguments to differentiate with respect to. Default: those with `opt.param`">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::remat::RematDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 #endif // REMAT_AUTODIFF_PASSES_TD

@@ -46,8 +46,9 @@ struct ArrayType {
 
 /// A .npz archive (stored or deflated), or a .npy file, which is an archive
 /// with one array whose key is "". Headers are read by the constructor,
-/// elements when asked for. Whatever is wrong with the file (missing, truncated,
-/// not an archive, checksum, Fortran order, big-endian) fails with its name.
+/// elements when asked for. Whatever is wrong with the file (missing,
+/// truncated, not an archive, checksum, Fortran order, big-endian) fails with
+/// its name.
 class ArrayFile {
 public:
   explicit ArrayFile(const std::string &path);

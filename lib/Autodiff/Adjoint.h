@@ -1,0 +1,74 @@
+//===- Adjoint.h - Reverse mode over blocks ---------------------*- C++ -*-===//
+//
+// The driver proper: walks a forward block backwards, asks each operation's
+// rule for its contributions, and sums them. Regions, loops and calls, whose
+// bodies it walks in turn, are in files of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_AUTODIFF_ADJOINT_H
+#define REMAT_LIB_AUTODIFF_ADJOINT_H
+
+#include "Activity.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::remat {
+
+class CallAdjoints;
+
+/// A block of the backward under construction. Operations are appended at its
+/// end; they use forward values freely, and the owner of the scope (a region, a
+/// loop, a function) routes those afterwards to where they can be seen.
+struct AdjointScope {
+  AdjointScope(MLIRContext *context, Block &block) : builder(context) {
+    builder.setInsertionPointToEnd(&block);
+  }
+
+  OpBuilder builder;
+  /// Sum of the contributions so far to the cotangent of a forward value.
+  DenseMap<Value, Value> cotangents;
+};
+
+class Adjoint {
+public:
+  Adjoint(const Activity &activity, CallAdjoints &calls)
+      : activity(activity), calls(calls) {}
+
+  /// Appends to `scope` the backward of `block`, whose results' cotangents the
+  /// scope holds. Forward loops and regions in `block` are rewritten to hand
+  /// out what their backward reads. Fails with a diagnostic.
+  LogicalResult reverseBlock(Block &block, AdjointScope &scope);
+
+  /// Adds `contribution`, made for `user`, to the cotangent of `value`.
+  LogicalResult accumulate(AdjointScope &scope, Operation *user, Value value,
+                           Value contribution);
+
+private:
+  LogicalResult reverse(Operation *op, AdjointScope &scope);
+  LogicalResult reverseByRule(Operation *op, AdjointScope &scope);
+  LogicalResult reverseRegion(RegionOp region, AdjointScope &scope);
+  LogicalResult reverseLoop(scf::ForOp loop, AdjointScope &scope);
+  LogicalResult reverseCall(func::CallOp call, AdjointScope &scope);
+
+  const Activity &activity;
+  CallAdjoints &calls;
+  /// Operations that the rule in progress has made, and their order.
+  DenseMap<Operation *, unsigned> madeByRule;
+};
+
+/// Zeros of the type and shape of `like`, which has a cotangent type.
+Value createZerosLike(OpBuilder &builder, Location loc, Value like);
+
+/// Marks `op` and what it holds as part of the backward.
+void markBackward(Operation *op);
+
+/// Erases the operations of `block` after `first` (all of them if null) whose
+/// results nobody reads.
+void eraseDead(Block &block, Operation *first = nullptr);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_AUTODIFF_ADJOINT_H

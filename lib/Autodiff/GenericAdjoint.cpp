@@ -1,0 +1,235 @@
+//===- GenericAdjoint.cpp - Cotangents of a structured op's operands ------===//
+//
+// From the scalar cotangents in an adjoint kernel to tensors: one generic for
+// all operands that the iteration space maps to one to one, and one with
+// reductions for each operand that was broadcast, contracted over or read
+// through a window.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AdjointKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+bool mlir::remat::isAccumulated(linalg::LinalgOp op, unsigned index) {
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(index));
+  llvm::SmallBitVector seen(op.getNumLoops());
+  for (AffineExpr result : map.getResults())
+    if (auto dim = dyn_cast<AffineDimExpr>(result))
+      seen.set(dim.getPosition());
+  return !seen.all();
+}
+
+SmallVector<Value> mlir::remat::wantedSources(linalg::LinalgOp op,
+                                              VJPContext &vjp,
+                                              ArrayRef<unsigned> skip) {
+  SmallVector<Value> sources;
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    if (vjp.isWanted(index) && !llvm::is_contained(skip, index))
+      sources.push_back(op.getMatchingBlockArgument(&operand));
+  }
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegion(0), captured);
+  for (Value value : captured)
+    if (vjp.isCapturedValueWanted(value))
+      sources.push_back(value);
+  return sources;
+}
+
+/// Half precision is too narrow to add up many terms.
+static Type accumulationType(Type type) {
+  if (type.isBF16() || type.isF16())
+    return Float32Type::get(type.getContext());
+  return type;
+}
+
+static Value widen(AdjointKernel &kernel, Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  if (auto narrowed = value.getDefiningOp<arith::TruncFOp>();
+      narrowed && narrowed.getIn().getType() == type)
+    return narrowed.getIn();
+  return arith::ExtFOp::create(kernel.builder, kernel.op.getLoc(), type, value);
+}
+
+/// Rounds a tensor to a narrower element type.
+static Value narrow(OpBuilder &b, Location loc, Value tensor, Type type) {
+  if (getElementTypeOrSelf(tensor.getType()) == type)
+    return tensor;
+  unsigned rank = cast<RankedTensorType>(tensor.getType()).getRank();
+  Value empty = tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, tensor), type);
+  AffineMap identity = b.getMultiDimIdentityMap(rank);
+  return linalg::GenericOp::create(
+             b, loc, empty.getType(), tensor, empty,
+             ArrayRef<AffineMap>{identity, identity},
+             SmallVector<utils::IteratorType>(rank,
+                                              utils::IteratorType::parallel),
+             [&](OpBuilder &inner, Location, ValueRange arguments) {
+               Value rounded =
+                   arith::TruncFOp::create(inner, loc, type, arguments[0]);
+               linalg::YieldOp::create(inner, loc, rounded);
+             })
+      .getResult(0);
+}
+
+/// Puts the dimensions back that the operand's map holds constant.
+static Value restoreConstantDims(AdjointKernel &kernel, OpBuilder &b,
+                                 unsigned index, Value value,
+                                 ArrayRef<unsigned> dropped) {
+  if (dropped.empty())
+    return value;
+  Location loc = kernel.op.getLoc();
+  auto type = cast<RankedTensorType>(kernel.op->getOperand(index).getType());
+  AffineMap map =
+      kernel.op.getMatchingIndexingMap(&kernel.op->getOpOperand(index));
+  bool allUnit = llvm::all_of(
+      dropped, [&](unsigned dim) { return type.getDimSize(dim) == 1; });
+  if (allUnit) {
+    SmallVector<ReassociationIndices> groups;
+    ReassociationIndices leading;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      bool kept = !llvm::is_contained(dropped, dim);
+      if (kept) {
+        groups.push_back(leading);
+        leading.clear();
+        groups.back().push_back(dim);
+      } else if (groups.empty()) {
+        leading.push_back(dim);
+      } else {
+        groups.back().push_back(dim);
+      }
+    }
+    SmallVector<OpFoldResult> sizes,
+        kept = tensor::getMixedSizes(b, loc, value);
+    for (int64_t dim = 0, next = 0; dim < type.getRank(); ++dim)
+      sizes.push_back(llvm::is_contained(dropped, dim)
+                          ? OpFoldResult(b.getIndexAttr(1))
+                          : kept[next++]);
+    return tensor::ExpandShapeOp::create(b, loc, type, value, groups, sizes);
+  }
+  Value zeros =
+      fillZeros(b, loc, kernel.emptyLike(b, index, type.getElementType()));
+  SmallVector<OpFoldResult> offsets, sizes,
+      strides(type.getRank(), b.getIndexAttr(1)),
+      kept = tensor::getMixedSizes(b, loc, value);
+  for (int64_t dim = 0, next = 0; dim < type.getRank(); ++dim) {
+    auto constant = dyn_cast<AffineConstantExpr>(map.getResult(dim));
+    offsets.push_back(b.getIndexAttr(constant ? constant.getValue() : 0));
+    sizes.push_back(constant ? OpFoldResult(b.getIndexAttr(1)) : kept[next++]);
+  }
+  return tensor::InsertSliceOp::create(b, loc, value, zeros, offsets, sizes,
+                                       strides);
+}
+
+/// Tells a lowering which convolution this is the adjoint of: the kernel has
+/// the forward's iteration space and maps with the operands' roles exchanged.
+static void markConvolution(linalg::LinalgOp forward, unsigned index,
+                            Value cotangent) {
+  Operation *adjoint = cotangent.getDefiningOp();
+  if (!isa<linalg::ConvolutionOpInterface>(*forward) || index > 1 ||
+      !isa_and_present<linalg::GenericOp>(adjoint) ||
+      !forward.payloadUsesValueFromOperand(forward.getDpsInputOperand(1)))
+    return;
+  Builder b(forward.getContext());
+  adjoint->setAttr(
+      "remat.conv",
+      b.getStringAttr(index == 0 ? "backward_data" : "backward_filter"));
+  adjoint->setAttr("remat.conv_of",
+                   b.getStringAttr(forward->getName().getStringRef()));
+  for (StringRef name : {"strides", "dilations"})
+    if (Attribute attribute = forward->getAttr(name))
+      adjoint->setAttr(("remat." + name).str(), attribute);
+}
+
+/// The cotangent of an operand that several iterations read.
+static Value emitReducing(AdjointKernel &kernel, OpBuilder &b, unsigned index,
+                          Value term) {
+  Location loc = kernel.op.getLoc();
+  OpOperand &operand = kernel.op->getOpOperand(index);
+  AffineMap map = kernel.op.getMatchingIndexingMap(&operand);
+  Type elementType = getElementTypeOrSelf(operand.get().getType());
+  SmallVector<unsigned> dropped;
+  llvm::SmallBitVector constants(map.getNumResults());
+  for (auto [position, result] : llvm::enumerate(map.getResults()))
+    if (isa<AffineConstantExpr>(result)) {
+      dropped.push_back(position);
+      constants.set(position);
+    }
+  AffineMap reduced = map.dropResults(constants);
+
+  Value value;
+  if (reduced.isPermutation()) {
+    // Only unit dimensions were held constant: nothing is added up.
+    Value empty = kernel.emptyLike(b, index, elementType, dropped);
+    value = kernel.cut(b, {{empty, reduced, term}})[0];
+  } else {
+    Type sumType = accumulationType(elementType);
+    Value zeros =
+        fillZeros(b, loc, kernel.emptyLike(b, index, sumType, dropped));
+    BlockArgument sum = kernel.addAccumulator(sumType);
+    Value next = arith::AddFOp::create(kernel.builder, loc, sum,
+                                       widen(kernel, term, sumType));
+    value = kernel.cut(b, {{zeros, reduced, next, sum}})[0];
+    markConvolution(kernel.op, index, value);
+    value = narrow(b, loc, value, elementType);
+  }
+  if (!isa<RankedTensorType>(operand.get().getType()))
+    return tensor::ExtractOp::create(b, loc, value, ValueRange());
+  return restoreConstantDims(kernel, b, index, value, dropped);
+}
+
+void mlir::remat::emitOperandCotangents(AdjointKernel &kernel,
+                                        const ScalarAdjoint &adjoint,
+                                        VJPContext &vjp,
+                                        ArrayRef<unsigned> skip) {
+  linalg::LinalgOp op = kernel.op;
+  OpBuilder &b = vjp.builder;
+  SmallVector<AdjointKernel::Output> outputs;
+  SmallVector<unsigned> elementwise, reducing;
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    if (!vjp.isWanted(index) || llvm::is_contained(skip, index))
+      continue;
+    Value term = adjoint.cotangent(op.getMatchingBlockArgument(&operand));
+    if (!term)
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    if (!map.isPermutation() ||
+        !isa<RankedTensorType>(operand.get().getType())) {
+      reducing.push_back(index);
+      continue;
+    }
+    // Passed on unchanged: no kernel at all.
+    if (Value tensor = kernel.tensorOf(term);
+        tensor && kernel.mapOf(term) == map &&
+        tensor.getType() == operand.get().getType()) {
+      vjp.accumulate(index, tensor);
+      continue;
+    }
+    elementwise.push_back(index);
+    outputs.push_back({kernel.emptyLike(b, index, term.getType()), map, term});
+  }
+  // What an elementwise kernel has computed, a reduction of the same terms (the
+  // bias beside the product) reads instead of computing it again.
+  DenseMap<Value, Value> computed;
+  if (!outputs.empty())
+    for (auto [index, output, value] :
+         llvm::zip(elementwise, outputs, kernel.cut(b, outputs))) {
+      computed.try_emplace(output.value, kernel.addInput(value, output.map));
+      vjp.accumulate(index, value);
+    }
+  for (unsigned index : reducing) {
+    Value term =
+        adjoint.cotangent(op.getMatchingBlockArgument(&op->getOpOperand(index)));
+    if (Value known = computed.lookup(term))
+      term = known;
+    vjp.accumulate(index, emitReducing(kernel, b, index, term));
+  }
+}

@@ -1,0 +1,17 @@
+//===- Registration.cpp - All derivative rules ----------------------------===//
+//
+// The one list of who has rules.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Rules.h"
+
+#include "remat/Autodiff/DifferentiableOpInterface.h"
+
+using namespace mlir;
+
+void mlir::remat::registerDifferentiableExternalModels(
+    DialectRegistry &registry) {
+  registerLinalgRules(registry);
+  registerRematRules(registry);
+}

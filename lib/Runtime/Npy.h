@@ -1,0 +1,26 @@
+//===- Npy.h - The header of a .npy file -----------------------*- C++ -*-===//
+//
+// What precedes the elements of an array in NumPy's format.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_NPY_H
+#define REMAT_RUNTIME_NPY_H
+
+#include "remat/Runtime/Runtime.h"
+
+namespace remat::npy {
+
+/// So many bytes say how long a header is.
+constexpr size_t prefixBytes = 12;
+/// From the first `prefixBytes` bytes: where the elements start. `where` names
+/// the array in errors.
+size_t headerBytes(const unsigned char *prefix, const std::string &where);
+/// Reads the dictionary, the part of a header behind its length.
+ArrayType parseHeader(const std::string &text, const std::string &where);
+/// All that precedes the elements, in version 1 of the format.
+std::string header(const ArrayType &type);
+
+} // namespace remat::npy
+
+#endif // REMAT_RUNTIME_NPY_H

@@ -1,0 +1,125 @@
+//===- Report.cpp - Errors, progress and figures --------------------------===//
+//
+// What a run tells its user, and the JSON that scripts read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Runtime/Runtime.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+using namespace remat;
+
+void remat::fail(const std::string &message) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "remat: error: %s\n", message.c_str());
+  std::fflush(stderr);
+  // Without destructors: other threads may be inside the library.
+  std::_Exit(1);
+}
+
+//===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+using Clock = std::chrono::steady_clock;
+
+namespace {
+struct Timer {
+  Clock::time_point start;
+  bool running = false;
+  std::vector<double> seconds;
+};
+} // namespace
+
+static Timer &timer() {
+  static Timer instance;
+  return instance;
+}
+
+void remat::beginStep() {
+  timer().running = true;
+  timer().start = Clock::now();
+}
+
+void remat::endStep() {
+  Clock::time_point end = Clock::now();
+  if (!timer().running)
+    fail("a step ends that has not begun");
+  timer().running = false;
+  std::chrono::duration<double> elapsed = end - timer().start;
+  timer().seconds.push_back(elapsed.count());
+}
+
+const std::vector<double> &remat::stepTimes() { return timer().seconds; }
+
+static double median(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  size_t middle = values.size() / 2;
+  std::nth_element(values.begin(), values.begin() + middle, values.end());
+  double upper = values[middle];
+  if (values.size() % 2 == 1)
+    return upper;
+  return (*std::max_element(values.begin(), values.begin() + middle) + upper) /
+         2;
+}
+
+double remat::medianStepTime() {
+  const std::vector<double> &all = stepTimes();
+  if (all.size() <= 1)
+    return median(all);
+  return median({all.begin() + 1, all.end()});
+}
+
+//===----------------------------------------------------------------------===//
+// Progress and report
+//===----------------------------------------------------------------------===//
+
+void remat::printProgress(int64_t step, int64_t steps, double loss) {
+  std::printf("step %lld/%lld  loss %.4f  %.1f ms/step\n",
+              static_cast<long long>(step), static_cast<long long>(steps), loss,
+              1e3 * medianStepTime());
+  std::fflush(stdout);
+}
+
+static MemoryClass memoryClassAt(int index) {
+  return static_cast<MemoryClass>(index);
+}
+
+static void writeJSON(const char *path) {
+  FILE *file = std::fopen(path, "w");
+  if (!file)
+    fail(std::string(path) + ": cannot be written");
+  std::fprintf(file,
+               "{\"steps\": %zu, \"median_step_s\": %.9g,\n \"step_s\": [",
+               stepTimes().size(), medianStepTime());
+  for (size_t i = 0; i < stepTimes().size(); ++i)
+    std::fprintf(file, "%s%.9g", i ? ", " : "", stepTimes()[i]);
+  std::fprintf(file, "],\n \"peak_bytes\": %lld, \"peak_bytes_by_class\": {",
+               static_cast<long long>(peakMemory()));
+  for (int i = 0; i < numMemoryClasses; ++i)
+    std::fprintf(file, "%s\"%s\": %lld", i ? ", " : "",
+                 nameOf(memoryClassAt(i)),
+                 static_cast<long long>(peakMemory(memoryClassAt(i))));
+  std::fprintf(file, "}}\n");
+  if (std::fclose(file) != 0)
+    fail(std::string(path) + ": cannot be written");
+}
+
+void remat::printReport() {
+  std::printf("%zu steps, median %.2f ms\n", stepTimes().size(),
+              1e3 * medianStepTime());
+  std::printf("peak memory: %lld bytes\n",
+              static_cast<long long>(peakMemory()));
+  for (int i = 0; i < numMemoryClasses; ++i)
+    if (int64_t bytes = peakMemory(memoryClassAt(i)))
+      std::printf("  %-16s %12lld\n", nameOf(memoryClassAt(i)),
+                  static_cast<long long>(bytes));
+  std::fflush(stdout);
+  if (const char *path = std::getenv("REMAT_REPORT"))
+    writeJSON(path);
+}
