@@ -1,8 +1,75 @@
-//===- Passes.td ------------------------------------------*- tablegen -*-===//
+//===- Passes.td - Optimizer steps and the training loop --*- tablegen -*-===//
 
 #ifndef REMAT_TRANSFORMS_INSERTSTEPS_PASSES_TD
 #define REMAT_TRANSFORMS_INSERTSTEPS_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+
+def InsertSteps : Pass<"remat-insert-steps", "::mlir::ModuleOp"> {
+  let summary = "turn gradients into updates at the earliest legal point";
+  let description = [{
+    For each `remat.train_step @step for @loss`, the joint function
+    `@loss_grad` becomes `@step`: its arguments, then the optimizer's states of
+    each trained parameter (`opt.state`, `opt.state_of`), then the number of
+    the step (i64, from 0); the results of `@loss`, then the new parameters and
+    states (`remat.updates = <argument>`). Gradients are results no more.
+    `@loss_grad` is consumed; it comes from `remat-differentiate`, from another
+    differentiator, or is written by hand: all that counts is which results
+    are marked `remat.gradient_of`.
+
+    **Eager.** A parameter's `opt.eager_step` stands right behind the later of two
+    operations: the one that defines its final gradient (SSA knows: it is the
+    value that the joint function returns, so a tied parameter's is the sum of
+    all contributions, and one that a loop accumulates is the loop's result), and
+    the last one that reads the parameter's old value. Reads are followed through
+    views (`tensor.extract_slice`, `collapse_shape`, ...), barriers, names, loops,
+    branches and calls: a recomputed product that reads the weight through a
+    barrier holds the step back. Where a result of `@loss` is the old value
+    itself, the update has to copy; there is a warning.
+
+    **Deferred.** All steps stand at the end. `clip_global_norm` scales them by
+    a factor from the norm of all gradients. `accumulate = n` wraps the function
+    in a loop over n micro-batches: data arguments are n times as large, model and
+    random states go from one to the next, losses and gradients are averaged.
+
+    Arguments that are updated become `bufferization.writable`. The next value of
+    a model state is written into its argument as well, at the end. A parameter
+    that a group of the optimizer freezes (remark) and one without a gradient
+    (warning) are left alone.
+
+    Example: see `test/Transforms/InsertSteps/eager.mlir`.
+  }];
+  let options = [
+    Option<"dropLoss", "drop-loss", "bool", "false",
+           "erase @loss, too, where nothing else refers to it: a pipeline has "
+           "no further use for it">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+    "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::opt::OptDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def LowerSteps : Pass<"opt-lower-steps", "::mlir::ModuleOp"> {
+  let summary = "lower opt.eager_step to one in-place linalg.generic";
+  let description = [{
+    `opt.eager_step @adamw(%w, %g, %m, %v) step %t` becomes one
+    `linalg.generic ins(%g, scalars...) outs(%w, %m, %v)`, so that bufferization
+    writes the parameter and its states in place. What depends on the step only
+    (learning rate, bias corrections) is computed once for all parameters, in
+    f64, right where the step is known. A gradient is converted to the type
+    that the rule computes in, multiplied by the step's scale, limited by
+    `clip_value`; `clip_norm` adds a reduction over it (sum of squares in f64).
+    Everything carries `remat.phase = "update"`.
+
+    A custom rule on tensors is called, and its results are written to where the
+    old values were.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+    "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
 
 #endif // REMAT_TRANSFORMS_INSERTSTEPS_PASSES_TD

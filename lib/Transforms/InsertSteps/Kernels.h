@@ -1,0 +1,38 @@
+//===- Kernels.h - Kernels of an update -------------------------*- C++ -*-===//
+//
+// What clipping by one gradient's norm and by all gradients' norm share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TRANSFORMS_INSERTSTEPS_KERNELS_H
+#define REMAT_LIB_TRANSFORMS_INSERTSTEPS_KERNELS_H
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::remat {
+
+/// A listener that marks what is built as part of the update.
+struct UpdatePhase : public OpBuilder::Listener {
+  void notifyOperationInserted(Operation *op,
+                               OpBuilder::InsertPoint previous) override;
+};
+
+/// `value` in the floating-point type `type`.
+Value convertFloat(OpBuilder &builder, Location loc, Value value, Type type);
+
+/// The sum (f64) of the squares of `tensor`'s elements, each passed through
+/// `prepare` first.
+Value emitSumOfSquares(
+    OpBuilder &builder, Location loc, Value tensor,
+    function_ref<Value(OpBuilder &, Location, Value)> prepare);
+
+/// min(1, maxNorm / (norm + 1e-6)) in f64, as torch.nn.utils.clip_grad_norm_.
+Value emitClipFactor(OpBuilder &builder, Location loc, Value norm,
+                     double maxNorm);
+
+/// An f64 constant.
+Value emitF64(OpBuilder &builder, Location loc, double value);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_TRANSFORMS_INSERTSTEPS_KERNELS_H

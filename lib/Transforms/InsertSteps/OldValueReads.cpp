@@ -1,0 +1,120 @@
+//===- OldValueReads.cpp - Who reads a parameter's old value --------------===//
+
+#include "OldValueReads.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+using AliasSet = llvm::SetVector<Value>;
+
+/// Only what has a buffer can share one.
+static void addBuffers(ValueRange values, AliasSet &aliases) {
+  for (Value value : values)
+    if (isa<TensorType>(value.getType()))
+      aliases.insert(value);
+}
+
+/// Whether the results are new buffers, or those of operands that are written.
+static bool makesNewValues(Operation *op) {
+  return isa<DestinationStyleOpInterface, tensor::PadOp, tensor::ConcatOp,
+             tensor::GatherOp, tensor::GenerateOp, TapeWriteOp>(op);
+}
+
+/// Results of a call that may be its argument. A callee that is not known, or
+/// has branches, may return anything.
+static void addCallAliases(CallOpInterface call, OpOperand &use,
+                           AliasSet &aliases) {
+  auto callee =
+      dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+  Region *body = callee ? callee.getCallableRegion() : nullptr;
+  unsigned index = use.getOperandNumber();
+  if (!body || !body->hasOneBlock() ||
+      body->isAncestor(call->getParentRegion()) ||
+      index >= body->getNumArguments())
+    return addBuffers(call->getResults(), aliases);
+  AliasSet inside = collectAliases(body->getArgument(index));
+  for (auto [returned, result] :
+       llvm::zip(body->front().getTerminator()->getOperands(),
+                 call->getResults()))
+    if (inside.contains(returned))
+      addBuffers(result, aliases);
+}
+
+/// What a terminator hands `use` to.
+static void addYieldAliases(OpOperand &use, AliasSet &aliases) {
+  Operation *parent = use.getOwner()->getParentOp();
+  unsigned index = use.getOperandNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+    addBuffers(loop.getRegionIterArg(index), aliases);
+    addBuffers(loop.getResult(index), aliases);
+  } else if (isa<scf::IfOp, scf::ExecuteRegionOp, scf::IndexSwitchOp, RegionOp,
+                 BackwardOp>(parent)) {
+    addBuffers(parent->getResult(index), aliases);
+  } else if (!isa<FunctionOpInterface, linalg::LinalgOp>(parent)) {
+    // Such as scf.while: whatever it carries.
+    for (Region &region : parent->getRegions())
+      for (Block &block : region)
+        addBuffers(block.getArguments(), aliases);
+    addBuffers(parent->getResults(), aliases);
+  }
+}
+
+static void addAliases(OpOperand &use, AliasSet &aliases) {
+  Operation *op = use.getOwner();
+  unsigned index = use.getOperandNumber();
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return addYieldAliases(use, aliases);
+  if (makesNewValues(op))
+    return;
+  if (auto barrier = dyn_cast<BarrierOp>(op)) {
+    if (index < barrier.getValues().size())
+      addBuffers(barrier.getResults()[index], aliases);
+    return;
+  }
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    if (BlockArgument argument = loop.getTiedLoopRegionIterArg(&use)) {
+      addBuffers(argument, aliases);
+      addBuffers(loop.getTiedLoopResult(&use), aliases);
+    }
+    return;
+  }
+  if (isa<RegionOp, BackwardOp>(op))
+    return addBuffers(op->getRegion(0).getArgument(index), aliases);
+  if (auto call = dyn_cast<CallOpInterface>(op))
+    return addCallAliases(call, use, aliases);
+  // Views, remat.name, arith.select and what is unknown: any result, and what
+  // the body of an unknown operation takes.
+  addBuffers(op->getResults(), aliases);
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      addBuffers(block.getArguments(), aliases);
+}
+
+AliasSet mlir::remat::collectAliases(Value root) {
+  AliasSet aliases;
+  aliases.insert(root);
+  for (unsigned next = 0; next < aliases.size(); ++next)
+    for (OpOperand &use : aliases[next].getUses())
+      addAliases(use, aliases);
+  return aliases;
+}
+
+Operation *mlir::remat::findLastRead(Block &block, Value value) {
+  Operation *last = nullptr;
+  for (Value alias : collectAliases(value))
+    for (Operation *user : alias.getUsers()) {
+      Operation *reader = block.findAncestorOpInBlock(*user);
+      if (reader && (!last || last->isBeforeInBlock(reader)))
+        last = reader;
+    }
+  return last;
+}

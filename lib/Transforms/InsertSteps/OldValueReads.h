@@ -1,0 +1,27 @@
+//===- OldValueReads.h - Who reads a parameter's old value ------*- C++ -*-===//
+//
+// An update in place must not overtake a read of the value that it overwrites.
+// On tensors the order is no matter of correctness, but bufferization would pay
+// for a wrong one with a copy of the parameter.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TRANSFORMS_INSERTSTEPS_OLDVALUEREADS_H
+#define REMAT_LIB_TRANSFORMS_INSERTSTEPS_OLDVALUEREADS_H
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::remat {
+
+/// `root` and every value that may share its buffer: what views, barriers,
+/// names, loops, branches and calls make of it.
+llvm::SetVector<Value> collectAliases(Value root);
+
+/// The last operation of `block` that reads `value` or an alias, directly or in
+/// a nested region; null if there is none. The terminator counts.
+Operation *findLastRead(Block &block, Value value);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_TRANSFORMS_INSERTSTEPS_OLDVALUEREADS_H
