@@ -43,29 +43,34 @@ Value mlir::remat::emitF64(OpBuilder &builder, Location loc, double value) {
 }
 
 Value mlir::remat::emitSumOfSquares(
-    OpBuilder &builder, Location loc, Value tensor,
-    function_ref<Value(OpBuilder &, Location, Value)> prepare) {
+    OpBuilder &builder, Location loc, Value tensor, ValueRange scalars,
+    function_ref<Value(OpBuilder &, Location, Value, ValueRange)> prepare) {
   MLIRContext *context = builder.getContext();
   int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
   Type f64 = builder.getF64Type();
   Value zero = emitF64(builder, loc, 0);
-  Value empty =
-      tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>{}, f64);
+  Value empty = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>{}, f64);
   Value init = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
-  SmallVector<AffineMap> maps = {
-      builder.getMultiDimIdentityMap(rank),
-      AffineMap::get(rank, /*symbolCount=*/0, {}, context)};
+  SmallVector<AffineMap> maps = {builder.getMultiDimIdentityMap(rank)};
+  maps.append(scalars.size() + 1,
+              AffineMap::get(rank, /*symbolCount=*/0, {}, context));
+  SmallVector<Value> inputs = {tensor};
+  llvm::append_range(inputs, scalars);
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::reduction);
   Value sum =
       linalg::GenericOp::create(
-          builder, loc, TypeRange{init.getType()}, ValueRange{tensor},
-          ValueRange{init}, maps, iterators,
+          builder, loc, TypeRange{init.getType()}, inputs, ValueRange{init},
+          maps, iterators,
           [&](OpBuilder &b, Location loc, ValueRange arguments) {
-            Value element = prepare(b, loc, arguments[0]);
+            Value element = arguments.front();
+            if (prepare)
+              element =
+                  prepare(b, loc, element, arguments.drop_front().drop_back());
             element = convertFloat(b, loc, element, f64);
             Value square = arith::MulFOp::create(b, loc, element, element);
-            Value next = arith::AddFOp::create(b, loc, arguments[1], square);
+            Value next =
+                arith::AddFOp::create(b, loc, arguments.back(), square);
             linalg::YieldOp::create(b, loc, next);
           })
           .getResult(0);
@@ -76,8 +81,8 @@ Value mlir::remat::emitClipFactor(OpBuilder &builder, Location loc, Value norm,
                                   double maxNorm) {
   Value safe =
       arith::AddFOp::create(builder, loc, norm, emitF64(builder, loc, 1e-6));
-  Value factor = arith::DivFOp::create(builder, loc,
-                                       emitF64(builder, loc, maxNorm), safe);
+  Value factor =
+      arith::DivFOp::create(builder, loc, emitF64(builder, loc, maxNorm), safe);
   return arith::MinimumFOp::create(builder, loc, factor,
                                    emitF64(builder, loc, 1));
 }

@@ -20,11 +20,12 @@ struct UpdatePhase : public OpBuilder::Listener {
 /// `value` in the floating-point type `type`.
 Value convertFloat(OpBuilder &builder, Location loc, Value value, Type type);
 
-/// The sum (f64) of the squares of `tensor`'s elements, each passed through
-/// `prepare` first.
+/// The sum (f64) of the squares of `tensor`'s elements. `prepare`, if there is
+/// one, turns an element into what is squared; it sees the kernel's arguments
+/// for `scalars`.
 Value emitSumOfSquares(
-    OpBuilder &builder, Location loc, Value tensor,
-    function_ref<Value(OpBuilder &, Location, Value)> prepare);
+    OpBuilder &builder, Location loc, Value tensor, ValueRange scalars = {},
+    function_ref<Value(OpBuilder &, Location, Value, ValueRange)> prepare = {});
 
 /// min(1, maxNorm / (norm + 1e-6)) in f64, as torch.nn.utils.clip_grad_norm_.
 Value emitClipFactor(OpBuilder &builder, Location loc, Value norm,

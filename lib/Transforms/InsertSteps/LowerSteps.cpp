@@ -36,8 +36,7 @@ public:
                       Value step, Type computeType);
 
 private:
-  llvm::MapVector<std::tuple<Attribute, Value, Type>, SmallVector<Value>>
-      known;
+  llvm::MapVector<std::tuple<Attribute, Value, Type>, SmallVector<Value>> known;
 };
 
 /// What happens to a gradient's element before the rule sees it.
@@ -89,9 +88,10 @@ static Value emitNormFactor(OpBuilder &builder, EagerStepOp op,
                             double clipNorm) {
   Location loc = op.getLoc();
   Value sum = emitSumOfSquares(
-      builder, loc, op.getGrad(),
-      [&](OpBuilder &b, Location loc, Value element) {
-        return preparation.emit(b, loc, element, scale);
+      builder, loc, op.getGrad(), scale ? ValueRange(scale) : ValueRange(),
+      [&](OpBuilder &b, Location loc, Value element, ValueRange scalars) {
+        return preparation.emit(b, loc, element,
+                                scale ? scalars.front() : Value());
       });
   Value norm = math::SqrtOp::create(builder, loc, sum);
   return convertFloat(builder, loc,
@@ -109,18 +109,22 @@ emitElementwise(OpBuilder &builder, Location loc, ValueRange tensors,
   llvm::append_range(inputs, scalars);
   SmallVector<AffineMap> maps(tensors.size(),
                               builder.getMultiDimIdentityMap(rank));
-  maps.append(scalars.size(),
-              AffineMap::get(rank, /*symbolCount=*/0, {},
-                             builder.getContext()));
+  maps.append(scalars.size(), AffineMap::get(rank, /*symbolCount=*/0, {},
+                                             builder.getContext()));
   maps.append(inits.size(), builder.getMultiDimIdentityMap(rank));
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             builder, loc, TypeRange(inits), inputs, inits, maps, iterators,
-             [&](OpBuilder &b, Location loc, ValueRange arguments) {
-               body(b, loc, arguments);
-             })
-      .getResults();
+  auto kernel = linalg::GenericOp::create(builder, loc, TypeRange(inits),
+                                          inputs, inits, maps, iterators);
+  // The body is built in place: a custom rule is looked up from there.
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Type> types;
+  for (Value operand : kernel->getOperands())
+    types.push_back(getElementTypeOrSelf(operand.getType()));
+  Block *block = builder.createBlock(&kernel.getRegion(), {}, types,
+                                     SmallVector<Location>(types.size(), loc));
+  body(builder, loc, block->getArguments());
+  return kernel.getResults();
 }
 
 /// Calls a rule that is a function on tensors.
@@ -206,17 +210,17 @@ static LogicalResult lowerStep(EagerStepOp op, SharedScalars &shared) {
   if (function && isa<RankedTensorType>(function.getArgumentTypes().front())) {
     Value gradient = op.getGrad();
     if (scalars.size() > numRuleScalars || preparation.clipValue)
-      gradient = emitElementwise(
-                     builder, loc, {}, ArrayRef(scalars).drop_front(numRuleScalars),
-                     gradient,
-                     [&](OpBuilder &b, Location loc, ValueRange arguments) {
-                       Value old = arguments.back();
-                       Value element = prepare(b, loc, old, arguments);
-                       linalg::YieldOp::create(
-                           b, loc,
-                           convertFloat(b, loc, element, old.getType()));
-                     })
-                     .front();
+      gradient =
+          emitElementwise(
+              builder, loc, {}, ArrayRef(scalars).drop_front(numRuleScalars),
+              gradient,
+              [&](OpBuilder &b, Location loc, ValueRange arguments) {
+                Value old = arguments.back();
+                Value element = prepare(b, loc, old, arguments);
+                linalg::YieldOp::create(
+                    b, loc, convertFloat(b, loc, element, old.getType()));
+              })
+              .front();
     FailureOr<SmallVector<Value>> results =
         emitCall(builder, op, custom, function, gradient, scalars);
     if (failed(results))
@@ -232,8 +236,8 @@ static LogicalResult lowerStep(EagerStepOp op, SharedScalars &shared) {
       builder, loc, op.getGrad(), scalars, inits,
       [&](OpBuilder &b, Location loc, ValueRange arguments) {
         ValueRange ruleScalars = arguments.slice(1, numRuleScalars);
-        ValueRange factors = arguments.slice(
-            1 + numRuleScalars, scalars.size() - numRuleScalars);
+        ValueRange factors = arguments.slice(1 + numRuleScalars,
+                                             scalars.size() - numRuleScalars);
         ValueRange olds = arguments.drop_front(1 + scalars.size());
         Value gradient = prepare(b, loc, arguments.front(), factors);
         Value param = convertFloat(b, loc, olds.front(), computeType);

@@ -16,6 +16,10 @@ using namespace mlir::remat;
 
 using AliasSet = llvm::SetVector<Value>;
 
+/// Deeper calls (recursion among them) count as returning their arguments.
+static constexpr unsigned kMaxCallDepth = 64;
+static AliasSet collectAliases(Value root, unsigned depth);
+
 /// Only what has a buffer can share one.
 static void addBuffers(ValueRange values, AliasSet &aliases) {
   for (Value value : values)
@@ -31,20 +35,17 @@ static bool makesNewValues(Operation *op) {
 
 /// Results of a call that may be its argument. A callee that is not known, or
 /// has branches, may return anything.
-static void addCallAliases(CallOpInterface call, OpOperand &use,
+static void addCallAliases(CallOpInterface call, OpOperand &use, unsigned depth,
                            AliasSet &aliases) {
-  auto callee =
-      dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+  auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
   Region *body = callee ? callee.getCallableRegion() : nullptr;
   unsigned index = use.getOperandNumber();
-  if (!body || !body->hasOneBlock() ||
-      body->isAncestor(call->getParentRegion()) ||
+  if (!body || !body->hasOneBlock() || depth == kMaxCallDepth ||
       index >= body->getNumArguments())
     return addBuffers(call->getResults(), aliases);
-  AliasSet inside = collectAliases(body->getArgument(index));
-  for (auto [returned, result] :
-       llvm::zip(body->front().getTerminator()->getOperands(),
-                 call->getResults()))
+  AliasSet inside = collectAliases(body->getArgument(index), depth + 1);
+  for (auto [returned, result] : llvm::zip(
+           body->front().getTerminator()->getOperands(), call->getResults()))
     if (inside.contains(returned))
       addBuffers(result, aliases);
 }
@@ -68,7 +69,7 @@ static void addYieldAliases(OpOperand &use, AliasSet &aliases) {
   }
 }
 
-static void addAliases(OpOperand &use, AliasSet &aliases) {
+static void addAliases(OpOperand &use, unsigned depth, AliasSet &aliases) {
   Operation *op = use.getOwner();
   unsigned index = use.getOperandNumber();
   if (op->hasTrait<OpTrait::IsTerminator>())
@@ -90,7 +91,7 @@ static void addAliases(OpOperand &use, AliasSet &aliases) {
   if (isa<RegionOp, BackwardOp>(op))
     return addBuffers(op->getRegion(0).getArgument(index), aliases);
   if (auto call = dyn_cast<CallOpInterface>(op))
-    return addCallAliases(call, use, aliases);
+    return addCallAliases(call, use, depth, aliases);
   // Views, remat.name, arith.select and what is unknown: any result, and what
   // the body of an unknown operation takes.
   addBuffers(op->getResults(), aliases);
@@ -99,13 +100,17 @@ static void addAliases(OpOperand &use, AliasSet &aliases) {
       addBuffers(block.getArguments(), aliases);
 }
 
-AliasSet mlir::remat::collectAliases(Value root) {
+static AliasSet collectAliases(Value root, unsigned depth) {
   AliasSet aliases;
   aliases.insert(root);
   for (unsigned next = 0; next < aliases.size(); ++next)
     for (OpOperand &use : aliases[next].getUses())
-      addAliases(use, aliases);
+      addAliases(use, depth, aliases);
   return aliases;
+}
+
+AliasSet mlir::remat::collectAliases(Value root) {
+  return ::collectAliases(root, /*depth=*/0);
 }
 
 Operation *mlir::remat::findLastRead(Block &block, Value value) {

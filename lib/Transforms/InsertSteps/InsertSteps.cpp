@@ -1,0 +1,277 @@
+//===- InsertSteps.cpp - Gradients to updates -----------------------------===//
+//
+// A gradient that is used where it becomes final dies there: in eager mode only
+// about one layer's gradients are live at once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernels.h"
+#include "MicroBatches.h"
+#include "OldValueReads.h"
+#include "StepFunction.h"
+
+#include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/InsertSteps/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_INSERTSTEPS
+#include "remat/Transforms/InsertSteps/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+
+//===----------------------------------------------------------------------===//
+// Where a step may stand
+//===----------------------------------------------------------------------===//
+
+/// The operation behind which `gradient` is final and `param` is read no more;
+/// null for the block's start.
+static Operation *findEarliestPoint(Block &body, Value param, Value gradient) {
+  Operation *point = gradient.getDefiningOp();
+  Operation *read = findLastRead(body, param);
+  // The terminator returns an old value: as late as possible, with a copy.
+  if (read == body.getTerminator())
+    read = read->getPrevNode();
+  if (!point || (read && point->isBeforeInBlock(read)))
+    point = read;
+  return point;
+}
+
+/// Whether a result of the function is, or may be, the parameter's old value.
+static bool isReturned(Block &body, Value param) {
+  return findLastRead(body, param) == body.getTerminator();
+}
+
+/// Nothing reads what a step has overwritten.
+static LogicalResult verifyNoLateReads(func::FuncOp step) {
+  WalkResult result = step.walk([&](opt::EagerStepOp op) {
+    Block &body = step.getBody().front();
+    Operation *last = findLastRead(body, op.getParam());
+    if (!last || last == op || last->isBeforeInBlock(op) ||
+        last == body.getTerminator())
+      return WalkResult::advance();
+    InFlightDiagnostic diagnostic =
+        op.emitError() << "updates '" << op.getParameter()
+                       << "' before the last read of its old value";
+    diagnostic.attachNote(last->getLoc()) << "it is read here";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+static opt::EagerStepOp createStep(OpBuilder &builder, StepFunction &step,
+                                   const TrainedParameter &trained,
+                                   FlatSymbolRefAttr optimizer, Value scale) {
+  SmallVector<Value> states;
+  for (unsigned index : trained.states)
+    states.push_back(step.function.getArgument(index));
+  Value param = step.function.getArgument(trained.argument);
+  return opt::EagerStepOp::create(builder, param.getLoc(), optimizer, param,
+                                  trained.gradient, states,
+                                  step.function.getArguments().back(), scale,
+                                  builder.getStringAttr(trained.name));
+}
+
+static void insertEagerSteps(StepFunction &step, FlatSymbolRefAttr optimizer,
+                             OpBuilder &builder,
+                             SmallVectorImpl<opt::EagerStepOp> &steps) {
+  Block &body = step.function.getBody().front();
+  for (const TrainedParameter &trained : step.trained) {
+    Value param = body.getArgument(trained.argument);
+    if (isReturned(body, param))
+      emitWarning(param.getLoc())
+          << "the old value of parameter '" << trained.name
+          << "' is a result of the step, so that its update needs a copy";
+    if (Operation *point = findEarliestPoint(body, param, trained.gradient))
+      builder.setInsertionPointAfter(point);
+    else
+      builder.setInsertionPointToStart(&body);
+    steps.push_back(createStep(builder, step, trained, optimizer, Value()));
+  }
+}
+
+static Value multiply(OpBuilder &builder, Location loc, Value a, double b) {
+  return arith::MulFOp::create(builder, loc, a, emitF64(builder, loc, b));
+}
+
+/// What all gradients are multiplied by: the mean over micro-batches, and the
+/// limit on the norm of all gradients together. Null if there is nothing to do.
+static Value emitScale(StepFunction &step, TrainStepOp train,
+                       OpBuilder &builder) {
+  Location loc = train.getLoc();
+  double share = 1.0 / static_cast<double>(train.getAccumulate());
+  if (!train.getClipGlobalNorm())
+    return train.getAccumulate() > 1 ? emitF64(builder, loc, share) : Value();
+  Value total = emitF64(builder, loc, 0);
+  for (const TrainedParameter &trained : step.trained) {
+    Value sum = emitSumOfSquares(builder, loc, trained.gradient);
+    total = arith::AddFOp::create(builder, loc, total, sum);
+  }
+  Value norm = math::SqrtOp::create(builder, loc, total);
+  if (train.getAccumulate() > 1)
+    norm = multiply(builder, loc, norm, share);
+  Value factor = emitClipFactor(builder, loc, norm,
+                                train.getClipGlobalNorm()->convertToDouble());
+  return train.getAccumulate() > 1 ? multiply(builder, loc, factor, share)
+                                   : factor;
+}
+
+static void insertDeferredSteps(StepFunction &step, TrainStepOp train,
+                                OpBuilder &builder,
+                                SmallVectorImpl<opt::EagerStepOp> &steps) {
+  builder.setInsertionPoint(step.function.getBody().front().getTerminator());
+  Value scale = emitScale(step, train, builder);
+  for (const TrainedParameter &trained : step.trained)
+    steps.push_back(
+        createStep(builder, step, trained, train.getOptimizerAttr(), scale));
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// The next value of each model state that is a tensor goes into its argument.
+static void writeStatesInPlace(StepFunction &step, OpBuilder &builder) {
+  Operation *terminator = step.function.getBody().front().getTerminator();
+  builder.setInsertionPoint(terminator);
+  for (auto [result, argument] : step.states) {
+    Value old = step.function.getArgument(argument);
+    Value next = terminator->getOperand(result);
+    if (!isa<RankedTensorType>(old.getType()) || next == old)
+      continue;
+    Value written = bufferization::MaterializeInDestinationOp::create(
+                        builder, old.getLoc(), old.getType(), next, old)
+                        .getResult();
+    terminator->setOperand(result, written);
+  }
+}
+
+/// Appends the new parameters and states to the results, and says which
+/// argument each of them replaces.
+static void returnUpdates(StepFunction &step,
+                          ArrayRef<opt::EagerStepOp> steps) {
+  func::FuncOp function = step.function;
+  Builder builder(function.getContext());
+  Operation *terminator = function.getBody().front().getTerminator();
+  SmallVector<Value> returned(terminator->getOperands());
+  SmallVector<std::pair<unsigned, unsigned>> updates = step.states;
+  for (auto [trained, eagerStep] : llvm::zip_equal(step.trained, steps)) {
+    opt::EagerStepOp op = eagerStep;
+    updates.emplace_back(returned.size(), trained.argument);
+    returned.push_back(op.getNewParam());
+    for (auto [argument, state] :
+         llvm::zip_equal(trained.states, op.getNewStates())) {
+      updates.emplace_back(returned.size(), argument);
+      returned.push_back(state);
+    }
+  }
+  SmallVector<Attribute> attributes;
+  if (ArrayAttr old = function.getAllResultAttrs())
+    llvm::append_range(attributes, old.getValue());
+  attributes.resize(returned.size(), builder.getDictionaryAttr({}));
+
+  terminator->setOperands(returned);
+  function.setFunctionType(builder.getFunctionType(
+      function.getArgumentTypes(),
+      llvm::to_vector(ValueRange(returned).getTypes())));
+  function.setAllResultAttrs(attributes);
+  StringRef writable = bufferization::BufferizationDialect::kWritableAttrName;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (isa<TensorType>(function.getArgument(i).getType()))
+      function.setArgAttr(i, writable, builder.getBoolAttr(false));
+  for (auto [result, argument] : updates) {
+    function.setResultAttr(result, RematDialect::getUpdatesAttrName(),
+                           builder.getI64IntegerAttr(argument));
+    if (isa<TensorType>(function.getArgument(argument).getType()))
+      function.setArgAttr(argument, writable, builder.getBoolAttr(true));
+  }
+}
+
+/// What only gradients of frozen parameters needed.
+static void eraseDeadOperations(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+static LogicalResult insertSteps(TrainStepOp train, bool isJointShared) {
+  FailureOr<StepFunction> step = createStepFunction(train, isJointShared);
+  if (failed(step))
+    return failure();
+  if (train.getAccumulate() > 1 &&
+      failed(accumulateOverMicroBatches(*step, train.getAccumulate())))
+    return failure();
+  // Whatever was only needed for gradients that nobody uses reads no parameter.
+  eraseDeadOperations(step->function.getBody().front());
+
+  UpdatePhase phase;
+  OpBuilder builder(train.getContext(), &phase);
+  SmallVector<opt::EagerStepOp> steps;
+  if (train.isEager())
+    insertEagerSteps(*step, train.getOptimizerAttr(), builder, steps);
+  else
+    insertDeferredSteps(*step, train, builder, steps);
+  writeStatesInPlace(*step, builder);
+  returnUpdates(*step, steps);
+  return verifyNoLateReads(step->function);
+}
+
+/// Whether nothing but train_steps refers to the function.
+static bool isUsedByTrainingOnly(func::FuncOp function, ModuleOp module) {
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(function, module);
+  return uses && llvm::all_of(*uses, [](SymbolTable::SymbolUse use) {
+           return isa<TrainStepOp>(use.getUser());
+         });
+}
+
+namespace {
+struct InsertStepsPass : public remat::impl::InsertStepsBase<InsertStepsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<TrainStepOp> pending;
+    for (auto train : module.getOps<TrainStepOp>())
+      if (!module.lookupSymbol(train.getStep()))
+        pending.push_back(train);
+    for (unsigned i = 0; i < pending.size(); ++i) {
+      TrainStepOp train = pending[i];
+      bool isJointShared = llvm::any_of(
+          ArrayRef(pending).drop_front(i + 1), [&](TrainStepOp later) {
+            return later.getLossAttr() == train.getLossAttr();
+          });
+      if (failed(insertSteps(train, isJointShared)))
+        return signalPassFailure();
+    }
+    if (!dropLoss)
+      return;
+    for (TrainStepOp train : pending) {
+      auto loss = module.lookupSymbol<func::FuncOp>(train.getLoss());
+      if (loss && train.getEvalAttr() != train.getLossAttr() &&
+          isUsedByTrainingOnly(loss, module))
+        loss.erase();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,203 @@
+//===- MicroBatches.cpp - Gradient accumulation ---------------------------===//
+//
+// The slower form that a user asks for by name: a batch that does not fit is
+// trained in parts, with one sum of every gradient live throughout.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MicroBatches.h"
+
+#include "Kernels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+/// The type inside a scalar result (f32 or tensor<f32>); null for others.
+static FloatType getScalarType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (tensor && tensor.getRank() == 0)
+    type = tensor.getElementType();
+  return dyn_cast<FloatType>(type);
+}
+
+/// Gives each data argument `count` times as many examples; fails where that
+/// cannot be.
+static LogicalResult growData(StepFunction &step, int64_t count) {
+  func::FuncOp function = step.function;
+  SmallVector<Type> types(function.getArgumentTypes());
+  for (unsigned index : step.data) {
+    auto type = dyn_cast<RankedTensorType>(types[index]);
+    if (!type || type.getRank() == 0 || type.isDynamicDim(0))
+      return emitError(function.getArgument(index).getLoc())
+             << "accumulate = " << count << " cuts argument " << index
+             << " into micro-batches, so its first dimension must be a number "
+                "of examples, got "
+             << types[index];
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] *= count;
+    types[index] = type.clone(shape);
+    function.getArgument(index).setType(types[index]);
+  }
+  function.setFunctionType(FunctionType::get(function.getContext(), types,
+                                             function.getResultTypes()));
+  return success();
+}
+
+/// Micro-batch `index` of the argument, which was of type `type`.
+static Value extractMicroBatch(OpBuilder &builder, Value argument,
+                               RankedTensorType type, Value index) {
+  Location loc = argument.getLoc();
+  Value size = arith::ConstantIndexOp::create(builder, loc, type.getDimSize(0));
+  Value first = arith::MulIOp::create(builder, loc, index, size);
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
+  offsets[0] = first;
+  SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(builder, loc, argument);
+  sizes[0] = builder.getIndexAttr(type.getDimSize(0));
+  return tensor::ExtractSliceOp::create(builder, loc, type, argument, offsets,
+                                        sizes, strides);
+}
+
+static Value emitZeros(OpBuilder &builder, Location loc, Value like,
+                       Type elementType) {
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(elementType));
+  Value empty = tensor::EmptyOp::create(
+      builder, loc, tensor::getMixedSizes(builder, loc, like), elementType);
+  return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
+}
+
+/// sum + gradient, in the sum's buffer.
+static Value emitAccumulate(OpBuilder &builder, Location loc, Value gradient,
+                            Value sum) {
+  auto type = cast<RankedTensorType>(sum.getType());
+  SmallVector<AffineMap> maps(2,
+                              builder.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &b, Location loc, ValueRange arguments) {
+    Value term = convertFloat(b, loc, arguments[0], arguments[1].getType());
+    Value next = arith::AddFOp::create(b, loc, arguments[1], term);
+    linalg::YieldOp::create(b, loc, next);
+  };
+  auto add = linalg::GenericOp::create(builder, loc, TypeRange{type}, gradient,
+                                       sum, maps, iterators, body);
+  add->setAttr(RematDialect::getPhaseAttrName(),
+               builder.getStringAttr(kBackwardPhase));
+  return add.getResult(0);
+}
+
+LogicalResult mlir::remat::accumulateOverMicroBatches(StepFunction &step,
+                                                      int64_t count) {
+  func::FuncOp function = step.function;
+  Block &body = function.getBody().front();
+  Operation *terminator = body.getTerminator();
+  Location loc = function.getLoc();
+  llvm::SmallDenseMap<unsigned, unsigned> stateOf;
+  for (auto [result, argument] : step.states)
+    stateOf[result] = argument;
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+    if (!stateOf.contains(index) && !getScalarType(type))
+      return function.emitError()
+             << "accumulate = " << count << " averages scalar results and "
+             << "carries states, but result " << index << " is a " << type;
+
+  SmallVector<RankedTensorType> microTypes;
+  for (unsigned index : step.data)
+    microTypes.push_back(
+        dyn_cast<RankedTensorType>(function.getArgument(index).getType()));
+  if (failed(growData(step, count)))
+    return failure();
+
+  // What the loop carries: each result (a state, or the sum of a scalar), then
+  // the sum of each gradient.
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  SmallVector<Value> inits;
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+    inits.push_back(
+        stateOf.contains(index)
+            ? Value(function.getArgument(stateOf[index]))
+            : arith::ConstantOp::create(
+                  builder, loc, builder.getZeroAttr(getScalarType(type))));
+  for (TrainedParameter &trained : step.trained)
+    inits.push_back(emitZeros(
+        builder, loc, function.getArgument(trained.argument),
+        opt::getComputeType(cast<RankedTensorType>(trained.gradient.getType())
+                                .getElementType())));
+  Value lower = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value upper = arith::ConstantIndexOp::create(builder, loc, count);
+  Value stride = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, stride, inits);
+
+  // Everything else moves into the loop, on slices and carried states.
+  Block *inner = loop.getBody();
+  if (!inner->empty())
+    inner->back().erase();
+  inner->getOperations().splice(inner->end(), body.getOperations(),
+                                std::next(loop->getIterator()),
+                                terminator->getIterator());
+  builder.setInsertionPointToStart(inner);
+  auto replaceInside = [&](Value old, Value replacement, Operation *except) {
+    old.replaceUsesWithIf(replacement, [&](OpOperand &use) {
+      return loop->isProperAncestor(use.getOwner()) && use.getOwner() != except;
+    });
+  };
+  SmallVector<Value> nexts(terminator->getOperands());
+  auto replaceNext = [&](Value old, Value replacement) {
+    llvm::replace(nexts, old, replacement);
+    for (TrainedParameter &trained : step.trained)
+      if (trained.gradient == old)
+        trained.gradient = replacement;
+  };
+  for (auto [index, type] : llvm::zip_equal(step.data, microTypes)) {
+    Value argument = function.getArgument(index);
+    Value slice =
+        extractMicroBatch(builder, argument, type, loop.getInductionVar());
+    replaceInside(argument, slice, slice.getDefiningOp());
+    replaceNext(argument, slice);
+  }
+  for (auto [result, argument] : step.states) {
+    Value old = function.getArgument(argument);
+    replaceInside(old, loop.getRegionIterArg(result), nullptr);
+    replaceNext(old, loop.getRegionIterArg(result));
+  }
+
+  builder.setInsertionPointToEnd(inner);
+  for (auto [index, next] : llvm::enumerate(nexts)) {
+    if (stateOf.contains(index))
+      continue;
+    if (isa<TensorType>(next.getType()))
+      next = tensor::ExtractOp::create(builder, loc, next, ValueRange{});
+    next =
+        arith::AddFOp::create(builder, loc, loop.getRegionIterArg(index), next);
+  }
+  unsigned numResults = nexts.size();
+  for (auto [index, trained] : llvm::enumerate(step.trained)) {
+    nexts.push_back(emitAccumulate(builder, loc, trained.gradient,
+                                   loop.getRegionIterArg(numResults + index)));
+    trained.gradient = loop.getResult(numResults + index);
+  }
+  scf::YieldOp::create(builder, loc, nexts);
+
+  builder.setInsertionPoint(terminator);
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
+    Value result = loop.getResult(index);
+    if (!stateOf.contains(index)) {
+      Value share = arith::ConstantOp::create(
+          builder, loc,
+          builder.getFloatAttr(getScalarType(type),
+                               1.0 / static_cast<double>(count)));
+      result = arith::MulFOp::create(builder, loc, result, share);
+      if (isa<TensorType>(type))
+        result = tensor::FromElementsOp::create(builder, loc, type, result);
+    }
+    terminator->setOperand(index, result);
+  }
+  return success();
+}
