@@ -5,4 +5,56 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp"> {
+  let summary = "linalg on memrefs to vectorized, multi-threaded kernel functions";
+  let description = [{
+    Every linalg op on memrefs whose index maps are linear (elementwise,
+    broadcasts, transposes, reductions, pooling, gathers by `memref.load` in
+    the body, fills and copies) and every `memref.copy` becomes a call of a
+    private function. Ops that do the same share one function, however many
+    layers a model has: what LLVM compiles is the number of different kernels.
+
+    In: linalg ops with memref operands, of static or dynamic shapes and any
+    strided layout. Out: `func.call`s, and functions of `scf`, `vector`,
+    `arith`, `math` and `memref` ops. Operands arrive as one-dimensional
+    memrefs; sizes and strides are constants in the kernel where they are
+    static, and further arguments where they are not. An op whose maps are not
+    linear (`floordiv`, `mod`) is left alone: `convert-linalg-to-loops` takes it.
+
+    One loop is vectorized: where operands are contiguous in it they are loaded
+    as vectors, where they do not depend on it as scalars, otherwise gathered.
+    The rest of a loop that the vector length does not divide is one masked
+    vector, so that all elements are computed by the same instructions.
+    Parallel loops are distributed over threads (`scf.parallel`) if there is
+    enough work.
+
+    The bits of a result depend on the shapes and the body of its op only. An
+    element of an elementwise op is computed from its operands by the body,
+    nothing else. A reduction whose innermost dimension (of more than one
+    iteration) is reduced by one associative op keeps 16 partial results (lane
+    i: elements i, i + 16, ...), which are combined pairwise at the end (i with
+    i + 8, then 4, 2, 1), and then with the initial value. Every other reduction is
+    computed one element after the other. Neither the number of threads, nor
+    the machine's vector width, nor elementwise ops that were fused into the
+    reduction change that.
+
+    Results may share memory with operands of the same access pattern: all loads
+    of a vector precede its stores.
+
+    Example:
+
+    ```mlir
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%x : memref<8x256xf32>) outs(%y : memref<8x256xf32>) { ... }
+    // becomes
+    %xv = memref.reinterpret_cast %x ... : memref<8x256xf32> to memref<?xf32, strided<[1], offset: ?>>
+    %yv = memref.reinterpret_cast %y ...
+    call @kernel_generic(%xv, %yv)
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 #endif // REMAT_CONVERSION_PASSES_TD

@@ -1,0 +1,195 @@
+//===- KernelBody.cpp - One iteration, or one vector of them --------------===//
+//
+// Scalars stay scalars as long as all lanes agree, so that what depends on outer
+// loops only (a row's mean, a random key) is computed once per row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+static bool isVector(Value value) { return isa<VectorType>(value.getType()); }
+
+Type KernelBody::vectorOf(Type element) const {
+  return plan.lanes == 1 ? element : VectorType::get({plan.lanes}, element);
+}
+
+Value KernelBody::broadcast(OpBuilder &builder, Value value) const {
+  if (plan.lanes == 1 || isVector(value))
+    return value;
+  return vector::BroadcastOp::create(builder, nest.op.getLoc(), vectorOf(value.getType()), value);
+}
+
+Value KernelBody::materialize(OpBuilder &builder, OpFoldResult number) {
+  if (std::optional<int64_t> constant = getConstantIntValue(number))
+    return arith::ConstantIndexOp::create(builder, nest.op.getLoc(), *constant);
+  return captured.lookup(cast<Value>(number));
+}
+
+bool KernelBody::isVectorized(unsigned access) const {
+  return plan.lanes > 1 && plan.vectorLoop && !nest.accesses[access].isScalar() &&
+         !nest.accesses[access].isInvariantIn(*plan.vectorLoop);
+}
+
+/// LLVM packs the bits of a vector of booleans; in memory each takes a byte.
+static bool isContiguous(const Access &access, unsigned loop) {
+  return access.isContiguousIn(loop) && !access.elementType.isInteger(1);
+}
+
+Value KernelBody::laneOffsets(OpBuilder &builder, unsigned access) {
+  Location loc = nest.op.getLoc();
+  auto type = VectorType::get({plan.lanes}, builder.getIndexType());
+  Value steps = vector::StepOp::create(builder, loc, type);
+  Value stride = broadcast(builder, materialize(builder, nest.accesses[access].strides[*plan.vectorLoop]));
+  return arith::MulIOp::create(builder, loc, steps, stride);
+}
+
+Value KernelBody::maskOrAll(OpBuilder &builder, const Point &point) {
+  if (point.mask)
+    return point.mask;
+  auto type = VectorType::get({plan.lanes}, builder.getI1Type());
+  return arith::ConstantOp::create(builder, nest.op.getLoc(), DenseElementsAttr::get(type, true));
+}
+
+Value KernelBody::load(OpBuilder &builder, unsigned access, const Point &point) {
+  Location loc = nest.op.getLoc();
+  const Access &operand = nest.accesses[access];
+  if (operand.isScalar())
+    return views[access];
+  Value offset = point.offsets[access];
+  if (!isVectorized(access))
+    return memref::LoadOp::create(builder, loc, views[access], offset);
+  auto type = cast<VectorType>(vectorOf(operand.elementType));
+  bool isDense = isContiguous(operand, *plan.vectorLoop);
+  if (isDense && !point.mask)
+    return vector::LoadOp::create(builder, loc, type, views[access], offset);
+  Value zeros = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
+  if (isDense)
+    return vector::MaskedLoadOp::create(builder, loc, type, views[access], offset, point.mask, zeros);
+  return vector::GatherOp::create(builder, loc, type, views[access], offset, laneOffsets(builder, access),
+                                  maskOrAll(builder, point), zeros);
+}
+
+void KernelBody::store(OpBuilder &builder, unsigned access, Value value, const Point &point) {
+  Location loc = nest.op.getLoc();
+  const Access &operand = nest.accesses[access];
+  Value offset = point.offsets[access];
+  if (!isVectorized(access)) {
+    memref::StoreOp::create(builder, loc, value, views[access], offset);
+    return;
+  }
+  value = broadcast(builder, value);
+  if (!isContiguous(operand, *plan.vectorLoop))
+    vector::ScatterOp::create(builder, loc, /*resultType=*/Type(), views[access], offset, laneOffsets(builder, access),
+                              maskOrAll(builder, point), value);
+  else if (point.mask)
+    vector::MaskedStoreOp::create(builder, loc, views[access], offset, point.mask, value);
+  else
+    vector::StoreOp::create(builder, loc, value, views[access], offset);
+}
+
+Value KernelBody::index(OpBuilder &builder, unsigned dim, const Point &point) {
+  Location loc = nest.op.getLoc();
+  std::optional<unsigned> loop = nest.loopOfDim[dim];
+  if (!loop)
+    return arith::ConstantIndexOp::create(builder, loc, 0);
+  Value iteration = point.iterations[*loop];
+  if (plan.lanes == 1 || loop != plan.vectorLoop)
+    return iteration;
+  auto type = VectorType::get({plan.lanes}, builder.getIndexType());
+  Value steps = vector::StepOp::create(builder, loc, type);
+  return arith::AddIOp::create(builder, loc, broadcast(builder, iteration), steps);
+}
+
+Value KernelBody::firstOfConsecutive(OpBuilder &builder, Value index, IRMapping &values, const Point &point) {
+  auto op = index.getDefiningOp<linalg::IndexOp>();
+  if (!op || !plan.vectorLoop || nest.loopOfDim[op.getDim()] != plan.vectorLoop)
+    return {};
+  return point.iterations[*plan.vectorLoop];
+}
+
+/// A read at computed indices: one load where all lanes read one element, one
+/// vector load where they read a row, else lane by lane.
+Value KernelBody::gatherFromMemRef(OpBuilder &builder, memref::LoadOp load, IRMapping &values, const Point &point) {
+  Location loc = load.getLoc();
+  Value source = values.lookupOrDefault(load.getMemRef());
+  SmallVector<Value> indices;
+  for (Value index : load.getIndices())
+    indices.push_back(values.lookupOrDefault(index));
+  if (llvm::none_of(indices, isVector))
+    return memref::LoadOp::create(builder, loc, source, indices);
+
+  auto memref = cast<MemRefType>(source.getType());
+  auto type = cast<VectorType>(vectorOf(memref.getElementType()));
+  Value first = firstOfConsecutive(builder, load.getIndices().back(), values, point);
+  if (first && memref.isLastDimUnitStride() && !memref.getElementType().isInteger(1) &&
+      llvm::none_of(ArrayRef(indices).drop_back(), isVector)) {
+    indices.back() = first;
+    if (!point.mask)
+      return vector::LoadOp::create(builder, loc, type, source, indices);
+    Value zeros = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
+    return vector::MaskedLoadOp::create(builder, loc, type, source, indices, point.mask, zeros);
+  }
+  // Lanes beyond the end read what the first lane reads: that element exists.
+  SmallVector<Value> elements;
+  for (int64_t lane = 0; lane < plan.lanes; ++lane) {
+    SmallVector<Value> at;
+    for (Value index : indices) {
+      if (!isVector(index)) {
+        at.push_back(index);
+        continue;
+      }
+      Value own = vector::ExtractOp::create(builder, loc, index, lane);
+      if (point.mask && lane > 0) {
+        Value exists = vector::ExtractOp::create(builder, loc, point.mask, lane);
+        own = arith::SelectOp::create(builder, loc, exists, own,
+                                      vector::ExtractOp::create(builder, loc, index, int64_t(0)));
+      }
+      at.push_back(own);
+    }
+    elements.push_back(memref::LoadOp::create(builder, loc, source, at));
+  }
+  return vector::FromElementsOp::create(builder, loc, type, elements);
+}
+
+SmallVector<Value> KernelBody::compute(OpBuilder &builder, const Point &point, ValueRange accumulators) {
+  Block *block = nest.op.getBlock();
+  IRMapping values(captured);
+  for (unsigned i = 0; i < nest.numInputs; ++i)
+    if (!block->getArgument(i).use_empty())
+      values.map(block->getArgument(i), load(builder, i, point));
+  for (auto [argument, accumulator] :
+       llvm::zip_equal(block->getArguments().drop_front(nest.numInputs), accumulators))
+    values.map(argument, accumulator);
+
+  for (Operation &op : block->without_terminator()) {
+    if (auto indexOp = dyn_cast<linalg::IndexOp>(op)) {
+      values.map(indexOp.getResult(), index(builder, indexOp.getDim(), point));
+      continue;
+    }
+    if (auto loadOp = dyn_cast<memref::LoadOp>(op)) {
+      values.map(loadOp.getResult(), gatherFromMemRef(builder, loadOp, values, point));
+      continue;
+    }
+    bool anyVector =
+        llvm::any_of(op.getOperands(), [&](Value operand) { return isVector(values.lookupOrDefault(operand)); });
+    if (anyVector)
+      for (Value operand : op.getOperands())
+        values.map(operand, broadcast(builder, values.lookupOrDefault(operand)));
+    Operation *clone = builder.clone(op, values);
+    if (!anyVector)
+      continue;
+    for (OpResult result : clone->getResults())
+      result.setType(vectorOf(result.getType()));
+  }
+  SmallVector<Value> yielded;
+  for (Value value : block->getTerminator()->getOperands())
+    yielded.push_back(values.lookupOrDefault(value));
+  return yielded;
+}

@@ -1,0 +1,65 @@
+//===- KernelBody.h - One iteration, or one vector of them ------*- C++ -*-===//
+//
+// Emits the loads, the body and the stores of a kernel at a point of the
+// iteration space. Loops are KernelEmitter's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_KERNELBODY_H
+#define REMAT_LIB_CONVERSION_KERNELBODY_H
+
+#include "KernelPlan.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::remat {
+
+/// A point of the iteration space while code is emitted.
+struct Point {
+  /// The iteration of each loop (its first lane's for the vectorized loop).
+  SmallVector<Value> iterations;
+  /// Where each operand's element is, from the start of its view.
+  SmallVector<Value> offsets;
+  /// The lanes that exist; null if all do.
+  Value mask;
+};
+
+class KernelBody {
+public:
+  /// `views` are the kernel's arguments for the accesses: one-dimensional
+  /// memrefs with unit stride, or scalars. `map` takes what the body captures
+  /// and dynamic strides from the call site to the kernel.
+  KernelBody(const LoopNest &nest, const KernelPlan &plan, ArrayRef<Value> views, IRMapping &map)
+      : nest(nest), plan(plan), views(views.begin(), views.end()), captured(map) {}
+
+  /// The operand's element or vector at `point`; a scalar where it is the same
+  /// for all lanes.
+  Value load(OpBuilder &builder, unsigned access, const Point &point);
+  void store(OpBuilder &builder, unsigned access, Value value, const Point &point);
+
+  /// The values that the body yields for the outputs' values `accumulators`.
+  SmallVector<Value> compute(OpBuilder &builder, const Point &point, ValueRange accumulators);
+
+  /// A size or stride as a value in the kernel.
+  Value materialize(OpBuilder &builder, OpFoldResult number);
+  Type vectorOf(Type element) const;
+  Value broadcast(OpBuilder &builder, Value value) const;
+
+private:
+  Value gatherFromMemRef(OpBuilder &builder, memref::LoadOp load, IRMapping &values, const Point &point);
+  Value index(OpBuilder &builder, unsigned dim, const Point &point);
+  /// The first lane's value of an index whose lanes are consecutive, or null.
+  Value firstOfConsecutive(OpBuilder &builder, Value index, IRMapping &values, const Point &point);
+  bool isVectorized(unsigned access) const;
+  Value laneOffsets(OpBuilder &builder, unsigned access);
+  Value maskOrAll(OpBuilder &builder, const Point &point);
+
+  const LoopNest &nest;
+  const KernelPlan &plan;
+  SmallVector<Value> views;
+  IRMapping &captured;
+};
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_KERNELBODY_H

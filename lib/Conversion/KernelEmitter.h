@@ -1,0 +1,15 @@
+//===- KernelEmitter.h - The loops of a kernel ------------------*- C++ -*-===//
+
+#ifndef REMAT_LIB_CONVERSION_KERNELEMITTER_H
+#define REMAT_LIB_CONVERSION_KERNELEMITTER_H
+
+#include "KernelBody.h"
+
+namespace mlir::remat {
+
+/// Emits the loops of `plan` around `body` at the builder's insertion point.
+void emitKernelLoops(OpBuilder &builder, const LoopNest &nest, const KernelPlan &plan, KernelBody &body);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_KERNELEMITTER_H

@@ -1,0 +1,167 @@
+//===- KernelPlan.cpp - How a loop nest becomes a kernel ------------------===//
+//
+// The rules that make a kernel fast, below the one rule that bits depend on the
+// operation only (see ReductionOrder).
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelPlan.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+/// Element operations below which starting threads costs more than it saves.
+static constexpr int64_t kMinParallelWork = int64_t(1) << 16;
+/// Iterations to distribute: enough for an even load on many cores.
+static constexpr int64_t kWantedIterations = 32;
+/// Vectors that `Across` reductions process together, so that a row of the
+/// input is read by more than a cache line at a time.
+static constexpr int64_t kWideLanes = 64;
+static constexpr unsigned kMaxOpsForWideLanes = 8;
+static constexpr int64_t kMinChunk = 1024;
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+static int64_t sizeOr(const Loop &loop, int64_t dynamicSize) {
+  return getConstantIntValue(loop.size).value_or(dynamicSize);
+}
+
+/// Integer division traps on lanes beyond the end unless the divisor is known.
+static bool mayTrap(Operation *op) {
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
+           arith::FloorDivSIOp>(op))
+    return false;
+  APInt divisor;
+  return !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) || divisor.isZero() || divisor.isAllOnes();
+}
+
+static bool canVectorizeBody(linalg::LinalgOp op) {
+  auto isElement = [](Type type) { return VectorType::isValidElementType(type) && type.isIntOrIndexOrFloat(); };
+  return llvm::all_of(op.getBlock()->getArgumentTypes(), isElement) &&
+         llvm::all_of(*op.getBlock(), [&](Operation &inner) {
+           if (isa<linalg::YieldOp>(inner))
+             return true;
+           if (inner.getNumRegions() || mayTrap(&inner) || !llvm::all_of(inner.getResultTypes(), isElement))
+             return false;
+           return isa<linalg::IndexOp, memref::LoadOp>(inner) || inner.hasTrait<OpTrait::ConstantLike>() ||
+                  OpTrait::hasElementwiseMappableTraits(&inner);
+         });
+}
+
+static bool needsSequentialExecution(const LoopNest &nest) {
+  for (const Access &output : nest.outputs())
+    for (auto [index, loop] : llvm::enumerate(nest.loops))
+      if (output.isInvariantIn(index) == loop.isParallel())
+        return true;
+  return false;
+}
+
+/// The combiner of every output, or nothing if some output has none.
+static SmallVector<Combiner> findCombiners(linalg::LinalgOp op) {
+  SmallVector<Combiner> combiners;
+  for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
+    SmallVector<Operation *> ops;
+    if (!matchReduction(op.getRegionOutputArgs(), i, ops) || ops.size() != 1 || ops[0]->getNumOperands() != 2)
+      return {};
+    std::optional<TypedAttr> neutral = arith::getNeutralElement(ops[0]);
+    if (!neutral)
+      return {};
+    combiners.push_back({ops[0], *neutral});
+  }
+  return combiners;
+}
+
+/// How well vectors along `loop` suit the operands; negative if not at all.
+static int scoreAsVectorLoop(const LoopNest &nest, unsigned loop) {
+  int score = 0;
+  for (const Access &access : nest.accesses)
+    score += access.isScalar() || access.isInvariantIn(loop) ? 0 : access.isContiguousIn(loop) ? 2 : -2;
+  for (const Access &output : nest.outputs())
+    score += output.isContiguousIn(loop) ? 1 : 0;
+  // Few elements fill few lanes.
+  int64_t size = sizeOr(nest.loops[loop], kLanes);
+  return size < 4 ? score - 16 : size < kLanes ? score - 1 : score;
+}
+
+static std::optional<unsigned> findParallelVectorLoop(const LoopNest &nest) {
+  std::optional<unsigned> best;
+  int bestScore = -1;
+  for (auto [index, loop] : llvm::enumerate(nest.loops)) {
+    if (!loop.isParallel())
+      continue;
+    int score = scoreAsVectorLoop(nest, index);
+    if (score >= bestScore && score >= 0) {
+      best = index;
+      bestScore = score;
+    }
+  }
+  return best;
+}
+
+static bool isContractionLike(linalg::LinalgOp op) {
+  return linalg::isaContractionOpInterface(op) || linalg::isaConvolutionOpInterface(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Verbs
+//===----------------------------------------------------------------------===//
+
+static void chooseVectorLoop(const LoopNest &nest, KernelPlan &plan) {
+  if (!canVectorizeBody(nest.op))
+    return;
+  if (nest.hasReduction() && !nest.innermostIsParallel && !isContractionLike(nest.op)) {
+    plan.combiners = findCombiners(nest.op);
+    if (!plan.combiners.empty()) {
+      plan.order = ReductionOrder::Along;
+      plan.vectorLoop = nest.loops.size() - 1;
+      plan.lanes = kLanes;
+      return;
+    }
+  }
+  plan.vectorLoop = findParallelVectorLoop(nest);
+  if (!plan.vectorLoop)
+    return;
+  bool isWide = nest.hasReduction() && nest.op.getBlock()->getOperations().size() <= kMaxOpsForWideLanes &&
+                sizeOr(nest.loops[*plan.vectorLoop], 0) >= kWideLanes;
+  plan.lanes = isWide ? kWideLanes : kLanes;
+}
+
+static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
+  int64_t iterations = 1;
+  for (const Loop &loop : nest.loops)
+    iterations = std::min(iterations * sizeOr(loop, kMinParallelWork), int64_t(1) << 40);
+  int64_t costOfOne = nest.op.getBlock()->getOperations().size() + nest.accesses.size();
+  if (iterations * costOfOne < kMinParallelWork)
+    return;
+  int64_t distributed = 1;
+  for (auto [index, loop] : llvm::enumerate(nest.loops)) {
+    if (!loop.isParallel() || index == plan.vectorLoop)
+      continue;
+    plan.threadLoops.push_back(index);
+    distributed *= sizeOr(loop, kWantedIterations);
+    if (distributed >= kWantedIterations)
+      return;
+  }
+  if (!plan.vectorLoop || !nest.loops[*plan.vectorLoop].isParallel())
+    return;
+  int64_t size = sizeOr(nest.loops[*plan.vectorLoop], 1 << 20);
+  int64_t parts = llvm::divideCeil(kWantedIterations, std::max<int64_t>(distributed, 1));
+  int64_t minChunk = nest.hasReduction() ? plan.lanes : kMinChunk;
+  plan.chunk = std::max(llvm::alignTo(llvm::divideCeil(size, parts), plan.lanes), static_cast<uint64_t>(minChunk));
+}
+
+KernelPlan mlir::remat::planKernel(const LoopNest &nest) {
+  KernelPlan plan;
+  plan.isSequential = needsSequentialExecution(nest);
+  if (plan.isSequential)
+    return plan;
+  chooseVectorLoop(nest, plan);
+  chooseThreadLoops(nest, plan);
+  return plan;
+}

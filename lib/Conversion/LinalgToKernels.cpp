@@ -1,0 +1,201 @@
+//===- LinalgToKernels.cpp - linalg on memrefs to kernel functions --------===//
+//
+// Without this pass every linalg op becomes scalar loops in place: no vectors, no
+// threads, and a model of 48 equal layers compiles the same loops 48 times.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitter.h"
+#include "remat/Conversion/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_CONVERTLINALGTOKERNELS
+#include "remat/Conversion/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+
+namespace {
+
+/// What a kernel takes from its call site, in the order of its arguments.
+struct CallSite {
+  SmallVector<Value> views;
+  /// Dynamic sizes and strides, and values that the body uses.
+  llvm::SetVector<Value> captures;
+  /// Constants that the body uses; the kernel has copies.
+  llvm::SetVector<Operation *> constants;
+
+  SmallVector<Value> arguments() const {
+    SmallVector<Value> all(views);
+    llvm::append_range(all, captures);
+    return all;
+  }
+};
+
+/// Kernels of a module, one for each different text.
+class KernelTable {
+public:
+  explicit KernelTable(ModuleOp module) : symbols(module) {}
+
+  func::FuncOp getOrInsert(func::FuncOp kernel) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    kernel->print(stream, OpPrintingFlags().useLocalScope());
+    auto [entry, inserted] = kernels.try_emplace(text, kernel);
+    if (inserted)
+      symbols.insert(kernel);
+    else
+      kernel->erase();
+    return entry->second;
+  }
+
+private:
+  SymbolTable symbols;
+  llvm::StringMap<func::FuncOp> kernels;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Call sites
+//===----------------------------------------------------------------------===//
+
+/// The operand as a one-dimensional memref that starts at its first element.
+static Value createView(OpBuilder &builder, const Access &access) {
+  if (access.isScalar())
+    return access.source;
+  auto source = cast<MemRefType>(access.source.getType());
+  auto layout = StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1});
+  auto type = MemRefType::get({ShapedType::kDynamic}, access.elementType, layout, source.getMemorySpace());
+  Location loc = access.source.getLoc();
+  SmallVector<int64_t> sizes, strides{1}, offsets;
+  SmallVector<Value> dynamicSizes, dynamicOffsets;
+  dispatchIndexOpFoldResult(access.span, dynamicSizes, sizes);
+  dispatchIndexOpFoldResult(access.offset, dynamicOffsets, offsets);
+  auto exact = MemRefType::get(sizes, access.elementType, StridedLayoutAttr::get(builder.getContext(), offsets[0], {1}),
+                               source.getMemorySpace());
+  Value view = memref::ReinterpretCastOp::create(builder, loc, exact, access.source, access.offset, access.span,
+                                                 OpFoldResult(builder.getIndexAttr(1)));
+  return exact == type ? view : memref::CastOp::create(builder, loc, type, view).getResult();
+}
+
+static CallSite collectCallSite(OpBuilder &builder, const LoopNest &nest) {
+  CallSite site;
+  for (const Access &access : nest.accesses)
+    site.views.push_back(createView(builder, access));
+  auto capture = [&](OpFoldResult number) {
+    if (!getConstantIntValue(number))
+      site.captures.insert(cast<Value>(number));
+  };
+  for (const Loop &loop : nest.loops)
+    capture(loop.size);
+  for (const Access &access : nest.accesses)
+    llvm::for_each(access.strides, capture);
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(nest.op->getRegions(), used);
+  for (Value value : used) {
+    Operation *op = value.getDefiningOp();
+    if (op && op->hasTrait<OpTrait::ConstantLike>())
+      site.constants.insert(op);
+    else
+      site.captures.insert(value);
+  }
+  return site;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+static func::FuncOp createKernel(const LoopNest &nest, const CallSite &site) {
+  MLIRContext *context = nest.op.getContext();
+  OpBuilder builder(context);
+  Location loc = nest.op.getLoc();
+  SmallVector<Value> arguments = site.arguments();
+  auto type = builder.getFunctionType(ValueRange(arguments).getTypes(), {});
+  std::string name = "kernel_" + nest.op->getName().stripDialect().str();
+  auto kernel = func::FuncOp::create(builder, loc, name, type);
+  kernel.setPrivate();
+  // A kernel is compiled once: inlined it would be compiled at every call.
+  kernel.setNoInline(true);
+  auto widest = [&](StringRef key) { return builder.getStrArrayAttr({key, "512"}); };
+  kernel->setAttr("passthrough",
+                  builder.getArrayAttr({widest("prefer-vector-width"), widest("min-legal-vector-width")}));
+
+  Block *entry = kernel.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  IRMapping map;
+  SmallVector<Value> views = llvm::to_vector_of<Value>(entry->getArguments().take_front(site.views.size()));
+  for (auto [outside, inside] : llvm::zip_equal(site.captures, entry->getArguments().drop_front(site.views.size())))
+    map.map(outside, inside);
+  for (Operation *constant : site.constants)
+    builder.clone(*constant, map);
+
+  KernelPlan plan = planKernel(nest);
+  KernelBody body(nest, plan, views, map);
+  emitKernelLoops(builder, nest, plan, body);
+  func::ReturnOp::create(builder, loc);
+  return kernel;
+}
+
+/// Replaces `op` by a call of its kernel. False if its maps are not linear.
+static bool convertToKernel(linalg::LinalgOp op, KernelTable &table) {
+  OpBuilder builder(op);
+  FailureOr<LoopNest> nest = buildLoopNest(builder, op);
+  if (failed(nest))
+    return false;
+  CallSite site = collectCallSite(builder, *nest);
+  func::FuncOp kernel = table.getOrInsert(createKernel(*nest, site));
+  auto call = func::CallOp::create(builder, op.getLoc(), kernel, site.arguments());
+  if (Attribute phase = op->getAttr("remat.phase"))
+    call->setAttr("remat.phase", phase);
+  op->erase();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Copies between layouts become linalg.copy, so that they use threads too.
+static void convertCopies(ModuleOp module) {
+  SmallVector<memref::CopyOp> copies;
+  module.walk([&](memref::CopyOp copy) {
+    if (isa<MemRefType>(copy.getSource().getType()) && isa<MemRefType>(copy.getTarget().getType()))
+      copies.push_back(copy);
+  });
+  for (memref::CopyOp copy : copies) {
+    OpBuilder builder(copy);
+    auto replacement = linalg::CopyOp::create(builder, copy.getLoc(), copy.getSource(), copy.getTarget());
+    replacement->setDiscardableAttrs(copy->getDiscardableAttrDictionary());
+    copy.erase();
+  }
+}
+
+namespace {
+struct ConvertLinalgToKernels : remat::impl::ConvertLinalgToKernelsBase<ConvertLinalgToKernels> {
+  void runOnOperation() override {
+    convertCopies(getOperation());
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation().walk([&](linalg::LinalgOp op) {
+      if (op.hasPureBufferSemantics())
+        ops.push_back(op);
+    });
+    KernelTable table(getOperation());
+    for (linalg::LinalgOp op : ops)
+      convertToKernel(op, table);
+  }
+};
+} // namespace

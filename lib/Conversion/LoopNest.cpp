@@ -1,0 +1,178 @@
+//===- LoopNest.cpp - A linalg op as loops over strided memory ------------===//
+//
+// Index maps and memref layouts are both linear: their product is one stride
+// for each loop and operand, which is all that code generation has to know.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopNest.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+namespace {
+
+/// a + b and a * b on static or dynamic numbers.
+struct Arithmetic {
+  OpBuilder &builder;
+  Location loc;
+
+  OpFoldResult constant(int64_t value) { return builder.getIndexAttr(value); }
+  OpFoldResult apply(AffineExpr expr, ArrayRef<OpFoldResult> symbols) {
+    return affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(0, symbols.size(), expr), symbols);
+  }
+  OpFoldResult add(OpFoldResult a, OpFoldResult b) {
+    return apply(builder.getAffineSymbolExpr(0) + builder.getAffineSymbolExpr(1), {a, b});
+  }
+  OpFoldResult mul(OpFoldResult a, OpFoldResult b) {
+    if (isConstantIntValue(a, 0) || isConstantIntValue(b, 0))
+      return constant(0);
+    return apply(builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1), {a, b});
+  }
+};
+
+/// Adds `factor` times the coefficients of `expr` to `coefficients`, of which
+/// the last one is the constant term. False if `expr` is not linear.
+bool addLinear(AffineExpr expr, int64_t factor, MutableArrayRef<int64_t> coefficients) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    coefficients.back() += factor * constant.getValue();
+    return true;
+  }
+  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+    coefficients[dim.getPosition()] += factor;
+    return true;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return false;
+  if (expr.getKind() == AffineExprKind::Add)
+    return addLinear(binary.getLHS(), factor, coefficients) && addLinear(binary.getRHS(), factor, coefficients);
+  auto scale = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  if (expr.getKind() != AffineExprKind::Mul || !scale)
+    return false;
+  return addLinear(binary.getLHS(), factor * scale.getValue(), coefficients);
+}
+
+FailureOr<Access> buildAccess(Arithmetic &arith, Value source, AffineMap map, ArrayRef<Range> ranges) {
+  Access access;
+  access.source = source;
+  access.offset = access.span = arith.constant(0);
+  access.strides.assign(ranges.size(), arith.constant(0));
+  auto type = dyn_cast<MemRefType>(source.getType());
+  if (!type) {
+    access.elementType = source.getType();
+    return access;
+  }
+  access.elementType = type.getElementType();
+
+  SmallVector<int64_t> staticStrides;
+  int64_t staticOffset;
+  if (failed(type.getStridesAndOffset(staticStrides, staticOffset)))
+    return failure();
+  memref::ExtractStridedMetadataOp metadata;
+  auto dynamic = [&](int64_t value, function_ref<Value()> get) -> OpFoldResult {
+    if (!ShapedType::isDynamic(value))
+      return arith.constant(value);
+    if (!metadata)
+      metadata = memref::ExtractStridedMetadataOp::create(arith.builder, arith.loc, source);
+    return get();
+  };
+  access.offset = dynamic(staticOffset, [&] { return metadata.getOffset(); });
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    SmallVector<int64_t> coefficients(ranges.size() + 1, 0);
+    if (!addLinear(expr, 1, coefficients))
+      return failure();
+    OpFoldResult stride = dynamic(staticStrides[dim], [&, dim = dim] { return metadata.getStrides()[dim]; });
+    for (auto [loop, coefficient] : llvm::enumerate(ArrayRef(coefficients).drop_back()))
+      access.strides[loop] = arith.add(access.strides[loop], arith.mul(stride, arith.constant(coefficient)));
+    access.offset = arith.add(access.offset, arith.mul(stride, arith.constant(coefficients.back())));
+  }
+  access.span = arith.constant(1);
+  for (auto [loop, range] : llvm::enumerate(ranges)) {
+    OpFoldResult last = arith.add(range.size, arith.constant(-1));
+    access.span = arith.add(access.span, arith.mul(last, access.strides[loop]));
+  }
+  return access;
+}
+
+/// Dimensions that the body asks for with linalg.index.
+SmallVector<bool> findIndexedDims(linalg::LinalgOp op) {
+  SmallVector<bool> indexed(op.getNumLoops(), false);
+  op.getBlock()->walk([&](linalg::IndexOp index) { indexed[index.getDim()] = true; });
+  return indexed;
+}
+
+/// Whether stepping `outer` once is stepping `inner` as often as it is long, for every operand.
+bool canMerge(const LoopNest &nest, unsigned outer, unsigned inner) {
+  if (!nest.loops[outer].isParallel() || !nest.loops[inner].isParallel())
+    return false;
+  std::optional<int64_t> size = getConstantIntValue(nest.loops[inner].size);
+  return size && llvm::all_of(nest.accesses, [&](const Access &access) {
+           std::optional<int64_t> outerStride = getConstantIntValue(access.strides[outer]);
+           std::optional<int64_t> innerStride = getConstantIntValue(access.strides[inner]);
+           return outerStride && innerStride && *outerStride == *innerStride * *size;
+         });
+}
+
+void eraseLoop(LoopNest &nest, unsigned loop) {
+  nest.loops.erase(nest.loops.begin() + loop);
+  for (Access &access : nest.accesses)
+    access.strides.erase(access.strides.begin() + loop);
+  for (std::optional<unsigned> &mapped : nest.loopOfDim)
+    if (mapped && *mapped > loop)
+      --*mapped;
+}
+
+void dropUnitLoops(LoopNest &nest) {
+  for (unsigned loop = nest.loops.size(); loop-- > 0;) {
+    if (!isConstantIntValue(nest.loops[loop].size, 1))
+      continue;
+    llvm::replace(nest.loopOfDim, std::optional<unsigned>(loop), std::optional<unsigned>());
+    eraseLoop(nest, loop);
+  }
+}
+
+/// Merges adjacent loops. Which parallel loops are one has no effect on bits;
+/// reductions stay as they are, since where a lane starts would depend on it.
+void mergeLoops(LoopNest &nest, Arithmetic &arith, ArrayRef<bool> indexedDims) {
+  auto isIndexed = [&](unsigned loop) {
+    for (auto [dim, mapped] : llvm::enumerate(nest.loopOfDim))
+      if (indexedDims[dim] && mapped == loop)
+        return true;
+    return false;
+  };
+  for (unsigned inner = nest.loops.size(); inner-- > 1;) {
+    unsigned outer = inner - 1;
+    if (isIndexed(inner) || isIndexed(outer) || !canMerge(nest, outer, inner))
+      continue;
+    nest.loops[inner].size = arith.mul(nest.loops[outer].size, nest.loops[inner].size);
+    eraseLoop(nest, outer);
+  }
+}
+
+} // namespace
+
+FailureOr<LoopNest> mlir::remat::buildLoopNest(OpBuilder &builder, linalg::LinalgOp op) {
+  Arithmetic arith{builder, op.getLoc()};
+  LoopNest nest;
+  nest.op = op;
+  nest.numInputs = op.getNumDpsInputs();
+  SmallVector<Range, 4> ranges = op.createLoopRanges(builder, op.getLoc());
+  for (auto [range, kind] : llvm::zip_equal(ranges, op.getIteratorTypesArray())) {
+    nest.loopOfDim.push_back(nest.loops.size());
+    nest.loops.push_back({range.size, kind});
+  }
+  for (OpOperand &operand : op->getOpOperands()) {
+    FailureOr<Access> access = buildAccess(arith, operand.get(), op.getMatchingIndexingMap(&operand), ranges);
+    if (failed(access))
+      return failure();
+    nest.accesses.push_back(*access);
+  }
+  dropUnitLoops(nest);
+  nest.innermostIsParallel = nest.loops.empty() || nest.loops.back().isParallel();
+  mergeLoops(nest, arith, findIndexedDims(op));
+  return nest;
+}

@@ -1,0 +1,72 @@
+//===- LoopNest.h - A linalg op as loops over strided memory ----*- C++ -*-===//
+//
+// The normal form from which kernels are made: loops with sizes, and for each
+// operand one stride per loop. Maps, ranks and layouts are gone, so that ops
+// that do the same on memory look the same.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_LOOPNEST_H
+#define REMAT_LIB_CONVERSION_LOOPNEST_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::remat {
+
+/// What a linalg op reads or writes. Sizes, strides and offsets are numbers of
+/// elements: attributes if static, values at the call site if not.
+struct Access {
+  /// A memref, or a scalar operand that is passed by value.
+  Value source;
+  Type elementType;
+  /// From the memref's aligned pointer to the element of iteration 0.
+  OpFoldResult offset;
+  /// Elements from the first to the last one accessed, both included.
+  OpFoldResult span;
+  /// One for each loop.
+  SmallVector<OpFoldResult> strides;
+
+  bool isScalar() const { return !isa<MemRefType>(source.getType()); }
+  bool isInvariantIn(unsigned loop) const { return isConstantIntValue(strides[loop], 0); }
+  bool isContiguousIn(unsigned loop) const { return isConstantIntValue(strides[loop], 1); }
+};
+
+struct Loop {
+  OpFoldResult size;
+  utils::IteratorType kind;
+
+  bool isParallel() const { return kind == utils::IteratorType::parallel; }
+};
+
+struct LoopNest {
+  // A handle: what it refers to does not change with the nest.
+  mutable linalg::LinalgOp op;
+  SmallVector<Loop> loops;
+  /// Inputs, then outputs, in the order of the body's arguments.
+  SmallVector<Access> accesses;
+  unsigned numInputs = 0;
+  /// The loop that stands for a dimension of the op; none where the dimension
+  /// has one iteration. Dimensions that the body asks for with `linalg.index`
+  /// are never merged.
+  SmallVector<std::optional<unsigned>> loopOfDim;
+  /// Whether the innermost dimension with more than one iteration is parallel.
+  /// A property of the iteration space alone: the order in which a reduction
+  /// adds up may depend on it, but not on the operands (see KernelPlan.h).
+  bool innermostIsParallel = true;
+
+  ArrayRef<Access> inputs() const { return ArrayRef(accesses).take_front(numInputs); }
+  ArrayRef<Access> outputs() const { return ArrayRef(accesses).drop_front(numInputs); }
+  bool hasReduction() const {
+    return llvm::any_of(loops, [](const Loop &loop) { return !loop.isParallel(); });
+  }
+};
+
+/// The loop nest of an op on memrefs, with what it needs from the call site
+/// (sizes, dynamic strides) created by `builder`. Adjacent parallel loops are
+/// merged where every operand is contiguous. Fails on index maps that are not
+/// linear and on memrefs without a strided layout.
+FailureOr<LoopNest> buildLoopNest(OpBuilder &builder, linalg::LinalgOp op);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_LOOPNEST_H
