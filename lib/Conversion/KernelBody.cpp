@@ -1,7 +1,7 @@
 //===- KernelBody.cpp - One iteration, or one vector of them --------------===//
 //
-// Scalars stay scalars as long as all lanes agree, so that what depends on outer
-// loops only (a row's mean, a random key) is computed once per row.
+// Scalars stay scalars as long as all lanes agree, so that what depends on
+// outer loops only (a row's mean, a random key) is computed once per row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,8 @@ Type KernelBody::vectorOf(Type element) const {
 Value KernelBody::broadcast(OpBuilder &builder, Value value) const {
   if (plan.lanes == 1 || isVector(value))
     return value;
-  return vector::BroadcastOp::create(builder, nest.op.getLoc(), vectorOf(value.getType()), value);
+  return vector::BroadcastOp::create(builder, nest.op.getLoc(),
+                                     vectorOf(value.getType()), value);
 }
 
 Value KernelBody::materialize(OpBuilder &builder, OpFoldResult number) {
@@ -33,20 +34,18 @@ Value KernelBody::materialize(OpBuilder &builder, OpFoldResult number) {
 }
 
 bool KernelBody::isVectorized(unsigned access) const {
-  return plan.lanes > 1 && plan.vectorLoop && !nest.accesses[access].isScalar() &&
+  return plan.lanes > 1 && plan.vectorLoop &&
+         !nest.accesses[access].isScalar() &&
          !nest.accesses[access].isInvariantIn(*plan.vectorLoop);
-}
-
-/// LLVM packs the bits of a vector of booleans; in memory each takes a byte.
-static bool isContiguous(const Access &access, unsigned loop) {
-  return access.isContiguousIn(loop) && !access.elementType.isInteger(1);
 }
 
 Value KernelBody::laneOffsets(OpBuilder &builder, unsigned access) {
   Location loc = nest.op.getLoc();
   auto type = VectorType::get({plan.lanes}, builder.getIndexType());
   Value steps = vector::StepOp::create(builder, loc, type);
-  Value stride = broadcast(builder, materialize(builder, nest.accesses[access].strides[*plan.vectorLoop]));
+  Value stride = broadcast(
+      builder,
+      materialize(builder, nest.accesses[access].strides[*plan.vectorLoop]));
   return arith::MulIOp::create(builder, loc, steps, stride);
 }
 
@@ -54,42 +53,78 @@ Value KernelBody::maskOrAll(OpBuilder &builder, const Point &point) {
   if (point.mask)
     return point.mask;
   auto type = VectorType::get({plan.lanes}, builder.getI1Type());
-  return arith::ConstantOp::create(builder, nest.op.getLoc(), DenseElementsAttr::get(type, true));
+  return arith::ConstantOp::create(builder, nest.op.getLoc(),
+                                   DenseElementsAttr::get(type, true));
 }
 
-Value KernelBody::load(OpBuilder &builder, unsigned access, const Point &point) {
+/// Booleans are bytes in memory, and views of them have elements of i8.
+static Value fromMemory(OpBuilder &builder, Location loc, Value value,
+                        Type elementType) {
+  if (!elementType.isInteger(1))
+    return value;
+  Type type = elementType;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(elementType);
+  return arith::TruncIOp::create(builder, loc, type, value);
+}
+
+static Value toMemory(OpBuilder &builder, Location loc, Value value) {
+  if (!getElementTypeOrSelf(value.getType()).isInteger(1))
+    return value;
+  Type type = builder.getI8Type();
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(type);
+  return arith::ExtUIOp::create(builder, loc, type, value);
+}
+
+Value KernelBody::load(OpBuilder &builder, unsigned access,
+                       const Point &point) {
   Location loc = nest.op.getLoc();
   const Access &operand = nest.accesses[access];
   if (operand.isScalar())
     return views[access];
+  return fromMemory(builder, loc, loadStored(builder, access, point),
+                    operand.elementType);
+}
+
+Value KernelBody::loadStored(OpBuilder &builder, unsigned access,
+                             const Point &point) {
+  Location loc = nest.op.getLoc();
   Value offset = point.offsets[access];
   if (!isVectorized(access))
     return memref::LoadOp::create(builder, loc, views[access], offset);
-  auto type = cast<VectorType>(vectorOf(operand.elementType));
-  bool isDense = isContiguous(operand, *plan.vectorLoop);
-  if (isDense && !point.mask)
+  auto type = cast<VectorType>(
+      vectorOf(cast<MemRefType>(views[access].getType()).getElementType()));
+  bool isContiguous = nest.accesses[access].isContiguousIn(*plan.vectorLoop);
+  if (isContiguous && !point.mask)
     return vector::LoadOp::create(builder, loc, type, views[access], offset);
-  Value zeros = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
-  if (isDense)
-    return vector::MaskedLoadOp::create(builder, loc, type, views[access], offset, point.mask, zeros);
-  return vector::GatherOp::create(builder, loc, type, views[access], offset, laneOffsets(builder, access),
+  Value zeros = arith::ConstantOp::create(
+      builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
+  if (isContiguous)
+    return vector::MaskedLoadOp::create(builder, loc, type, views[access],
+                                        offset, point.mask, zeros);
+  return vector::GatherOp::create(builder, loc, type, views[access], offset,
+                                  laneOffsets(builder, access),
                                   maskOrAll(builder, point), zeros);
 }
 
-void KernelBody::store(OpBuilder &builder, unsigned access, Value value, const Point &point) {
+void KernelBody::store(OpBuilder &builder, unsigned access, Value value,
+                       const Point &point) {
   Location loc = nest.op.getLoc();
-  const Access &operand = nest.accesses[access];
   Value offset = point.offsets[access];
+  value = toMemory(builder, loc, value);
   if (!isVectorized(access)) {
     memref::StoreOp::create(builder, loc, value, views[access], offset);
     return;
   }
   value = broadcast(builder, value);
-  if (!isContiguous(operand, *plan.vectorLoop))
-    vector::ScatterOp::create(builder, loc, /*resultType=*/Type(), views[access], offset, laneOffsets(builder, access),
-                              maskOrAll(builder, point), value);
+  if (!nest.accesses[access].isContiguousIn(*plan.vectorLoop))
+    vector::ScatterOp::create(
+        builder, loc, /*resultType=*/Type(), views[access], offset,
+        laneOffsets(builder, access), maskOrAll(builder, point), value);
   else if (point.mask)
-    vector::MaskedStoreOp::create(builder, loc, views[access], offset, point.mask, value);
+    vector::MaskedStoreOp::create(builder, loc, views[access], offset,
+                                  point.mask, value);
   else
     vector::StoreOp::create(builder, loc, value, views[access], offset);
 }
@@ -104,10 +139,12 @@ Value KernelBody::index(OpBuilder &builder, unsigned dim, const Point &point) {
     return iteration;
   auto type = VectorType::get({plan.lanes}, builder.getIndexType());
   Value steps = vector::StepOp::create(builder, loc, type);
-  return arith::AddIOp::create(builder, loc, broadcast(builder, iteration), steps);
+  return arith::AddIOp::create(builder, loc, broadcast(builder, iteration),
+                               steps);
 }
 
-Value KernelBody::firstOfConsecutive(OpBuilder &builder, Value index, IRMapping &values, const Point &point) {
+Value KernelBody::firstOfConsecutive(OpBuilder &builder, Value index,
+                                     IRMapping &values, const Point &point) {
   auto op = index.getDefiningOp<linalg::IndexOp>();
   if (!op || !plan.vectorLoop || nest.loopOfDim[op.getDim()] != plan.vectorLoop)
     return {};
@@ -116,7 +153,8 @@ Value KernelBody::firstOfConsecutive(OpBuilder &builder, Value index, IRMapping 
 
 /// A read at computed indices: one load where all lanes read one element, one
 /// vector load where they read a row, else lane by lane.
-Value KernelBody::gatherFromMemRef(OpBuilder &builder, memref::LoadOp load, IRMapping &values, const Point &point) {
+Value KernelBody::gatherFromMemRef(OpBuilder &builder, memref::LoadOp load,
+                                   IRMapping &values, const Point &point) {
   Location loc = load.getLoc();
   Value source = values.lookupOrDefault(load.getMemRef());
   SmallVector<Value> indices;
@@ -127,14 +165,18 @@ Value KernelBody::gatherFromMemRef(OpBuilder &builder, memref::LoadOp load, IRMa
 
   auto memref = cast<MemRefType>(source.getType());
   auto type = cast<VectorType>(vectorOf(memref.getElementType()));
-  Value first = firstOfConsecutive(builder, load.getIndices().back(), values, point);
-  if (first && memref.isLastDimUnitStride() && !memref.getElementType().isInteger(1) &&
+  Value first =
+      firstOfConsecutive(builder, load.getIndices().back(), values, point);
+  if (first && memref.isLastDimUnitStride() &&
+      !memref.getElementType().isInteger(1) &&
       llvm::none_of(ArrayRef(indices).drop_back(), isVector)) {
     indices.back() = first;
     if (!point.mask)
       return vector::LoadOp::create(builder, loc, type, source, indices);
-    Value zeros = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
-    return vector::MaskedLoadOp::create(builder, loc, type, source, indices, point.mask, zeros);
+    Value zeros = arith::ConstantOp::create(
+        builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
+    return vector::MaskedLoadOp::create(builder, loc, type, source, indices,
+                                        point.mask, zeros);
   }
   // Lanes beyond the end read what the first lane reads: that element exists.
   SmallVector<Value> elements;
@@ -147,9 +189,11 @@ Value KernelBody::gatherFromMemRef(OpBuilder &builder, memref::LoadOp load, IRMa
       }
       Value own = vector::ExtractOp::create(builder, loc, index, lane);
       if (point.mask && lane > 0) {
-        Value exists = vector::ExtractOp::create(builder, loc, point.mask, lane);
-        own = arith::SelectOp::create(builder, loc, exists, own,
-                                      vector::ExtractOp::create(builder, loc, index, int64_t(0)));
+        Value exists =
+            vector::ExtractOp::create(builder, loc, point.mask, lane);
+        own = arith::SelectOp::create(
+            builder, loc, exists, own,
+            vector::ExtractOp::create(builder, loc, index, int64_t(0)));
       }
       at.push_back(own);
     }
@@ -158,14 +202,15 @@ Value KernelBody::gatherFromMemRef(OpBuilder &builder, memref::LoadOp load, IRMa
   return vector::FromElementsOp::create(builder, loc, type, elements);
 }
 
-SmallVector<Value> KernelBody::compute(OpBuilder &builder, const Point &point, ValueRange accumulators) {
+SmallVector<Value> KernelBody::compute(OpBuilder &builder, const Point &point,
+                                       ValueRange accumulators) {
   Block *block = nest.op.getBlock();
   IRMapping values(captured);
   for (unsigned i = 0; i < nest.numInputs; ++i)
     if (!block->getArgument(i).use_empty())
       values.map(block->getArgument(i), load(builder, i, point));
-  for (auto [argument, accumulator] :
-       llvm::zip_equal(block->getArguments().drop_front(nest.numInputs), accumulators))
+  for (auto [argument, accumulator] : llvm::zip_equal(
+           block->getArguments().drop_front(nest.numInputs), accumulators))
     values.map(argument, accumulator);
 
   for (Operation &op : block->without_terminator()) {
@@ -174,14 +219,17 @@ SmallVector<Value> KernelBody::compute(OpBuilder &builder, const Point &point, V
       continue;
     }
     if (auto loadOp = dyn_cast<memref::LoadOp>(op)) {
-      values.map(loadOp.getResult(), gatherFromMemRef(builder, loadOp, values, point));
+      values.map(loadOp.getResult(),
+                 gatherFromMemRef(builder, loadOp, values, point));
       continue;
     }
-    bool anyVector =
-        llvm::any_of(op.getOperands(), [&](Value operand) { return isVector(values.lookupOrDefault(operand)); });
+    bool anyVector = llvm::any_of(op.getOperands(), [&](Value operand) {
+      return isVector(values.lookupOrDefault(operand));
+    });
     if (anyVector)
       for (Value operand : op.getOperands())
-        values.map(operand, broadcast(builder, values.lookupOrDefault(operand)));
+        values.map(operand,
+                   broadcast(builder, values.lookupOrDefault(operand)));
     Operation *clone = builder.clone(op, values);
     if (!anyVector)
       continue;

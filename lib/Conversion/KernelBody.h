@@ -27,18 +27,23 @@ struct Point {
 class KernelBody {
 public:
   /// `views` are the kernel's arguments for the accesses: one-dimensional
-  /// memrefs with unit stride, or scalars. `map` takes what the body captures
-  /// and dynamic strides from the call site to the kernel.
-  KernelBody(const LoopNest &nest, const KernelPlan &plan, ArrayRef<Value> views, IRMapping &map)
-      : nest(nest), plan(plan), views(views.begin(), views.end()), captured(map) {}
+  /// memrefs with unit stride (of i8 for booleans), or scalars. `map` takes
+  /// what the body captures and dynamic strides from the call site to the
+  /// kernel.
+  KernelBody(const LoopNest &nest, const KernelPlan &plan,
+             ArrayRef<Value> views, IRMapping &map)
+      : nest(nest), plan(plan), views(views.begin(), views.end()),
+        captured(map) {}
 
   /// The operand's element or vector at `point`; a scalar where it is the same
   /// for all lanes.
   Value load(OpBuilder &builder, unsigned access, const Point &point);
-  void store(OpBuilder &builder, unsigned access, Value value, const Point &point);
+  void store(OpBuilder &builder, unsigned access, Value value,
+             const Point &point);
 
   /// The values that the body yields for the outputs' values `accumulators`.
-  SmallVector<Value> compute(OpBuilder &builder, const Point &point, ValueRange accumulators);
+  SmallVector<Value> compute(OpBuilder &builder, const Point &point,
+                             ValueRange accumulators);
 
   /// A size or stride as a value in the kernel.
   Value materialize(OpBuilder &builder, OpFoldResult number);
@@ -46,10 +51,13 @@ public:
   Value broadcast(OpBuilder &builder, Value value) const;
 
 private:
-  Value gatherFromMemRef(OpBuilder &builder, memref::LoadOp load, IRMapping &values, const Point &point);
+  Value loadStored(OpBuilder &builder, unsigned access, const Point &point);
+  Value gatherFromMemRef(OpBuilder &builder, memref::LoadOp load,
+                         IRMapping &values, const Point &point);
   Value index(OpBuilder &builder, unsigned dim, const Point &point);
   /// The first lane's value of an index whose lanes are consecutive, or null.
-  Value firstOfConsecutive(OpBuilder &builder, Value index, IRMapping &values, const Point &point);
+  Value firstOfConsecutive(OpBuilder &builder, Value index, IRMapping &values,
+                           const Point &point);
   bool isVectorized(unsigned access) const;
   Value laneOffsets(OpBuilder &builder, unsigned access);
   Value maskOrAll(OpBuilder &builder, const Point &point);

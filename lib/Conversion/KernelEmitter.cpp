@@ -18,11 +18,14 @@ namespace {
 
 class KernelEmitter {
 public:
-  KernelEmitter(OpBuilder &builder, const LoopNest &nest, const KernelPlan &plan, KernelBody &body)
+  KernelEmitter(OpBuilder &builder, const LoopNest &nest,
+                const KernelPlan &plan, KernelBody &body)
       : b(builder), loc(nest.op.getLoc()), nest(nest), plan(plan), body(body) {}
 
   void emit() {
-    Point start{SmallVector<Value>(nest.loops.size()), SmallVector<Value>(nest.accesses.size(), index(0)), {}};
+    Point start{SmallVector<Value>(nest.loops.size()),
+                SmallVector<Value>(nest.accesses.size(), index(0)),
+                {}};
     for (Value &iteration : start.iterations)
       iteration = index(0);
     if (plan.isSequential)
@@ -34,8 +37,12 @@ public:
 private:
   using Values = SmallVector<Value>;
 
-  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
-  Value sizeOf(unsigned loop) { return body.materialize(b, nest.loops[loop].size); }
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  Value sizeOf(unsigned loop) {
+    return body.materialize(b, nest.loops[loop].size);
+  }
   bool isVectorLoop(unsigned loop) const { return plan.vectorLoop == loop; }
 
   /// `point` after `iteration` iterations of `loop`.
@@ -47,16 +54,19 @@ private:
         continue;
       Value step = iteration;
       if (!access.isContiguousIn(loop))
-        step = arith::MulIOp::create(b, loc, iteration, body.materialize(b, access.strides[loop]));
+        step = arith::MulIOp::create(b, loc, iteration,
+                                     body.materialize(b, access.strides[loop]));
       offset = arith::AddIOp::create(b, loc, offset, step);
     }
     return next;
   }
 
-  Values emitFor(Value from, Value to, int64_t step, ValueRange carried,
-                 function_ref<Values(Value iteration, ValueRange carried)> emitBody) {
-    auto loop = scf::ForOp::create(b, loc, from, to, index(step), carried,
-                                   [&](OpBuilder &, Location, Value, ValueRange) {});
+  Values
+  emitFor(Value from, Value to, int64_t step, ValueRange carried,
+          function_ref<Values(Value iteration, ValueRange carried)> emitBody) {
+    auto loop =
+        scf::ForOp::create(b, loc, from, to, index(step), carried,
+                           [&](OpBuilder &, Location, Value, ValueRange) {});
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Values results = emitBody(loop.getInductionVar(), loop.getRegionIterArgs());
@@ -66,7 +76,8 @@ private:
 
   /// All iterations of the vectorized loop in [from, to): full vectors, then at
   /// most one that is masked.
-  Values emitVectors(const Point &point, Value from, Value to, ValueRange carried,
+  Values emitVectors(const Point &point, Value from, Value to,
+                     ValueRange carried,
                      function_ref<Values(const Point &, ValueRange)> emitBody) {
     unsigned loop = *plan.vectorLoop;
     std::optional<int64_t> size = getConstantIntValue(nest.loops[loop].size);
@@ -79,17 +90,21 @@ private:
     }
     Values values = llvm::to_vector(carried);
     if (!size || *size >= plan.lanes)
-      values = emitFor(from, full, plan.lanes, values, [&](Value iteration, ValueRange inner) {
-        return emitBody(advance(point, loop, iteration), inner);
-      });
+      values =
+          emitFor(from, full, plan.lanes, values,
+                  [&](Value iteration, ValueRange inner) {
+                    return emitBody(advance(point, loop, iteration), inner);
+                  });
     if (hasTail)
-      values = emitFor(full, to, plan.lanes, values, [&](Value iteration, ValueRange inner) {
-        Point tail = advance(point, loop, iteration);
-        Value lanes = arith::SubIOp::create(b, loc, to, iteration);
-        tail.mask =
-            vector::CreateMaskOp::create(b, loc, VectorType::get({plan.lanes}, b.getI1Type()), ValueRange{lanes});
-        return emitBody(tail, inner);
-      });
+      values = emitFor(
+          full, to, plan.lanes, values, [&](Value iteration, ValueRange inner) {
+            Point tail = advance(point, loop, iteration);
+            Value lanes = arith::SubIOp::create(b, loc, to, iteration);
+            tail.mask = vector::CreateMaskOp::create(
+                b, loc, VectorType::get({plan.lanes}, b.getI1Type()),
+                ValueRange{lanes});
+            return emitBody(tail, inner);
+          });
     return values;
   }
 
@@ -105,18 +120,22 @@ private:
       sizes.push_back(sizeOf(loop));
     if (plan.chunk) {
       Value size = sizeOf(*plan.vectorLoop);
-      sizes.push_back(arith::CeilDivUIOp::create(b, loc, size, index(plan.chunk)));
+      sizes.push_back(
+          arith::CeilDivUIOp::create(b, loc, size, index(plan.chunk)));
     }
-    auto parallel = scf::ParallelOp::create(b, loc, Values(sizes.size(), index(0)), sizes,
-                                            Values(sizes.size(), index(1)));
+    auto parallel =
+        scf::ParallelOp::create(b, loc, Values(sizes.size(), index(0)), sizes,
+                                Values(sizes.size(), index(1)));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(parallel.getBody());
     Point inner = point;
-    for (auto [loop, iteration] : llvm::zip(plan.threadLoops, parallel.getInductionVars()))
+    for (auto [loop, iteration] :
+         llvm::zip(plan.threadLoops, parallel.getInductionVars()))
       inner = advance(inner, loop, iteration);
     if (!plan.chunk)
       return emitParallelLoops(0, inner, {}, {});
-    Value from = arith::MulIOp::create(b, loc, parallel.getInductionVars().back(), index(plan.chunk));
+    Value from = arith::MulIOp::create(
+        b, loc, parallel.getInductionVars().back(), index(plan.chunk));
     Value end = arith::AddIOp::create(b, loc, from, index(plan.chunk));
     Value to = arith::MinUIOp::create(b, loc, end, sizeOf(*plan.vectorLoop));
     emitParallelLoops(0, inner, from, to);
@@ -124,9 +143,11 @@ private:
 
   /// The parallel loops from `loop` on that are not distributed, the vectorized
   /// one (its part [from, to) if given) innermost.
-  void emitParallelLoops(unsigned loop, const Point &point, Value from, Value to) {
+  void emitParallelLoops(unsigned loop, const Point &point, Value from,
+                         Value to) {
     while (loop < nest.loops.size() &&
-           (!nest.loops[loop].isParallel() || isVectorLoop(loop) || llvm::is_contained(plan.threadLoops, loop)))
+           (!nest.loops[loop].isParallel() || isVectorLoop(loop) ||
+            llvm::is_contained(plan.threadLoops, loop)))
       ++loop;
     if (loop < nest.loops.size()) {
       emitFor(index(0), sizeOf(loop), 1, {}, [&](Value iteration, ValueRange) {
@@ -139,7 +160,8 @@ private:
       return emitReductionAlong(point);
     if (!plan.vectorLoop)
       return emitResults(point);
-    emitVectors(point, from ? from : index(0), to ? to : sizeOf(*plan.vectorLoop), {},
+    emitVectors(point, from ? from : index(0),
+                to ? to : sizeOf(*plan.vectorLoop), {},
                 [&](const Point &at, ValueRange) {
                   emitResults(at);
                   return Values();
@@ -161,7 +183,9 @@ private:
   // Results and reductions
   //===--------------------------------------------------------------------===//
 
-  unsigned outputAccess(unsigned output) const { return nest.numInputs + output; }
+  unsigned outputAccess(unsigned output) const {
+    return nest.numInputs + output;
+  }
   unsigned numOutputs() const { return nest.accesses.size() - nest.numInputs; }
 
   /// The outputs' values; null for those that the body does not read.
@@ -182,7 +206,8 @@ private:
   /// One iteration, through memory. All loads precede all stores, so that an
   /// output may take the place of an input.
   void emitPoint(const Point &point) {
-    storeOutputs(body.compute(b, point, loadOutputs(point, /*all=*/false)), point);
+    storeOutputs(body.compute(b, point, loadOutputs(point, /*all=*/false)),
+                 point);
   }
 
   /// Results at `point` (a vector of them), each reduced in order.
@@ -194,7 +219,8 @@ private:
       initial.push_back(body.broadcast(b, value));
     storeOutputs(emitReductionLoops(0, point, initial,
                                     [&](const Point &at, ValueRange carried) {
-                                      Values next = body.compute(b, at, carried);
+                                      Values next =
+                                          body.compute(b, at, carried);
                                       for (Value &value : next)
                                         value = body.broadcast(b, value);
                                       return next;
@@ -203,42 +229,54 @@ private:
   }
 
   /// The reduction loops from `loop` on, except for the vectorized one.
-  Values emitReductionLoops(unsigned loop, const Point &point, ValueRange carried,
-                            function_ref<Values(const Point &, ValueRange)> emitBody) {
-    while (loop < nest.loops.size() && (nest.loops[loop].isParallel() || isVectorLoop(loop)))
+  Values
+  emitReductionLoops(unsigned loop, const Point &point, ValueRange carried,
+                     function_ref<Values(const Point &, ValueRange)> emitBody) {
+    while (loop < nest.loops.size() &&
+           (nest.loops[loop].isParallel() || isVectorLoop(loop)))
       ++loop;
     if (loop == nest.loops.size())
       return emitBody(point, carried);
-    return emitFor(index(0), sizeOf(loop), 1, carried, [&](Value iteration, ValueRange inner) {
-      return emitReductionLoops(loop + 1, advance(point, loop, iteration), inner, emitBody);
-    });
+    return emitFor(index(0), sizeOf(loop), 1, carried,
+                   [&](Value iteration, ValueRange inner) {
+                     return emitReductionLoops(loop + 1,
+                                               advance(point, loop, iteration),
+                                               inner, emitBody);
+                   });
   }
 
   void emitReductionAlong(const Point &point) {
     Values partial;
     for (const Combiner &combiner : plan.combiners)
-      partial.push_back(body.broadcast(b, arith::ConstantOp::create(b, loc, combiner.neutral)));
-    partial = emitReductionLoops(0, point, partial, [&](const Point &row, ValueRange outer) {
-      return emitVectors(row, index(0), sizeOf(*plan.vectorLoop), outer, [&](const Point &at, ValueRange carried) {
-        Values next = body.compute(b, at, carried);
-        for (auto [value, old] : llvm::zip_equal(next, carried)) {
-          value = body.broadcast(b, value);
-          if (at.mask)
-            value = arith::SelectOp::create(b, loc, at.mask, value, old);
-        }
-        return next;
-      });
-    });
+      partial.push_back(body.broadcast(
+          b, arith::ConstantOp::create(b, loc, combiner.neutral)));
+    partial = emitReductionLoops(
+        0, point, partial, [&](const Point &row, ValueRange outer) {
+          return emitVectors(
+              row, index(0), sizeOf(*plan.vectorLoop), outer,
+              [&](const Point &at, ValueRange carried) {
+                Values next = body.compute(b, at, carried);
+                for (auto [value, old] : llvm::zip_equal(next, carried)) {
+                  value = body.broadcast(b, value);
+                  if (at.mask)
+                    value =
+                        arith::SelectOp::create(b, loc, at.mask, value, old);
+                }
+                return next;
+              });
+        });
     Values results;
     for (auto [i, combiner] : llvm::enumerate(plan.combiners)) {
       Value initial = body.load(b, outputAccess(i), point);
-      results.push_back(combine(combiner.op, initial, combineLanes(combiner.op, partial[i])));
+      results.push_back(
+          combine(combiner.op, initial, combineLanes(combiner.op, partial[i])));
     }
     storeOutputs(results, point);
   }
 
   Value combine(Operation *combiner, Value a, Value other) {
-    OperationState state(loc, combiner->getName(), {a, other}, {a.getType()}, combiner->getAttrs());
+    OperationState state(loc, combiner->getName(), {a, other}, {a.getType()},
+                         combiner->getAttrs());
     state.propertiesAttr = combiner->getPropertiesAsAttribute();
     return b.create(state)->getResult(0);
   }
@@ -247,7 +285,8 @@ private:
   Value combineLanes(Operation *combiner, Value lanes) {
     for (int64_t count = plan.lanes; count > 1; count /= 2) {
       auto half = [&](int64_t from) -> Value {
-        SmallVector<int64_t> mask = llvm::to_vector(llvm::seq(from, from + count / 2));
+        SmallVector<int64_t> mask =
+            llvm::to_vector(llvm::seq(from, from + count / 2));
         return vector::ShuffleOp::create(b, loc, lanes, lanes, mask);
       };
       lanes = combine(combiner, half(0), half(count / 2));
@@ -264,6 +303,7 @@ private:
 
 } // namespace
 
-void mlir::remat::emitKernelLoops(OpBuilder &builder, const LoopNest &nest, const KernelPlan &plan, KernelBody &body) {
+void mlir::remat::emitKernelLoops(OpBuilder &builder, const LoopNest &nest,
+                                  const KernelPlan &plan, KernelBody &body) {
   KernelEmitter(builder, nest, plan, body).emit();
 }

@@ -8,7 +8,8 @@
 namespace mlir::remat {
 
 /// Emits the loops of `plan` around `body` at the builder's insertion point.
-void emitKernelLoops(OpBuilder &builder, const LoopNest &nest, const KernelPlan &plan, KernelBody &body);
+void emitKernelLoops(OpBuilder &builder, const LoopNest &nest,
+                     const KernelPlan &plan, KernelBody &body);
 
 } // namespace mlir::remat
 

@@ -34,22 +34,27 @@ static int64_t sizeOr(const Loop &loop, int64_t dynamicSize) {
 
 /// Integer division traps on lanes beyond the end unless the divisor is known.
 static bool mayTrap(Operation *op) {
-  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
-           arith::FloorDivSIOp>(op))
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+           arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op))
     return false;
   APInt divisor;
-  return !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) || divisor.isZero() || divisor.isAllOnes();
+  return !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) ||
+         divisor.isZero() || divisor.isAllOnes();
 }
 
 static bool canVectorizeBody(linalg::LinalgOp op) {
-  auto isElement = [](Type type) { return VectorType::isValidElementType(type) && type.isIntOrIndexOrFloat(); };
+  auto isElement = [](Type type) {
+    return VectorType::isValidElementType(type) && type.isIntOrIndexOrFloat();
+  };
   return llvm::all_of(op.getBlock()->getArgumentTypes(), isElement) &&
          llvm::all_of(*op.getBlock(), [&](Operation &inner) {
            if (isa<linalg::YieldOp>(inner))
              return true;
-           if (inner.getNumRegions() || mayTrap(&inner) || !llvm::all_of(inner.getResultTypes(), isElement))
+           if (inner.getNumRegions() || mayTrap(&inner) ||
+               !llvm::all_of(inner.getResultTypes(), isElement))
              return false;
-           return isa<linalg::IndexOp, memref::LoadOp>(inner) || inner.hasTrait<OpTrait::ConstantLike>() ||
+           return isa<linalg::IndexOp, memref::LoadOp>(inner) ||
+                  inner.hasTrait<OpTrait::ConstantLike>() ||
                   OpTrait::hasElementwiseMappableTraits(&inner);
          });
 }
@@ -67,7 +72,8 @@ static SmallVector<Combiner> findCombiners(linalg::LinalgOp op) {
   SmallVector<Combiner> combiners;
   for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
     SmallVector<Operation *> ops;
-    if (!matchReduction(op.getRegionOutputArgs(), i, ops) || ops.size() != 1 || ops[0]->getNumOperands() != 2)
+    if (!matchReduction(op.getRegionOutputArgs(), i, ops) || ops.size() != 1 ||
+        ops[0]->getNumOperands() != 2)
       return {};
     std::optional<TypedAttr> neutral = arith::getNeutralElement(ops[0]);
     if (!neutral)
@@ -81,7 +87,9 @@ static SmallVector<Combiner> findCombiners(linalg::LinalgOp op) {
 static int scoreAsVectorLoop(const LoopNest &nest, unsigned loop) {
   int score = 0;
   for (const Access &access : nest.accesses)
-    score += access.isScalar() || access.isInvariantIn(loop) ? 0 : access.isContiguousIn(loop) ? 2 : -2;
+    score += access.isScalar() || access.isInvariantIn(loop) ? 0
+             : access.isContiguousIn(loop)                   ? 2
+                                                             : -2;
   for (const Access &output : nest.outputs())
     score += output.isContiguousIn(loop) ? 1 : 0;
   // Few elements fill few lanes.
@@ -104,8 +112,25 @@ static std::optional<unsigned> findParallelVectorLoop(const LoopNest &nest) {
   return best;
 }
 
-static bool isContractionLike(linalg::LinalgOp op) {
-  return linalg::isaContractionOpInterface(op) || linalg::isaConvolutionOpInterface(op);
+/// Whether `op` is a matrix product or a convolution, of which each operand
+/// lacks a dimension of the result. A generic that multiplies and adds up its
+/// operands without that is a reduction which took in its producer, and adds up
+/// as the reduction alone does.
+static bool isProduct(linalg::LinalgOp op) {
+  if (!isa<linalg::GenericOp>(op))
+    return linalg::isaContractionOpInterface(op) ||
+           linalg::isaConvolutionOpInterface(op);
+  if (linalg::isaContractionOpInterface(op)) {
+    FailureOr<linalg::ContractionDimensions> dims =
+        linalg::inferContractionDims(op);
+    return succeeded(dims) && !dims->m.empty() && !dims->n.empty();
+  }
+  if (linalg::isaConvolutionOpInterface(op)) {
+    FailureOr<linalg::ConvolutionDimensions> dims =
+        linalg::inferConvolutionDims(op);
+    return succeeded(dims) && !dims->outputChannel.empty();
+  }
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,7 +140,7 @@ static bool isContractionLike(linalg::LinalgOp op) {
 static void chooseVectorLoop(const LoopNest &nest, KernelPlan &plan) {
   if (!canVectorizeBody(nest.op))
     return;
-  if (nest.hasReduction() && !nest.innermostIsParallel && !isContractionLike(nest.op)) {
+  if (nest.hasReduction() && !nest.innermostIsParallel && !isProduct(nest.op)) {
     plan.combiners = findCombiners(nest.op);
     if (!plan.combiners.empty()) {
       plan.order = ReductionOrder::Along;
@@ -127,16 +152,20 @@ static void chooseVectorLoop(const LoopNest &nest, KernelPlan &plan) {
   plan.vectorLoop = findParallelVectorLoop(nest);
   if (!plan.vectorLoop)
     return;
-  bool isWide = nest.hasReduction() && nest.op.getBlock()->getOperations().size() <= kMaxOpsForWideLanes &&
-                sizeOr(nest.loops[*plan.vectorLoop], 0) >= kWideLanes;
+  bool isWide =
+      nest.hasReduction() &&
+      nest.op.getBlock()->getOperations().size() <= kMaxOpsForWideLanes &&
+      sizeOr(nest.loops[*plan.vectorLoop], 0) >= kWideLanes;
   plan.lanes = isWide ? kWideLanes : kLanes;
 }
 
 static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
   int64_t iterations = 1;
   for (const Loop &loop : nest.loops)
-    iterations = std::min(iterations * sizeOr(loop, kMinParallelWork), int64_t(1) << 40);
-  int64_t costOfOne = nest.op.getBlock()->getOperations().size() + nest.accesses.size();
+    iterations =
+        std::min(iterations * sizeOr(loop, kMinParallelWork), int64_t(1) << 40);
+  int64_t costOfOne =
+      nest.op.getBlock()->getOperations().size() + nest.accesses.size();
   if (iterations * costOfOne < kMinParallelWork)
     return;
   int64_t distributed = 1;
@@ -151,9 +180,12 @@ static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
   if (!plan.vectorLoop || !nest.loops[*plan.vectorLoop].isParallel())
     return;
   int64_t size = sizeOr(nest.loops[*plan.vectorLoop], 1 << 20);
-  int64_t parts = llvm::divideCeil(kWantedIterations, std::max<int64_t>(distributed, 1));
+  int64_t parts =
+      llvm::divideCeil(kWantedIterations, std::max<int64_t>(distributed, 1));
   int64_t minChunk = nest.hasReduction() ? plan.lanes : kMinChunk;
-  plan.chunk = std::max(llvm::alignTo(llvm::divideCeil(size, parts), plan.lanes), static_cast<uint64_t>(minChunk));
+  plan.chunk =
+      std::max(llvm::alignTo(llvm::divideCeil(size, parts), plan.lanes),
+               static_cast<uint64_t>(minChunk));
 }
 
 KernelPlan mlir::remat::planKernel(const LoopNest &nest) {

@@ -25,8 +25,8 @@ constexpr int64_t kLanes = 16;
 ///    i + 8, 4, 2, 1), and the initial value last.
 /// Which of the two: `Along` if the innermost dimension of the op (of more than
 /// one iteration) is a reduction, every result is combined by one associative
-/// op, and the op is neither a contraction nor a convolution. Neither operands,
-/// nor fused producers, nor threads have a say.
+/// op, and the op is neither a matrix product nor a convolution. Neither
+/// operands, nor fused producers, nor threads have a say.
 enum class ReductionOrder { Across, Along };
 
 /// What one iteration of the op's body combines into an output, for `Along`.

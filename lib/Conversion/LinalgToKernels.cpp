@@ -1,7 +1,7 @@
 //===- LinalgToKernels.cpp - linalg on memrefs to kernel functions --------===//
 //
-// Without this pass every linalg op becomes scalar loops in place: no vectors, no
-// threads, and a model of 48 equal layers compiles the same loops 48 times.
+// Without this pass every linalg op becomes scalar loops in place: no vectors,
+// no threads, and a model of 48 equal layers compiles the same loops 48 times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,18 +77,31 @@ static Value createView(OpBuilder &builder, const Access &access) {
   if (access.isScalar())
     return access.source;
   auto source = cast<MemRefType>(access.source.getType());
-  auto layout = StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1});
-  auto type = MemRefType::get({ShapedType::kDynamic}, access.elementType, layout, source.getMemorySpace());
+  auto layout =
+      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1});
+  auto type = MemRefType::get({ShapedType::kDynamic}, access.elementType,
+                              layout, source.getMemorySpace());
   Location loc = access.source.getLoc();
   SmallVector<int64_t> sizes, strides{1}, offsets;
   SmallVector<Value> dynamicSizes, dynamicOffsets;
   dispatchIndexOpFoldResult(access.span, dynamicSizes, sizes);
   dispatchIndexOpFoldResult(access.offset, dynamicOffsets, offsets);
-  auto exact = MemRefType::get(sizes, access.elementType, StridedLayoutAttr::get(builder.getContext(), offsets[0], {1}),
-                               source.getMemorySpace());
-  Value view = memref::ReinterpretCastOp::create(builder, loc, exact, access.source, access.offset, access.span,
-                                                 OpFoldResult(builder.getIndexAttr(1)));
-  return exact == type ? view : memref::CastOp::create(builder, loc, type, view).getResult();
+  auto exact = MemRefType::get(
+      sizes, access.elementType,
+      StridedLayoutAttr::get(builder.getContext(), offsets[0], {1}),
+      source.getMemorySpace());
+  Value view = memref::ReinterpretCastOp::create(
+      builder, loc, exact, access.source, access.offset, access.span,
+      OpFoldResult(builder.getIndexAttr(1)));
+  view = memref::CastOp::create(builder, loc, type, view);
+  if (!access.elementType.isInteger(1))
+    return view;
+  // A vector of i1 is a bit mask for LLVM, but memory has a byte for each: in
+  // LLVM both memrefs are one type, so that the cast vanishes there.
+  Type bytes = MemRefType::get(type.getShape(), builder.getI8Type(),
+                               type.getLayout(), type.getMemorySpace());
+  return UnrealizedConversionCastOp::create(builder, loc, bytes, view)
+      .getResult(0);
 }
 
 static CallSite collectCallSite(OpBuilder &builder, const LoopNest &nest) {
@@ -130,15 +143,20 @@ static func::FuncOp createKernel(const LoopNest &nest, const CallSite &site) {
   kernel.setPrivate();
   // A kernel is compiled once: inlined it would be compiled at every call.
   kernel.setNoInline(true);
-  auto widest = [&](StringRef key) { return builder.getStrArrayAttr({key, "512"}); };
+  auto widest = [&](StringRef key) {
+    return builder.getStrArrayAttr({key, "512"});
+  };
   kernel->setAttr("passthrough",
-                  builder.getArrayAttr({widest("prefer-vector-width"), widest("min-legal-vector-width")}));
+                  builder.getArrayAttr({widest("prefer-vector-width"),
+                                        widest("min-legal-vector-width")}));
 
   Block *entry = kernel.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   IRMapping map;
-  SmallVector<Value> views = llvm::to_vector_of<Value>(entry->getArguments().take_front(site.views.size()));
-  for (auto [outside, inside] : llvm::zip_equal(site.captures, entry->getArguments().drop_front(site.views.size())))
+  SmallVector<Value> views = llvm::to_vector_of<Value>(
+      entry->getArguments().take_front(site.views.size()));
+  for (auto [outside, inside] : llvm::zip_equal(
+           site.captures, entry->getArguments().drop_front(site.views.size())))
     map.map(outside, inside);
   for (Operation *constant : site.constants)
     builder.clone(*constant, map);
@@ -158,7 +176,8 @@ static bool convertToKernel(linalg::LinalgOp op, KernelTable &table) {
     return false;
   CallSite site = collectCallSite(builder, *nest);
   func::FuncOp kernel = table.getOrInsert(createKernel(*nest, site));
-  auto call = func::CallOp::create(builder, op.getLoc(), kernel, site.arguments());
+  auto call =
+      func::CallOp::create(builder, op.getLoc(), kernel, site.arguments());
   if (Attribute phase = op->getAttr("remat.phase"))
     call->setAttr("remat.phase", phase);
   op->erase();
@@ -173,19 +192,22 @@ static bool convertToKernel(linalg::LinalgOp op, KernelTable &table) {
 static void convertCopies(ModuleOp module) {
   SmallVector<memref::CopyOp> copies;
   module.walk([&](memref::CopyOp copy) {
-    if (isa<MemRefType>(copy.getSource().getType()) && isa<MemRefType>(copy.getTarget().getType()))
+    if (isa<MemRefType>(copy.getSource().getType()) &&
+        isa<MemRefType>(copy.getTarget().getType()))
       copies.push_back(copy);
   });
   for (memref::CopyOp copy : copies) {
     OpBuilder builder(copy);
-    auto replacement = linalg::CopyOp::create(builder, copy.getLoc(), copy.getSource(), copy.getTarget());
+    auto replacement = linalg::CopyOp::create(
+        builder, copy.getLoc(), copy.getSource(), copy.getTarget());
     replacement->setDiscardableAttrs(copy->getDiscardableAttrDictionary());
     copy.erase();
   }
 }
 
 namespace {
-struct ConvertLinalgToKernels : remat::impl::ConvertLinalgToKernelsBase<ConvertLinalgToKernels> {
+struct ConvertLinalgToKernels
+    : remat::impl::ConvertLinalgToKernelsBase<ConvertLinalgToKernels> {
   void runOnOperation() override {
     convertCopies(getOperation());
     SmallVector<linalg::LinalgOp> ops;

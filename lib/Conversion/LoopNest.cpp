@@ -22,21 +22,27 @@ struct Arithmetic {
 
   OpFoldResult constant(int64_t value) { return builder.getIndexAttr(value); }
   OpFoldResult apply(AffineExpr expr, ArrayRef<OpFoldResult> symbols) {
-    return affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(0, symbols.size(), expr), symbols);
+    return affine::makeComposedFoldedAffineApply(
+        builder, loc, AffineMap::get(0, symbols.size(), expr), symbols);
   }
   OpFoldResult add(OpFoldResult a, OpFoldResult b) {
-    return apply(builder.getAffineSymbolExpr(0) + builder.getAffineSymbolExpr(1), {a, b});
+    return apply(builder.getAffineSymbolExpr(0) +
+                     builder.getAffineSymbolExpr(1),
+                 {a, b});
   }
   OpFoldResult mul(OpFoldResult a, OpFoldResult b) {
     if (isConstantIntValue(a, 0) || isConstantIntValue(b, 0))
       return constant(0);
-    return apply(builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1), {a, b});
+    return apply(builder.getAffineSymbolExpr(0) *
+                     builder.getAffineSymbolExpr(1),
+                 {a, b});
   }
 };
 
 /// Adds `factor` times the coefficients of `expr` to `coefficients`, of which
 /// the last one is the constant term. False if `expr` is not linear.
-bool addLinear(AffineExpr expr, int64_t factor, MutableArrayRef<int64_t> coefficients) {
+bool addLinear(AffineExpr expr, int64_t factor,
+               MutableArrayRef<int64_t> coefficients) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
     coefficients.back() += factor * constant.getValue();
     return true;
@@ -49,14 +55,16 @@ bool addLinear(AffineExpr expr, int64_t factor, MutableArrayRef<int64_t> coeffic
   if (!binary)
     return false;
   if (expr.getKind() == AffineExprKind::Add)
-    return addLinear(binary.getLHS(), factor, coefficients) && addLinear(binary.getRHS(), factor, coefficients);
+    return addLinear(binary.getLHS(), factor, coefficients) &&
+           addLinear(binary.getRHS(), factor, coefficients);
   auto scale = dyn_cast<AffineConstantExpr>(binary.getRHS());
   if (expr.getKind() != AffineExprKind::Mul || !scale)
     return false;
   return addLinear(binary.getLHS(), factor * scale.getValue(), coefficients);
 }
 
-FailureOr<Access> buildAccess(Arithmetic &arith, Value source, AffineMap map, ArrayRef<Range> ranges) {
+FailureOr<Access> buildAccess(Arithmetic &arith, Value source, AffineMap map,
+                              ArrayRef<Range> ranges) {
   Access access;
   access.source = source;
   access.offset = access.span = arith.constant(0);
@@ -77,7 +85,8 @@ FailureOr<Access> buildAccess(Arithmetic &arith, Value source, AffineMap map, Ar
     if (!ShapedType::isDynamic(value))
       return arith.constant(value);
     if (!metadata)
-      metadata = memref::ExtractStridedMetadataOp::create(arith.builder, arith.loc, source);
+      metadata = memref::ExtractStridedMetadataOp::create(arith.builder,
+                                                          arith.loc, source);
     return get();
   };
   access.offset = dynamic(staticOffset, [&] { return metadata.getOffset(); });
@@ -85,10 +94,15 @@ FailureOr<Access> buildAccess(Arithmetic &arith, Value source, AffineMap map, Ar
     SmallVector<int64_t> coefficients(ranges.size() + 1, 0);
     if (!addLinear(expr, 1, coefficients))
       return failure();
-    OpFoldResult stride = dynamic(staticStrides[dim], [&, dim = dim] { return metadata.getStrides()[dim]; });
-    for (auto [loop, coefficient] : llvm::enumerate(ArrayRef(coefficients).drop_back()))
-      access.strides[loop] = arith.add(access.strides[loop], arith.mul(stride, arith.constant(coefficient)));
-    access.offset = arith.add(access.offset, arith.mul(stride, arith.constant(coefficients.back())));
+    OpFoldResult stride = dynamic(staticStrides[dim], [&, dim = dim] {
+      return metadata.getStrides()[dim];
+    });
+    for (auto [loop, coefficient] :
+         llvm::enumerate(ArrayRef(coefficients).drop_back()))
+      access.strides[loop] = arith.add(
+          access.strides[loop], arith.mul(stride, arith.constant(coefficient)));
+    access.offset = arith.add(
+        access.offset, arith.mul(stride, arith.constant(coefficients.back())));
   }
   access.span = arith.constant(1);
   for (auto [loop, range] : llvm::enumerate(ranges)) {
@@ -101,19 +115,24 @@ FailureOr<Access> buildAccess(Arithmetic &arith, Value source, AffineMap map, Ar
 /// Dimensions that the body asks for with linalg.index.
 SmallVector<bool> findIndexedDims(linalg::LinalgOp op) {
   SmallVector<bool> indexed(op.getNumLoops(), false);
-  op.getBlock()->walk([&](linalg::IndexOp index) { indexed[index.getDim()] = true; });
+  op.getBlock()->walk(
+      [&](linalg::IndexOp index) { indexed[index.getDim()] = true; });
   return indexed;
 }
 
-/// Whether stepping `outer` once is stepping `inner` as often as it is long, for every operand.
+/// Whether stepping `outer` once is stepping `inner` as often as it is long,
+/// for every operand.
 bool canMerge(const LoopNest &nest, unsigned outer, unsigned inner) {
   if (!nest.loops[outer].isParallel() || !nest.loops[inner].isParallel())
     return false;
   std::optional<int64_t> size = getConstantIntValue(nest.loops[inner].size);
   return size && llvm::all_of(nest.accesses, [&](const Access &access) {
-           std::optional<int64_t> outerStride = getConstantIntValue(access.strides[outer]);
-           std::optional<int64_t> innerStride = getConstantIntValue(access.strides[inner]);
-           return outerStride && innerStride && *outerStride == *innerStride * *size;
+           std::optional<int64_t> outerStride =
+               getConstantIntValue(access.strides[outer]);
+           std::optional<int64_t> innerStride =
+               getConstantIntValue(access.strides[inner]);
+           return outerStride && innerStride &&
+                  *outerStride == *innerStride * *size;
          });
 }
 
@@ -130,7 +149,8 @@ void dropUnitLoops(LoopNest &nest) {
   for (unsigned loop = nest.loops.size(); loop-- > 0;) {
     if (!isConstantIntValue(nest.loops[loop].size, 1))
       continue;
-    llvm::replace(nest.loopOfDim, std::optional<unsigned>(loop), std::optional<unsigned>());
+    llvm::replace(nest.loopOfDim, std::optional<unsigned>(loop),
+                  std::optional<unsigned>());
     eraseLoop(nest, loop);
   }
 }
@@ -148,31 +168,36 @@ void mergeLoops(LoopNest &nest, Arithmetic &arith, ArrayRef<bool> indexedDims) {
     unsigned outer = inner - 1;
     if (isIndexed(inner) || isIndexed(outer) || !canMerge(nest, outer, inner))
       continue;
-    nest.loops[inner].size = arith.mul(nest.loops[outer].size, nest.loops[inner].size);
+    nest.loops[inner].size =
+        arith.mul(nest.loops[outer].size, nest.loops[inner].size);
     eraseLoop(nest, outer);
   }
 }
 
 } // namespace
 
-FailureOr<LoopNest> mlir::remat::buildLoopNest(OpBuilder &builder, linalg::LinalgOp op) {
+FailureOr<LoopNest> mlir::remat::buildLoopNest(OpBuilder &builder,
+                                               linalg::LinalgOp op) {
   Arithmetic arith{builder, op.getLoc()};
   LoopNest nest;
   nest.op = op;
   nest.numInputs = op.getNumDpsInputs();
   SmallVector<Range, 4> ranges = op.createLoopRanges(builder, op.getLoc());
-  for (auto [range, kind] : llvm::zip_equal(ranges, op.getIteratorTypesArray())) {
+  for (auto [range, kind] :
+       llvm::zip_equal(ranges, op.getIteratorTypesArray())) {
     nest.loopOfDim.push_back(nest.loops.size());
     nest.loops.push_back({range.size, kind});
   }
   for (OpOperand &operand : op->getOpOperands()) {
-    FailureOr<Access> access = buildAccess(arith, operand.get(), op.getMatchingIndexingMap(&operand), ranges);
+    FailureOr<Access> access = buildAccess(
+        arith, operand.get(), op.getMatchingIndexingMap(&operand), ranges);
     if (failed(access))
       return failure();
     nest.accesses.push_back(*access);
   }
   dropUnitLoops(nest);
-  nest.innermostIsParallel = nest.loops.empty() || nest.loops.back().isParallel();
+  nest.innermostIsParallel =
+      nest.loops.empty() || nest.loops.back().isParallel();
   mergeLoops(nest, arith, findIndexedDims(op));
   return nest;
 }

@@ -27,8 +27,12 @@ struct Access {
   SmallVector<OpFoldResult> strides;
 
   bool isScalar() const { return !isa<MemRefType>(source.getType()); }
-  bool isInvariantIn(unsigned loop) const { return isConstantIntValue(strides[loop], 0); }
-  bool isContiguousIn(unsigned loop) const { return isConstantIntValue(strides[loop], 1); }
+  bool isInvariantIn(unsigned loop) const {
+    return isConstantIntValue(strides[loop], 0);
+  }
+  bool isContiguousIn(unsigned loop) const {
+    return isConstantIntValue(strides[loop], 1);
+  }
 };
 
 struct Loop {
@@ -54,10 +58,15 @@ struct LoopNest {
   /// adds up may depend on it, but not on the operands (see KernelPlan.h).
   bool innermostIsParallel = true;
 
-  ArrayRef<Access> inputs() const { return ArrayRef(accesses).take_front(numInputs); }
-  ArrayRef<Access> outputs() const { return ArrayRef(accesses).drop_front(numInputs); }
+  ArrayRef<Access> inputs() const {
+    return ArrayRef(accesses).take_front(numInputs);
+  }
+  ArrayRef<Access> outputs() const {
+    return ArrayRef(accesses).drop_front(numInputs);
+  }
   bool hasReduction() const {
-    return llvm::any_of(loops, [](const Loop &loop) { return !loop.isParallel(); });
+    return llvm::any_of(loops,
+                        [](const Loop &loop) { return !loop.isParallel(); });
   }
 };
 

@@ -54,7 +54,8 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+                           "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 #endif // REMAT_CONVERSION_PASSES_TD

@@ -1,0 +1,148 @@
+// RUN: remat-opt %s --convert-linalg-to-kernels --canonicalize --cse --split-input-file | FileCheck %s
+
+#id = affine_map<(i, j) -> (i, j)>
+
+// CHECK-LABEL: func @two_layers_share_a_kernel
+// CHECK: call @[[SHARED:kernel_[a-z]+]](
+// CHECK: call @[[SHARED]](
+// CHECK: call @[[OTHER:kernel_generic_[0-9]+]](
+func.func @two_layers_share_a_kernel(%a : memref<4x16xf32>, %b : memref<4x16xf32>, %c : memref<4x32xf32>) {
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%a : memref<4x16xf32>) {
+  ^bb0(%x : f32):
+    %0 = arith.addf %x, %x : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%b : memref<4x16xf32>) {
+  ^bb0(%x : f32):
+    %0 = arith.addf %x, %x : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%c : memref<4x32xf32>) {
+  ^bb0(%x : f32):
+    %0 = arith.addf %x, %x : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// Merged to one loop of 64 elements.
+// CHECK: func private @[[SHARED]](%[[X:.*]]: memref<?xf32, strided<[1], offset: ?>>) attributes {no_inline
+// CHECK-DAG: %[[END:.*]] = arith.constant 64
+// CHECK-DAG: %[[STEP:.*]] = arith.constant 16
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[END]] step %[[STEP]]
+// CHECK-NEXT: %[[V:.*]] = vector.load %[[X]][%[[I]]] : {{.*}}, vector<16xf32>
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[V]], %[[V]] : vector<16xf32>
+// CHECK-NEXT: vector.store %[[S]], %[[X]][%[[I]]]
+
+// -----
+
+// CHECK-LABEL: func @a_phase_moves_to_the_call
+// CHECK: call @kernel_copy({{.*}}) {remat.phase = "backward"}
+func.func @a_phase_moves_to_the_call(%a : memref<4x16xf32>, %b : memref<4x16xf32>) {
+  linalg.copy {remat.phase = "backward"} ins(%a : memref<4x16xf32>) outs(%b : memref<4x16xf32>)
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @a_memref_copy_is_a_kernel
+// CHECK-NOT: memref.copy
+// CHECK: call @[[COPY:kernel_[a-z_0-9]+]](
+func.func @a_memref_copy_is_a_kernel(%a : memref<6x16xf32, strided<[32, 1]>>, %b : memref<6x16xf32>) {
+  memref.copy %a, %b : memref<6x16xf32, strided<[32, 1]>> to memref<6x16xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @a_map_that_is_not_linear_is_left_alone
+// CHECK: linalg.generic
+func.func @a_map_that_is_not_linear_is_left_alone(%a : memref<4xf32>, %b : memref<8xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i floordiv 2)>, affine_map<(i) -> (i)>],
+                  iterator_types = ["parallel"]} ins(%a : memref<4xf32>) outs(%b : memref<8xf32>) {
+  ^bb0(%x : f32, %o : f32):
+    linalg.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @enough_work_is_distributed_over_threads
+// CHECK: call @[[PARALLEL:kernel_[a-z_0-9]+]](
+func.func @enough_work_is_distributed_over_threads(%a : memref<1000x100xf32>) {
+  %one = arith.constant 1.0 : f32
+  linalg.fill ins(%one : f32) outs(%a : memref<1000x100xf32>)
+  return
+}
+// CHECK: func private @[[PARALLEL]](
+// CHECK: scf.parallel
+// CHECK: vector.store {{.*}} vector<16xf32>
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// CHECK-LABEL: func @rows_are_reduced_along_vectors
+// CHECK: call @[[ROWS:kernel_[a-z_0-9]+]](
+func.func @rows_are_reduced_along_vectors(%a : memref<4x32xf32>, %b : memref<4xf32>) {
+  linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%a : memref<4x32xf32>) outs(%b : memref<4xf32>) {
+  ^bb0(%x : f32, %o : f32):
+    %0 = arith.maximumf %x, %o : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+// CHECK: func private @[[ROWS]](
+// CHECK: %[[NEUTRAL:.*]] = arith.constant dense<0xFF800000> : vector<16xf32>
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[NEUTRAL]]) -> (vector<16xf32>)
+// CHECK: arith.maximumf {{.*}} : vector<8xf32>
+// CHECK: arith.maximumf {{.*}} : vector<4xf32>
+// CHECK: arith.maximumf {{.*}} : vector<2xf32>
+// CHECK: arith.maximumf {{.*}} : vector<1xf32>
+// CHECK: arith.maximumf {{.*}} : f32
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+
+// CHECK-LABEL: func @columns_are_reduced_across_vectors
+// CHECK: call @[[COLUMNS:kernel_[a-z_0-9]+]](
+func.func @columns_are_reduced_across_vectors(%a : memref<4x32xf32>, %b : memref<32xf32>) {
+  linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%a : memref<4x32xf32>) outs(%b : memref<32xf32>) {
+  ^bb0(%x : f32, %o : f32):
+    %0 = arith.addf %x, %o : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+// CHECK: func private @[[COLUMNS]](
+// CHECK: %[[INITIAL:.*]] = vector.load
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[INITIAL]]) -> (vector<16xf32>)
+// CHECK: vector.store
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+
+// CHECK-LABEL: func @the_rest_of_a_row_is_masked
+// CHECK: call @[[REST:kernel_[a-z_0-9]+]](
+func.func @the_rest_of_a_row_is_masked(%a : memref<4x19xf32>, %b : memref<19xf32>) {
+  linalg.generic {indexing_maps = [#column, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%b : memref<19xf32>) outs(%a : memref<4x19xf32>) {
+  ^bb0(%x : f32, %o : f32):
+    %0 = arith.mulf %x, %o : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+// CHECK: func private @[[REST]](
+// CHECK: vector.store
+// CHECK: %[[MASK:.*]] = vector.constant_mask [3] : vector<16xi1>
+// CHECK: vector.maskedload {{.*}}, %[[MASK]]
+// CHECK: vector.maskedstore {{.*}}, %[[MASK]]
