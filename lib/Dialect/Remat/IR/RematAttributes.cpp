@@ -6,6 +6,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -43,9 +45,56 @@ bool mlir::remat::hasBatchDims(Operation *op) {
   return succeeded(dims) && !dims->batch.empty();
 }
 
-static bool hasNameIn(Value value, ArrayRef<StringAttr> names) {
+Value mlir::remat::lookThroughNames(Value value) {
+  while (auto name = value.getDefiningOp<NameOp>())
+    value = name.getValue();
+  return value;
+}
+
+/// What is yielded inside for a result of a region or of a called function;
+/// null for any other value.
+static Value getInnerValue(OpResult result) {
+  if (auto region = dyn_cast<RegionOp>(result.getOwner()))
+    return region.getYield()->getOperand(result.getResultNumber());
+  auto call = dyn_cast<CallOpInterface>(result.getOwner());
+  if (!call)
+    return {};
+  auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+  if (!callee || callee.isExternal() ||
+      !llvm::hasSingleElement(callee.getFunctionBody()))
+    return {};
+  Operation *end = callee.getFunctionBody().front().getTerminator();
+  return result.getResultNumber() < end->getNumOperands()
+             ? end->getOperand(result.getResultNumber())
+             : Value();
+}
+
+/// Every value with the bits of `value` that a policy may know it by: itself,
+/// its names, and what it is called inside the region that it comes out of.
+static SmallVector<Value> getAliases(Value value) {
+  SetVector<Value> aliases;
+  while (value) {
+    value = lookThroughNames(value);
+    if (!aliases.insert(value))
+      break;
+    for (unsigned next = aliases.size() - 1; next < aliases.size(); ++next)
+      for (Operation *user : aliases[next].getUsers())
+        if (auto name = dyn_cast<NameOp>(user))
+          aliases.insert(name.getResult());
+    auto result = dyn_cast<OpResult>(value);
+    value = result ? getInnerValue(result) : Value();
+  }
+  return aliases.takeVector();
+}
+
+static bool isNamedIn(Value value, ArrayRef<StringAttr> names) {
   auto op = value.getDefiningOp<NameOp>();
   return op && llvm::is_contained(names, op.getNameAttr());
+}
+
+static bool hasNameIn(Value value, ArrayRef<StringAttr> names) {
+  return llvm::any_of(getAliases(value),
+                      [&](Value alias) { return isNamedIn(alias, names); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -56,29 +105,34 @@ bool NothingSaveableAttr::isSaveable(Value) const { return false; }
 bool EverythingSaveableAttr::isSaveable(Value) const { return true; }
 
 bool DotsSaveableAttr::isSaveable(Value value) const {
-  return isDot(value.getDefiningOp());
+  return llvm::any_of(getAliases(value),
+                      [](Value alias) { return isDot(alias.getDefiningOp()); });
 }
 
 bool DotsWithNoBatchDimsSaveableAttr::isSaveable(Value value) const {
-  return isDot(value.getDefiningOp()) && !hasBatchDims(value.getDefiningOp());
+  return llvm::any_of(getAliases(value), [](Value alias) {
+    return isDot(alias.getDefiningOp()) && !hasBatchDims(alias.getDefiningOp());
+  });
 }
 
 bool SaveOnlyNamesAttr::isSaveable(Value value) const {
   return hasNameIn(value, getNames());
 }
 
+// A value with two names of which one is excluded is excluded: saving it under
+// the other would save the very same bits.
 bool SaveAnyNamesButAttr::isSaveable(Value value) const {
-  return value.getDefiningOp<NameOp>() && !hasNameIn(value, getNames());
+  SmallVector<Value> aliases = getAliases(value);
+  return llvm::any_of(
+             aliases,
+             [](Value alias) { return alias.getDefiningOp<NameOp>(); }) &&
+         llvm::none_of(aliases, [&](Value alias) {
+           return isNamedIn(alias, getNames());
+         });
 }
 
 bool SaveAnythingExceptNamesAttr::isSaveable(Value value) const {
-  if (hasNameIn(value, getNames()))
-    return false;
-  // Saving the operand of an excluded name would save the very same bits.
-  return llvm::none_of(value.getUsers(), [&](Operation *user) {
-    auto name = dyn_cast<NameOp>(user);
-    return name && llvm::is_contained(getNames(), name.getNameAttr());
-  });
+  return !hasNameIn(value, getNames());
 }
 
 bool OffloadNamesAttr::isSaveable(Value value) const {
@@ -88,22 +142,27 @@ bool OffloadNamesAttr::isOffloadable(Value value) const {
   return isSaveable(value);
 }
 bool OffloadDotsAttr::isSaveable(Value value) const {
-  return isDot(value.getDefiningOp());
+  return DotsSaveableAttr::get(getContext()).isSaveable(value);
 }
 bool OffloadDotsAttr::isOffloadable(Value value) const {
   return isSaveable(value);
 }
 
 bool EveryKAttr::isSaveable(Value value) const {
-  Operation *op = value.getDefiningOp();
   auto isBlock = [](Operation &candidate) {
     return isa<RegionOp, CallOpInterface>(candidate);
   };
-  if (!op || !isBlock(*op))
+  auto result = dyn_cast<OpResult>(lookThroughNames(value));
+  if (!result || !isBlock(*result.getOwner()))
     return false;
-  int64_t position = 1 + llvm::count_if(llvm::make_range(
-                             op->getBlock()->begin(), op->getIterator()),
-                         isBlock);
+  Operation *op = result.getOwner();
+  if (auto region = dyn_cast<RegionOp>(op);
+      region && result.getResultNumber() >= region.getOutputs().size())
+    return false;
+  int64_t position =
+      1 + llvm::count_if(
+              llvm::make_range(op->getBlock()->begin(), op->getIterator()),
+              isBlock);
   return position % getK() == 0;
 }
 
@@ -140,9 +199,8 @@ void AnyOfAttr::collectNames(SmallVectorImpl<StringAttr> &out) const {
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-static LogicalResult
-verifyNames(function_ref<InFlightDiagnostic()> emitError,
-            ArrayRef<StringAttr> names) {
+static LogicalResult verifyNames(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<StringAttr> names) {
   if (names.empty())
     return emitError() << "a policy on names needs at least one name; use "
                           "#remat.nothing_saveable or "

@@ -2,8 +2,10 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -36,9 +38,9 @@ static ParseResult parseInputs(OpAsmParser &parser, OperationState &result,
     types.push_back(arg.type);
     return success();
   };
-  return failure(parser.parseCommaSeparatedList(
-                     OpAsmParser::Delimiter::Paren, parseOne) ||
-                 parser.resolveOperands(operands, types, loc, result.operands));
+  return failure(
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseOne) ||
+      parser.resolveOperands(operands, types, loc, result.operands));
 }
 
 static ParseResult parseTypeListOrNone(OpAsmParser &parser,
@@ -82,9 +84,9 @@ static void printBody(OpAsmPrinter &printer, Operation *op,
 static LogicalResult verifyInputs(Operation *op) {
   Block &body = op->getRegion(0).front();
   if (body.getNumArguments() != op->getNumOperands())
-    return op->emitOpError() << "has " << op->getNumOperands()
-                             << " operands, but its body takes "
-                             << body.getNumArguments() << " arguments";
+    return op->emitOpError()
+           << "has " << op->getNumOperands() << " operands, but its body takes "
+           << body.getNumArguments() << " arguments";
   for (auto [index, pair] : llvm::enumerate(
            llvm::zip(body.getArgumentTypes(), op->getOperandTypes())))
     if (std::get<0>(pair) != std::get<1>(pair))
@@ -156,8 +158,7 @@ ParseResult RegionOp::parse(OpAsmParser &parser, OperationState &result) {
   }
   SmallVector<OpAsmParser::Argument> args;
   SmallVector<Type> outputs, residuals;
-  if (parseInputs(parser, result, args) ||
-      parseTypeListOrNone(parser, outputs))
+  if (parseInputs(parser, result, args) || parseTypeListOrNone(parser, outputs))
     return failure();
   if (parser.parseOptionalKeyword("residuals").succeeded() &&
       (parser.parseLParen() || parser.parseTypeList(residuals) ||
@@ -187,8 +188,7 @@ void RegionOp::print(OpAsmPrinter &printer) {
 }
 
 /// Names that `names` asks for and no `remat.name` below `op` carries.
-static LogicalResult verifyNamesExist(RegionOp op,
-                                      PolicyAttrInterface policy) {
+static LogicalResult verifyNamesExist(RegionOp op, PolicyAttrInterface policy) {
   SmallVector<StringAttr> names;
   policy.collectNames(names);
   if (names.empty())
@@ -248,115 +248,160 @@ LogicalResult RegionOp::verify() {
                            << " operands; give one for each operand";
   for (OpResult residual : getResiduals())
     for (Operation *user : residual.getUsers())
-      if (isa<RegionOp>(user) &&
-          user->getParentOp() == (*this)->getParentOp())
+      if (isa<RegionOp>(user) && user->getParentOp() == (*this)->getParentOp())
         return emitOpError()
-               << "residual " << residual.getResultNumber() - getOutputs().size()
+               << "residual "
+               << residual.getResultNumber() - getOutputs().size()
                << " is read by another region; only a backward may read it";
   return verifyNamesExist(*this, getPolicyOrDefault());
+}
+
+void mlir::remat::eraseInputs(Operation *op, const llvm::BitVector &inputs) {
+  if (auto region = dyn_cast<RegionOp>(op))
+    if (std::optional<ArrayRef<bool>> flags = region.getPreventCse()) {
+      SmallVector<bool> kept;
+      for (auto [index, flag] : llvm::enumerate(*flags))
+        if (!inputs.test(index))
+          kept.push_back(flag);
+      region.setPreventCse(kept);
+    }
+  op->eraseOperands(inputs);
+  op->getRegion(0).front().eraseArguments(inputs);
+}
+
+template <typename OpTy>
+static OpTy eraseResultsOf(RewriterBase &rewriter, OpTy op,
+                           const llvm::BitVector &results) {
+  SmallVector<Value> outputs, residuals, kept;
+  for (OpResult result : op->getResults()) {
+    unsigned index = result.getResultNumber();
+    if (results.test(index))
+      continue;
+    (index < op.getOutputs().size() ? outputs : residuals)
+        .push_back(op.getYield()->getOperand(index));
+    kept.push_back(result);
+  }
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  OperationState state(op.getLoc(), op->getName());
+  state.addOperands(op->getOperands());
+  state.addTypes(ValueRange(kept).getTypes());
+  state.attributes = op->getDiscardableAttrDictionary();
+  auto &properties = state.getOrAddProperties<typename OpTy::Properties>();
+  properties = op.getProperties();
+  if constexpr (std::is_same_v<OpTy, RegionOp>)
+    properties.resultSegmentSizes = {static_cast<int32_t>(outputs.size()),
+                                     static_cast<int32_t>(residuals.size())};
+  state.addRegion();
+  Operation *slim = rewriter.create(state);
+  rewriter.inlineRegionBefore(op.getBody(), slim->getRegion(0),
+                              slim->getRegion(0).end());
+  YieldOp yield = cast<OpTy>(slim).getYield();
+  rewriter.setInsertionPoint(yield);
+  rewriter.replaceOpWithNewOp<YieldOp>(yield, outputs, residuals);
+  for (auto [from, to] : llvm::zip_equal(kept, slim->getResults()))
+    rewriter.replaceAllUsesWith(from, to);
+  rewriter.eraseOp(op);
+  return cast<OpTy>(slim);
+}
+
+Operation *mlir::remat::eraseResults(RewriterBase &rewriter, Operation *op,
+                                     const llvm::BitVector &results) {
+  if (auto region = dyn_cast<RegionOp>(op))
+    return eraseResultsOf(rewriter, region, results);
+  return eraseResultsOf(rewriter, cast<BackwardOp>(op), results);
+}
+
+llvm::BitVector mlir::remat::getUnusedInputs(Operation *op) {
+  Block &body = op->getRegion(0).front();
+  llvm::BitVector unused(body.getNumArguments());
+  for (BlockArgument argument : body.getArguments())
+    if (argument.use_empty())
+      unused.set(argument.getArgNumber());
+  return unused;
+}
+
+llvm::BitVector mlir::remat::getUnusedResults(Operation *op) {
+  llvm::BitVector unused(op->getNumResults());
+  for (OpResult result : op->getResults())
+    if (result.use_empty())
+      unused.set(result.getResultNumber());
+  return unused;
 }
 
 namespace {
 /// Drops operands whose block argument nobody reads, so that they do not stay
 /// alive until the backward.
-template <typename OpTy>
-struct DropUnusedInputs : OpRewritePattern<OpTy> {
+template <typename OpTy> struct DropUnusedInputs : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    Block *body = op.getBodyBlock();
-    llvm::BitVector unused(body->getNumArguments());
-    for (BlockArgument argument : body->getArguments())
-      if (argument.use_empty())
-        unused.set(argument.getArgNumber());
+    llvm::BitVector unused = getUnusedInputs(op);
     if (unused.none())
       return failure();
-    rewriter.modifyOpInPlace(op, [&] {
-      if constexpr (std::is_same_v<OpTy, RegionOp>) {
-        if (std::optional<ArrayRef<bool>> flags = op.getPreventCse()) {
-          SmallVector<bool> kept;
-          for (auto [index, flag] : llvm::enumerate(*flags))
-            if (!unused.test(index))
-              kept.push_back(flag);
-          op.setPreventCse(kept);
-        }
-      }
-      op->eraseOperands(unused);
-      body->eraseArguments(unused);
-    });
+    rewriter.modifyOpInPlace(op, [&] { eraseInputs(op, unused); });
     return success();
   }
 };
 
 /// Drops outputs and residuals that nobody reads: dead outputs cost nothing.
-template <typename OpTy>
-struct DropDeadResults : OpRewritePattern<OpTy> {
+template <typename OpTy> struct DropDeadResults : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    if (llvm::none_of(op->getResults(),
-                      [](OpResult result) { return result.use_empty(); }) ||
-        op->use_empty())
+    llvm::BitVector unused = getUnusedResults(op);
+    if (unused.none() || unused.all())
       return failure();
-    YieldOp yield = op.getYield();
-    SmallVector<Value> outputs, residuals;
-    SmallVector<Value> kept;
-    int32_t keptOutputs = 0, numOutputs = op.getOutputs().size();
-    for (OpResult result : op->getResults()) {
-      if (result.use_empty())
-        continue;
-      bool isOutput = static_cast<int32_t>(result.getResultNumber()) < numOutputs;
-      keptOutputs += isOutput;
-      (isOutput ? outputs : residuals)
-          .push_back(yield->getOperand(result.getResultNumber()));
-      kept.push_back(result);
-    }
-    OperationState state(op.getLoc(), op->getName());
-    state.addOperands(op->getOperands());
-    state.addTypes(ValueRange(kept).getTypes());
-    state.attributes = op->getDiscardableAttrDictionary();
-    state.propertiesAttr = Attribute();
-    state.getOrAddProperties<typename OpTy::Properties>() = op.getProperties();
-    if constexpr (std::is_same_v<OpTy, RegionOp>)
-      state.getOrAddProperties<typename OpTy::Properties>().resultSegmentSizes =
-          {keptOutputs, static_cast<int32_t>(kept.size()) - keptOutputs};
-    state.addRegion();
-    Operation *slim = rewriter.create(state);
-    rewriter.inlineRegionBefore(op.getBody(), slim->getRegion(0),
-                                slim->getRegion(0).end());
-    rewriter.setInsertionPoint(yield);
-    rewriter.replaceOpWithNewOp<YieldOp>(yield, outputs, residuals);
-    for (auto [from, to] : llvm::zip_equal(kept, slim->getResults()))
-      rewriter.replaceAllUsesWith(from, to);
-    rewriter.eraseOp(op);
+    eraseResults(rewriter, op, unused);
     return success();
   }
 };
 
 /// Feeds a value that is passed twice through one argument.
-template <typename OpTy>
-struct MergeEqualInputs : OpRewritePattern<OpTy> {
+template <typename OpTy> struct MergeEqualInputs : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
     Block *body = op.getBodyBlock();
+    DenseMap<std::pair<Value, unsigned>, unsigned> firstIndex;
     bool changed = false;
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-      for (unsigned earlier = 0; earlier < index; ++earlier) {
-        if (op->getOperand(earlier) != operand ||
-            body->getArgument(index).use_empty())
-          continue;
-        if constexpr (std::is_same_v<OpTy, RegionOp>)
-          if (op.preventsCSE(earlier) != op.preventsCSE(index))
-            continue;
-        rewriter.replaceAllUsesWith(body->getArgument(index),
-                                    body->getArgument(earlier));
-        changed = true;
-        break;
-      }
+      unsigned flag = 1;
+      if constexpr (std::is_same_v<OpTy, RegionOp>)
+        flag = op.preventsCSE(index);
+      auto [it, isFirst] = firstIndex.try_emplace({operand, flag}, index);
+      if (isFirst || body->getArgument(index).use_empty())
+        continue;
+      rewriter.replaceAllUsesWith(body->getArgument(index),
+                                  body->getArgument(it->second));
+      changed = true;
+    }
+    return success(changed);
+  }
+};
+
+/// A result that only passes an operand through is that operand, and one that
+/// is yielded twice is the first of the two.
+template <typename OpTy> struct ForwardKnownResults : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    DenseMap<Value, OpResult> firstResult;
+    bool changed = false;
+    for (auto [result, yielded] :
+         llvm::zip_equal(op->getResults(), op.getYield()->getOperands())) {
+      Value known = firstResult.try_emplace(yielded, result).first->second;
+      if (auto argument = dyn_cast<BlockArgument>(yielded);
+          argument && argument.getOwner() == op.getBodyBlock())
+        known = op->getOperand(argument.getArgNumber());
+      if (known == result || result.use_empty())
+        continue;
+      rewriter.replaceAllUsesWith(result, known);
+      changed = true;
     }
     return success(changed);
   }
@@ -366,7 +411,8 @@ struct MergeEqualInputs : OpRewritePattern<OpTy> {
 void RegionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                            MLIRContext *context) {
   patterns.add<DropUnusedInputs<RegionOp>, DropDeadResults<RegionOp>,
-               MergeEqualInputs<RegionOp>>(context);
+               MergeEqualInputs<RegionOp>, ForwardKnownResults<RegionOp>>(
+      context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -380,8 +426,7 @@ YieldOp BackwardOp::getYield() {
 ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> args;
   SmallVector<Type> outputs;
-  if (parseInputs(parser, result, args) ||
-      parseTypeListOrNone(parser, outputs))
+  if (parseInputs(parser, result, args) || parseTypeListOrNone(parser, outputs))
     return failure();
   result.addTypes(outputs);
   if (parseBodyAndAttributes(parser, result, args))
@@ -403,14 +448,15 @@ LogicalResult BackwardOp::verify() {
   if (!getYield().getResiduals().empty())
     return emitOpError() << "yields residuals; only a remat.region has them";
   return failure(failed(verifyInputs(*this)) ||
-                 failed(verifyYielded(*this, "results",
-                                      getYield().getOutputs(), getOutputs())));
+                 failed(verifyYielded(*this, "results", getYield().getOutputs(),
+                                      getOutputs())));
 }
 
 void BackwardOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
   patterns.add<DropUnusedInputs<BackwardOp>, DropDeadResults<BackwardOp>,
-               MergeEqualInputs<BackwardOp>>(context);
+               MergeEqualInputs<BackwardOp>, ForwardKnownResults<BackwardOp>>(
+      context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -437,11 +483,14 @@ ParseResult BarrierOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> values, after;
   SmallVector<Type> valueTypes, afterTypes;
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseOperandList(values) || parser.parseKeyword("after") ||
-      parser.parseOperandList(after) ||
+  if (parser.parseOperandList(values))
+    return failure();
+  bool waits = succeeded(parser.parseOptionalKeyword("after"));
+  if ((waits && parser.parseOperandList(after)) ||
       parser.parseOptionalAttrDict(result.attributes) ||
-      parser.parseColonTypeList(valueTypes) || parser.parseKeyword("after") ||
-      parser.parseTypeList(afterTypes) ||
+      parser.parseColonTypeList(valueTypes) ||
+      (waits &&
+       (parser.parseKeyword("after") || parser.parseTypeList(afterTypes))) ||
       parser.resolveOperands(values, valueTypes, loc, result.operands) ||
       parser.resolveOperands(after, afterTypes, loc, result.operands))
     return failure();
@@ -453,19 +502,62 @@ ParseResult BarrierOp::parse(OpAsmParser &parser, OperationState &result) {
 }
 
 void BarrierOp::print(OpAsmPrinter &printer) {
-  printer << " " << getValues() << " after " << getAfter();
+  printer << " " << getValues();
+  if (!getAfter().empty())
+    printer << " after " << getAfter();
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {getOperandSegmentSizeAttr()});
-  printer << " : " << getValues().getTypes() << " after "
-          << getAfter().getTypes();
+  printer << " : " << getValues().getTypes();
+  if (!getAfter().empty())
+    printer << " after " << getAfter().getTypes();
 }
 
 LogicalResult BarrierOp::verify() {
-  if (getValues().empty() || getAfter().empty())
-    return emitOpError() << "needs at least one value and one value to wait for";
+  if (getValues().empty())
+    return emitOpError() << "needs at least one value";
   if (getValues().getTypes() != getResults().getTypes())
-    return emitOpError() << "returns its values unchanged, but the types differ";
+    return emitOpError()
+           << "returns its values unchanged, but the types differ";
   return success();
+}
+
+namespace {
+/// Drops values that nobody reads on the other side, so that they need not stay
+/// alive until there, and passes each of the others once.
+struct SlimBarrier : OpRewritePattern<BarrierOp> {
+  using OpRewritePattern<BarrierOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BarrierOp op,
+                                PatternRewriter &rewriter) const override {
+    SetVector<Value> kept;
+    for (auto [value, result] :
+         llvm::zip_equal(op.getValues(), op.getResults()))
+      if (!result.use_empty())
+        kept.insert(value);
+    SetVector<Value> after(op.getAfter().begin(), op.getAfter().end());
+    if (kept.empty() || (kept.size() == op.getValues().size() &&
+                         after.size() == op.getAfter().size()))
+      return failure();
+    auto slim = BarrierOp::create(rewriter, op.getLoc(), kept.getArrayRef(),
+                                  after.getArrayRef());
+    slim->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    DenseMap<Value, Value> resultOf;
+    for (auto [value, result] :
+         llvm::zip_equal(slim.getValues(), slim.getResults()))
+      resultOf[value] = result;
+    for (auto [value, result] :
+         llvm::zip_equal(op.getValues(), op.getResults()))
+      if (!result.use_empty())
+        rewriter.replaceAllUsesWith(result, resultOf[value]);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void BarrierOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<SlimBarrier>(context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -494,6 +586,21 @@ LogicalResult TapeWriteOp::verify() {
                     getValue().getType());
 }
 
+/// What was just written at this position: a loop of one iteration that was
+/// inlined leaves this behind.
+OpFoldResult TapeReadOp::fold(FoldAdaptor) {
+  auto write = getTape().getDefiningOp<TapeWriteOp>();
+  if (!write || write.getValue().getType() != getType())
+    return {};
+  if (write.getIndex() == getIndex())
+    return write.getValue();
+  std::optional<int64_t> written = getConstantIntValue(write.getIndex());
+  std::optional<int64_t> read = getConstantIntValue(getIndex());
+  if (written && read && *written == *read)
+    return write.getValue();
+  return {};
+}
+
 LogicalResult TapeReadOp::verify() {
   return verifyTape(*this, cast<RankedTensorType>(getTape().getType()),
                     getValue().getType());
@@ -507,12 +614,12 @@ static LogicalResult verifyRandom(Operation *op, RankedTensorType type,
                                   ValueRange sizes, bool isElementOk,
                                   StringRef elements) {
   if (!isElementOk)
-    return op->emitOpError() << "draws " << elements << ", not "
-                             << type.getElementType();
+    return op->emitOpError()
+           << "draws " << elements << ", not " << type.getElementType();
   if (sizes.size() != static_cast<size_t>(type.getNumDynamicDims()))
-    return op->emitOpError() << "has " << sizes.size() << " sizes for "
-                             << type.getNumDynamicDims()
-                             << " dynamic dimensions";
+    return op->emitOpError()
+           << "has " << sizes.size() << " sizes for "
+           << type.getNumDynamicDims() << " dynamic dimensions";
   return success();
 }
 

@@ -13,6 +13,11 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/BitVector.h"
+
+namespace mlir {
+class RewriterBase;
+} // namespace mlir
 
 #include "remat/Dialect/Remat/IR/RematDialect.h.inc"
 
@@ -37,6 +42,20 @@ bool isDot(Operation *op);
 /// Whether `op` is a contraction with a batch dimension: a loop that indexes
 /// both inputs and the result.
 bool hasBatchDims(Operation *op);
+
+/// `value` without the `remat.name`s around it: the same bits.
+Value lookThroughNames(Value value);
+
+/// Operands of a region or backward whose block argument nobody reads, and
+/// results that nobody reads.
+llvm::BitVector getUnusedInputs(Operation *op);
+llvm::BitVector getUnusedResults(Operation *op);
+/// Removes operands of a region or backward and their (unused) arguments.
+void eraseInputs(Operation *op, const llvm::BitVector &inputs);
+/// Removes (unused) results of a region or backward; returns the operation that
+/// takes its place. The body stays the same block.
+Operation *eraseResults(RewriterBase &rewriter, Operation *op,
+                        const llvm::BitVector &results);
 
 /// Phases of a training step (values of the `remat.phase` attribute).
 inline constexpr llvm::StringLiteral kBackwardPhase = "backward";

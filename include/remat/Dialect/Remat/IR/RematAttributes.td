@@ -16,8 +16,9 @@ def Remat_PolicyAttrInterface : AttrInterface<"PolicyAttrInterface"> {
   let methods = [
     InterfaceMethod<[{
         Whether `value`, defined inside a region with this policy, may be saved
-        for the backward pass. `named` looks through no `remat.name`: a named
-        value is the result of that operation.
+        for the backward pass. Values with the same bits are one value: a
+        `remat.name`'s operand and its result, the result of a nested region (or
+        of a called function) and what is yielded for it inside.
       }], "bool", "isSaveable", (ins "::mlir::Value":$value)>,
     InterfaceMethod<[{
         Whether `value` is to be kept in another memory space ("pinned_host")

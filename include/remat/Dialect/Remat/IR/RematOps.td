@@ -140,7 +140,8 @@ def Remat_NameOp : Remat_Op<"name", [Pure, SameOperandsAndResultType]> {
   let hasVerifier = 1;
 }
 
-def Remat_BarrierOp : Remat_Op<"barrier", [Pure, AttrSizedOperandSegments]> {
+def Remat_BarrierOp : Remat_Op<"barrier", [
+    NoMemoryEffect, AttrSizedOperandSegments]> {
   let summary = "values that exist only after others";
   let description = [{
     Returns `values` unchanged, once `after` are known. The values that leave a
@@ -148,6 +149,11 @@ def Remat_BarrierOp : Remat_Op<"barrier", [Pure, AttrSizedOperandSegments]> {
     can see: a computation on them is neither merged with the same computation
     on the originals (CSE), nor moved before `after`, nor folded. A recompute
     reads the saved values through a barrier on a cotangent.
+
+    A barrier has no effect on memory but may not be speculated, so that it also
+    stays in its loop (LICM) where all its operands are invariant: a cotangent
+    may be a constant. For the same reason nothing folds through it. A backward
+    that reads no cotangent has nothing to wait for; its barrier has values only.
 
     A barrier costs nothing: after bufferization it is its operand's buffer.
 
@@ -157,6 +163,7 @@ def Remat_BarrierOp : Remat_Op<"barrier", [Pure, AttrSizedOperandSegments]> {
   let results = (outs Variadic<AnyType>:$results);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$values, "::mlir::ValueRange":$after)>];
 }
@@ -192,6 +199,7 @@ def Remat_TapeReadOp : Remat_Op<"tape_read", [Pure]> {
   let results = (outs AnyType:$value);
   let assemblyFormat = "$tape `[` $index `]` attr-dict `:` type($tape) `->` type($value)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 //===----------------------------------------------------------------------===//

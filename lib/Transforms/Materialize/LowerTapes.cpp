@@ -1,0 +1,80 @@
+//===- LowerTapes.cpp - Tapes become slices of tensors --------------------===//
+//
+// Bufferization knows slices, not tapes. This is the last point at which a
+// loop's residual can still be told from any other tensor.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Materialize/Passes.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_LOWERTAPES
+#include "remat/Transforms/Materialize/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+
+namespace {
+/// Position `index` of a tape's leading dimension as an offset, sizes and
+/// strides of the tape.
+struct Slice {
+  Slice(OpBuilder &builder, Location loc, Value tape, Value index) {
+    auto type = cast<RankedTensorType>(tape.getType());
+    offsets.assign(type.getRank(), builder.getIndexAttr(0));
+    strides.assign(type.getRank(), builder.getIndexAttr(1));
+    sizes = tensor::getMixedSizes(builder, loc, tape);
+    offsets.front() = index;
+    sizes.front() = builder.getIndexAttr(1);
+  }
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+};
+} // namespace
+
+static Operation *lowerWrite(OpBuilder &builder, TapeWriteOp write) {
+  Location loc = write.getLoc();
+  if (!isa<RankedTensorType>(write.getValue().getType()))
+    return tensor::InsertOp::create(builder, loc, write.getValue(),
+                                    write.getTape(), write.getIndex());
+  Slice slice(builder, loc, write.getTape(), write.getIndex());
+  return tensor::InsertSliceOp::create(builder, loc, write.getValue(),
+                                       write.getTape(), slice.offsets,
+                                       slice.sizes, slice.strides);
+}
+
+static Operation *lowerRead(OpBuilder &builder, TapeReadOp read) {
+  Location loc = read.getLoc();
+  auto type = dyn_cast<RankedTensorType>(read.getValue().getType());
+  if (!type)
+    return tensor::ExtractOp::create(builder, loc, read.getTape(),
+                                     read.getIndex());
+  Slice slice(builder, loc, read.getTape(), read.getIndex());
+  return tensor::ExtractSliceOp::create(builder, loc, type, read.getTape(),
+                                        slice.offsets, slice.sizes,
+                                        slice.strides);
+}
+
+namespace {
+struct LowerTapesPass : remat::impl::LowerTapesBase<LowerTapesPass> {
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<TapeWriteOp, TapeReadOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      OpBuilder builder(op);
+      auto write = dyn_cast<TapeWriteOp>(op);
+      Operation *lowered = write ? lowerWrite(builder, write)
+                                 : lowerRead(builder, cast<TapeReadOp>(op));
+      lowered->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+      op->replaceAllUsesWith(lowered->getResults());
+      op->erase();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,69 @@
+// RUN: remat-opt %s -canonicalize | FileCheck %s
+
+// CHECK-LABEL: func.func @unused_operands_and_dead_results_go(
+// CHECK: remat.region (%[[A:.*]] = %{{.*}} : f32) -> f32 attributes {prevent_cse = array<i1: false>} {
+// CHECK-NEXT: %[[S:.*]] = math.sin %[[A]] : f32
+// CHECK-NEXT: remat.yield %[[S]] : f32
+func.func @unused_operands_and_dead_results_go(%x: f32, %y: f32) -> f32 {
+  %r:2 = remat.region (%a = %y : f32, %b = %x : f32) -> f32, f32 attributes {prevent_cse = array<i1: true, false>} {
+    %0 = math.sin %b : f32
+    %1 = math.cos %a : f32
+    remat.yield %0, %1 : f32, f32
+  }
+  return %r#0 : f32
+}
+
+// CHECK-LABEL: func.func @a_value_passed_twice_is_passed_once(
+// CHECK: remat.region (%[[A:.*]] = %{{.*}} : f32) -> f32 {
+// CHECK-NEXT: arith.mulf %[[A]], %[[A]]
+func.func @a_value_passed_twice_is_passed_once(%x: f32) -> f32 {
+  %r = remat.region (%a = %x : f32, %b = %x : f32) -> f32 {
+    %0 = arith.mulf %a, %b : f32
+    remat.yield %0 : f32
+  }
+  return %r : f32
+}
+
+// CHECK-LABEL: func.func @a_result_that_passes_an_operand_through_is_the_operand(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: f32
+// CHECK: %[[R:.*]] = remat.backward
+// CHECK: return %[[X]], %[[R]], %[[R]]
+func.func @a_result_that_passes_an_operand_through_is_the_operand(%x: f32) -> (f32, f32, f32) {
+  %r:3 = remat.backward (%a = %x : f32) -> f32, f32, f32 {
+    %0 = math.sin %a : f32
+    remat.yield %a, %0, %0 : f32, f32, f32
+  }
+  return %r#0, %r#1, %r#2 : f32, f32, f32
+}
+
+// CHECK-LABEL: func.func @a_barrier_passes_what_is_read_and_once(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: f32, %[[Y:[a-z0-9]+]]: f32, %[[CT:[a-z0-9]+]]: f32
+// CHECK: %[[B:.*]] = remat.barrier %[[X]] after %[[CT]] {remat.phase = "recompute"} : f32 after f32
+// CHECK: arith.mulf %[[B]], %[[B]]
+func.func @a_barrier_passes_what_is_read_and_once(%x: f32, %y: f32, %ct: f32) -> f32 {
+  %b:3 = remat.barrier %x, %y, %x after %ct, %ct {remat.phase = "recompute"} : f32, f32, f32 after f32, f32
+  %0 = arith.mulf %b#0, %b#2 : f32
+  return %0 : f32
+}
+
+// CHECK-LABEL: func.func @constants_do_not_fold_through_a_barrier(
+// CHECK: remat.barrier %{{.*}} : f32
+// CHECK-NEXT: arith.addf
+func.func @constants_do_not_fold_through_a_barrier() -> f32 {
+  %c = arith.constant 1.0 : f32
+  %b = remat.barrier %c : f32
+  %0 = arith.addf %b, %c : f32
+  return %0 : f32
+}
+
+// CHECK-LABEL: func.func @a_tape_read_right_after_its_write_is_the_value(
+// CHECK-SAME: %[[V:[a-z0-9]+]]: f32
+// CHECK: %[[OTHER:.*]] = remat.tape_read
+// CHECK: return %[[V]], %[[OTHER]]
+func.func @a_tape_read_right_after_its_write_is_the_value(%v: f32, %t: tensor<3xf32>, %i: index) -> (f32, f32) {
+  %c0 = arith.constant 0 : index
+  %t1 = remat.tape_write %v into %t[%c0] : f32 into tensor<3xf32>
+  %0 = remat.tape_read %t1[%c0] : tensor<3xf32> -> f32
+  %1 = remat.tape_read %t1[%i] : tensor<3xf32> -> f32
+  return %0, %1 : f32, f32
+}
