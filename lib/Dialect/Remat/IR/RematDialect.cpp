@@ -3,6 +3,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -13,7 +14,26 @@ using namespace mlir::remat;
 #define GET_TYPEDEF_CLASSES
 #include "remat/Dialect/Remat/IR/RematTypes.cpp.inc"
 
+namespace {
+/// Functions that hold our operations, or are called inside a region, inline
+/// like any others: no operation depends on the function it stands in.
+struct RematInlinerInterface : public DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Operation *, bool) const final {
+    return true;
+  }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void RematDialect::initialize() {
+  addInterfaces<RematInlinerInterface>();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "remat/Dialect/Remat/IR/RematTypes.cpp.inc"
