@@ -271,7 +271,8 @@ func.func private @block(%x: tensor<2048x128xf32>, %rng: !remat.rng,
   %y, %next = remat.region policy(#remat.nothing_saveable)
       (%x0 = %x : tensor<2048x128xf32>, %r0 = %rng : !remat.rng,
        %g1 = %gain_1 : tensor<128xf32>, %qkv = %qkv_w : tensor<128x384xf32>, %proj = %proj_w : tensor<128x128xf32>,
-       %g2 = %gain_2 : tensor<128xf32>, %up = %up_w : tensor<128x512xf32>, %down = %down_w : tensor<512x128xf32>) -> tensor<2048x128xf32>, !remat.rng {
+       %g2 = %gain_2 : tensor<128xf32>, %up = %up_w : tensor<128x512xf32>, %down = %down_w : tensor<512x128xf32>)
+      -> tensor<2048x128xf32>, !remat.rng {
     %a = func.call @attention(%x0, %g1, %qkv, %proj)
         : (tensor<2048x128xf32>, tensor<128xf32>, tensor<128x384xf32>, tensor<128x128xf32>) -> tensor<2048x128xf32>
     %x1, %r1 = func.call @add_dropped(%x0, %a, %r0)
