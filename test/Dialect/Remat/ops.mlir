@@ -50,3 +50,14 @@ func.func @random(%seed: i64, %n: index) -> !remat.rng {
   %v, %3 = remat.random_normal %2[%n] {stddev = 0.02 : f64} : tensor<?xf32>
   return %3 : !remat.rng
 }
+
+// CHECK: remat.generator @dropout seed(42)
+remat.generator @dropout seed(42)
+// CHECK-LABEL: func.func @generator(
+func.func @generator() {
+  // CHECK: %[[RNG:.*]] = remat.get_rng @dropout
+  %0 = remat.get_rng @dropout
+  // CHECK: remat.set_rng @dropout, %[[RNG]]
+  remat.set_rng @dropout, %0
+  return
+}

@@ -5,6 +5,49 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ThreadRngPass : Pass<"remat-thread-rng", "::mlir::ModuleOp"> {
+  let summary = "generators to states that are passed on as values";
+  let description = [{
+    A recompute must draw the numbers that the original drew, and the stream
+    must advance once: both are plain once the state is a value. For each
+    `remat.generator` this pass gives every function that draws from it, itself
+    or through calls, one more argument and result of type `!remat.rng` (after
+    its own, in the order of the generators), and passes the state through
+    `scf.for`, `scf.while`, `scf.if`, `scf.index_switch`, `scf.execute_region`,
+    `remat.region` and `func.call` in program order. Then it erases the
+    generators. A function that draws may have any callers in the module; those
+    outside of it see the new signature. Where it is public or called by none, the
+    argument carries the generator's seed as `remat.seed`.
+
+    An error at the place: draws in a loop without an order (`scf.parallel`,
+    `scf.forall`), in a kernel's body, in unstructured control flow, in a
+    `remat.backward`; functions that draw and are used by something other than
+    a call or `remat.train_step`. A generator that is read and never set gives
+    the same numbers everywhere: a warning.
+
+    Example: with `remat.generator @g seed(42)`,
+
+    ```mlir
+    func.func @f() -> tensor<8xi1> {
+      %rng = remat.get_rng @g
+      %m, %next = remat.random_bernoulli %rng {p = 0.9 : f64} : tensor<8xi1>
+      remat.set_rng @g, %next
+      return %m : tensor<8xi1>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%rng: !remat.rng {remat.seed = 42 : i64}) -> (tensor<8xi1>, !remat.rng) {
+      %m, %next = remat.random_bernoulli %rng {p = 0.9 : f64} : tensor<8xi1>
+      return %m, %next : tensor<8xi1>, !remat.rng
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
 def LowerRandomPass : Pass<"remat-lower-random"> {
   let summary = "random operations to kernels with Philox in their bodies";
   let description = [{

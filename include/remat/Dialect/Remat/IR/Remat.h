@@ -29,6 +29,10 @@ class RewriterBase;
 
 namespace mlir::remat {
 class YieldOp;
+/// What `remat.get_rng` reads and `remat.set_rng` writes.
+struct GeneratorResource : SideEffects::Resource::Base<GeneratorResource> {
+  StringRef getName() final { return "remat.generator"; }
+};
 } // namespace mlir::remat
 
 #define GET_OP_CLASSES

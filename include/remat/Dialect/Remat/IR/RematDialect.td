@@ -23,6 +23,7 @@ def Remat_Dialect : Dialect {
     | attribute | on | meaning |
     |---|---|---|
     | `remat.state = "name"` | argument and result | model state (batch-norm statistics): the result is the next step's argument |
+    | `remat.seed = n` | argument | random state whose first value has this seed (`remat-thread-rng`) |
     | `remat.loss` | result | the scalar that is differentiated (default: the first floating-point scalar result) |
     | `remat.gradient_of = i` | result | the gradient of the loss with respect to argument `i` |
     | `remat.updates = i` | result | the next value of argument `i`, written in place |
@@ -40,6 +41,9 @@ def Remat_Dialect : Dialect {
     }
     static constexpr llvm::StringLiteral getStateAttrName() {
       return "remat.state";
+    }
+    static constexpr llvm::StringLiteral getSeedAttrName() {
+      return "remat.seed";
     }
     static constexpr llvm::StringLiteral getLossAttrName() {
       return "remat.loss";

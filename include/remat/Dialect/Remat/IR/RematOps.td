@@ -281,6 +281,7 @@ def Remat_RandomBernoulliOp : Remat_RandomOp<"random_bernoulli"> {
   let assemblyFormat = "$rng (`[` $sizes^ `]`)? attr-dict `:` type($result)";
 }
 
+include "remat/Dialect/Remat/IR/RematGeneratorOps.td"
 include "remat/Dialect/Remat/IR/RematTrainOps.td"
 
 #endif // REMAT_DIALECT_REMAT_IR_REMATOPS_TD
