@@ -226,8 +226,8 @@ void mlir::remat::emitOperandCotangents(AdjointKernel &kernel,
       vjp.accumulate(index, value);
     }
   for (unsigned index : reducing) {
-    Value term =
-        adjoint.cotangent(op.getMatchingBlockArgument(&op->getOpOperand(index)));
+    Value term = adjoint.cotangent(
+        op.getMatchingBlockArgument(&op->getOpOperand(index)));
     if (Value known = computed.lookup(term))
       term = known;
     vjp.accumulate(index, emitReducing(kernel, b, index, term));

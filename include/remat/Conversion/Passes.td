@@ -58,4 +58,21 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
                            "::mlir::vector::VectorDialect"];
 }
 
+def DecomposeAggregates : Pass<"convert-linalg-aggregates-to-structured"> {
+  let summary = "expand linalg.softmax and its kin into structured operations";
+  let description = [{
+    `linalg.softmax` is one operation to differentiation (its rule reads the
+    result only) and to policies, but no lowering takes it. This pass replaces
+    each operation with linalg's `AggregatedOpInterface` by its parts, which keep
+    the operation's `remat.phase`. It works on tensors and belongs between
+    differentiation and the last fusion.
+
+    Example: `linalg.softmax dimension(1) ins(%x) outs(%e)` becomes a maximum, an
+    exponential of the difference, a sum and a division.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"];
+}
+
 #endif // REMAT_CONVERSION_PASSES_TD
