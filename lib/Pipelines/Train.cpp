@@ -8,6 +8,7 @@
 #include "remat/Pipelines/Train.h"
 
 #include "remat/Transforms/PackMemory/Passes.h"
+#include "remat/Transforms/Schedule/Passes.h"
 
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -18,6 +19,7 @@ using namespace mlir;
 
 void remat::buildBufferizePipeline(OpPassManager &pm,
                                    const BufferizeOptions &options) {
+  pm.addPass(createSplitDestinationsPass());
   pm.addPass(createPrepareBufferizationPass());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions oneShot;

@@ -10,7 +10,6 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -98,9 +97,9 @@ Phase Lifetimes::getPhase(Operation *op) const {
           .Case("recompute", Phase::recompute)
           .Case("update", Phase::update)
           .Default(Phase::forward);
-  // Bufferization makes copies and subviews without attributes.
-  if (!isa<linalg::LinalgOp>(op) &&
-      positions.lookup(getPositioned(op)).first > firstBackward)
+  // Bufferization makes copies without attributes, and scheduling moves forward
+  // operations that only the backward reads behind its beginning.
+  if (positions.lookup(getPositioned(op)).first > firstBackward)
     return Phase::backward;
   return Phase::forward;
 }

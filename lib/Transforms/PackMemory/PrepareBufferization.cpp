@@ -7,12 +7,11 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/PackMemory/Passes.h"
+#include "remat/Transforms/Schedule/Destination.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_PREPAREBUFFERIZATIONPASS
@@ -20,34 +19,16 @@ namespace mlir::remat {
 
 namespace {
 
-/// The value whose buffer the operation that defines `value` writes its result
-/// into, null if it has none.
-Value getDestination(OpResult value) {
-  Operation *op = value.getOwner();
-  unsigned index = value.getResultNumber();
-  if (auto loop = dyn_cast<scf::ForOp>(op))
-    return loop.getInitArgs()[index];
-  if (auto barrier = dyn_cast<BarrierOp>(op))
-    return barrier.getValues()[index];
-  if (auto write = dyn_cast<TapeWriteOp>(op))
-    return write.getTape();
-  if (auto insert = dyn_cast<tensor::InsertOp>(op))
-    return insert.getDest();
-  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
-    return insert.getDest();
-  if (auto materialize =
-          dyn_cast<bufferization::MaterializeInDestinationOp>(op))
-    return materialize.getDest();
-  if (auto destinationStyle = dyn_cast<DestinationStyleOpInterface>(op))
-    return destinationStyle.getTiedOpOperand(value)->get();
-  return {};
-}
-
 /// Whether `value` is `carried` after operations that update it in place.
 bool isUpdateOf(Value value, BlockArgument carried) {
   while (value && value != carried) {
     auto result = dyn_cast<OpResult>(value);
-    value = result ? getDestination(result) : Value();
+    if (!result)
+      return false;
+    Value destination = getDestination(result);
+    value = destination || !result.getDefiningOp<BarrierOp>()
+                ? destination
+                : getViewedTensor(result);
   }
   return value == carried;
 }

@@ -5,4 +5,45 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SplitDestinationsPass : Pass<"remat-split-destinations"> {
+  let summary = "give every kernel a destination of its own";
+  let description = [{
+    CSE merges equal `tensor.empty`s and equal `linalg.fill`s. Two kernels that
+    then write into one of them would make bufferization copy it, and it would
+    stay alive from the first to the last. This pass clones such destinations,
+    one for each use, right in front of it.
+
+    In: tensor IR. Out: no `tensor.empty` and no fill of one has more than one
+    use as a destination. Values do not change.
+  }];
+}
+
+def SchedulePass : Pass<"remat-schedule"> {
+  let summary = "order operations so that less is alive at once";
+  let description = [{
+    Reorders the operations of each block of tensor IR:
+
+    - an operation whose result is larger than what it frees sinks to its first
+      reader;
+    - an operation that frees more than it allocates, or a short chain of them
+      (a weight's gradient and the update that consumes it), runs as soon as
+      it can.
+
+    Data dependences, the order of side effects, and the order of reads before
+    the write in place that ends them (an update of a parameter) are kept, and
+    so is `remat.barrier`: no recompute starts before its cotangent exists.
+
+    The peak is estimated from tensor bytes: results written in place take none,
+    elementwise results take over dying operands, values from outside the block
+    count nothing, dynamic dimensions count as 1, a nested loop adds its body's
+    peak. Of the orders tried, the one with the lowest estimate stays; on a tie
+    the earlier, the input order first. So the estimate never gets worse.
+    Deterministic, and linear in the number of operations and operands.
+  }];
+  let options = [
+    Option<"printEstimate", "print-estimate", "bool", "false",
+           "emit the estimates before and after as a remark on each function">,
+  ];
+}
+
 #endif // REMAT_TRANSFORMS_SCHEDULE_PASSES_TD

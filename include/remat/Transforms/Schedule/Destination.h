@@ -1,0 +1,25 @@
+//===- Destination.h - Which tensors will share a buffer --------*- C++ -*-===//
+//
+// What bufferization will do in place, as far as the structure of tensor IR
+// says, for passes that run before it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TRANSFORMS_SCHEDULE_DESTINATION_H
+#define REMAT_TRANSFORMS_SCHEDULE_DESTINATION_H
+
+#include "mlir/IR/Value.h"
+
+namespace mlir::remat {
+
+/// The operand that `value` is the next version of, written in place by the
+/// operation that defines it; null if there is none.
+Value getDestination(OpResult value);
+
+/// The operand whose buffer `value` shows without writing to it (views,
+/// barriers); null if there is none.
+Value getViewedTensor(OpResult value);
+
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_SCHEDULE_DESTINATION_H

@@ -1,0 +1,250 @@
+//===- BlockGraph.cpp - Operations of a block and their bytes -------------===//
+//
+// The estimate behind remat-schedule, and everything that its orders must keep.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockGraph.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Schedule/Destination.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+static int64_t getBytes(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return 0;
+  int64_t elements = 1;
+  for (int64_t size : tensor.getShape())
+    elements *= ShapedType::isDynamic(size) ? 1 : size;
+  Type element = tensor.getElementType();
+  if (auto vector = dyn_cast<VectorType>(element)) {
+    elements *= vector.getNumElements();
+    element = vector.getElementType();
+  }
+  int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
+  return elements * llvm::divideCeil(bits, 8);
+}
+
+/// Whether `op` is a destination that should stay with the one that writes it.
+static bool isDestinationOnly(Operation *op) {
+  return isa<tensor::EmptyOp, linalg::FillOp>(op) && op->hasOneUse();
+}
+
+/// Operands, and what nested regions use from outside of `op`.
+static SmallVector<Value> getUsedValues(Operation *op) {
+  SmallVector<Value> used;
+  // What stands behind `after` is awaited, not read.
+  if (auto barrier = dyn_cast<BarrierOp>(op))
+    return SmallVector<Value>(barrier.getValues());
+  op->walk([&](Operation *nested) {
+    for (Value operand : nested->getOperands())
+      if (!op->isAncestor(operand.getParentBlock()->getParentOp()) ||
+          nested == op)
+        used.push_back(operand);
+  });
+  return used;
+}
+
+BlockGraph::BlockGraph(Block &block,
+                       const DenseMap<Operation *, int64_t> &nestedPeaks) {
+  makeNodes(block);
+  writes.resize(nodes.size());
+  for (unsigned index = 0; index < nodes.size(); ++index) {
+    for (Operation *op : nodes[index].ops)
+      nodes[index].nestedPeak =
+          std::max(nodes[index].nestedPeak, nestedPeaks.lookup(op));
+    addBuffers(index);
+  }
+  addDependences();
+}
+
+void BlockGraph::makeNodes(Block &block) {
+  DenseMap<Operation *, SmallVector<Operation *, 2>> waiting;
+  for (Operation &op : block) {
+    SmallVector<Operation *, 3> ops;
+    for (Value operand : op.getOperands()) {
+      auto it = waiting.find(operand.getDefiningOp());
+      if (it == waiting.end())
+        continue;
+      llvm::append_range(ops, it->second);
+      waiting.erase(it);
+    }
+    ops.push_back(&op);
+    Operation *user = op.hasOneUse() ? *op.getUsers().begin() : nullptr;
+    bool areAllDestinations = llvm::all_of(op.getOperands(), [&](Value value) {
+      return !isa<TensorType>(value.getType()) ||
+             llvm::is_contained(ops, value.getDefiningOp());
+    });
+    if (isDestinationOnly(&op) && areAllDestinations &&
+        user->getBlock() == &block) {
+      waiting[&op].assign(ops.begin(), ops.end());
+      continue;
+    }
+    for (Operation *member : ops)
+      nodeOf[member] = nodes.size();
+    Node node;
+    node.ops = std::move(ops);
+    node.isPure =
+        isMemoryEffectFree(&op) && !op.hasTrait<OpTrait::IsTerminator>();
+    nodes.push_back(std::move(node));
+  }
+}
+
+unsigned BlockGraph::getOrCreateBuffer(Value value) {
+  auto [it, inserted] = bufferOf.try_emplace(value, buffers.size());
+  if (inserted)
+    buffers.emplace_back();
+  return it->second;
+}
+
+void BlockGraph::use(unsigned node, Value value) {
+  if (!isa<TensorType>(value.getType()) ||
+      value.getDefiningOp<tensor::EmptyOp>())
+    return;
+  unsigned buffer = getOrCreateBuffer(value);
+  if (!llvm::is_contained(nodes[node].buffers, buffer))
+    nodes[node].buffers.push_back(buffer);
+  SmallVector<unsigned> &users = buffers[buffer].users;
+  if (users.empty() || users.back() != node)
+    users.push_back(node);
+}
+
+/// Operands of an elementwise operation that its results can take over.
+static SmallVector<Value> getElementwiseInputs(Operation *op) {
+  SmallVector<Value> inputs;
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!linalgOp || linalgOp.getNumLoops() != linalgOp.getNumParallelLoops() ||
+      linalgOp.getNumDpsInits() == 0)
+    return inputs;
+  OpOperand *init = linalgOp.getDpsInitOperand(0);
+  AffineMap map = linalgOp.getMatchingIndexingMap(init);
+  for (OpOperand *input : linalgOp.getDpsInputOperands())
+    if (map.isPermutation() && linalgOp.getMatchingIndexingMap(input) == map &&
+        getBytes(input->get().getType()) == getBytes(init->get().getType()))
+      inputs.push_back(input->get());
+  return inputs;
+}
+
+void BlockGraph::addBuffers(unsigned index) {
+  Node &node = nodes[index];
+  for (Operation *op : node.ops) {
+    for (Value value : getUsedValues(op))
+      use(index, value);
+    // A callee may update parameters in place.
+    if (isa<func::CallOp>(op))
+      for (Value operand : op->getOperands())
+        if (isa<BlockArgument>(operand) && isa<TensorType>(operand.getType()))
+          writes[index].push_back(getOrCreateBuffer(operand));
+    bool isConstant = op->hasTrait<OpTrait::ConstantLike>();
+    for (OpResult result : op->getOpResults()) {
+      if (!isa<TensorType>(result.getType()) || isa<tensor::EmptyOp>(op))
+        continue;
+      Value destination = getDestination(result);
+      if (destination && destination.getDefiningOp<tensor::EmptyOp>())
+        destination = {};
+      Value viewed = getViewedTensor(result);
+      if (Value source = destination ? destination : viewed) {
+        unsigned buffer = getOrCreateBuffer(source);
+        bufferOf[result] = buffer;
+        if (destination && !llvm::is_contained(node.created, buffer))
+          writes[index].push_back(buffer);
+        continue;
+      }
+      unsigned buffer = getOrCreateBuffer(result);
+      buffers[buffer].bytes = isConstant ? 0 : getBytes(result.getType());
+      use(index, result);
+      if (buffers[buffer].bytes == 0)
+        continue;
+      node.created.push_back(buffer);
+      for (Value input : getElementwiseInputs(op))
+        if (auto it = bufferOf.find(input);
+            it != bufferOf.end() &&
+            buffers[it->second].bytes == buffers[buffer].bytes)
+          node.canBeTakenOver.push_back(it->second);
+    }
+  }
+  node.isFree = node.isPure && node.created.empty() && writes[index].empty() &&
+                node.nestedPeak == 0;
+}
+
+void BlockGraph::addDependences() {
+  auto depend = [&](unsigned later, unsigned earlier) {
+    if (later == earlier ||
+        llvm::is_contained(nodes[later].dependences, earlier))
+      return;
+    nodes[later].dependences.push_back(earlier);
+    nodes[earlier].dependents.push_back(later);
+  };
+  struct Access {
+    int64_t lastWrite = -1;
+    SmallVector<unsigned> reads;
+  };
+  SmallVector<Access> accesses(buffers.size());
+  int64_t lastEffect = -1;
+  for (unsigned index = 0; index < nodes.size(); ++index) {
+    Node &node = nodes[index];
+    for (Operation *op : node.ops)
+      op->walk([&](Operation *nested) {
+        for (Value operand : nested->getOperands()) {
+          Operation *definition = operand.getDefiningOp();
+          auto it = nodeOf.find(definition);
+          if (definition && it != nodeOf.end())
+            depend(index, it->second);
+        }
+      });
+    for (unsigned buffer : node.buffers) {
+      Access &access = accesses[buffer];
+      if (access.lastWrite >= 0)
+        depend(index, access.lastWrite);
+      if (!llvm::is_contained(writes[index], buffer))
+        access.reads.push_back(index);
+    }
+    for (unsigned buffer : writes[index]) {
+      Access &access = accesses[buffer];
+      for (unsigned read : access.reads)
+        depend(index, read);
+      access.reads.clear();
+      access.lastWrite = index;
+    }
+    if (!node.isPure) {
+      if (lastEffect >= 0)
+        depend(index, lastEffect);
+      lastEffect = index;
+    }
+  }
+  // The terminator stays last.
+  for (unsigned index = 0; index + 1 < nodes.size(); ++index)
+    if (nodes[index].dependents.empty())
+      depend(nodes.size() - 1, index);
+}
+
+int64_t BlockGraph::estimatePeak(ArrayRef<unsigned> order) const {
+  SmallVector<unsigned> remaining;
+  for (const TensorBuffer &buffer : buffers)
+    remaining.push_back(buffer.users.size());
+  int64_t live = 0, peak = 0;
+  for (unsigned index : order) {
+    const Node &node = nodes[index];
+    int64_t created = 0, freed = 0;
+    for (unsigned buffer : node.created)
+      created += buffers[buffer].bytes;
+    for (unsigned buffer : node.buffers)
+      if (--remaining[buffer] == 0)
+        freed += buffers[buffer].bytes;
+    int64_t takenOver = 0;
+    for (unsigned buffer : node.canBeTakenOver)
+      if (remaining[buffer] == 0)
+        takenOver = buffers[buffer].bytes;
+    peak = std::max(peak, live + created - takenOver + node.nestedPeak);
+    live += created - freed;
+  }
+  return peak;
+}

@@ -1,0 +1,71 @@
+//===- BlockGraph.h - Operations of a block and their bytes -----*- C++ -*-===//
+//
+// What remat-schedule orders: nodes with dependences and the buffers that they
+// create, use and free.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TRANSFORMS_SCHEDULE_BLOCKGRAPH_H
+#define REMAT_TRANSFORMS_SCHEDULE_BLOCKGRAPH_H
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
+
+#include <vector>
+
+namespace mlir::remat {
+
+/// Tensors that bufferization will put into one buffer.
+struct TensorBuffer {
+  /// 0 for what the block does not own.
+  int64_t bytes = 0;
+  /// Nodes that use it, ascending, without duplicates.
+  SmallVector<unsigned> users;
+};
+
+struct Node {
+  /// In order; the last one is what the node is about, the others are
+  /// destinations that only it reads.
+  SmallVector<Operation *, 3> ops;
+  SmallVector<unsigned> dependences;
+  SmallVector<unsigned> dependents;
+  SmallVector<unsigned> buffers;
+  SmallVector<unsigned, 2> created;
+  /// Buffers whose bytes a created one can take over if they die here.
+  SmallVector<unsigned, 2> canBeTakenOver;
+  /// Peak of nested blocks.
+  int64_t nestedPeak = 0;
+  bool isPure = false;
+  /// Whether it costs no bytes at all: views, barriers, scalars.
+  bool isFree = false;
+};
+
+class BlockGraph {
+public:
+  /// `nestedPeaks` are the estimates of blocks inside operations of this one.
+  BlockGraph(Block &block, const DenseMap<Operation *, int64_t> &nestedPeaks);
+
+  ArrayRef<Node> getNodes() const { return nodes; }
+  ArrayRef<TensorBuffer> getBuffers() const { return buffers; }
+
+  /// The largest number of bytes alive at once if nodes run in `order`.
+  int64_t estimatePeak(ArrayRef<unsigned> order) const;
+
+private:
+  void makeNodes(Block &block);
+  void addBuffers(unsigned index);
+  void addDependences();
+  unsigned getOrCreateBuffer(Value value);
+  void use(unsigned node, Value value);
+
+  std::vector<Node> nodes;
+  SmallVector<TensorBuffer> buffers;
+  DenseMap<Value, unsigned> bufferOf;
+  DenseMap<Operation *, unsigned> nodeOf;
+  /// Buffers that a node writes in place.
+  SmallVector<SmallVector<unsigned, 2>> writes;
+};
+
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_SCHEDULE_BLOCKGRAPH_H

@@ -1,0 +1,258 @@
+//===- Schedule.cpp - Less alive at once ----------------------------------===//
+//
+// Differentiation and recomputation emit operations where it is simple to emit
+// them. Where they run decides how long their operands and results occupy
+// memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/Schedule/Passes.h"
+
+#include "BlockGraph.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <deque>
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_SCHEDULEPASS
+#include "remat/Transforms/Schedule/Passes.h.inc"
+
+namespace {
+
+using Order = SmallVector<unsigned>;
+
+//===----------------------------------------------------------------------===//
+// Late: sink what makes more than it frees
+//===----------------------------------------------------------------------===//
+
+bool shouldSink(const BlockGraph &graph, unsigned index) {
+  const Node &node = graph.getNodes()[index];
+  if (!node.isPure || node.created.empty() || node.nestedPeak != 0)
+    return false;
+  int64_t balance = 0;
+  for (unsigned buffer : node.created)
+    balance += graph.getBuffers()[buffer].bytes;
+  // What only this operation reads lives longer if it runs later.
+  for (unsigned buffer : node.buffers)
+    if (!llvm::is_contained(node.created, buffer) &&
+        graph.getBuffers()[buffer].users.size() <= 2)
+      balance -= graph.getBuffers()[buffer].bytes;
+  return balance > 0;
+}
+
+Order sink(const BlockGraph &graph) {
+  ArrayRef<Node> nodes = graph.getNodes();
+  Order order;
+  SmallVector<bool> isDone(nodes.size(), false);
+  SmallVector<unsigned> stack;
+  for (unsigned root = 0; root < nodes.size(); ++root) {
+    if (isDone[root] ||
+        (shouldSink(graph, root) && !nodes[root].dependents.empty()))
+      continue;
+    stack.push_back(root);
+    while (!stack.empty()) {
+      unsigned index = stack.back();
+      if (isDone[index]) {
+        stack.pop_back();
+        continue;
+      }
+      SmallVector<unsigned> missing;
+      for (unsigned dependence : nodes[index].dependences)
+        if (!isDone[dependence])
+          missing.push_back(dependence);
+      if (missing.empty()) {
+        isDone[index] = true;
+        order.push_back(index);
+        stack.pop_back();
+        continue;
+      }
+      // Those that stood first in the block run first.
+      llvm::sort(missing, std::greater<unsigned>());
+      llvm::append_range(stack, missing);
+    }
+  }
+  return order;
+}
+
+//===----------------------------------------------------------------------===//
+// Early: run what frees more than it makes
+//===----------------------------------------------------------------------===//
+
+class EagerScheduler {
+public:
+  EagerScheduler(const BlockGraph &graph, ArrayRef<unsigned> base)
+      : graph(graph), base(base), missing(graph.getNodes().size()),
+        isDone(missing.size(), false) {
+    for (auto [index, node] : llvm::enumerate(graph.getNodes()))
+      missing[index] = node.dependences.size();
+    for (const TensorBuffer &buffer : graph.getBuffers())
+      remaining.push_back(buffer.users.size());
+  }
+
+  Order run() {
+    for (unsigned index : base)
+      if (!isDone[index]) {
+        emit(index);
+        runCandidates();
+      }
+    return std::move(order);
+  }
+
+private:
+  /// No longer chain of operations than this is looked at: a gradient, what
+  /// scales or clips it, its update.
+  static constexpr unsigned maxChain = 4;
+
+  void emit(unsigned index) {
+    isDone[index] = true;
+    order.push_back(index);
+    const Node &node = graph.getNodes()[index];
+    for (unsigned buffer : node.buffers)
+      if (--remaining[buffer] == 1)
+        for (unsigned user : graph.getBuffers()[buffer].users)
+          if (!isDone[user])
+            addCandidate(user);
+    for (unsigned dependent : node.dependents)
+      if (--missing[dependent] == 0)
+        addCandidate(dependent);
+  }
+
+  void addCandidate(unsigned index) {
+    if (missing[index] == 0)
+      candidates.push_back(index);
+  }
+
+  void runCandidates() {
+    while (!candidates.empty()) {
+      unsigned index = candidates.front();
+      candidates.pop_front();
+      if (isDone[index] || missing[index] != 0)
+        continue;
+      const Node &node = graph.getNodes()[index];
+      if (!node.isPure)
+        continue;
+      if (node.isFree)
+        emit(index);
+      else
+        for (unsigned member : getFreeingChain(index))
+          emit(member);
+    }
+  }
+
+  /// Bytes made minus bytes freed by running `index` after `chain`.
+  int64_t getBalance(unsigned index, ArrayRef<unsigned> chain) const {
+    const Node &node = graph.getNodes()[index];
+    int64_t balance = 0;
+    for (unsigned buffer : node.created)
+      balance += graph.getBuffers()[buffer].bytes;
+    for (unsigned buffer : node.buffers) {
+      unsigned left = remaining[buffer] - 1;
+      for (unsigned member : chain)
+        left -= llvm::is_contained(graph.getNodes()[member].buffers, buffer);
+      if (left == 0)
+        balance -= graph.getBuffers()[buffer].bytes;
+    }
+    return balance;
+  }
+
+  /// The shortest chain from `start` that frees more than it makes, each
+  /// waiting for the one before only; empty if there is none.
+  SmallVector<unsigned> getFreeingChain(unsigned start) const {
+    SmallVector<unsigned> chain;
+    int64_t balance = 0;
+    unsigned index = start;
+    while (chain.size() < maxChain) {
+      balance += getBalance(index, chain);
+      chain.push_back(index);
+      if (balance < 0)
+        return chain;
+      std::optional<unsigned> next;
+      for (unsigned dependent : graph.getNodes()[index].dependents)
+        if (missing[dependent] == 1 && graph.getNodes()[dependent].isPure)
+          next = next ? next : dependent;
+      if (!next)
+        break;
+      index = *next;
+    }
+    return {};
+  }
+
+  const BlockGraph &graph;
+  ArrayRef<unsigned> base;
+  Order order;
+  SmallVector<unsigned> missing;
+  SmallVector<bool> isDone;
+  SmallVector<unsigned> remaining;
+  std::deque<unsigned> candidates;
+};
+
+//===----------------------------------------------------------------------===//
+// Blocks and functions
+//===----------------------------------------------------------------------===//
+
+void apply(Block &block, const BlockGraph &graph, ArrayRef<unsigned> order) {
+  for (unsigned index : order)
+    for (Operation *op : graph.getNodes()[index].ops)
+      op->moveBefore(&block, block.end());
+}
+
+struct Estimate {
+  int64_t before = 0;
+  int64_t after = 0;
+};
+
+class FunctionScheduler {
+public:
+  Estimate run(Block &block) {
+    DenseMap<Operation *, int64_t> nestedBefore, nestedPeaks;
+    for (Operation &op : block)
+      if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ExecuteRegionOp>(op))
+        for (Region &region : op.getRegions())
+          for (Block &inner : region) {
+            Estimate nested = run(inner);
+            nestedBefore[&op] = std::max(nestedBefore[&op], nested.before);
+            nestedPeaks[&op] = std::max(nestedPeaks[&op], nested.after);
+          }
+    BlockGraph graph(block, nestedPeaks);
+    Order input;
+    for (unsigned index = 0; index < graph.getNodes().size(); ++index)
+      input.push_back(index);
+    Estimate estimate;
+    estimate.before = BlockGraph(block, nestedBefore).estimatePeak(input);
+    estimate.after = graph.estimatePeak(input);
+    Order best = input;
+    Order late = sink(graph);
+    for (Order order : {late, EagerScheduler(graph, input).run(),
+                        EagerScheduler(graph, late).run()}) {
+      int64_t peak = graph.estimatePeak(order);
+      if (peak >= estimate.after)
+        continue;
+      estimate.after = peak;
+      best = order;
+    }
+    if (best != input)
+      apply(block, graph, best);
+    return estimate;
+  }
+};
+
+struct SchedulePass : public impl::SchedulePassBase<SchedulePass> {
+  using SchedulePassBase::SchedulePassBase;
+
+  void runOnOperation() override {
+    getOperation()->walk([&](func::FuncOp function) {
+      if (function.isDeclaration() || !function.getBody().hasOneBlock())
+        return;
+      Estimate estimate = FunctionScheduler().run(function.front());
+      if (printEstimate)
+        function.emitRemark("estimated peak: ")
+            << estimate.before << " bytes before, " << estimate.after
+            << " after scheduling";
+    });
+  }
+};
+
+} // namespace
+} // namespace mlir::remat

@@ -1,0 +1,71 @@
+//===- SplitDestinations.cpp - A destination for every kernel -------------===//
+//
+// Without it two accumulations that start from one zero tensor cost a copy, and
+// the zeros stay alive between them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/Schedule/Passes.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_SPLITDESTINATIONSPASS
+#include "remat/Transforms/Schedule/Passes.h.inc"
+
+namespace {
+
+/// Whether `op` gives a tensor whose computation is cheaper than keeping it.
+bool isCheapDestination(Operation *op) {
+  if (isa<tensor::EmptyOp>(op))
+    return true;
+  auto fill = dyn_cast<linalg::FillOp>(op);
+  return fill && fill.getNumResults() == 1 &&
+         fill.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>();
+}
+
+bool isDestination(OpOperand &use) {
+  if (auto destinationStyle =
+          dyn_cast<DestinationStyleOpInterface>(use.getOwner()))
+    return destinationStyle.isDpsInit(&use);
+  return isa<scf::ForOp, tensor::InsertOp, tensor::InsertSliceOp>(
+      use.getOwner());
+}
+
+void splitDestination(Operation *op) {
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : op->getUses())
+    if (isDestination(use))
+      uses.push_back(&use);
+  if (uses.empty() || op->hasOneUse())
+    return;
+  for (OpOperand *use : uses) {
+    OpBuilder builder(use->getOwner());
+    use->set(builder.clone(*op)->getResult(0));
+  }
+  if (op->use_empty())
+    op->erase();
+}
+
+struct SplitDestinationsPass
+    : public impl::SplitDestinationsPassBase<SplitDestinationsPass> {
+  void runOnOperation() override {
+    // Fills first: each copy then asks for an empty tensor of its own.
+    SmallVector<Operation *> fills, empties;
+    getOperation()->walk([&](Operation *op) {
+      if (isCheapDestination(op) && !isa<tensor::EmptyOp>(op))
+        fills.push_back(op);
+    });
+    for (Operation *fill : fills)
+      splitDestination(fill);
+    getOperation()->walk([&](tensor::EmptyOp op) { empties.push_back(op); });
+    for (Operation *empty : empties)
+      splitDestination(empty);
+  }
+};
+
+} // namespace
+} // namespace mlir::remat

@@ -1,0 +1,122 @@
+// RUN: remat-opt %s -remat-bufferize -split-input-file -verify-diagnostics | FileCheck %s
+
+#id = affine_map<(d0) -> (d0)>
+
+// CHECK-LABEL: func.func @parameter_is_updated_in_place
+// CHECK-SAME: (%[[W:.*]]: memref<16xf32> {opt.param}, %[[G:.*]]: memref<16xf32>) {
+// CHECK-NEXT: linalg.sub ins(%[[W]], %[[G]] {{.*}} outs(%[[W]]
+// CHECK-NEXT: return
+func.func @parameter_is_updated_in_place(%w: tensor<16xf32> {opt.param, bufferization.writable = true}, %g: tensor<16xf32>)
+    -> (tensor<16xf32> {remat.updates = 0 : i64}) {
+  %0 = linalg.sub ins(%w, %g : tensor<16xf32>, tensor<16xf32>) outs(%w : tensor<16xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @data_is_not_written
+// CHECK-SAME: (%[[X:.*]]: memref<16xf32>, %[[Y:.*]]: memref<16xf32> {remat.result = 0 : i64}) {
+// CHECK: linalg.exp ins(%[[X]] {{.*}} outs(%[[Y]]
+func.func @data_is_not_written(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %0 = linalg.exp ins(%x : tensor<16xf32>) outs(%x : tensor<16xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @update_that_is_computed_elsewhere_is_copied
+// CHECK-SAME: (%[[W:.*]]: memref<16xf32>, %[[G:.*]]: memref<16xf32>) {
+// CHECK: memref.copy %[[G]], %[[W]]
+// expected-remark @+2 {{result of @update_that_is_computed_elsewhere_is_copied is not computed in place and is copied: 'memref<16xf32>'}}
+func.func @update_that_is_computed_elsewhere_is_copied(
+    %w: tensor<16xf32> {bufferization.writable = true}, %g: tensor<16xf32>)
+    -> (tensor<16xf32> {remat.updates = 0 : i64}) {
+  return %g : tensor<16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func private @residual_is_placed_by_the_caller
+// CHECK-SAME: (%{{.*}}: memref<16xf32>, %[[Y:.*]]: memref<4x4xf32> {remat.result = 0 : i64}) {
+// CHECK: %[[FLAT:.*]] = memref.reinterpret_cast %[[Y]] to offset: [0], sizes: [16], strides: [1]
+// CHECK: linalg.exp {{.*}} outs(%[[FLAT]]
+func.func private @residual_is_placed_by_the_caller(%x: tensor<16xf32>) -> tensor<4x4xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  %0 = linalg.exp ins(%x : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [4, 4] : tensor<16xf32> into tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
+}
+
+// CHECK-LABEL: func.func @caller
+// CHECK: %[[H:.*]] = memref.view %{{.*}} : memref<64xi8> to memref<4x4xf32>
+// CHECK: call @residual_is_placed_by_the_caller(%{{.*}}, %[[H]]) {remat.phase = "recompute"}
+func.func @caller(%x: tensor<16xf32>) -> tensor<4x4xf32> {
+  %0 = call @residual_is_placed_by_the_caller(%x) {remat.phase = "recompute"} : (tensor<16xf32>) -> tensor<4x4xf32>
+  %e = tensor.empty() : tensor<4x4xf32>
+  %1 = linalg.transpose ins(%0 : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) permutation = [1, 0]
+  return %1 : tensor<4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @barrier_costs_nothing
+// CHECK-SAME: (%[[X:.*]]: memref<16xf32>, %[[DY:.*]]: memref<16xf32>, %[[OUT:.*]]: memref<16xf32> {remat.result = 0 : i64}) {
+// CHECK-NEXT: linalg.mul ins(%[[X]], %[[DY]] {{.*}} outs(%[[OUT]]
+func.func @barrier_costs_nothing(%x: tensor<16xf32>, %dy: tensor<16xf32>) -> tensor<16xf32> {
+  %x1 = remat.barrier %x after %dy : tensor<16xf32> after tensor<16xf32>
+  %e = tensor.empty() : tensor<16xf32>
+  %0 = linalg.mul ins(%x1, %dy : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+
+// -----
+
+// The update waits for the read through the barrier: no copy of %w.
+// CHECK-LABEL: func.func @read_through_a_barrier_precedes_the_update
+// CHECK-NOT: memref.copy
+// CHECK: linalg.mul
+// CHECK: linalg.sub
+func.func @read_through_a_barrier_precedes_the_update(%w: tensor<16xf32> {bufferization.writable = true}, %dy: tensor<16xf32>)
+    -> (tensor<16xf32>, tensor<16xf32>) {
+  %w1 = remat.barrier %w after %dy : tensor<16xf32> after tensor<16xf32>
+  %e = tensor.empty() : tensor<16xf32>
+  %0 = linalg.mul ins(%w1, %dy : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %1 = linalg.sub ins(%w, %dy : tensor<16xf32>, tensor<16xf32>) outs(%w : tensor<16xf32>) -> tensor<16xf32>
+  return %0, %1 : tensor<16xf32>, tensor<16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @loop_computes_its_carried_tensor_in_place
+// CHECK: scf.for {{.*}} {
+// CHECK-NOT: memref.copy
+// CHECK: linalg.exp ins(%[[H:.*]] : memref<16xf32>) outs(%[[H]] : memref<16xf32>)
+func.func @loop_computes_its_carried_tensor_in_place(%x: tensor<16xf32>, %n: index) -> tensor<16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%h = %x) -> tensor<16xf32> {
+    %e = tensor.empty() : tensor<16xf32>
+    %y = linalg.exp ins(%h : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+    scf.yield %y : tensor<16xf32>
+  }
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @loop_keeps_the_old_value_while_it_is_read
+// CHECK: scf.for
+// CHECK: linalg.matmul
+// CHECK: memref.copy
+func.func @loop_keeps_the_old_value_while_it_is_read(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %n: index) -> tensor<4x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%h = %x) -> tensor<4x4xf32> {
+    %e = tensor.empty() : tensor<4x4xf32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+    %y = linalg.matmul ins(%h, %w : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
+    scf.yield %y : tensor<4x4xf32>
+  }
+  return %r : tensor<4x4xf32>
+}

@@ -1,0 +1,30 @@
+// RUN: remat-opt %s -remat-pack-memory -split-input-file -verify-diagnostics
+// RUN: not remat-opt %S/report.mlir -remat-pack-memory=arena=stack 2>&1 | FileCheck %s --check-prefix=ARENA
+// RUN: not remat-opt %S/report.mlir -remat-pack-memory=alignment=48 2>&1 | FileCheck %s --check-prefix=ALIGNMENT
+// RUN: not remat-opt %S/report.mlir -remat-pack-memory=report=/nonexistent/report.json 2>&1 | FileCheck %s --check-prefix=REPORT
+// ARENA: error: unknown arena=stack; choose auto, argument, alloc, global or none
+// ALIGNMENT: error: alignment must be a power of two, but it is 48
+// REPORT: error: memory report: cannot open output file
+
+func.func @fine() {
+  return
+}
+
+// -----
+
+func.func @recursion_has_no_fixed_size(%x: memref<4xf32>) {
+  // expected-error @below {{recursion through @recursion_has_no_fixed_size: its memory has no fixed size; write it as a loop}}
+  call @recursion_has_no_fixed_size(%x) : (memref<4xf32>) -> ()
+  return
+}
+
+// -----
+
+// expected-error @below {{has several blocks; lifetimes need structured control flow: run -lift-cf-to-scf first}}
+func.func @branches(%c: i1) {
+  cf.cond_br %c, ^bb1, ^bb2
+^bb1:
+  return
+^bb2:
+  return
+}

@@ -1,0 +1,35 @@
+// RUN: remat-opt %s -cse -remat-split-destinations | FileCheck %s
+// RUN: remat-opt %s -cse -remat-split-destinations -remat-bufferize | FileCheck %s --check-prefix=MEMREF
+
+// CSE merges the two zero tensors; each product gets its own again.
+// CHECK-LABEL: func.func @each_product_accumulates_into_its_own_zeros
+// CHECK: %[[E0:.*]] = tensor.empty()
+// CHECK: %[[Z0:.*]] = linalg.fill ins(%{{.*}}) outs(%[[E0]]
+// CHECK: linalg.matmul {{.*}} outs(%[[Z0]]
+// CHECK: %[[E1:.*]] = tensor.empty()
+// CHECK: %[[Z1:.*]] = linalg.fill ins(%{{.*}}) outs(%[[E1]]
+// CHECK: linalg.matmul {{.*}} outs(%[[Z1]]
+// MEMREF-LABEL: func.func @each_product
+// MEMREF-NOT: memref.copy
+// MEMREF: return
+func.func @each_product_accumulates_into_its_own_zeros(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<4x4xf32>
+  %z0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z0 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %e1 = tensor.empty() : tensor<4x4xf32>
+  %z1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = linalg.matmul ins(%b, %a : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z1 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// A fill of memory that somebody else sees is not a destination to clone.
+// CHECK-LABEL: func.func @fill_of_an_argument_stays
+// CHECK-COUNT-1: linalg.fill
+// CHECK-NOT: linalg.fill
+func.func @fill_of_an_argument_stays(%a: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %z0 = linalg.fill ins(%zero : f32) outs(%w : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %0 = linalg.matmul ins(%a, %z0 : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z0 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
