@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -49,13 +50,24 @@ static Type accumulationType(Type type) {
   return type;
 }
 
+/// `value` in the wider type: unrounded where it was rounded last, and a
+/// product as the exact product of its factors, which is what product kernels
+/// compute.
 static Value widen(AdjointKernel &kernel, Value value, Type type) {
   if (value.getType() == type)
     return value;
+  OpBuilder &b = kernel.builder;
+  Location loc = kernel.op.getLoc();
   if (auto narrowed = value.getDefiningOp<arith::TruncFOp>();
       narrowed && narrowed.getIn().getType() == type)
     return narrowed.getIn();
-  return arith::ExtFOp::create(kernel.builder, kernel.op.getLoc(), type, value);
+  auto extend = [&](Value v) -> Value {
+    return arith::ExtFOp::create(b, loc, type, v);
+  };
+  if (auto product = value.getDefiningOp<arith::MulFOp>())
+    return arith::MulFOp::create(b, loc, extend(product.getLhs()),
+                                 extend(product.getRhs()));
+  return extend(value);
 }
 
 /// Rounds a tensor to a narrower element type.
@@ -191,8 +203,11 @@ void mlir::remat::emitOperandCotangents(AdjointKernel &kernel,
                                         ArrayRef<unsigned> skip) {
   linalg::LinalgOp op = kernel.op;
   OpBuilder &b = vjp.builder;
-  SmallVector<AdjointKernel::Output> outputs;
-  SmallVector<unsigned> elementwise, reducing;
+  // A value that several operands read in the same place (x * x) has one
+  // cotangent.
+  llvm::SmallMapVector<std::pair<Value, AffineMap>, std::pair<unsigned, Value>,
+                       4>
+      terms;
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
     if (!vjp.isWanted(index) || llvm::is_contained(skip, index))
@@ -200,10 +215,23 @@ void mlir::remat::emitOperandCotangents(AdjointKernel &kernel,
     Value term = adjoint.cotangent(op.getMatchingBlockArgument(&operand));
     if (!term)
       continue;
-    AffineMap map = op.getMatchingIndexingMap(&operand);
+    auto [it, isFirst] = terms.insert(
+        {{operand.get(), op.getMatchingIndexingMap(&operand)}, {index, term}});
+    if (!isFirst)
+      it->second.second = arith::AddFOp::create(kernel.builder, op.getLoc(),
+                                                it->second.second, term);
+  }
+
+  SmallVector<AdjointKernel::Output> outputs;
+  SmallVector<unsigned> elementwise;
+  SmallVector<std::pair<unsigned, Value>> reducing;
+  for (auto &[read, contribution] : terms) {
+    auto [index, term] = contribution;
+    OpOperand &operand = op->getOpOperand(index);
+    AffineMap map = read.second;
     if (!map.isPermutation() ||
         !isa<RankedTensorType>(operand.get().getType())) {
-      reducing.push_back(index);
+      reducing.push_back({index, term});
       continue;
     }
     // Passed on unchanged: no kernel at all.
@@ -225,9 +253,7 @@ void mlir::remat::emitOperandCotangents(AdjointKernel &kernel,
       computed.try_emplace(output.value, kernel.addInput(value, output.map));
       vjp.accumulate(index, value);
     }
-  for (unsigned index : reducing) {
-    Value term = adjoint.cotangent(
-        op.getMatchingBlockArgument(&op->getOpOperand(index)));
+  for (auto [index, term] : reducing) {
     if (Value known = computed.lookup(term))
       term = known;
     vjp.accumulate(index, emitReducing(kernel, b, index, term));

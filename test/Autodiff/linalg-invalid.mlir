@@ -1,0 +1,62 @@
+// RUN: remat-opt %s -remat-differentiate -split-input-file -verify-diagnostics
+
+#id = affine_map<(d0) -> (d0)>
+#s = affine_map<(d0) -> ()>
+func.func @last_value_wins(%x: tensor<4xf32> {opt.param}, %init: tensor<f32>) -> tensor<f32> {
+  // expected-error @below {{overwrites an output in every iteration of a reduction}}
+  %l = linalg.generic {indexing_maps = [#id, #s], iterator_types = ["reduction"]} ins(%x : tensor<4xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+func.func @a_replay_needs_a_static_size(%x: tensor<?xf32> {opt.param}, %init: tensor<f32>) -> tensor<f32> {
+  // expected-error @below {{is nonlinear in its accumulator, and the size of its reduction loop #0 is dynamic; make it static}}
+  %l = linalg.reduce { arith.mulf } ins(%x : tensor<?xf32>) outs(%init : tensor<f32>) dimensions = [0]
+  return %l : tensor<f32>
+}
+
+// -----
+
+#s = affine_map<() -> ()>
+func.func @a_body_with_an_unknown_operation(%x: tensor<f32> {opt.param}, %init: tensor<f32>) -> tensor<f32> {
+  %l = linalg.generic {indexing_maps = [#s, #s], iterator_types = []} ins(%x : tensor<f32>) outs(%init : tensor<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %c = arith.constant true
+    // expected-error @below {{'scf.if' op has no derivative rule inside the body of a structured operation; add one to applyScalarRule}}
+    %1 = scf.if %c -> f32 {
+      %2 = math.sin %a : f32
+      scf.yield %2 : f32
+    } else {
+      scf.yield %a : f32
+    }
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+#s = affine_map<(d0) -> ()>
+func.func @parallel_writes_to_one_element(%x: tensor<4xf32> {opt.param}, %init: tensor<f32>) -> tensor<f32> {
+  // expected-error @below {{output #0 is written by several parallel iterations; mark the loops that its map omits as reductions}}
+  %l = linalg.generic {indexing_maps = [#id, #s], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %1 = arith.addf %a, %o : f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+func.func @winograd_has_no_rule(%x: tensor<2x3x3x5xf32> {opt.param}, %e: tensor<6x6x5x2xf32>, %init: tensor<f32>) -> tensor<f32> {
+  // expected-error @below {{'linalg.winograd_filter_transform' op has no derivative rule}}
+  %y = linalg.winograd_filter_transform fmr(F_4_3) ins(%x : tensor<2x3x3x5xf32>) outs(%e : tensor<6x6x5x2xf32>) -> tensor<6x6x5x2xf32>
+  %l = linalg.reduce { arith.addf } ins(%y : tensor<6x6x5x2xf32>) outs(%init : tensor<f32>) dimensions = [0, 1, 2, 3]
+  return %l : tensor<f32>
+}
