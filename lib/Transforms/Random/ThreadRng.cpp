@@ -45,6 +45,7 @@ private:
   LogicalResult checkUsers(func::FuncOp function);
   LogicalResult checkContext(Operation *op);
 
+  bool setsFirst(func::FuncOp function, unsigned index);
   void threadFunction(func::FuncOp function);
   void threadBlock(Block &block, States &states);
   void threadCall(func::CallOp call, States &states);
@@ -311,22 +312,36 @@ void Threading::threadBlock(Block &block, States &states) {
   }
 }
 
+/// Whether the first thing that `function` does with a generator is to set it,
+/// so that the state before does not matter.
+bool Threading::setsFirst(func::FuncOp function, unsigned index) {
+  for (Operation &op : function.getBody().front())
+    if (getUses(&op).test(index))
+      return isa<SetRngOp>(op);
+  return false;
+}
+
 void Threading::threadFunction(func::FuncOp function) {
-  const Generators &uses = functions[function];
-  Type stateType = RngType::get(function.getContext());
   bool isCalled = false;
   if (auto symbolUses = SymbolTable::getSymbolUses(function, module))
     isCalled = llvm::any_of(*symbolUses, [](SymbolTable::SymbolUse use) {
       return isa<func::CallOp>(use.getUser());
     });
+
+  // Arguments and results, but for generators that begin and end here.
+  Generators passed = functions[function];
   States states(generators.size());
-  for (unsigned index : uses.set_bits()) {
+  Builder builder(function.getContext());
+  Type stateType = RngType::get(function.getContext());
+  for (unsigned index : functions[function].set_bits()) {
+    if (!isCalled && setsFirst(function, index)) {
+      passed.reset(index);
+      continue;
+    }
     DictionaryAttr attributes;
-    if (!isCalled || function.isPublic()) {
-      Builder builder(function.getContext());
+    if (!isCalled || function.isPublic())
       attributes = builder.getDictionaryAttr(builder.getNamedAttr(
           RematDialect::getSeedAttrName(), generators[index].getSeedAttr()));
-    }
     unsigned position = function.getNumArguments();
     (void)function.insertArgument(position, stateType, attributes,
                                   function.getLoc());
@@ -335,7 +350,7 @@ void Threading::threadFunction(func::FuncOp function) {
   }
   Block &body = function.getBody().front();
   threadBlock(body, states);
-  appendToTerminator(body, select(states, uses));
+  appendToTerminator(body, select(states, passed));
 }
 
 LogicalResult Threading::run() {

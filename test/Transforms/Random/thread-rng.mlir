@@ -109,3 +109,15 @@ func.func @both_parts_of_a_while_loop_may_draw() {
 func.func @who_draws_nothing_stays_as_it_is(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+
+// CHECK-LABEL: func.func @who_sets_a_generator_first_keeps_it(%{{.*}}: i64) {
+func.func @who_sets_a_generator_first_keeps_it(%seed: i64) {
+  // CHECK: %[[R:.*]] = remat.rng_init
+  // CHECK: call @layer(%{{.*}}, %[[R]])
+  // CHECK: return{{$}}
+  %rng = remat.rng_init %seed
+  remat.set_rng @dropout, %rng
+  %x = tensor.empty() : tensor<4xf32>
+  %0 = call @layer(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}

@@ -17,7 +17,8 @@ def ThreadRngPass : Pass<"remat-thread-rng", "::mlir::ModuleOp"> {
     `remat.region` and `func.call` in program order. Then it erases the
     generators. A function that draws may have any callers in the module; those
     outside of it see the new signature. Where it is public or called by none, the
-    argument carries the generator's seed as `remat.seed`.
+    argument carries the generator's seed as `remat.seed`. A function that is
+    called by none and sets a generator before anything else keeps it to itself.
 
     An error at the place: draws in a loop without an order (`scf.parallel`,
     `scf.forall`), in a kernel's body, in unstructured control flow, in a
