@@ -135,16 +135,16 @@ static Value createAdd(OpBuilder &builder, Location loc, Value sum,
       .getResult(0);
 }
 
-LogicalResult Adjoint::accumulate(AdjointScope &scope, Operation *user,
+LogicalResult Adjoint::accumulate(AdjointScope &scope, Location loc,
                                   Value value, Value contribution) {
   Type type = value.getType();
   if (contribution.getType() != type) {
     if (!isa<RankedTensorType>(type) ||
         !tensor::CastOp::areCastCompatible(contribution.getType(), type))
-      return user->emitOpError()
+      return emitError(loc)
              << "derivative rule gives a cotangent of type "
              << contribution.getType() << " for a value of type " << type;
-    contribution = tensor::CastOp::create(scope.builder, user->getLoc(), type,
+    contribution = tensor::CastOp::create(scope.builder, loc, type,
                                           contribution);
   }
   auto [it, isFirst] = scope.cotangents.try_emplace(value, contribution);
@@ -154,7 +154,7 @@ LogicalResult Adjoint::accumulate(AdjointScope &scope, Operation *user,
     it->second = contribution;
   else
     it->second =
-        createAdd(scope.builder, user->getLoc(), it->second, contribution);
+        createAdd(scope.builder, loc, it->second, contribution);
   return success();
 }
 
@@ -190,7 +190,7 @@ public:
   void accumulateCaptured(Value captured, Value value) override {
     if (!isCapturedValueWanted(captured))
       return;
-    if (failed(adjoint.accumulate(scope, op, captured, value)))
+    if (failed(adjoint.accumulate(scope, op->getLoc(), captured, value)))
       result = failure();
   }
 
@@ -294,11 +294,5 @@ LogicalResult Adjoint::reverseBlock(Block &block, AdjointScope &scope) {
 // Calls
 //===----------------------------------------------------------------------===//
 LogicalResult Adjoint::reverseCall(func::CallOp call, AdjointScope &scope) {
-  return call->emitOpError() << "is not differentiated yet; inline it";
-}
-LogicalResult Adjoint::reverseLoop(scf::ForOp call, AdjointScope &scope) {
-  return call->emitOpError() << "is not differentiated yet";
-}
-LogicalResult Adjoint::reverseRegion(RegionOp call, AdjointScope &scope) {
   return call->emitOpError() << "is not differentiated yet; inline it";
 }

@@ -42,8 +42,9 @@ public:
   /// out what their backward reads. Fails with a diagnostic.
   LogicalResult reverseBlock(Block &block, AdjointScope &scope);
 
-  /// Adds `contribution`, made for `user`, to the cotangent of `value`.
-  LogicalResult accumulate(AdjointScope &scope, Operation *user, Value value,
+  /// Adds `contribution`, made for the operation at `loc`, to the cotangent of
+  /// `value`.
+  LogicalResult accumulate(AdjointScope &scope, Location loc, Value value,
                            Value contribution);
 
 private:

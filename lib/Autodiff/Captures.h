@@ -1,0 +1,55 @@
+//===- Captures.h - Forward values that the backward reads ------*- C++ -*-===//
+//
+// The backward of a region, loop or function is first built as if it could see
+// every forward value. What it turned out to read is then saved for it, or
+// rebuilt where that costs nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_AUTODIFF_CAPTURES_H
+#define REMAT_LIB_AUTODIFF_CAPTURES_H
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::remat {
+
+/// Uses of each foreign value, in program order of the first use.
+using Captures = llvm::MapVector<Value, SmallVector<OpOperand *>>;
+
+/// Brings values that are foreign to a piece of backward into it. Subclasses
+/// say what foreign means and how a value is saved.
+class CaptureImporter {
+public:
+  explicit CaptureImporter(Region &backward) : backward(backward) {}
+  virtual ~CaptureImporter();
+
+  /// Replaces every use of a foreign value in the backward by a local value.
+  LogicalResult run();
+
+protected:
+  /// Whether the backward cannot see `value` as it stands.
+  virtual bool isForeign(Value value) = 0;
+  /// Whether `makeAvailable` brings in `value` without saving anything.
+  virtual bool isAvailable(Value value) = 0;
+  virtual Value makeAvailable(Value value, OpBuilder &builder) = 0;
+  /// Saves `value` in the forward; returns the saved value as the backward sees
+  /// it, or null after a diagnostic.
+  virtual Value save(Value value, OpBuilder &builder) = 0;
+  /// 0, 1 or 2: values of a smaller rank are imported first.
+  virtual unsigned getRank(Value value) { return 0; }
+
+private:
+  void hoistDims();
+  Captures collect();
+  Value import(Value value, OpBuilder &builder);
+  bool canRebuild(Value value);
+
+  Region &backward;
+  DenseMap<Value, Value> imported;
+  DenseMap<Value, bool> rebuildable;
+};
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_AUTODIFF_CAPTURES_H

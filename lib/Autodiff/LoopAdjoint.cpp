@@ -1,0 +1,333 @@
+//===- LoopAdjoint.cpp - Backward of an scf.for ---------------------------===//
+//
+// The one place where tapes come into being: the backward of a loop is a loop
+// that runs through the iterations from the last to the first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Adjoint.h"
+#include "Captures.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+//===----------------------------------------------------------------------===//
+// Iteration numbers
+//===----------------------------------------------------------------------===//
+
+static std::optional<int64_t> getConstant(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue();
+  return std::nullopt;
+}
+
+static Value toIndex(OpBuilder &builder, Location loc, Value value) {
+  if (value.getType().isIndex())
+    return value;
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                    value);
+}
+
+/// max(0, ceil((upper - lower) / step)), an index.
+static Value createTripCount(OpBuilder &builder, scf::ForOp loop) {
+  Location loc = loop.getLoc();
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  std::optional<int64_t> lower = getConstant(loop.getLowerBound());
+  std::optional<int64_t> upper = getConstant(loop.getUpperBound());
+  std::optional<int64_t> step = getConstant(loop.getStep());
+  if (lower && upper && step && *step > 0 && !loop.getUnsignedCmp())
+    return arith::ConstantIndexOp::create(
+        builder, loc,
+        *upper > *lower ? llvm::divideCeil(uint64_t(*upper) - uint64_t(*lower),
+                                           uint64_t(*step))
+                        : 0);
+  Value isEmpty = arith::CmpIOp::create(
+      builder, loc,
+      loop.getUnsignedCmp() ? arith::CmpIPredicate::ule
+                            : arith::CmpIPredicate::sle,
+      loop.getUpperBound(), loop.getLowerBound());
+  Value span = arith::SubIOp::create(builder, loc, loop.getUpperBound(),
+                                     loop.getLowerBound());
+  Value count = arith::CeilDivUIOp::create(builder, loc, span, loop.getStep());
+  return arith::SelectOp::create(builder, loc, isEmpty, zero,
+                                 toIndex(builder, loc, count));
+}
+
+/// (iv - lower) / step, an index.
+static Value createIterationNumber(OpBuilder &builder, scf::ForOp loop) {
+  Location loc = loop.getLoc();
+  Value number = loop.getInductionVar();
+  if (getConstant(loop.getLowerBound()) != 0)
+    number = arith::SubIOp::create(builder, loc, number, loop.getLowerBound());
+  if (getConstant(loop.getStep()) != 1)
+    number = arith::DivUIOp::create(builder, loc, number, loop.getStep());
+  return toIndex(builder, loc, number);
+}
+
+/// lower + number * step, of the induction variable's type.
+static Value createInductionValue(OpBuilder &builder, scf::ForOp loop,
+                                  Value number) {
+  Location loc = loop.getLoc();
+  Type type = loop.getInductionVar().getType();
+  if (!type.isIndex())
+    number = arith::IndexCastOp::create(builder, loc, type, number);
+  if (getConstant(loop.getStep()) != 1)
+    number = arith::MulIOp::create(builder, loc, number, loop.getStep());
+  if (getConstant(loop.getLowerBound()) != 0)
+    number = arith::AddIOp::create(builder, loc, number, loop.getLowerBound());
+  return number;
+}
+
+//===----------------------------------------------------------------------===//
+// Tapes
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Turns what the backward of a loop reads of the loop's body into reads of
+/// tapes.
+class LoopImporter : public CaptureImporter {
+public:
+  LoopImporter(scf::ForOp loop, Region &backward, Value tripCount,
+               Value iteration)
+      : CaptureImporter(backward), loop(loop), tripCount(tripCount),
+        iteration(iteration) {}
+
+  /// Gives the loop its tapes and connects the reads to them.
+  void finish();
+
+private:
+  bool isForeign(Value value) override {
+    return loop.getRegion().isAncestor(value.getParentRegion());
+  }
+  bool isAvailable(Value value) override {
+    return value == loop.getInductionVar();
+  }
+  Value makeAvailable(Value value, OpBuilder &builder) override {
+    OpBuilder early(iteration.getContext());
+    early.setInsertionPointAfterValue(iteration);
+    return createInductionValue(early, loop, iteration);
+  }
+  Value save(Value value, OpBuilder &builder) override;
+  Value createTape(Value value);
+
+  scf::ForOp loop;
+  Value tripCount, iteration;
+  SmallVector<Value> saved, tapes;
+  SmallVector<TapeReadOp> reads;
+};
+} // namespace
+
+/// An empty tape for `value`, before the loop; null after a diagnostic.
+Value LoopImporter::createTape(Value value) {
+  Location loc = value.getLoc();
+  OpBuilder builder(loop);
+  SmallVector<OpFoldResult> sizes;
+  if (std::optional<int64_t> count = getConstant(tripCount))
+    sizes.push_back(builder.getIndexAttr(*count));
+  else
+    sizes.push_back(tripCount);
+
+  Type element = value.getType();
+  if (auto type = dyn_cast<RankedTensorType>(element)) {
+    element = type.getElementType();
+    for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+      if (ShapedType::isStatic(size)) {
+        sizes.push_back(builder.getIndexAttr(size));
+        continue;
+      }
+      FailureOr<OpFoldResult> bound = arith::reifyShapedValueDimBound(
+          builder, loc, presburger::BoundType::EQ, value, dim,
+          [&](Value candidate, std::optional<int64_t>,
+              ValueBoundsConstraintSet &) { return !isForeign(candidate); });
+      if (failed(bound)) {
+        emitError(loc) << "the backward of this loop needs a value of type "
+                       << type << " from each iteration, but its dimension "
+                       << dim
+                       << " is not known before the loop; give it a static "
+                          "size, or one that does not change in the loop";
+        return nullptr;
+      }
+      sizes.push_back(*bound);
+    }
+  } else if (!TensorType::isValidElementType(element) ||
+             isa<ShapedType>(element)) {
+    emitError(loc) << "the backward of this loop needs a value of type "
+                   << element
+                   << " from each iteration, and there are no tapes of those";
+    return nullptr;
+  }
+  return tensor::EmptyOp::create(builder, loc, sizes, element);
+}
+
+Value LoopImporter::save(Value value, OpBuilder &builder) {
+  Value tape = createTape(value);
+  if (!tape)
+    return nullptr;
+  saved.push_back(value);
+  tapes.push_back(tape);
+  // Reads the empty tape until the loop that fills it exists.
+  auto read = TapeReadOp::create(builder, value.getLoc(), value.getType(), tape,
+                                 iteration);
+  markBackward(read);
+  reads.push_back(read);
+  return read;
+}
+
+void LoopImporter::finish() {
+  if (saved.empty())
+    return;
+  OpBuilder builder(loop);
+  SmallVector<Value> inits(loop.getInitArgs());
+  inits.append(tapes);
+  auto recording = scf::ForOp::create(
+      builder, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
+      loop.getStep(), inits,
+      [](OpBuilder &nested, Location loc, Value, ValueRange args) {
+        scf::YieldOp::create(nested, loc, args);
+      },
+      loop.getUnsignedCmp());
+  recording->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  recording.getRegion().takeBody(loop.getRegion());
+  unsigned numResults = loop.getNumResults();
+  loop->replaceAllUsesWith(recording.getResults().take_front(numResults));
+  loop->erase();
+  loop = recording;
+
+  Block *body = loop.getBody();
+  auto yield = cast<scf::YieldOp>(body->getTerminator());
+  builder.setInsertionPointToStart(body);
+  Value number = createIterationNumber(builder, loop);
+  SmallVector<Value> written;
+  for (auto [value, tape] : llvm::zip_equal(saved, tapes)) {
+    Value carried = body->addArgument(tape.getType(), tape.getLoc());
+    if (isa<BlockArgument>(value))
+      number.getDefiningOp() ? builder.setInsertionPointAfterValue(number)
+                             : builder.setInsertionPointToStart(body);
+    else
+      builder.setInsertionPointAfterValue(value);
+    written.push_back(TapeWriteOp::create(builder, value.getLoc(),
+                                          tape.getType(), value, carried,
+                                          number));
+  }
+  yield.getResultsMutable().append(written);
+  for (auto [index, read] : llvm::enumerate(reads))
+    read.getTapeMutable().set(loop.getResult(numResults + index));
+}
+
+//===----------------------------------------------------------------------===//
+// The loop
+//===----------------------------------------------------------------------===//
+
+/// Active values from outside the loop that its body reads, in program order.
+static SetVector<Value> collectActiveInvariants(scf::ForOp loop,
+                                                const Activity &activity) {
+  SetVector<Value> invariants;
+  loop.getRegion().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (activity.isActive(operand) &&
+          !loop.getRegion().isAncestor(operand.getParentRegion()))
+        invariants.insert(operand);
+    return op->hasTrait<OpTrait::IsIsolatedFromAbove>() ? WalkResult::skip()
+                                                        : WalkResult::advance();
+  });
+  return invariants;
+}
+
+LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
+  Location loc = loop.getLoc();
+  OpBuilder &builder = outer.builder;
+
+  // Sums that the backward loop carries: cotangents of the active carried
+  // values, then of the active values that the body reads from outside.
+  SmallVector<unsigned> carried;
+  SmallVector<Value> carriedInits, inits;
+  for (auto [index, init, argument, result] :
+       llvm::enumerate(loop.getInitArgs(), loop.getRegionIterArgs(),
+                       loop.getResults())) {
+    if (!activity.isVaried(argument) ||
+        !(activity.isUseful(argument) || activity.isUseful(result)))
+      continue;
+    if (!hasCotangentType(argument.getType()))
+      return loop->emitOpError() << "carries a value of type "
+                                 << argument.getType()
+                                 << ", which has no derivative";
+    carried.push_back(index);
+    carriedInits.push_back(init);
+    Value cotangent = outer.cotangents.lookup(result);
+    inits.push_back(cotangent ? cotangent
+                              : createZerosLike(builder, loc, result));
+  }
+  SetVector<Value> invariants = collectActiveInvariants(loop, activity);
+  for (Value invariant : invariants) {
+    if (!hasCotangentType(invariant.getType()))
+      return loop->emitOpError() << "reads a value of type "
+                                 << invariant.getType()
+                                 << ", which has no derivative";
+    Value cotangent = outer.cotangents.lookup(invariant);
+    inits.push_back(cotangent ? cotangent
+                              : createZerosLike(builder, loc, invariant));
+  }
+
+  OpBuilder before(loop);
+  Value tripCount = createTripCount(before, loop);
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value last = arith::SubIOp::create(builder, loc, tripCount, one);
+  auto backward = scf::ForOp::create(
+      builder, loc, zero, tripCount, one, inits,
+      [](OpBuilder &, Location, Value, ValueRange) {});
+  Block *body = backward.getBody();
+  AdjointScope inner(loop.getContext(), *body);
+  Value iteration = arith::SubIOp::create(inner.builder, loc, last,
+                                          backward.getInductionVar());
+
+  ValueRange sums = backward.getRegionIterArgs();
+  for (auto [invariant, sum] :
+       llvm::zip_equal(invariants, sums.drop_front(carried.size())))
+    inner.cotangents[invariant] = sum;
+  for (auto [index, cotangent] :
+       llvm::zip_equal(carried, sums.take_front(carried.size()))) {
+    Value yielded = loop.getYieldedValues()[index];
+    if (activity.isActive(yielded) &&
+        failed(accumulate(inner, loc, yielded, cotangent)))
+      return failure();
+  }
+  SmallVector<Value> arguments = llvm::map_to_vector(
+      carried, [&](unsigned index) -> Value { return loop.getRegionIterArg(index); });
+  if (failed(reverseBlock(*loop.getBody(), inner)))
+    return failure();
+
+  SmallVector<Value> next;
+  for (Value argument : arguments) {
+    Value cotangent = inner.cotangents.lookup(argument);
+    next.push_back(cotangent ? cotangent
+                             : createZerosLike(inner.builder, loc, argument));
+  }
+  for (Value invariant : invariants)
+    next.push_back(inner.cotangents.lookup(invariant));
+  scf::YieldOp::create(inner.builder, loc, next);
+  eraseDead(*body);
+
+  LoopImporter importer(loop, backward.getRegion(), tripCount, iteration);
+  if (failed(importer.run()))
+    return failure();
+  importer.finish();
+
+  // An invariant's sum started from what there was; a carried value's did not.
+  ValueRange results = backward.getResults();
+  for (auto [invariant, result] :
+       llvm::zip_equal(invariants, results.drop_front(carried.size())))
+    outer.cotangents[invariant] = result;
+  for (auto [init, result] :
+       llvm::zip_equal(carriedInits, results.take_front(carried.size())))
+    if (activity.isActive(init) &&
+        failed(accumulate(outer, loc, init, result)))
+      return failure();
+  return success();
+}
