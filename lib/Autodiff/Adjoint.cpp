@@ -40,6 +40,14 @@ Value mlir::remat::createZerosLike(OpBuilder &builder, Location loc,
   return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
 }
 
+BackwardOp mlir::remat::createProvisionalBackward(OpBuilder &builder,
+                                                  Location loc) {
+  auto backward =
+      BackwardOp::create(builder, loc, TypeRange(), ValueRange(), StringAttr());
+  backward.getBody().emplaceBlock();
+  return backward;
+}
+
 void mlir::remat::markBackward(Operation *op) {
   op->setAttr(RematDialect::getPhaseAttrName(),
               StringAttr::get(op->getContext(), kBackwardPhase));
@@ -144,8 +152,8 @@ LogicalResult Adjoint::accumulate(AdjointScope &scope, Location loc,
       return emitError(loc)
              << "derivative rule gives a cotangent of type "
              << contribution.getType() << " for a value of type " << type;
-    contribution = tensor::CastOp::create(scope.builder, loc, type,
-                                          contribution);
+    contribution =
+        tensor::CastOp::create(scope.builder, loc, type, contribution);
   }
   auto [it, isFirst] = scope.cotangents.try_emplace(value, contribution);
   if (isFirst)
@@ -153,8 +161,7 @@ LogicalResult Adjoint::accumulate(AdjointScope &scope, Location loc,
   if (succeeded(startFrom(it->second, contribution, madeByRule)))
     it->second = contribution;
   else
-    it->second =
-        createAdd(scope.builder, loc, it->second, contribution);
+    it->second = createAdd(scope.builder, loc, it->second, contribution);
   return success();
 }
 

@@ -23,9 +23,8 @@ class CallAdjoints;
 /// end; they use forward values freely, and the owner of the scope (a region, a
 /// loop, a function) routes those afterwards to where they can be seen.
 struct AdjointScope {
-  AdjointScope(MLIRContext *context, Block &block) : builder(context) {
-    builder.setInsertionPointToEnd(&block);
-  }
+  explicit AdjointScope(Block &block)
+      : builder(OpBuilder::atBlockEnd(&block)) {}
 
   OpBuilder builder;
   /// Sum of the contributions so far to the cotangent of a forward value.
@@ -62,6 +61,10 @@ private:
 
 /// Zeros of the type and shape of `like`, which has a cotangent type.
 Value createZerosLike(OpBuilder &builder, Location loc, Value like);
+
+/// A place for the body of a backward whose operands and results are not known
+/// yet: a `remat.backward` without any, for the time being.
+BackwardOp createProvisionalBackward(OpBuilder &builder, Location loc);
 
 /// Marks `op` and what it holds as part of the backward.
 void markBackward(Operation *op);

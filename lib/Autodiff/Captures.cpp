@@ -14,7 +14,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -47,24 +46,6 @@ static bool isCheap(Operation *op) {
          llvm::all_of(op->getResultTypes(), isScalar);
 }
 
-/// A constant, or a buffer that one constant fills: never handed from one place
-/// to another.
-static bool isConstantBuffer(Operation *op) {
-  if (op->hasTrait<OpTrait::ConstantLike>())
-    return true;
-  auto allConstant = [](ValueRange operands) {
-    return llvm::all_of(operands, [](Value operand) {
-      return matchPattern(operand, m_Constant());
-    });
-  };
-  if (auto fill = dyn_cast<linalg::FillOp>(op)) {
-    auto empty = fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>();
-    return empty && allConstant(fill.getInputs()) &&
-           allConstant(empty->getOperands());
-  }
-  return isa<tensor::EmptyOp>(op) && allConstant(op->getOperands());
-}
-
 bool CaptureImporter::canRebuild(Value value) {
   if (!isForeign(value) || isAvailable(value))
     return true;
@@ -74,8 +55,8 @@ bool CaptureImporter::canRebuild(Value value) {
   auto it = rebuildable.find(value);
   if (it != rebuildable.end())
     return it->second;
-  bool result = llvm::all_of(op->getOperands(),
-                             [&](Value operand) { return canRebuild(operand); });
+  bool result = llvm::all_of(
+      op->getOperands(), [&](Value operand) { return canRebuild(operand); });
   return rebuildable[value] = result;
 }
 
@@ -93,8 +74,8 @@ void CaptureImporter::hoistDims() {
       return;
     OpBuilder builder(dim.getContext());
     builder.setInsertionPointAfterValue(source);
-    Value early = builder.createOrFold<tensor::DimOp>(source.getLoc(), source,
-                                                      *index);
+    Value early =
+        builder.createOrFold<tensor::DimOp>(source.getLoc(), source, *index);
     dim.replaceAllUsesWith(early);
     dim.erase();
   });
@@ -119,9 +100,7 @@ Value CaptureImporter::import(Value value, OpBuilder &builder) {
     return local;
   Operation *op = value.getDefiningOp();
   bool available = isAvailable(value);
-  bool rebuild =
-      op && (available ? isConstantBuffer(op)
-                       : (isSmallerBefore(op) || canRebuild(value)));
+  bool rebuild = op && !available && (isSmallerBefore(op) || canRebuild(value));
   Value local;
   if (rebuild) {
     IRMapping mapping;

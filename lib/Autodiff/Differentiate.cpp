@@ -108,17 +108,13 @@ static bool isJointFunction(func::FuncOp function) {
   });
 }
 
-/// Functions that a `remat.train_step` names. Looked up by name, since the
-/// operation belongs to another floor.
-static SetVector<StringAttr> findTrainedFunctions(ModuleOp module) {
-  SetVector<StringAttr> names;
-  for (Operation &op : module.getBody()->getOperations())
-    if (op.getName().getStringRef() == "remat.train_step")
-      for (NamedAttribute attribute : op.getAttrs())
-        if (auto symbol = dyn_cast<FlatSymbolRefAttr>(attribute.getValue()))
-          if (module.lookupSymbol<func::FuncOp>(symbol.getAttr()))
-            names.insert(symbol.getAttr());
-  return names;
+/// Functions that a `remat.train_step` trains.
+static SetVector<func::FuncOp> findTrainedFunctions(ModuleOp module) {
+  SetVector<func::FuncOp> functions;
+  for (auto train : module.getOps<TrainStepOp>())
+    if (auto function = module.lookupSymbol<func::FuncOp>(train.getLoss()))
+      functions.insert(function);
+  return functions;
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,9 +176,10 @@ static LogicalResult differentiate(func::FuncOp source, func::FuncOp joint,
 
   // The return stays while the backward is built beside: what it returns may be
   // replaced on the way.
-  Region region;
-  AdjointScope scope(joint.getContext(), region.emplaceBlock());
   Location loc = returnOp.getLoc();
+  OpBuilder builder(returnOp);
+  BackwardOp provisional = createProvisionalBackward(builder, loc);
+  AdjointScope scope(*provisional.getBodyBlock());
   Value seed = createSeed(scope.builder, loc, lossValue.getType());
   markBackward(seed.getDefiningOp());
   scope.cotangents[lossValue] = seed;
@@ -204,8 +201,8 @@ static LogicalResult differentiate(func::FuncOp source, func::FuncOp joint,
     }
   }
   body.getOperations().splice(returnOp->getIterator(),
-                              region.front().getOperations());
-  OpBuilder builder(returnOp);
+                              provisional.getBodyBlock()->getOperations());
+  provisional.erase();
   appendGradients(joint, returnOp.getOperands(), dependent, gradients, builder,
                   loc);
   returnOp.erase();
@@ -238,8 +235,7 @@ FailureOr<SmallVector<func::FuncOp>> DifferentiatePass::chooseFunctions() {
   }
   if (!chosen.empty())
     return chosen;
-  for (StringAttr name : findTrainedFunctions(module))
-    chosen.push_back(module.lookupSymbol<func::FuncOp>(name));
+  llvm::append_range(chosen, findTrainedFunctions(module));
   if (!chosen.empty())
     return chosen;
   for (auto function : module.getOps<func::FuncOp>())

@@ -47,11 +47,11 @@ static Value createTripCount(OpBuilder &builder, scf::ForOp loop) {
         *upper > *lower ? llvm::divideCeil(uint64_t(*upper) - uint64_t(*lower),
                                            uint64_t(*step))
                         : 0);
-  Value isEmpty = arith::CmpIOp::create(
-      builder, loc,
-      loop.getUnsignedCmp() ? arith::CmpIPredicate::ule
-                            : arith::CmpIPredicate::sle,
-      loop.getUpperBound(), loop.getLowerBound());
+  Value isEmpty =
+      arith::CmpIOp::create(builder, loc,
+                            loop.getUnsignedCmp() ? arith::CmpIPredicate::ule
+                                                  : arith::CmpIPredicate::sle,
+                            loop.getUpperBound(), loop.getLowerBound());
   Value span = arith::SubIOp::create(builder, loc, loop.getUpperBound(),
                                      loop.getLowerBound());
   Value count = arith::CeilDivUIOp::create(builder, loc, span, loop.getStep());
@@ -211,9 +211,8 @@ void LoopImporter::finish() {
                              : builder.setInsertionPointToStart(body);
     else
       builder.setInsertionPointAfterValue(value);
-    written.push_back(TapeWriteOp::create(builder, value.getLoc(),
-                                          tape.getType(), value, carried,
-                                          number));
+    written.push_back(TapeWriteOp::create(
+        builder, value.getLoc(), tape.getType(), value, carried, number));
   }
   yield.getResultsMutable().append(written);
   for (auto [index, read] : llvm::enumerate(reads))
@@ -247,16 +246,15 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
   // values, then of the active values that the body reads from outside.
   SmallVector<unsigned> carried;
   SmallVector<Value> carriedInits, inits;
-  for (auto [index, init, argument, result] :
-       llvm::enumerate(loop.getInitArgs(), loop.getRegionIterArgs(),
-                       loop.getResults())) {
+  for (auto [index, init, argument, result] : llvm::enumerate(
+           loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
     if (!activity.isVaried(argument) ||
         !(activity.isUseful(argument) || activity.isUseful(result)))
       continue;
     if (!hasCotangentType(argument.getType()))
-      return loop->emitOpError() << "carries a value of type "
-                                 << argument.getType()
-                                 << ", which has no derivative";
+      return loop->emitOpError()
+             << "carries a value of type " << argument.getType()
+             << ", which has no derivative";
     carried.push_back(index);
     carriedInits.push_back(init);
     Value cotangent = outer.cotangents.lookup(result);
@@ -266,9 +264,9 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
   SetVector<Value> invariants = collectActiveInvariants(loop, activity);
   for (Value invariant : invariants) {
     if (!hasCotangentType(invariant.getType()))
-      return loop->emitOpError() << "reads a value of type "
-                                 << invariant.getType()
-                                 << ", which has no derivative";
+      return loop->emitOpError()
+             << "reads a value of type " << invariant.getType()
+             << ", which has no derivative";
     Value cotangent = outer.cotangents.lookup(invariant);
     inits.push_back(cotangent ? cotangent
                               : createZerosLike(builder, loc, invariant));
@@ -278,15 +276,12 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
   Value tripCount = createTripCount(before, loop);
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value last = arith::SubIOp::create(builder, loc, tripCount, one);
-  auto backward = scf::ForOp::create(
-      builder, loc, zero, tripCount, one, inits,
-      [](OpBuilder &, Location, Value, ValueRange) {});
+  auto last = arith::SubIOp::create(builder, loc, tripCount, one);
+  auto backward =
+      scf::ForOp::create(builder, loc, zero, tripCount, one, inits,
+                         [](OpBuilder &, Location, Value, ValueRange) {});
   Block *body = backward.getBody();
-  AdjointScope inner(loop.getContext(), *body);
-  Value iteration = arith::SubIOp::create(inner.builder, loc, last,
-                                          backward.getInductionVar());
-
+  AdjointScope inner(*body);
   ValueRange sums = backward.getRegionIterArgs();
   for (auto [invariant, sum] :
        llvm::zip_equal(invariants, sums.drop_front(carried.size())))
@@ -298,8 +293,10 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
         failed(accumulate(inner, loc, yielded, cotangent)))
       return failure();
   }
-  SmallVector<Value> arguments = llvm::map_to_vector(
-      carried, [&](unsigned index) -> Value { return loop.getRegionIterArg(index); });
+  SmallVector<Value> arguments =
+      llvm::map_to_vector(carried, [&](unsigned index) -> Value {
+        return loop.getRegionIterArg(index);
+      });
   if (failed(reverseBlock(*loop.getBody(), inner)))
     return failure();
 
@@ -314,10 +311,17 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
   scf::YieldOp::create(inner.builder, loc, next);
   eraseDead(*body);
 
+  inner.builder.setInsertionPointToStart(body);
+  auto iteration = arith::SubIOp::create(inner.builder, loc, last,
+                                         backward.getInductionVar());
   LoopImporter importer(loop, backward.getRegion(), tripCount, iteration);
   if (failed(importer.run()))
     return failure();
   importer.finish();
+  if (iteration->use_empty()) {
+    iteration->erase();
+    last->erase();
+  }
 
   // An invariant's sum started from what there was; a carried value's did not.
   ValueRange results = backward.getResults();
@@ -326,8 +330,7 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
     outer.cotangents[invariant] = result;
   for (auto [init, result] :
        llvm::zip_equal(carriedInits, results.take_front(carried.size())))
-    if (activity.isActive(init) &&
-        failed(accumulate(outer, loc, init, result)))
+    if (activity.isActive(init) && failed(accumulate(outer, loc, init, result)))
       return failure();
   return success();
 }

@@ -28,8 +28,7 @@ private:
     return !backward.isAncestor(value.getParentRegion());
   }
   bool isForwardResult(Value value) {
-    return value.getParentRegion() == &region.getBody() &&
-           isa<OpResult>(value);
+    return value.getParentRegion() == &region.getBody() && isa<OpResult>(value);
   }
   bool isAvailable(Value value) override { return !isForwardResult(value); }
 
@@ -73,10 +72,9 @@ SmallVector<Value> RegionImporter::finish() {
   YieldOp yield = region.getYield();
   unsigned firstNew = region->getNumResults();
   yield.getResidualsMutable().append(residuals);
-  auto saving = RegionOp::create(builder, region.getLoc(),
-                                 region.getOutputs().getTypes(),
-                                 ValueRange(yield.getResiduals()).getTypes(),
-                                 region.getInputs());
+  auto saving = RegionOp::create(
+      builder, region.getLoc(), region.getOutputs().getTypes(),
+      ValueRange(yield.getResiduals()).getTypes(), region.getInputs());
   auto segments = saving.getProperties().resultSegmentSizes;
   saving->setAttrs(region->getAttrDictionary());
   saving.getProperties().resultSegmentSizes = segments;
@@ -93,24 +91,27 @@ SmallVector<Value> RegionImporter::finish() {
 
 LogicalResult Adjoint::reverseRegion(RegionOp region, AdjointScope &outer) {
   Location loc = region.getLoc();
-  Region body;
-  AdjointScope inner(region.getContext(), body.emplaceBlock());
+  BackwardOp provisional = createProvisionalBackward(outer.builder, loc);
+  Region &body = provisional.getBody();
+  AdjointScope inner(body.front());
 
   // Where the outer scope has a sum already, the region adds to it: the
   // gradient of a weight that many regions read then has one buffer.
   Block *forward = region.getBodyBlock();
   SmallVector<Value> inputs(region.getInputs());
   DenseSet<Value> seen, sums;
-  for (auto [argument, input] : llvm::zip_equal(forward->getArguments(), inputs))
+  for (auto [argument, input] :
+       llvm::zip_equal(forward->getArguments(), inputs))
     if (activity.isActive(argument))
       if (Value sum = outer.cotangents.lookup(input);
           sum && seen.insert(input).second) {
         inner.cotangents[argument] = sum;
         sums.insert(sum);
       }
-  SmallVector<Value> given = llvm::map_to_vector(
-      forward->getArguments(),
-      [&](Value argument) { return inner.cotangents.lookup(argument); });
+  SmallVector<Value> given =
+      llvm::map_to_vector(forward->getArguments(), [&](Value argument) {
+        return inner.cotangents.lookup(argument);
+      });
 
   for (auto [yielded, output] :
        llvm::zip_equal(region.getYield()->getOperands(), region->getResults()))
@@ -143,17 +144,18 @@ LogicalResult Adjoint::reverseRegion(RegionOp region, AdjointScope &outer) {
     if (failed(importer.run()))
       return failure();
     SmallVector<Value> operands = importer.finish();
-    auto backward =
-        BackwardOp::create(outer.builder, loc, ValueRange(yielded).getTypes(),
-                           operands, label);
+    auto backward = BackwardOp::create(
+        outer.builder, loc, ValueRange(yielded).getTypes(), operands, label);
     backward.getBody().takeBody(body);
-    for (auto [index, result] : llvm::zip_equal(indices, backward.getOutputs())) {
+    for (auto [index, result] :
+         llvm::zip_equal(indices, backward.getOutputs())) {
       if (given[index])
         outer.cotangents[inputs[index]] = result;
       else if (failed(accumulate(outer, loc, inputs[index], result)))
         return failure();
     }
   }
+  provisional.erase();
   for (auto [index, cotangent] : passedThrough)
     if (failed(accumulate(outer, loc, inputs[index], cotangent)))
       return failure();
