@@ -1,18 +1,18 @@
 //===- Adjoint.cpp - Reverse mode over blocks -----------------------------===//
 //
-// One walk backwards over a block. What makes it more than a loop over rules is
-// how contributions to one cotangent are summed: in place where that is free.
+// One walk backwards over a block: rules for single operations, files of their
+// own for those with bodies.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Adjoint.h"
+#include "Sums.h"
 
 #include "remat/Autodiff/DifferentiableOpInterface.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -22,13 +22,6 @@ using namespace mlir::remat;
 // Small things that every part of the driver needs
 //===----------------------------------------------------------------------===//
 
-static Value createEmptyLike(OpBuilder &builder, Location loc, Value like) {
-  auto type = cast<RankedTensorType>(like.getType());
-  return tensor::EmptyOp::create(builder, loc,
-                                 tensor::getMixedSizes(builder, loc, like),
-                                 type.getElementType(), type.getEncoding());
-}
-
 Value mlir::remat::createZerosLike(OpBuilder &builder, Location loc,
                                    Value like) {
   Type element = getElementTypeOrSelf(like.getType());
@@ -36,7 +29,9 @@ Value mlir::remat::createZerosLike(OpBuilder &builder, Location loc,
       arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
   if (!isa<RankedTensorType>(like.getType()))
     return zero;
-  Value empty = createEmptyLike(builder, loc, like);
+  Value empty = tensor::EmptyOp::create(
+      builder, loc, tensor::getMixedSizes(builder, loc, like), element,
+      cast<RankedTensorType>(like.getType()).getEncoding());
   return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
 }
 
@@ -70,78 +65,8 @@ void mlir::remat::eraseDead(Block &block, Operation *first) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sums of contributions
+// Cotangents
 //===----------------------------------------------------------------------===//
-
-static bool isZeroFill(Value value) {
-  auto fill = value.getDefiningOp<linalg::FillOp>();
-  return fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
-}
-
-/// Whether result `index` of `op` is its `outs` plus something, so that it can
-/// start from another sum than zero.
-static bool addsToInit(linalg::LinalgOp op, unsigned index) {
-  Block *body = op.getBlock();
-  Value yielded = body->getTerminator()->getOperand(index);
-  auto add = yielded.getDefiningOp<arith::AddFOp>();
-  BlockArgument sum = op.getMatchingBlockArgument(op.getDpsInitOperand(index));
-  return add && yielded.hasOneUse() && sum.hasOneUse() &&
-         (add.getLhs() == sum || add.getRhs() == sum);
-}
-
-/// Adds `contribution` to `sum` by starting `contribution`'s own summation from
-/// it. Fails where that is not possible or not free.
-static LogicalResult
-startFrom(Value sum, Value contribution,
-          const DenseMap<Operation *, unsigned> &madeByRule) {
-  auto op = contribution.getDefiningOp<linalg::LinalgOp>();
-  if (!op || !contribution.use_empty() ||
-      contribution.getType() != sum.getType())
-    return failure();
-  // `sum` must exist before `op`: it does if only `op` is that new.
-  auto opOrder = madeByRule.find(op);
-  if (opOrder == madeByRule.end())
-    return failure();
-  if (Operation *sumOp = sum.getDefiningOp())
-    if (auto sumOrder = madeByRule.find(sumOp);
-        sumOrder != madeByRule.end() &&
-        (sumOp->getBlock() != op->getBlock() ||
-         sumOrder->second >= opOrder->second || !sumOp->isBeforeInBlock(op)))
-      return failure();
-  unsigned index = cast<OpResult>(contribution).getResultNumber();
-  OpOperand *init = op.getDpsInitOperand(index);
-  if (!isZeroFill(init->get()) || !addsToInit(op, index))
-    return failure();
-  init->set(sum);
-  return success();
-}
-
-/// `sum` + `contribution` as an operation of its own.
-static Value createAdd(OpBuilder &builder, Location loc, Value sum,
-                       Value contribution) {
-  auto type = dyn_cast<RankedTensorType>(sum.getType());
-  if (!type)
-    return arith::AddFOp::create(builder, loc, sum, contribution);
-  // An accumulator that the scope was given is updated where it is.
-  if (isa<BlockArgument>(sum)) {
-    AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
-    SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                               utils::IteratorType::parallel);
-    return linalg::GenericOp::create(
-               builder, loc, type, contribution, sum,
-               ArrayRef<AffineMap>{identity, identity}, iterators,
-               [](OpBuilder &nested, Location loc, ValueRange args) {
-                 Value added =
-                     arith::AddFOp::create(nested, loc, args[1], args[0]);
-                 linalg::YieldOp::create(nested, loc, added);
-               })
-        .getResult(0);
-  }
-  Value empty = createEmptyLike(builder, loc, contribution);
-  return linalg::AddOp::create(builder, loc, ValueRange{sum, contribution},
-                               ValueRange{empty})
-      .getResult(0);
-}
 
 LogicalResult Adjoint::accumulate(AdjointScope &scope, Location loc,
                                   Value value, Value contribution) {
@@ -158,10 +83,8 @@ LogicalResult Adjoint::accumulate(AdjointScope &scope, Location loc,
   auto [it, isFirst] = scope.cotangents.try_emplace(value, contribution);
   if (isFirst)
     return success();
-  if (succeeded(startFrom(it->second, contribution, madeByRule)))
-    it->second = contribution;
-  else
-    it->second = createAdd(scope.builder, loc, it->second, contribution);
+  it->second =
+      addContribution(scope.builder, loc, it->second, contribution, madeByRule);
   return success();
 }
 

@@ -70,7 +70,7 @@ void CaptureImporter::hoistDims() {
   backward.walk([&](tensor::DimOp dim) {
     Value source = dim.getSource();
     std::optional<int64_t> index = dim.getConstantIndex();
-    if (!index || !isForeign(source))
+    if (!index || !isForeign(source) || isAvailable(source))
       return;
     OpBuilder builder(dim.getContext());
     builder.setInsertionPointAfterValue(source);

@@ -34,6 +34,22 @@ static Value toIndex(OpBuilder &builder, Location loc, Value value) {
                                     value);
 }
 
+/// Where the trip count of `loop` can be computed once for all loops around it.
+static Operation *getOutermostLoopThatSeesBounds(scf::ForOp loop) {
+  Operation *place = loop;
+  while (auto parent = dyn_cast<scf::ForOp>(place->getParentOp())) {
+    auto isInside = [&](Value bound) {
+      return !getConstant(bound) &&
+             parent.getRegion().isAncestor(bound.getParentRegion());
+    };
+    if (isInside(loop.getLowerBound()) || isInside(loop.getUpperBound()) ||
+        isInside(loop.getStep()))
+      break;
+    place = parent;
+  }
+  return place;
+}
+
 /// max(0, ceil((upper - lower) / step)), an index.
 static Value createTripCount(OpBuilder &builder, scf::ForOp loop) {
   Location loc = loop.getLoc();
@@ -272,7 +288,7 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
                               : createZerosLike(builder, loc, invariant));
   }
 
-  OpBuilder before(loop);
+  OpBuilder before(getOutermostLoopThatSeesBounds(loop));
   Value tripCount = createTripCount(before, loop);
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);

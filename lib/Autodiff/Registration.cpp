@@ -12,6 +12,9 @@ using namespace mlir;
 
 void mlir::remat::registerDifferentiableExternalModels(
     DialectRegistry &registry) {
+  registerArithRules(registry);
   registerLinalgRules(registry);
   registerRematRules(registry);
+  registerTensorRules(registry);
+  registerShapeBounds(registry);
 }

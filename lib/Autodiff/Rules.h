@@ -10,7 +10,11 @@
 namespace mlir {
 class DialectRegistry;
 namespace remat {
+void registerArithRules(DialectRegistry &registry);
 void registerRematRules(DialectRegistry &registry);
+void registerTensorRules(DialectRegistry &registry);
+/// Not derivatives, but needed for them: shapes through remat operations.
+void registerShapeBounds(DialectRegistry &registry);
 } // namespace remat
 } // namespace mlir
 

@@ -1,0 +1,26 @@
+//===- Sums.h - Contributions to one cotangent ------------------*- C++ -*-===//
+//
+// A weight that a loop or several layers share has many contributions to its
+// gradient; a buffer and a pass over memory for each would be the largest part
+// of its cost.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_AUTODIFF_SUMS_H
+#define REMAT_LIB_AUTODIFF_SUMS_H
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::remat {
+
+/// `sum` + `contribution`. In place where the contribution is a sum itself that
+/// starts at zero, or is zero but for a slice; `madeByRule` numbers the
+/// operations that may still be changed for this in the order of their making.
+Value addContribution(OpBuilder &builder, Location loc, Value sum,
+                      Value contribution,
+                      const DenseMap<Operation *, unsigned> &madeByRule);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_AUTODIFF_SUMS_H
