@@ -197,7 +197,10 @@ static void addArguments(TrainStepOp train, StepFunction &step) {
                        builder.getI64IntegerAttr(trained.argument))}),
               param.getLoc()));
   }
-  add(builder.getI64Type(), {}, train.getLoc());
+  add(builder.getI64Type(),
+      builder.getDictionaryAttr(builder.getNamedAttr(
+          RematDialect::getStepAttrName(), builder.getUnitAttr())),
+      train.getLoc());
 }
 
 FailureOr<StepFunction> mlir::remat::createStepFunction(TrainStepOp train,

@@ -35,7 +35,7 @@ remat.train_step @a for @loss optimizer(@sgd) {accumulate = 2}
 
 opt.optimizer @sgd = #opt.sgd<lr = 0.1>
 func.func private @loss(tensor<4xf32>) -> f32
-// expected-error @+1 {{has no option 'log_evry'; options are eager, deferred, clip_global_norm, accumulate, steps, seed, log_every, data, init, checkpoint, checkpoint_every, eval_every, eval_data}}
+// expected-error @+1 {{has no option 'log_evry'; options are eager, deferred, clip_global_norm, accumulate, steps, seed, log_every, shuffle, data, init, checkpoint, checkpoint_every, eval_every, eval_data}}
 remat.train_step @a for @loss optimizer(@sgd) {log_evry = 3}
 
 // -----

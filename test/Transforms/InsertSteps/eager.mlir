@@ -17,7 +17,7 @@ func.func private @use(tensor<4xf32>)
 // CHECK-SAME: %[[V1:.*]]: tensor<4xf32> {bufferization.writable = true, opt.state = "v", opt.state_of = 0 : i64}
 // CHECK-SAME: %[[M2:.*]]: tensor<4xf32> {bufferization.writable = true, opt.state = "m", opt.state_of = 1 : i64}
 // CHECK-SAME: %[[V2:.*]]: tensor<4xf32> {bufferization.writable = true, opt.state = "v", opt.state_of = 1 : i64}
-// CHECK-SAME: %[[T:.*]]: i64)
+// CHECK-SAME: %[[T:.*]]: i64 {remat.step})
 // CHECK-SAME: -> (f32 {remat.loss}, vector<2xi64> {remat.updates = 3 : i64},
 // CHECK-SAME: tensor<4xf32> {remat.updates = 0 : i64}, tensor<4xf32> {remat.updates = 4 : i64}, tensor<4xf32> {remat.updates = 5 : i64},
 // CHECK-SAME: tensor<4xf32> {remat.updates = 1 : i64}, tensor<4xf32> {remat.updates = 6 : i64}, tensor<4xf32> {remat.updates = 7 : i64})
@@ -185,7 +185,7 @@ func.func private @next(tensor<4xf32>) -> tensor<4xf32>
 // CHECK-SAME: tensor<4xf32> {bufferization.writable = false, opt.param = "embed"}
 // CHECK-SAME: tensor<4xf32> {bufferization.writable = false, opt.param = "unused"}
 // CHECK-SAME: %[[S:[^ ]*]]: tensor<4xf32> {bufferization.writable = true, remat.state = "mean"}
-// CHECK-SAME: i64)
+// CHECK-SAME: i64 {remat.step})
 // CHECK-SAME: -> (f32, tensor<4xf32> {remat.state = "mean", remat.updates = 2 : i64})
 // CHECK-NOT: linalg.add
 // CHECK: %[[N:.*]] = call @next

@@ -55,7 +55,7 @@ LogicalResult TrainStepOp::verify() {
       return emitOpError()
              << "has no option '" << attribute.getName().getValue()
              << "'; options are eager, deferred, clip_global_norm, accumulate, "
-                "steps, seed, log_every, data, init, checkpoint, "
+                "steps, seed, log_every, shuffle, data, init, checkpoint, "
                 "checkpoint_every, eval_every, eval_data";
   return failure(failed(verifyMode(*this)) || failed(verifyNumbers(*this)));
 }

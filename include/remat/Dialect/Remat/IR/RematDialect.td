@@ -27,6 +27,9 @@ def Remat_Dialect : Dialect {
     | `remat.loss` | result | the scalar that is differentiated (default: the first floating-point scalar result) |
     | `remat.gradient_of = i` | result | the gradient of the loss with respect to argument `i` |
     | `remat.updates = i` | result | the next value of argument `i`, written in place |
+    | `remat.step` | argument | the number of the step, from 0 |
+    | `remat.data = "key"` | argument | a mini-batch of this array of the data file |
+    | `remat.metric = "name"` | result | what the evaluation's result is called |
     | `remat.phase = "..."` | operation | `backward`, `recompute` or `update`; absent: forward |
   }];
   let useDefaultTypePrinterParser = 1;
@@ -44,6 +47,15 @@ def Remat_Dialect : Dialect {
     }
     static constexpr llvm::StringLiteral getSeedAttrName() {
       return "remat.seed";
+    }
+    static constexpr llvm::StringLiteral getStepAttrName() {
+      return "remat.step";
+    }
+    static constexpr llvm::StringLiteral getDataAttrName() {
+      return "remat.data";
+    }
+    static constexpr llvm::StringLiteral getMetricAttrName() {
+      return "remat.metric";
     }
     static constexpr llvm::StringLiteral getLossAttrName() {
       return "remat.loss";

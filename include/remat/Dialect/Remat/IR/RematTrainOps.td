@@ -31,6 +31,7 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
     | `steps` | 100 | `REMAT_STEPS` | number of steps |
     | `seed` | 0 | `REMAT_SEED` | of initial values, random state and order |
     | `log_every` | 10 | `REMAT_LOG_EVERY` | steps between lines with the loss; 0: none |
+    | `shuffle` | true | `REMAT_SHUFFLE` | whether each epoch has an order of its own |
     | `data` | | `REMAT_DATA` | `.npz` file with the examples |
     | `init` | | `REMAT_INIT` | `.npz` file with initial parameters and states, by name |
     | `checkpoint` | | `REMAT_CHECKPOINT` | file that the run is saved to and resumed from |
@@ -40,7 +41,8 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
 
     `eval(@accuracy)` names a function of parameters, states (matched by name)
     and data; the means of its scalar results over the evaluation's batches are
-    printed.
+    printed. `REMAT_LOG` names a file that gets a line `step<tab>loss` for each
+    line of progress, with all digits.
 
     The name after `remat.train_step` is a reference, not a definition: the
     function of this name is what the operation asks for.
@@ -61,6 +63,7 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
                        DefaultValuedAttr<I64Attr, "100">:$steps,
                        DefaultValuedAttr<I64Attr, "0">:$seed,
                        DefaultValuedAttr<I64Attr, "10">:$log_every,
+                       DefaultValuedAttr<BoolAttr, "true">:$shuffle,
                        OptionalAttr<StrAttr>:$data,
                        OptionalAttr<StrAttr>:$init,
                        OptionalAttr<StrAttr>:$checkpoint,

@@ -1,0 +1,111 @@
+//===- Training.h - What a training program calls --------------*- C++ -*-===//
+//
+// The loop around a compiled step lives here and not in IR: files, shuffling,
+// checkpoints and options are the same for every model.
+//
+//===----------------------------------------------------------------------===//
+//
+// A program (see `remat-lower-train-step`) declares these functions with
+// `llvm.emit_c_interface`:
+//
+//   @remat_rt_train_begin(description: memref<?xi8>)
+//   @remat_rt_train_buffer(index: i64) -> memref<?xi8>
+//   @remat_rt_train_next() -> i64
+//   @remat_rt_train_done(loss: f64) -> i64
+//   @remat_rt_train_eval_next()
+//   @remat_rt_train_eval_result(index: i64, value: f64)
+//   @remat_rt_train_end()
+//
+// `begin` takes the description, reads every file that it names, and allocates
+// and fills all buffers. `next` returns the step to run and puts its mini-batch
+// into the data buffers; it returns -1 when there is none left. `done` logs and
+// saves; it returns the number of batches to evaluate, for each of which the
+// program calls `eval_next`, its function, and `eval_result` for each result.
+// `end` prints the report.
+//
+// The description is text: one line for each option and each argument, fields
+// separated by tabs. Lines:
+//
+//   steps|seed|log_every|checkpoint_every|eval_every <tab> number
+//   shuffle <tab> 0|1
+//   data|init|checkpoint|eval_data <tab> path
+//   argument <tab> role <tab> type <tab> dims <tab> name <tab> initializer
+//   metric <tab> name
+//
+// role: parameter, optimizer, state, random, data, eval_data, eval_random,
+// result, arena. type: as in MLIR; `random` has two i64. dims: numbers separated
+// by spaces. name: the key in files. initializer: `constant c`,
+// `normal mean stddev`, `uniform low high`, or nothing (a file must have it; zero for
+// all but parameters and states).
+//
+// Initial values depend on the seed, the name and the element's position only.
+// A checkpoint is an .npz archive with the same keys, so that it serves as `init`
+// as well, and `remat.step`, `remat.seed`.
+//
+// Whatever is wrong with files or options ends the program with one line on
+// stderr and exit code 1.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_TRAINING_H
+#define REMAT_RUNTIME_TRAINING_H
+
+#include "remat/Runtime/Runtime.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+
+namespace remat {
+
+enum class Role {
+  parameter,
+  optimizer,
+  state,
+  random,
+  data,
+  evalData,
+  evalRandom,
+  result,
+  arena
+};
+
+/// How a parameter or state starts if no file holds it.
+struct Initial {
+  enum Kind { constant, normal, uniform } kind;
+  double first, second;
+};
+
+/// One argument of the step or of the evaluation.
+struct TrainArgument {
+  Role role;
+  ArrayType type;
+  std::string name;
+  std::optional<Initial> initial;
+};
+
+/// Options and arguments of a training program.
+struct TrainDescription {
+  int64_t steps = 0, seed = 0, logEvery = 0, checkpointEvery = 1, evalEvery = 0;
+  bool shuffle = true;
+  std::string data, init, checkpoint, evalData, log;
+  std::vector<TrainArgument> arguments;
+  std::vector<std::string> metrics;
+
+  /// Parses the text that a compiled program passes.
+  static TrainDescription parse(const std::string &text);
+  /// Replaces options by what the REMAT_* variables of the environment say.
+  void readEnvironment();
+};
+
+/// A permutation of 0..count-1 that depends on its arguments only.
+std::vector<int64_t> permutation(int64_t count, int64_t seed, int64_t epoch);
+
+/// Fills `into`, of the given type, with the initial values of the argument
+/// called `name`.
+void initialize(const Initial &initial, const ArrayType &type,
+                const std::string &name, int64_t seed, void *into);
+
+} // namespace remat
+
+#endif // REMAT_RUNTIME_TRAINING_H

@@ -1,0 +1,151 @@
+//===- TrainDescription.cpp - Options of a training program ---------------===//
+//
+// What a compiled program says of itself, and what the environment changes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Runtime/Training.h"
+
+#include <cstdlib>
+#include <sstream>
+
+using namespace remat;
+
+static std::vector<std::string> split(const std::string &text, char separator) {
+  std::vector<std::string> parts;
+  std::string part;
+  std::istringstream stream(text);
+  while (std::getline(stream, part, separator))
+    parts.push_back(part);
+  return parts;
+}
+
+/// The whole of `text` as a number, or a message that names `what`.
+static int64_t parseInteger(const std::string &text, const std::string &what) {
+  char *end = nullptr;
+  errno = 0;
+  long long value = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end || errno)
+    fail(what + " is a whole number, got '" + text + "'");
+  return value;
+}
+
+static Role parseRole(const std::string &text) {
+  static const std::map<std::string, Role> roles = {
+      {"parameter", Role::parameter},   {"optimizer", Role::optimizer},
+      {"state", Role::state},           {"random", Role::random},
+      {"data", Role::data},             {"eval_data", Role::evalData},
+      {"eval_random", Role::evalRandom}, {"result", Role::result},
+      {"arena", Role::arena}};
+  auto it = roles.find(text);
+  if (it == roles.end())
+    fail("the program's description has an argument of unknown role '" + text +
+         "'; was it compiled by another version?");
+  return it->second;
+}
+
+static DType parseType(const std::string &text) {
+  for (DType type : {DType::i1, DType::i8, DType::i16, DType::i32, DType::i64,
+                     DType::f16, DType::bf16, DType::f32, DType::f64})
+    if (text == nameOf(type))
+      return type;
+  fail("the program's description has an argument of unknown type '" + text +
+       "'; was it compiled by another version?");
+}
+
+static std::optional<Initial> parseInitial(const std::string &text) {
+  std::istringstream stream(text);
+  std::string kind;
+  double first = 0, second = 0;
+  if (!(stream >> kind))
+    return std::nullopt;
+  stream >> first >> second;
+  if (kind == "normal")
+    return Initial{Initial::normal, first, second};
+  if (kind == "uniform")
+    return Initial{Initial::uniform, first, second};
+  return Initial{Initial::constant, first, second};
+}
+
+static TrainArgument parseArgument(std::vector<std::string> fields) {
+  fields.resize(6);
+  TrainArgument argument;
+  argument.role = parseRole(fields[1]);
+  argument.type.dtype = parseType(fields[2]);
+  for (const std::string &dim : split(fields[3], ' '))
+    argument.type.shape.push_back(parseInteger(dim, "a dimension"));
+  argument.name = fields[4];
+  argument.initial = parseInitial(fields[5]);
+  return argument;
+}
+
+namespace {
+/// An option, its name in the description and its variable.
+struct IntegerOption {
+  const char *name, *variable;
+  int64_t TrainDescription::*field;
+  int64_t low;
+};
+struct PathOption {
+  const char *name, *variable;
+  std::string TrainDescription::*field;
+};
+} // namespace
+
+static constexpr IntegerOption integerOptions[] = {
+    {"steps", "REMAT_STEPS", &TrainDescription::steps, 0},
+    {"seed", "REMAT_SEED", &TrainDescription::seed, INT64_MIN},
+    {"log_every", "REMAT_LOG_EVERY", &TrainDescription::logEvery, 0},
+    {"checkpoint_every", "REMAT_CHECKPOINT_EVERY",
+     &TrainDescription::checkpointEvery, 1},
+    {"eval_every", "REMAT_EVAL_EVERY", &TrainDescription::evalEvery, 0},
+};
+static constexpr PathOption pathOptions[] = {
+    {"data", "REMAT_DATA", &TrainDescription::data},
+    {"init", "REMAT_INIT", &TrainDescription::init},
+    {"checkpoint", "REMAT_CHECKPOINT", &TrainDescription::checkpoint},
+    {"eval_data", "REMAT_EVAL_DATA", &TrainDescription::evalData},
+    {"log", "REMAT_LOG", &TrainDescription::log},
+};
+
+TrainDescription TrainDescription::parse(const std::string &text) {
+  TrainDescription result;
+  for (const std::string &line : split(text, '\n')) {
+    std::vector<std::string> fields = split(line, '\t');
+    if (fields.size() < 2)
+      continue;
+    for (const IntegerOption &option : integerOptions)
+      if (fields[0] == option.name)
+        result.*option.field = parseInteger(fields[1], option.name);
+    for (const PathOption &option : pathOptions)
+      if (fields[0] == option.name)
+        result.*option.field = fields[1];
+    if (fields[0] == "shuffle")
+      result.shuffle = fields[1] != "0";
+    if (fields[0] == "argument")
+      result.arguments.push_back(parseArgument(fields));
+    if (fields[0] == "metric")
+      result.metrics.push_back(fields[1]);
+  }
+  return result;
+}
+
+void TrainDescription::readEnvironment() {
+  for (const IntegerOption &option : integerOptions)
+    if (const char *value = std::getenv(option.variable)) {
+      this->*option.field = parseInteger(value, option.variable);
+      if (this->*option.field < option.low)
+        fail(std::string(option.variable) + " is at least " +
+             std::to_string(option.low) + ", got " + value);
+    }
+  for (const PathOption &option : pathOptions)
+    if (const char *value = std::getenv(option.variable))
+      this->*option.field = value;
+  if (const char *value = std::getenv("REMAT_SHUFFLE")) {
+    if (std::string(value) != "0" && std::string(value) != "1")
+      fail(std::string("REMAT_SHUFFLE is 0 or 1, got '") + value + "'");
+    shuffle = *value == '1';
+  }
+  if (evalData.empty())
+    evalData = data;
+}
