@@ -1,7 +1,7 @@
 //===- Initialize.cpp - Initial values and orders from a seed -------------===//
 //
-// Counter-based: every number depends on the seed, a name and a position, so that
-// a parameter that is added to a model changes no other one's start.
+// Counter-based: every number depends on the seed, a name and a position, so
+// that a parameter that is added to a model changes no other one's start.
 //
 //===----------------------------------------------------------------------===//
 

@@ -32,10 +32,14 @@ static int64_t parseInteger(const std::string &text, const std::string &what) {
 
 static Role parseRole(const std::string &text) {
   static const std::map<std::string, Role> roles = {
-      {"parameter", Role::parameter},   {"optimizer", Role::optimizer},
-      {"state", Role::state},           {"random", Role::random},
-      {"data", Role::data},             {"eval_data", Role::evalData},
-      {"eval_random", Role::evalRandom}, {"result", Role::result},
+      {"parameter", Role::parameter},
+      {"optimizer", Role::optimizer},
+      {"state", Role::state},
+      {"random", Role::random},
+      {"data", Role::data},
+      {"eval_data", Role::evalData},
+      {"eval_random", Role::evalRandom},
+      {"result", Role::result},
       {"arena", Role::arena}};
   auto it = roles.find(text);
   if (it == roles.end())

@@ -84,8 +84,10 @@ void Dataset::read(const std::string &path, const char *source,
   if (keys.empty())
     return;
   if (path.empty())
-    fail("the model takes data (arrays " + keys + "'), but no file is named; "
-         "set " + source + " or the attribute of remat.train_step");
+    fail("the model takes data (arrays " + keys +
+         "'), but no file is named; "
+         "set " +
+         source + " or the attribute of remat.train_step");
   ArrayFile file(path);
   std::string first;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -112,8 +114,8 @@ void Dataset::read(const std::string &path, const char *source,
            "' has " + std::to_string(examples));
     expected.shape[0] = examples;
     // Reading checks type and shape; the elements stay in memory.
-    auto *elements = static_cast<char *>(
-        allocate(MemoryClass::data, expected.numBytes()));
+    auto *elements =
+        static_cast<char *>(allocate(MemoryClass::data, expected.numBytes()));
     file.read(argument.name, expected, elements);
     arrays.push_back({i, argument.type.numBytes() / batch, elements});
   }
@@ -224,7 +226,8 @@ void Training::openLog() {
     return;
   // A resumed run goes on where the checkpoint was made: later lines go.
   std::string kept;
-  if (FILE *old = step > 0 ? std::fopen(description.log.c_str(), "r") : nullptr) {
+  if (FILE *old =
+          step > 0 ? std::fopen(description.log.c_str(), "r") : nullptr) {
     char line[256];
     while (std::fgets(line, sizeof(line), old))
       if (std::strtoll(line, nullptr, 10) <= step)
@@ -308,8 +311,8 @@ int64_t Training::done(double loss) {
   bool isLast = step == description.steps;
   if (isLast || step % description.checkpointEvery == 0)
     save();
-  bool isDue = isLast || (description.evalEvery > 0 &&
-                          step % description.evalEvery == 0);
+  bool isDue = isLast ||
+               (description.evalEvery > 0 && step % description.evalEvery == 0);
   if (description.metrics.empty() || !isDue)
     return 0;
   evalBatch = 0;

@@ -33,14 +33,14 @@
 //   metric <tab> name
 //
 // role: parameter, optimizer, state, random, data, eval_data, eval_random,
-// result, arena. type: as in MLIR; `random` has two i64. dims: numbers separated
-// by spaces. name: the key in files. initializer: `constant c`,
-// `normal mean stddev`, `uniform low high`, or nothing (a file must have it; zero for
-// all but parameters and states).
+// result, arena. type: as in MLIR; `random` has two i64. dims: numbers
+// separated by spaces. name: the key in files. initializer: `constant c`,
+// `normal mean stddev`, `uniform low high`, or nothing (a file must have it;
+// zero for all but parameters and states).
 //
 // Initial values depend on the seed, the name and the element's position only.
-// A checkpoint is an .npz archive with the same keys, so that it serves as `init`
-// as well, and `remat.step`, `remat.seed`.
+// A checkpoint is an .npz archive with the same keys, so that it serves as
+// `init` as well, and `remat.step`, `remat.seed`.
 //
 // Whatever is wrong with files or options ends the program with one line on
 // stderr and exit code 1.

@@ -203,10 +203,14 @@ static void returnUpdates(StepFunction &step,
   }
 }
 
-/// What only gradients of frozen parameters needed.
-static void eraseDeadOperations(Block &body) {
+/// What only gradients of frozen parameters needed. The other gradients have no
+/// user yet.
+static void eraseDeadOperations(const StepFunction &step, Block &body) {
+  llvm::SmallDenseSet<Operation *> definesGradient;
+  for (const TrainedParameter &trained : step.trained)
+    definesGradient.insert(trained.gradient.getDefiningOp());
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (isOpTriviallyDead(&op))
+    if (isOpTriviallyDead(&op) && !definesGradient.contains(&op))
       op.erase();
 }
 
@@ -222,7 +226,7 @@ static LogicalResult insertSteps(TrainStepOp train, bool isJointShared) {
       failed(accumulateOverMicroBatches(*step, train.getAccumulate())))
     return failure();
   // Whatever was only needed for gradients that nobody uses reads no parameter.
-  eraseDeadOperations(step->function.getBody().front());
+  eraseDeadOperations(*step, step->function.getBody().front());
 
   UpdatePhase phase;
   OpBuilder builder(train.getContext(), &phase);

@@ -190,9 +190,8 @@ LogicalResult Description::addArgument(Callee &callee, unsigned argument,
              << " has no parameter or model state of this name";
     if (types[it->second] != value.getType())
       return emitError(value.getLoc())
-             << "'" << name << "' is a " << value.getType()
-             << " here, but a " << types[it->second] << " in "
-             << train.getStepAttr();
+             << "'" << name << "' is a " << value.getType() << " here, but a "
+             << types[it->second] << " in " << train.getStepAttr();
     callee.buffers.push_back(it->second);
     return success();
   }
@@ -358,9 +357,9 @@ func::FuncOp MainBuilder::declare(StringRef name, TypeRange inputs,
     return function;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(module.getBody());
-  auto function = func::FuncOp::create(
-      builder, builder.getLoc(), name,
-      builder.getFunctionType(inputs, results));
+  auto function =
+      func::FuncOp::create(builder, builder.getLoc(), name,
+                           builder.getFunctionType(inputs, results));
   function.setPrivate();
   function->setAttr("llvm.emit_c_interface", builder.getUnitAttr());
   return function;
@@ -375,8 +374,8 @@ func::CallOp MainBuilder::callRuntime(StringRef name, ValueRange operands,
 
 Value MainBuilder::emitDescription() {
   const std::string &text = description.text;
-  auto type = MemRefType::get({static_cast<int64_t>(text.size())},
-                              builder.getI8Type());
+  auto type =
+      MemRefType::get({static_cast<int64_t>(text.size())}, builder.getI8Type());
   auto values = DenseElementsAttr::getFromRawBuffer(
       RankedTensorType::get(type.getShape(), type.getElementType()),
       ArrayRef(text.data(), text.size()));
@@ -390,8 +389,8 @@ Value MainBuilder::emitDescription() {
   }
   Value global = memref::GetGlobalOp::create(builder, type, name);
   return memref::CastOp::create(
-      builder,
-      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), global);
+      builder, MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()),
+      global);
 }
 
 /// A buffer of a scalar holds it as the single element.
@@ -404,8 +403,8 @@ void MainBuilder::emitBuffers() {
   Type bytes = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type());
   Value zero = arith::ConstantIndexOp::create(builder, 0);
   for (auto [index, type] : llvm::enumerate(description.types)) {
-    Value number = arith::ConstantIntOp::create(
-        builder, static_cast<int64_t>(index), 64);
+    Value number =
+        arith::ConstantIntOp::create(builder, static_cast<int64_t>(index), 64);
     Value buffer = callRuntime("buffer", number, bytes).getResult(0);
     buffers.push_back(memref::ViewOp::create(builder, getBufferType(type),
                                              buffer, zero, ValueRange{}));
@@ -442,8 +441,7 @@ Value MainBuilder::emitScalar(const CallResult &result, func::CallOp call) {
 }
 
 /// Next values that were not written in place: scalars and random states.
-void MainBuilder::emitUpdates(ArrayRef<CallResult> results,
-                              func::CallOp call) {
+void MainBuilder::emitUpdates(ArrayRef<CallResult> results, func::CallOp call) {
   func::FuncOp step = description.step.function;
   for (const CallResult &result : results) {
     auto updates = result.attributes.getAs<IntegerAttr>(
@@ -516,8 +514,8 @@ LogicalResult MainBuilder::build() {
     builder.createBlock(&loop.getBefore());
     Value step = callRuntime("next", {}, i64).getResult(0);
     Value zero = arith::ConstantIntOp::create(builder, 0, 64);
-    Value goesOn = arith::CmpIOp::create(
-        builder, arith::CmpIPredicate::sge, step, zero);
+    Value goesOn =
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, step, zero);
     scf::ConditionOp::create(builder, goesOn, step);
 
     builder.createBlock(&loop.getAfter(), {}, i64, builder.getLoc());

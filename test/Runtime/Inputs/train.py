@@ -1,0 +1,124 @@
+"""Runs the compiled regression.mlir: numbers against NumPy in f64, resuming bit by bit, bad input."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+folder, runtime = sys.argv[1:]
+os.chdir(folder)
+command = ["mlir-runner", "program.mlir", "-e", "main", "-entry-point-result=void", "--shared-libs=" + runtime]
+
+
+def environment(options):
+    return {**os.environ, **{"REMAT_" + key.upper(): str(value) for key, value in options.items()}}
+
+
+def run(**options):
+    result = subprocess.run(command, env=environment(options), capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def refuses(**options):
+    """Exit code 1, and nothing but one line of diagnosis on stderr."""
+    result = subprocess.run(command, env=environment({"checkpoint": "", **options}), capture_output=True, text=True)
+    assert result.returncode == 1 and result.stderr.count("\n") == 1, (result.returncode, result.stderr)
+    print(result.stderr, end="", flush=True)
+
+
+rng = np.random.default_rng(0)
+x = rng.normal(size=(20, 3)).astype("f4")
+y = (x @ [1, 2, 3]).astype("f4")
+np.savez("train.npz", x=x, y=y)
+
+print(run(log="log"), flush=True)
+assert [int(line.split()[0]) for line in open("log")] == [5, 10, 15, 20]
+
+# AdamW in f64, on batches in the file's order.
+w0 = np.array([0.5, -0.5, 0.25], "f4")
+np.savez("init.npz", w=w0)
+run(init="init.npz", shuffle=0, checkpoint="plain.npz", log="plain", log_every=1)
+w, m, v = w0.astype("f8"), np.zeros(3), np.zeros(3)
+losses = []
+for t in range(20):
+    rows = slice(t % 5 * 4, t % 5 * 4 + 4)
+    error = x[rows].astype("f8") @ w - y[rows]
+    losses.append(np.mean(error**2))
+    g = 0.5 * error @ x[rows]
+    w *= 1 - 0.1 * 0.01
+    m += 0.1 * (g - m)
+    v = 0.999 * v + 0.001 * g * g
+    w -= 0.1 / (1 - 0.9 ** (t + 1)) * m / (np.sqrt(v) / np.sqrt(1 - 0.999 ** (t + 1)) + 1e-8)
+saved = np.load("plain.npz")
+np.testing.assert_allclose(saved["w"], w, rtol=2e-5)
+np.testing.assert_allclose(saved["w.v"], v, rtol=2e-5)
+np.testing.assert_allclose([float(line.split()[1]) for line in open("plain")], losses, rtol=2e-5)
+assert saved["count"] == 80 and list(saved["remat.random0"]) == [7, 20] and saved["remat.step"] == 20
+print("matches NumPy", flush=True)
+
+whole, whole_log = read("run.npz"), read("log")
+for stop in (1, 4, 13):
+    os.remove("run.npz")
+    run(steps=stop, log="log", log_every=5)
+    assert "resumed from run.npz at step %d" % stop in run(log="log")
+    assert read("run.npz") == whole
+    assert read("log") == whole_log or stop % 5
+print("resumes bitwise", flush=True)
+
+# Kill a run that saves at every step, somewhere in the middle, and go on.
+os.remove("run.npz")
+for delay in (0.0, 0.02, 0.05):
+    process = subprocess.Popen(command, env=environment({"steps": 10**9, "checkpoint_every": 1}),
+                               stdout=subprocess.DEVNULL)
+    while not os.path.exists("run.npz"):
+        time.sleep(0.002)
+    time.sleep(delay)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+reached = int(np.load("run.npz")["remat.step"])
+run(steps=reached + 5)
+resumed = np.load("run.npz")
+run(steps=reached + 5, checkpoint="straight.npz", checkpoint_every=10**6)
+straight = np.load("straight.npz")
+assert all(np.array_equal(resumed[key], straight[key]) for key in straight)
+print("survives a kill", flush=True)
+
+# Another seed, another first batch.
+logs = {}
+for seed in (7, 8):
+    run(init="init.npz", checkpoint="", log="order", log_every=1, seed=seed, steps=1)
+    logs[seed] = read("order")
+assert logs[7] != logs[8]
+print("a seed gives an order of its own", flush=True)
+
+refuses(data="gone.npz")
+refuses(data="")
+np.savez("bad.npz", x=x)
+refuses(data="bad.npz")
+np.savez("bad.npz", x=x.astype("f8"), y=y)
+refuses(data="bad.npz")
+np.savez("bad.npz", x=x[:, :2], y=y)
+refuses(data="bad.npz")
+np.savez("bad.npz", x=x, y=y[:19])
+refuses(data="bad.npz")
+np.savez("bad.npz", x=x[:3], y=y[:3])
+refuses(data="bad.npz")
+with open("truncated.npz", "wb") as file:
+    file.write(read("train.npz")[:-100])
+refuses(data="truncated.npz")
+np.savez("bad.npz", w=w0[:2])
+refuses(init="bad.npz")
+refuses(steps="many")
+refuses(checkpoint_every=0)
+refuses(shuffle="yes")
+refuses(checkpoint="run.npz", seed=8)
+refuses(log="nowhere/log")
