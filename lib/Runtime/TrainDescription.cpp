@@ -79,7 +79,10 @@ static TrainArgument parseArgument(std::vector<std::string> fields) {
   for (const std::string &dim : split(fields[3], ' '))
     argument.type.shape.push_back(parseInteger(dim, "a dimension"));
   argument.name = fields[4];
-  argument.initial = parseInitial(fields[5]);
+  if (fields[5].rfind("seed ", 0) == 0)
+    argument.seed = parseInteger(fields[5].substr(5), "a seed");
+  else
+    argument.initial = parseInitial(fields[5]);
   return argument;
 }
 

@@ -172,13 +172,12 @@ void Training::setInitialValues() {
   std::unique_ptr<ArrayFile> file;
   if (!description.init.empty())
     file = std::make_unique<ArrayFile>(description.init);
-  int64_t streams = 0;
   for (size_t i = 0; i < buffers.size(); ++i) {
     const TrainArgument &argument = description.arguments[i];
     bool isRandom =
         argument.role == Role::random || argument.role == Role::evalRandom;
     if (isRandom) {
-      int64_t state[2] = {description.seed + streams++, 0};
+      int64_t state[2] = {description.seed + argument.seed, 0};
       std::memcpy(buffers[i], state, sizeof(state));
     }
     if (argument.role != Role::parameter && argument.role != Role::state)

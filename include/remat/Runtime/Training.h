@@ -33,10 +33,11 @@
 //   metric <tab> name
 //
 // role: parameter, optimizer, state, random, data, eval_data, eval_random,
-// result, arena. type: as in MLIR; `random` has two i64. dims: numbers
-// separated by spaces. name: the key in files. initializer: `constant c`,
-// `normal mean stddev`, `uniform low high`, or nothing (a file must have it;
-// zero for all but parameters and states).
+// result, arena. type: as in MLIR; `random` has two i64 and starts as (seed of
+// the run + own seed, 0). dims: numbers separated by spaces. name: the key in
+// files. initializer: `constant c`, `normal mean stddev`, `uniform low high`,
+// `seed n`, or nothing (a file must have it; zero for all but parameters and
+// states).
 //
 // Initial values depend on the seed, the name and the element's position only.
 // A checkpoint is an .npz archive with the same keys, so that it serves as
@@ -82,6 +83,8 @@ struct TrainArgument {
   ArrayType type;
   std::string name;
   std::optional<Initial> initial;
+  /// Of a random state: added to the run's.
+  int64_t seed = 0;
 };
 
 /// Options and arguments of a training program.

@@ -218,9 +218,14 @@ LogicalResult Description::addArgument(Callee &callee, unsigned argument,
     name = getParameterName(function, of.getInt()) + "." + optimizerState.str();
     return addLine(value, "optimizer", name, "");
   }
-  if (isRandomState(value.getType()))
+  if (isRandomState(value.getType())) {
+    auto seed = function.getArgAttrOfType<IntegerAttr>(
+        argument, RematDialect::getSeedAttrName());
+    int position = numRandom++;
+    initial = "seed " + std::to_string(seed ? seed.getInt() : position);
     return addLine(value, isEvaluation ? "eval_random" : "random",
-                   "remat.random" + std::to_string(numRandom++), "");
+                   "remat.random" + std::to_string(position), initial);
+  }
   if (has("remat.result"))
     return addLine(value, "result", "", "");
   if (has("remat.arena"))

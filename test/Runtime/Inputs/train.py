@@ -62,7 +62,8 @@ saved = np.load("plain.npz")
 np.testing.assert_allclose(saved["w"], w, rtol=2e-5)
 np.testing.assert_allclose(saved["w.v"], v, rtol=2e-5)
 np.testing.assert_allclose([float(line.split()[1]) for line in open("plain")], losses, rtol=2e-5)
-assert saved["count"] == 80 and list(saved["remat.random0"]) == [7, 20] and saved["remat.step"] == 20
+np.testing.assert_allclose(saved["seen"], 4 * y.sum(dtype="f8"), rtol=1e-5)
+assert list(saved["remat.random0"]) == [7, 20] and saved["remat.step"] == 20
 print("matches NumPy", flush=True)
 
 whole, whole_log = read("run.npz"), read("log")
@@ -92,13 +93,23 @@ straight = np.load("straight.npz")
 assert all(np.array_equal(resumed[key], straight[key]) for key in straight)
 print("survives a kill", flush=True)
 
-# Another seed, another first batch.
-logs = {}
-for seed in (7, 8):
-    run(init="init.npz", checkpoint="", log="order", log_every=1, seed=seed, steps=1)
-    logs[seed] = read("order")
-assert logs[7] != logs[8]
-print("a seed gives an order of its own", flush=True)
+# Examples that add up like bits of a number: which ones a run has seen, it can tell.
+np.savez("bits.npz", x=np.zeros((20, 3), "f4"), y=2.0 ** np.arange(20, dtype="f4"))
+
+
+def seen(steps, **options):
+    run(data="bits.npz", checkpoint="bits", steps=steps, **options)
+    result = int(np.load("bits")["seen"])
+    os.remove("bits")
+    return result
+
+
+everything = 2**20 - 1
+assert seen(5) == everything and seen(10) == 2 * everything
+first, second = everything - seen(4), 2 * everything - seen(9)
+assert first.bit_count() == second.bit_count() == 4 and first != second and first != everything - seen(4, seed=8)
+assert seen(1, shuffle=0) == 0b1111
+print("each epoch sees every example once, in an order of its own", flush=True)
 
 refuses(data="gone.npz")
 refuses(data="")

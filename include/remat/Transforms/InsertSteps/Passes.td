@@ -90,7 +90,7 @@ def LowerTrainStep : Pass<"remat-lower-train-step", "::mlir::ModuleOp"> {
     | `opt.param` | a parameter |
     | `opt.state` | optimizer state, zero at first |
     | `remat.state` | model state |
-    | `vector<2xi64>` | random state; starts as (seed + its position among them, 0) |
+    | `vector<2xi64>` | random state; starts as (seed of the run + its `remat.seed`, 0), or its position among them where it has none |
     | `remat.step` | the number of the step |
     | `remat.result` | memory of a result |
     | `remat.arena` | the arena |
