@@ -23,6 +23,7 @@ void mlir::remat::registerAllDialects(DialectRegistry &registry) {
   registry.insert<remat::RematDialect, opt::OptDialect>();
   registerDifferentiableExternalModels(registry);
   registerBufferizableOpInterfaceModels(registry);
+  registerConvBufferization(registry);
 }
 
 void mlir::remat::registerAllPasses() {

@@ -14,6 +14,7 @@ void mlir::remat::registerDifferentiableExternalModels(
     DialectRegistry &registry) {
   registerArithRules(registry);
   registerLinalgRules(registry);
+  registerConvRules(registry);
   registerRematRules(registry);
   registerTensorRules(registry);
   registerShapeBounds(registry);

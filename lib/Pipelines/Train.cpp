@@ -7,6 +7,7 @@
 
 #include "remat/Pipelines/Train.h"
 
+#include "remat/Conversion/Passes.h"
 #include "remat/Transforms/PackMemory/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
 
@@ -31,6 +32,8 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   pm.addPass(createResultsToOutParamsPass());
   pm.addPass(createCanonicalizerPass());
+  // Its workspaces are part of what is packed.
+  pm.addPass(createConvertConvToLibrary());
   PackMemoryPassOptions pack;
   pack.arena = options.arena;
   pack.reuse = options.reuse;

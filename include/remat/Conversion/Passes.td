@@ -75,4 +75,23 @@ def DecomposeAggregates : Pass<"convert-linalg-aggregates-to-structured"> {
     "::mlir::tensor::TensorDialect"];
 }
 
+def ConvertConvToLibrary : Pass<"convert-conv-to-library", "::mlir::ModuleOp"> {
+  let summary = "convolutions on memrefs to calls of the runtime";
+  let description = [{
+    `remat.conv_2d` and its two gradients become calls of `remat_conv_2d_*`,
+    which compute them as matrix products of gathered pieces. Each call gets a
+    workspace (`memref.alloc`) of the size that `remat/Runtime/ConvPlan.h` gives
+    for `threads` threads, so this runs before `remat-pack-memory`: the step
+    then allocates nothing, and the workspace is part of its peak. More threads
+    than that do not help a convolution. The bits depend on neither.
+
+    Operands that are not contiguous are copied. Shapes must be static.
+  }];
+  let options = [
+    Option<"threads", "threads", "int64_t", /*default=*/"0",
+           "Threads to reserve workspace for (0: as many as this machine has)">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 #endif // REMAT_CONVERSION_PASSES_TD

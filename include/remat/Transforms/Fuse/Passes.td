@@ -68,4 +68,18 @@ def FusePass : Pass<"remat-fuse"> {
     Statistic<"numFused", "fused", "Producers fused into a reader">];
 }
 
+def FusePaddingPass : Pass<"remat-fuse-padding"> {
+  let summary = "make convolutions read zeros around their images";
+  let description = [{
+    `linalg.conv_2d_nhwc_hwcf` of f32 or f64 whose accumulator starts at zero
+    becomes a `remat.conv_2d`, and takes a zero `tensor.pad` of height and width
+    in front of it along. Run before differentiation: the backward then needs
+    the image, which other operations need as well, and not its padded copy.
+
+    Other convolutions stay as they are: they differentiate and lower as
+    structured operations, without the library.
+  }];
+  let dependentDialects = ["::mlir::remat::RematDialect"];
+}
+
 #endif // REMAT_TRANSFORMS_FUSE_PASSES_TD

@@ -31,6 +31,9 @@ void RematDialect::registerAttributes() {
 //===----------------------------------------------------------------------===//
 
 bool mlir::remat::isDot(Operation *op) {
+  if (isa_and_nonnull<Conv2DOp, Conv2DBackwardDataOp, Conv2DBackwardFilterOp>(
+          op))
+    return true;
   auto linalgOp = dyn_cast_or_null<linalg::LinalgOp>(op);
   return linalgOp && (linalg::isaContractionOpInterface(linalgOp) ||
                       linalg::isaConvolutionOpInterface(linalgOp));

@@ -11,6 +11,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/BitVector.h"
@@ -40,8 +41,8 @@ struct GeneratorResource : SideEffects::Resource::Base<GeneratorResource> {
 
 namespace mlir::remat {
 /// Whether `op` is a contraction (matmul-like, with at least one reduction of
-/// products of two operands) or a convolution, named or generic: what
-/// `dots_saveable` saves.
+/// products of two operands) or a convolution, named or generic, of linalg or of
+/// this dialect: what `dots_saveable` saves.
 bool isDot(Operation *op);
 /// Whether `op` is a contraction with a batch dimension: a loop that indexes
 /// both inputs and the result.

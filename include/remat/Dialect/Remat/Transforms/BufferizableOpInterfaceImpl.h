@@ -9,6 +9,8 @@ namespace remat {
 /// Teaches one-shot bufferization the operations of the remat dialect that are
 /// left when it runs: barriers.
 void registerBufferizableOpInterfaceModels(DialectRegistry &registry);
+/// Registers how convolutions bufferize: into their destinations.
+void registerConvBufferization(DialectRegistry &registry);
 } // namespace remat
 } // namespace mlir
 

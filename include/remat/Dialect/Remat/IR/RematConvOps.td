@@ -1,0 +1,67 @@
+//===- RematConvOps.td - Padded convolutions --------------*- tablegen -*-===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_REMATCONVOPS_TD
+#define REMAT_DIALECT_REMAT_IR_REMATCONVOPS_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "remat/Dialect/Remat/IR/RematDialect.td"
+
+def Remat_Image : AnyTypeOf<[4DTensorOf<[F32, F64]>, MemRefRankOf<[F32, F64], [4]>],
+    "4-d tensor or memref of f32 or f64">;
+
+class Remat_ConvOp<string mnemonic> : Op<Remat_Dialect, mnemonic, [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let arguments = (ins Remat_Image:$lhs, Remat_Image:$rhs, Remat_Image:$init,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$padding);
+  let results = (outs Optional<4DTensorOf<[F32, F64]>>:$result);
+  let assemblyFormat = [{
+    `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)`
+    `outs` `(` $init `:` type($init) `)` attr-dict (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+  }];
+}
+
+defvar convText = [{
+    Images are (n, h, w, c), filters (kh, kw, c, f). `strides` and `dilations`
+    are (y, x), `padding` is (low y, high y, low x, high x): that many positions
+    around the input count as zero. They exist in no buffer, where a
+    `tensor.pad` in front of a convolution is one more residual.
+
+    `init` is overwritten, not added to. `remat-fuse-padding` makes these
+    operations of `tensor.pad` and `linalg.conv_2d_nhwc_hwcf`, and
+    `convert-conv-to-library` calls of the runtime.
+}];
+
+def Remat_Conv2DOp : Remat_ConvOp<"conv_2d"> {
+  let summary = "2-d convolution with zero padding";
+  let description = !strconcat("Operands: images, filters. ", convText, [{
+
+    Example:
+
+    ```mlir
+    %y = remat.conv_2d ins(%x, %w : tensor<8x32x32x3xf32>, tensor<3x3x3x64xf32>)
+        outs(%e : tensor<8x32x32x64xf32>)
+        {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}
+        -> tensor<8x32x32x64xf32>
+    ```
+  }]);
+}
+
+def Remat_Conv2DBackwardDataOp : Remat_ConvOp<"conv_2d_backward_data"> {
+  let summary = "cotangent of the images of a remat.conv_2d";
+  let description = !strconcat("Operands: cotangent of the result, filters. ", convText);
+}
+
+def Remat_Conv2DBackwardFilterOp : Remat_ConvOp<"conv_2d_backward_filter"> {
+  let summary = "cotangent of the filters of a remat.conv_2d";
+  let description = !strconcat("Operands: images, cotangent of the result. ", convText);
+}
+
+#endif // REMAT_DIALECT_REMAT_IR_REMATCONVOPS_TD

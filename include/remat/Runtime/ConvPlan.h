@@ -1,0 +1,94 @@
+//===- ConvPlan.h - How convolutions are cut into products ------*- C++ -*-===//
+//
+// The compiler reserves the workspace that the runtime uses, so both ask here.
+// Plain C++: no compiler header, no runtime header.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_CONVPLAN_H
+#define REMAT_RUNTIME_CONVPLAN_H
+
+#include <algorithm>
+#include <cstdint>
+
+namespace remat {
+
+/// A 2-d convolution of images (n, h, w, c) with filters (kh, kw, c, f) into
+/// images (n, oh, ow, f). Positions outside the input are zero; `padH` and
+/// `padW` count those before it.
+struct ConvShape {
+  int64_t n, h, w, c, kh, kw, f, oh, ow;
+  int64_t strideH, strideW, dilationH, dilationW, padH, padW;
+
+  int64_t taps() const { return kh * kw; }
+  /// Whether an output position is a product of one input position in order.
+  bool isPointwise() const {
+    return taps() == 1 && strideH == 1 && strideW == 1 && padH == 0 &&
+           padW == 0 && oh == h && ow == w;
+  }
+};
+
+/// A convolution is a product of a matrix of gathered input positions with the
+/// filters. It is gathered piece by piece: `rows` positions and `taps` filter
+/// positions at once, `channels` channels of each, by one task. Everything is a
+/// function of the shape, so that the bits do not depend on the machine.
+struct ConvPlan {
+  int64_t rows, taps, channels;
+  /// Elements that each thread working at the same time needs.
+  int64_t slotElements;
+  /// Elements that all threads share.
+  int64_t sharedElements;
+
+  int64_t workspaceElements(int64_t slots) const {
+    return sharedElements + slots * slotElements;
+  }
+};
+
+/// Long enough for the product's inner loop, short enough for the caches.
+constexpr int64_t kConvDepth = 576;
+
+inline int64_t convRows(int64_t positions) {
+  return positions >= 2048 ? 256 : std::min<int64_t>(positions, 128);
+}
+
+inline int64_t convTaps(const ConvShape &s, int64_t channels) {
+  return std::max<int64_t>(
+      1, std::min(s.taps(), kConvDepth / std::max<int64_t>(1, channels)));
+}
+
+inline ConvPlan planConvForward(const ConvShape &s) {
+  int64_t rows = convRows(s.n * s.oh * s.ow), taps = convTaps(s, s.c);
+  return {rows, taps, s.c, s.isPointwise() ? 0 : rows * taps * s.c, 0};
+}
+
+/// Positions are those of the input; with strides, one residue class of them at
+/// a time, because the others meet other taps. The filters are transposed once
+/// where they are small, so that several taps make one product.
+inline ConvPlan planConvBackwardData(const ConvShape &s) {
+  constexpr int64_t kSmall = int64_t(1) << 18;
+  int64_t classes = s.strideH * s.strideW;
+  int64_t rows = convRows(s.n * s.h * s.w / std::max<int64_t>(1, classes));
+  rows = std::max<int64_t>(rows, 1);
+  bool transpose = !s.isPointwise() && s.taps() * s.c * s.f <= kSmall;
+  int64_t taps = transpose ? convTaps(s, s.f) : 1;
+  int64_t slot =
+      s.isPointwise() ? 0 : rows * taps * s.f + (classes > 1 ? rows * s.c : 0);
+  return {rows, taps, s.f, slot, transpose ? s.taps() * s.c * s.f : 0};
+}
+
+/// A task owns the gradients of some taps and channels, and adds up all
+/// positions in order.
+inline ConvPlan planConvBackwardFilter(const ConvShape &s) {
+  constexpr int64_t kElements = int64_t(1) << 17;
+  int64_t blocks = (s.c + 255) / 256;
+  int64_t channels = (s.c + blocks - 1) / blocks;
+  int64_t taps = std::max<int64_t>(1, std::min(s.taps(), 32 / channels));
+  int64_t rows = std::clamp<int64_t>(kElements / (taps * channels), 128, 1024);
+  rows = std::max<int64_t>(1, std::min(rows, s.n * s.oh * s.ow));
+  return {rows, taps, channels, s.isPointwise() ? 0 : rows * taps * channels,
+          0};
+}
+
+} // namespace remat
+
+#endif // REMAT_RUNTIME_CONVPLAN_H

@@ -1,0 +1,199 @@
+//===- ConvToLibrary.cpp - Convolutions to runtime calls ------------------===//
+//
+// The runtime computes convolutions piece by piece in a workspace. Reserving it
+// here, before memory is packed, makes it part of the peak that is reported.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Conversion/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Runtime/ConvPlan.h"
+#include <thread>
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_CONVERTCONVTOLIBRARY
+#include "remat/Conversion/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+namespace runtime = ::remat;
+
+/// A convolution on memrefs: which operand is what, and what the runtime calls
+/// it.
+struct ConvCall {
+  Operation *op;
+  Value images, filters, results;
+  ArrayRef<int64_t> strides, dilations, padding;
+  StringRef function;
+  runtime::ConvPlan (*plan)(const runtime::ConvShape &);
+};
+
+static std::optional<ConvCall> getConvCall(Operation *op) {
+  if (auto conv = dyn_cast<Conv2DOp>(op))
+    return ConvCall{op,
+                    conv.getLhs(),
+                    conv.getRhs(),
+                    conv.getInit(),
+                    conv.getStrides(),
+                    conv.getDilations(),
+                    conv.getPadding(),
+                    "remat_conv_2d",
+                    runtime::planConvForward};
+  if (auto conv = dyn_cast<Conv2DBackwardDataOp>(op))
+    return ConvCall{op,
+                    conv.getInit(),
+                    conv.getRhs(),
+                    conv.getLhs(),
+                    conv.getStrides(),
+                    conv.getDilations(),
+                    conv.getPadding(),
+                    "remat_conv_2d_backward_data",
+                    runtime::planConvBackwardData};
+  if (auto conv = dyn_cast<Conv2DBackwardFilterOp>(op))
+    return ConvCall{op,
+                    conv.getLhs(),
+                    conv.getInit(),
+                    conv.getRhs(),
+                    conv.getStrides(),
+                    conv.getDilations(),
+                    conv.getPadding(),
+                    "remat_conv_2d_backward_filter",
+                    runtime::planConvBackwardFilter};
+  return std::nullopt;
+}
+
+/// The shape, if all of it is known.
+static std::optional<runtime::ConvShape> getShape(const ConvCall &call) {
+  auto images = cast<MemRefType>(call.images.getType());
+  auto filters = cast<MemRefType>(call.filters.getType());
+  auto results = cast<MemRefType>(call.results.getType());
+  if (!images.hasStaticShape() || !filters.hasStaticShape() ||
+      !results.hasStaticShape())
+    return std::nullopt;
+  ArrayRef<int64_t> x = images.getShape(), w = filters.getShape(),
+                    y = results.getShape();
+  return runtime::ConvShape{x[0],
+                            x[1],
+                            x[2],
+                            x[3],
+                            w[0],
+                            w[1],
+                            w[3],
+                            y[1],
+                            y[2],
+                            call.strides[0],
+                            call.strides[1],
+                            call.dilations[0],
+                            call.dilations[1],
+                            call.padding[0],
+                            call.padding[2]};
+}
+
+/// The runtime takes contiguous row-major memory; anything else is copied.
+static Value makeContiguous(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<MemRefType>(value.getType());
+  if (type.getLayout().isIdentity())
+    return value;
+  auto dense = MemRefType::get(type.getShape(), type.getElementType());
+  Value copy = memref::AllocOp::create(builder, loc, dense);
+  memref::CopyOp::create(builder, loc, value, copy);
+  return copy;
+}
+
+static func::FuncOp getOrDeclare(ModuleOp module, SymbolTable &symbols,
+                                 StringRef name, TypeRange inputs) {
+  if (auto function = symbols.lookup<func::FuncOp>(name))
+    return function;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto function =
+      func::FuncOp::create(builder, module.getLoc(), name,
+                           FunctionType::get(module.getContext(), inputs, {}));
+  function.setPrivate();
+  function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
+                    builder.getUnitAttr());
+  symbols.insert(function);
+  return function;
+}
+
+static LogicalResult convert(const ConvCall &call, ModuleOp module,
+                             SymbolTable &symbols, int64_t slots) {
+  std::optional<runtime::ConvShape> shape = getShape(call);
+  if (!shape)
+    return call.op->emitOpError()
+           << "has a dynamic shape, for which no workspace can be reserved; "
+              "give the batch a size, or leave remat-fuse-padding out";
+  OpBuilder builder(call.op);
+  Location loc = call.op->getLoc();
+  auto type = cast<MemRefType>(call.images.getType());
+  int64_t bytes = call.plan(*shape).workspaceElements(slots) *
+                  type.getElementTypeBitWidth() / 8;
+  Value workspace = memref::AllocOp::create(
+      builder, loc, MemRefType::get({bytes}, builder.getI8Type()));
+
+  SmallVector<Value> arguments;
+  Value destination = call.op->getOperand(2);
+  for (Value operand : call.op->getOperands().take_front(2))
+    arguments.push_back(makeContiguous(builder, loc, operand));
+  auto destinationType = cast<MemRefType>(destination.getType());
+  bool isDense = destinationType.getLayout().isIdentity();
+  Value result = isDense
+                     ? destination
+                     : memref::AllocOp::create(
+                           builder, loc,
+                           MemRefType::get(destinationType.getShape(),
+                                           destinationType.getElementType()))
+                           .getResult();
+  arguments.push_back(result);
+  auto dynamic = MemRefType::get(SmallVector<int64_t>(4, ShapedType::kDynamic),
+                                 type.getElementType());
+  for (Value &argument : arguments)
+    argument = memref::CastOp::create(builder, loc, dynamic, argument);
+  arguments.push_back(memref::CastOp::create(
+      builder, loc,
+      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), workspace));
+  for (int64_t value : {call.strides[0], call.strides[1], call.dilations[0],
+                        call.dilations[1], call.padding[0], call.padding[2]})
+    arguments.push_back(arith::ConstantOp::create(
+        builder, loc, builder.getI64IntegerAttr(value)));
+
+  std::string name =
+      (call.function + (type.getElementType().isF64() ? "_f64" : "_f32")).str();
+  func::FuncOp function =
+      getOrDeclare(module, symbols, name, ValueRange(arguments).getTypes());
+  auto callOp = func::CallOp::create(builder, loc, function, arguments);
+  callOp->setDiscardableAttrs(call.op->getDiscardableAttrDictionary());
+  if (!isDense)
+    memref::CopyOp::create(builder, loc, result, destination);
+  call.op->erase();
+  return success();
+}
+
+namespace {
+struct ConvertConvToLibrary
+    : mlir::remat::impl::ConvertConvToLibraryBase<ConvertConvToLibrary> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    int64_t slots =
+        threads ? threads
+                : std::max<int64_t>(1, std::thread::hardware_concurrency());
+    SmallVector<ConvCall> calls;
+    module.walk([&](Operation *op) {
+      if (std::optional<ConvCall> call = getConvCall(op))
+        if (isa<MemRefType>(call->images.getType()))
+          calls.push_back(*call);
+    });
+    for (const ConvCall &call : calls)
+      if (failed(convert(call, module, symbols, slots)))
+        return signalPassFailure();
+  }
+};
+} // namespace

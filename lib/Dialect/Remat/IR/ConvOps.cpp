@@ -1,0 +1,103 @@
+//===- ConvOps.cpp - Padded convolutions ----------------------------------===//
+//
+// What the three convolutions check and touch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+/// Compares a static dimension with what the others make of it.
+static LogicalResult expectSize(Operation *op, Value value, unsigned dimension,
+                                int64_t expected, StringRef what) {
+  int64_t actual = cast<ShapedType>(value.getType()).getDimSize(dimension);
+  if (ShapedType::isDynamic(actual) || ShapedType::isDynamic(expected) ||
+      actual == expected)
+    return success();
+  return op->emitOpError() << what << " must be " << expected << ", got "
+                           << actual;
+}
+
+/// `images`, `filters` and `results` are the operands in these roles.
+static LogicalResult verifyConv(Operation *op, Value images, Value filters,
+                                Value results, ArrayRef<int64_t> strides,
+                                ArrayRef<int64_t> dilations,
+                                ArrayRef<int64_t> padding) {
+  if (strides.size() != 2 || dilations.size() != 2 || padding.size() != 4)
+    return op->emitOpError()
+           << "needs two strides, two dilations and four paddings";
+  for (int64_t value : llvm::concat<const int64_t>(strides, dilations))
+    if (value < 1)
+      return op->emitOpError() << "strides and dilations must be positive";
+  for (int64_t value : padding)
+    if (value < 0)
+      return op->emitOpError() << "padding must not be negative";
+  Type element = cast<ShapedType>(images.getType()).getElementType();
+  for (Value value : {filters, results})
+    if (cast<ShapedType>(value.getType()).getElementType() != element)
+      return op->emitOpError() << "operands must have one element type";
+
+  auto size = [](Value value, unsigned dimension) {
+    return cast<ShapedType>(value.getType()).getDimSize(dimension);
+  };
+  if (failed(expectSize(op, results, 0, size(images, 0), "the batch size")) ||
+      failed(expectSize(op, filters, 2, size(images, 3),
+                        "the number of input channels")) ||
+      failed(expectSize(op, results, 3, size(filters, 3),
+                        "the number of output channels")))
+    return failure();
+  for (unsigned i : {0, 1}) {
+    int64_t input = size(images, 1 + i), window = size(filters, i);
+    if (ShapedType::isDynamic(input) || ShapedType::isDynamic(window))
+      continue;
+    int64_t span = dilations[i] * (window - 1) + 1;
+    int64_t padded = input + padding[2 * i] + padding[2 * i + 1];
+    if (padded < span)
+      return op->emitOpError() << "the filter is larger than the padded image";
+    if (failed(expectSize(op, results, 1 + i, (padded - span) / strides[i] + 1,
+                          i == 0 ? "the height of the result"
+                                 : "the width of the result")))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Conv2DOp::verify() {
+  return verifyConv(*this, getLhs(), getRhs(), getInit(), getStrides(),
+                    getDilations(), getPadding());
+}
+
+LogicalResult Conv2DBackwardDataOp::verify() {
+  return verifyConv(*this, getInit(), getRhs(), getLhs(), getStrides(),
+                    getDilations(), getPadding());
+}
+
+LogicalResult Conv2DBackwardFilterOp::verify() {
+  return verifyConv(*this, getLhs(), getInit(), getRhs(), getStrides(),
+                    getDilations(), getPadding());
+}
+
+using Effects = SmallVectorImpl<MemoryEffects::EffectInstance>;
+
+static void addEffects(Operation *op, Effects &effects) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<BaseMemRefType>(operand.get().getType()))
+      continue;
+    if (operand.getOperandNumber() < 2)
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+    else
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+  }
+}
+
+void Conv2DOp::getEffects(Effects &effects) { addEffects(*this, effects); }
+void Conv2DBackwardDataOp::getEffects(Effects &effects) {
+  addEffects(*this, effects);
+}
+void Conv2DBackwardFilterOp::getEffects(Effects &effects) {
+  addEffects(*this, effects);
+}

@@ -1,0 +1,23 @@
+// RUN: remat-opt %s --remat-differentiate | FileCheck %s
+
+// CHECK-LABEL: func.func @loss_grad(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<2x8x8x3xf32>, %[[W:[^:]*]]: tensor<3x3x3x4xf32>
+func.func @loss(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32> {opt.param}) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x8x8x4xf32>
+  %y = remat.conv_2d ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>} -> tensor<2x8x8x4xf32>
+  %e0 = tensor.empty() : tensor<f32>
+  %f0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<f32>) -> tensor<f32>
+  %l = linalg.generic {indexing_maps = [affine_map<(a, b, c, d) -> (a, b, c, d)>, affine_map<(a, b, c, d) -> ()>],
+      iterator_types = ["reduction", "reduction", "reduction", "reduction"]} ins(%y : tensor<2x8x8x4xf32>) outs(%f0 : tensor<f32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %0 = arith.addf %acc, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  // Nobody asks for the gradient of the images.
+  // CHECK-NOT: conv_2d_backward_data
+  // CHECK: %[[DW:.*]] = remat.conv_2d_backward_filter ins(%[[X]], %{{.*}} : tensor<2x8x8x3xf32>, tensor<2x8x8x4xf32>)
+  // CHECK: return %{{.*}}, %[[DW]]
+  return %l : tensor<f32>
+}

@@ -1,0 +1,31 @@
+// RUN: remat-opt %s --convert-conv-to-library=threads=2 -split-input-file -verify-diagnostics | FileCheck %s
+
+// CHECK: func.func private @remat_conv_2d_backward_filter_f32(memref<?x?x?x?xf32>, memref<?x?x?x?xf32>, memref<?x?x?x?xf32>, memref<?xi8>, i64, i64, i64, i64, i64, i64) attributes {llvm.emit_c_interface}
+// CHECK-LABEL: func.func @reserves_workspace(
+func.func @reserves_workspace(%x: memref<2x8x8x3xf32>, %dy: memref<2x8x8x4xf32>, %dw: memref<3x3x3x4xf32>) {
+  // 2 slots of 128 positions, 9 taps and 3 channels of 4 bytes.
+  // CHECK: memref.alloc() : memref<27648xi8>
+  // CHECK: call @remat_conv_2d_backward_filter_f32({{.*}}) {remat.phase = "backward"}
+  remat.conv_2d_backward_filter ins(%x, %dy : memref<2x8x8x3xf32>, memref<2x8x8x4xf32>) outs(%dw : memref<3x3x3x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>, remat.phase = "backward"}
+  return
+}
+
+// CHECK-LABEL: func.func @copies_what_is_not_contiguous(
+func.func @copies_what_is_not_contiguous(%x: memref<2x8x8x3xf64, strided<[400, 40, 4, 1]>>, %w: memref<1x1x3x4xf64>, %y: memref<2x8x8x4xf64>) {
+  // CHECK: %[[COPY:.*]] = memref.alloc() : memref<2x8x8x3xf64>
+  // CHECK: memref.copy %{{.*}}, %[[COPY]]
+  // CHECK: call @remat_conv_2d_f64
+  remat.conv_2d ins(%x, %w : memref<2x8x8x3xf64, strided<[400, 40, 4, 1]>>, memref<1x1x3x4xf64>) outs(%y : memref<2x8x8x4xf64>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
+  return
+}
+
+// -----
+
+func.func @dynamic_shape(%x: memref<?x8x8x3xf32>, %w: memref<1x1x3x4xf32>, %y: memref<?x8x8x4xf32>) {
+  // expected-error @+1 {{has a dynamic shape, for which no workspace can be reserved; give the batch a size}}
+  remat.conv_2d ins(%x, %w : memref<?x8x8x3xf32>, memref<1x1x3x4xf32>) outs(%y : memref<?x8x8x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
+  return
+}

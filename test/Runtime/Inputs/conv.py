@@ -1,0 +1,68 @@
+"""Convolutions and their gradients: numbers against the definition, summed up tap by tap in NumPy in float64, bits for
+1 and 2 threads."""
+import sys
+
+import numpy as np
+
+import runtime
+
+library = runtime.load(sys.argv[1])
+workspace = np.zeros(8 << 20, np.int8)
+
+
+def call(name, *arguments):
+    runtime.call(library, f"remat_{name}_{'f32' if arguments[0].dtype == np.float32 else 'f64'}", *arguments)
+
+
+def definition(x, w, strides, dilations, padding, size, cotangent):
+    """y, and the gradients of sum(y * cotangent) with respect to x and w."""
+    (ph, pw), (sh, sw), (dh, dw), (oh, ow) = padding, strides, dilations, size
+    kh, kw = w.shape[:2]
+    room = max(sh * oh + dh * kh, x.shape[1] + ph), max(sw * ow + dw * kw, x.shape[2] + pw)
+    padded = np.zeros((x.shape[0], *room, x.shape[3]), x.dtype)
+    inside = (slice(None), slice(ph, ph + x.shape[1]), slice(pw, pw + x.shape[2]))
+    padded[inside] = x
+    y, dx, dw_ = np.zeros_like(cotangent), np.zeros_like(padded), np.zeros_like(w)
+    for i in range(kh):
+        for j in range(kw):
+            at = (slice(None), slice(i * dh, i * dh + sh * (oh - 1) + 1, sh), slice(j * dw, j * dw + sw * (ow - 1) + 1, sw))
+            y += padded[at] @ w[i, j]
+            dx[at] += cotangent @ w[i, j].T
+            dw_[i, j] = np.einsum("nhwc,nhwf->cf", padded[at], cotangent)
+    return y, dx[inside], dw_
+
+
+CASES = [  # batch, image, channels, kernel, filters, strides, dilations, padding
+    (2, (8, 8), 3, (3, 3), 5, (1, 1), (1, 1), (1, 1)),
+    (2, (9, 7), 4, (3, 3), 5, (2, 2), (1, 1), (1, 1)),
+    (3, (8, 8), 16, (1, 1), 8, (2, 2), (1, 1), (0, 0)),
+    (2, (8, 8), 16, (1, 1), 8, (1, 1), (1, 1), (0, 0)),
+    (2, (11, 12), 5, (3, 2), 7, (2, 3), (2, 1), (2, 0)),
+    (1, (16, 16), 300, (3, 3), 17, (1, 1), (1, 1), (1, 1)),
+    (2, (7, 7), 300, (3, 3), 400, (2, 2), (1, 1), (1, 1)),
+    (40, (9, 9), 6, (7, 7), 3, (2, 2), (1, 1), (3, 3)),
+]
+rng = np.random.default_rng(0)
+for kind, tolerance in ((np.float64, 1e-12), (np.float32, 1e-4)):
+    for n, image, c, kernel, f, strides, dilations, padding in CASES:
+        x = rng.standard_normal((n, *image, c)).astype(kind)
+        w = rng.standard_normal((*kernel, c, f)).astype(kind)
+        size = [(image[i] + 2 * padding[i] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1 for i in (0, 1)]
+        cotangent = rng.standard_normal((n, *size, f)).astype(kind)
+        window = (*strides, *dilations, *padding)
+        found = []
+        for threads in (1, 2):
+            runtime.set_threads(threads)
+            # What the results held before must not matter.
+            y, dx, dw = (np.full_like(a, np.nan) for a in (cotangent, x, w))
+            call("conv_2d", x, w, y, workspace, *window)
+            call("conv_2d_backward_data", cotangent, w, dx, workspace, *window)
+            call("conv_2d_backward_filter", x, cotangent, dw, workspace, *window)
+            found.append(b"".join(a.tobytes() for a in (y, dx, dw)))
+        case = (n, image, c, kernel, f, strides, dilations, padding)
+        assert found[0] == found[1], case
+        expected = definition(x.astype(np.float64), w.astype(np.float64), strides, dilations, padding, size,
+                              cotangent.astype(np.float64))
+        error = max(np.abs(a - e).max() / np.abs(e).max() for a, e in zip((y, dx, dw), expected))
+        assert error < tolerance, (case, error)
+print("conv: ok")

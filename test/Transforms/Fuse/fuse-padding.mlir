@@ -1,0 +1,55 @@
+// RUN: remat-opt %s --remat-fuse-padding -canonicalize | FileCheck %s
+
+// CHECK-LABEL: func.func @takes_zero_padding_along(
+// CHECK-SAME: %[[X:.*]]: tensor<2x8x8x3xf32>, %[[W:.*]]: tensor<3x3x3x4xf32>
+func.func @takes_zero_padding_along(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32>) -> tensor<2x4x4x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  // CHECK-NOT: tensor.pad
+  %p = tensor.pad %x low[0, 1, 0, 0] high[0, 1, 2, 0] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %zero : f32
+  } : tensor<2x8x8x3xf32> to tensor<2x10x10x3xf32>
+  %e = tensor.empty() : tensor<2x4x4x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x4x4x4xf32>) -> tensor<2x4x4x4xf32>
+  // CHECK: %[[E:.*]] = tensor.empty
+  // CHECK-NOT: linalg.fill
+  // CHECK: remat.conv_2d ins(%[[X]], %[[W]] : tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>) outs(%[[E]] : tensor<2x4x4x4xf32>)
+  // CHECK-SAME: dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 0, 2>, strides = array<i64: 2, 2>
+  %y = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>}
+      ins(%p, %w : tensor<2x10x10x3xf32>, tensor<3x3x3x4xf32>) outs(%f : tensor<2x4x4x4xf32>) -> tensor<2x4x4x4xf32>
+  return %y : tensor<2x4x4x4xf32>
+}
+
+// CHECK-LABEL: func.func @leaves_other_padding_to_tensor_pad(
+func.func @leaves_other_padding_to_tensor_pad(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32>) -> tensor<2x8x8x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  // CHECK: %[[P:.*]] = tensor.pad
+  %p = tensor.pad %x low[0, 1, 1, 0] high[0, 1, 1, 0] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %one : f32
+  } : tensor<2x8x8x3xf32> to tensor<2x10x10x3xf32>
+  %e = tensor.empty() : tensor<2x8x8x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x8x8x4xf32>) -> tensor<2x8x8x4xf32>
+  // CHECK: remat.conv_2d ins(%[[P]], {{.*}}padding = array<i64: 0, 0, 0, 0>
+  %y = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}
+      ins(%p, %w : tensor<2x10x10x3xf32>, tensor<3x3x3x4xf32>) outs(%f : tensor<2x8x8x4xf32>) -> tensor<2x8x8x4xf32>
+  return %y : tensor<2x8x8x4xf32>
+}
+
+// CHECK-LABEL: func.func @leaves_convolutions_that_add_to_something(
+// CHECK: linalg.conv_2d_nhwc_hwcf
+func.func @leaves_convolutions_that_add_to_something(%x: tensor<2x8x8x3xf32>, %w: tensor<1x1x3x4xf32>, %b: tensor<2x8x8x4xf32>) -> tensor<2x8x8x4xf32> {
+  %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<2x8x8x3xf32>, tensor<1x1x3x4xf32>) outs(%b : tensor<2x8x8x4xf32>) -> tensor<2x8x8x4xf32>
+  return %y : tensor<2x8x8x4xf32>
+}
+
+// CHECK-LABEL: func.func @leaves_types_that_the_library_does_not_have(
+// CHECK: linalg.conv_2d_nhwc_hwcf
+func.func @leaves_types_that_the_library_does_not_have(%x: tensor<2x8x8x3xbf16>, %w: tensor<1x1x3x4xbf16>) -> tensor<2x8x8x4xbf16> {
+  %zero = arith.constant 0.0 : bf16
+  %e = tensor.empty() : tensor<2x8x8x4xbf16>
+  %f = linalg.fill ins(%zero : bf16) outs(%e : tensor<2x8x8x4xbf16>) -> tensor<2x8x8x4xbf16>
+  %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<2x8x8x3xbf16>, tensor<1x1x3x4xbf16>) outs(%f : tensor<2x8x8x4xbf16>) -> tensor<2x8x8x4xbf16>
+  return %y : tensor<2x8x8x4xbf16>
+}
