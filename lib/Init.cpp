@@ -9,6 +9,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/BufferizableOpInterfaceImpl.h"
 #include "remat/Pipelines/CPU.h"
+#include "remat/Pipelines/Passes.h"
 #include "remat/Pipelines/Train.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
@@ -33,6 +34,7 @@ void mlir::remat::registerAllPasses() {
   registerInsertStepsPasses();
   registerMaterializePasses();
   registerPackMemoryPasses();
+  registerPipelinesPasses();
   registerRandomPasses();
   registerSchedulePasses();
   registerCPUPipelines();

@@ -7,8 +7,15 @@
 
 #include "remat/Pipelines/Train.h"
 
+#include "remat/Autodiff/Passes.h"
 #include "remat/Conversion/Passes.h"
+#include "remat/Pipelines/CPU.h"
+#include "remat/Pipelines/Passes.h"
+#include "remat/Transforms/Fuse/Passes.h"
+#include "remat/Transforms/InsertSteps/Passes.h"
+#include "remat/Transforms/Materialize/Passes.h"
 #include "remat/Transforms/PackMemory/Passes.h"
+#include "remat/Transforms/Random/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
 
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -17,6 +24,51 @@
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
+
+static void cleanUp(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void remat::buildToTensorsPipeline(OpPassManager &pm,
+                                   const ToTensorsOptions &options) {
+  if (!options.policy.empty() || !options.mode.empty())
+    pm.addPass(createOverridePass({options.policy, options.mode}));
+  pm.addPass(createThreadRngPass());
+  pm.addPass(createLowerRandomPass());
+  cleanUp(pm);
+  pm.addPass(createFusePaddingPass());
+  pm.addPass(createFusePass());
+  pm.addPass(createDifferentiate());
+  cleanUp(pm);
+  pm.addPass(createInlineRegions());
+  pm.addPass(createDecomposeAggregates());
+  cleanUp(pm);
+  pm.addPass(createFusePass());
+  InsertStepsOptions steps;
+  steps.dropLoss = true;
+  pm.addPass(createInsertSteps(steps));
+  pm.addPass(createLowerSteps());
+  pm.addPass(createSymbolDCEPass());
+  cleanUp(pm);
+  // Tapes are slices of one tensor from here on, which the schedule may know.
+  pm.addPass(createLowerTapes());
+  pm.addPass(createSplitDestinationsPass());
+  pm.addPass(createSchedulePass());
+}
+
+void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
+  ToTensorsOptions toTensors;
+  toTensors.policy = options.policy;
+  toTensors.mode = options.mode;
+  buildToTensorsPipeline(pm, toTensors);
+  BufferizeOptions bufferize;
+  bufferize.report = options.report;
+  buildBufferizePipeline(pm, bufferize);
+  pm.addPass(createLowerTrainStep());
+  buildLowerToCPUPipeline(pm);
+  pm.addPass(createStripAnnotationsPass());
+}
 
 void remat::buildBufferizePipeline(OpPassManager &pm,
                                    const BufferizeOptions &options) {
@@ -43,6 +95,14 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
 }
 
 void remat::registerTrainPipelines() {
+  PassPipelineRegistration<ToTensorsOptions>(
+      "remat-train-to-tensors",
+      "Differentiate, rematerialize, update and schedule, on tensors",
+      buildToTensorsPipeline);
+  PassPipelineRegistration<TrainOptions>(
+      "remat-train",
+      "From an annotated model to a program in the LLVM dialect that trains it",
+      buildTrainPipeline);
   PassPipelineRegistration<BufferizeOptions>(
       "remat-bufferize",
       "Bufferize functions on tensors, in place where they allow it, and pack "

@@ -27,11 +27,48 @@ struct BufferizeOptions : public PassPipelineOptions<BufferizeOptions> {
       llvm::cl::init("")};
 };
 
+struct ToTensorsOptions : public PassPipelineOptions<ToTensorsOptions> {
+  Option<std::string> policy{
+      *this, "policy",
+      llvm::cl::desc("one policy for all regions, or `none`, see "
+                     "remat-override"),
+      llvm::cl::init("")};
+  Option<std::string> mode{*this, "mode",
+                           llvm::cl::desc("`eager` or `deferred` updates"),
+                           llvm::cl::init("")};
+};
+
+struct TrainOptions : public PassPipelineOptions<TrainOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("`cpu`"),
+                             llvm::cl::init("cpu")};
+  Option<std::string> policy{
+      *this, "policy",
+      llvm::cl::desc("one policy for all regions, or `none`, see "
+                     "remat-override"),
+      llvm::cl::init("")};
+  Option<std::string> mode{*this, "mode",
+                           llvm::cl::desc("`eager` or `deferred` updates"),
+                           llvm::cl::init("")};
+  Option<std::string> report{
+      *this, "report",
+      llvm::cl::desc("memory report: `-` for a table on the standard error, "
+                     "otherwise a JSON file"),
+      llvm::cl::init("")};
+};
+
+/// Appends the passes that take an annotated model to flat functions on
+/// tensors, ordered for memory.
+void buildToTensorsPipeline(OpPassManager &pm, const ToTensorsOptions &options);
+
 /// Appends the passes that take functions on tensors to functions on memrefs
 /// that return none, and then packs their memory.
 void buildBufferizePipeline(OpPassManager &pm, const BufferizeOptions &options);
 
-/// Registers the above as `remat-bufferize`.
+/// Appends all of them, down to the LLVM dialect.
+void buildTrainPipeline(OpPassManager &pm, const TrainOptions &options);
+
+/// Registers the above as `remat-train-to-tensors`, `remat-bufferize` and
+/// `remat-train`.
 void registerTrainPipelines();
 
 } // namespace remat
