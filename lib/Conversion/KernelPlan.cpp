@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelPlan.h"
+#include "Products.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -110,27 +111,6 @@ static std::optional<unsigned> findParallelVectorLoop(const LoopNest &nest) {
     }
   }
   return best;
-}
-
-/// Whether `op` is a matrix product or a convolution, of which each operand
-/// lacks a dimension of the result. A generic that multiplies and adds up its
-/// operands without that is a reduction which took in its producer, and adds up
-/// as the reduction alone does.
-static bool isProduct(linalg::LinalgOp op) {
-  if (!isa<linalg::GenericOp>(op))
-    return linalg::isaContractionOpInterface(op) ||
-           linalg::isaConvolutionOpInterface(op);
-  if (linalg::isaContractionOpInterface(op)) {
-    FailureOr<linalg::ContractionDimensions> dims =
-        linalg::inferContractionDims(op);
-    return succeeded(dims) && !dims->m.empty() && !dims->n.empty();
-  }
-  if (linalg::isaConvolutionOpInterface(op)) {
-    FailureOr<linalg::ConvolutionDimensions> dims =
-        linalg::inferConvolutionDims(op);
-    return succeeded(dims) && !dims->outputChannel.empty();
-  }
-  return false;
 }
 
 //===----------------------------------------------------------------------===//

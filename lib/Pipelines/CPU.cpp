@@ -21,9 +21,11 @@
 using namespace mlir;
 
 void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
+  pm.addPass(createConvertLinalgToLibrary());
   pm.addPass(createConvertLinalgToKernels());
   // What is left of linalg has index maps that kernels do not take (floordiv).
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  pm.addPass(createApproximateMath());
   pm.addPass(createConvertSCFToOpenMPPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

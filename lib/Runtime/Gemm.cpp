@@ -57,15 +57,26 @@ Tiling chooseTiling(int64_t batch, int64_t m, int64_t n, int64_t k) {
   return tile;
 }
 
+/// The matrix `index` of a memref of batch x batch x rows x columns.
 template <typename T>
-void gemm(const MemRef<T, 3> &a, const MemRef<T, 3> &b, const MemRef<T, 3> &c,
+Matrix<T> matrixAt(const MemRef<T, 4> &memref, int64_t index,
+                   int64_t innerBatch) {
+  T *data = memref.data() + index / innerBatch * memref.strides[0] +
+            index % innerBatch * memref.strides[1];
+  return {data, memref.sizes[2], memref.sizes[3], memref.strides[2],
+          memref.strides[3]};
+}
+
+template <typename T>
+void gemm(const MemRef<T, 4> &a, const MemRef<T, 4> &b, const MemRef<T, 4> &c,
           bool accumulate) {
-  int64_t batch = c.sizes[0], m = c.sizes[1], n = c.sizes[2], k = a.sizes[2];
+  int64_t batch = c.sizes[0] * c.sizes[1];
+  int64_t m = c.sizes[2], n = c.sizes[3], k = a.sizes[3];
   if (batch * m * n == 0)
     return;
   Tiling tile = chooseTiling(batch, m, n, k);
-  int64_t rowTiles = ceilDiv(m, tile.rows),
-          columnTiles = ceilDiv(n, tile.columns);
+  int64_t rowTiles = ceilDiv(m, tile.rows);
+  int64_t columnTiles = ceilDiv(n, tile.columns);
   int64_t tasks = batch * rowTiles * columnTiles;
   // Small products of a batch go to a thread together: by shape again.
   int64_t work = std::max<int64_t>(1, std::min(tile.rows, m) *
@@ -79,16 +90,12 @@ void gemm(const MemRef<T, 3> &a, const MemRef<T, 3> &b, const MemRef<T, 3> &c,
       int64_t index = task / (rowTiles * columnTiles);
       int64_t row = task / columnTiles % rowTiles * tile.rows;
       int64_t column = task % columnTiles * tile.columns;
-      int64_t rows = std::min(tile.rows, m - row),
-              columns = std::min(tile.columns, n - column);
-      Matrix<T> ma{a.data() + index * a.strides[0], m, k, a.strides[1],
-                   a.strides[2]};
-      Matrix<T> mb{b.data() + index * b.strides[0], k, n, b.strides[1],
-                   b.strides[2]};
-      Matrix<T> mc{c.data() + index * c.strides[0], m, n, c.strides[1],
-                   c.strides[2]};
-      multiply(ma.block(row, 0, rows, k), mb.block(0, column, k, columns),
-               mc.block(row, column, rows, columns), accumulate);
+      int64_t rows = std::min(tile.rows, m - row);
+      int64_t columns = std::min(tile.columns, n - column);
+      multiply(matrixAt(a, index, c.sizes[1]).block(row, 0, rows, k),
+               matrixAt(b, index, c.sizes[1]).block(0, column, k, columns),
+               matrixAt(c, index, c.sizes[1]).block(row, column, rows, columns),
+               accumulate);
     }
   }
 }
@@ -133,19 +140,21 @@ template void remat::multiply(const Matrix<float> &, const Matrix<float> &,
 template void remat::multiply(const Matrix<double> &, const Matrix<double> &,
                               const Matrix<double> &, bool);
 
-/// c[i] = a[i] * b[i] (+ c[i] if `accumulate`) for every i of the leading
-/// dimension: a is batch x m x k, b is batch x k x n, c is batch x m x n. One
-/// of the two inner strides of each must be 1; the batch stride may be 0.
-REMAT_EXPORT void _mlir_ciface_remat_gemm_f32(MemRef<float, 3> *a,
-                                              MemRef<float, 3> *b,
-                                              MemRef<float, 3> *c,
-                                              bool accumulate) {
+/// c[i, j] = a[i, j] * b[i, j] (+ c[i, j] if `accumulate`) for every i, j of
+/// the leading dimensions: a is m x k there, b is k x n, c is m x n. One of the
+/// two inner strides of each must be 1 (any, if the other dimension has size
+/// 1); the outer ones may be anything, 0 for an operand that all products
+/// share.
+REMAT_EXPORT void _mlir_ciface_remat_gemm_f32(MemRef<float, 4> *a,
+                                              MemRef<float, 4> *b,
+                                              MemRef<float, 4> *c,
+                                              int64_t accumulate) {
   gemm(*a, *b, *c, accumulate);
 }
 
-REMAT_EXPORT void _mlir_ciface_remat_gemm_f64(MemRef<double, 3> *a,
-                                              MemRef<double, 3> *b,
-                                              MemRef<double, 3> *c,
-                                              bool accumulate) {
+REMAT_EXPORT void _mlir_ciface_remat_gemm_f64(MemRef<double, 4> *a,
+                                              MemRef<double, 4> *b,
+                                              MemRef<double, 4> *c,
+                                              int64_t accumulate) {
   gemm(*a, *b, *c, accumulate);
 }

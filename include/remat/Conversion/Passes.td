@@ -94,4 +94,59 @@ def ConvertConvToLibrary : Pass<"convert-conv-to-library", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def ConvertLinalgToLibrary : Pass<"convert-linalg-to-library", "::mlir::ModuleOp"> {
+  let summary = "matrix products on memrefs to calls of the runtime (OpenBLAS)";
+  let description = [{
+    Contractions (`linalg.matmul`, `batch_matmul`, `matvec`, `dot`, ..., with
+    any indexing maps, and generics that are products: both operands lack a
+    dimension of the result) on f32 or f64 become calls of `remat_gemm_f32` or
+    `remat_gemm_f64`. They take the operands as memrefs of two batch dimensions,
+    rows and columns, which say by their strides what is transposed: nothing is
+    copied. Dimensions that lie one after the other become one; what is left
+    beyond two batch dimensions and one of each other kind is a loop around the
+    call.
+
+    In: linalg on memrefs. Out: `func.call`s of functions that libremat_runtime
+    implements. The result is accumulated into `outs`; if a `linalg.fill` with
+    zero comes first and nothing touches the memory in between, the fill goes
+    away and the product overwrites.
+
+    Left for `convert-linalg-to-kernels`: other element types, and matrices of
+    which no stride is 1.
+
+    Example:
+
+    ```mlir
+    linalg.fill ins(%zero : f32) outs(%c : memref<8x32xf32>)
+    linalg.matmul ins(%a, %b : memref<8x16xf32>, memref<16x32xf32>) outs(%c : memref<8x32xf32>)
+    // becomes
+    %m = memref.reinterpret_cast %a to offset: [0], sizes: [1, 1, 8, 16], strides: [1, 1, 16, 1] : ...
+    ...
+    call @remat_gemm_f32(%m, %n, %o, %false)
+    ```
+
+    The bits of a product depend on its shape and strides only, not on the
+    number of threads.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def ApproximateMath : Pass<"remat-approximate-math"> {
+  let summary = "elementary functions on f32 as vectorizable polynomials";
+  let description = [{
+    Replaces `math` functions on f32 (scalars and vectors alike, so that both
+    give the same bits) by straight-line `arith` and `math.fma` code; without
+    it LLVM calls the C library once per element. `docs/math.md` lists the
+    functions and their measured errors. Functions on f64, and those not
+    listed, stay and become calls of the C library.
+
+    Example: `math.exp %v : vector<16xf32>` becomes range reduction, a
+    polynomial, and a scaling by a power of two.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 #endif // REMAT_CONVERSION_PASSES_TD

@@ -19,7 +19,8 @@ def gemm(a, b, c, accumulate, threads):
     runtime.set_threads(threads)
     # Same memory layout, so that a transposed result is computed transposed.
     out = c.transpose(0, 2, 1).copy().transpose(0, 2, 1) if c.strides[1] < c.strides[2] else c.copy()
-    runtime.call(library, "remat_gemm_f32" if a.dtype == np.float32 else "remat_gemm_f64", a, b, out, accumulate)
+    runtime.call(library, "remat_gemm_f32" if a.dtype == np.float32 else "remat_gemm_f64", a[:, None], b[:, None], out[:, None],
+                 int(accumulate))
     return out
 
 

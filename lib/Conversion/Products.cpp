@@ -1,0 +1,86 @@
+//===- Products.cpp - What goes to the library ----------------------------===//
+//
+// One definition of a product: kernels and library calls must not disagree.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Products.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+
+bool remat::isProduct(linalg::LinalgOp op) {
+  if (!isa<linalg::GenericOp>(op))
+    return linalg::isaContractionOpInterface(op) ||
+           linalg::isaConvolutionOpInterface(op);
+  if (linalg::isaContractionOpInterface(op)) {
+    FailureOr<linalg::ContractionDimensions> dims =
+        linalg::inferContractionDims(op);
+    return succeeded(dims) && !dims->m.empty() && !dims->n.empty();
+  }
+  if (linalg::isaConvolutionOpInterface(op)) {
+    FailureOr<linalg::ConvolutionDimensions> dims =
+        linalg::inferConvolutionDims(op);
+    return succeeded(dims) && !dims->outputChannel.empty();
+  }
+  return false;
+}
+
+bool remat::hasPlainProductBody(linalg::LinalgOp op) {
+  Block *body = op.getBlock();
+  Type type = body->getArgument(0).getType();
+  return body->getNumArguments() == 3 &&
+         llvm::all_equal(body->getArgumentTypes()) &&
+         (type.isF32() || type.isF64()) && llvm::hasNItems(*body, 3) &&
+         isa<arith::MulFOp>(body->front()) &&
+         isa<arith::AddFOp>(*++body->begin());
+}
+
+/// The buffer that a value is part of. What `memref.view` returns is a buffer
+/// of its own: a part of the arena that nothing else uses while it is alive.
+static Value findBuffer(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>()) {
+    if (isa<memref::ViewOp>(view))
+      break;
+    memref = view.getViewSource();
+  }
+  return memref;
+}
+
+static bool touches(Operation *op, Value buffer) {
+  return op
+      ->walk([&](Operation *inner) {
+        // A view touches nothing; whoever uses it is seen on its own.
+        if (isa<ViewLikeOpInterface>(inner))
+          return WalkResult::advance();
+        bool isUsed = llvm::any_of(inner->getOperands(), [&](Value operand) {
+          return isa<BaseMemRefType>(operand.getType()) &&
+                 findBuffer(operand) == buffer;
+        });
+        return isUsed ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+linalg::FillOp remat::findZeroFill(linalg::LinalgOp op) {
+  Value output = op.getDpsInits()[0];
+  Value buffer = findBuffer(output);
+  for (Value input : op.getDpsInputs())
+    if (findBuffer(input) == buffer)
+      return {};
+  for (Operation *before = op->getPrevNode(); before;
+       before = before->getPrevNode()) {
+    if (auto fill = dyn_cast<linalg::FillOp>(before))
+      if (fill.getDpsInits()[0] == output)
+        return matchPattern(fill.getInputs()[0], m_PosZeroFloat())
+                   ? fill
+                   : linalg::FillOp();
+    if (touches(before, buffer))
+      return {};
+  }
+  return {};
+}

@@ -1,0 +1,29 @@
+//===- Products.h - What goes to the library --------------------*- C++ -*-===//
+//
+// The questions that both conversions of linalg ask about products.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_PRODUCTS_H
+#define REMAT_LIB_CONVERSION_PRODUCTS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::remat {
+
+/// Whether `op` is a matrix product or a convolution, of which each operand
+/// lacks a dimension of the result. A generic that multiplies and adds up its
+/// operands without that is a reduction which took in its producer, and adds up
+/// as the reduction alone does.
+bool isProduct(linalg::LinalgOp op);
+
+/// Whether the body is c + a * b on f32 or f64, without casts.
+bool hasPlainProductBody(linalg::LinalgOp op);
+
+/// The `linalg.fill` with zero that gives `op` its first output, if nothing
+/// touches that memory in between; null if there is none.
+linalg::FillOp findZeroFill(linalg::LinalgOp op);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_PRODUCTS_H

@@ -1,0 +1,59 @@
+"""Errors of the approximated functions in units in the last place, against NumPy and the C library in float64."""
+import math
+import sys
+
+import numpy as np
+
+import compile as compiler
+from compile import runtime
+
+BOUNDS = dict(exp=2, expm1=4, log=2, log1p=4, log2=4, tanh=4, erf=4, sin=1, cos=1, sqrt=0.5, rsqrt=1)
+REFERENCES = dict(exp=np.exp, expm1=np.expm1, log=np.log, log1p=np.log1p, log2=np.log2, tanh=np.tanh,
+                  erf=np.vectorize(math.erf, otypes=["f8"]), sin=np.sin, cos=np.cos, sqrt=np.sqrt,
+                  rsqrt=lambda x: 1 / np.sqrt(x))
+SIZE = 100003
+random = np.random.default_rng(0)
+magnitudes = np.exp2(random.uniform(-30, 12, SIZE)).astype("f4")
+ordinary = random.uniform(-12, 12, SIZE).astype("f4")
+special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 88.7, 89, -87.3, -88, -103, -104, -200, 1e-38, 1e-42,
+                    -1e-42, 3e38, -3e38], "f4")
+
+
+def function(name, size):
+    return f"""
+func.func @{name}_{size}(%x : memref<{size}xf32>, %y : memref<{size}xf32>) attributes {{llvm.emit_c_interface}} {{
+  linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+      ins(%x : memref<{size}xf32>) outs(%y : memref<{size}xf32>) {{
+  ^bb0(%a : f32, %o : f32):
+    %r = math.{name} %a : f32
+    linalg.yield %r : f32
+  }}
+  return
+}}"""
+
+
+library = compiler.compile("\n".join(function(n, s) for n in BOUNDS for s in (SIZE, 1)), sys.argv[1])
+failed = False
+for name, bound in BOUNDS.items():
+    worst, where = 0, 0
+    for sample in (magnitudes, -magnitudes, ordinary, np.resize(special, SIZE)):
+        got = np.empty_like(sample)
+        runtime.call(library, f"{name}_{SIZE}", sample, got)
+        with np.errstate(all="ignore"):
+            want = REFERENCES[name](sample.astype("f8"))
+            single = want.astype("f4")
+            # Denormal results are measured in the smallest normal number's units.
+            unit = np.spacing(np.maximum(np.abs(single), np.finfo("f4").tiny))
+            error = np.abs(got - want) / unit
+        exact = (got == single) | (np.isnan(got) & np.isnan(want))
+        error = np.where(exact, np.minimum(np.nan_to_num(error), 0.5), np.where(np.isfinite(error), error, np.inf))
+        if error.max() > worst:
+            worst, where = error.max(), sample[error.argmax()]
+        # One element alone has the bits that it has in a vector.
+        for i in range(0, 40):
+            alone = np.empty(1, "f4")
+            runtime.call(library, f"{name}_1", sample[i:i + 1].copy(), alone)
+            assert alone.tobytes() == got[i:i + 1].tobytes(), (name, sample[i])
+    print(f"{name}: {worst:.2f} ulp at {where!r}" + ("" if worst <= bound else f", more than {bound}"))
+    failed |= worst > bound
+print("math: FAILED" if failed else "math: ok")
