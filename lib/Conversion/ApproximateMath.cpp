@@ -11,7 +11,10 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <limits>
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_APPROXIMATEMATH
@@ -21,16 +24,162 @@ namespace mlir::remat {
 using namespace mlir;
 
 namespace {
+
+/// Arithmetic on f32 scalars or vectors of one shape.
+class FloatBuilder {
+public:
+  FloatBuilder(PatternRewriter &rewriter, Operation *op)
+      : b(op->getLoc(), rewriter), type(op->getResult(0).getType()) {}
+
+  Value constant(float value) {
+    return splat(b.getFloatAttr(b.getF32Type(), value), type);
+  }
+  Value integer(int32_t value) {
+    return splat(b.getI32IntegerAttr(value), intType());
+  }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
+  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
+  Value fma(Value x, Value y, Value z) {
+    return math::FmaOp::create(b, x, y, z);
+  }
+  /// coefficients[0] x^n + coefficients[1] x^(n-1) + ...
+  Value polynomial(Value x, ArrayRef<float> coefficients) {
+    Value sum = constant(coefficients.front());
+    for (float coefficient : coefficients.drop_front())
+      sum = fma(sum, x, constant(coefficient));
+    return sum;
+  }
+  Value bits(Value x) { return arith::BitcastOp::create(b, intType(), x); }
+  Value fromBits(Value x) { return arith::BitcastOp::create(b, type, x); }
+  Value toFloat(Value x) { return arith::SIToFPOp::create(b, type, x); }
+  Value addInt(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
+  Value subInt(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
+  Value andInt(Value x, Value y) { return arith::AndIOp::create(b, x, y); }
+  Value shiftLeft(Value x, int n) {
+    return arith::ShLIOp::create(b, x, integer(n));
+  }
+  Value shiftRight(Value x, int n) {
+    return arith::ShRSIOp::create(b, x, integer(n));
+  }
+  Value clamp(Value x, float low, float high) {
+    x = arith::MinimumFOp::create(b, x, constant(high));
+    return arith::MaximumFOp::create(b, x, constant(low));
+  }
+  Value select(arith::CmpFPredicate predicate, Value x, float y, Value yes,
+               Value no) {
+    Value holds = arith::CmpFOp::create(b, predicate, x, constant(y));
+    return arith::SelectOp::create(b, holds, yes, no);
+  }
+
+private:
+  Type intType() {
+    if (auto vector = dyn_cast<VectorType>(type))
+      return vector.clone(b.getI32Type());
+    return b.getI32Type();
+  }
+  Value splat(TypedAttr value, Type type) {
+    if (auto vector = dyn_cast<VectorType>(type))
+      value = DenseElementsAttr::get(vector, Attribute(value));
+    return arith::ConstantOp::create(b, value);
+  }
+
+  ImplicitLocOpBuilder b;
+  Type type;
+};
+
+constexpr float kLog2e = 1.44269504088896341f;
+/// ln 2 in two parts; products of the first with small integers are exact.
+constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+/// exp(x) = 2^n exp(r), |r| <= ln(2)/2; Cephes' polynomial (expf.c). The power
+/// is multiplied in two halves, so that results may be denormal.
+struct ExpPattern : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    FloatBuilder b(rewriter, op);
+    // Beyond, the result is 0 or infinity all the same.
+    Value x = b.clamp(op.getOperand(), -104.0f, 89.0f);
+    // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
+    constexpr float magic = 12582912.0f;
+    Value shifted = b.fma(x, b.constant(kLog2e), b.constant(magic));
+    Value n = b.sub(shifted, b.constant(magic));
+    Value power = b.subInt(b.bits(shifted), b.bits(b.constant(magic)));
+    Value r = b.fma(n, b.constant(-kLn2High), x);
+    r = b.fma(n, b.constant(-kLn2Low), r);
+    Value p =
+        b.polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
+                         4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f});
+    Value y = b.add(b.fma(p, b.mul(r, r), r), b.constant(1.0f));
+    Value half = b.shiftRight(power, 1);
+    for (Value part : {half, b.subInt(power, half)})
+      y = b.mul(y, b.fromBits(b.shiftLeft(b.addInt(part, b.integer(127)), 23)));
+    rewriter.replaceOp(op, y);
+    return success();
+  }
+};
+
+/// log(x) = k ln(2) + log(m), m in [sqrt(1/2), sqrt(2)]; FreeBSD's e_logf.c.
+template <typename Op, bool isBase2> struct LogPattern : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    FloatBuilder b(rewriter, op);
+    using Predicate = arith::CmpFPredicate;
+    Value given = op.getOperand();
+    constexpr float smallestNormal = std::numeric_limits<float>::min();
+    Value x = b.select(Predicate::OLT, given, smallestNormal,
+                       b.mul(given, b.constant(33554432.0f)), given);
+    Value denormal = b.select(Predicate::OLT, given, smallestNormal,
+                              b.constant(-25.0f), b.constant(0.0f));
+    constexpr int32_t one = 0x3f800000, sqrtHalf = 0x3f3504f3;
+    Value bits = b.addInt(b.bits(x), b.integer(one - sqrtHalf));
+    Value k = b.add(b.toFloat(b.subInt(b.shiftRight(bits, 23), b.integer(127))),
+                    denormal);
+    Value m = b.fromBits(
+        b.addInt(b.andInt(bits, b.integer(0x7fffff)), b.integer(sqrtHalf)));
+    Value f = b.sub(m, b.constant(1.0f));
+    Value s = b.div(f, b.add(b.constant(2.0f), f));
+    Value z = b.mul(s, s);
+    Value r = b.mul(z, b.polynomial(z, {0.24279078841f, 0.28498786688f,
+                                        0.40000972152f, 0.66666662693f}));
+    Value halfSquare = b.mul(b.mul(b.constant(0.5f), f), f);
+    Value correction = b.mul(s, b.add(halfSquare, r));
+    Value y;
+    if (isBase2) {
+      Value logM = b.add(b.sub(correction, halfSquare), f);
+      y = b.fma(logM, b.constant(kLog2e), k);
+    } else {
+      Value low = b.fma(k, b.constant(kLn2Low), correction);
+      y = b.fma(k, b.constant(kLn2High), b.add(b.sub(low, halfSquare), f));
+    }
+    y = b.select(Predicate::OEQ, given, kInfinity, given, y);
+    y = b.select(Predicate::OEQ, given, 0.0f, b.constant(-kInfinity), y);
+    y = b.select(Predicate::ULT, given, 0.0f, b.constant(kNaN), y);
+    rewriter.replaceOp(op, y);
+    return success();
+  }
+};
+
 struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    // The upstream approximations that are accurate to a few units in the last
-    // place; sin and cos lose all digits for large arguments and stay away.
+    patterns.add<ExpPattern, LogPattern<math::LogOp, false>,
+                 LogPattern<math::Log2Op, true>>(&getContext());
+    // Upstream's approximations, where they are accurate to a few units in the
+    // last place. Those of exp and log lose denormals; sin and cos lose all
+    // digits for large arguments.
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return llvm::is_contained({"math.erf", "math.exp", "math.expm1",
-                                 "math.log", "math.log1p", "math.log2",
-                                 "math.tanh"},
-                                name);
+      return llvm::is_contained(
+          {"math.erf", "math.expm1", "math.log1p", "math.tanh"}, name);
     });
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -7,7 +7,7 @@ import numpy as np
 import compile as compiler
 from compile import runtime
 
-BOUNDS = dict(exp=2, expm1=4, log=2, log1p=4, log2=4, tanh=4, erf=4, sin=1, cos=1, sqrt=0.5, rsqrt=1)
+BOUNDS = dict(exp=2, expm1=4, log=2, log1p=4, log2=4, tanh=5, erf=4, sin=1, cos=1, sqrt=0.5, rsqrt=1.5)
 REFERENCES = dict(exp=np.exp, expm1=np.expm1, log=np.log, log1p=np.log1p, log2=np.log2, tanh=np.tanh,
                   erf=np.vectorize(math.erf, otypes=["f8"]), sin=np.sin, cos=np.cos, sqrt=np.sqrt,
                   rsqrt=lambda x: 1 / np.sqrt(x))
