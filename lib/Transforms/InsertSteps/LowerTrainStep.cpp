@@ -53,8 +53,8 @@ public:
 private:
   LogicalResult addArgument(Callee &callee, unsigned argument,
                             bool isEvaluation);
-  LogicalResult addLine(BlockArgument argument, StringRef role, StringRef name,
-                        StringRef initial);
+  LogicalResult addLine(func::FuncOp function, unsigned argument,
+                        StringRef role, StringRef name, StringRef initial);
   std::string getDataKey(Callee &callee, unsigned argument);
 
   TrainStepOp train;
@@ -77,6 +77,12 @@ static bool isRandomState(Type type) {
          vector.getElementType().isSignlessInteger(64);
 }
 
+/// A declaration has no arguments that could say where they are.
+static Location getArgumentLoc(func::FuncOp function, unsigned argument) {
+  return function.isExternal() ? function.getLoc()
+                               : function.getArgument(argument).getLoc();
+}
+
 Description::Description(TrainStepOp train) : train(train), os(text) {
   os << "steps\t" << train.getSteps() << "\nseed\t" << train.getSeed()
      << "\nlog_every\t" << train.getLogEvery() << "\ncheckpoint_every\t"
@@ -92,15 +98,17 @@ Description::Description(TrainStepOp train) : train(train), os(text) {
   path("eval_data", train.getEvalData());
 }
 
-LogicalResult Description::addLine(BlockArgument argument, StringRef role,
-                                   StringRef name, StringRef initial) {
-  Type type = argument.getType();
+LogicalResult Description::addLine(func::FuncOp function, unsigned argument,
+                                   StringRef role, StringRef name,
+                                   StringRef initial) {
+  Type type = function.getArgumentTypes()[argument];
+  Location loc = getArgumentLoc(function, argument);
   SmallVector<int64_t> shape;
   Type element = type;
   if (auto memref = dyn_cast<MemRefType>(type)) {
     if (!memref.hasStaticShape() || !memref.getLayout().isIdentity())
-      return emitError(argument.getLoc())
-             << "argument " << argument.getArgNumber() << " ('" << name
+      return emitError(loc)
+             << "argument " << argument << " ('" << name
              << "') needs a static shape and the identity layout, since main "
                 "allocates it; got "
              << type;
@@ -116,21 +124,19 @@ LogicalResult Description::addLine(BlockArgument argument, StringRef role,
                  element.isSignlessInteger(64) || element.isF16() ||
                  element.isBF16() || element.isF32() || element.isF64();
   if (!isKnown)
-    return emitError(argument.getLoc())
-           << "argument " << argument.getArgNumber() << " ('" << name
-           << "') has type " << type
+    return emitError(loc)
+           << "argument " << argument << " ('" << name << "') has type " << type
            << "; main knows i1, i8, i16, i32, i64, f16, bf16, f32, f64 and "
               "memrefs of them (bufferize first)";
   if (name.contains('\t') || name.contains('\n'))
-    return emitError(argument.getLoc())
-           << "a name without tabs and newlines is needed, got '" << name
-           << "'";
+    return emitError(loc) << "a name without tabs and newlines is needed, got '"
+                          << name << "'";
   bool isSaved = role == "parameter" || role == "optimizer" ||
                  role == "state" || role == "random";
   if (isSaved && !keys.try_emplace(name, types.size()).second)
-    return emitError(argument.getLoc())
-           << "argument " << argument.getArgNumber() << " would be called '"
-           << name << "' in checkpoints, but another one is called that";
+    return emitError(loc) << "argument " << argument << " would be called '"
+                          << name
+                          << "' in checkpoints, but another one is called that";
   os << "argument\t" << role << "\t" << element << "\t";
   llvm::interleave(shape, os, " ");
   os << "\t" << name << "\t" << initial << "\n";
@@ -167,7 +173,8 @@ static std::string printInitializer(func::FuncOp function, unsigned argument) {
 LogicalResult Description::addArgument(Callee &callee, unsigned argument,
                                        bool isEvaluation) {
   func::FuncOp function = callee.function;
-  BlockArgument value = function.getArgument(argument);
+  Type type = function.getArgumentTypes()[argument];
+  Location loc = getArgumentLoc(function, argument);
   auto has = [&](StringRef name) {
     return static_cast<bool>(function.getArgAttr(argument, name));
   };
@@ -184,13 +191,12 @@ LogicalResult Description::addArgument(Callee &callee, unsigned argument,
       name = state.str();
     auto it = shared.find(name);
     if (it == shared.end())
-      return emitError(value.getLoc())
-             << "the evaluation needs '" << name << "', but "
-             << train.getStepAttr()
-             << " has no parameter or model state of this name";
-    if (types[it->second] != value.getType())
-      return emitError(value.getLoc())
-             << "'" << name << "' is a " << value.getType() << " here, but a "
+      return emitError(loc) << "the evaluation needs '" << name << "', but "
+                            << train.getStepAttr()
+                            << " has no parameter or model state of this name";
+    if (types[it->second] != type)
+      return emitError(loc)
+             << "'" << name << "' is a " << type << " here, but a "
              << types[it->second] << " in " << train.getStepAttr();
     callee.buffers.push_back(it->second);
     return success();
@@ -201,44 +207,44 @@ LogicalResult Description::addArgument(Callee &callee, unsigned argument,
   std::string initial = printInitializer(function, argument);
   if (isParameter) {
     shared[name] = buffer;
-    return addLine(value, "parameter", name, initial);
+    return addLine(function, argument, "parameter", name, initial);
   }
   if (state) {
     shared[state.getValue()] = buffer;
-    return addLine(value, "state", state.getValue(), initial);
+    return addLine(function, argument, "state", state.getValue(), initial);
   }
   if (auto optimizerState = function.getArgAttrOfType<StringAttr>(
           argument, OptDialect::getStateAttrName())) {
     auto of = function.getArgAttrOfType<IntegerAttr>(
         argument, OptDialect::getStateOfAttrName());
     if (!of || of.getInt() < 0 || of.getInt() >= function.getNumArguments())
-      return emitError(value.getLoc())
+      return emitError(loc)
              << "argument " << argument
              << " has 'opt.state', but no 'opt.state_of = <argument>'";
     name = getParameterName(function, of.getInt()) + "." + optimizerState.str();
-    return addLine(value, "optimizer", name, "");
+    return addLine(function, argument, "optimizer", name, "");
   }
-  if (isRandomState(value.getType())) {
+  if (isRandomState(type)) {
     auto seed = function.getArgAttrOfType<IntegerAttr>(
         argument, RematDialect::getSeedAttrName());
     int position = numRandom++;
     initial = "seed " + std::to_string(seed ? seed.getInt() : position);
-    return addLine(value, isEvaluation ? "eval_random" : "random",
+    return addLine(function, argument, isEvaluation ? "eval_random" : "random",
                    "remat.random" + std::to_string(position), initial);
   }
   if (has("remat.result"))
-    return addLine(value, "result", "", "");
+    return addLine(function, argument, "result", "", "");
   if (has("remat.arena"))
-    return addLine(value, "arena", "", "");
+    return addLine(function, argument, "arena", "", "");
   std::string key = getDataKey(callee, argument);
-  auto memref = dyn_cast<MemRefType>(value.getType());
+  auto memref = dyn_cast<MemRefType>(type);
   if (!memref || memref.getRank() == 0)
-    return emitError(value.getLoc())
+    return emitError(loc)
            << "argument " << argument << " ('" << key
-           << "') is data, so its first dimension counts examples, got "
-           << value.getType()
+           << "') is data, so its first dimension counts examples, got " << type
            << "; a state has 'remat.state', a parameter 'opt.param'";
-  return addLine(value, isEvaluation ? "eval_data" : "data", key, "");
+  return addLine(function, argument, isEvaluation ? "eval_data" : "data", key,
+                 "");
 }
 
 LogicalResult Description::addStep(func::FuncOp function) {
