@@ -6,6 +6,7 @@
 
 #include "remat/Runtime/Training.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <sstream>
 

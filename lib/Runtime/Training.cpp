@@ -8,6 +8,8 @@
 
 #include "MemRef.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <unistd.h>
@@ -163,9 +165,18 @@ bool Training::isSaved(const TrainArgument &argument) const {
 }
 
 void Training::allocateBuffers() {
+  // The step and the evaluation never run at the same time: one arena is
+  // enough.
+  size_t arenaBytes = 0;
+  for (const TrainArgument &argument : description.arguments)
+    if (argument.role == Role::arena)
+      arenaBytes = std::max(arenaBytes, argument.type.numBytes());
+  void *arena = arenaBytes ? allocate(MemoryClass::arena, arenaBytes) : nullptr;
   for (const TrainArgument &argument : description.arguments)
     buffers.push_back(static_cast<char *>(
-        allocate(classOf(argument.role), argument.type.numBytes())));
+        argument.role == Role::arena
+            ? arena
+            : allocate(classOf(argument.role), argument.type.numBytes())));
 }
 
 void Training::setInitialValues() {
