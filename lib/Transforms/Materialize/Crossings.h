@@ -1,0 +1,93 @@
+//===- Crossings.h - How forward values reach the backward ------*- C++ -*-===//
+//
+// Residuals cross into the backward through the borders of outer regions, tapes
+// of loops and results of called functions. This is the only place that knows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TRANSFORMS_MATERIALIZE_CROSSINGS_H
+#define REMAT_TRANSFORMS_MATERIALIZE_CROSSINGS_H
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::remat {
+
+/// A residual of a region that operand `operand` of `backward` reads.
+struct ResidualRead {
+  BackwardOp backward;
+  unsigned operand;
+  unsigned residual;
+};
+
+/// Follows values from forward to backward and back, and makes new ones cross.
+///
+/// Forward and backward have the same structure: a value that leaves forward
+/// regions and loops enters backward regions and loops in the opposite order.
+/// Regions, loops and calls that get new results are replaced by new
+/// operations, but their bodies stay the same blocks; so forward places are
+/// named by blocks.
+class Crossings {
+public:
+  explicit Crossings(ModuleOp module);
+
+  /// Every read of a residual of `region` by a backward that belongs to it.
+  /// Residuals with a use that is not understood are set in `opaque`.
+  SmallVector<ResidualRead> getReads(RegionOp region, llvm::BitVector &opaque);
+
+  /// The forward value that `value` is a copy of: looks through borders, tapes
+  /// and names. Two values with the same origin are the same bits.
+  Value getOrigin(Value value);
+
+  /// Makes `value`, visible in the forward block `scope`, visible at
+  /// `backward`, an operation of the backward. Null if there is no path that
+  /// can carry it; nothing that matters has changed then.
+  Value bring(Value value, Block *scope, Operation *backward);
+
+private:
+  /// How iterations of a backward loop correspond to those of a forward loop.
+  struct LoopLink {
+    /// Where the forward loop writes and the backward loop reads.
+    Value written, read;
+    int64_t length;
+  };
+
+  void follow(Value value, unsigned residual,
+              SmallVectorImpl<Operation *> &left,
+              SmallVectorImpl<ResidualRead> &reads, llvm::BitVector &opaque);
+  bool followTapeWrite(TapeWriteOp write, unsigned residual,
+                       SmallVectorImpl<Operation *> &left,
+                       SmallVectorImpl<ResidualRead> &reads,
+                       llvm::BitVector &opaque);
+  bool followTapeRead(TapeReadOp read, unsigned residual,
+                      SmallVectorImpl<Operation *> &left,
+                      SmallVectorImpl<ResidualRead> &reads,
+                      llvm::BitVector &opaque);
+  bool link(TapeWriteOp write, TapeReadOp read);
+  TapeWriteOp getLinkedWrite(TapeReadOp read);
+
+  Value bringIntoLoop(Value value, scf::ForOp forward, scf::ForOp backward,
+                      Operation *reader);
+  bool isCheap(Value value, scf::ForOp forward, const LoopLink &link);
+  Value cloneCheap(Value value, scf::ForOp forward, scf::ForOp backward,
+                   const LoopLink &link, Operation *reader);
+  Value bringThroughTape(Value value, scf::ForOp forward, scf::ForOp backward,
+                         const LoopLink &link, Operation *reader);
+
+  ModuleOp module;
+  DenseMap<std::pair<Block *, Operation *>, LoopLink> links;
+};
+
+/// Passes `value` to a backward, at most once; returns the body's argument.
+BlockArgument addInput(BackwardOp backward, Value value);
+
+/// The result of `region` by which `value`, defined in its body, leaves it: an
+/// existing one or a new residual. `region` may be replaced.
+Value addResidual(RegionOp region, Value value);
+
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_MATERIALIZE_CROSSINGS_H

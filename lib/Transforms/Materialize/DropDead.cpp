@@ -1,0 +1,107 @@
+//===- DropDead.cpp - Remove what deleted residuals leave behind ----------===//
+//
+// A deleted residual saves memory only once its tape, its way out of outer
+// regions and the operands that were kept alive for it are gone as well.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DropDead.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+static bool isDead(Operation *op, Effects &effects) {
+  return op->use_empty() && !op->hasTrait<OpTrait::IsTerminator>() &&
+         !isa<SymbolOpInterface>(op) && op->getNumResults() != 0 &&
+         effects.isPure(op);
+}
+
+/// Whether carried value `index` of `loop` only serves itself: nobody reads its
+/// last value, and in the body it only flows into its next value.
+static bool isDeadCarried(scf::ForOp loop, unsigned index) {
+  if (!loop.getResult(index).use_empty())
+    return false;
+  BlockArgument carried = loop.getRegionIterArg(index);
+  OpOperand &yielded = loop.getYieldedValuesMutable()->slice(index, 1)[0];
+  auto onlyYields = [&](Value value) {
+    return llvm::all_of(value.getUses(),
+                        [&](OpOperand &use) { return &use == &yielded; });
+  };
+  if (carried.use_empty() || onlyYields(carried))
+    return true;
+  auto write = yielded.get().getDefiningOp<TapeWriteOp>();
+  return write && write.getTape() == carried && carried.hasOneUse() &&
+         onlyYields(write.getResult());
+}
+
+/// Removes carried values that nobody reads. The body stays the same block.
+static scf::ForOp dropDeadCarried(RewriterBase &rewriter, scf::ForOp loop) {
+  llvm::BitVector dead(loop.getNumResults());
+  for (unsigned index = 0; index < dead.size(); ++index)
+    dead[index] = isDeadCarried(loop, index);
+  if (dead.none())
+    return loop;
+  SmallVector<Value> inits, kept;
+  for (auto [index, init] : llvm::enumerate(loop.getInitArgs()))
+    if (!dead.test(index)) {
+      inits.push_back(init);
+      kept.push_back(loop.getResult(index));
+    }
+  Operation *yield = loop.getBody()->getTerminator();
+  for (int index = dead.find_last(); index >= 0;
+       index = dead.find_prev(index)) {
+    auto write = yield->getOperand(index).getDefiningOp<TapeWriteOp>();
+    BlockArgument carried = loop.getRegionIterArg(index);
+    yield->eraseOperand(index);
+    if (write && write.getTape() == carried)
+      write->erase();
+    loop.getBody()->eraseArgument(carried.getArgNumber());
+  }
+  rewriter.setInsertionPoint(loop);
+  auto slim = scf::ForOp::create(
+      rewriter, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
+      loop.getStep(), inits, [](OpBuilder &, Location, Value, ValueRange) {},
+      loop.getUnsignedCmp());
+  slim->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  slim.getRegion().takeBody(loop.getRegion());
+  for (auto [from, to] : llvm::zip_equal(kept, slim.getResults()))
+    from.replaceAllUsesWith(to);
+  loop->erase();
+  return slim;
+}
+
+static void dropDeadIn(RewriterBase &rewriter, Block &block, Effects &effects) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : llvm::reverse(block))
+    ops.push_back(&op);
+  for (Operation *op : ops) {
+    if (isDead(op, effects)) {
+      op->erase();
+      continue;
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      op = dropDeadCarried(rewriter, loop);
+    if (isa<RegionOp, BackwardOp>(op)) {
+      llvm::BitVector unused = getUnusedResults(op);
+      if (unused.any())
+        op = eraseResults(rewriter, op, unused);
+    }
+    for (Region &region : op->getRegions())
+      for (Block &inner : llvm::reverse(region))
+        dropDeadIn(rewriter, inner, effects);
+    if (isa<RegionOp, BackwardOp>(op))
+      eraseInputs(op, getUnusedInputs(op));
+  }
+}
+
+void mlir::remat::dropDead(Operation *root, Effects &effects) {
+  IRRewriter rewriter(root->getContext());
+  for (Region &region : root->getRegions())
+    for (Block &block : llvm::reverse(region))
+      dropDeadIn(rewriter, block, effects);
+}

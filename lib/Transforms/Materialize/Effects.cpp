@@ -1,0 +1,74 @@
+//===- Effects.cpp - What may run twice -----------------------------------===//
+
+#include "Effects.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+bool Effects::isPureFunction(func::FuncOp function) {
+  // A recursive function is what the rest of it is.
+  auto [it, isFirst] = pureFunctions.try_emplace(function, true);
+  if (!isFirst)
+    return it->second;
+  bool pure = function.isExternal()
+                  ? function->hasAttr("remat.pure")
+                  : llvm::all_of(function.getBody().getOps(),
+                                 [&](Operation &op) { return isPure(&op); });
+  return pureFunctions[function] = pure;
+}
+
+bool Effects::isPure(Operation *op) {
+  if (auto call = dyn_cast<func::CallOp>(op)) {
+    auto function =
+        symbols.lookupNearestSymbolFrom<func::FuncOp>(op, call.getCalleeAttr());
+    return function && isPureFunction(function);
+  }
+  if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>()) {
+    if (auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+        interface && !interface.hasNoEffect())
+      return false;
+    for (Region &region : op->getRegions())
+      for (Operation &inner : region.getOps())
+        if (!isPure(&inner))
+          return false;
+    return true;
+  }
+  return op->hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(op);
+}
+
+/// Operations with regions that only pass control: their effects are those of
+/// what is inside.
+static bool isTransparent(Operation *op) {
+  return op->getNumRegions() != 0 &&
+         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+}
+
+bool Effects::isReplayable(Operation *op, Operation *&culprit) {
+  WalkResult result = op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    if (isPure(inner))
+      return WalkResult::skip();
+    if (isTransparent(inner))
+      return WalkResult::advance();
+    if (inner != op && inner->use_empty() && inner->getNumRegions() == 0)
+      return WalkResult::skip();
+    culprit = inner;
+    return WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+void Effects::eraseEffects(Operation *copy) {
+  SmallVector<Operation *> effects;
+  copy->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    if (isPure(inner))
+      return WalkResult::skip();
+    if (isTransparent(inner))
+      return WalkResult::advance();
+    effects.push_back(inner);
+    return WalkResult::skip();
+  });
+  for (Operation *effect : effects)
+    effect->erase();
+}

@@ -1,0 +1,41 @@
+//===- Effects.h - What may run twice ---------------------------*- C++ -*-===//
+//
+// A recompute must not repeat an effect: an update of running statistics, a
+// print, an assertion happen once per step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TRANSFORMS_MATERIALIZE_EFFECTS_H
+#define REMAT_TRANSFORMS_MATERIALIZE_EFFECTS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace mlir::remat {
+
+/// Purity across calls. A function without a body is pure if it says so by the
+/// unit attribute `remat.pure`.
+class Effects {
+public:
+  /// Whether running `op` once more, or not at all, changes nothing but its
+  /// results.
+  bool isPure(Operation *op);
+
+  /// Whether a copy of `op` may run: every operation below it is pure, or has
+  /// effects only and can be left out of the copy. `culprit` is the first
+  /// operation that is neither.
+  bool isReplayable(Operation *op, Operation *&culprit);
+
+  /// Leaves out of `copy`, which is replayable, what has effects only.
+  void eraseEffects(Operation *copy);
+
+private:
+  bool isPureFunction(func::FuncOp function);
+
+  SymbolTableCollection symbols;
+  DenseMap<Operation *, bool> pureFunctions;
+};
+
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_MATERIALIZE_EFFECTS_H

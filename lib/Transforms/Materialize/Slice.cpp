@@ -1,0 +1,107 @@
+//===- Slice.cpp - What to save and what to recompute ---------------------===//
+//
+// The one place where a policy meets the program.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Slice.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+int64_t mlir::remat::getNumBytes(Type type) {
+  if (isa<RngType>(type))
+    return 16;
+  if (type.isIndex())
+    return 8;
+  if (type.isIntOrFloat())
+    return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+  if (auto complex = dyn_cast<ComplexType>(type))
+    return 2 * getNumBytes(complex.getElementType());
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped || !shaped.hasStaticShape())
+    return 0;
+  return shaped.getNumElements() * getNumBytes(shaped.getElementType());
+}
+
+SetVector<Value> mlir::remat::getReadValues(Operation *op) {
+  SetVector<Value> values(op->operand_begin(), op->operand_end());
+  if (op->getNumRegions() != 0 && !op->hasTrait<OpTrait::IsIsolatedFromAbove>())
+    getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values;
+}
+
+/// Whether `op` makes its result out of nothing: no tensor enters it.
+static bool isGenerator(Operation *op) {
+  if (op->getNumOperands() == 0)
+    return op->getNumRegions() == 0 && isPure(op);
+  if (isa<RandomBitsOp, RandomUniformOp, RandomNormalOp, RandomBernoulliOp>(op))
+    return true;
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && linalgOp.hasPureTensorSemantics() &&
+         llvm::none_of(
+             linalgOp.getDpsInputs(),
+             [](Value input) { return isa<ShapedType>(input.getType()); }) &&
+         llvm::none_of(
+             linalgOp.getRegionOutputArgs(),
+             [](BlockArgument output) { return !output.use_empty(); });
+}
+
+/// Whether recomputing `value` costs nothing that matters and does not keep
+/// more bytes alive than saving it.
+static bool isFree(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isGenerator(op))
+    return true;
+  if (!isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+           tensor::CollapseShapeOp, tensor::CastOp, tensor::DimOp,
+           linalg::BroadcastOp>(op))
+    return false;
+  int64_t kept = 0;
+  for (Value operand : op->getOperands()) {
+    operand = lookThroughNames(operand);
+    if (Operation *producer = operand.getDefiningOp())
+      kept += isGenerator(producer) ? 0 : getNumBytes(operand.getType());
+  }
+  return kept <= getNumBytes(value.getType());
+}
+
+Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed) {
+  Slice slice;
+  PolicyAttrInterface policy = region.getPolicyOrDefault();
+  SetVector<Value> values;
+  SetVector<Operation *> ops;
+  for (Value value : needed)
+    values.insert(lookThroughNames(value));
+  for (unsigned next = 0; next < values.size(); ++next) {
+    Value value = values[next];
+    Operation *op = value.getDefiningOp();
+    if (!op || ops.contains(op))
+      continue;
+    if (!isFree(value) && policy.isSaveable(value)) {
+      slice.saved.insert(value);
+      continue;
+    }
+    ops.insert(op);
+    for (Value read : getReadValues(op))
+      values.insert(lookThroughNames(read));
+  }
+  // An operation that runs again for one result gives its others for nothing.
+  slice.saved.remove_if(
+      [&](Value value) { return ops.contains(value.getDefiningOp()); });
+  slice.ops = ops.takeVector();
+  llvm::sort(slice.ops, [](Operation *lhs, Operation *rhs) {
+    return lhs->isBeforeInBlock(rhs);
+  });
+  for (Operation *op : slice.ops)
+    for (Value read : getReadValues(op)) {
+      Value value = lookThroughNames(read);
+      if (isa<BlockArgument>(value) || slice.saved.contains(value))
+        slice.inputs.insert(value);
+    }
+  return slice;
+}
