@@ -300,6 +300,18 @@ void RegionMaterializer::cloneSlice(Reader &reader, const Slice &slice) {
   sinkToReaders(getClones(), target);
 }
 
+/// What the backward reads no more must not look needed to the regions around.
+static void dropUnusedInputs(BackwardOp backward) {
+  llvm::BitVector unused = getUnusedInputs(backward);
+  SetVector<Value> dropped;
+  for (unsigned index : unused.set_bits())
+    dropped.insert(backward.getInputs()[index]);
+  eraseInputs(backward, unused);
+  for (Value value : dropped)
+    if (auto read = value.getDefiningOp<TapeReadOp>(); read && read.use_empty())
+      read.erase();
+}
+
 //===----------------------------------------------------------------------===//
 // Report
 //===----------------------------------------------------------------------===//
@@ -350,6 +362,7 @@ LogicalResult RegionMaterializer::run() {
       remarkOn(reader, slice);
     if (!slice.ops.empty())
       cloneSlice(reader, slice);
+    dropUnusedInputs(reader.backward);
   }
   return success();
 }
