@@ -81,6 +81,11 @@ Reader RegionMaterializer::makeReader(BackwardOp backward,
   for (auto [operand, argument] :
        llvm::zip_equal(region.getInputs(), body->getArguments()))
     operandOf.try_emplace(crossings.getOrigin(operand), argument);
+  // A backward may also read an output: the same bits as a residual.
+  DenseMap<Value, Value> outputOf;
+  for (Value yielded : region.getYield().getOutputs())
+    outputOf.try_emplace(crossings.getOrigin(yielded),
+                         lookThroughNames(yielded));
 
   DenseMap<unsigned, unsigned> residualOf;
   for (const ResidualRead &read : reads)
@@ -105,7 +110,7 @@ Reader RegionMaterializer::makeReader(BackwardOp backward,
     if (auto it = reader.have.find(argument);
         it != reader.have.end() && !it->second.use_empty())
       reader.operands.push_back(argument);
-  llvm::SetVector<Value> needed;
+  SetVector<Value> needed(reader.needed.begin(), reader.needed.end());
   for (const ResidualRead &read : reads) {
     Value value =
         lookThroughNames(region.getYield().getResiduals()[read.residual]);

@@ -67,3 +67,15 @@ func.func @a_tape_read_right_after_its_write_is_the_value(%v: f32, %t: tensor<3x
   %1 = remat.tape_read %t1[%i] : tensor<3xf32> -> f32
   return %0, %1 : f32, f32
 }
+
+// A backward is known by the residuals that it reads.
+// CHECK-LABEL: func.func @an_output_and_a_residual_stay_two(
+// CHECK: %[[Y:.*]], %[[R:.*]] = remat.region
+// CHECK: return %[[Y]], %[[R]]
+func.func @an_output_and_a_residual_stay_two(%x: f32) -> (f32, f32) {
+  %y, %r = remat.region (%a = %x : f32) -> f32 residuals(f32) {
+    %0 = math.sin %a : f32
+    remat.yield %0 : f32 residuals(%0 : f32)
+  }
+  return %y, %r : f32, f32
+}

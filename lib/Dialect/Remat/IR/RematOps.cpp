@@ -384,17 +384,20 @@ template <typename OpTy> struct MergeEqualInputs : OpRewritePattern<OpTy> {
 };
 
 /// A result that only passes an operand through is that operand, and one that
-/// is yielded twice is the first of the two.
+/// is yielded twice is the first of the two. An output and a residual stay two:
+/// a backward is known by the residuals that it reads.
 template <typename OpTy> struct ForwardKnownResults : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    DenseMap<Value, OpResult> firstResult;
+    DenseMap<std::pair<Value, unsigned>, OpResult> firstResult;
     bool changed = false;
     for (auto [result, yielded] :
          llvm::zip_equal(op->getResults(), op.getYield()->getOperands())) {
-      Value known = firstResult.try_emplace(yielded, result).first->second;
+      unsigned isResidual = result.getResultNumber() >= op.getOutputs().size();
+      Value known =
+          firstResult.try_emplace({yielded, isResidual}, result).first->second;
       if (auto argument = dyn_cast<BlockArgument>(yielded);
           argument && argument.getOwner() == op.getBodyBlock())
         known = op->getOperand(argument.getArgNumber());
