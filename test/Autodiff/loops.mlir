@@ -82,7 +82,7 @@ func.func @nested_loops(%w: tensor<f64> {opt.param}) -> tensor<f64> {
 // Residuals of a region in a loop go over a tape.
 // CHECK-LABEL: func.func @region_in_loop_grad(
 // CHECK: scf.for
-// CHECK:   %[[R:.*]] = remat.region
+// CHECK:   %{{.*}}, %[[R:.*]] = remat.region
 // CHECK:   remat.tape_write %[[R]] into
 // CHECK: scf.for
 // CHECK:   %[[READ:.*]] = remat.tape_read

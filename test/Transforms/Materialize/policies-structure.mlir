@@ -1,0 +1,113 @@
+// RUN: remat-opt %s -remat-materialize="report=true" -split-input-file -verify-diagnostics | FileCheck %s
+
+// Attention's products have a batch dimension, the layer's product has none.
+func.func @products_without_batch_dimension(%x: tensor<2x4x4xf32>, %w: tensor<4x4xf32>, %ct: tensor<2x4x4xf32>, %cu: tensor<4x4xf32>)
+    -> (tensor<2x4x4xf32>, tensor<4x4xf32>, tensor<2x4x4xf32>, tensor<4x4xf32>) {
+  // expected-remark @+1 {{region "attention": saves 1 values (64 bytes), recomputes 2 operations}}
+  %y:2, %r:2 = remat.region policy(#remat.dots_with_no_batch_dims_saveable) (%a = %x : tensor<2x4x4xf32>, %b = %w : tensor<4x4xf32>)
+      -> tensor<2x4x4xf32>, tensor<4x4xf32> residuals(tensor<2x4x4xf32>, tensor<4x4xf32>) attributes {label = "attention"} {
+    %z = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<2x4x4xf32>
+    %f = linalg.fill ins(%z : f32) outs(%e : tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+    %0 = linalg.batch_matmul ins(%a, %a : tensor<2x4x4xf32>, tensor<2x4x4xf32>) outs(%f : tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+    %e1 = tensor.empty() : tensor<4x4xf32>
+    %f1 = linalg.fill ins(%z : f32) outs(%e1 : tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = linalg.matmul ins(%b, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%f1 : tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = math.sin %0 : tensor<2x4x4xf32>
+    %3 = math.sin %1 : tensor<4x4xf32>
+    remat.yield %2, %3 : tensor<2x4x4xf32>, tensor<4x4xf32> residuals(%0, %1 : tensor<2x4x4xf32>, tensor<4x4xf32>)
+  }
+  // CHECK: remat.backward
+  // CHECK: linalg.batch_matmul {{.*}}recompute
+  // CHECK-NOT: linalg.matmul
+  // CHECK: return
+  %d:2 = remat.backward (%m = %r#0 : tensor<2x4x4xf32>, %n = %r#1 : tensor<4x4xf32>, %dy = %ct : tensor<2x4x4xf32>, %dz = %cu : tensor<4x4xf32>)
+      -> tensor<2x4x4xf32>, tensor<4x4xf32> {
+    %0 = arith.mulf %m, %dy : tensor<2x4x4xf32>
+    %1 = arith.mulf %n, %dz : tensor<4x4xf32>
+    remat.yield %0, %1 : tensor<2x4x4xf32>, tensor<4x4xf32>
+  }
+  return %y#0, %y#1, %d#0, %d#1 : tensor<2x4x4xf32>, tensor<4x4xf32>, tensor<2x4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// Of four inner regions, the result of the second is saved (that of the fourth
+// is not needed): the first and the third run again.
+func.func @every_second_region(%x: f32, %ct: f32) -> (f32, f32) {
+  // expected-remark @+1 {{saves 1 values (4 bytes), recomputes 2 operations}}
+  %y, %r:3 = remat.region policy(#remat.every_k<2>) (%a = %x : f32) -> f32 residuals(f32, f32, f32) {
+    %0 = remat.region (%b = %a : f32) -> f32 {
+      %s = math.sin %b : f32
+      remat.yield %s : f32
+    }
+    %1 = remat.region (%b = %0 : f32) -> f32 {
+      %s = math.cos %b : f32
+      remat.yield %s : f32
+    }
+    %2 = remat.region (%b = %1 : f32) -> f32 {
+      %s = math.exp %b : f32
+      remat.yield %s : f32
+    }
+    %3 = remat.region (%b = %2 : f32) -> f32 {
+      %s = math.tanh %b : f32
+      remat.yield %s : f32
+    }
+    remat.yield %3 : f32 residuals(%0, %1, %2 : f32, f32, f32)
+  }
+  // CHECK-LABEL: @every_second_region
+  // CHECK: remat.backward
+  // CHECK-NOT: math.{{cos|tanh}}
+  // CHECK: math.exp
+  // CHECK-NOT: math.{{cos|tanh}}
+  // CHECK: math.sin
+  // CHECK-NOT: math.{{cos|tanh}}
+  // CHECK: return
+  %dx = remat.backward (%p = %r#0 : f32, %q = %r#1 : f32, %s = %r#2 : f32, %dy = %ct : f32) -> f32 {
+    %0 = arith.mulf %s, %dy : f32
+    %1 = arith.mulf %0, %q : f32
+    %2 = arith.mulf %1, %p : f32
+    remat.yield %2 : f32
+  }
+  return %y, %dx : f32, f32
+}
+
+// -----
+
+// A name inside a called function counts for the caller's policy.
+func.func @layer(%x: f32) -> f32 {
+  %0 = math.sin %x : f32
+  %1 = remat.name "h" %0 : f32
+  return %1 : f32
+}
+func.func @names_in_called_functions(%x: f32, %ct: f32) -> (f32, f32) {
+  // expected-remark @+1 {{saves 1 values (4 bytes), recomputes 0 operations; what the policy offloads stays in main memory on this target}}
+  %y, %r = remat.region policy(#remat.offload_names<"h">) (%a = %x : f32) -> f32 residuals(f32) {
+    %0 = func.call @layer(%a) : (f32) -> f32
+    %1 = math.exp %0 : f32
+    remat.yield %1 : f32 residuals(%0 : f32)
+  }
+  %dx = remat.backward (%p = %r : f32, %dy = %ct : f32) -> f32 {
+    %0 = arith.mulf %p, %dy : f32
+    remat.yield %0 : f32
+  }
+  return %y, %dx : f32, f32
+}
+
+// -----
+
+// A permitted view of an operand is taken again: saving it would save bytes that
+// are there already.
+func.func @views_of_operands_are_not_saved(%x: tensor<8xf32>, %ct: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  // expected-remark @+1 {{saves 0 values (0 bytes), recomputes 1 operations}}
+  %y, %r = remat.region policy(#remat.everything_saveable) (%a = %x : tensor<8xf32>) -> tensor<2x4xf32> residuals(tensor<2x4xf32>) {
+    %0 = tensor.expand_shape %a [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+    %1 = math.exp %0 : tensor<2x4xf32>
+    remat.yield %1 : tensor<2x4xf32> residuals(%0 : tensor<2x4xf32>)
+  }
+  %dx = remat.backward (%p = %r : tensor<2x4xf32>, %dy = %ct : tensor<2x4xf32>) -> tensor<2x4xf32> {
+    %0 = arith.mulf %p, %dy : tensor<2x4xf32>
+    remat.yield %0 : tensor<2x4xf32>
+  }
+  return %y, %dx : tensor<2x4xf32>, tensor<2x4xf32>
+}
