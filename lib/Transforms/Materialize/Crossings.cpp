@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -126,7 +127,19 @@ Value mlir::remat::addResidual(RegionOp region, Value value) {
 // From forward to backward
 //===----------------------------------------------------------------------===//
 
-Crossings::Crossings(ModuleOp module) : module(module) {}
+Crossings::Crossings(ModuleOp module) {
+  SymbolTable symbols(module);
+  // What a public function returns is not ours to change.
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPrivate() && !function.isExternal() &&
+        function.getBody().hasOneBlock())
+      calls[function];
+  module.walk([&](func::CallOp call) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    if (auto it = calls.find(callee); callee && it != calls.end())
+      it->second.push_back(call);
+  });
+}
 
 SmallVector<ResidualRead> Crossings::getReads(RegionOp region,
                                               llvm::BitVector &opaque) {
@@ -135,6 +148,11 @@ SmallVector<ResidualRead> Crossings::getReads(RegionOp region,
   opaque.resize(region.getResiduals().size());
   for (auto [index, residual] : llvm::enumerate(region.getResiduals()))
     follow(residual, index, left, reads, opaque);
+  // Several calls lead to the same backward in the called function.
+  llvm::SmallDenseSet<std::pair<Operation *, unsigned>> seen;
+  llvm::erase_if(reads, [&](const ResidualRead &read) {
+    return !seen.insert({read.backward, read.operand}).second;
+  });
   return reads;
 }
 
@@ -170,6 +188,12 @@ void Crossings::follow(Value value, unsigned residual,
     } else if (auto read = dyn_cast<TapeReadOp>(user)) {
       if (number == 0 && followTapeRead(read, residual, left, reads, opaque))
         continue;
+    } else if (auto end = dyn_cast<func::ReturnOp>(user)) {
+      if (followReturn(end, number, residual, left, reads, opaque))
+        continue;
+    } else if (auto call = dyn_cast<func::CallOp>(user)) {
+      if (followCall(call, number, residual, left, reads, opaque))
+        continue;
     }
     opaque.set(residual);
   }
@@ -200,6 +224,48 @@ bool Crossings::followTapeRead(TapeReadOp read, unsigned residual,
   left.pop_back();
   follow(read.getValue(), residual, left, reads, opaque);
   left.push_back(write);
+  return true;
+}
+
+bool Crossings::followReturn(func::ReturnOp end, unsigned number,
+                             unsigned residual,
+                             SmallVectorImpl<Operation *> &left,
+                             SmallVectorImpl<ResidualRead> &reads,
+                             llvm::BitVector &opaque) {
+  auto it = calls.find(end->getParentOp());
+  if (it == calls.end() || it->second.empty())
+    return false;
+  functions.insert(cast<func::FuncOp>(end->getParentOp()));
+  for (func::CallOp call : it->second) {
+    left.push_back(call);
+    follow(call.getResult(number), residual, left, reads, opaque);
+    left.pop_back();
+  }
+  return true;
+}
+
+bool Crossings::followCall(func::CallOp call, unsigned number,
+                           unsigned residual,
+                           SmallVectorImpl<Operation *> &left,
+                           SmallVectorImpl<ResidualRead> &reads,
+                           llvm::BitVector &opaque) {
+  auto forward =
+      left.empty() ? func::CallOp() : dyn_cast<func::CallOp>(left.back());
+  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      call, call.getCalleeAttr());
+  if (!forward || !callee || !calls.contains(callee))
+    return false;
+  SmallVector<CallLink> &known = callLinks[callee];
+  auto link = llvm::find_if(
+      known, [&](const CallLink &link) { return link.backward == call; });
+  if (link == known.end())
+    known.push_back({forward, call});
+  else if (link->forward != forward)
+    return false;
+  functions.insert(callee);
+  left.pop_back();
+  follow(callee.getArgument(number), residual, left, reads, opaque);
+  left.push_back(forward);
   return true;
 }
 
@@ -261,11 +327,40 @@ TapeWriteOp Crossings::getLinkedWrite(TapeReadOp read) {
   return isLinked ? write : TapeWriteOp();
 }
 
+/// What every call of a backward function passes in this place, in terms of the
+/// forward function: something that it returns or one of its arguments. Null if
+/// it is neither, or not the same in all calls.
+Value Crossings::getOriginOfArgument(func::FuncOp backward, unsigned number) {
+  auto it = callLinks.find(backward);
+  if (it == callLinks.end() || it->second.size() != calls[backward].size())
+    return {};
+  Value origin;
+  for (CallLink link : it->second) {
+    auto forward = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        link.forward, link.forward.getCalleeAttr());
+    Value passed = getOrigin(link.backward.getOperand(number)), here;
+    if (passed.getDefiningOp() == link.forward)
+      here = forward.getBody().front().getTerminator()->getOperand(
+          cast<OpResult>(passed).getResultNumber());
+    for (auto [index, operand] : llvm::enumerate(link.forward.getOperands()))
+      if (!here && getOrigin(operand) == passed)
+        here = forward.getArgument(index);
+    if (!here || (origin && origin != here))
+      return {};
+    origin = here;
+  }
+  return origin;
+}
+
 Value Crossings::getOrigin(Value value) {
   while (true) {
     value = lookThroughNames(value);
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       Operation *parent = argument.getOwner()->getParentOp();
+      if (auto function = dyn_cast<func::FuncOp>(parent)) {
+        Value passed = getOriginOfArgument(function, argument.getArgNumber());
+        return passed ? getOrigin(passed) : value;
+      }
       if (!isa<RegionOp, BackwardOp>(parent))
         return value;
       value = parent->getOperand(argument.getArgNumber());
@@ -314,7 +409,78 @@ Value Crossings::bring(Value value, Block *scope, Operation *backward) {
       return bring(value, scope, backwardLoop);
     return bringIntoLoop(value, forwardLoop, backwardLoop, backward);
   }
+
+  auto forwardFunction = dyn_cast<func::FuncOp>(forwardParent);
+  auto backwardFunction = dyn_cast<func::FuncOp>(backwardParent);
+  if (forwardFunction && backwardFunction)
+    return bringThroughCalls(value, forwardFunction, backwardFunction);
   return {};
+}
+
+/// Returns `value` from `function` as result `number`, in all its calls.
+void Crossings::addResult(func::FuncOp function, Value value,
+                          unsigned &number) {
+  Operation *end = function.getBody().front().getTerminator();
+  for (auto [index, operand] : llvm::enumerate(end->getOperands()))
+    if (operand == value) {
+      number = index;
+      return;
+    }
+  number = end->getNumOperands();
+  end->insertOperands(number, value);
+  (void)function.insertResult(number, value.getType(), {});
+  for (func::CallOp &call : calls[function]) {
+    OpBuilder builder(call);
+    func::CallOp old = call;
+    call = func::CallOp::create(builder, old.getLoc(), function,
+                                old.getOperands());
+    call->setDiscardableAttrs(old->getDiscardableAttrDictionary());
+    old->replaceAllUsesWith(call->getResults().drop_back());
+    for (auto &[backward, links] : callLinks)
+      for (CallLink &link : links)
+        if (link.forward == old)
+          link.forward = call;
+    old->erase();
+  }
+}
+
+/// As an argument that every call of the backward function gets from the call
+/// of the forward function that belongs to it.
+Value Crossings::bringThroughCalls(Value value, func::FuncOp forward,
+                                   func::FuncOp backward) {
+  auto it = callLinks.find(backward);
+  if (it == callLinks.end() || it->second.size() != calls[backward].size())
+    return {};
+  auto argument = dyn_cast<BlockArgument>(value);
+  unsigned number;
+  if (argument)
+    number = argument.getArgNumber();
+  else
+    addResult(forward, value, number);
+
+  SmallVector<Value> passed;
+  for (CallLink link : it->second) {
+    Value outside = argument ? link.forward.getOperand(number)
+                             : link.forward.getResult(number);
+    Value brought = bring(outside, link.forward->getBlock(), link.backward);
+    if (!brought)
+      return {};
+    passed.push_back(brought);
+  }
+  SmallVector<CallLink> links = callLinks[backward];
+  for (BlockArgument known : backward.getArguments())
+    if (llvm::all_of(llvm::zip_equal(links, passed), [&](auto pair) {
+          auto &[link, value] = pair;
+          return link.backward.getOperand(known.getArgNumber()) == value;
+        }))
+      return known;
+  unsigned last = backward.getNumArguments();
+  if (failed(
+          backward.insertArgument(last, value.getType(), {}, value.getLoc())))
+    return {};
+  for (auto [link, operand] : llvm::zip_equal(links, passed))
+    link.backward->insertOperands(last, operand);
+  return backward.getArgument(last);
 }
 
 Value Crossings::bringIntoLoop(Value value, scf::ForOp forward,

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::remat {
 
@@ -33,6 +34,9 @@ struct ResidualRead {
 class Crossings {
 public:
   explicit Crossings(ModuleOp module);
+
+  /// Functions that residuals cross: what they return and take may change.
+  ArrayRef<func::FuncOp> getFunctions() { return functions.getArrayRef(); }
 
   /// Every read of a residual of `region` by a backward that belongs to it.
   /// Residuals with a use that is not understood are set in `opaque`.
@@ -66,6 +70,14 @@ private:
                       SmallVectorImpl<Operation *> &left,
                       SmallVectorImpl<ResidualRead> &reads,
                       llvm::BitVector &opaque);
+  bool followReturn(func::ReturnOp end, unsigned number, unsigned residual,
+                    SmallVectorImpl<Operation *> &left,
+                    SmallVectorImpl<ResidualRead> &reads,
+                    llvm::BitVector &opaque);
+  bool followCall(func::CallOp call, unsigned number, unsigned residual,
+                  SmallVectorImpl<Operation *> &left,
+                  SmallVectorImpl<ResidualRead> &reads,
+                  llvm::BitVector &opaque);
   bool link(TapeWriteOp write, TapeReadOp read);
   TapeWriteOp getLinkedWrite(TapeReadOp read);
 
@@ -74,11 +86,25 @@ private:
   bool isCheap(Value value, scf::ForOp forward, const LoopLink &link);
   Value cloneCheap(Value value, scf::ForOp forward, scf::ForOp backward,
                    const LoopLink &link, Operation *reader);
+  Value bringThroughCalls(Value value, func::FuncOp forward,
+                          func::FuncOp backward);
+  void addResult(func::FuncOp function, Value value, unsigned &number);
+  Value getOriginOfArgument(func::FuncOp backward, unsigned number);
   Value bringThroughTape(Value value, scf::ForOp forward, scf::ForOp backward,
                          const LoopLink &link, Operation *reader);
 
-  ModuleOp module;
+  /// A call of a backward function and the call of the forward function whose
+  /// residuals it takes.
+  struct CallLink {
+    func::CallOp forward, backward;
+  };
+
   DenseMap<std::pair<Block *, Operation *>, LoopLink> links;
+  /// For a backward function.
+  DenseMap<Operation *, SmallVector<CallLink>> callLinks;
+  /// Calls of each private function with a body.
+  DenseMap<Operation *, SmallVector<func::CallOp>> calls;
+  SetVector<func::FuncOp> functions;
 };
 
 /// Passes `value` to a backward, at most once; returns the body's argument.

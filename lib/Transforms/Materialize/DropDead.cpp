@@ -99,9 +99,65 @@ static void dropDeadIn(RewriterBase &rewriter, Block &block, Effects &effects) {
   }
 }
 
-void mlir::remat::dropDead(Operation *root, Effects &effects) {
-  IRRewriter rewriter(root->getContext());
-  for (Region &region : root->getRegions())
-    for (Block &block : llvm::reverse(region))
+/// Removes results that no call reads and arguments that the body does not
+/// read.
+static bool dropDeadSignature(func::FuncOp function,
+                              ArrayRef<func::CallOp> calls) {
+  llvm::BitVector results(function.getNumResults(), true);
+  for (func::CallOp call : calls)
+    for (OpResult result : call.getResults())
+      if (!result.use_empty())
+        results.reset(result.getResultNumber());
+  llvm::BitVector arguments(function.getNumArguments());
+  for (BlockArgument argument : function.getArguments())
+    if (argument.use_empty())
+      arguments.set(argument.getArgNumber());
+  if (results.none() && arguments.none())
+    return false;
+  function.getBody().front().getTerminator()->eraseOperands(results);
+  if (failed(function.eraseResults(results)) ||
+      failed(function.eraseArguments(arguments)))
+    return false;
+  for (func::CallOp call : calls) {
+    call->eraseOperands(arguments);
+    OpBuilder builder(call);
+    auto slim = func::CallOp::create(builder, call.getLoc(), function,
+                                     call.getOperands());
+    slim->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+    unsigned next = 0;
+    for (OpResult result : call.getResults())
+      if (!results.test(result.getResultNumber()))
+        result.replaceAllUsesWith(slim.getResult(next++));
+    call.erase();
+  }
+  return true;
+}
+
+static bool dropDeadSignatures(ModuleOp module,
+                               ArrayRef<func::FuncOp> functions) {
+  if (functions.empty())
+    return false;
+  llvm::StringMap<SmallVector<func::CallOp>> calls;
+  for (func::FuncOp function : functions)
+    calls[function.getSymName()];
+  module.walk([&](func::CallOp call) {
+    if (auto it = calls.find(call.getCallee()); it != calls.end())
+      it->second.push_back(call);
+  });
+  bool changed = false;
+  for (func::FuncOp function : functions) {
+    SmallVector<func::CallOp> &itsCalls = calls[function.getSymName()];
+    if (!itsCalls.empty())
+      changed |= dropDeadSignature(function, itsCalls);
+  }
+  return changed;
+}
+
+void mlir::remat::dropDead(ModuleOp module, ArrayRef<func::FuncOp> functions,
+                           Effects &effects) {
+  IRRewriter rewriter(module.getContext());
+  do {
+    for (Block &block : llvm::reverse(module.getRegion()))
       dropDeadIn(rewriter, block, effects);
+  } while (dropDeadSignatures(module, functions));
 }

@@ -5,12 +5,16 @@
 
 #include "Effects.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 namespace mlir::remat {
-/// Removes operations below `root` that nobody reads, results and operands of
+/// Removes operations of `module` that nobody reads, results and operands of
 /// regions, backwards and loops that only they needed, and tapes that nobody
-/// reads. One walk from the last operation to the first: users come after what
-/// they use.
-void dropDead(Operation *root, Effects &effects);
+/// reads; of `functions`, which are private, also results that no call reads
+/// and arguments that the body does not read. Each round is one walk from the
+/// last operation to the first: users come after what they use.
+void dropDead(ModuleOp module, ArrayRef<func::FuncOp> functions,
+              Effects &effects);
 } // namespace mlir::remat
 
 #endif // REMAT_TRANSFORMS_MATERIALIZE_DROPDEAD_H

@@ -372,6 +372,28 @@ LogicalResult RegionMaterializer::run() {
   return success();
 }
 
+/// A called function is inside the regions that call it.
+static void addCalleesFirst(func::FuncOp function, SymbolTable &symbols,
+                            DenseSet<Operation *> &seen,
+                            SetVector<func::FuncOp> &functions) {
+  if (!seen.insert(function).second)
+    return;
+  function.walk([&](func::CallOp call) {
+    if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee()))
+      addCalleesFirst(callee, symbols, seen, functions);
+  });
+  functions.insert(function);
+}
+
+static SetVector<func::FuncOp> getFunctionsCalleesFirst(ModuleOp module) {
+  SymbolTable symbols(module);
+  DenseSet<Operation *> seen;
+  SetVector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    addCalleesFirst(function, symbols, seen, functions);
+  return functions;
+}
+
 namespace {
 struct MaterializePass : remat::impl::MaterializeBase<MaterializePass> {
   using MaterializeBase::MaterializeBase;
@@ -380,8 +402,11 @@ struct MaterializePass : remat::impl::MaterializeBase<MaterializePass> {
     // Inner regions first: their recomputes read operands that then cross the
     // border of the outer region as residuals, which the outer policy judges.
     SmallVector<Block *> bodies;
-    getOperation()->walk(
-        [&](RegionOp region) { bodies.push_back(region.getBodyBlock()); });
+    SetVector<func::FuncOp> functions =
+        getFunctionsCalleesFirst(getOperation());
+    for (func::FuncOp function : functions)
+      function.walk(
+          [&](RegionOp region) { bodies.push_back(region.getBodyBlock()); });
     if (bodies.empty())
       return markAllAnalysesPreserved();
     Effects effects;
@@ -389,7 +414,7 @@ struct MaterializePass : remat::impl::MaterializeBase<MaterializePass> {
     for (Block *body : bodies)
       if (failed(RegionMaterializer(body, crossings, effects, report).run()))
         return signalPassFailure();
-    dropDead(getOperation(), effects);
+    dropDead(getOperation(), crossings.getFunctions(), effects);
   }
 };
 } // namespace
