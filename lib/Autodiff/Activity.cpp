@@ -124,7 +124,8 @@ LogicalResult Activity::visitForward(Operation *op) {
     if (arguments.none())
       return success();
     if (!mayStoreInMemory(op)) {
-      for (unsigned index : calls.getVariedResults(call, arguments).set_bits())
+      BitVector dependent = calls.getVariedResults(call, arguments);
+      for (unsigned index : dependent.set_bits())
         markVaried(op->getResult(index));
       return success();
     }
@@ -196,7 +197,8 @@ void Activity::visitBackward(Operation *op) {
     BitVector results(op->getNumResults());
     for (auto [index, result] : llvm::enumerate(op->getResults()))
       results[index] = isUseful(result);
-    for (unsigned index : calls.getUsefulArguments(call, results).set_bits())
+    BitVector needed = calls.getUsefulArguments(call, results);
+    for (unsigned index : needed.set_bits())
       markUseful(op->getOperand(index));
     return;
   }

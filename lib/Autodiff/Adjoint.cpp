@@ -219,10 +219,3 @@ LogicalResult Adjoint::reverseBlock(Block &block, AdjointScope &scope) {
       return failure();
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// Calls
-//===----------------------------------------------------------------------===//
-LogicalResult Adjoint::reverseCall(func::CallOp call, AdjointScope &scope) {
-  return call->emitOpError() << "is not differentiated yet; inline it";
-}

@@ -11,15 +11,47 @@
 
 namespace mlir::remat {
 
+/// `@callee_fwd` returns the callee's results, then residuals. `@callee_bwd`
+/// takes what it reads of the forward, then cotangents of results, and returns
+/// cotangents of arguments.
+struct CalleeAdjoint {
+  func::FuncOp forward, backward;
+  /// The first operands of the backward: arguments of the call, by index, and
+  /// results of the forward, counted from the number of arguments.
+  SmallVector<unsigned> reads;
+  /// Results whose cotangents follow.
+  SmallVector<unsigned> seeded;
+  /// Arguments whose cotangents the backward returns.
+  SmallVector<unsigned> returned;
+};
+
+/// The adjoints of all callees, one for each set of active arguments and
+/// results.
 class CallAdjoints {
 public:
   CallAdjoints(SymbolTableCollection &symbols, CallSummaries &summaries)
       : symbols(symbols), summaries(summaries) {}
 
+  /// The adjoint for `call` where the cotangents of the results `seeded` are
+  /// there and those of the arguments `wanted` are needed. Fails with a
+  /// diagnostic at the call.
+  FailureOr<CalleeAdjoint> get(func::CallOp call, const BitVector &wanted,
+                               const BitVector &seeded);
+
 private:
-  [[maybe_unused]] SymbolTableCollection &symbols;
-  [[maybe_unused]] CallSummaries &summaries;
+  FailureOr<CalleeAdjoint> build(func::FuncOp callee, const BitVector &wanted,
+                                 const BitVector &seeded);
+
+  SymbolTableCollection &symbols;
+  CallSummaries &summaries;
+  // Looked up, never iterated.
+  std::map<std::pair<Operation *, std::vector<bool>>, CalleeAdjoint> known;
+  SmallVector<Operation *> running;
 };
+
+/// Turns elementwise operations on tensors into linalg.generics, whose rule
+/// reads as little as possible.
+void replaceElementwiseByLinalg(func::FuncOp function);
 
 } // namespace mlir::remat
 

@@ -55,3 +55,79 @@ func.func @stored_value(%w: f32 {opt.param}, %m: memref<f32>) -> f32 {
   memref.store %w, %m[] : memref<f32>
   return %w : f32
 }
+
+// -----
+
+func.func private @mean(tensor<4xf32>) -> f32
+func.func @call_without_body(%w: tensor<4xf32> {opt.param}) -> f32 {
+  // expected-error @below {{calls @mean, which has no body to differentiate; give it one}}
+  %m = func.call @mean(%w) : (tensor<4xf32>) -> f32
+  return %m : f32
+}
+
+// -----
+
+func.func private @again(%x: f32) -> f32 {
+  // expected-error @below {{is recursive, and recursion is not differentiated; write @again as an scf.for}}
+  %y = func.call @again(%x) : (f32) -> f32
+  %z = arith.mulf %x, %y : f32
+  return %z : f32
+}
+func.func @recursion(%w: f32 {opt.param}) -> f32 {
+  // expected-remark @below {{while differentiating the function that is called here}}
+  %y = func.call @again(%w) : (f32) -> f32
+  return %y : f32
+}
+
+// -----
+
+func.func @vector_on_the_path(%w: tensor<4xf32> {opt.param}) -> f32 {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0.0 : f32
+  %v = vector.transfer_read %w[%c0], %z : tensor<4xf32>, vector<4xf32>
+  // expected-error @below {{is differentiated with respect to a value of type 'vector<4xf32>'}}
+  %s = vector.reduction <add>, %v : vector<4xf32> into f32
+  return %s : f32
+}
+
+// -----
+
+func.func @while_loop(%w: f32 {opt.param}, %c: i1) -> f32 {
+  // expected-error @below {{'scf.if' op has no derivative rule}}
+  %r = scf.if %c -> f32 {
+    scf.yield %w : f32
+  } else {
+    %d = arith.addf %w, %w : f32
+    scf.yield %d : f32
+  }
+  return %r : f32
+}
+
+// -----
+
+func.func @size_changes_in_the_loop(%w: tensor<?xf32> {opt.param}, %n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %w) -> tensor<?xf32> {
+    // expected-error @below {{the backward of this loop needs a value of type 'tensor<?xf32>' from each iteration, but its dimension 0 is not known before the loop}}
+    %s = math.sin %a : tensor<?xf32>
+    %t = math.sin %s : tensor<?xf32>
+    %d = tensor.concat dim(0) %t, %w : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %d : tensor<?xf32>
+  }
+  %v = tensor.extract %r[%c0] : tensor<?xf32>
+  return %v : f32
+}
+
+// -----
+
+func.func @pad_with_a_parameter(%w: tensor<4xf32> {opt.param}, %p: f32 {opt.param}) -> f32 {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{pads with a value that is differentiated; insert the source into a linalg.fill}}
+  %q = tensor.pad %w low[1] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %p : f32
+  } : tensor<4xf32> to tensor<6xf32>
+  %v = tensor.extract %q[%c0] : tensor<6xf32>
+  return %v : f32
+}
