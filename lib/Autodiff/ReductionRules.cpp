@@ -47,6 +47,32 @@ static Value matchExtremum(Value yield, Value accumulator) {
   return a == accumulator && b != accumulator ? b : Value();
 }
 
+/// A comparison of `term` with `accumulator`: 1 if it holds for larger terms,
+/// -1 if it holds for smaller ones, else 0.
+static int orderOf(Value condition, Value term, Value accumulator) {
+  auto cmp = condition.getDefiningOp<arith::CmpFOp>();
+  if (!cmp)
+    return 0;
+  using P = arith::CmpFPredicate;
+  int sign = cmp.getLhs() == term && cmp.getRhs() == accumulator   ? 1
+             : cmp.getLhs() == accumulator && cmp.getRhs() == term ? -1
+                                                                   : 0;
+  switch (cmp.getPredicate()) {
+  case P::OGT:
+  case P::OGE:
+  case P::UGT:
+  case P::UGE:
+    return sign;
+  case P::OLT:
+  case P::OLE:
+  case P::ULT:
+  case P::ULE:
+    return -sign;
+  default:
+    return 0;
+  }
+}
+
 /// Whether `value` is computed from the block argument `source`.
 static bool dependsOn(Value value, Value source) {
   if (value == source)
@@ -64,13 +90,21 @@ struct Extremum {
   VJPContext &vjp;
   Value term;
   AffineMap map;
+  unsigned output;
   unsigned init;
+  /// Operands that are initial values of accumulators.
+  SmallVector<unsigned> accumulators;
 
-  Value y() const { return static_cast<linalg::LinalgOp>(op)->getResult(0); }
-  Value ct() const { return vjp.cotangent(0); }
+  Value y() const {
+    return static_cast<linalg::LinalgOp>(op)->getResult(output);
+  }
+  Value ct() const { return vjp.cotangent(output); }
 
   LogicalResult shareEvenly();
   LogicalResult giveToFirst();
+  LogicalResult giveToChosen(unsigned position, Value index);
+  std::optional<std::pair<unsigned, Value>> findChosenIndex();
+  bool startsBelowEveryTerm(AdjointKernel &kernel);
   Value whereInitIsResult(Value share);
 };
 } // namespace
@@ -191,9 +225,9 @@ LogicalResult Extremum::shareEvenly() {
   Value found =
       isEqual(kernel, adjoint.primal(term), kernel.addInput(y(), map));
   adjoint.seed(term, adjoint.guard(found, kernel.addInput(share, map)));
-  if (failed(adjoint.propagate(wantedSources(op, vjp, init))))
+  if (failed(adjoint.propagate(wantedSources(op, vjp, accumulators))))
     return failure();
-  emitOperandCotangents(kernel, adjoint, vjp, init);
+  emitOperandCotangents(kernel, adjoint, vjp, accumulators);
   if (failed(emitGatherCotangents(kernel, adjoint, vjp)))
     return failure();
   if (vjp.isWanted(init))
@@ -210,7 +244,7 @@ LogicalResult Extremum::giveToFirst() {
   Type flag = b.getI8Type();
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
-    if (!vjp.isWanted(index) || index == init)
+    if (!vjp.isWanted(index) || llvm::is_contained(accumulators, index))
       continue;
     AdjointKernel kernel(op);
     kernel.addShapeSource(ct(), map);
@@ -252,26 +286,124 @@ LogicalResult Extremum::giveToFirst() {
   return success();
 }
 
+/// If another result is the position of the extremum along the only reduced
+/// dimension, its number and the position's value in the body.
+std::optional<std::pair<unsigned, Value>> Extremum::findChosenIndex() {
+  SmallVector<unsigned> loops;
+  op.getReductionDims(loops);
+  if (loops.size() != 1)
+    return std::nullopt;
+  Operation *yield = op.getBlock()->getTerminator();
+  Value accumulator = op.getMatchingBlockArgument(&op->getOpOperand(init));
+  Operation *value = yield->getOperand(output).getDefiningOp();
+  for (unsigned i = 0, end = op.getNumDpsInits(); i < end; ++i) {
+    Value own = op.getMatchingBlockArgument(op.getDpsInitOperand(i));
+    auto select = yield->getOperand(i).getDefiningOp<arith::SelectOp>();
+    if (i == output || !select ||
+        op.getMatchingIndexingMap(op.getDpsInitOperand(i)) != map)
+      continue;
+    bool onTrue = select.getFalseValue() == own;
+    Value index = onTrue ? select.getTrueValue() : select.getFalseValue();
+    if (!onTrue && select.getTrueValue() != own)
+      continue;
+    // The same comparison has to choose the value and its position.
+    int order = orderOf(select.getCondition(), term, accumulator);
+    int wanted = onTrue ? order : -order;
+    bool agrees = false;
+    if (auto other = dyn_cast<arith::SelectOp>(value))
+      agrees = other.getCondition() == select.getCondition() &&
+               (onTrue ? other.getTrueValue() : other.getFalseValue()) == term;
+    else if (isa<arith::MaximumFOp, arith::MaxNumFOp>(value))
+      agrees = wanted == 1;
+    else
+      agrees = wanted == -1;
+    Value source = index;
+    while (auto cast = source.getDefiningOp())
+      if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp,
+              arith::ExtSIOp, arith::ExtUIOp>(cast))
+        source = cast->getOperand(0);
+      else
+        break;
+    auto position = source.getDefiningOp<linalg::IndexOp>();
+    if (agrees && order != 0 && position && position.getDim() == loops[0])
+      return std::make_pair(i, index);
+  }
+  return std::nullopt;
+}
+
+/// Whether the initial value can never be the result of a reduction of finite
+/// terms: an infinity or the type's largest number.
+bool Extremum::startsBelowEveryTerm(AdjointKernel &kernel) {
+  ScalarAdjoint probe(kernel.builder, op.getLoc(), *op.getBlock(),
+                      kernel.primals);
+  std::optional<APFloat> start =
+      probe.constantOf(op.getMatchingBlockArgument(&op->getOpOperand(init)));
+  return start && (start->isInfinity() || start->isLargest());
+}
+
+/// An argmax says itself which term was chosen. Only the position is read.
+LogicalResult Extremum::giveToChosen(unsigned position, Value index) {
+  Location loc = op.getLoc();
+  AdjointKernel kernel(op);
+  kernel.addShapeSource(ct(), map);
+  ScalarAdjoint adjoint(kernel.builder, loc, *op.getBlock(), kernel.primals);
+  Value chosen = kernel.addInput(op->getResult(position), map);
+  Value hit =
+      arith::CmpIOp::create(kernel.builder, loc, arith::CmpIPredicate::eq,
+                            adjoint.primal(index), chosen);
+  if (!startsBelowEveryTerm(kernel)) {
+    Value equal =
+        isEqual(kernel, adjoint.primal(term), kernel.addInput(y(), map));
+    hit = arith::AndIOp::create(kernel.builder, loc, hit, equal);
+  }
+  adjoint.seed(term, adjoint.guard(hit, kernel.addInput(ct(), map)));
+  if (failed(adjoint.propagate(wantedSources(op, vjp, accumulators))))
+    return failure();
+  emitOperandCotangents(kernel, adjoint, vjp, accumulators);
+  if (failed(emitGatherCotangents(kernel, adjoint, vjp)))
+    return failure();
+  if (vjp.isWanted(init))
+    vjp.accumulate(init, whereInitIsResult(ct()));
+  return success();
+}
+
 FailureOr<bool> mlir::remat::buildExtremumVJP(linalg::LinalgOp op,
                                               VJPContext &vjp) {
-  if (op.getNumDpsInits() != 1 || !isAccumulated(op, 0))
-    return false;
-  OpOperand *init = op.getDpsInitOperand(0);
+  // The one output that has a cotangent.
+  std::optional<unsigned> output;
+  SmallVector<unsigned> accumulators;
+  for (unsigned i = 0, end = op.getNumDpsInits(); i < end; ++i) {
+    if (isAccumulated(op, i))
+      accumulators.push_back(op.getDpsInitOperand(i)->getOperandNumber());
+    if (!vjp.cotangent(i))
+      continue;
+    if (output || !isAccumulated(op, i))
+      return false;
+    output = i;
+  }
+  OpOperand *init = op.getDpsInitOperand(*output);
   AffineMap map = op.getMatchingIndexingMap(init);
-  BlockArgument accumulator = op.getMatchingBlockArgument(init);
   Value term =
-      matchExtremum(op.getBlock()->getTerminator()->getOperand(0), accumulator);
-  if (!term || dependsOn(term, accumulator) || !map.isProjectedPermutation())
+      matchExtremum(op.getBlock()->getTerminator()->getOperand(*output),
+                    op.getMatchingBlockArgument(init));
+  if (!term || !map.isProjectedPermutation(/*allowZeroInResults=*/true))
     return false;
-  Extremum extremum{op, vjp, term, map, init->getOperandNumber()};
+  for (unsigned index : accumulators)
+    if (dependsOn(term, op.getMatchingBlockArgument(&op->getOpOperand(index))))
+      return false;
+  Extremum extremum{
+      op, vjp, term, map, *output, init->getOperandNumber(), accumulators};
   bool readsWindows =
       llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
         return vjp.isWanted(operand.getOperandNumber()) &&
                !op.getMatchingIndexingMap(&operand).isProjectedPermutation(
                    /*allowZeroInResults=*/true);
       });
-  LogicalResult built =
-      readsWindows ? extremum.giveToFirst() : extremum.shareEvenly();
+  LogicalResult built = success();
+  if (auto chosen = extremum.findChosenIndex())
+    built = extremum.giveToChosen(chosen->first, chosen->second);
+  else
+    built = readsWindows ? extremum.giveToFirst() : extremum.shareEvenly();
   if (failed(built))
     return failure();
   return true;

@@ -53,3 +53,35 @@ func.func @a_masked_sum_is_a_sum(%x: tensor<4xf32> {opt.param}, %m: tensor<4xi1>
   } -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+// An argmax says which term was chosen: only its position is read.
+// CHECK-LABEL: func.func @an_argmax_reads_the_position_only_grad(
+// CHECK: %[[Y:.*]]:2 = linalg.generic
+// CHECK: linalg.reduce {{.*}} dimensions
+// CHECK-NOT: %arg0
+// CHECK-NOT: %[[Y]]#0
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins(%[[Y]]#1, %{{.*}} : tensor<3xi64>, tensor<3xf32>)
+// CHECK: arith.cmpi eq
+// CHECK: arith.select
+// CHECK: return
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func @an_argmax_reads_the_position_only(%x: tensor<3x4xf32> {opt.param}, %zero: tensor<3xi64>, %init: tensor<f32>) -> tensor<f32> {
+  %low = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<3xf32>
+  %start = linalg.fill ins(%low : f32) outs(%e : tensor<3xf32>) -> tensor<3xf32>
+  %y:2 = linalg.generic {indexing_maps = [#id, #row, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<3x4xf32>) outs(%start, %zero : tensor<3xf32>, tensor<3xi64>) {
+  ^bb0(%a: f32, %best: f32, %at: i64):
+    %i = linalg.index 1 : index
+    %position = arith.index_cast %i : index to i64
+    %1 = arith.maximumf %a, %best : f32
+    %2 = arith.cmpf ogt, %a, %best : f32
+    %3 = arith.select %2, %position, %at : i64
+    linalg.yield %1, %3 : f32, i64
+  } -> (tensor<3xf32>, tensor<3xi64>)
+  %l = linalg.reduce { arith.addf } ins(%y#0 : tensor<3xf32>) outs(%init : tensor<f32>) dimensions = [0]
+  return %l : tensor<f32>
+}
