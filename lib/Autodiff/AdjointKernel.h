@@ -94,11 +94,18 @@ Value fillZeros(OpBuilder &builder, Location loc, Value tensor);
 /// them. `skip` holds operands that the caller deals with.
 void emitOperandCotangents(AdjointKernel &kernel, const ScalarAdjoint &adjoint,
                            VJPContext &vjp, ArrayRef<unsigned> skip);
+/// The same for the values that the operation's body captures: scalars, and
+/// tensors that it gathers from.
+LogicalResult emitCapturedCotangents(AdjointKernel &kernel,
+                                     const ScalarAdjoint &adjoint,
+                                     VJPContext &vjp);
 /// Adds the scatter of `adjoint`'s gathers to captured tensors.
 LogicalResult emitGatherCotangents(AdjointKernel &kernel,
                                    const ScalarAdjoint &adjoint,
                                    VJPContext &vjp);
 
+/// The wanted values that the body of `op` captures.
+SmallVector<Value> capturedSources(linalg::LinalgOp op, VJPContext &vjp);
 /// What the body of `op` may reach cotangents of: block arguments of wanted
 /// operands other than `skip`, and captured tensors that are wanted.
 SmallVector<Value> wantedSources(linalg::LinalgOp op, VJPContext &vjp,

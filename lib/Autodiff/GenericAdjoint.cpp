@@ -26,6 +26,14 @@ bool mlir::remat::isAccumulated(linalg::LinalgOp op, unsigned index) {
   return !seen.all();
 }
 
+SmallVector<Value> mlir::remat::capturedSources(linalg::LinalgOp op,
+                                                VJPContext &vjp) {
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegion(0), captured);
+  return llvm::filter_to_vector(
+      captured, [&](Value value) { return vjp.isCapturedValueWanted(value); });
+}
+
 SmallVector<Value> mlir::remat::wantedSources(linalg::LinalgOp op,
                                               VJPContext &vjp,
                                               ArrayRef<unsigned> skip) {
@@ -35,11 +43,7 @@ SmallVector<Value> mlir::remat::wantedSources(linalg::LinalgOp op,
     if (vjp.isWanted(index) && !llvm::is_contained(skip, index))
       sources.push_back(op.getMatchingBlockArgument(&operand));
   }
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegion(0), captured);
-  for (Value value : captured)
-    if (vjp.isCapturedValueWanted(value))
-      sources.push_back(value);
+  llvm::append_range(sources, capturedSources(op, vjp));
   return sources;
 }
 
@@ -258,4 +262,29 @@ void mlir::remat::emitOperandCotangents(AdjointKernel &kernel,
       term = known;
     vjp.accumulate(index, emitReducing(kernel, b, index, term));
   }
+}
+
+/// A scalar that the body captures enters every iteration.
+static Value emitScalar(AdjointKernel &kernel, OpBuilder &b, Value term) {
+  Location loc = kernel.op.getLoc();
+  Type type = term.getType(), sumType = accumulationType(type);
+  Value zeros = fillZeros(
+      b, loc,
+      tensor::EmptyOp::create(b, loc, ArrayRef<OpFoldResult>(), sumType));
+  BlockArgument sum = kernel.addAccumulator(sumType);
+  Value next = arith::AddFOp::create(kernel.builder, loc, sum,
+                                     widen(kernel, term, sumType));
+  AffineMap scalar = AffineMap::get(kernel.op.getNumLoops(), 0, b.getContext());
+  Value total = kernel.cut(b, {{zeros, scalar, next, sum}})[0];
+  return tensor::ExtractOp::create(b, loc, narrow(b, loc, total, type),
+                                   ValueRange());
+}
+
+LogicalResult mlir::remat::emitCapturedCotangents(AdjointKernel &kernel,
+                                                  const ScalarAdjoint &adjoint,
+                                                  VJPContext &vjp) {
+  for (Value captured : capturedSources(kernel.op, vjp))
+    if (Value term = adjoint.cotangent(captured))
+      vjp.accumulateCaptured(captured, emitScalar(kernel, vjp.builder, term));
+  return emitGatherCotangents(kernel, adjoint, vjp);
 }

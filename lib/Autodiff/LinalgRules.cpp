@@ -179,7 +179,7 @@ static LogicalResult buildLinearVJP(linalg::LinalgOp op, VJPContext &vjp) {
                               ? fromResults
                               : fromOperands;
   emitOperandCotangents(chosen.kernel, chosen.adjoint, vjp, accumulators);
-  if (failed(emitGatherCotangents(chosen.kernel, chosen.adjoint, vjp)))
+  if (failed(emitCapturedCotangents(chosen.kernel, chosen.adjoint, vjp)))
     return failure();
   for (unsigned index : accumulators)
     if (vjp.isWanted(index))

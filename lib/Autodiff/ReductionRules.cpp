@@ -228,7 +228,7 @@ LogicalResult Extremum::shareEvenly() {
   if (failed(adjoint.propagate(wantedSources(op, vjp, accumulators))))
     return failure();
   emitOperandCotangents(kernel, adjoint, vjp, accumulators);
-  if (failed(emitGatherCotangents(kernel, adjoint, vjp)))
+  if (failed(emitCapturedCotangents(kernel, adjoint, vjp)))
     return failure();
   if (vjp.isWanted(init))
     vjp.accumulate(init, whereInitIsResult(share));
@@ -360,7 +360,7 @@ LogicalResult Extremum::giveToChosen(unsigned position, Value index) {
   if (failed(adjoint.propagate(wantedSources(op, vjp, accumulators))))
     return failure();
   emitOperandCotangents(kernel, adjoint, vjp, accumulators);
-  if (failed(emitGatherCotangents(kernel, adjoint, vjp)))
+  if (failed(emitCapturedCotangents(kernel, adjoint, vjp)))
     return failure();
   if (vjp.isWanted(init))
     vjp.accumulate(init, whereInitIsResult(ct()));

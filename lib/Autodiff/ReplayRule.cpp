@@ -217,7 +217,7 @@ LogicalResult Replay::build() {
     ++next;
   }
   emitOperandCotangents(each.kernel, *each.adjoint, vjp, operands);
-  return emitGatherCotangents(each.kernel, *each.adjoint, vjp);
+  return emitCapturedCotangents(each.kernel, *each.adjoint, vjp);
 }
 
 LogicalResult mlir::remat::buildReplayVJP(linalg::LinalgOp op,
