@@ -97,19 +97,49 @@ static bool haveInvertibleMaps(ArrayRef<AffineMap> maps, MLIRContext *context) {
   return static_cast<bool>(inversePermutation(concatAffineMaps(maps, context)));
 }
 
+/// Whether the bodies of both together are a product and a sum, and the inputs
+/// of the fusion each have a loop of their own: the library would take it, and
+/// add in another order than the reduction does.
+static bool wouldBecomeLibraryKernel(LinalgOp producer, LinalgOp consumer,
+                                     ArrayRef<AffineMap> inputs) {
+  if (isAllParallel(consumer) || inputs.size() != 2)
+    return false;
+  unsigned numProducts = 0, numSums = 0, numOthers = 0;
+  for (LinalgOp op : {producer, consumer})
+    for (Operation &inner : op.getBlock()->without_terminator()) {
+      numProducts += isa<arith::MulFOp, arith::MulIOp>(inner);
+      numSums += isa<arith::AddFOp, arith::AddIOp>(inner);
+      numOthers += !isa<arith::MulFOp, arith::MulIOp, arith::AddFOp,
+                        arith::AddIOp, arith::ConstantOp>(inner);
+    }
+  if (numProducts != 1 || numSums != 1 || numOthers != 0)
+    return false;
+  auto hasOwnLoop = [&](AffineMap map, AffineMap other) {
+    for (unsigned loop = 0; loop < consumer.getNumLoops(); ++loop)
+      if (map.isFunctionOfDim(loop) && !other.isFunctionOfDim(loop))
+        return true;
+    return false;
+  };
+  return hasOwnLoop(inputs[0], inputs[1]) && hasOwnLoop(inputs[1], inputs[0]);
+}
+
 bool remat::canFuse(LinalgOp producer, LinalgOp consumer) {
   for (Value init : consumer.getDpsInits())
     if (init.getDefiningOp() == producer)
       return false;
   SmallVector<AffineMap> maps;
-  for (OpOperand &operand : consumer->getOpOperands())
-    if (operand.get().getDefiningOp() != producer)
-      maps.push_back(consumer.getMatchingIndexingMap(&operand));
+  for (OpOperand *input : consumer.getDpsInputOperands())
+    if (input->get().getDefiningOp() != producer)
+      maps.push_back(consumer.getMatchingIndexingMap(input));
   for (OpOperand *read : getReads(producer, consumer)) {
     AffineMap loopMap = getLoopMap(producer, consumer, read);
     for (OpOperand *input : producer.getDpsInputOperands())
       maps.push_back(producer.getMatchingIndexingMap(input).compose(loopMap));
   }
+  if (wouldBecomeLibraryKernel(producer, consumer, maps))
+    return false;
+  for (OpOperand &init : consumer.getDpsInitsMutable())
+    maps.push_back(consumer.getMatchingIndexingMap(&init));
   return consumer.getNumLoops() == 0 ||
          haveInvertibleMaps(maps, consumer.getContext());
 }

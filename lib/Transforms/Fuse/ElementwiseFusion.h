@@ -26,8 +26,9 @@ bool isFusableProducer(linalg::LinalgOp op);
 bool isFusableConsumer(linalg::LinalgOp op);
 
 /// Whether `producer`, a fusable one, can be fused into the fusable `consumer`
-/// at each of its uses there: all of them are inputs, and the loop bounds of
-/// the result can still be read off its operands.
+/// at each of its uses there: all of them are inputs, the loop bounds of the
+/// result can still be read off its operands, and a library would not take it
+/// (which would change the order of a sum).
 bool canFuse(linalg::LinalgOp producer, linalg::LinalgOp consumer);
 
 /// Whether evaluating `producer` inside `consumer` evaluates it more often

@@ -73,6 +73,37 @@ func.func @a_producer_fuses_into_a_reduction(%x: tensor<4x8xf32>, %init: tensor<
   return %1 : tensor<4xf32>
 }
 
+#x = affine_map<(i, j, k) -> (i, k)>
+#y = affine_map<(i, j, k) -> (j, k)>
+#all = affine_map<(i, j, k) -> (i, j, k)>
+// A library's product would add in another order than this sum.
+// CHECK-LABEL: func.func @a_reduction_does_not_become_a_matrix_product(
+func.func @a_reduction_does_not_become_a_matrix_product(%x: tensor<4x8xf32>, %y: tensor<5x8xf32>, %init: tensor<4x5xf32>) -> tensor<4x5xf32> {
+  // CHECK: linalg.generic
+  // CHECK: arith.mulf
+  // CHECK: linalg.reduce
+  %e = tensor.empty() : tensor<4x5x8xf32>
+  %0 = linalg.generic {indexing_maps = [#x, #y, #all], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %y : tensor<4x8xf32>, tensor<5x8xf32>) outs(%e : tensor<4x5x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %m = arith.mulf %a, %b : f32
+    linalg.yield %m : f32
+  } -> tensor<4x5x8xf32>
+  %1 = linalg.reduce { arith.addf } ins(%0 : tensor<4x5x8xf32>) outs(%init : tensor<4x5xf32>) dimensions = [2]
+  return %1 : tensor<4x5xf32>
+}
+
+// CHECK-LABEL: func.func @a_sum_of_elementwise_products_is_one_kernel(
+func.func @a_sum_of_elementwise_products_is_one_kernel(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %init: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: linalg.generic {{.*}}"reduction"]
+  // CHECK:   arith.mulf
+  // CHECK:   arith.addf
+  // CHECK-NOT: linalg.reduce
+  %e = tensor.empty() : tensor<4x8xf32>
+  %0 = linalg.mul ins(%x, %y : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = linalg.reduce { arith.addf } ins(%0 : tensor<4x8xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
+  return %1 : tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @a_reduction_is_not_repeated_in_its_reader(
 func.func @a_reduction_is_not_repeated_in_its_reader(%x: tensor<4x8xf32>, %init: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK: linalg.reduce
