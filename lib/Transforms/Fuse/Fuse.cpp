@@ -60,24 +60,36 @@ static bool isCheap(LinalgOp op) {
   return numOps <= kMaxCheapOps;
 }
 
+/// Bits that an element takes; none for types that only their dialect knows.
+static std::optional<unsigned> getBitWidth(Type type) {
+  if (type.isIntOrFloat())
+    return type.getIntOrFloatBitWidth();
+  if (type.isIndex())
+    return IndexType::kInternalStorageBitWidth;
+  if (auto complex = dyn_cast<ComplexType>(type))
+    return 2 * complex.getElementType().getIntOrFloatBitWidth();
+  return std::nullopt;
+}
+
 /// Whether keeping the operands of `op` alive instead of its results costs no
 /// memory: at most one is as large as a result.
 static bool readsOneFullTensor(LinalgOp op) {
-  unsigned numFull = 0;
+  SetVector<Value> full;
   for (OpOperand *input : op.getDpsInputOperands()) {
     auto type = dyn_cast<RankedTensorType>(input->get().getType());
     if (!type || !op.getMatchingIndexingMap(input).isPermutation())
       continue;
-    ++numFull;
+    full.insert(input->get());
     for (Value init : op.getDpsInits()) {
       Type element = getElementTypeOrSelf(init);
+      std::optional<unsigned> from = getBitWidth(type.getElementType());
+      std::optional<unsigned> to = getBitWidth(element);
       // Masks are cheaper to make than to keep.
-      if (!element.isInteger(1) &&
-          type.getElementTypeBitWidth() > element.getIntOrFloatBitWidth())
+      if (!from || !to || (!element.isInteger(1) && *from > *to))
         return false;
     }
   }
-  return numFull <= 1;
+  return full.size() <= 1;
 }
 
 static StringRef getPhase(Operation *op) {

@@ -449,3 +449,29 @@ func.func @a_kernel_does_not_read_elsewhere_what_it_overwrites(%w: tensor<4x4xf3
   } -> tensor<4x4xf32>
   return %1 : tensor<4x4xf32>
 }
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @elements_of_other_types_have_a_size_too(
+func.func @elements_of_other_types_have_a_size_too(%x: tensor<4xindex>, %z: tensor<4xcomplex<f32>>) -> (tensor<4xindex>, tensor<4xindex>, tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) {
+  // CHECK:     linalg.generic {{.*}} ins(%arg0
+  // CHECK:       arith.addi
+  // CHECK:       arith.muli
+  // CHECK:     linalg.generic {{.*}} ins(%arg0
+  // CHECK:       arith.addi
+  // CHECK:       arith.subi
+  // A complex product is not cheap: its first reader takes it along.
+  // CHECK:     complex.mul
+  // CHECK-NOT: complex.mul
+  // CHECK:     return
+  %e = tensor.empty() : tensor<4xindex>
+  %f = tensor.empty() : tensor<4xcomplex<f32>>
+  %0 = linalg.map { arith.addi } ins(%x, %x : tensor<4xindex>, tensor<4xindex>) outs(%e : tensor<4xindex>)
+  %1 = linalg.map { arith.muli } ins(%0, %x : tensor<4xindex>, tensor<4xindex>) outs(%e : tensor<4xindex>)
+  %2 = linalg.map { arith.subi } ins(%0, %x : tensor<4xindex>, tensor<4xindex>) outs(%e : tensor<4xindex>)
+  %3 = linalg.mul ins(%z, %z : tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) outs(%f : tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  %4 = linalg.add ins(%3, %z : tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) outs(%f : tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  %5 = linalg.sub ins(%3, %z : tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) outs(%f : tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  return %1, %2, %4, %5 : tensor<4xindex>, tensor<4xindex>, tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>
+}
