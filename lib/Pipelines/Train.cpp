@@ -41,6 +41,8 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createFusePass());
   pm.addPass(createDifferentiate());
   cleanUp(pm);
+  pm.addPass(createMaterialize());
+  cleanUp(pm);
   pm.addPass(createInlineRegions());
   pm.addPass(createDecomposeAggregates());
   cleanUp(pm);
