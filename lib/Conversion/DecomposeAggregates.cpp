@@ -23,7 +23,7 @@ namespace {
 /// Gives what is inserted the phase of the operation that it replaces.
 struct PhaseListener : OpBuilder::Listener {
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    if (phase && !isa<linalg::LinalgOp>(op->getParentOp()))
+    if (phase && !isa_and_nonnull<linalg::LinalgOp>(op->getParentOp()))
       op->setAttr("remat.phase", phase);
   }
   Attribute phase;
