@@ -1,5 +1,5 @@
 // A character GPT, annotated by hand: six pre-LN blocks with causal attention and dropout, tied head,
-// cross entropy; 1 212 032 parameters. tools/demo trains it; examples/chargpt_data.py makes its data.
+// cross entropy; 1 209 984 parameters. tools/demo trains it; examples/chargpt_data.py makes its data.
 //
 // One step sees 16 windows of 129 characters. Every block is a `remat.region`: its policy says what the
 // backward pass may keep of it. Values with a `remat.name` can be mentioned by policies:
@@ -392,7 +392,7 @@ func.func @predict(
     %ln1_5: tensor<128xf32>, %qkv_5: tensor<128x384xf32>, %proj_5: tensor<128x128xf32>,
     %ln2_5: tensor<128xf32>, %up_5: tensor<128x512xf32>, %down_5: tensor<512x128xf32>,
     %ln: tensor<128xf32>)
-    -> tensor<16x128x96xf32> {
+    -> tensor<16x128x96xf32> attributes {llvm.emit_c_interface} {
   %x0 = call @embed(%texts, %tok, %pos)
       : (tensor<16x128xi32>, tensor<96x128xf32>, tensor<128x128xf32>) -> tensor<2048x128xf32>
   %x1 = call @predicting_block(%x0, %ln1_0, %qkv_0, %proj_0, %ln2_0, %up_0, %down_0)
