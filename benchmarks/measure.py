@@ -1,0 +1,59 @@
+"""One configuration in this process; prints one JSON line.
+
+usage: measure.py ours|jax|torch|torch-compile WORKLOAD none|full|dots [--eager] [--flash] [--steps N] [K=V ...]
+
+`--eager` is the optimizer in the backward pass (in JAX the step is one program, which decides that itself).
+"""
+import argparse
+import json
+import os
+import time
+
+import workloads
+
+
+def peer(arguments, dims):
+    if arguments.framework == "jax":
+        import peers_jax
+        step, facts = peers_jax.build(arguments.workload, dims, arguments.policy)
+    else:
+        import peers_torch
+        step, facts = peers_torch.build(arguments.workload, dims, arguments.policy, arguments.eager,
+                                        arguments.framework == "torch-compile", arguments.flash)
+    losses = [facts.pop("first_loss")] if "first_loss" in facts else [step()]
+    times = []
+    for _ in range(arguments.steps):
+        start = time.perf_counter()
+        losses.append(step())
+        times.append(time.perf_counter() - start)
+    if arguments.framework != "jax":
+        facts["bytes"] = peers_torch.peak_bytes(step)
+    return {"times": times, "losses": losses, "compile_s": 0.0} | facts
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
+    parser.add_argument("framework", choices=["ours", "jax", "torch", "torch-compile"])
+    parser.add_argument("workload", choices=list(workloads.DIMS))
+    parser.add_argument("policy", choices=workloads.POLICIES)
+    parser.add_argument("--eager", action="store_true")
+    parser.add_argument("--flash", action="store_true")
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("dims", nargs="*")
+    arguments = parser.parse_intermixed_args()
+    # XLA and OpenMP size their pools by the processors that a process may use; before either is imported.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:arguments.threads])
+    os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
+    dims = workloads.dims_of(arguments.workload, arguments.dims)
+    if arguments.framework == "ours":
+        import ours
+        record = ours.measure(arguments.workload, dims, arguments.policy, "eager" if arguments.eager else "deferred",
+                              arguments.steps)
+    else:
+        record = peer(arguments, dims)
+    print(json.dumps(record))
+
+
+if __name__ == "__main__":
+    main()
