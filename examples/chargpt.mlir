@@ -22,8 +22,8 @@
 #head_out = affine_map<(m, n, k) -> (m, n)>
 
 opt.optimizer @adamw = #opt.adamw<
-    lr = #opt.linear_warmup_cosine<peak = 2.0e-3, warmup = 30, total = 400, floor = 2.0e-4>, weight_decay = 0.01>
-remat.train_step @step for @loss optimizer(@adamw) {eager, steps = 400, log_every = 20, data = "chargpt.npz"}
+    lr = #opt.linear_warmup_cosine<peak = 3.0e-3, warmup = 30, total = 300, floor = 1.0e-4>, weight_decay = 0.01>
+remat.train_step @step for @loss optimizer(@adamw) {eager, steps = 300, log_every = 20, checkpoint_every = 20, data = "chargpt.npz"}
 
 //===----------------------------------------------------------------------===//
 // Layers, on 2048 = 16 x 128 rows
