@@ -48,6 +48,7 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createConvertOpenMPToLLVMPass());
   pm.addPass(createUBToLLVMConversionPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createPrepareForJIT());
 }
 
 void remat::registerCPUPipelines() {

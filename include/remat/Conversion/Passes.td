@@ -149,4 +149,19 @@ def ApproximateMath : Pass<"remat-approximate-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def PrepareForJIT : Pass<"remat-prepare-for-jit", "::mlir::ModuleOp"> {
+  let summary = "spare LLVM work that gains nothing";
+  let description = [{
+    On the LLVM dialect, last. Functions with a block of thousands of operations
+    (a training step: calls of kernels, one after the other) are neither
+    inlined nor optimized, because LLVM's time for them grows with the square of
+    the length. In a module with a `main`, all other functions become internal:
+    `mlir-runner` makes a wrapper of every public function, and a step's wrapper
+    unpacks thousands of arguments.
+
+    In: `llvm.func @step(...)` beside `@main`. Out:
+    `llvm.func internal @step(...) attributes {no_inline, optimize_none, ...}`.
+  }];
+}
+
 #endif // REMAT_CONVERSION_PASSES_TD
