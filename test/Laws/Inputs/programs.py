@@ -1,0 +1,49 @@
+"""Compiles and runs the variants of a training program."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+
+class Failure(Exception):
+    pass
+
+
+def run(command, **environment):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env=os.environ | environment)
+    if done.returncode:
+        raise Failure(f"{command[0]} exits with {done.returncode}: " +
+                      (done.stderr.strip().splitlines() or ["no message"])[0][:400])
+    return done.stdout
+
+
+class Program:
+    """A compiled variant of MODEL.mlir in `folder`."""
+
+    def __init__(self, folder, model, policy="", mode=""):
+        self.folder, self.name = Path(folder), "_".join(filter(None, [policy, mode])) or "as_written"
+        stem = "".join(c if c.isalnum() else "_" for c in self.name)
+        self.path, self.report = self.folder / f"{stem}.program.mlir", self.folder / f"{stem}.report.json"
+        self.options = " ".join(f"{k}={v}" for k, v in (("policy", policy), ("mode", mode)) if v)
+        run(["remat-opt", model, "--inline", f"--remat-train=report={self.report} {self.options}", "-o", self.path])
+
+    def memory(self):
+        """The compiler's report on the step."""
+        functions = json.loads(self.report.read_text())["functions"]
+        return next(f for f in functions if f["name"] == "step")
+
+    def train(self, steps, threads=2, level=3, preload="", **options):
+        """Losses as printed, the checkpoint's arrays and the runtime's report."""
+        files = {k: self.folder / f"{k}.{threads}" for k in ("checkpoint", "log", "report")}
+        for file in files.values():
+            file.unlink(missing_ok=True)
+        options = {"data": self.folder / "data.npz", "steps": steps, "shuffle": 0, "log_every": 1, "seed": 7, **files,
+                   **options}
+        environment = {f"REMAT_{k.upper()}": str(v) for k, v in options.items()}
+        run(["mlir-runner", self.path, f"-O{level}", "-e", "main", "-entry-point-result=void",
+             "--shared-libs=" + os.environ["LIBRARIES"]], OMP_NUM_THREADS=str(threads), LD_PRELOAD=preload, **environment)
+        losses = [line.split("\t")[1] for line in files["log"].read_text().splitlines()]
+        with np.load(files["checkpoint"]) as arrays:
+            return losses, dict(arrays), json.loads(files["report"].read_text())

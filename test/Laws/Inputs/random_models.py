@@ -1,0 +1,357 @@
+"""Random models with their training step: what the laws are tested on.
+
+A model is a chain of layers on activations `x` of shape batch x width. A layer reads and writes entries of an environment
+(activations, parameters, states, the random state), so that regions, loops, calls and residual connections can
+hold any layers: they know what crosses their border. Each layer has a random generator of its own: a model with some
+of its layers left out has the others unchanged, which is how a failure is reduced.
+"""
+import copy
+import itertools
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
+import models as blocks  # noqa: E402
+from mlir_text import Printer, Value, scalar_body, tensor, typed  # noqa: E402
+
+OPTIMIZERS = ["#opt.sgd<lr = 0.05, momentum = 0.9>", "#opt.adamw<lr = 0.01, weight_decay = 0.01>",
+              "#opt.adam<lr = #opt.linear_warmup_cosine<peak = 0.02, warmup = 2, total = 9, floor = 0.0>>",
+              "#opt.lion<lr = 0.003>", "#opt.sgd<lr = 0.05, nesterov = true, momentum = 0.8>"]
+ACTIVATIONS = {
+    "tanh": "math.tanh b0", "sine": "math.sin b0",
+    "sigmoid": "negf b0\nmath.exp b1\naddf b2 {one}\ndivf {one} b3", "relu": "maximumf b0 {zero}"}
+EXAMPLES = 5  # mini-batches in the data
+
+
+class RandomState(Value):
+    type = "!remat.rng"
+
+    def __init__(self, name):
+        super().__init__(name, ())
+
+
+def renamed(value, name):
+    value = copy.copy(value)
+    value.name = name
+    return value
+
+
+def union(lists):
+    return list(dict.fromkeys(itertools.chain.from_iterable(lists)))
+
+
+class Layer:
+    """`emit(printer, env)` computes; `names` are the remat.names directly inside."""
+
+    def __init__(self, emit, reads=(), writes=(), names=()):
+        self.emit, self.names = emit, list(names)
+        self.reads, self.writes = union([["x"], reads]), union([["x"], writes])
+
+
+def sequence(layers):
+    def emit(p, env):
+        for layer in layers:
+            layer.emit(p, env)
+    return Layer(emit, union(l.reads for l in layers), union(l.writes for l in layers), union(l.names for l in layers))
+
+
+class Model:
+    """The text of the program is `text`; `data()` makes its arrays."""
+
+    def __init__(self, seed, skip=()):
+        self.random = random.Random(f"{seed}")
+        self.seed, self.functions, self.arguments = seed, [], {}
+        self.batch, self.channels = self.random.choice([3, 4, 7, 8]), self.random.choice([1, 2, 3])
+        self.width = 16 * self.channels
+        self.explicit_state = self.random.random() < 0.6  # else the layers share a remat.generator
+        count, start = self.random.randint(2, 5), self.random.choice([self.dense_input, self.embedding])
+        layers = []
+        for i in range(count):
+            self.random = random.Random(f"{seed}.{i}")
+            self.prefix = f"{i}."
+            layer = self.layer(depth=3)
+            if i not in skip:
+                layers.append(layer)
+        self.prefix = ""
+        self.count, self.text = count, self.program(start, sequence(layers) if layers else None)
+
+    # What the step takes -----------------------------------------------------------------------------------------
+
+    def argument(self, kind, name, shape, initial):
+        """Declares a parameter or a state; it is part of the program if a layer that stays reads it."""
+        name = self.prefix + name
+        while name in self.arguments:
+            name += "_"
+        self.arguments[name] = (kind, tuple(shape), initial)
+        return name
+
+    def parameter(self, name, shape, initial="normal(0.3)"):
+        tied = [n for n, (kind, s, _) in self.arguments.items()
+                if kind == "opt.param" and s == tuple(shape) and n.startswith(self.prefix)]
+        if tied and self.random.random() < 0.4:
+            return self.random.choice(tied)
+        return self.argument("opt.param", name, shape, initial)
+
+    def data(self):
+        rng = np.random.default_rng(self.seed)
+        examples = EXAMPLES * self.batch
+        return {"input": rng.standard_normal((examples, self.width)).astype(np.float32),
+                "tokens": rng.integers(0, 11, examples).astype(np.int32),
+                "target": rng.standard_normal((examples, self.width)).astype(np.float32),
+                "labels": rng.integers(0, self.width, examples).astype(np.int32)}
+
+    # Layers ------------------------------------------------------------------------------------------------------
+
+    def layer(self, depth):
+        kinds = [self.dense, self.norm, self.batch_norm, self.convolution, self.attention, self.dropout, self.center,
+                 self.softmax]
+        if depth > 0:
+            kinds += [self.region] * 5 + [self.loop] * 2 + [self.call] * 2 + [self.residual] * 2
+        return self.random.choice(kinds)(depth - 1)
+
+    def layers(self, depth):
+        return sequence([self.layer(depth) for _ in range(self.random.randint(1, 3))])
+
+    def dense(self, _):
+        w, b = self.parameter("w", (self.width, self.width)), self.parameter("b", (self.width,), "zeros")
+        act, name = self.random.choice([*ACTIVATIONS, "gelu"]), self.random.choice(["h", "p", None])
+
+        def emit(p, env):
+            product = p.matmul(env["x"], env[w])
+            if name:
+                product = p.op(f'remat.name "{name}" {product} : {{type}}', product.shape)
+            if act == "gelu":
+                env["x"] = blocks.gelu(p, blocks.linear(p, env["x"], env[w], env[b]))
+                env["x"] = p.generic([(env["x"], "d0 d1"), (product, "d0 d1")], product.shape, scalar_body("addf a0 a1"))
+                return
+            lines = ACTIVATIONS[act].format(one=p.scalar("1.0"), zero=p.scalar("0.0"))
+            env["x"] = p.generic([(product, "d0 d1"), (env[b], "d1")], product.shape,
+                                 scalar_body("addf a0 a1\n" + lines))
+        return Layer(emit, [w, b], names=[name] if name else [])
+
+    def norm(self, _):
+        gain, bias = self.parameter("gain", (self.width,), "ones"), self.parameter("bias", (self.width,), "zeros")
+
+        def emit(p, env):
+            env["x"] = blocks.layer_norm(p, env["x"], env[gain], env[bias])
+        return Layer(emit, [gain, bias])
+
+    def image(self, p, x):
+        return p.expand(x, "[[0], [1, 2, 3]]", (self.batch, 4, 4, self.channels))
+
+    def rows(self, p, x):
+        return p.collapse(x, "[[0], [1, 2, 3]]", (self.batch, self.width))
+
+    def batch_norm(self, _):
+        c = (self.channels,)
+        gain, bias = self.parameter("g4", c, "ones"), self.parameter("b4", c, "zeros")
+        mean, variance = (self.argument("remat.state", n, c, i) for n, i in (("mean", "zeros"), ("variance", "ones")))
+        relu = self.random.random() < 0.5
+
+        def emit(p, env):
+            y, statistics = blocks.batch_norm(p, self.image(p, env["x"]), env[gain], env[bias], relu)
+            keep, move = p.scalar("0.9"), p.scalar("0.1")
+            for state, value in zip((mean, variance), statistics):
+                env[state] = p.generic([(env[state], "d0"), (value, "d0")], c, scalar_body(
+                    f"mulf a0 {keep}\nmulf a1 {move}\naddf b0 b1"))
+            env["x"] = self.rows(p, y)
+        return Layer(emit, [gain, bias, mean, variance], [mean, variance])
+
+    def convolution(self, _):
+        w = self.parameter("filter", (3, 3, self.channels, self.channels))
+
+        def emit(p, env):
+            env["x"] = self.rows(p, blocks.conv(p, self.image(p, env["x"]), env[w], 1))
+        return Layer(emit, [w])
+
+    def attention(self, _):
+        """Over the batch's rows; both factors of both products carry gradients."""
+        def emit(p, env):
+            x, b = env["x"], self.batch
+            scores = p.contraction(x, "d0 d2", x, "d1 d2", (b, b), "d0 d1", 3, (2,))
+            env["x"] = p.matmul(blocks.softmax(p, scores, 1), x)
+        return Layer(emit)
+
+    def softmax(self, _):
+        dimension = self.random.choice([0, 1])
+
+        def emit(p, env):
+            weights = blocks.softmax(p, env["x"], dimension)
+            env["x"] = p.generic([(env["x"], "d0 d1"), (weights, "d0 d1")], weights.shape,
+                                 scalar_body("mulf a0 a1\naddf a0 b0"))
+        return Layer(emit)
+
+    def center(self, _):
+        """Minus the largest of the row, plus the column's sum of squares: reductions both ways."""
+        def emit(p, env):
+            x, low, small = env["x"], p.scalar("0xFF800000"), p.scalar("0.05")
+            start = p.op(f"linalg.fill ins({low} : f32) outs({p.empty((self.batch,))} : {tensor((self.batch,))}) -> "
+                         "{type}", (self.batch,))
+            top = p.generic([(x, "d0 d1")], (self.batch,), scalar_body("maximumf acc a0"), reduced=(1,), start=start)
+            squares = p.generic([(x, "d0 d1")], (self.width,), scalar_body("mulf a0 a0\naddf acc b0"), reduced=(0,))
+            env["x"] = p.generic([(x, "d0 d1"), (top, "d0"), (squares, "d1")], x.shape, scalar_body(
+                f"subf a0 a1\nmulf a2 {small}\naddf b0 b1"))
+        return Layer(emit)
+
+    def dropout(self, _):
+        keep = self.random.choice([0.5, 0.9])
+
+        def emit(p, env):
+            state = env["rng"] if self.explicit_state else p.op("remat.get_rng @generator", ())
+            mask, following = Value(p.fresh(), env["x"].shape, "i1"), RandomState(p.fresh())
+            p.emit(f"{mask}, {following} = remat.random_bernoulli {state} {{p = {keep} : f64}} : {mask.type}")
+            if self.explicit_state:
+                env["rng"] = following
+            else:
+                p.emit(f"remat.set_rng @generator, {following}")
+            zero, growth = p.scalar("0.0"), p.scalar(repr(1 / keep))
+            env["x"] = p.generic([(env["x"], "d0 d1"), (mask, "d0 d1")], env["x"].shape, lambda a, m, _: ([
+                f"%g = arith.mulf {a}, {growth} : f32", f"%s = arith.select {m}, %g, {zero} : f32"], "%s"))
+        states = ["rng"] if self.explicit_state else []
+        return Layer(emit, states, states)
+
+    # What holds layers -------------------------------------------------------------------------------------------
+
+    def residual(self, depth):
+        inner = self.layers(depth)
+
+        def emit(p, env):
+            x = env["x"]
+            inner.emit(p, env)
+            env["x"] = p.generic([(x, "d0 d1"), (env["x"], "d0 d1")], x.shape, scalar_body("addf a0 a1"))
+        return Layer(emit, inner.reads, inner.writes, inner.names)
+
+    def policy(self, names):
+        choices = ["nothing_saveable"] * 3 + ["everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable",
+                                              "every_k<2>"]
+        if names:
+            quoted = f'"{self.random.choice(names)}"'
+            choices += [f"{kind}<{quoted}>" for kind in ("save_only_names", "save_any_names_but",
+                                                         "save_anything_except_names", "offload_names")]
+            choices.append(f"any_of<#remat.dots_with_no_batch_dims_saveable, #remat.save_only_names<{quoted}>>")
+        return self.random.choice(choices)
+
+    def region(self, depth):
+        inner = self.layers(depth)
+        policy = self.policy(inner.names)
+
+        def emit(p, env):
+            inside = {name: renamed(env[name], p.fresh("r")) for name in inner.reads}
+            header, bound = len(p.lines), ", ".join(f"{v} = {env[n]} : {v.type}" for n, v in inside.items())
+            p.depth += 1
+            inner.emit(p, inside)
+            yielded = [inside[n] for n in inner.writes]
+            p.emit(f"remat.yield {typed(yielded)}")
+            p.depth -= 1
+            p.emit("}")
+            env |= {n: renamed(v, p.fresh()) for n, v in zip(inner.writes, yielded)}
+            results = [env[n] for n in inner.writes]
+            p.lines.insert(header, "  " * p.depth + f"{', '.join(map(str, results))} = remat.region "
+                           f"policy(#remat.{policy}) ({bound}) -> {', '.join(v.type for v in results)} {{")
+        return Layer(emit, inner.reads, inner.writes, inner.names)
+
+    def loop(self, depth):
+        inner, trips = self.layers(depth), self.random.randint(2, 3)
+
+        def emit(p, env):
+            low, high, one = (p.scalar(n, "index") for n in (0, trips, 1))
+            inside = env | {n: renamed(env[n], p.fresh("l")) for n in inner.writes}
+            carried = ", ".join(f"{inside[n]} = {env[n]}" for n in inner.writes)
+            results = {n: renamed(env[n], p.fresh()) for n in inner.writes}
+            types = ", ".join(v.type for v in results.values())
+            p.emit(f"{', '.join(map(str, results.values()))} = scf.for %i = {low} to {high} step {one} "
+                   f"iter_args({carried}) -> ({types}) {{".replace("%i ", p.fresh("i") + " "))
+            p.depth += 1
+            inner.emit(p, inside)
+            p.emit(f"scf.yield {typed([inside[n] for n in inner.writes])}")
+            p.depth -= 1
+            p.emit("}")
+            env |= results
+        return Layer(emit, inner.reads, inner.writes, inner.names)
+
+    def call(self, depth):
+        """A private function, called twice with the same parameters."""
+        inner = self.layers(depth)
+        name = f"layer{self.prefix[:-1]}_{self.random.getrandbits(24)}"
+        written = []
+
+        def emit(p, env):
+            if not written:
+                body = Printer()
+                body.depth = 1
+                inside = {n: renamed(env[n], body.fresh("p")) for n in inner.reads}
+                arguments = ", ".join(f"{v}: {v.type}" for v in inside.values())
+                inner.emit(body, inside)
+                results = [inside[n] for n in inner.writes]
+                types = ", ".join(v.type for v in results)
+                self.functions.append(f"func.func private @{name}({arguments}) -> ({types}) {{\n" + "\n".join(body.lines) +
+                                      f"\n  return {typed(results)}\n}}\n")
+                written.append(name)
+            for _ in range(2):
+                results = {n: renamed(env[n], p.fresh()) for n in inner.writes}
+                operands = [env[n] for n in inner.reads]
+                p.emit(f"{', '.join(map(str, results.values()))} = func.call @{name}({', '.join(map(str, operands))}) : "
+                       f"({', '.join(v.type for v in operands)}) -> ({', '.join(v.type for v in results.values())})")
+                env |= results
+        return Layer(emit, inner.reads, inner.writes)
+
+    # The program -------------------------------------------------------------------------------------------------
+
+    def dense_input(self, p, env):
+        env["x"] = p.matmul(env["input"], env["first"])
+
+    def embedding(self, p, env):
+        shape, table = (self.batch, self.width), env["first"]
+        env["x"] = p.generic([(env["tokens"], "d0"), (env["input"], "d0 d1")], shape, lambda t, e, _: ([
+            f"%t = arith.index_cast {t} : i32 to index", "%j = linalg.index 1 : index",
+            f"%r = tensor.extract {table}[%t, %j] : {table.type}", f"%s = arith.addf %r, {e} : f32"], "%s"))
+
+    def loss(self, p, env):
+        x = p.matmul(env["x"], env["last"])
+        if self.random.random() < 0.5:
+            return blocks.cross_entropy(p, x, env["labels"])
+        share = p.scalar(repr(1 / (self.batch * self.width)))
+        return p.generic([(x, "d0 d1"), (env["target"], "d0 d1")], (), scalar_body(
+            f"subf a0 a1\nmulf b0 b0\nmulf b1 {share}\naddf acc b2"), reduced=(0, 1))
+
+    def program(self, start, layers):
+        self.random = random.Random(f"{self.seed}.end")
+        square, tokens = (self.width, self.width), start == self.embedding
+        self.argument("opt.param", "first", (11, self.width) if tokens else square, "normal(0.2)")
+        self.argument("opt.param", "last", square, "normal(0.2)")
+        reads = ["first", "last"] + (layers.reads if layers else [])
+        written = [n for n in (layers.writes if layers else []) if n != "x"]
+        p, declared = Printer(), []
+        p.depth = 1
+        env = {"input": Value("%input", (self.batch, self.width)), "target": Value("%target", (self.batch, self.width)),
+               "tokens": Value("%tokens", (self.batch,), "i32"), "labels": Value("%labels", (self.batch,), "i32")}
+        for name, value in env.items():
+            declared.append(f'{value}: {value.type} {{remat.data = "{name}"}}')
+        for name in dict.fromkeys(reads):
+            if name in self.arguments:
+                kind, shape, initial = self.arguments[name]
+                env[name] = Value(f"%arg{len(env)}", shape)
+                declared.append(f'{env[name]}: {env[name].type} {{{kind} = "{name}", opt.init = "{initial}"}}')
+        if "rng" in reads:
+            env["rng"] = RandomState("%rng")
+            declared.append("%rng: !remat.rng")
+        start(p, env)
+        if layers:
+            layers.emit(p, env)
+        loss = self.loss(p, env)
+        results = [loss] + [env[n] for n in written]
+        types = ["tensor<f32> {remat.loss}"] + [
+            env[n].type + (f' {{remat.state = "{n}"}}' if n != "rng" else "") for n in written]
+        body = "\n".join(p.lines)
+        generator = "remat.generator @generator seed(3)\n" if "@generator" in body + "".join(self.functions) else ""
+        return (f"opt.optimizer @optimizer = {self.random.choice(OPTIMIZERS)}\n"
+                "remat.train_step @step for @loss optimizer(@optimizer) {eager}\n" + generator + "".join(self.functions) +
+                f"func.func @loss(\n    {', '.join(declared)})\n    -> ({', '.join(types)}) {{\n{body}\n"
+                f"  return {typed(results)}\n}}\n")
+
+
+if __name__ == "__main__":
+    print(Model(int(sys.argv[1])).text, end="")
