@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Schedule/Passes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -50,9 +51,38 @@ void splitDestination(Operation *op) {
     op->erase();
 }
 
+/// Takes tensors without contents out of `barrier`: it kept the fills of two
+/// recomputes from being merged, which from here on nobody does, and it would
+/// keep them in one buffer.
+void releaseEmptyTensors(BarrierOp barrier) {
+  SmallVector<Value> values;
+  SmallVector<OpResult> results;
+  for (OpResult result : barrier->getOpResults()) {
+    Value value = barrier.getValues()[result.getResultNumber()];
+    if (value.getDefiningOp<tensor::EmptyOp>()) {
+      result.replaceAllUsesWith(value);
+      continue;
+    }
+    values.push_back(value);
+    results.push_back(result);
+  }
+  if (values.size() == barrier.getValues().size())
+    return;
+  if (!values.empty()) {
+    OpBuilder builder(barrier);
+    auto rest = BarrierOp::create(builder, barrier.getLoc(), values,
+                                  barrier.getAfter());
+    rest->setDiscardableAttrs(barrier->getDiscardableAttrDictionary());
+    for (auto [result, replacement] : llvm::zip(results, rest.getResults()))
+      result.replaceAllUsesWith(replacement);
+  }
+  barrier.erase();
+}
+
 struct SplitDestinationsPass
     : public impl::SplitDestinationsPassBase<SplitDestinationsPass> {
   void runOnOperation() override {
+    getOperation()->walk(releaseEmptyTensors);
     // Fills first: each copy then asks for an empty tensor of its own.
     SmallVector<Operation *> fills, empties;
     getOperation()->walk([&](Operation *op) {

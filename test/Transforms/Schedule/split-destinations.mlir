@@ -33,3 +33,32 @@ func.func @fill_of_an_argument_stays(%a: tensor<4x4xf32>, %w: tensor<4x4xf32>) -
   %0 = linalg.matmul ins(%a, %z0 : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z0 : tensor<4x4xf32>) -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
 }
+
+// The barriers kept CSE from merging the fills of two recomputes. Their common
+// empty tensor would live from the first to the last and be copied.
+// CHECK-LABEL: func.func @recomputes_do_not_share_the_empty_tensor_behind_their_barriers
+// CHECK-SAME: (%[[A:[^:]*]]:
+// CHECK-NOT: remat.barrier %{{.*}}, %{{.*}} after
+// CHECK: %[[GUARDED:.*]] = remat.barrier %[[A]] after
+// CHECK: %[[E0:.*]] = tensor.empty()
+// CHECK: %[[Z0:.*]] = linalg.fill ins(%{{.*}}) outs(%[[E0]]
+// CHECK: linalg.matmul ins(%[[GUARDED]], {{.*}} outs(%[[Z0]]
+// CHECK: %[[E1:.*]] = tensor.empty()
+// CHECK: %[[Z1:.*]] = linalg.fill ins(%{{.*}}) outs(%[[E1]]
+// CHECK: linalg.matmul {{.*}} outs(%[[Z1]]
+// CHECK-NOT: remat.barrier
+// CHECK: return
+// MEMREF-LABEL: func.func @recomputes_do_not_share
+// MEMREF-NOT: memref.copy
+// MEMREF: return
+func.func @recomputes_do_not_share_the_empty_tensor_behind_their_barriers(%a: tensor<4x4xf32>, %d: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x4xf32>
+  %guarded:2 = remat.barrier %a, %e after %d : tensor<4x4xf32>, tensor<4x4xf32> after tensor<4x4xf32>
+  %z0 = linalg.fill ins(%zero : f32) outs(%guarded#1 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %0 = linalg.matmul ins(%guarded#0, %d : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z0 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %e1 = remat.barrier %e after %0 : tensor<4x4xf32> after tensor<4x4xf32>
+  %z1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = linalg.matmul ins(%d, %a : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z1 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+}
