@@ -31,6 +31,12 @@ static bool isTransparent(Operation *op) {
          op->hasTrait<OpTrait::IsTerminator>();
 }
 
+/// Whether `op` reads or writes a buffer.
+static bool touchesMemory(Operation *op) {
+  return !isTransparent(op) &&
+         llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>);
+}
+
 /// Whether another operation may use a buffer that `op` got, behind our back.
 static bool leaksAddress(Operation *op) {
   return isa<memref::ExtractAlignedPointerAsIndexOp>(op);
@@ -74,7 +80,8 @@ Lifetimes::Lifetimes(func::FuncOp function) {
 void Lifetimes::number(Operation *op) {
   int64_t first = next++;
   auto phase = op->getAttrOfType<StringAttr>(RematDialect::getPhaseAttrName());
-  if (phase && phase.getValue() == "backward")
+  // Constants and scalars of the backward stand at the top of the function.
+  if (phase && phase.getValue() == "backward" && touchesMemory(op))
     firstBackward = std::min(firstBackward, first);
   if (isSequential(op))
     for (Region &region : op->getRegions())

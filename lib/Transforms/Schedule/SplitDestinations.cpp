@@ -28,12 +28,13 @@ bool isCheapDestination(Operation *op) {
          fill.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>();
 }
 
+/// Whether `use` writes into the tensor, or places it in another one, where a
+/// fill of its own can then write instead.
 bool isDestination(OpOperand &use) {
-  if (auto destinationStyle =
-          dyn_cast<DestinationStyleOpInterface>(use.getOwner()))
-    return destinationStyle.isDpsInit(&use);
-  return isa<scf::ForOp, tensor::InsertOp, tensor::InsertSliceOp>(
-      use.getOwner());
+  if (isa<scf::ForOp, tensor::InsertSliceOp>(use.getOwner()))
+    return true;
+  auto destinationStyle = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
+  return destinationStyle && destinationStyle.isDpsInit(&use);
 }
 
 void splitDestination(Operation *op) {
@@ -41,7 +42,10 @@ void splitDestination(Operation *op) {
   for (OpOperand &use : op->getUses())
     if (isDestination(use))
       uses.push_back(&use);
-  if (uses.empty() || op->hasOneUse())
+  if (uses.empty())
+    return;
+  // One that a loop reads from outside would be copied in each iteration.
+  if (op->hasOneUse() && uses[0]->getOwner()->getBlock() == op->getBlock())
     return;
   for (OpOperand *use : uses) {
     OpBuilder builder(use->getOwner());

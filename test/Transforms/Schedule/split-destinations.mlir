@@ -62,3 +62,27 @@ func.func @recomputes_do_not_share_the_empty_tensor_behind_their_barriers(%a: te
   %1 = linalg.matmul ins(%d, %a : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z1 : tensor<4x4xf32>) -> tensor<4x4xf32>
   return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// CHECK-LABEL: func.func @iterations_fill_their_slice_instead_of_copying_zeros
+// CHECK: scf.for
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK: %[[Z:.*]] = linalg.fill ins(%{{.*}}) outs(%[[E]]
+// CHECK: tensor.insert_slice %[[Z]]
+// MEMREF-LABEL: func.func @iterations_fill
+// MEMREF: scf.for
+// MEMREF: linalg.fill
+// MEMREF-NOT: memref.copy
+// MEMREF: return
+func.func @iterations_fill_their_slice_instead_of_copying_zeros(%t: tensor<8x4xf32> {bufferization.writable = true}) -> (tensor<8x4xf32> {remat.updates = 0 : i64}) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %0 = scf.for %i = %c0 to %c8 step %c2 iter_args(%a = %t) -> (tensor<8x4xf32>) {
+    %1 = tensor.insert_slice %z into %a[%i, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<8x4xf32>
+    scf.yield %1 : tensor<8x4xf32>
+  }
+  return %0 : tensor<8x4xf32>
+}

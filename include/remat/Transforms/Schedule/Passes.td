@@ -11,12 +11,13 @@ def SplitDestinationsPass : Pass<"remat-split-destinations"> {
     CSE merges equal `tensor.empty`s and equal `linalg.fill`s. Two kernels that
     then write into one of them would make bufferization copy it, and it would
     stay alive from the first to the last. This pass clones such destinations,
-    one for each use, right in front of it. A `tensor.empty` that went through a
-    `remat.barrier` is taken out of it first: it has no contents that could exist
-    too early, and all recomputes of a step would share one buffer.
+    one for each use, right in front of it, in its loop. A `tensor.empty` that
+    went through a `remat.barrier` is taken out of it first: it has no contents
+    that could exist too early, and all recomputes of a step would share one
+    buffer.
 
-    In: tensor IR; no CSE may follow. Out: no `tensor.empty` and no fill of one has more than one
-    use as a destination. Values do not change.
+    In: tensor IR; no CSE may follow. Out: no `tensor.empty` and no fill of one
+    has more than one use as a destination. Values do not change.
   }];
 }
 
