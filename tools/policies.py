@@ -33,7 +33,7 @@ def compile_program(model, policy, update, folder):
     """Returns the program's file and the memory report of its step."""
     program, report = Path(folder, "program.mlir"), Path(folder, "report.json")
     options = f"target=cpu policy={policy} mode={update} report={report}"
-    subprocess.run([BUILD / "bin/remat-opt", model, "--inline", f"--remat-train={options}", "-o", program], check=True)
+    subprocess.run([BUILD / "bin/remat-opt", model, f"--remat-train={options}", "-o", program], check=True)
     functions = {f["name"]: f for f in json.loads(report.read_text())["functions"]}
     return program, functions[re.search(r"remat\.train_step @(\w+)", model.read_text())[1]]
 

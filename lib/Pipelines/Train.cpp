@@ -32,6 +32,9 @@ static void cleanUp(OpPassManager &pm) {
 
 void remat::buildToTensorsPipeline(OpPassManager &pm,
                                    const ToTensorsOptions &options) {
+  // Memory is planned in one function: what it calls becomes part of it.
+  pm.addPass(createInlinerPass());
+  pm.addPass(createSymbolDCEPass());
   if (!options.policy.empty() || !options.mode.empty())
     pm.addPass(createOverridePass({options.policy, options.mode}));
   pm.addPass(createThreadRngPass());

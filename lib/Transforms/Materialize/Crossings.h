@@ -39,8 +39,10 @@ public:
   ArrayRef<func::FuncOp> getFunctions() { return functions.getArrayRef(); }
 
   /// Every read of a residual of `region` by a backward that belongs to it.
-  /// Residuals with a use that is not understood are set in `opaque`.
-  SmallVector<ResidualRead> getReads(RegionOp region, llvm::BitVector &opaque);
+  /// `opaque` gets, for each residual, the first operation whose use of it is
+  /// not understood, or null.
+  SmallVector<ResidualRead> getReads(RegionOp region,
+                                     SmallVectorImpl<Operation *> &opaque);
 
   /// The forward value that `value` is a copy of: looks through borders, tapes
   /// and names. Two values with the same origin are the same bits.
@@ -61,23 +63,24 @@ private:
 
   void follow(Value value, unsigned residual,
               SmallVectorImpl<Operation *> &left,
-              SmallVectorImpl<ResidualRead> &reads, llvm::BitVector &opaque);
+              SmallVectorImpl<ResidualRead> &reads,
+              SmallVectorImpl<Operation *> &opaque);
   bool followTapeWrite(TapeWriteOp write, unsigned residual,
                        SmallVectorImpl<Operation *> &left,
                        SmallVectorImpl<ResidualRead> &reads,
-                       llvm::BitVector &opaque);
+                       SmallVectorImpl<Operation *> &opaque);
   bool followTapeRead(TapeReadOp read, unsigned residual,
                       SmallVectorImpl<Operation *> &left,
                       SmallVectorImpl<ResidualRead> &reads,
-                      llvm::BitVector &opaque);
+                      SmallVectorImpl<Operation *> &opaque);
   bool followReturn(func::ReturnOp end, unsigned number, unsigned residual,
                     SmallVectorImpl<Operation *> &left,
                     SmallVectorImpl<ResidualRead> &reads,
-                    llvm::BitVector &opaque);
+                    SmallVectorImpl<Operation *> &opaque);
   bool followCall(func::CallOp call, unsigned number, unsigned residual,
                   SmallVectorImpl<Operation *> &left,
                   SmallVectorImpl<ResidualRead> &reads,
-                  llvm::BitVector &opaque);
+                  SmallVectorImpl<Operation *> &opaque);
   bool link(TapeWriteOp write, TapeReadOp read);
   TapeWriteOp getLinkedWrite(TapeReadOp read);
 

@@ -52,9 +52,11 @@ private:
   RegionOp getRegion() { return cast<RegionOp>(body->getParentOp()); }
 
   Reader makeReader(BackwardOp backward, ArrayRef<ResidualRead> reads,
-                    const llvm::BitVector &opaque);
+                    ArrayRef<Operation *> opaque);
+  void warnOfOpaque(ArrayRef<Operation *> opaque);
+  void warnOfKept(const Reader &reader, const Slice &slice, Value stuck);
   LogicalResult checkReplayable(const Slice &slice);
-  bool bringInputs(Reader &reader, const Slice &slice);
+  Value bringInputs(Reader &reader, const Slice &slice);
   void mapInputs(Reader &reader, const Slice &slice, IRMapping &mapping);
   void cloneSlice(Reader &reader, const Slice &slice);
   void remarkOn(const Reader &reader, const Slice &slice);
@@ -73,7 +75,7 @@ private:
 /// Cotangents are what is neither an operand nor a residual of the region.
 Reader RegionMaterializer::makeReader(BackwardOp backward,
                                       ArrayRef<ResidualRead> reads,
-                                      const llvm::BitVector &opaque) {
+                                      ArrayRef<Operation *> opaque) {
   Reader reader;
   reader.backward = backward;
   RegionOp region = getRegion();
@@ -114,13 +116,74 @@ Reader RegionMaterializer::makeReader(BackwardOp backward,
   for (const ResidualRead &read : reads) {
     Value value =
         lookThroughNames(region.getYield().getResiduals()[read.residual]);
-    if (!isa<BlockArgument>(value) && !opaque.test(read.residual) &&
+    if (!isa<BlockArgument>(value) && !opaque[read.residual] &&
         !reader.have[value].use_empty())
       needed.insert(value);
   }
   reader.needed = needed.takeVector();
   return reader;
 }
+
+//===----------------------------------------------------------------------===//
+// What stays saved against the policy
+//===----------------------------------------------------------------------===//
+
+/// Why the path of a residual ends at `use`, and what to do about it.
+static StringRef explainUse(Operation *use) {
+  if (isa<func::ReturnOp>(use))
+    return "is returned here by a function that is not private, or that nobody "
+           "calls: make it private, or inline its calls (-inline) before "
+           "-remat-differentiate";
+  if (isa<TapeWriteOp, TapeReadOp>(use))
+    return "goes through a tape here that a loop does not write once in each "
+           "iteration, or that a backward loop does not read in the same "
+           "order: "
+           "give the residual a tape of its own";
+  if (isa<CallOpInterface>(use))
+    return "is passed here to a function that is not the private backward of "
+           "the function that returns it: inline the call (-inline) before "
+           "-remat-differentiate";
+  return "is read here by something that is not the region's remat.backward: "
+         "yield a value that the model itself reads as an output of the region "
+         "instead";
+}
+
+void RegionMaterializer::warnOfOpaque(ArrayRef<Operation *> opaque) {
+  RegionOp region = getRegion();
+  for (auto [index, use] : llvm::enumerate(opaque)) {
+    Value value = lookThroughNames(region.getYield().getResiduals()[index]);
+    if (!use || isa<BlockArgument>(value) ||
+        region.getPolicyOrDefault().isSaveable(value))
+      continue;
+    InFlightDiagnostic warning =
+        emitWarning(value.getLoc(), "this value stays saved although the "
+                                    "policy of its remat.region forbids it");
+    warning.attachNote(use->getLoc())
+        << "residual " << index << " " << explainUse(use);
+    warning.attachNote(region.getLoc()) << "region is here";
+  }
+}
+
+void RegionMaterializer::warnOfKept(const Reader &reader, const Slice &slice,
+                                    Value stuck) {
+  for (Value value : reader.needed) {
+    if (slice.saved.contains(value))
+      continue;
+    InFlightDiagnostic warning =
+        emitWarning(value.getLoc(), "this value stays saved although the "
+                                    "policy of its remat.region forbids it");
+    warning.attachNote(stuck.getLoc())
+        << "a recompute would need this value, which cannot be sent to the "
+           "backward: give it a static shape and the loops around the region "
+           "constant trip counts (for a tape), and inline calls of public "
+           "functions; or let the policy save the value";
+    warning.attachNote(getRegion().getLoc()) << "region is here";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Effects
+//===----------------------------------------------------------------------===//
 
 LogicalResult RegionMaterializer::checkReplayable(const Slice &slice) {
   for (Operation *op : slice.ops) {
@@ -144,8 +207,8 @@ LogicalResult RegionMaterializer::checkReplayable(const Slice &slice) {
 //===----------------------------------------------------------------------===//
 
 /// Makes what the slice starts from, and what is saved, arguments of the
-/// backward.
-bool RegionMaterializer::bringInputs(Reader &reader, const Slice &slice) {
+/// backward. Returns the first value for which there is no path, or null.
+Value RegionMaterializer::bringInputs(Reader &reader, const Slice &slice) {
   SetVector<Value> wanted = slice.inputs;
   wanted.insert_range(slice.saved);
   wanted.insert_range(reader.operands);
@@ -162,7 +225,7 @@ bool RegionMaterializer::bringInputs(Reader &reader, const Slice &slice) {
     Value brought =
         crossings.bring(outside, getRegion()->getBlock(), reader.backward);
     if (!brought && !has)
-      return false;
+      return value;
     if (!brought)
       continue;
     BlockArgument input = addInput(reader.backward, brought);
@@ -170,7 +233,7 @@ bool RegionMaterializer::bringInputs(Reader &reader, const Slice &slice) {
       it->second.replaceAllUsesWith(input);
     reader.have[value] = input;
   }
-  return true;
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -346,8 +409,9 @@ void RegionMaterializer::remarkOn(const Reader &reader, const Slice &slice) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult RegionMaterializer::run() {
-  llvm::BitVector opaque;
+  SmallVector<Operation *> opaque;
   SmallVector<ResidualRead> reads = crossings.getReads(getRegion(), opaque);
+  warnOfOpaque(opaque);
   llvm::MapVector<Operation *, SmallVector<ResidualRead>> readsOf;
   for (const ResidualRead &read : reads)
     readsOf[read.backward].push_back(read);
@@ -356,11 +420,8 @@ LogicalResult RegionMaterializer::run() {
     Slice slice = computeSlice(getRegion(), reader.needed);
     if (failed(checkReplayable(slice)))
       return failure();
-    if (!bringInputs(reader, slice)) {
-      if (report)
-        getRegion().emitRemark()
-            << "keeps its residuals: no way into the backward for what a "
-               "recompute needs";
+    if (Value stuck = bringInputs(reader, slice)) {
+      warnOfKept(reader, slice, stuck);
       continue;
     }
     if (report)

@@ -52,8 +52,9 @@ static bool isGenerator(Operation *op) {
 }
 
 /// Whether recomputing `value` costs nothing that matters and does not keep
-/// more bytes alive than saving it.
-static bool isFree(Value value) {
+/// more bytes alive than saving it. A view of something that may not be saved
+/// is not free: its source would be computed again.
+static bool isFree(Value value, PolicyAttrInterface policy) {
   Operation *op = value.getDefiningOp();
   if (isGenerator(op))
     return true;
@@ -64,8 +65,12 @@ static bool isFree(Value value) {
   int64_t kept = 0;
   for (Value operand : op->getOperands()) {
     operand = lookThroughNames(operand);
-    if (Operation *producer = operand.getDefiningOp())
-      kept += isGenerator(producer) ? 0 : getNumBytes(operand.getType());
+    Operation *producer = operand.getDefiningOp();
+    if (!producer || isGenerator(producer))
+      continue;
+    if (!policy.isSaveable(operand) && !isFree(operand, policy))
+      return false;
+    kept += getNumBytes(operand.getType());
   }
   return kept <= getNumBytes(value.getType());
 }
@@ -82,7 +87,7 @@ Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed) {
     Operation *op = value.getDefiningOp();
     if (!op || ops.contains(op))
       continue;
-    if (!isFree(value) && policy.isSaveable(value)) {
+    if (!isFree(value, policy) && policy.isSaveable(value)) {
       slice.saved.insert(value);
       continue;
     }

@@ -75,7 +75,7 @@ class Example:
     def run(self, name, steps, text=None, options="", threads=2):
         """Trains from init.npz; returns the losses and the checkpoint's arrays."""
         Path(f"{name}.mlir").write_text(text or self.text)
-        subprocess.run(["remat-opt", f"{name}.mlir", "--inline", f"--remat-train=target=cpu {options}", "-o",
+        subprocess.run(["remat-opt", f"{name}.mlir", f"--remat-train=target=cpu {options}", "-o",
                         f"{name}.program.mlir"], check=True)
         for old in Path().glob(f"{name}.ckpt"):
             old.unlink()

@@ -27,7 +27,8 @@ def Materialize : Pass<"remat-materialize", "::mlir::ModuleOp"> {
     regions (whose policies judge them in turn), through tapes of `scf.for` loops
     and through results and arguments of called functions. In a backward loop,
     index arithmetic and slices of loop-invariant tensors are recomputed rather
-    than taped. A residual whose path is not understood stays saved.
+    than taped. A residual whose path is not understood stays saved, with a
+    warning.
 
     Finally, everything that nobody reads any more is removed: operations,
     results, operands, tapes.

@@ -1,0 +1,27 @@
+//===- Tapes.h - Which iteration a tape's slot belongs to -------*- C++ -*-===//
+
+#ifndef REMAT_TRANSFORMS_MATERIALIZE_TAPES_H
+#define REMAT_TRANSFORMS_MATERIALIZE_TAPES_H
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::remat {
+
+bool isDefinedIn(Value value, scf::ForOp loop);
+
+/// Whether two indices are equal in every execution: the same pure arithmetic
+/// on the same values, which CSE may or may not have merged.
+bool isSameIndex(Value lhs, Value rhs);
+
+/// The loop whose tape `write` extends, if the tape is carried by that loop and
+/// read by nobody inside; the tape's number in `index`.
+scf::ForOp getRecordingLoop(TapeWriteOp write, unsigned &index);
+
+/// The write behind a tape that is the result of a loop.
+TapeWriteOp getWriteOf(Value tape);
+
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_MATERIALIZE_TAPES_H
