@@ -22,8 +22,10 @@
 #head_out = affine_map<(m, n, k) -> (m, n)>
 
 opt.optimizer @adamw = #opt.adamw<
-    lr = #opt.linear_warmup_cosine<peak = 3.0e-3, warmup = 30, total = 300, floor = 1.0e-4>, weight_decay = 0.01>
-remat.train_step @step for @loss optimizer(@adamw) {eager, steps = 300, log_every = 20, checkpoint_every = 20, data = "chargpt.npz"}
+    lr = #opt.linear_warmup_cosine<peak = 3.0e-3, warmup = 30, total = 400, floor = 1.0e-4>,
+    b2 = 0.98, weight_decay = 0.01>
+remat.train_step @step for @loss optimizer(@adamw)
+    {eager, steps = 400, log_every = 20, checkpoint_every = 20, data = "chargpt.npz"}
 
 //===----------------------------------------------------------------------===//
 // Layers, on 2048 = 16 x 128 rows
@@ -305,44 +307,44 @@ func.func private @predicting_block(
 // Loss of 16 windows: every character but the last predicts its successor.
 func.func @loss(
     %windows: tensor<16x129xi32> {remat.data = "windows"}, %r0: !remat.rng,
-    %tok: tensor<96x128xf32> {opt.param = "tok", opt.init = "normal(0.02)"},
-    %pos: tensor<128x128xf32> {opt.param = "pos", opt.init = "normal(0.02)"},
+    %tok: tensor<96x128xf32> {opt.param = "tok", opt.init = "normal(0.05)"},
+    %pos: tensor<128x128xf32> {opt.param = "pos", opt.init = "normal(0.05)"},
     %ln1_0: tensor<128xf32> {opt.param = "block0.ln1", opt.init = "ones"},
-    %qkv_0: tensor<128x384xf32> {opt.param = "block0.qkv", opt.init = "normal(0.02)"},
-    %proj_0: tensor<128x128xf32> {opt.param = "block0.proj", opt.init = "normal(0.006)"},
+    %qkv_0: tensor<128x384xf32> {opt.param = "block0.qkv", opt.init = "normal(0.08)"},
+    %proj_0: tensor<128x128xf32> {opt.param = "block0.proj", opt.init = "normal(0.02)"},
     %ln2_0: tensor<128xf32> {opt.param = "block0.ln2", opt.init = "ones"},
-    %up_0: tensor<128x512xf32> {opt.param = "block0.up", opt.init = "normal(0.02)"},
-    %down_0: tensor<512x128xf32> {opt.param = "block0.down", opt.init = "normal(0.006)"},
+    %up_0: tensor<128x512xf32> {opt.param = "block0.up", opt.init = "normal(0.08)"},
+    %down_0: tensor<512x128xf32> {opt.param = "block0.down", opt.init = "normal(0.02)"},
     %ln1_1: tensor<128xf32> {opt.param = "block1.ln1", opt.init = "ones"},
-    %qkv_1: tensor<128x384xf32> {opt.param = "block1.qkv", opt.init = "normal(0.02)"},
-    %proj_1: tensor<128x128xf32> {opt.param = "block1.proj", opt.init = "normal(0.006)"},
+    %qkv_1: tensor<128x384xf32> {opt.param = "block1.qkv", opt.init = "normal(0.08)"},
+    %proj_1: tensor<128x128xf32> {opt.param = "block1.proj", opt.init = "normal(0.02)"},
     %ln2_1: tensor<128xf32> {opt.param = "block1.ln2", opt.init = "ones"},
-    %up_1: tensor<128x512xf32> {opt.param = "block1.up", opt.init = "normal(0.02)"},
-    %down_1: tensor<512x128xf32> {opt.param = "block1.down", opt.init = "normal(0.006)"},
+    %up_1: tensor<128x512xf32> {opt.param = "block1.up", opt.init = "normal(0.08)"},
+    %down_1: tensor<512x128xf32> {opt.param = "block1.down", opt.init = "normal(0.02)"},
     %ln1_2: tensor<128xf32> {opt.param = "block2.ln1", opt.init = "ones"},
-    %qkv_2: tensor<128x384xf32> {opt.param = "block2.qkv", opt.init = "normal(0.02)"},
-    %proj_2: tensor<128x128xf32> {opt.param = "block2.proj", opt.init = "normal(0.006)"},
+    %qkv_2: tensor<128x384xf32> {opt.param = "block2.qkv", opt.init = "normal(0.08)"},
+    %proj_2: tensor<128x128xf32> {opt.param = "block2.proj", opt.init = "normal(0.02)"},
     %ln2_2: tensor<128xf32> {opt.param = "block2.ln2", opt.init = "ones"},
-    %up_2: tensor<128x512xf32> {opt.param = "block2.up", opt.init = "normal(0.02)"},
-    %down_2: tensor<512x128xf32> {opt.param = "block2.down", opt.init = "normal(0.006)"},
+    %up_2: tensor<128x512xf32> {opt.param = "block2.up", opt.init = "normal(0.08)"},
+    %down_2: tensor<512x128xf32> {opt.param = "block2.down", opt.init = "normal(0.02)"},
     %ln1_3: tensor<128xf32> {opt.param = "block3.ln1", opt.init = "ones"},
-    %qkv_3: tensor<128x384xf32> {opt.param = "block3.qkv", opt.init = "normal(0.02)"},
-    %proj_3: tensor<128x128xf32> {opt.param = "block3.proj", opt.init = "normal(0.006)"},
+    %qkv_3: tensor<128x384xf32> {opt.param = "block3.qkv", opt.init = "normal(0.08)"},
+    %proj_3: tensor<128x128xf32> {opt.param = "block3.proj", opt.init = "normal(0.02)"},
     %ln2_3: tensor<128xf32> {opt.param = "block3.ln2", opt.init = "ones"},
-    %up_3: tensor<128x512xf32> {opt.param = "block3.up", opt.init = "normal(0.02)"},
-    %down_3: tensor<512x128xf32> {opt.param = "block3.down", opt.init = "normal(0.006)"},
+    %up_3: tensor<128x512xf32> {opt.param = "block3.up", opt.init = "normal(0.08)"},
+    %down_3: tensor<512x128xf32> {opt.param = "block3.down", opt.init = "normal(0.02)"},
     %ln1_4: tensor<128xf32> {opt.param = "block4.ln1", opt.init = "ones"},
-    %qkv_4: tensor<128x384xf32> {opt.param = "block4.qkv", opt.init = "normal(0.02)"},
-    %proj_4: tensor<128x128xf32> {opt.param = "block4.proj", opt.init = "normal(0.006)"},
+    %qkv_4: tensor<128x384xf32> {opt.param = "block4.qkv", opt.init = "normal(0.08)"},
+    %proj_4: tensor<128x128xf32> {opt.param = "block4.proj", opt.init = "normal(0.02)"},
     %ln2_4: tensor<128xf32> {opt.param = "block4.ln2", opt.init = "ones"},
-    %up_4: tensor<128x512xf32> {opt.param = "block4.up", opt.init = "normal(0.02)"},
-    %down_4: tensor<512x128xf32> {opt.param = "block4.down", opt.init = "normal(0.006)"},
+    %up_4: tensor<128x512xf32> {opt.param = "block4.up", opt.init = "normal(0.08)"},
+    %down_4: tensor<512x128xf32> {opt.param = "block4.down", opt.init = "normal(0.02)"},
     %ln1_5: tensor<128xf32> {opt.param = "block5.ln1", opt.init = "ones"},
-    %qkv_5: tensor<128x384xf32> {opt.param = "block5.qkv", opt.init = "normal(0.02)"},
-    %proj_5: tensor<128x128xf32> {opt.param = "block5.proj", opt.init = "normal(0.006)"},
+    %qkv_5: tensor<128x384xf32> {opt.param = "block5.qkv", opt.init = "normal(0.08)"},
+    %proj_5: tensor<128x128xf32> {opt.param = "block5.proj", opt.init = "normal(0.02)"},
     %ln2_5: tensor<128xf32> {opt.param = "block5.ln2", opt.init = "ones"},
-    %up_5: tensor<128x512xf32> {opt.param = "block5.up", opt.init = "normal(0.02)"},
-    %down_5: tensor<512x128xf32> {opt.param = "block5.down", opt.init = "normal(0.006)"},
+    %up_5: tensor<128x512xf32> {opt.param = "block5.up", opt.init = "normal(0.08)"},
+    %down_5: tensor<512x128xf32> {opt.param = "block5.down", opt.init = "normal(0.02)"},
     %ln: tensor<128xf32> {opt.param = "ln", opt.init = "ones"})
     -> (tensor<f32> {remat.loss}, !remat.rng) {
   %inputs = tensor.extract_slice %windows[0, 0] [16, 128] [1, 1] : tensor<16x129xi32> to tensor<16x128xi32>

@@ -1,9 +1,9 @@
 """Writes text with a trained chargpt, whose `@predict` is called from Python.
 
-    chargpt_sample.py PROGRAM.mlir REPORT.json CHECKPOINT.npz [--length N] [--temperature T]
+    chargpt_sample.py CHECKPOINT.npz [--start S] [--texts N] [--length N] [--temperature T]
 
-PROGRAM.mlir and REPORT.json are what `remat-opt --remat-train="report=REPORT.json"` made of chargpt.mlir. The program is
-compiled to a shared library, which clang links with the runtime (needs clang-22 and mlir-translate).
+chargpt.mlir without its `remat.train_step` is not a program but a library: `remat-opt` compiles `@predict`, and clang
+links it with the runtime (needs clang-22 and mlir-translate).
 """
 import argparse
 import ctypes
@@ -18,18 +18,26 @@ import numpy as np
 from chargpt_data import CHARACTERS, LENGTH, decode, encode
 
 ROOT = Path(__file__).resolve().parent.parent
+MODEL = ROOT / "examples/chargpt.mlir"
 BUILD = Path(os.environ.get("BUILD_DIR", ROOT / "build"))
 LLVM = Path(os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-22"))
-TEXTS = 16
+BATCH = 16  # Texts that @predict continues at once.
 
 
-def shared_library(program, folder):
-    ir, library = Path(folder, "program.ll"), Path(folder, "program.so")
+def compile_predict(folder):
+    """Returns `@predict` as a C function, and the size of the arena that it needs."""
+    model, program, ir, library, report = (Path(folder, name) for name in (
+        "model.mlir", "program.mlir", "program.ll", "program.so", "report.json"))
+    model.write_text(re.sub(r"^remat\.train_step [^{]*\{[^}]*\}$", "", MODEL.read_text(), flags=re.M))
+    # Without a training step nothing needs the loss.
+    subprocess.run([BUILD / "bin/remat-opt", model, "--inline", "--symbol-privatize=exclude=predict", "--symbol-dce",
+                    f"--remat-train=target=cpu report={report}", "-o", program], check=True)
     subprocess.run([LLVM / "bin/mlir-translate", "--mlir-to-llvmir", program, "-o", ir], check=True)
     linked = [BUILD / "lib/libremat_runtime.so", LLVM / "lib/libmlir_c_runner_utils.so", LLVM / "lib/libomp.so"]
     subprocess.run([LLVM / "bin/clang", "-O2", "-march=native", "-Wno-override-module", "-shared", "-fPIC", ir, *linked,
                     "-lm", *(f"-Wl,-rpath,{path.parent}" for path in linked), "-o", library], check=True)
-    return ctypes.CDLL(str(library))
+    function, = json.loads(report.read_text())["functions"]
+    return ctypes.CDLL(str(library))._mlir_ciface_predict, function["arena"]
 
 
 def memref(array):
@@ -45,8 +53,7 @@ def memref(array):
 
 
 def parameter_names():
-    text = (ROOT / "examples/chargpt.mlir").read_text()
-    return re.findall(r'opt\.param = "([^"]+)"', text)
+    return re.findall(r'opt\.param = "([^"]+)"', MODEL.read_text())
 
 
 def aligned_bytes(count):
@@ -56,15 +63,14 @@ def aligned_bytes(count):
 
 
 class Model:
-    def __init__(self, program, report, checkpoint, folder):
-        functions = {f["name"]: f for f in json.loads(Path(report).read_text())["functions"]}
+    def __init__(self, checkpoint, folder):
+        self.predict, arena = compile_predict(folder)
         with np.load(checkpoint) as arrays:
             parameters = [np.ascontiguousarray(arrays[name]) for name in parameter_names()]
-        self.tokens = np.zeros((TEXTS, LENGTH), np.int32)
-        self.scores = np.zeros((TEXTS, LENGTH, len(CHARACTERS)), np.float32)
-        self.arrays = [self.tokens, *parameters, self.scores, aligned_bytes(functions["predict"]["arena"])]
+        self.tokens = np.zeros((BATCH, LENGTH), np.int32)
+        self.scores = np.zeros((BATCH, LENGTH, len(CHARACTERS)), np.float32)
+        self.arrays = [self.tokens, *parameters, self.scores, aligned_bytes(arena)]
         self.memrefs = [memref(array) for array in self.arrays]
-        self.predict = shared_library(program, folder)._mlir_ciface_predict
 
     def next_scores(self, texts):
         """Scores of the character behind each of the texts."""
@@ -76,7 +82,7 @@ class Model:
 
 def sample(model, start, length, temperature, seed=0):
     rng = np.random.default_rng(seed)
-    texts = np.tile(encode(start), (TEXTS, 1))
+    texts = np.tile(encode(start), (BATCH, 1))
     for _ in range(length):
         scores = model.next_scores(texts) / temperature
         # The largest of scores with Gumbel noise is a draw from their softmax.
@@ -87,16 +93,16 @@ def sample(model, start, length, temperature, seed=0):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
-    parser.add_argument("report")
     parser.add_argument("checkpoint")
-    parser.add_argument("--length", type=int, default=400)
-    parser.add_argument("--temperature", type=float, default=0.7)
     parser.add_argument("--start", default="The statement ")
+    parser.add_argument("--texts", type=int, default=3, choices=range(1, BATCH + 1), metavar="N")
+    parser.add_argument("--length", type=int, default=150)
+    parser.add_argument("--temperature", type=float, default=0.7)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        model = Model(options.program, options.report, options.checkpoint, folder)
-        print(decode(sample(model, options.start, options.length, options.temperature)[0]))
+        model = Model(options.checkpoint, folder)
+        texts = sample(model, options.start, options.length, options.temperature)
+        print("\n---\n".join(map(decode, texts[:options.texts])))
 
 
 if __name__ == "__main__":

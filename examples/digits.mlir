@@ -11,7 +11,8 @@
 
 opt.optimizer @adam = #opt.adam<lr = #opt.linear_warmup_cosine<peak = 3.0e-3, warmup = 20, total = 400, floor = 0.0>>
 remat.train_step @step for @loss optimizer(@adam) eval(@test)
-    {eager, steps = 400, log_every = 50, checkpoint_every = 50, data = "digits_train.npz", eval_data = "digits_test.npz"}
+    {eager, steps = 400, log_every = 50, checkpoint_every = 50, data = "digits_train.npz",
+     eval_data = "digits_test.npz"}
 
 //===----------------------------------------------------------------------===//
 // Layers, on 40 images

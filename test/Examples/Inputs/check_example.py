@@ -38,8 +38,8 @@ class Example:
             import chargpt_data
             self.loss, self.batch, self.keep = oracle.chargpt_loss, 16, 0.9
             self.arrays = {"windows": chargpt_data.windows(chargpt_data.tokens())}
-            self.rule = {"weight_decay": 0.01}
-            self.rate = lambda step: oracle.warmup_cosine(step, 3e-3, 30, 300, 1e-4)
+            self.rule = {"weight_decay": 0.01, "b2": 0.98}
+            self.rate = lambda step: oracle.warmup_cosine(step, 3e-3, 30, 400, 1e-4)
         else:
             import digits_data
             self.loss, self.batch, self.keep = oracle.digits_loss, 40, 0.75
