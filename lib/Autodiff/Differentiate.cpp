@@ -7,6 +7,7 @@
 
 #include "Adjoint.h"
 #include "CallAdjoints.h"
+#include "PolicyNames.h"
 
 #include "remat/Autodiff/Passes.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
@@ -272,6 +273,8 @@ void DifferentiatePass::runOnOperation() {
           << ": it has several blocks; run -lift-cf-to-scf first";
       return signalPassFailure();
     }
+    if (failed(checkPolicyNames(function, symbols)))
+      return signalPassFailure();
     FailureOr<unsigned> loss = findLoss(function);
     if (failed(loss))
       return signalPassFailure();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Policies.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Passes.h"
 
@@ -76,11 +77,9 @@ private:
       text = "#remat." + text;
     Attribute attribute = parseAttribute(text, &getContext());
     if (!isa_and_nonnull<PolicyAttrInterface>(attribute))
-      return getOperation().emitError("policy=")
-             << policy.getValue()
-             << " is no policy; try none, nothing_saveable, "
-                "everything_saveable, dots_saveable, save_only_names<\"...\">, "
-                "or another one of docs/RematDialect.md";
+      return emitError(getOperation().getLoc(), "policy=")
+             << policy.getValue() << " is no policy; choose none, "
+             << kPolicyChoices;
     getOperation().walk([&](RegionOp region) {
       if (hasNamesOf(cast<PolicyAttrInterface>(attribute), region))
         region.setPolicyAttr(attribute);
@@ -96,7 +95,7 @@ private:
     if (mode.empty())
       return success();
     if (mode != "eager" && mode != "deferred")
-      return getOperation().emitError("unknown mode=")
+      return emitError(getOperation().getLoc(), "unknown mode=")
              << mode.getValue() << "; choose eager or deferred";
     WalkResult result = getOperation().walk([&](TrainStepOp step) {
       if (mode == "eager" &&

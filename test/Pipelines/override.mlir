@@ -6,7 +6,7 @@
 // RUN: not remat-opt %s -remat-override=mode=late 2>&1 | FileCheck %s --check-prefix=MODE
 // RUN: remat-opt %s -remat-strip-annotations | FileCheck %s --check-prefix=STRIPPED
 
-// POLICY: policy=dots is no policy; try none, nothing_saveable
+// POLICY: policy=dots is no policy; choose none, nothing_saveable, everything_saveable, dots_saveable
 // MODE: error: unknown mode=late; choose eager or deferred
 
 // CHECK-LABEL: func.func @loss

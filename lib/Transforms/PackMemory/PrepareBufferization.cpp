@@ -42,6 +42,29 @@ Value carryInPlace(OpBuilder &builder, Value yielded, BlockArgument carried) {
       ->getResult(0);
 }
 
+/// Whether `value` is an argument that the function writes at its end, such as
+/// a model state.
+bool isArgumentWrittenBack(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
+         llvm::any_of(argument.getUses(), [](OpOperand &use) {
+           auto write = dyn_cast<bufferization::MaterializeInDestinationOp>(
+               use.getOwner());
+           return write && write.getDest() == use.get();
+         });
+}
+
+/// A loop that updates such an argument's own buffer would have written it
+/// before the end, which one-shot bufferization rejects: it works on a copy.
+void startFromCopies(scf::ForOp loop) {
+  OpBuilder builder(loop);
+  for (OpOperand &init : loop.getInitArgsMutable())
+    if (isArgumentWrittenBack(init.get()))
+      init.set(bufferization::AllocTensorOp::create(
+          builder, loop.getLoc(), cast<RankedTensorType>(init.get().getType()),
+          /*dynamicSizes=*/ValueRange(), /*copy=*/init.get()));
+}
+
 void carryInPlace(scf::ForOp loop) {
   Operation *yield = loop.getBody()->getTerminator();
   OpBuilder builder(yield);
@@ -68,8 +91,10 @@ struct PrepareBufferizationPass
     getOperation().walk([&](Operation *op) {
       if (auto call = dyn_cast<func::CallOp>(op))
         called.insert(call.getCalleeAttr().getAttr());
-      else if (auto loop = dyn_cast<scf::ForOp>(op))
+      else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        startFromCopies(loop);
         carryInPlace(loop);
+      }
     });
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isDeclaration() &&

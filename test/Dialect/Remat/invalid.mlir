@@ -1,11 +1,9 @@
 // RUN: remat-opt %s -split-input-file -verify-diagnostics
 
-func.func @unknown_name(%x: tensor<4xf32>) {
-  // expected-error @+1 {{policy names "mlp_uot", but no remat.name in this region carries it}}
-  remat.region policy(#remat.save_only_names<"mlp_uot">) (%a = %x : tensor<4xf32>) {
-    // expected-note @+1 {{the nearest name is "mlp_out"}}
-    %0 = remat.name "mlp_out" %a : tensor<4xf32>
-    %1 = remat.name "x" %0 : tensor<4xf32>
+func.func @misspelled_policy() {
+  // expected-error @+2 {{unknown attribute `dots_savable` in dialect `remat`}}
+  // expected-error @+1 {{expects a policy: nothing_saveable, everything_saveable, dots_saveable}}
+  remat.region policy(#remat.dots_savable) () {
     remat.yield
   }
   return

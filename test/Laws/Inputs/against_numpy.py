@@ -10,15 +10,14 @@ from remat import philox
 
 STEPS, BATCH, WIDTH, SEED, RATE = 3, 4, 16, 7, 0.05
 VARIANTS = {"plain": "eager", "clipped": "deferred, clip_global_norm = 0.2", "accumulated": "deferred, accumulate = 4"}
-WITHOUT_STATE = {"accumulated"}  # a loop that starts from a state is not bufferized yet
 
 
-def model(options, has_state):
-    """Twice x = dropout(tanh(x w)), in one region each, and (on request) a state that follows the mean of x."""
+def model(options):
+    """Twice x = dropout(tanh(x w)), in one region each, and a state that follows the mean of x."""
     p = Printer()
     p.depth = 1
     shape = (BATCH, WIDTH)
-    x, w, state = Value("%x", shape), Value("%w", (WIDTH, WIDTH)), [Value("%s0", (WIDTH,))] * has_state
+    x, w, state = Value("%x", shape), Value("%w", (WIDTH, WIDTH)), [Value("%s0", (WIDTH,))]
     for i in range(2):
         def layer(x, w, *state):
             zero, two, keep, move, share = (p.scalar(n) for n in ("0.0", "2.0", "0.9", "0.1", repr(1 / BATCH)))
@@ -103,15 +102,14 @@ def main():
         np.savez(f"{folder}/init.npz", **init)
         for kind, options in VARIANTS.items():
             losses, w, state = expected(data, init, kind)
-            Path(folder, "model.mlir").write_text(model(options, kind not in WITHOUT_STATE))
+            Path(folder, "model.mlir").write_text(model(options))
             bits = set()
             for policy in "none", "nothing_saveable", "everything_saveable":
                 found, arrays, _ = Program(folder, f"{folder}/model.mlir", policy).train(
                     STEPS, init=f"{folder}/init.npz")
                 np.testing.assert_allclose([float(l) for l in found], losses, rtol=1e-5)
                 np.testing.assert_allclose(arrays["w"], w, rtol=1e-4, atol=1e-5)
-                if kind not in WITHOUT_STATE:
-                    np.testing.assert_allclose(arrays["s"], state, rtol=1e-4, atol=1e-5)
+                np.testing.assert_allclose(arrays["s"], state, rtol=1e-4, atol=1e-5)
                 bits.add(b"".join(arrays[k].tobytes() for k in sorted(arrays)))
             assert len(bits) == 1, "policies differ in bits"
             print(f"{kind}: as in NumPy", flush=True)

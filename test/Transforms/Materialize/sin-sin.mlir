@@ -11,6 +11,9 @@
 // RUN: %{recomputes} --check-prefixes=CHECK,BOTH
 // REDEFINE: %{policy} = save_only_names<"sin">
 // RUN: %{recomputes} --check-prefixes=CHECK,SINES
+// A name that dies with its value is no error.
+// REDEFINE: %{policy} = save_anything_except_names<"cos">
+// RUN: %{recomputes} --check-prefixes=CHECK,SINES
 
 // CHECK: remat.backward
 // BOTH-NOT: math.

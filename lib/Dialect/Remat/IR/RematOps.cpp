@@ -1,5 +1,6 @@
 //===- RematOps.cpp - Operations of the remat dialect ---------------------===//
 
+#include "remat/Dialect/Remat/IR/Policies.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -12,12 +13,6 @@ using namespace mlir::remat;
 
 #define GET_OP_CLASSES
 #include "remat/Dialect/Remat/IR/RematOps.cpp.inc"
-
-static constexpr StringLiteral kPolicyChoices =
-    "nothing_saveable, everything_saveable, dots_saveable, "
-    "dots_with_no_batch_dims_saveable, save_only_names<...>, "
-    "save_any_names_but<...>, save_anything_except_names<...>, "
-    "offload_names<...>, offload_dots, every_k<k>, any_of<...>";
 
 //===----------------------------------------------------------------------===//
 // Assembly shared by region and backward
@@ -151,8 +146,12 @@ ParseResult RegionOp::parse(OpAsmParser &parser, OperationState &result) {
   Properties &properties = result.getOrAddProperties<Properties>();
   if (parser.parseOptionalKeyword("policy").succeeded()) {
     Attribute policy;
-    if (parser.parseLParen() || parser.parseAttribute(policy) ||
-        parser.parseRParen())
+    SMLoc loc;
+    if (parser.parseLParen() || parser.getCurrentLocation(&loc))
+      return failure();
+    if (parser.parseAttribute(policy))
+      return parser.emitError(loc) << "expects a policy: " << kPolicyChoices;
+    if (parser.parseRParen())
       return failure();
     properties.setPolicy(policy);
   }
@@ -187,48 +186,6 @@ void RegionOp::print(OpAsmPrinter &printer) {
   printBody(printer, *this, {"policy", getResultSegmentSizeAttr()});
 }
 
-/// Names that `names` asks for and no `remat.name` below `op` carries.
-static LogicalResult verifyNamesExist(RegionOp op, PolicyAttrInterface policy) {
-  SmallVector<StringAttr> names;
-  policy.collectNames(names);
-  if (names.empty())
-    return success();
-  SmallVector<NameOp> present;
-  bool hasCalls = false;
-  op.getBody().walk([&](Operation *inner) {
-    if (auto name = dyn_cast<NameOp>(inner))
-      present.push_back(name);
-    hasCalls |= inner->getName().getStringRef() == "func.call";
-  });
-  // A called function may carry the name.
-  if (hasCalls)
-    return success();
-  for (StringAttr name : names) {
-    if (llvm::any_of(present, [&](NameOp candidate) {
-          return candidate.getNameAttr() == name;
-        }))
-      continue;
-    InFlightDiagnostic diagnostic =
-        op.emitOpError() << "policy names " << name
-                         << ", but no remat.name in this region carries it";
-    NameOp nearest;
-    unsigned best = ~0u;
-    for (NameOp candidate : present) {
-      unsigned distance =
-          name.getValue().edit_distance(candidate.getName(), true);
-      if (distance < best) {
-        best = distance;
-        nearest = candidate;
-      }
-    }
-    if (nearest)
-      diagnostic.attachNote(nearest.getLoc())
-          << "the nearest name is " << nearest.getNameAttr();
-    return diagnostic;
-  }
-  return success();
-}
-
 LogicalResult RegionOp::verify() {
   if (std::optional<Attribute> policy = getPolicy()) {
     if (!isa<PolicyAttrInterface>(*policy))
@@ -253,7 +210,7 @@ LogicalResult RegionOp::verify() {
                << "residual "
                << residual.getResultNumber() - getOutputs().size()
                << " is read by another region; only a backward may read it";
-  return verifyNamesExist(*this, getPolicyOrDefault());
+  return success();
 }
 
 void mlir::remat::eraseInputs(Operation *op, const llvm::BitVector &inputs) {

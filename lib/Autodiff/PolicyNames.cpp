@@ -1,0 +1,85 @@
+//===- PolicyNames.cpp - Names that policies mention ----------------------===//
+//
+// A misspelled name would save nothing, in silence. No verifier can say so: a
+// name dies with a value that nobody needs any more, and the policy stays.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PolicyNames.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+/// Appends the names below `op` and in what it calls; `functions` are those
+/// that were seen.
+static void collectNames(Operation *op, SymbolTableCollection &symbols,
+                         SetVector<Operation *> &functions,
+                         SmallVectorImpl<NameOp> &names) {
+  op->walk([&](Operation *inner) {
+    if (auto name = dyn_cast<NameOp>(inner))
+      names.push_back(name);
+    auto call = dyn_cast<CallOpInterface>(inner);
+    Operation *callee = call ? call.resolveCallableInTable(&symbols) : nullptr;
+    if (callee && functions.insert(callee))
+      collectNames(callee, symbols, functions, names);
+  });
+}
+
+static LogicalResult checkNames(RegionOp region,
+                                SymbolTableCollection &symbols) {
+  SmallVector<StringAttr> mentioned;
+  region.getPolicyOrDefault().collectNames(mentioned);
+  if (mentioned.empty())
+    return success();
+  SetVector<Operation *> functions;
+  SmallVector<NameOp> present;
+  collectNames(region, symbols, functions, present);
+  for (StringAttr name : mentioned) {
+    if (llvm::any_of(present, [&](NameOp candidate) {
+          return candidate.getNameAttr() == name;
+        }))
+      continue;
+    InFlightDiagnostic diagnostic =
+        region.emitOpError()
+        << "policy names " << name << ", but no remat.name in this region"
+        << (functions.empty() ? "" : ", or in a function that it calls,")
+        << " carries it";
+    NameOp nearest;
+    unsigned best = ~0u;
+    for (NameOp candidate : present) {
+      unsigned distance =
+          name.getValue().edit_distance(candidate.getName(), true);
+      if (distance < best) {
+        best = distance;
+        nearest = candidate;
+      }
+    }
+    if (nearest)
+      diagnostic.attachNote(nearest.getLoc())
+          << "the nearest name is " << nearest.getNameAttr();
+    return diagnostic;
+  }
+  return success();
+}
+
+LogicalResult mlir::remat::checkPolicyNames(func::FuncOp function,
+                                            SymbolTableCollection &symbols) {
+  SetVector<Operation *> functions;
+  SmallVector<NameOp> names;
+  functions.insert(function);
+  collectNames(function, symbols, functions, names);
+  for (Operation *reached : functions) {
+    WalkResult result = reached->walk([&](RegionOp region) {
+      return failed(checkNames(region, symbols)) ? WalkResult::interrupt()
+                                                 : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
