@@ -16,10 +16,6 @@ def remat(policy):
     return lambda block, **options: jax.checkpoint(block, policy=saveable, **options)
 
 
-def within(params, prefix):
-    return {name.removeprefix(prefix + "."): v for name, v in params.items() if name.startswith(prefix + ".")}
-
-
 def layer_norm(x, gain, bias):
     mean = x.mean(-1, keepdims=True)
     variance = jnp.square(x - mean).mean(-1, keepdims=True)
@@ -45,7 +41,7 @@ def gpt(params, batch, dims, policy):
 
     x = params["tok"][batch["tokens"]] + params["pos"]
     for i in range(dims["L"]):
-        x = remat(policy)(block)(within(params, str(i)), x)
+        x = remat(policy)(block)(workloads.within(params, str(i)), x)
     return cross_entropy(layer_norm(x, params["ln_g"], params["ln_b"]) @ params["tok"].T, batch["targets"]), {}
 
 
@@ -78,12 +74,11 @@ def resnet18(params, batch, dims, policy):
         x, s3 = conv_norm(p, 3, x, stride)
         return jax.nn.relu(h + x), [s1, s2, s3]
 
-    x, stats = remat(policy)(stem)(within(params, "stem"), batch["images"])
+    x, stats = remat(policy)(stem)(workloads.within(params, "stem"), batch["images"])
     for i in range(8):
-        x, s = remat(policy)(block)(within(params, str(i)), x)
+        x, s = remat(policy)(block)(workloads.within(params, str(i)), x)
         stats = stats + s
-    names = [name for name, *_ in workloads.resnet18_convolutions(dims["width"])]
-    states = {f"{n}.{k}": v for n, s in zip(names, stats) for k, v in zip(("mean", "var"), s)}
+    states = workloads.resnet18_named_states(stats, dims)
     return cross_entropy(x.mean((1, 2)) @ params["head_w"] + params["head_b"], batch["labels"]), states
 
 

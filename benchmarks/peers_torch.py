@@ -20,10 +20,6 @@ def remat(policy):
     return lambda block: partial(checkpoint, block, use_reentrant=False, preserve_rng_state=False, **options)
 
 
-def within(params, prefix):
-    return {name.removeprefix(prefix + "."): v for name, v in params.items() if name.startswith(prefix + ".")}
-
-
 def gpt(params, batch, dims, policy, flash=False):
     heads, d, T = dims["heads"], dims["d"], dims["T"]
     hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
@@ -46,7 +42,7 @@ def gpt(params, batch, dims, policy, flash=False):
     block = remat(policy)(block)
     x = F.embedding(batch["tokens"], params["tok"]) + params["pos"]
     for i in range(dims["L"]):
-        x = block(within(params, str(i)), x)
+        x = block(workloads.within(params, str(i)), x)
     logits = F.linear(F.layer_norm(x, (d,), params["ln_g"], params["ln_b"]), params["tok"])
     return F.cross_entropy(logits.flatten(0, 1), batch["targets"].flatten()), {}
 
@@ -75,12 +71,11 @@ def resnet18(params, batch, dims, policy):
         x, s3 = conv_norm(p, 3, x, stride)
         return F.relu(h + x), [s1, s2, s3]
 
-    x, stats = remat(policy)(stem)(within(params, "stem"), batch["images"])
+    x, stats = remat(policy)(stem)(workloads.within(params, "stem"), batch["images"])
     for i in range(8):
-        x, s = remat(policy)(block)(within(params, str(i)), x)
+        x, s = remat(policy)(block)(workloads.within(params, str(i)), x)
         stats = stats + s
-    names = [name for name, *_ in workloads.resnet18_convolutions(dims["width"])]
-    states = {f"{n}.{k}": v for n, s in zip(names, stats) for k, v in zip(("mean", "var"), s)}
+    states = workloads.resnet18_named_states(stats, dims)
     logits = F.linear(x.mean((2, 3)), params["head_w"].t(), params["head_b"])
     return F.cross_entropy(logits, batch["labels"]), states
 

@@ -36,6 +36,11 @@ def batch(workload, dims, seed=1):
     return globals()[f"{workload}_batch"](dims, np.random.default_rng(seed))
 
 
+def within(params, prefix):
+    """The parameters of one layer, by their names inside it."""
+    return {name.removeprefix(prefix + "."): v for name, v in params.items() if name.startswith(prefix + ".")}
+
+
 def gpt_parameters(dims, rng):
     d, std = dims["d"], 0.02
     residual_std = std / (2 * dims["L"]) ** 0.5
@@ -97,6 +102,12 @@ def resnet18_states(dims):
         states[f"{name}.mean"] = np.zeros(outputs, np.float32)
         states[f"{name}.var"] = np.ones(outputs, np.float32)
     return states
+
+
+def resnet18_named_states(stats, dims):
+    """Names for the (mean, variance) pairs of the batch norms in the order in which they ran."""
+    names = [name for name, *_ in resnet18_convolutions(dims["width"])]
+    return {f"{n}.{k}": v for n, s in zip(names, stats, strict=True) for k, v in zip(("mean", "var"), s)}
 
 
 def resnet18_batch(dims, rng):
