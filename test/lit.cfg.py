@@ -17,6 +17,7 @@ config.environment["PYTHONPATH"] = os.path.join(config.remat_source, "python")
 
 libraries = {
     "%runtime": "libremat_runtime.so",
+    "%plugin": "libRematPlugin.so",
     "%counting_allocator": "libremat_counting_allocator.so",
 }
 for name, library in libraries.items():

@@ -5,7 +5,7 @@ opt.optimizer @o = "adamw"
 
 // -----
 
-// expected-error @+1 {{#opt.adamw has no hyperparameter 'beta1'; it has lr, b1, b2, eps, weight_decay}}
+// expected-error @+1 {{#opt.adamw has no hyperparameter 'beta1'; it has b1, b2, eps, lr, weight_decay}}
 opt.optimizer @o = #opt.adamw<lr = 1.0e-3, beta1 = 0.9>
 
 // -----
@@ -40,7 +40,7 @@ opt.optimizer @o = #opt.adam<lr = #opt.step_decay<initial = 0.1, factor = 0.5>>
 
 // -----
 
-// expected-error @+1 {{#opt.sgd has no hyperparameter 'b1'; it has lr, momentum, dampening, nesterov, weight_decay}}
+// expected-error @+1 {{#opt.sgd has no hyperparameter 'b1'; it has lr, momentum, nesterov, dampening, weight_decay}}
 opt.optimizer @o = #opt.sgd<lr = 0.1> {groups = [#opt.group<"*", b1 = 0.9>]}
 
 // -----
@@ -170,3 +170,8 @@ func.func @f(%w: tensor<4xi32>, %t: i64) {
   %0 = opt.eager_step @sgd(%w, %w) step %t : tensor<4xi32>, tensor<4xi32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{unknown attribute `adamv` in dialect `opt`; there are adam, adamw, }}
+opt.optimizer @misspelled_rule = #opt.adamv<lr = 0.1>

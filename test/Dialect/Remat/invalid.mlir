@@ -1,9 +1,19 @@
 // RUN: remat-opt %s -split-input-file -verify-diagnostics
 
 func.func @misspelled_policy() {
-  // expected-error @+2 {{unknown attribute `dots_savable` in dialect `remat`}}
-  // expected-error @+1 {{expects a policy: nothing_saveable, everything_saveable, dots_saveable}}
+  // expected-error @+1 {{unknown attribute `dots_savable` in dialect `remat`; there are dots_saveable, }}
   remat.region policy(#remat.dots_savable) () {
+    remat.yield
+  }
+  return
+}
+
+// -----
+
+func.func @policy_without_dialect() {
+  // expected-error @+2 {{expected attribute value}}
+  // expected-error @+1 {{expects a policy: nothing_saveable, everything_saveable, dots_saveable}}
+  remat.region policy(dots_saveable) () {
     remat.yield
   }
   return

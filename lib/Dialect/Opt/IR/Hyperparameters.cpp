@@ -2,6 +2,7 @@
 
 #include "Hyperparameters.h"
 
+#include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 
 using namespace mlir;
@@ -21,12 +22,9 @@ Attribute Hyperparameter::getDefault(MLIRContext *context) const {
   llvm_unreachable("all kinds are handled");
 }
 
-static std::string listNames(HyperparameterTable table) {
-  std::string names;
-  llvm::raw_string_ostream os(names);
-  llvm::interleaveComma(table, os,
-                        [&](const Hyperparameter &entry) { os << entry.name; });
-  return names;
+static SmallVector<StringRef> getNames(HyperparameterTable table) {
+  return llvm::map_to_vector(
+      table, [](const Hyperparameter &entry) { return entry.name; });
 }
 
 static const Hyperparameter *lookUp(HyperparameterTable table, StringRef name) {
@@ -52,16 +50,20 @@ FailureOr<DictionaryAttr>
 mlir::opt::parseHyperparameters(AsmParser &parser, HyperparameterTable table,
                                 StringRef what) {
   NamedAttrList values;
+  SmallVector<StringRef> names = getNames(table);
   auto parseOne = [&]() -> ParseResult {
     SMLoc loc = parser.getCurrentLocation();
     StringRef name;
     Attribute value;
-    if (parser.parseKeyword(&name))
-      return failure();
+    // Asking for one of the names lets an editor complete them.
+    if (parser.parseOptionalKeyword(&name, names)) {
+      if (parser.parseKeyword(&name))
+        return failure();
+      return parser.emitError(loc)
+             << what << " has no hyperparameter '" << name << "'; it has "
+             << remat::listNearestFirst(name, names);
+    }
     const Hyperparameter *entry = lookUp(table, name);
-    if (!entry)
-      return parser.emitError(loc) << what << " has no hyperparameter '" << name
-                                   << "'; it has " << listNames(table);
     if (values.get(name))
       return parser.emitError(loc) << "hyperparameter '" << name << "' twice";
     if (parser.parseEqual() || parser.parseAttribute(value))
@@ -159,7 +161,8 @@ mlir::opt::verifyHyperparameters(function_ref<InFlightDiagnostic()> emitError,
     if (!lookUp(table, value.getName()))
       return emitError() << what << " has no hyperparameter '"
                          << value.getName().getValue() << "'; it has "
-                         << listNames(table);
+                         << remat::listNearestFirst(value.getName(),
+                                                    getNames(table));
   for (const Hyperparameter &entry : table) {
     Attribute value = values.get(entry.name);
     if (!value)
@@ -179,7 +182,8 @@ FailureOr<DictionaryAttr> mlir::opt::overrideHyperparameters(
     if (!entry) {
       emitError() << what << " has no hyperparameter '"
                   << override.getName().getValue() << "'; it has "
-                  << listNames(table);
+                  << remat::listNearestFirst(override.getName(),
+                                             getNames(table));
       return failure();
     }
     result.set(override.getName(), normalize(*entry, override.getValue()));

@@ -2,6 +2,7 @@
 
 #include "Hyperparameters.h"
 
+#include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,6 +34,33 @@ void OptDialect::registerAttributes() {
 #define GET_ATTRDEF_LIST
 #include "remat/Dialect/Opt/IR/OptAttributes.cpp.inc"
       >();
+}
+
+/// Mnemonics of all attributes of the dialect, for diagnostics.
+template <typename... Attributes> static SmallVector<StringRef> getMnemonics() {
+  return {Attributes::getMnemonic()...};
+}
+
+Attribute OptDialect::parseAttribute(DialectAsmParser &parser,
+                                     Type type) const {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef mnemonic;
+  Attribute attribute;
+  if (generatedAttributeParser(parser, &mnemonic, type, attribute).has_value())
+    return attribute;
+  parser.emitError(loc) << "unknown attribute `" << mnemonic
+                        << "` in dialect `opt`; "
+                        << "there are "
+                        << remat::listNearestFirst(mnemonic, getMnemonics<
+#define GET_ATTRDEF_LIST
+#include "remat/Dialect/Opt/IR/OptAttributes.cpp.inc"
+                                                                 >());
+  return {};
+}
+
+void OptDialect::printAttribute(Attribute attribute,
+                                DialectAsmPrinter &printer) const {
+  (void)generatedAttributePrinter(attribute, printer);
 }
 
 //===----------------------------------------------------------------------===//

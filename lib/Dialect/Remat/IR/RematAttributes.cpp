@@ -1,5 +1,6 @@
 //===- RematAttributes.cpp - Rematerialization policies -------------------===//
 
+#include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -24,6 +25,33 @@ void RematDialect::registerAttributes() {
 #define GET_ATTRDEF_LIST
 #include "remat/Dialect/Remat/IR/RematAttributes.cpp.inc"
       >();
+}
+
+/// Mnemonics of all attributes of the dialect, for diagnostics.
+template <typename... Attributes> static SmallVector<StringRef> getMnemonics() {
+  return {Attributes::getMnemonic()...};
+}
+
+Attribute RematDialect::parseAttribute(DialectAsmParser &parser,
+                                       Type type) const {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef mnemonic;
+  Attribute attribute;
+  if (generatedAttributeParser(parser, &mnemonic, type, attribute).has_value())
+    return attribute;
+  parser.emitError(loc) << "unknown attribute `" << mnemonic
+                        << "` in dialect `remat`; "
+                        << "there are "
+                        << listNearestFirst(mnemonic, getMnemonics<
+#define GET_ATTRDEF_LIST
+#include "remat/Dialect/Remat/IR/RematAttributes.cpp.inc"
+                                                          >());
+  return {};
+}
+
+void RematDialect::printAttribute(Attribute attribute,
+                                  DialectAsmPrinter &printer) const {
+  (void)generatedAttributePrinter(attribute, printer);
 }
 
 //===----------------------------------------------------------------------===//

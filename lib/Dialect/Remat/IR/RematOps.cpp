@@ -149,8 +149,13 @@ ParseResult RegionOp::parse(OpAsmParser &parser, OperationState &result) {
     SMLoc loc;
     if (parser.parseLParen() || parser.getCurrentLocation(&loc))
       return failure();
-    if (parser.parseAttribute(policy))
+    OptionalParseResult parsed = parser.parseOptionalAttribute(policy);
+    // Nothing that begins like an attribute: only the other way of asking lets
+    // an editor complete it.
+    if (!parsed.has_value() && parser.parseAttribute(policy))
       return parser.emitError(loc) << "expects a policy: " << kPolicyChoices;
+    if (parsed.has_value() && *parsed)
+      return failure();
     if (parser.parseRParen())
       return failure();
     properties.setPolicy(policy);

@@ -27,13 +27,16 @@ def Opt_Dialect : Dialect {
     depend on the step only (learning rate, bias corrections) are computed once,
     in f64, and rounded.
   }];
-  let useDefaultAttributePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect",
                            "::mlir::math::MathDialect"];
   let extraClassDeclaration = [{
     void registerAttributes();
+    ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser,
+                                     ::mlir::Type type) const override;
+    void printAttribute(::mlir::Attribute attribute,
+                        ::mlir::DialectAsmPrinter &printer) const override;
     static constexpr llvm::StringLiteral getParamAttrName() {
       return "opt.param";
     }

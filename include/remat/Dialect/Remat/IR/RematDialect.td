@@ -33,10 +33,13 @@ def Remat_Dialect : Dialect {
     | `remat.phase = "..."` | operation | `backward`, `recompute` or `update`; absent: forward |
   }];
   let useDefaultTypePrinterParser = 1;
-  let useDefaultAttributePrinterParser = 1;
   let dependentDialects = [];
   let extraClassDeclaration = [{
     void registerAttributes();
+    ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser,
+                                     ::mlir::Type type) const override;
+    void printAttribute(::mlir::Attribute attribute,
+                        ::mlir::DialectAsmPrinter &printer) const override;
     /// Name of the discardable attribute that says which phase of a training
     /// step an operation belongs to.
     static constexpr llvm::StringLiteral getPhaseAttrName() {
