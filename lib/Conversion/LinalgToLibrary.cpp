@@ -56,20 +56,6 @@ static FailureOr<Role> findRole(const LoopNest &nest, unsigned loop) {
   return failure();
 }
 
-/// Whether `outer` and `inner` can be one loop: whoever moves in one moves in
-/// the other, by as much as if they were one.
-static bool canMerge(const LoopNest &nest, unsigned outer, unsigned inner) {
-  std::optional<int64_t> size = getConstantIntValue(nest.loops[inner].size);
-  return size && llvm::all_of(nest.accesses, [&](const Access &access) {
-           std::optional<int64_t> outerStride =
-               getConstantIntValue(access.strides[outer]);
-           std::optional<int64_t> innerStride =
-               getConstantIntValue(access.strides[inner]);
-           return outerStride && innerStride &&
-                  *outerStride == *innerStride * *size;
-         });
-}
-
 /// Whether BLAS takes the matrix of `row` and `column` loops: one of the
 /// strides is 1.
 static bool isBlasMatrix(const Access &access, ArrayRef<unsigned> row,
@@ -92,7 +78,7 @@ static void mergeLoops(OpBuilder &builder, Location loc, LoopNest &nest,
     changed = false;
     for (unsigned outer : loops)
       for (unsigned inner : loops)
-        if (!changed && outer != inner && canMerge(nest, outer, inner)) {
+        if (!changed && outer != inner && nest.stepsAlike(outer, inner)) {
           AffineExpr product =
               builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1);
           nest.loops[inner].size = affine::makeComposedFoldedAffineApply(

@@ -120,22 +120,6 @@ SmallVector<bool> findIndexedDims(linalg::LinalgOp op) {
   return indexed;
 }
 
-/// Whether stepping `outer` once is stepping `inner` as often as it is long,
-/// for every operand.
-bool canMerge(const LoopNest &nest, unsigned outer, unsigned inner) {
-  if (!nest.loops[outer].isParallel() || !nest.loops[inner].isParallel())
-    return false;
-  std::optional<int64_t> size = getConstantIntValue(nest.loops[inner].size);
-  return size && llvm::all_of(nest.accesses, [&](const Access &access) {
-           std::optional<int64_t> outerStride =
-               getConstantIntValue(access.strides[outer]);
-           std::optional<int64_t> innerStride =
-               getConstantIntValue(access.strides[inner]);
-           return outerStride && innerStride &&
-                  *outerStride == *innerStride * *size;
-         });
-}
-
 void eraseLoop(LoopNest &nest, unsigned loop) {
   nest.loops.erase(nest.loops.begin() + loop);
   for (Access &access : nest.accesses)
@@ -166,7 +150,9 @@ void mergeLoops(LoopNest &nest, Arithmetic &arith, ArrayRef<bool> indexedDims) {
   };
   for (unsigned inner = nest.loops.size(); inner-- > 1;) {
     unsigned outer = inner - 1;
-    if (isIndexed(inner) || isIndexed(outer) || !canMerge(nest, outer, inner))
+    if (isIndexed(inner) || isIndexed(outer) ||
+        !nest.loops[outer].isParallel() || !nest.loops[inner].isParallel() ||
+        !nest.stepsAlike(outer, inner))
       continue;
     nest.loops[inner].size =
         arith.mul(nest.loops[outer].size, nest.loops[inner].size);
@@ -175,6 +161,18 @@ void mergeLoops(LoopNest &nest, Arithmetic &arith, ArrayRef<bool> indexedDims) {
 }
 
 } // namespace
+
+bool LoopNest::stepsAlike(unsigned outer, unsigned inner) const {
+  std::optional<int64_t> size = getConstantIntValue(loops[inner].size);
+  return size && llvm::all_of(accesses, [&](const Access &access) {
+           std::optional<int64_t> outerStride =
+               getConstantIntValue(access.strides[outer]);
+           std::optional<int64_t> innerStride =
+               getConstantIntValue(access.strides[inner]);
+           return outerStride && innerStride &&
+                  *outerStride == *innerStride * *size;
+         });
+}
 
 FailureOr<LoopNest> mlir::remat::buildLoopNest(OpBuilder &builder,
                                                linalg::LinalgOp op) {

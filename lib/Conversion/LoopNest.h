@@ -68,6 +68,9 @@ struct LoopNest {
     return llvm::any_of(loops,
                         [](const Loop &loop) { return !loop.isParallel(); });
   }
+  /// Whether one step of `outer` is, for every operand, as many steps of
+  /// `inner` as that is long: the two can be one loop.
+  bool stepsAlike(unsigned outer, unsigned inner) const;
 };
 
 /// The loop nest of an op on memrefs, with what it needs from the call site

@@ -23,7 +23,31 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
+
+bool remat::TargetParser::parse(llvm::cl::Option &option, llvm::StringRef name,
+                                llvm::StringRef value, Target &target) {
+  if (llvm::none_of(Values, [&](const OptionInfo &choice) {
+        return choice.Name == value;
+      }))
+    return option.error(
+        "unknown target '" + value + "'; choose " +
+        llvm::join(
+            llvm::map_range(
+                Values, [](const OptionInfo &choice) { return choice.Name; }),
+            " or "));
+  return parser::parse(option, name, value, target);
+}
+
+void remat::TargetParser::print(llvm::raw_ostream &os, Target target) {
+  switch (target) {
+  case Target::CPU:
+    os << "cpu";
+  }
+}
 
 static void cleanUp(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());

@@ -11,7 +11,44 @@ namespace mlir {
 class OpPassManager;
 namespace remat {
 
-struct BufferizeOptions : public PassPipelineOptions<BufferizeOptions> {
+/// What `remat-train` lowers to.
+enum class Target { CPU };
+
+/// Names the choices, where the parser of enumerations would only say that
+/// there is no such one.
+struct TargetParser : public llvm::cl::parser<Target> {
+  using parser::parser;
+  bool parse(llvm::cl::Option &option, llvm::StringRef name,
+             llvm::StringRef value, Target &target);
+  static void print(llvm::raw_ostream &os, Target target);
+};
+
+/// Options that several pipelines have; `PassPipelineOptions` inherits its base
+/// virtually so that they can be mixed in.
+struct VariantOptions : public virtual mlir::detail::PassOptions {
+  Option<std::string> policy{
+      *this, "policy",
+      llvm::cl::desc("one policy for all regions, or `none`, see "
+                     "remat-override"),
+      llvm::cl::init("")};
+  Option<std::string> mode{*this, "mode",
+                           llvm::cl::desc("`eager` or `deferred` updates"),
+                           llvm::cl::init("")};
+};
+
+struct ReportOptions : public virtual mlir::detail::PassOptions {
+  Option<std::string> report{
+      *this, "report",
+      llvm::cl::desc("memory report: `-` for a table on the standard error, "
+                     "otherwise a JSON file"),
+      llvm::cl::init("")};
+};
+
+struct ToTensorsOptions : public PassPipelineOptions<ToTensorsOptions>,
+                          public VariantOptions {};
+
+struct BufferizeOptions : public PassPipelineOptions<BufferizeOptions>,
+                          public ReportOptions {
   Option<std::string> arena{
       *this, "arena",
       llvm::cl::desc("where entry functions get their arena from, see "
@@ -20,40 +57,15 @@ struct BufferizeOptions : public PassPipelineOptions<BufferizeOptions> {
   Option<bool> reuse{*this, "reuse",
                      llvm::cl::desc("let results take over dying operands"),
                      llvm::cl::init(true)};
-  Option<std::string> report{
-      *this, "report",
-      llvm::cl::desc("memory report: `-` for a table on the standard error, "
-                     "otherwise a JSON file"),
-      llvm::cl::init("")};
 };
 
-struct ToTensorsOptions : public PassPipelineOptions<ToTensorsOptions> {
-  Option<std::string> policy{
-      *this, "policy",
-      llvm::cl::desc("one policy for all regions, or `none`, see "
-                     "remat-override"),
-      llvm::cl::init("")};
-  Option<std::string> mode{*this, "mode",
-                           llvm::cl::desc("`eager` or `deferred` updates"),
-                           llvm::cl::init("")};
-};
-
-struct TrainOptions : public PassPipelineOptions<TrainOptions> {
-  Option<std::string> target{*this, "target", llvm::cl::desc("`cpu`"),
-                             llvm::cl::init("cpu")};
-  Option<std::string> policy{
-      *this, "policy",
-      llvm::cl::desc("one policy for all regions, or `none`, see "
-                     "remat-override"),
-      llvm::cl::init("")};
-  Option<std::string> mode{*this, "mode",
-                           llvm::cl::desc("`eager` or `deferred` updates"),
-                           llvm::cl::init("")};
-  Option<std::string> report{
-      *this, "report",
-      llvm::cl::desc("memory report: `-` for a table on the standard error, "
-                     "otherwise a JSON file"),
-      llvm::cl::init("")};
+struct TrainOptions : public PassPipelineOptions<TrainOptions>,
+                      public VariantOptions,
+                      public ReportOptions {
+  Option<Target, TargetParser> target{
+      *this, "target", llvm::cl::desc("what the program runs on"),
+      llvm::cl::values(clEnumValN(Target::CPU, "cpu", "this machine's CPU")),
+      llvm::cl::init(Target::CPU)};
 };
 
 /// Appends the passes that take an annotated model to flat functions on
