@@ -132,11 +132,29 @@ static Value emitScale(StepFunction &step, TrainStepOp train,
                                    : factor;
 }
 
+/// Puts all gradients behind one barrier. Who asks for deferred updates wants
+/// all of them first; without it the schedule would move each update to where
+/// its gradient is ready. (A scale depends on all gradients anyway.)
+static void awaitAllGradients(StepFunction &step, Location loc,
+                              OpBuilder &builder) {
+  if (step.trained.empty())
+    return;
+  SmallVector<Value> gradients;
+  for (const TrainedParameter &trained : step.trained)
+    gradients.push_back(trained.gradient);
+  auto barrier = BarrierOp::create(builder, loc, gradients, ValueRange());
+  for (auto [trained, gradient] :
+       llvm::zip_equal(step.trained, barrier.getResults()))
+    trained.gradient = gradient;
+}
+
 static void insertDeferredSteps(StepFunction &step, TrainStepOp train,
                                 OpBuilder &builder,
                                 SmallVectorImpl<opt::EagerStepOp> &steps) {
   builder.setInsertionPoint(step.function.getBody().front().getTerminator());
   Value scale = emitScale(step, train, builder);
+  if (!scale)
+    awaitAllGradients(step, train.getLoc(), builder);
   for (const TrainedParameter &trained : step.trained)
     steps.push_back(
         createStep(builder, step, trained, train.getOptimizerAttr(), scale));

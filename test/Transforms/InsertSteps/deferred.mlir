@@ -6,9 +6,10 @@ func.func private @grad(tensor<4xf32>) -> tensor<4xf32>
 func.func private @use(tensor<4xf32>)
 
 // CHECK-LABEL: func.func @step(
-// CHECK: call @grad
+// CHECK: %[[G:.*]] = call @grad
 // CHECK-NEXT: call @use
-// CHECK-NEXT: opt.eager_step @sgd(%arg0
+// CHECK-NEXT: %[[LATE:.*]] = remat.barrier %[[G]]
+// CHECK-NEXT: opt.eager_step @sgd(%arg0, %[[LATE]])
 // CHECK-NEXT: return
 func.func @loss_grad(%w: tensor<4xf32> {opt.param}, %x: tensor<4xf32>) -> (f32, tensor<4xf32> {remat.gradient_of = 0}) {
   %loss = arith.constant 0.0 : f32
