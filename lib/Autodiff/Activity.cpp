@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Activity.h"
+#include "CustomVJP.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -19,12 +19,6 @@ using namespace mlir::remat;
 bool mlir::remat::carriesDerivative(Type type) {
   return !isa<IntegerType, IndexType, NoneType, RngType>(
       getElementTypeOrSelf(type));
-}
-
-bool mlir::remat::hasCotangentType(Type type) {
-  if (auto tensor = dyn_cast<RankedTensorType>(type))
-    type = tensor.getElementType();
-  return isa<FloatType>(type);
 }
 
 SmallVector<Value> mlir::remat::getInputs(Operation *op) {
@@ -219,11 +213,12 @@ static std::vector<bool> toKey(const BitVector &bits) {
 }
 
 /// Null where nothing can be said about the callee: everything may depend on
-/// everything. The driver refuses such a call if it turns out to be active.
+/// everything. The driver refuses such a call if it turns out to be active,
+/// unless the callee has a rule of its own.
 func::FuncOp CallSummaries::resolve(func::CallOp call) {
   auto callee =
       symbols.lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
-  if (!callee || callee.isExternal() ||
+  if (!callee || findCustomRule(call) || callee.isExternal() ||
       !llvm::hasSingleElement(callee.getBody()) ||
       llvm::is_contained(running, callee.getOperation()))
     return nullptr;

@@ -8,6 +8,8 @@
 #ifndef REMAT_LIB_AUTODIFF_ACTIVITY_H
 #define REMAT_LIB_AUTODIFF_ACTIVITY_H
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/BitVector.h"
@@ -20,10 +22,6 @@ namespace mlir::remat {
 /// Whether values of this type carry derivatives: everything but integers,
 /// indices and random states, as scalar, vector or tensor.
 bool carriesDerivative(Type type);
-/// Whether the driver can hold cotangents of this type: `f32` and the like, and
-/// ranked tensors of them.
-bool hasCotangentType(Type type);
-
 /// Values that `op` reads: its operands, and what its regions capture.
 SmallVector<Value> getInputs(Operation *op);
 

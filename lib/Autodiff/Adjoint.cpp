@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Adjoint.h"
+#include "CustomVJP.h"
 #include "Sums.h"
 
 #include "remat/Autodiff/DifferentiableOpInterface.h"
@@ -195,7 +196,10 @@ LogicalResult Adjoint::reverse(Operation *op, AdjointScope &scope) {
     else if (auto loop = dyn_cast<scf::ForOp>(op))
       result = reverseLoop(loop, scope);
     else if (auto call = dyn_cast<func::CallOp>(op))
-      result = reverseCall(call, scope);
+      if (func::FuncOp rule = findCustomRule(call))
+        result = reverseCustomCall(call, rule, scope);
+      else
+        result = reverseCall(call, scope);
     else
       result = reverseByRule(op, scope);
     Block *block = scope.builder.getBlock();

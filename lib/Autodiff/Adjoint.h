@@ -52,6 +52,8 @@ private:
   LogicalResult reverseRegion(RegionOp region, AdjointScope &scope);
   LogicalResult reverseLoop(scf::ForOp loop, AdjointScope &scope);
   LogicalResult reverseCall(func::CallOp call, AdjointScope &scope);
+  LogicalResult reverseCustomCall(func::CallOp call, func::FuncOp rule,
+                                  AdjointScope &scope);
 
   const Activity &activity;
   CallAdjoints &calls;

@@ -9,6 +9,7 @@
 
 #include "Adjoint.h"
 #include "Captures.h"
+#include "remat/Transforms/Fuse/Elementwise.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -91,7 +92,7 @@ FailureOr<CalleeAdjoint> CallAdjoints::build(func::FuncOp callee,
                            FunctionType::get(callee.getContext(), {}, {}));
   adjoint.backward.setPrivate();
   table.insert(adjoint.backward, std::next(adjoint.forward->getIterator()));
-  replaceElementwiseByLinalg(adjoint.forward);
+  replaceAllElementwiseByLinalg(adjoint.forward);
 
   Block &forward = adjoint.forward.getBody().front();
   auto forwardReturn = cast<func::ReturnOp>(forward.getTerminator());

@@ -49,10 +49,6 @@ private:
   SmallVector<Operation *> running;
 };
 
-/// Turns elementwise operations on tensors into linalg.generics, whose rule
-/// reads as little as possible.
-void replaceElementwiseByLinalg(func::FuncOp function);
-
 } // namespace mlir::remat
 
 #endif // REMAT_LIB_AUTODIFF_CALLADJOINTS_H

@@ -7,10 +7,12 @@
 
 #include "Adjoint.h"
 #include "CallAdjoints.h"
+#include "CustomVJP.h"
 #include "PolicyNames.h"
 
 #include "remat/Autodiff/Passes.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Transforms/Fuse/Elementwise.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -159,7 +161,7 @@ static LogicalResult differentiate(func::FuncOp source, func::FuncOp joint,
                                    ArrayRef<unsigned> wanted, unsigned loss,
                                    CallSummaries &summaries,
                                    CallAdjoints &calls) {
-  replaceElementwiseByLinalg(joint);
+  replaceAllElementwiseByLinalg(joint);
   Block &body = joint.getBody().front();
   auto returnOp = cast<func::ReturnOp>(body.getTerminator());
   Value lossValue = returnOp.getOperand(loss);
@@ -252,6 +254,8 @@ FailureOr<SmallVector<func::FuncOp>> DifferentiatePass::chooseFunctions() {
 }
 
 void DifferentiatePass::runOnOperation() {
+  if (failed(bindCustomVJPs(getOperation())))
+    return signalPassFailure();
   FailureOr<SmallVector<func::FuncOp>> chosen = chooseFunctions();
   if (failed(chosen))
     return signalPassFailure();

@@ -1,9 +1,11 @@
 //===- ScalarAdjoint.cpp - Reverse mode on scalar bodies ------------------===//
 
 #include "ScalarAdjoint.h"
+#include "CustomVJP.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -42,6 +44,11 @@ LogicalResult ScalarAdjoint::propagate(ArrayRef<Value> sources) {
   for (auto [value, cotangent] : seeds)
     add(value, cotangent);
   for (Operation &op : llvm::reverse(body.without_terminator())) {
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      if (failed(propagateCall(call)))
+        return failure();
+      continue;
+    }
     for (OpResult result : op.getResults()) {
       Value ct = cotangent(result);
       if (!ct)
@@ -59,6 +66,31 @@ LogicalResult ScalarAdjoint::propagate(ArrayRef<Value> sources) {
                   "DifferentiableOpInterface";
     }
   }
+  return success();
+}
+
+LogicalResult ScalarAdjoint::propagateCall(func::CallOp call) {
+  if (llvm::none_of(call.getResults(), [&](Value v) { return cotangent(v); }))
+    return success();
+  func::FuncOp rule = findCustomRule(call);
+  if (!rule)
+    return call.emitOpError()
+           << "is differentiated inside the body of a structured operation; "
+              "inline @"
+           << call.getCallee()
+           << ", or give it a derivative with remat.custom_vjp";
+  SmallVector<Value> given;
+  for (Value result : call.getResults())
+    if (hasCotangentType(result.getType())) {
+      Value ct = cotangent(result);
+      given.push_back(ct ? ct : constant(0.0, result.getType()));
+    }
+  SmallVector<Value> contributions = buildCustomRule(
+      builder, rule, call, [&](Value value) { return primal(value); }, given);
+  for (auto [operand, contribution] :
+       llvm::zip_equal(call.getOperands(), contributions))
+    if (contribution)
+      add(operand, contribution);
   return success();
 }
 

@@ -8,6 +8,7 @@
 #ifndef REMAT_LIB_AUTODIFF_SCALARADJOINT_H
 #define REMAT_LIB_AUTODIFF_SCALARADJOINT_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -72,6 +73,9 @@ public:
   Location loc;
 
 private:
+  /// Runs back through a call of a function with a rule of its own.
+  LogicalResult propagateCall(func::CallOp call);
+
   Block &body;
   IRMapping primals;
   DenseSet<Value> active;

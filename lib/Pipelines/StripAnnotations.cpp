@@ -34,7 +34,7 @@ struct StripAnnotationsPass
     : public impl::StripAnnotationsPassBase<StripAnnotationsPass> {
   void runOnOperation() override {
     getOperation().walk([](Operation *op) {
-      if (isa<opt::OptimizerOp, TrainStepOp>(op))
+      if (isa<opt::OptimizerOp, TrainStepOp, CustomVJPOp>(op))
         return op->erase();
       for (StringAttr name :
            getOurs(llvm::to_vector(op->getDiscardableAttrs())))

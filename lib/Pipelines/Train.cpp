@@ -56,7 +56,9 @@ static void cleanUp(OpPassManager &pm) {
 
 void remat::buildToTensorsPipeline(OpPassManager &pm,
                                    const ToTensorsOptions &options) {
-  // Memory is planned in one function: what it calls becomes part of it.
+  // Memory is planned in one function: what it calls becomes part of it, after
+  // differentiation if it has a derivative of its own.
+  pm.addPass(createBindCustomVJP());
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
   if (!options.policy.empty() || !options.mode.empty())
@@ -67,6 +69,7 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createFusePaddingPass());
   pm.addPass(createFusePass());
   pm.addPass(createDifferentiate());
+  pm.addPass(createInlineCustomVJP());
   cleanUp(pm);
   pm.addPass(createMaterialize());
   cleanUp(pm);

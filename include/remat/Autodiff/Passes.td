@@ -58,4 +58,43 @@ def Differentiate : Pass<"remat-differentiate", "::mlir::ModuleOp"> {
   ];
 }
 
+def BindCustomVJP : Pass<"remat-bind-custom-vjp", "::mlir::ModuleOp"> {
+  let summary = "put operations with a remat.custom_vjp into functions, and keep those";
+  let description = [{
+    Every operation of a kind that a `remat.custom_vjp` is for becomes a call of
+    a private function that holds it, with a `remat.custom_vjp` for that
+    function; equal operations share one. An elementwise operation on tensors
+    whose rule is on scalars becomes a `linalg.generic` with the call in its
+    body. Functions with a rule get `no_inline`, so that the inliner, and with
+    it fusion and folding, leaves them to `remat-differentiate`, which starts
+    with this pass, too.
+
+    Example:
+
+    ```mlir
+    remat.custom_vjp @rule for "math.tanh"
+    %y = math.tanh %x : f32
+    // becomes
+    remat.custom_vjp @rule for @math_tanh
+    %y = func.call @math_tanh(%x) : (f32) -> f32
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::remat::RematDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def InlineCustomVJP : Pass<"remat-inline-custom-vjp", "::mlir::ModuleOp"> {
+  let summary = "inline functions with a remat.custom_vjp, which has served";
+  let description = [{
+    Puts the body of every function that has a `remat.custom_vjp` in place of its
+    calls, takes its `no_inline` away, and erases the `remat.custom_vjp`s. Runs
+    after `remat-differentiate`, so that recomputation and fusion see what is in
+    the function. The functions themselves are left to `symbol-dce`; one with
+    several blocks stays a call.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 #endif // REMAT_AUTODIFF_PASSES_TD

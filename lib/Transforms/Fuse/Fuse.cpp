@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Transforms/Fuse/Elementwise.h"
 #include "remat/Transforms/Fuse/Passes.h"
 
 #include "ElementwiseFusion.h"
@@ -218,6 +219,7 @@ struct FusePass : remat::impl::FusePassBase<FusePass> {
   using FusePassBase::FusePassBase;
 
   void runOnOperation() override {
+    replaceAllElementwiseByLinalg(getOperation());
     for (Region &region : getOperation()->getRegions())
       fuseIn(region);
   }

@@ -14,6 +14,7 @@ def FusePass : Pass<"remat-fuse"> {
     and only the inputs of kernels can become residuals. The pass runs again
     once recomputed slices stand in the backward (there it saves their stores).
 
+    Operations of `arith` and `math` on tensors become `linalg.generic`s first.
     An elementwise producer, named (`linalg.add`, `linalg.map`,
     `linalg.broadcast`, `linalg.transpose`, `linalg.fill`, ...) or generic, is
     fused into the elementwise or reducing operation that reads it:
@@ -63,7 +64,8 @@ def FusePass : Pass<"remat-fuse"> {
     ```
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"];
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"];
   let statistics = [
     Statistic<"numFused", "fused", "Producers fused into a reader">];
 }

@@ -48,6 +48,10 @@ bool isDot(Operation *op);
 /// both inputs and the result.
 bool hasBatchDims(Operation *op);
 
+/// Whether values of this type have cotangents: `f32` and the like, and ranked
+/// tensors of them.
+bool hasCotangentType(Type type);
+
 /// `value` without the `remat.name`s around it: the same bits.
 Value lookThroughNames(Value value);
 

@@ -283,6 +283,7 @@ def Remat_RandomBernoulliOp : Remat_RandomOp<"random_bernoulli"> {
 
 include "remat/Dialect/Remat/IR/RematGeneratorOps.td"
 include "remat/Dialect/Remat/IR/RematConvOps.td"
+include "remat/Dialect/Remat/IR/RematCustomOps.td"
 include "remat/Dialect/Remat/IR/RematTrainOps.td"
 
 #endif // REMAT_DIALECT_REMAT_IR_REMATOPS_TD

@@ -1,0 +1,21 @@
+//===- Elementwise.h - Tensor operations as kernels -------------*- C++ -*-===//
+
+#ifndef REMAT_TRANSFORMS_FUSE_ELEMENTWISE_H
+#define REMAT_TRANSFORMS_FUSE_ELEMENTWISE_H
+
+namespace mlir {
+class Operation;
+namespace remat {
+
+/// Turns `op`, an operation of arith or math on tensors of one shape (and
+/// perhaps scalars), into a linalg.generic with the scalar operation in its
+/// body. Returns null and does nothing if `op` is none.
+Operation *replaceElementwiseByLinalg(Operation *op);
+
+/// The same for all such operations in `root`.
+void replaceAllElementwiseByLinalg(Operation *root);
+
+} // namespace remat
+} // namespace mlir
+
+#endif // REMAT_TRANSFORMS_FUSE_ELEMENTWISE_H
