@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 #include <limits>
@@ -169,11 +170,45 @@ template <typename Op, bool isBase2> struct LogPattern : OpRewritePattern<Op> {
   }
 };
 
+/// x^n by repeated squaring where n is a constant, otherwise by powf: LLVM's
+/// powi takes one i32 for all elements of a vector. (Upstream's expansion makes
+/// -infinity of 0^-1.)
+struct PowerPattern : OpRewritePattern<math::FPowIOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::FPowIOp op,
+                                PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value base = op.getLhs();
+    APInt exponent;
+    if (!matchPattern(op.getRhs(), m_ConstantInt(&exponent))) {
+      Value power = arith::SIToFPOp::create(b, op.getType(), op.getRhs());
+      rewriter.replaceOpWithNewOp<math::PowFOp>(op, base, power);
+      return success();
+    }
+    TypedAttr one = b.getFloatAttr(getElementTypeOrSelf(op.getType()), 1.0);
+    if (auto vector = dyn_cast<VectorType>(op.getType()))
+      one = DenseElementsAttr::get(vector, Attribute(one));
+    Value result;
+    for (APInt rest = exponent.abs(); !rest.isZero(); rest.lshrInPlace(1)) {
+      if (rest[0])
+        result = result ? arith::MulFOp::create(b, result, base) : base;
+      if (rest.ugt(1))
+        base = arith::MulFOp::create(b, base, base);
+    }
+    if (!result || exponent.isNegative()) {
+      Value unit = arith::ConstantOp::create(b, one);
+      result = result ? arith::DivFOp::create(b, unit, result) : unit;
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpPattern, LogPattern<math::LogOp, false>,
-                 LogPattern<math::Log2Op, true>>(&getContext());
+                 LogPattern<math::Log2Op, true>, PowerPattern>(&getContext());
     // Upstream's approximations, where they are accurate to a few units in the
     // last place. Those of exp and log lose denormals; sin and cos lose all
     // digits for large arguments.

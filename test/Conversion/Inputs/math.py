@@ -7,10 +7,12 @@ import numpy as np
 import compile as compiler
 from compile import runtime
 
-BOUNDS = dict(exp=2, expm1=4, log=2, log1p=4, log2=4, tanh=5, erf=4, sin=1, cos=1, sqrt=0.5, rsqrt=1.5)
+BOUNDS = dict(exp=2, expm1=4, log=2, log1p=4, log2=4, tanh=5, erf=4, sin=1, cos=1, sqrt=0.5, rsqrt=1.5,
+              square=0.5, cube=1.5, inverse=1.5)
 REFERENCES = dict(exp=np.exp, expm1=np.expm1, log=np.log, log1p=np.log1p, log2=np.log2, tanh=np.tanh,
                   erf=np.vectorize(math.erf, otypes=["f8"]), sin=np.sin, cos=np.cos, sqrt=np.sqrt,
-                  rsqrt=lambda x: 1 / np.sqrt(x))
+                  rsqrt=lambda x: 1 / np.sqrt(x), square=np.square, cube=lambda x: x**3, inverse=lambda x: 1 / x)
+POWERS = dict(square=2, cube=3, inverse=-1)
 SIZE = 100003
 random = np.random.default_rng(0)
 magnitudes = np.exp2(random.uniform(-30, 12, SIZE)).astype("f4")
@@ -20,12 +22,16 @@ special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 88.7, 89, -87.3, 
 
 
 def function(name, size):
+    operation = f"math.{name} %a : f32"
+    if name in POWERS:
+        operation = "math.fpowi %a, %n : f32, i64"
     return f"""
 func.func @{name}_{size}(%x : memref<{size}xf32>, %y : memref<{size}xf32>) attributes {{llvm.emit_c_interface}} {{
+  %n = arith.constant {POWERS.get(name, 0)} : i64
   linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
       ins(%x : memref<{size}xf32>) outs(%y : memref<{size}xf32>) {{
   ^bb0(%a : f32, %o : f32):
-    %r = math.{name} %a : f32
+    %r = {operation}
     linalg.yield %r : f32
   }}
   return

@@ -1,0 +1,318 @@
+"""Export a loss written in PyTorch or JAX as MLIR on tensors, with the numbers to check what is made of it.
+
+    from remat import export
+    export.from_torch(model, {"tokens": tokens, "targets": targets}).save("exports", "mine")
+    export.from_jax(loss, params, {"tokens": tokens, "targets": targets}).save("exports", "mine")
+
+and then `tools/check-model exports/mine.mlir`. What is exported is the model as it stands: `module(*inputs)` or
+`loss(params, *inputs)`, whose first result is a scalar, the loss. Weights become arguments (parameters and buffers in
+the order of `named_parameters` and `named_buffers`, or the leaves of `params`), then come the inputs.
+
+`save` writes three files:
+
+- NAME.mlir: `func.func @loss` in upstream dialects. Locations name where an operation comes from: the path of the
+  module (`layers.0.norm1`) or JAX's scopes (`jit(loss)/GPT/layer_0/LayerNorm_0/mul`).
+- NAME.json: `arguments`, `constants` and `results` in order, each with the framework's `name`, a `role` (`parameter`,
+  `buffer`, `data`; `loss`, `output`, `buffer_update`), `shape` (-1: dynamic) and `dtype`.
+- NAME.npz: `arg<i>`, `out<i>` and `grad_<i>` at the model's own precision, `out64_<i>` and `grad64_<i>` of the same
+  computation in float64. bf16 is stored as its bits in uint16.
+
+Needs torch and torch-mlir, or jax and iree-base-compiler.
+"""
+
+import contextlib
+import copy
+import dataclasses
+import json
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+ELEMENT_TYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
+                 "int32": "i32", "int16": "i16", "int8": "i8", "uint32": "i32", "uint8": "i8", "bool": "i1"}
+# What an exporter leaves behind where upstream dialects do not suffice.
+FOREIGN = re.compile(r'^\s*(?:%\S+(?:, %\S+)* = )?"?'
+                     r"((?:util|iree_\w+|flow|hal|stablehlo|chlo|tm_tensor|torch|torch_c)\.[\w.]+)", re.M)
+
+
+class ExportError(Exception):
+    """The front end cannot say in upstream dialects what the model does."""
+
+
+@dataclasses.dataclass
+class Value:
+    """An argument or a result of @loss. `wide` and the gradients' `wide` are of the same computation in float64."""
+
+    name: str
+    role: str
+    own: np.ndarray
+    wide: np.ndarray | None = None
+    shape: list | None = None
+    gradient: tuple | None = None  # (own, wide)
+
+    def describe(self):
+        return {"name": self.name, "role": self.role, "shape": self.shape or list(self.own.shape),
+                "dtype": ELEMENT_TYPES[self.own.dtype.name]}
+
+
+@dataclasses.dataclass
+class Export:
+    """What `from_torch` and `from_jax` return."""
+
+    text: str
+    framework: str
+    arguments: list
+    results: list
+    dims: dict = dataclasses.field(default_factory=dict)
+
+    def save(self, folder, name):
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.mlir").write_text(self.text)
+        (folder / f"{name}.json").write_text(json.dumps(
+            {"name": name, "framework": self.framework, "function": "loss", "weights": "arguments", "dims": self.dims,
+             "arguments": [a.describe() for a in self.arguments], "constants": [],
+             "results": [r.describe() for r in self.results]}, indent=1) + "\n")
+        arrays = {}
+        for i, argument in enumerate(self.arguments):
+            arrays[f"arg{i}"] = storable(argument.own)
+            if argument.gradient:
+                own, arrays[f"grad64_{i}"] = argument.gradient
+                arrays[f"grad_{i}"] = storable(own)
+        for i, result in enumerate(self.results):
+            arrays[f"out{i}"], arrays[f"out64_{i}"] = storable(result.own), result.wide
+        np.savez(folder / f"{name}.npz", **arrays)
+
+
+def storable(array):
+    """NumPy's files know no bf16 (kept as its bits), and MLIR's integers have no sign."""
+    if array.dtype.name == "bfloat16":
+        return array.view(np.uint16)
+    return array.view(f"i{array.itemsize}") if array.dtype.kind == "u" else array
+
+
+def upstream(text):
+    foreign = sorted(op for op in set(FOREIGN.findall(text)) if not op.endswith("yield"))
+    if foreign:
+        raise ExportError(f"the front end left operations that MLIR does not have: {', '.join(foreign)}")
+    return text
+
+
+# --- PyTorch -----------------------------------------------------------------------------------
+
+
+def to_numpy(tensor):
+    import ml_dtypes
+    import torch
+    tensor = tensor.detach().cpu().contiguous()
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy().copy()
+
+
+@contextlib.contextmanager
+def default_type(kind):
+    import torch
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(kind)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def run_torch(module, inputs, wide):
+    """Outputs, gradients by parameter, and buffers after the step; in float64 if `wide`."""
+    import torch
+
+    from remat.torch_reference import Draws, Wide
+    module = copy.deepcopy(module)
+    for part in module.modules():
+        if getattr(part, "padding_idx", None) is not None:
+            part.padding_idx = None  # see from_torch
+    with contextlib.ExitStack() as stack:
+        if wide:
+            module = module.double()
+            inputs = [x.double() if x.is_floating_point() else x for x in inputs]
+            stack.enter_context(default_type(torch.float64))
+            stack.enter_context(Wide())
+        stack.enter_context(Draws())
+        outputs = module(*inputs)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        outputs[0].backward()
+    gradients = {n: to_numpy(torch.zeros_like(p) if p.grad is None else p.grad)
+                 for n, p in module.named_parameters(remove_duplicate=False)}
+    return [to_numpy(o) for o in outputs], gradients, {n: to_numpy(b) for n, b in module.named_buffers()}
+
+
+def drop_unread_names(program, tensors):
+    """Takes away all names of a tied tensor but one, which torch.export leaves as inputs that nothing reads."""
+    placeholders = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
+    specs = program.graph_signature.input_specs
+    read = {id(tensors[s.target]) for s in specs if s.target in tensors and placeholders[s.arg.name].users}
+    for spec in list(specs):
+        node = placeholders[spec.arg.name]
+        if spec.target in tensors and not node.users and id(tensors[spec.target]) in read:
+            program.graph.erase_node(node)
+            specs.remove(spec)
+    return specs
+
+
+def decompositions():
+    """torch-mlir's, and one of GELU by tanh, for which its own lowering has a factor of 0.79772 instead of 0.79788."""
+    import math
+
+    import torch
+    from torch_mlir import fx
+
+    def gelu(x, approximate="none"):
+        if approximate != "tanh":
+            return NotImplemented
+        return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+
+    return fx.get_decomposition_table() | {torch.ops.aten.gelu.default: gelu}
+
+
+def import_with_paths(program):
+    """The module in linalg on tensors. Its locations are module paths: torch-mlir's own are source lines, which are the
+    same for all layers that a loop makes."""
+    from torch_mlir import fx, ir
+    from torch_mlir.dialects import torch as torch_dialect
+    from torch_mlir.extras import fx_importer
+
+    class PathLocations(fx_importer.ContextCache):
+        def get_node_location(self, node):
+            stack = node.meta.get("nn_module_stack")
+            path = list(stack.values())[-1][0] if stack else ""
+            return ir.Location.name(path.removeprefix("L['self'].") or "root", context=self._c)
+
+    context = ir.Context()
+    torch_dialect.register_dialect(context)
+    importer = fx_importer.FxImporter(context=context)
+    importer._cc = PathLocations(context, py_attr_tracker=importer._py_attr_tracker)
+    return fx.export_and_import(program, fx_importer=importer, decomposition_table={},
+                                output_type="linalg-on-tensors", func_name="loss")
+
+
+def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None):
+    """Exports `module(*inputs.values())`, a tensor or a tuple whose first one is the loss.
+
+    outputs: names of the results. dims: facts about the model, kept in the JSON.
+    dynamic: `{input: {axis: dimension}}` for dimensions that the program shall not know, by name.
+    """
+    import torch
+    from torch.export.graph_signature import InputKind, OutputKind
+
+    values, dynamic = list(inputs.values()), dynamic or {}
+    padded = [n for n, part in module.named_modules() if getattr(part, "padding_idx", None) is not None]
+    if padded:
+        warnings.warn(f"the export of {', '.join(padded)} does not know its padding_idx: that row gets a gradient like "
+                      "any other (in the numbers recorded here, too)", stacklevel=2)
+    symbols = {d: torch.export.Dim(d) for axes in dynamic.values() for d in axes.values()}
+    shapes = tuple({a: symbols[d] for a, d in dynamic.get(n, {}).items()} or None for n in inputs) if dynamic else None
+    own, wide = run_torch(module, values, False), run_torch(module, values, True)
+    tensors = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers())
+    program = torch.export.export(module, tuple(values), dynamic_shapes=shapes)
+    program = program.run_decompositions(decompositions())
+
+    arguments, results = [], []
+    rest = iter(inputs.items())
+    for spec in drop_unread_names(program, tensors):
+        if spec.kind == InputKind.USER_INPUT:
+            name, tensor = next(rest)
+            shape = [-1 if a in dynamic.get(name, {}) else n for a, n in enumerate(tensor.shape)]
+            arguments.append(Value(name, "data", to_numpy(tensor), shape=shape))
+        elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
+            value = Value(spec.target, "buffer", to_numpy(tensors[spec.target]))
+            if spec.kind == InputKind.PARAMETER:
+                value.role, value.gradient = "parameter", (own[1][spec.target], wide[1][spec.target])
+            arguments.append(value)
+            # torch-mlir makes constants of weights, and arguments of what counts as an input of the user.
+            spec.kind, spec.target = InputKind.USER_INPUT, None
+    rest = iter(zip(outputs, own[0], wide[0]))
+    for spec in program.graph_signature.output_specs:
+        if spec.kind == OutputKind.BUFFER_MUTATION:
+            results.append(Value(spec.target, "buffer_update", own[2][spec.target], wide[2][spec.target]))
+        else:
+            name, *pair = next(rest)
+            results.append(Value(name, "loss" if name == outputs[0] else "output", *pair))
+    mlir = import_with_paths(program)
+    return Export(upstream(mlir.operation.get_asm(enable_debug_info=True)), "torch", arguments, results, dims or {})
+
+
+# --- JAX ---------------------------------------------------------------------------------------
+
+
+def run_jax(loss, params, inputs):
+    """Outputs, and gradients by leaf."""
+    import jax
+
+    def seed(index, output):
+        if not jax.numpy.issubdtype(output.dtype, np.floating):
+            return np.zeros(output.shape, jax.dtypes.float0)
+        return np.full(output.shape, float(index == 0), output.dtype)
+
+    outputs, pull = jax.vjp(lambda p: as_tuple(loss(p, *inputs)), params)
+    gradients, = pull(tuple(seed(i, o) for i, o in enumerate(outputs)))
+    return [np.asarray(o) for o in outputs], [np.asarray(g) for g in jax.tree.leaves(gradients)]
+
+
+def as_tuple(returned):
+    return returned if isinstance(returned, tuple) else (returned,)
+
+
+def widen(tree):
+    import jax
+    return jax.tree.map(lambda a: np.asarray(a, np.float64) if jax.numpy.issubdtype(a.dtype, np.floating)
+                        else np.asarray(a), tree)
+
+
+def keep_names_of_locations(text):
+    """Keeps of each location its innermost name, behind an alias: IREE repeats whole call stacks at each operation."""
+    pieces, at, names = [], 0, {}
+    for match in re.finditer(r'\bloc\((?:"([^"]*)"(?=[()]))?', text):
+        if match.start() < at:
+            continue
+        depth, end = 1, match.end()
+        while depth:  # to the parenthesis that closes this location; quoted ones do not count
+            if text[end] == '"':
+                end = text.index('"', end + 1)
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        alias = names.setdefault(match[1], f"#loc{len(names)}") if match[1] else "unknown"
+        pieces += [text[at:match.start()], f"loc({alias})"]
+        at = end
+    return "".join(pieces) + text[at:] + "".join(f'{alias} = loc("{name}")\n' for name, alias in names.items())
+
+
+def stablehlo_to_linalg(text):
+    """Linalg on tensors by IREE's input conversion, with MLIR's functions in the place of IREE's."""
+    from iree.compiler import tools
+    text = tools.compile_str(text, input_type="stablehlo", output_mlir_debuginfo=True, extra_args=[
+        "--compile-to=input", "--iree-input-demote-f64-to-f32=false", "--iree-input-demote-i64-to-i32=false"]).decode()
+    text = text.replace("util.func public @main", "func.func @loss").replace("util.return", "return")
+    return keep_names_of_locations(text)
+
+
+def from_jax(loss, params, inputs, *, outputs=("loss",), dims=None, x64=False):
+    """Exports `loss(params, *inputs.values())`, the scalar loss or a tuple that starts with it.
+
+    params: a pytree of floating-point arrays. x64: the model itself is in float64.
+    outputs, dims: as for `from_torch`.
+    """
+    import jax
+    values = list(inputs.values())
+    with jax.enable_x64(x64):
+        own = run_jax(loss, params, values)
+        lowered = jax.jit(loss, keep_unused=True).lower(params, *values)
+        text = stablehlo_to_linalg(lowered.as_text(debug_info=True))
+    with jax.enable_x64(True):
+        wide = run_jax(loss, widen(params), widen(values))
+    arguments = [Value(jax.tree_util.keystr(path, simple=True, separator="."), "parameter", np.asarray(leaf),
+                       gradient=pair)
+                 for (path, leaf), *pair in zip(jax.tree_util.tree_leaves_with_path(params), own[1], wide[1])]
+    arguments += [Value(name, "data", np.asarray(value)) for name, value in inputs.items()]
+    results = [Value(name, "output" if i else "loss", *pair) for i, (name, *pair) in enumerate(zip(outputs, own[0], wide[0]))]
+    return Export(upstream(text), "jax", arguments, results, dims or {})

@@ -1,0 +1,74 @@
+"""What a PyTorch module computes where its export computes it otherwise: for numbers to compare an export with.
+
+Two dispatch modes, to be used as contexts around a call of the module:
+
+- `Draws`: random draws as torch-mlir's lowering makes them, so that dropout masks are the same.
+- `Wide`: float64 also where the module's code names float32 (`x.to(torch.float32)` in a normalization,
+  `softmax(..., dtype=torch.float32)`).
+"""
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
+
+aten = torch.ops.aten
+
+
+class Draws(TorchDispatchMode):
+    """Draws from a fresh `@global_seed`: each one advances a 64-bit LCG in it, and element i of a draw is
+    Squares(i, state), the counter-based generator of https://arxiv.org/abs/2004.06278, scaled to [0, 1)."""
+
+    def __init__(self):
+        super().__init__()
+        self.state = 0
+
+    def uniform(self, shape):
+        def swap(v):
+            return (v << np.uint64(32)) | (v >> np.uint64(32))
+
+        self.state = (self.state * 6364136223846793005 + 1442695040888963407) % 2**64
+        key = np.uint64(self.state)
+        y = np.arange(int(np.prod(shape)), dtype=np.uint64) * key
+        z = y + key
+        t = swap(y * y + y)
+        t = swap(t * t + z)
+        t = swap(t * t + y)
+        t = t * t + z
+        bits = t ^ ((swap(t) * swap(t) + y) >> np.uint64(32))
+        return torch.from_numpy((bits.astype(np.float64) * 5.4210108e-20).reshape(shape))
+
+    def normal(self, shape):
+        """By Box and Muller, in float32 as the lowering does it at any precision of the model."""
+        u, v = self.uniform(shape).float(), self.uniform(shape).float()
+        return torch.sqrt(-2 * torch.log(u)) * torch.cos(6.28318 * v)
+
+    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if op in (aten.bernoulli_.float, aten.bernoulli.p):
+            share = kwargs.get("p", args[1] if len(args) > 1 else 0.5)
+            drawn = (self.uniform(args[0].shape) < share).to(args[0].dtype)
+            return args[0].copy_(drawn) if op is aten.bernoulli_.float else drawn
+        if op is aten.native_dropout.default and args[2]:
+            keep = self.uniform(args[0].shape) < 1 - args[1]
+            return args[0] * keep.to(args[0].dtype) / (1 - args[1]), keep
+        if op in (aten.rand_like.default, aten.randn_like.default):
+            draw = self.uniform if op is aten.rand_like.default else self.normal
+            return draw(args[0].shape).to(kwargs.get("dtype") or args[0].dtype)
+        if op in (aten.rand.default, aten.randn.default):
+            draw = self.uniform if op is aten.rand.default else self.normal
+            return draw(args[0]).to(kwargs.get("dtype") or torch.get_default_dtype())
+        if torch.Tag.nondeterministic_seeded in op.tags and op is not aten.native_dropout.default:
+            raise NotImplementedError(f"{op} draws random numbers in a way that has no counterpart here")
+        return op(*args, **kwargs)
+
+
+class Wide(TorchDispatchMode):
+    """Puts float64 in the place of every floating-point type that an operation is told to use."""
+
+    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        def widen(value):
+            narrow = isinstance(value, torch.dtype) and value.is_floating_point
+            return torch.float64 if narrow else value
+
+        return op(*tree_map(widen, args), **tree_map(widen, kwargs or {}))
