@@ -11,6 +11,7 @@
 #include "remat/Pipelines/CPU.h"
 #include "remat/Pipelines/Passes.h"
 #include "remat/Pipelines/Train.h"
+#include "remat/Transforms/Annotate/Passes.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
@@ -28,6 +29,7 @@ void mlir::remat::registerAllDialects(DialectRegistry &registry) {
 }
 
 void mlir::remat::registerAllPasses() {
+  registerAnnotatePasses();
   registerAutodiffPasses();
   registerConversionPasses();
   registerFusePasses();

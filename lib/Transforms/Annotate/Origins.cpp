@@ -1,0 +1,123 @@
+//===- Origins.cpp - What the values of a function are made of ------------===//
+//
+// A layer is what happens to activations. What is made of parameters alone
+// (transposed weights) or of data alone (masks, positions, draws) stands where
+// the exporter met it first, and must not hide that layers are equal.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Origins.h"
+
+#include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+void mlir::remat::forEachUsedValue(Operation *op,
+                                   function_ref<void(Value)> visit) {
+  for (Value operand : op->getOperands())
+    visit(operand);
+  for (Region &region : op->getRegions())
+    region.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (!op->isAncestor(operand.getParentBlock()->getParentOp()))
+          visit(operand);
+    });
+}
+
+bool mlir::remat::isDefinedIn(Value value, Block *block) {
+  return value.getDefiningOp() && value.getParentBlock() == block;
+}
+
+/// Whether each effect of `op` concerns a random generator.
+static bool affectsGeneratorsOnly(Operation *op) {
+  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!interface)
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  interface.getEffects(effects);
+  return llvm::all_of(effects, [](const MemoryEffects::EffectInstance &effect) {
+    return isa<GeneratorResource>(effect.getResource());
+  });
+}
+
+bool mlir::remat::isBoundToItsPlace(Operation *op) {
+  return op->getNumRegions() == 0 && !isa<CallOpInterface>(op) &&
+         !op->hasTrait<OpTrait::IsTerminator>() && !isMemoryEffectFree(op) &&
+         !affectsGeneratorsOnly(op);
+}
+
+/// Whether all elements of what `op` makes are one number, or none is defined.
+bool Origins::isUniform(Operation *op) const {
+  Attribute constant;
+  if (matchPattern(op, m_Constant(&constant)))
+    return !isa<ElementsAttr>(constant) || isa<SplatElementsAttr>(constant);
+  if (isa<tensor::EmptyOp>(op))
+    return true;
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (!structured || !structured.hasPureTensorSemantics() ||
+      structured.getNumParallelLoops() != structured.getNumLoops() ||
+      structured.hasIndexSemantics() || !isMemoryEffectFree(op))
+    return false;
+  bool isOfUniform = true;
+  forEachUsedValue(op, [&](Value value) {
+    isOfUniform &= uniform.contains(value.getDefiningOp());
+  });
+  return isOfUniform;
+}
+
+Origins::Origins(func::FuncOp function) {
+  StringRef name = opt::OptDialect::getParamAttrName();
+  unsigned count = function.getNumArguments();
+  for (unsigned index = 0; index < count; ++index)
+    hasParameters |= static_cast<bool>(function.getArgAttr(index, name));
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned origin = kData;
+    if (function.getArgAttr(argument.getArgNumber(), name))
+      origin = kParameter;
+    else if (isa<FloatType>(getElementTypeOrSelf(argument.getType())))
+      origin = kParameter | kData;
+    origins[argument] = origin;
+  }
+  for (Block &block : function.getBody())
+    visit(block);
+}
+
+void Origins::visit(Block &block) {
+  for (Operation &op : block) {
+    unsigned origin = 0;
+    forEachUsedValue(&op, [&](Value value) { origin |= get(value); });
+    Attribute constant;
+    if (!hasParameters && matchPattern(&op, m_Constant(&constant)))
+      if (isa<DenseResourceElementsAttr>(constant) &&
+          isa<FloatType>(getElementTypeOrSelf(op.getResult(0).getType())))
+        origin |= kParameter;
+    if (!isMemoryEffectFree(&op) && op.getNumResults() != 0 &&
+        op.getNumRegions() == 0)
+      origin |= kData;
+    ofOps[&op] = origin;
+    if (isUniform(&op))
+      uniform.insert(&op);
+    if (matchPattern(&op, m_Constant()) || uniform.contains(&op))
+      madeAgain.insert(&op);
+    for (Value result : op.getResults())
+      origins[result] = origin;
+    if (isa<linalg::LinalgOp>(op))
+      continue;
+    // A loop carries what it computes.
+    for (Region &region : op.getRegions())
+      for (Block &inner : region) {
+        for (BlockArgument argument : inner.getArguments())
+          origins[argument] =
+              isa<IndexType>(argument.getType()) ? 0 : origin | kData;
+        visit(inner);
+      }
+  }
+}

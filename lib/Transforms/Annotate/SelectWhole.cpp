@@ -1,0 +1,17 @@
+//===- SelectWhole.cpp - A function as one region -------------------------===//
+
+#include "Origins.h"
+
+#include "remat/Transforms/Annotate/Annotate.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+Selection mlir::remat::selectWhole(func::FuncOp function) {
+  Origins origins(function);
+  Selection selection{("@" + function.getName()).str(), {}};
+  for (Operation &op : function.getBody().front().without_terminator())
+    if (!origins.isMadeAgain(&op) && !isBoundToItsPlace(&op))
+      selection.ops.push_back(&op);
+  return selection;
+}

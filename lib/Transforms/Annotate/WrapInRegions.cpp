@@ -1,0 +1,392 @@
+//===- WrapInRegions.cpp - Selected operations become regions -------------===//
+//
+// A region keeps its operands alive until its backward, and no operation may
+// stand both before and behind it: what goes in decides what it saves.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bytes.h"
+#include "Origins.h"
+
+#include "remat/Transforms/Annotate/Annotate.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <queue>
+
+using namespace mlir;
+using namespace mlir::remat;
+
+namespace {
+/// A selection on its way into a region.
+class Wrapper {
+public:
+  Wrapper(RewriterBase &rewriter, const Origins &origins,
+          const DenseMap<Operation *, unsigned> &selected,
+          DenseSet<Operation *> &copied, Block *block,
+          ArrayRef<Operation *> ops)
+      : rewriter(rewriter), origins(origins), selected(selected),
+        copied(copied), block(block), ops(ops), inside(ops.begin(), ops.end()) {
+  }
+
+  RegionOp wrap(StringRef label, Attribute policy) {
+    pullIn();
+    sink();
+    return build(label, policy);
+  }
+
+private:
+  void pullIn();
+  void keepIfSmaller(ArrayRef<Operation *> candidates);
+  void sink();
+  RegionOp build(StringRef label, Attribute policy);
+  bool isReadInsideOnly(Operation *op, const DenseSet<Operation *> &others);
+  bool isOfConstants(Operation *op) const;
+  bool isCopied(Operation *op) const;
+  void copy(Operation *op);
+  Value makeAgain(Operation *op, IRMapping &made);
+
+  RewriterBase &rewriter;
+  const Origins &origins;
+  const DenseMap<Operation *, unsigned> &selected;
+  /// What was copied into any region; the original may be dead now.
+  DenseSet<Operation *> &copied;
+  Block *block;
+  SmallVector<Operation *> ops;
+  DenseSet<Operation *> inside;
+  /// Made of constants, needed by others too, and copied into this region.
+  DenseSet<Operation *> remade;
+};
+} // namespace
+
+bool Wrapper::isReadInsideOnly(Operation *op,
+                               const DenseSet<Operation *> &others) {
+  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+    Operation *ancestor = block->findAncestorOpInBlock(*user);
+    return inside.contains(ancestor) || others.contains(ancestor);
+  });
+}
+
+/// Finds what only the selection reads and what is no activation: weights that
+/// are transposed for it, masks and draws of its own.
+void Wrapper::pullIn() {
+  auto isEarlier = [](Operation *a, Operation *b) {
+    return a->isBeforeInBlock(b);
+  };
+  // The latest first: when an operation is looked at, its readers were.
+  std::priority_queue<Operation *, std::vector<Operation *>,
+                      decltype(isEarlier)>
+      queue(isEarlier);
+  DenseSet<Operation *> seen, found;
+  auto visitSources = [&](Operation *op) {
+    forEachUsedValue(op, [&](Value value) {
+      Operation *source = value.getDefiningOp();
+      if (source && source->getBlock() == block && !inside.contains(source) &&
+          seen.insert(source).second)
+        queue.push(source);
+    });
+  };
+  for (Operation *op : ops)
+    visitSources(op);
+  SmallVector<Operation *> candidates;
+  while (!queue.empty()) {
+    Operation *op = queue.top();
+    queue.pop();
+    if (origins.isMadeAgain(op) || origins.isActivation(op) ||
+        selected.contains(op) || isa<RegionOp>(op) || !isMemoryEffectFree(op) ||
+        !isReadInsideOnly(op, found))
+      continue;
+    found.insert(op);
+    candidates.push_back(op);
+    visitSources(op);
+  }
+  std::reverse(candidates.begin(), candidates.end());
+  keepIfSmaller(candidates);
+}
+
+bool Wrapper::isOfConstants(Operation *op) const {
+  return origins.get(op) == 0 && isMemoryEffectFree(op) && !isa<RegionOp>(op) &&
+         !selected.contains(op);
+}
+
+bool Wrapper::isCopied(Operation *op) const {
+  return remade.contains(op) ||
+         (!inside.contains(op) && origins.isMadeAgain(op));
+}
+
+void Wrapper::copy(Operation *op) {
+  if (origins.isMadeAgain(op) || !remade.insert(op).second)
+    return;
+  forEachUsedValue(op, [&](Value value) {
+    if (Operation *source = value.getDefiningOp())
+      copy(source);
+  });
+}
+
+/// Takes each connected part of `candidates` in that reads no more bytes than
+/// it hands on. Arguments stay alive anyway. What is made of constants alone
+/// (the counters of a draw, shared by all layers) costs no bytes if it is made
+/// again inside; that is done where nothing else makes the part worth while.
+void Wrapper::keepIfSmaller(ArrayRef<Operation *> candidates) {
+  llvm::EquivalenceClasses<Operation *> parts;
+  for (Operation *op : candidates)
+    parts.insert(op);
+  DenseSet<Operation *> isCandidate(candidates.begin(), candidates.end());
+  for (Operation *op : candidates)
+    forEachUsedValue(op, [&](Value value) {
+      if (isCandidate.contains(value.getDefiningOp()))
+        parts.unionSets(value.getDefiningOp(), op);
+    });
+  struct Balance {
+    int64_t gain = 0, ofConstants = 0;
+    SmallVector<Operation *> constants;
+  };
+  DenseMap<Operation *, Balance> balances;
+  DenseSet<std::pair<Operation *, Value>> counted;
+  for (Operation *op : candidates) {
+    Operation *part = parts.getLeaderValue(op);
+    Balance &balance = balances[part];
+    forEachUsedValue(op, [&](Value value) {
+      Operation *source = value.getDefiningOp();
+      if (!source || isCandidate.contains(source) ||
+          origins.isMadeAgain(source) || !counted.insert({part, value}).second)
+        return;
+      balance.gain -= getBytes(value.getType());
+      if (!isOfConstants(source))
+        return;
+      balance.ofConstants += getBytes(value.getType());
+      balance.constants.push_back(source);
+    });
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return inside.contains(block->findAncestorOpInBlock(*user));
+          }))
+        balance.gain += getBytes(result.getType());
+  }
+  SmallVector<Operation *> kept;
+  for (Operation *op : candidates) {
+    Balance &balance = balances[parts.getLeaderValue(op)];
+    if (balance.gain + balance.ofConstants < 0)
+      continue;
+    kept.push_back(op);
+    if (balance.gain < 0)
+      for (Operation *source : balance.constants)
+        copy(source);
+  }
+  for (Operation *op : kept)
+    inside.insert(op);
+  llvm::append_range(ops, kept);
+  llvm::sort(ops,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+}
+
+/// Moves what depends on the selection, between its operations, behind them.
+/// Operations with effects stay in their order.
+void Wrapper::sink() {
+  DenseSet<Operation *> dependent(ops.begin(), ops.end());
+  bool isEffectDependent = false;
+  Operation *last = ops.back(), *end = last;
+  for (Operation *op = ops.front(); op != last;) {
+    Operation *next = op->getNextNode();
+    bool hasEffect = !isMemoryEffectFree(op);
+    bool depends = dependent.contains(op) || (hasEffect && isEffectDependent);
+    forEachUsedValue(op, [&](Value value) {
+      depends |= dependent.contains(value.getDefiningOp());
+    });
+    if (depends) {
+      dependent.insert(op);
+      isEffectDependent |= hasEffect;
+      if (!inside.contains(op)) {
+        rewriter.moveOpAfter(op, end);
+        end = op;
+      }
+    }
+    op = next;
+  }
+}
+
+/// A copy of `op` at the rewriter's place, and of what it is made of.
+Value Wrapper::makeAgain(Operation *op, IRMapping &made) {
+  if (Value value = made.lookupOrNull(op->getResult(0)))
+    return value;
+  forEachUsedValue(op, [&](Value value) {
+    if (Operation *source = value.getDefiningOp(); source && isCopied(source))
+      makeAgain(source, made);
+  });
+  copied.insert(op);
+  return rewriter.clone(*op, made)->getResult(0);
+}
+
+RegionOp Wrapper::build(StringRef label, Attribute policy) {
+  SetVector<Value> inputs, again, outputs;
+  std::function<void(Value)> visit = [&](Value value) {
+    Operation *source = value.getDefiningOp();
+    if (source && inside.contains(source))
+      return;
+    if (!source || !isCopied(source)) {
+      inputs.insert(value);
+      return;
+    }
+    if (again.insert(value))
+      forEachUsedValue(source, visit);
+  };
+  // What moved in stood where the exporter had it; equal layers get equal
+  // operands if it is looked at last.
+  for (bool isSelected : {true, false})
+    for (Operation *op : ops)
+      if (selected.contains(op) == isSelected)
+        forEachUsedValue(op, visit);
+  for (Operation *op : ops)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return !inside.contains(block->findAncestorOpInBlock(*user));
+          }))
+        outputs.insert(result);
+
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointAfter(ops.back());
+  Operation *first =
+      *llvm::find_if(ops, [&](Operation *op) { return selected.contains(op); });
+  auto region = RegionOp::create(rewriter, first->getLoc(),
+                                 ValueRange(outputs.getArrayRef()).getTypes(),
+                                 TypeRange(), inputs.getArrayRef(), policy);
+  if (!label.empty())
+    region.setLabel(label);
+  Block *body = region.getBodyBlock();
+  rewriter.setInsertionPointToEnd(body);
+  IRMapping replaced;
+  replaced.map(inputs.getArrayRef(), body->getArguments());
+  for (Value value : again)
+    makeAgain(value.getDefiningOp(), replaced);
+  YieldOp yield =
+      YieldOp::create(rewriter, region.getLoc(), outputs.getArrayRef());
+  for (auto [value, output] :
+       llvm::zip_equal(outputs.getArrayRef(), region.getOutputs()))
+    rewriter.replaceUsesWithIf(value, output, [&](OpOperand &use) {
+      Operation *owner = use.getOwner();
+      return owner != yield &&
+             !inside.contains(block->findAncestorOpInBlock(*owner));
+    });
+  for (Operation *op : ops) {
+    rewriter.moveOpBefore(op, yield);
+    op->walk([&](Operation *inner) {
+      rewriter.modifyOpInPlace(inner, [&] {
+        for (OpOperand &operand : inner->getOpOperands())
+          operand.set(replaced.lookupOrDefault(operand.get()));
+      });
+    });
+  }
+  return region;
+}
+
+/// Divides `selection` so that nothing outside stands between two operations of
+/// a part: how often the way to an operation leaves the selection and comes
+/// back is the number of its part.
+static SmallVector<SmallVector<Operation *>>
+splitConvex(const Selection &selection) {
+  DenseSet<Operation *> inside(selection.ops.begin(), selection.ops.end());
+  SmallVector<SmallVector<Operation *>> parts;
+  DenseMap<Operation *, size_t> part; // Also of what depends on one.
+  Operation *lastEffect = nullptr;
+  for (Operation *op = selection.ops.front();; op = op->getNextNode()) {
+    std::optional<size_t> number;
+    auto follow = [&](Operation *source) {
+      auto it = part.find(source);
+      if (it == part.end())
+        return;
+      size_t least =
+          it->second + (inside.contains(op) && !inside.contains(source));
+      number = std::max(number.value_or(0), least);
+    };
+    forEachUsedValue(op, [&](Value value) { follow(value.getDefiningOp()); });
+    if (!isMemoryEffectFree(op)) {
+      follow(lastEffect);
+      lastEffect = op;
+    }
+    if (inside.contains(op)) {
+      size_t index = number.value_or(0);
+      part[op] = index;
+      parts.resize(std::max(parts.size(), index + 1));
+      parts[index].push_back(op);
+    } else if (number) {
+      part[op] = *number;
+    }
+    if (op == selection.ops.back())
+      return parts;
+  }
+}
+
+/// Each selected operation belongs to one selection and to no region.
+static LogicalResult checkOverlaps(ArrayRef<Selection> selections,
+                                   DenseMap<Operation *, unsigned> &selected) {
+  for (auto [index, selection] : llvm::enumerate(selections))
+    for (Operation *op : selection.ops) {
+      auto [it, isFirst] = selected.try_emplace(op, index);
+      if (!isFirst && it->second != index)
+        return op->emitError()
+               << "is selected twice, for \"" << selections[it->second].label
+               << "\" and for \"" << selection.label
+               << "\"; select it once, or the inner one in an earlier pass";
+      if (auto region = op->getParentOfType<RegionOp>()) {
+        InFlightDiagnostic diagnostic =
+            op->emitError()
+            << "is selected for \"" << selection.label
+            << "\", but it is in a region already; select what is inside "
+               "before what is around it";
+        diagnostic.attachNote(region.getLoc())
+            << "the region"
+            << (region.getLabel() ? " \"" + *region.getLabel() + "\"" : "")
+            << " with policy " << region.getPolicyOrDefault();
+        return diagnostic;
+      }
+    }
+  return success();
+}
+
+/// Removes the originals of what every reader has made again.
+static void eraseUnread(RewriterBase &rewriter, Block &block,
+                        const DenseSet<Operation *> &copied) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (op.use_empty() && copied.contains(&op))
+      rewriter.eraseOp(&op);
+}
+
+LogicalResult mlir::remat::wrapInRegions(RewriterBase &rewriter,
+                                         ArrayRef<Selection> selections,
+                                         Attribute policy,
+                                         SmallVectorImpl<RegionOp> &regions) {
+  if (selections.empty())
+    return success();
+  DenseMap<Operation *, unsigned> selected;
+  if (failed(checkOverlaps(selections, selected)))
+    return failure();
+  llvm::MapVector<Operation *, std::unique_ptr<Origins>> origins;
+  SetVector<Block *> blocks;
+  DenseSet<Operation *> copied;
+  for (const Selection &selection : selections) {
+    auto function = selection.ops.front()->getParentOfType<func::FuncOp>();
+    std::unique_ptr<Origins> &ofFunction = origins[function];
+    if (!ofFunction)
+      ofFunction = std::make_unique<Origins>(function);
+  }
+  for (const Selection &selection : selections) {
+    SmallVector<SmallVector<Operation *>> parts = splitConvex(selection);
+    if (parts.size() > 1)
+      selection.ops.front()->emitRemark()
+          << "\"" << selection.label << "\" becomes " << parts.size()
+          << " regions: what is outside of it reads from it and is read by it";
+    Block *block = selection.ops.front()->getBlock();
+    blocks.insert(block);
+    auto function = selection.ops.front()->getParentOfType<func::FuncOp>();
+    for (ArrayRef<Operation *> part : parts)
+      regions.push_back(
+          Wrapper(rewriter, *origins[function], selected, copied, block, part)
+              .wrap(selection.label, policy));
+  }
+  for (Block *block : blocks)
+    eraseUnread(rewriter, *block, copied);
+  return success();
+}
