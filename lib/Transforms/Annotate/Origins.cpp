@@ -79,11 +79,12 @@ Origins::Origins(func::FuncOp function) {
   for (unsigned index = 0; index < count; ++index)
     hasParameters |= static_cast<bool>(function.getArgAttr(index, name));
   for (BlockArgument argument : function.getArguments()) {
-    unsigned origin = kData;
+    bool isFloat = isa<FloatType>(getElementTypeOrSelf(argument.getType()));
+    unsigned origin = kData | (isFloat ? kInput : 0);
     if (function.getArgAttr(argument.getArgNumber(), name))
       origin = kParameter;
-    else if (isa<FloatType>(getElementTypeOrSelf(argument.getType())))
-      origin = kParameter | kData;
+    else if (isFloat && !hasParameters)
+      origin |= kParameter;
     origins[argument] = origin;
   }
   for (Block &block : function.getBody())

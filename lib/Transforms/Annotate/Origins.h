@@ -22,22 +22,23 @@ bool isDefinedIn(Value value, Block *block);
 /// draws from a generator (their state is threaded through regions).
 bool isBoundToItsPlace(Operation *op);
 
-/// Whether values depend on parameters (arguments with `opt.param`; without
-/// any, weights in resources), on data (integer arguments such as tokens and
-/// seeds, what is read from globals), on both (activations), or on neither
-/// (constants, masks by iota). A floating-point argument that is no parameter
-/// counts as both: it is where activations begin.
+/// What values depend on: parameters (arguments with `opt.param`; if there are
+/// none, weights in resources and every floating-point argument), data (other
+/// arguments, what is read from globals), inputs (data in floating point). Both
+/// parameters and data make an activation. Constants and masks by iota depend
+/// on nothing.
 class Origins {
 public:
   explicit Origins(func::FuncOp function);
 
-  static constexpr unsigned kParameter = 1, kData = 2;
+  static constexpr unsigned kParameter = 1, kData = 2, kInput = 4;
 
   unsigned get(Value value) const { return origins.lookup(value); }
   /// What an operation computes from.
   unsigned get(Operation *op) const { return ofOps.lookup(op); }
-  bool isActivation(Operation *op) const {
-    return get(op) == (kParameter | kData);
+  bool isActivation(Operation *op) const { return isActivation(get(op)); }
+  static bool isActivation(unsigned origin) {
+    return (origin & kParameter) && (origin & kData);
   }
   /// Constants, empty tensors, and tensors that hold one number in every place:
   /// made again wherever they are read.

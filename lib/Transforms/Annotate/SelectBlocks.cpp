@@ -88,12 +88,18 @@ static std::optional<size_t> getPosition(const Sequence &sequence, Block &block,
   return it->second;
 }
 
-static Sequence buildSequence(Block &block, const Origins &origins) {
+/// With `countInputs`, what is made of inputs counts as an activation, too.
+static Sequence buildSequence(Block &block, const Origins &origins,
+                              bool countInputs) {
+  auto isActivation = [&](unsigned origin) {
+    return Origins::isActivation(origin) ||
+           (countInputs && (origin & Origins::kInput));
+  };
   Sequence sequence;
   DenseMap<Operation *, unsigned, SameKind> kinds;
   std::map<SmallVector<unsigned>, unsigned> classes;
   for (Operation &op : block.without_terminator()) {
-    if (!origins.isActivation(&op) || isBoundToItsPlace(&op) ||
+    if (!isActivation(origins.get(&op)) || isBoundToItsPlace(&op) ||
         isa<RegionOp>(op))
       continue;
     sequence.positions[&op] = sequence.ops.size();
@@ -101,8 +107,7 @@ static Sequence buildSequence(Block &block, const Origins &origins) {
     SmallVector<unsigned> key = {
         kinds.try_emplace(&op, kinds.size()).first->second};
     forEachUsedValue(&op, [&](Value value) {
-      key.push_back(origins.get(value) ==
-                    (Origins::kParameter | Origins::kData));
+      key.push_back(isActivation(origins.get(value)));
     });
     sequence.classes.push_back(
         classes.try_emplace(std::move(key), classes.size()).first->second);
@@ -199,10 +204,10 @@ static SmallVector<size_t> cutLayers(const Sequence &sequence, Block &block,
   return layers.size() < 2 ? SmallVector<size_t>() : layers;
 }
 
-/// Appends the layers of one block.
-static void selectIn(Block &block, const Origins &origins,
-                     SmallVectorImpl<Selection> &selections) {
-  Sequence sequence = buildSequence(block, origins);
+/// The layers of one block.
+static SmallVector<Selection> findLayers(Block &block, const Origins &origins,
+                                         bool countInputs) {
+  Sequence sequence = buildSequence(block, origins, countInputs);
   SmallVector<Repeat> repeats = findRepeats(sequence.classes);
   // The longest first. A whole number of shorter periods that covers nearly as
   // much is the better answer: the rest is what the neighbours have in common.
@@ -221,6 +226,8 @@ static void selectIn(Block &block, const Origins &origins,
     }
   };
   for (const Repeat &repeat : repeats) {
+    if (taken.find_first_in(repeat.begin, repeat.end) != -1)
+      continue;
     for (const Repeat &finer : repeats)
       if (finer.period < repeat.period && repeat.period % finer.period == 0 &&
           finer.begin >= repeat.begin && finer.end <= repeat.end &&
@@ -228,10 +235,30 @@ static void selectIn(Block &block, const Origins &origins,
         take(finer);
     take(repeat);
   }
+  SmallVector<Selection> layers;
   for (auto [begin, period] : periods)
-    selections.push_back(
-        {"", SmallVector<Operation *>(
-                 ArrayRef(sequence.ops).slice(begin, period))});
+    layers.push_back({"", SmallVector<Operation *>(
+                              ArrayRef(sequence.ops).slice(begin, period))});
+  return layers;
+}
+
+static size_t countOps(ArrayRef<Selection> selections) {
+  size_t count = 0;
+  for (const Selection &selection : selections)
+    count += selection.ops.size();
+  return count;
+}
+
+/// Appends the layers of one block. An input may be what the first layer works
+/// on, or a table that the exporter wrote into the first layer and that all of
+/// them read; what makes more layers is right.
+static void selectIn(Block &block, const Origins &origins,
+                     SmallVectorImpl<Selection> &selections) {
+  SmallVector<Selection> layers = findLayers(block, origins, false);
+  SmallVector<Selection> withInputs = findLayers(block, origins, true);
+  llvm::append_range(selections, countOps(withInputs) > countOps(layers)
+                                     ? std::move(withInputs)
+                                     : std::move(layers));
 }
 
 /// Looks in the blocks of `region` and of the loops and branches in it.
