@@ -93,7 +93,12 @@ static Value createView(OpBuilder &builder, const Access &access) {
   Value view = memref::ReinterpretCastOp::create(
       builder, loc, exact, access.source, access.offset, access.span,
       OpFoldResult(builder.getIndexAttr(1)));
-  view = memref::CastOp::create(builder, loc, type, view);
+  // A static type at offset 0 can be passed as a pointer; other offsets are
+  // generalized, so that parts of one tensor share a kernel.
+  if (exact.hasStaticShape() && offsets[0] == 0)
+    type = exact;
+  else
+    view = memref::CastOp::create(builder, loc, type, view);
   if (!access.elementType.isInteger(1))
     return view;
   // A vector of i1 is a bit mask for LLVM, but memory has a byte for each: in

@@ -51,6 +51,9 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
     %yv = memref.reinterpret_cast %y ...
     call @kernel_generic(%xv, %yv)
     ```
+
+    The argument's type is static (`memref<2048xf32, strided<[1]>>`) if the
+    operand's size is and it starts at offset 0.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
@@ -148,6 +151,33 @@ def ApproximateMath : Pass<"remat-approximate-math"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
+}
+
+def PassBarePointers : Pass<"remat-pass-bare-pointers", "::mlir::ModuleOp"> {
+  let summary = "calls pass pointers where types say all about a memref";
+  let description = [{
+    Marks functions whose memrefs all have static sizes, strides and offsets
+    `llvm.bareptr`, so that `convert-func-to-llvm` gives them one argument for
+    each memref: the pointer to its data. Kernels and steps are such functions.
+    Left alone are functions that return memrefs, that are used otherwise than
+    by `func.call`, and public ones without `llvm.emit_c_interface` (who calls
+    them is not in sight); beside a `@main` nobody but the module calls any.
+
+    A public function with `llvm.emit_c_interface` keeps that interface:
+    `@_mlir_ciface_f` takes pointers to descriptors, and a pointer to the
+    results first if there are several. `@f` itself takes bare pointers.
+
+    In: functions on memrefs, before any conversion of `func`. Example:
+
+    ```mlir
+    func.func private @kernel(%a: memref<64xf32, strided<[1]>>) { ... }
+    // becomes
+    func.func private @kernel(%a: memref<64xf32, strided<[1]>>) attributes {llvm.bareptr} { ... }
+    // and later
+    llvm.func @kernel(%a: !llvm.ptr) { ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 def PrepareForJIT : Pass<"remat-prepare-for-jit", "::mlir::ModuleOp"> {
