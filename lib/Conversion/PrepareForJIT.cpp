@@ -17,7 +17,7 @@ namespace mlir::remat {
 using namespace mlir;
 
 /// From this many operations on, the square shows.
-static constexpr size_t kLongBlock = 4096;
+static constexpr size_t kLongBlock = 512;
 
 static bool hasLongBlock(LLVM::LLVMFuncOp function) {
   return llvm::any_of(function.getBody(), [](Block &block) {

@@ -26,13 +26,26 @@ func.func @two_layers_share_a_kernel(%a : memref<4x16xf32>, %b : memref<4x16xf32
 }
 
 // Merged to one loop of 64 elements.
-// CHECK: func private @[[SHARED]](%[[X:.*]]: memref<?xf32, strided<[1], offset: ?>>) attributes {no_inline
+// CHECK: func private @[[SHARED]](%[[X:.*]]: memref<64xf32, strided<[1]>>) attributes {no_inline
 // CHECK-DAG: %[[END:.*]] = arith.constant 64
 // CHECK-DAG: %[[STEP:.*]] = arith.constant 16
 // CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[END]] step %[[STEP]]
 // CHECK-NEXT: %[[V:.*]] = vector.load %[[X]][%[[I]]] : {{.*}}, vector<16xf32>
 // CHECK-NEXT: %[[S:.*]] = arith.addf %[[V]], %[[V]] : vector<16xf32>
 // CHECK-NEXT: vector.store %[[S]], %[[X]][%[[I]]]
+
+// -----
+
+// Parts of one tensor share a kernel: their offsets are generalized.
+// CHECK-LABEL: func @slices_share_a_kernel
+// CHECK: call @[[SLICE:kernel_[a-z]+]]({{.*}}memref<?xf32, strided<[1], offset: ?>>
+// CHECK: call @[[SLICE]](
+// CHECK: func private @[[SLICE]](
+func.func @slices_share_a_kernel(%x : f32, %a : memref<16xf32, strided<[1], offset: 16>>, %b : memref<16xf32, strided<[1], offset: 32>>) {
+  linalg.fill ins(%x : f32) outs(%a : memref<16xf32, strided<[1], offset: 16>>)
+  linalg.fill ins(%x : f32) outs(%b : memref<16xf32, strided<[1], offset: 32>>)
+  return
+}
 
 // -----
 

@@ -183,7 +183,7 @@ def PassBarePointers : Pass<"remat-pass-bare-pointers", "::mlir::ModuleOp"> {
 def PrepareForJIT : Pass<"remat-prepare-for-jit", "::mlir::ModuleOp"> {
   let summary = "spare LLVM work that gains nothing";
   let description = [{
-    On the LLVM dialect, last. Functions with a block of thousands of operations
+    On the LLVM dialect, last. Functions with a block of hundreds of operations
     (a training step: calls of kernels, one after the other) are neither
     inlined nor optimized, because LLVM's time for them grows with the square of
     the length. In a module with a `main`, all other functions become internal:
