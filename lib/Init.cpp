@@ -13,6 +13,7 @@
 #include "remat/Pipelines/Train.h"
 #include "remat/Transforms/Annotate/Passes.h"
 #include "remat/Transforms/Fuse/Passes.h"
+#include "remat/Transforms/Import/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
 #include "remat/Transforms/PackMemory/Passes.h"
@@ -33,6 +34,7 @@ void mlir::remat::registerAllPasses() {
   registerAutodiffPasses();
   registerConversionPasses();
   registerFusePasses();
+  registerImportPasses();
   registerInsertStepsPasses();
   registerMaterializePasses();
   registerPackMemoryPasses();

@@ -65,6 +65,8 @@ static std::optional<Initial> parseInitial(const std::string &text) {
   if (!(stream >> kind))
     return std::nullopt;
   stream >> first >> second;
+  if (kind == "program")
+    return Initial{Initial::program, 0, 0};
   if (kind == "normal")
     return Initial{Initial::normal, first, second};
   if (kind == "uniform")

@@ -46,6 +46,7 @@ public:
   explicit Training(const std::string &text);
 
   char *buffer(int64_t index) const { return buffers.at(index); }
+  bool needs(int64_t index) const { return isUnset.at(index); }
   int64_t next();
   int64_t done(double loss);
   void evalNext();
@@ -64,6 +65,8 @@ private:
 
   TrainDescription description;
   std::vector<char *> buffers;
+  /// Those that the program fills.
+  std::vector<bool> isUnset;
   Dataset data, evalData;
   std::vector<int64_t> order;
   int64_t step = 0, epoch = -1, savedStep = -1;
@@ -180,6 +183,7 @@ void Training::allocateBuffers() {
 }
 
 void Training::setInitialValues() {
+  isUnset.resize(buffers.size());
   std::unique_ptr<ArrayFile> file;
   if (!description.init.empty())
     file = std::make_unique<ArrayFile>(description.init);
@@ -195,6 +199,10 @@ void Training::setInitialValues() {
       continue;
     if (file && file->find(argument.name)) {
       file->read(argument.name, argument.type, buffers[i]);
+      continue;
+    }
+    if (argument.initial && argument.initial->kind == Initial::program) {
+      isUnset[i] = true;
       continue;
     }
     if (!argument.initial)
@@ -225,6 +233,7 @@ bool Training::resume() {
     if (isSaved(description.arguments[i]))
       file.read(description.arguments[i].name, description.arguments[i].type,
                 buffers[i]);
+  isUnset.assign(buffers.size(), false);
   savedStep = step;
   std::printf("resumed from %s at step %lld\n", path.c_str(),
               static_cast<long long>(step));
@@ -390,6 +399,10 @@ REMAT_EXPORT void _mlir_ciface_remat_rt_train_buffer(MemRef<char, 1> *result,
                                                      int64_t index) {
   char *data = training().buffer(index);
   *result = {data, data, 0, {INT64_MAX}, {1}};
+}
+
+REMAT_EXPORT bool _mlir_ciface_remat_rt_train_needs(int64_t index) {
+  return training().needs(index);
 }
 
 REMAT_EXPORT int64_t _mlir_ciface_remat_rt_train_next() {

@@ -1,6 +1,7 @@
 //===- remat-opt.cpp - mlir-opt with the project's dialects and passes ----===//
 
 #include "remat/Init.h"
+#include "remat/Transforms/Import/ForeignDialects.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
@@ -13,6 +14,7 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::remat::registerAllDialects(registry);
+  mlir::remat::registerForeignDialects(registry);
 
   mlir::registerAllPasses();
   mlir::remat::registerAllPasses();

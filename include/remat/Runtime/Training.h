@@ -10,6 +10,7 @@
 //
 //   @remat_rt_train_begin(description: memref<?xi8>)
 //   @remat_rt_train_buffer(index: i64) -> memref<?xi8>
+//   @remat_rt_train_needs(index: i64) -> i1
 //   @remat_rt_train_next() -> i64
 //   @remat_rt_train_done(loss: f64) -> i64
 //   @remat_rt_train_eval_next()
@@ -17,7 +18,8 @@
 //   @remat_rt_train_end()
 //
 // `begin` takes the description, reads every file that it names, and allocates
-// and fills all buffers. `next` returns the step to run and puts its mini-batch
+// and fills all buffers but those that start from a value of the program and
+// that no file holds: `needs` says so, and the program fills them. `next` returns the step to run and puts its mini-batch
 // into the data buffers; it returns -1 when there is none left. `done` logs and
 // saves; it returns the number of batches to evaluate, for each of which the
 // program calls `eval_next`, its function, and `eval_result` for each result.
@@ -36,7 +38,7 @@
 // result, arena. type: as in MLIR; `random` has two i64 and starts as (seed of
 // the run + own seed, 0). dims: numbers separated by spaces. name: the key in
 // files. initializer: `constant c`, `normal mean stddev`, `uniform low high`,
-// `seed n`, or nothing (a file must have it; zero for all but parameters and
+// `seed n`, `program` (the program has its value), or nothing (a file must have it; zero for all but parameters and
 // states).
 //
 // Initial values depend on the seed, the name and the element's position only.
@@ -73,7 +75,7 @@ enum class Role {
 
 /// How a parameter or state starts if no file holds it.
 struct Initial {
-  enum Kind { constant, normal, uniform } kind;
+  enum Kind { constant, normal, uniform, program } kind;
   double first, second;
 };
 
@@ -105,7 +107,7 @@ struct TrainDescription {
 std::vector<int64_t> permutation(int64_t count, int64_t seed, int64_t epoch);
 
 /// Fills `into`, of the given type, with the initial values of the argument
-/// called `name`.
+/// called `name`. Not for those that the program fills.
 void initialize(const Initial &initial, const ArrayType &type,
                 const std::string &name, int64_t seed, void *into);
 

@@ -48,6 +48,8 @@ public:
   Callee step, evaluation;
   /// Type of each buffer as the callee sees it: a memref, or a scalar.
   SmallVector<Type> types;
+  /// The value (`remat.init`) that a buffer starts from, or null.
+  SmallVector<ElementsAttr> initialValues;
   std::string text;
 
 private:
@@ -55,6 +57,8 @@ private:
                             bool isEvaluation);
   LogicalResult addLine(func::FuncOp function, unsigned argument,
                         StringRef role, StringRef name, StringRef initial);
+  LogicalResult addVariable(func::FuncOp function, unsigned argument,
+                            StringRef role, StringRef name);
   std::string getDataKey(Callee &callee, unsigned argument);
 
   TrainStepOp train;
@@ -141,6 +145,7 @@ LogicalResult Description::addLine(func::FuncOp function, unsigned argument,
   llvm::interleave(shape, os, " ");
   os << "\t" << name << "\t" << initial << "\n";
   types.push_back(type);
+  initialValues.emplace_back();
   return success();
 }
 
@@ -167,6 +172,28 @@ static std::string printInitializer(func::FuncOp function, unsigned argument) {
   os << kinds[static_cast<int>(initializer->kind)]
      << llvm::format(" %.17g %.17g", initializer->first, initializer->second);
   return result;
+}
+
+/// `addLine` for what starts from an initializer or from a value of the module.
+LogicalResult Description::addVariable(func::FuncOp function, unsigned argument,
+                                       StringRef role, StringRef name) {
+  Attribute initial =
+      function.getArgAttr(argument, RematDialect::getInitAttrName());
+  if (!initial)
+    return addLine(function, argument, role, name,
+                   printInitializer(function, argument));
+  auto value = dyn_cast<ElementsAttr>(initial);
+  auto memref = dyn_cast<MemRefType>(function.getArgumentTypes()[argument]);
+  if (!value || !memref || value.getElementType() != memref.getElementType() ||
+      value.getShapedType().getShape() != memref.getShape())
+    return emitError(getArgumentLoc(function, argument))
+           << "'remat.init' of argument " << argument << " ('" << name
+           << "') is not a value of its type "
+           << function.getArgumentTypes()[argument];
+  if (failed(addLine(function, argument, role, name, "program")))
+    return failure();
+  initialValues.back() = value;
+  return success();
 }
 
 /// Decides what an argument is and which buffer it gets.
@@ -204,14 +231,13 @@ LogicalResult Description::addArgument(Callee &callee, unsigned argument,
 
   int buffer = types.size();
   callee.buffers.push_back(buffer);
-  std::string initial = printInitializer(function, argument);
   if (isParameter) {
     shared[name] = buffer;
-    return addLine(function, argument, "parameter", name, initial);
+    return addVariable(function, argument, "parameter", name);
   }
   if (state) {
     shared[state.getValue()] = buffer;
-    return addLine(function, argument, "state", state.getValue(), initial);
+    return addVariable(function, argument, "state", state.getValue());
   }
   if (auto optimizerState = function.getArgAttrOfType<StringAttr>(
           argument, OptDialect::getStateAttrName())) {
@@ -228,7 +254,8 @@ LogicalResult Description::addArgument(Callee &callee, unsigned argument,
     auto seed = function.getArgAttrOfType<IntegerAttr>(
         argument, RematDialect::getSeedAttrName());
     int position = numRandom++;
-    initial = "seed " + std::to_string(seed ? seed.getInt() : position);
+    std::string initial =
+        "seed " + std::to_string(seed ? seed.getInt() : position);
     return addLine(function, argument, isEvaluation ? "eval_random" : "random",
                    "remat.random" + std::to_string(position), initial);
   }
@@ -350,6 +377,7 @@ private:
                            TypeRange results = {});
   Value emitDescription();
   void emitBuffers();
+  void emitInitialValues();
   func::CallOp emitCall(const Callee &callee, Value step);
   Value emitScalar(const CallResult &result, func::CallOp call);
   void emitUpdates(ArrayRef<CallResult> results, func::CallOp call);
@@ -419,6 +447,35 @@ void MainBuilder::emitBuffers() {
     Value buffer = callRuntime("buffer", number, bytes).getResult(0);
     buffers.push_back(memref::ViewOp::create(builder, getBufferType(type),
                                              buffer, zero, ValueRange{}));
+  }
+}
+
+/// Values of the module go where no file has one. They stay constants of the
+/// program (a resource stays a handle), so that nothing prints or copies them
+/// here.
+void MainBuilder::emitInitialValues() {
+  for (auto [index, value] : llvm::enumerate(description.initialValues)) {
+    if (!value)
+      continue;
+    auto type = cast<MemRefType>(description.types[index]);
+    std::string name = "__remat_init_" + std::to_string(index);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(module.getBody());
+      memref::GlobalOp::create(builder, name, builder.getStringAttr("private"),
+                               type, value, /*constant=*/true,
+                               /*alignment=*/IntegerAttr());
+    }
+    Value number =
+        arith::ConstantIntOp::create(builder, static_cast<int64_t>(index), 64);
+    Value isNeeded =
+        callRuntime("needs", number, builder.getI1Type()).getResult(0);
+    auto branch =
+        scf::IfOp::create(builder, isNeeded, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    Value global = memref::GetGlobalOp::create(builder, type, name);
+    memref::CopyOp::create(builder, global, buffers[index]);
   }
 }
 
@@ -517,6 +574,7 @@ LogicalResult MainBuilder::build() {
   builder.setInsertionPointToStart(main.addEntryBlock());
   callRuntime("begin", emitDescription());
   emitBuffers();
+  emitInitialValues();
 
   Type i64 = builder.getI64Type();
   auto loop = scf::WhileOp::create(builder, TypeRange{i64}, ValueRange{});

@@ -51,7 +51,7 @@ func.func @branches(%c: i1) {
 remat.generator @g seed(1)
 func.func @differentiated(%x: tensor<4xf32>) {
   %0 = remat.region (%a = %x : tensor<4xf32>) residuals(tensor<4xf32>) {
-    // expected-error @+1 {{uses a random generator in a differentiated region; run remat-thread-rng before remat-differentiate}}
+    // expected-error @+1 {{uses a random generator in a differentiated region; run this pass before remat-differentiate}}
     %1 = remat.get_rng @g
     remat.set_rng @g, %1
     remat.yield residuals(%a : tensor<4xf32>)
@@ -69,7 +69,7 @@ func.func @drawing() {
   return
 }
 func.func @a_user_that_is_no_call() -> (() -> ()) {
-  // expected-error @+1 {{uses @drawing, which draws from a random generator; only a call can pass the state}}
+  // expected-error @+1 {{uses @drawing, which uses a random generator; only a call can pass its state on}}
   %0 = func.constant @drawing : () -> ()
   return %0 : () -> ()
 }

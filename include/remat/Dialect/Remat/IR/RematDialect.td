@@ -23,6 +23,7 @@ def Remat_Dialect : Dialect {
     | attribute | on | meaning |
     |---|---|---|
     | `remat.state = "name"` | argument and result | model state (batch-norm statistics): the result is the next step's argument |
+    | `remat.init = <elements>` | argument | what a parameter or model state starts from (`dense`, or a handle `dense_resource`) |
     | `remat.seed = n` | argument | random state whose first value has this seed (`remat-thread-rng`) |
     | `remat.loss` | result | the scalar that is differentiated (default: the first floating-point scalar result) |
     | `remat.gradient_of = i` | result | the gradient of the loss with respect to argument `i` |
@@ -47,6 +48,9 @@ def Remat_Dialect : Dialect {
     }
     static constexpr llvm::StringLiteral getStateAttrName() {
       return "remat.state";
+    }
+    static constexpr llvm::StringLiteral getInitAttrName() {
+      return "remat.init";
     }
     static constexpr llvm::StringLiteral getSeedAttrName() {
       return "remat.seed";

@@ -1,0 +1,345 @@
+//===- Constants.cpp - Weights that arrive as constants -------------------===//
+//
+// Exporters freeze what a framework calls a parameter. What is to be trained
+// has to come in from outside again, without its bytes being copied or printed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Import.h"
+
+#include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+SmallVector<func::FuncOp> remat::getReachableFunctions(func::FuncOp root) {
+  SymbolTableCollection symbols;
+  llvm::SetVector<func::FuncOp> functions;
+  functions.insert(root);
+  for (unsigned i = 0; i < functions.size(); ++i) {
+    func::FuncOp function = functions[i];
+    function.walk([&](func::CallOp call) {
+      if (auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
+              call, call.getCalleeAttr()))
+        functions.insert(callee);
+    });
+  }
+  return functions.takeVector();
+}
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+/// The bytes of a constant that has one value for each element; empty for a
+/// splat.
+static ArrayRef<char> getBytes(ElementsAttr value) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    return blob ? blob->getData() : ArrayRef<char>();
+  }
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    return dense.isSplat() ? ArrayRef<char>() : dense.getRawData();
+  return {};
+}
+
+/// Why the values cannot be those of a weight, or nothing.
+static StringRef getReasonAgainstValues(ElementsAttr value) {
+  auto type = cast<FloatType>(value.getElementType());
+  unsigned width = type.getWidth() / 8;
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  auto bitsOf = [&](const llvm::APFloat &number) {
+    return number.bitcastToAPInt().getZExtValue();
+  };
+  if (width == 0 || width > 8)
+    return "unusual type";
+  uint64_t one = bitsOf(llvm::APFloat(semantics, "1"));
+  uint64_t infinity = bitsOf(llvm::APFloat::getInf(semantics));
+  bool hasZero = false, hasOne = false, hasOther = false;
+  ArrayRef<char> bytes = getBytes(value);
+  for (size_t i = 0; i + width <= bytes.size(); i += width) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, bytes.data() + i, width);
+    if ((bits & infinity) == infinity)
+      return "not all finite";
+    hasZero |= bits == 0;
+    hasOne |= bits == one;
+    hasOther |= bits != 0 && bits != one;
+  }
+  bool isMask = hasZero && hasOne && !hasOther;
+  return isMask && value.getShapedType().getRank() > 1 ? "a mask" : "";
+}
+
+static std::pair<Role, std::string> applyRule(const ModelConstant &constant,
+                                              const ImportRules &rules) {
+  ShapedType type = constant.value.getShapedType();
+  if (!isa<FloatType>(type.getElementType()))
+    return {Role::data, "no floating-point numbers"};
+  if (constant.resource.empty() && constant.value.isSplat())
+    return {Role::data, "one value throughout"};
+  if (type.getRank() < rules.minRank)
+    return {Role::data, "fewer dimensions than min-rank"};
+  if (type.getNumElements() < rules.minElements)
+    return {Role::data, "fewer elements than min-elements"};
+  if (StringRef reason = getReasonAgainstValues(constant.value);
+      !reason.empty())
+    return {Role::data, reason.str()};
+  return {Role::parameter, constant.resource.empty()
+                               ? "floating-point values in the text"
+                               : "floating-point resource"};
+}
+
+/// Bytes are there, and as many as the type says.
+static LogicalResult checkResource(arith::ConstantOp op,
+                                   DenseResourceElementsAttr value) {
+  StringRef key = value.getRawHandle().getKey();
+  AsmResourceBlob *blob = value.getRawHandle().getBlob();
+  if (!blob)
+    return op.emitError() << "dense_resource<" << key
+                          << "> has no bytes: the module's dialect_resources "
+                             "have no entry of this name; export it with its "
+                             "weights (not with elided resources)";
+  ShapedType type = value.getShapedType();
+  unsigned bits = type.getElementTypeBitWidth();
+  int64_t expected = type.getNumElements() * llvm::divideCeil(bits, 8u);
+  if (bits != 1 && static_cast<int64_t>(blob->getData().size()) != expected)
+    return op.emitError() << "dense_resource<" << key << "> has "
+                          << blob->getData().size() << " bytes, but " << type
+                          << " needs " << expected;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+static FailureOr<SmallVector<ModelConstant>>
+collectConstants(func::FuncOp root) {
+  SmallVector<ModelConstant> constants;
+  llvm::DenseMap<Attribute, unsigned> ofResource;
+  unsigned inText = 0;
+  for (func::FuncOp function : getReachableFunctions(root)) {
+    WalkResult result = function.walk([&](arith::ConstantOp op) {
+      auto value = dyn_cast<ElementsAttr>(op.getValue());
+      if (!value || !isa<RankedTensorType>(op.getType()))
+        return WalkResult::advance();
+      auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
+      if (!resource) {
+        StringRef name = getNameOf(op.getLoc());
+        constants.push_back({value, {}, {op}, {}});
+        constants.back().decision.name =
+            name.empty() ? "constant" + std::to_string(inText) : name.str();
+        ++inText;
+        return WalkResult::advance();
+      }
+      if (failed(checkResource(op, resource)))
+        return WalkResult::interrupt();
+      auto [it, isNew] = ofResource.try_emplace(resource, constants.size());
+      if (!isNew) {
+        constants[it->second].uses.push_back(op);
+        return WalkResult::advance();
+      }
+      StringRef key = resource.getRawHandle().getKey();
+      constants.push_back({value, key, {op}, {}});
+      constants.back().decision.name = key.str();
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  return constants;
+}
+
+/// The constant that an entry of the description means, null if it is none of
+/// the function's any more.
+static FailureOr<ModelConstant *>
+findConstant(func::FuncOp root, MutableArrayRef<ModelConstant> constants,
+             const ExportSpec &spec, const SpecEntry &entry,
+             const llvm::SmallPtrSetImpl<ModelConstant *> &taken) {
+  if (!entry.resource.empty()) {
+    for (ModelConstant &constant : constants)
+      if (constant.resource == entry.resource) {
+        if (failed(checkEntry(spec, entry, constant.value.getType(),
+                              constant.uses.front().getLoc(),
+                              "dense_resource<" + entry.resource + ">")))
+          return failure();
+        return &constant;
+      }
+    return emitError(root.getLoc())
+           << "'" << entry.name << "' is dense_resource<" << entry.resource
+           << "> by " << spec.path << ", but no constant of @" << root.getName()
+           << " is";
+  }
+  ModelConstant *found = nullptr;
+  for (ModelConstant &constant : constants) {
+    if (!constant.resource.empty() || taken.contains(&constant) || !entry.shape)
+      continue;
+    ShapedType type = constant.value.getShapedType();
+    std::string dtype;
+    llvm::raw_string_ostream(dtype) << type.getElementType();
+    if (ArrayRef(*entry.shape) != type.getShape() ||
+        (!entry.dtype.empty() && entry.dtype != dtype))
+      continue;
+    if (found)
+      return nullptr;
+    found = &constant;
+  }
+  return found;
+}
+
+static LogicalResult applySpec(func::FuncOp root,
+                               MutableArrayRef<ModelConstant> constants,
+                               const ExportSpec &spec) {
+  llvm::SmallPtrSet<ModelConstant *, 16> taken;
+  for (const SpecEntry &entry : spec.constants) {
+    FailureOr<ModelConstant *> found =
+        findConstant(root, constants, spec, entry, taken);
+    if (failed(found))
+      return failure();
+    if (!*found) {
+      if (entry.role == "parameter")
+        emitWarning(root.getLoc())
+            << "parameter '" << entry.name << "' of " << spec.path
+            << " has no resource, and not exactly one constant "
+               "of its type stands in the text: it is not "
+               "trained";
+      continue;
+    }
+    // Two names of one resource are one parameter.
+    if (!taken.insert(*found).second)
+      continue;
+    bool isUpdated = llvm::any_of(spec.results, [&](const SpecEntry &result) {
+      return result.role == "buffer_update" && result.name == entry.name;
+    });
+    Decision &decision = (*found)->decision;
+    decision.name = entry.name;
+    decision.role = entry.role == "parameter" ? Role::parameter
+                    : isUpdated               ? Role::state
+                                              : Role::data;
+    decision.why = spec.quote(entry);
+  }
+  for (ModelConstant &constant : constants)
+    if (!taken.contains(&constant))
+      constant.decision.why = "not in the description";
+  return success();
+}
+
+FailureOr<SmallVector<ModelConstant>>
+remat::decideConstants(func::FuncOp root, const ExportSpec *spec,
+                       const ImportRules &rules) {
+  FailureOr<SmallVector<ModelConstant>> constants = collectConstants(root);
+  if (failed(constants))
+    return failure();
+  if (spec && failed(applySpec(root, *constants, *spec)))
+    return failure();
+  llvm::StringSet<> names;
+  for (ModelConstant &constant : *constants) {
+    Decision &decision = constant.decision;
+    if (!spec)
+      std::tie(decision.role, decision.why) = applyRule(constant, rules);
+    if (matchesAny(rules.data, decision.name)) {
+      decision.role = Role::data;
+      decision.why = "data=";
+    } else if (matchesAny(rules.params, decision.name)) {
+      decision.role = Role::parameter;
+      decision.why = "params=";
+    }
+    if (decision.role == Role::parameter &&
+        !isa<FloatType>(constant.value.getElementType()))
+      return constant.uses.front().emitError()
+             << "constant '" << decision.name << "' is a parameter ("
+             << decision.why << "), but has type " << constant.value.getType()
+             << "; parameters are floating-point numbers";
+    std::string name = decision.name;
+    for (unsigned i = 1; !names.insert(decision.name).second; ++i)
+      decision.name = name + "_" + std::to_string(i);
+  }
+  return constants;
+}
+
+//===----------------------------------------------------------------------===//
+// Constants to arguments
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Brings a constant from the root's argument to where it is used.
+class Hoisting {
+public:
+  Hoisting(func::FuncOp root, const ModelConstant &constant)
+      : root(root), constant(constant) {
+    for (func::FuncOp function : getReachableFunctions(root))
+      reachable.insert(function);
+  }
+
+  void run() {
+    // The argument's location is the first use's: those go last.
+    for (arith::ConstantOp op : constant.uses)
+      op.replaceAllUsesWith(getValueIn(op->getParentOfType<func::FuncOp>()));
+    for (arith::ConstantOp op : constant.uses)
+      op.erase();
+  }
+
+private:
+  DictionaryAttr getAttributes() {
+    Builder builder(root.getContext());
+    Attribute name = builder.getStringAttr(constant.decision.name);
+    bool isParameter = constant.decision.role == Role::parameter;
+    return builder.getDictionaryAttr(
+        {builder.getNamedAttr(isParameter ? opt::OptDialect::getParamAttrName()
+                                          : RematDialect::getStateAttrName(),
+                              name),
+         builder.getNamedAttr(RematDialect::getInitAttrName(),
+                              constant.value)});
+  }
+
+  /// The constant as a value of `function`: an argument, for which every caller
+  /// gets one more operand, or a constant where the root does not lead.
+  Value getValueIn(func::FuncOp function) {
+    auto [it, isNew] = values.try_emplace(function, Value());
+    if (!isNew)
+      return it->second;
+    arith::ConstantOp first = constant.uses.front();
+    Location loc = first.getLoc();
+    if (!reachable.contains(function)) {
+      auto builder = OpBuilder::atBlockBegin(&function.front());
+      return values[function] = arith::ConstantOp::create(
+                 builder, loc, cast<TypedAttr>(Attribute(constant.value)));
+    }
+    unsigned position = function.getNumArguments();
+    (void)function.insertArgument(
+        position, constant.value.getType(),
+        function == root ? getAttributes() : DictionaryAttr(), loc);
+    Value argument = function.getArgument(position);
+    values[function] = argument;
+    if (function == root)
+      return argument;
+    auto module = function->getParentOfType<ModuleOp>();
+    SmallVector<func::CallOp> calls;
+    auto uses = SymbolTable::getSymbolUses(function, module);
+    for (SymbolTable::SymbolUse use : *uses)
+      if (auto call = dyn_cast<func::CallOp>(use.getUser()))
+        calls.push_back(call);
+    for (func::CallOp call : calls)
+      call.getOperandsMutable().append(
+          getValueIn(call->getParentOfType<func::FuncOp>()));
+    return argument;
+  }
+
+  func::FuncOp root;
+  const ModelConstant &constant;
+  llvm::SmallDenseSet<func::FuncOp> reachable;
+  llvm::SmallDenseMap<func::FuncOp, Value> values;
+};
+} // namespace
+
+void remat::hoistConstants(func::FuncOp root,
+                           ArrayRef<ModelConstant> constants) {
+  for (const ModelConstant &constant : constants)
+    if (constant.decision.role != Role::data)
+      Hoisting(root, constant).run();
+}

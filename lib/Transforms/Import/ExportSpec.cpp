@@ -1,0 +1,145 @@
+//===- ExportSpec.cpp - Description of an exported model ------------------===//
+
+#include "ExportSpec.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+namespace json = llvm::json;
+
+namespace mlir::remat {
+static bool fromJSON(const json::Value &value, SpecEntry &entry,
+                     json::Path path) {
+  json::ObjectMapper mapper(value, path);
+  return mapper && mapper.map("name", entry.name) &&
+         mapper.map("role", entry.role) &&
+         mapper.mapOptional("shape", entry.shape) &&
+         mapper.mapOptional("dtype", entry.dtype) &&
+         mapper.mapOptional("resource", entry.resource);
+}
+} // namespace mlir::remat
+
+/// Maps one list and checks its roles.
+static bool mapEntries(json::ObjectMapper &mapper, json::Path path,
+                       StringLiteral key, std::vector<SpecEntry> &entries,
+                       ArrayRef<StringRef> roles, llvm::StringLiteral message) {
+  if (!mapper.mapOptional(key, entries))
+    return false;
+  for (auto [index, entry] : llvm::enumerate(entries))
+    if (!llvm::is_contained(roles, entry.role)) {
+      path.field(key).index(index).field("role").report(message);
+      return false;
+    }
+  return true;
+}
+
+static bool mapSpec(const json::Value &value, ExportSpec &spec,
+                    json::Path path) {
+  json::ObjectMapper mapper(value, path);
+  constexpr llvm::StringLiteral values = "expected parameter, buffer or data";
+  return mapper && mapper.mapOptional("function", spec.function) &&
+         mapEntries(mapper, path, "arguments", spec.arguments,
+                    {"parameter", "buffer", "data"}, values) &&
+         mapEntries(mapper, path, "constants", spec.constants,
+                    {"parameter", "buffer", "data"}, values) &&
+         mapEntries(mapper, path, "results", spec.results,
+                    {"loss", "output", "buffer_update"},
+                    "expected loss, output or buffer_update");
+}
+
+/// The place in `text` that a message of the parser, `[line:column, ...`,
+/// names.
+static Location getPlace(MLIRContext *context, StringRef path,
+                         StringRef message) {
+  unsigned line = 1, column = 1;
+  message.consume_front("[");
+  if (!message.consumeInteger(10, line) && message.consume_front(":"))
+    (void)message.consumeInteger(10, column);
+  return FileLineColLoc::get(context, path, line, column);
+}
+
+/// An entry has one name and one meaning.
+static LogicalResult checkNames(const ExportSpec &spec, Location place) {
+  llvm::StringSet<> names, updates;
+  unsigned losses = 0;
+  for (const auto *list : {&spec.arguments, &spec.constants})
+    for (const SpecEntry &entry : *list)
+      if (!names.insert(entry.name).second)
+        return emitError(place)
+               << "two entries are called '" << entry.name << "'";
+  for (const SpecEntry &entry : spec.results) {
+    losses += entry.role == "loss";
+    if (entry.role == "buffer_update" && !names.contains(entry.name))
+      return emitError(place)
+             << "a result is the new value of the buffer '" << entry.name
+             << "', which is no argument and no constant";
+    if (entry.role == "buffer_update" && !updates.insert(entry.name).second)
+      return emitError(place) << "two results are the new value of the buffer '"
+                              << entry.name << "'";
+  }
+  if (!spec.results.empty() && losses != 1)
+    return emitError(place)
+           << "expects one result with the role loss, got " << losses;
+  return success();
+}
+
+std::string ExportSpec::quote(const SpecEntry &entry) const {
+  return (llvm::sys::path::filename(path) + " says " + entry.role).str();
+}
+
+FailureOr<ExportSpec> ExportSpec::read(StringRef path, Location loc) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return emitError(loc) << "spec=" << path
+                          << ": cannot be read: " << file.getError().message();
+  MLIRContext *context = loc.getContext();
+  llvm::Expected<json::Value> value = json::parse((*file)->getBuffer());
+  if (!value) {
+    std::string message = llvm::toString(value.takeError());
+    StringRef text = message;
+    return emitError(getPlace(context, path, message))
+           << "no JSON: " << text.substr(text.find("]: ") + 3);
+  }
+  ExportSpec spec;
+  spec.path = path;
+  json::Path::Root root("description");
+  Location place = FileLineColLoc::get(context, path, 1, 1);
+  if (!mapSpec(*value, spec, root))
+    return emitError(place) << llvm::toString(root.getError());
+  if (failed(checkNames(spec, place)))
+    return failure();
+  return spec;
+}
+
+LogicalResult remat::checkEntry(const ExportSpec &spec, const SpecEntry &entry,
+                                Type type, Location loc, const Twine &what) {
+  std::string shape, dtype;
+  llvm::raw_string_ostream os(shape), typeOs(dtype);
+  Type element = type;
+  std::vector<int64_t> dims;
+  if (auto shaped = dyn_cast<ShapedType>(type)) {
+    element = shaped.getElementType();
+    for (int64_t dim : shaped.getShape())
+      dims.push_back(ShapedType::isDynamic(dim) ? -1 : dim);
+  }
+  typeOs << element;
+  auto complain = [&](const Twine &expected) -> LogicalResult {
+    return emitError(loc) << what << " is '" << entry.name << "' by "
+                          << spec.path << ", which says " << expected
+                          << ", but has type " << type;
+  };
+  if (!entry.dtype.empty() && entry.dtype != dtype)
+    return complain("dtype " + entry.dtype);
+  if (entry.shape && *entry.shape != dims) {
+    llvm::interleaveComma(*entry.shape, os);
+    return complain("shape [" + shape + "]");
+  }
+  return success();
+}

@@ -1,0 +1,44 @@
+//===- ExportSpec.h - Description of an exported model ---------*- C++ -*-===//
+//
+// Names and roles are lost on the way out of a framework; the exporter writes
+// them into a JSON file beside the module.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TRANSFORMS_IMPORT_EXPORTSPEC_H
+#define REMAT_LIB_TRANSFORMS_IMPORT_EXPORTSPEC_H
+
+#include "mlir/IR/Location.h"
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::remat {
+
+/// An argument, constant or result.
+struct SpecEntry {
+  std::string name, role;
+  /// -1 stands for a dynamic dimension.
+  std::optional<std::vector<int64_t>> shape;
+  std::string dtype;
+  /// The `dense_resource` key of a constant.
+  std::string resource;
+};
+
+struct ExportSpec {
+  std::string path;
+  std::string function;
+  std::vector<SpecEntry> arguments, constants, results;
+
+  /// What the file says of an entry, for the report.
+  std::string quote(const SpecEntry &entry) const;
+  /// Reads and checks the file; errors are at a line of it, or at `loc`.
+  static FailureOr<ExportSpec> read(StringRef path, Location loc);
+};
+
+/// Checks that a value of `type` is what the description says; `what` calls it.
+LogicalResult checkEntry(const ExportSpec &spec, const SpecEntry &entry,
+                         Type type, Location loc, const Twine &what);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_TRANSFORMS_IMPORT_EXPORTSPEC_H
