@@ -12,6 +12,7 @@
 #include "remat/Pipelines/Passes.h"
 #include "remat/Pipelines/Train.h"
 #include "remat/Transforms/Annotate/Passes.h"
+#include "remat/Transforms/Annotate/TransformOps.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/Import/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
@@ -27,6 +28,7 @@ void mlir::remat::registerAllDialects(DialectRegistry &registry) {
   registerDifferentiableExternalModels(registry);
   registerBufferizableOpInterfaceModels(registry);
   registerConvBufferization(registry);
+  registerAnnotateTransformOps(registry);
 }
 
 void mlir::remat::registerAllPasses() {

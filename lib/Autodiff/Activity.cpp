@@ -75,6 +75,8 @@ LogicalResult Activity::propagateForward(Block &block) {
 }
 
 LogicalResult Activity::visitForward(Operation *op) {
+  if (isa<StopGradientOp>(op))
+    return success();
   if (auto region = dyn_cast<RegionOp>(op)) {
     Block *body = region.getBodyBlock();
     for (auto [operand, argument] :
@@ -150,7 +152,8 @@ void Activity::propagateBackward(Block &block) {
 }
 
 void Activity::visitBackward(Operation *op) {
-  if (llvm::none_of(op->getResults(), [&](Value v) { return isUseful(v); }))
+  if (isa<StopGradientOp>(op) ||
+      llvm::none_of(op->getResults(), [&](Value v) { return isUseful(v); }))
     return;
   if (auto region = dyn_cast<RegionOp>(op)) {
     Block *body = region.getBodyBlock();

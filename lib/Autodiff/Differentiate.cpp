@@ -8,7 +8,7 @@
 #include "Adjoint.h"
 #include "CallAdjoints.h"
 #include "CustomVJP.h"
-#include "PolicyNames.h"
+#include "remat/Autodiff/PolicyNames.h"
 
 #include "remat/Autodiff/Passes.h"
 #include "remat/Dialect/Opt/IR/Opt.h"

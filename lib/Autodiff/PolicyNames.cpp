@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PolicyNames.h"
+#include "remat/Autodiff/PolicyNames.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 

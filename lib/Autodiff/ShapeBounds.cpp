@@ -18,7 +18,8 @@ namespace {
 template <typename Model, typename Op>
 using BoundsFor = ValueBoundsOpInterface::ExternalModel<Model, Op>;
 
-struct NameBounds : BoundsFor<NameBounds, NameOp> {
+/// Names and stopped gradients are identities.
+template <typename Op> struct SameBounds : BoundsFor<SameBounds<Op>, Op> {
   void populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
                                        ValueBoundsConstraintSet &bounds) const {
     bounds.bound(value)[dim] == bounds.getExpr(op->getOperand(0), dim);
@@ -64,8 +65,9 @@ struct TapeReadBounds : BoundsFor<TapeReadBounds, TapeReadOp> {
 void mlir::remat::registerShapeBounds(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RematDialect *dialect) {
     BarrierOp::attachInterface<BarrierBounds>(*context);
-    NameOp::attachInterface<NameBounds>(*context);
+    NameOp::attachInterface<SameBounds<NameOp>>(*context);
     RegionOp::attachInterface<RegionBounds>(*context);
+    StopGradientOp::attachInterface<SameBounds<StopGradientOp>>(*context);
     TapeReadOp::attachInterface<TapeReadBounds>(*context);
     TapeWriteOp::attachInterface<TapeWriteBounds>(*context);
   });

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Autodiff/PolicyNames.h"
 #include "remat/Dialect/Remat/IR/Policies.h"
 #include "remat/Transforms/Annotate/Annotate.h"
 #include "remat/Transforms/Annotate/Passes.h"
@@ -35,20 +36,40 @@ private:
   LogicalResult checkOptions();
   FailureOr<Attribute> parsePolicy();
   FailureOr<SmallVector<func::FuncOp>> chooseFunctions();
-  FailureOr<SmallVector<Selection>> select(func::FuncOp function);
+  SmallVector<func::FuncOp> addCallees(ArrayRef<func::FuncOp> functions);
+  FailureOr<SmallVector<Selection>> selectBlocksOf(func::FuncOp function);
+  FailureOr<SmallVector<Selection>> select(ArrayRef<func::FuncOp> functions);
+  LogicalResult makeRegions(IRRewriter &rewriter,
+                            ArrayRef<func::FuncOp> functions,
+                            ArrayRef<Selection> selections, Attribute policy);
 };
 } // namespace
 
+/// What `recompute=` calls the results of operations that it names.
+static constexpr llvm::StringLiteral kRecomputedName = "recomputed";
+
 LogicalResult AnnotatePass::checkOptions() {
   Location loc = getOperation().getLoc();
-  if (blocks + whole != 1)
-    return emitError(loc, "remat-annotate takes one selector: blocks or whole");
+  if (blocks + whole + checkpoints + !calls.empty() + !scopes.empty() +
+          !kinds.empty() !=
+      1)
+    return emitError(loc, "remat-annotate takes one selector: blocks, whole, "
+                          "calls=, scope=, checkpoints or ops=");
+  if (!policy.empty() + !recompute.empty() + !name.empty() + stop +
+          !vjp.empty() >
+      1)
+    return emitError(loc, "remat-annotate takes one action: policy=, "
+                          "recompute=, name=, stop or vjp=; add another "
+                          "remat-annotate for another one");
   if (!blocks && (!pick.empty() || every != 1 || group != 1))
     return emitError(loc, "pick=, every= and group= are for blocks");
   return success();
 }
 
 FailureOr<Attribute> AnnotatePass::parsePolicy() {
+  if (!recompute.empty())
+    return Attribute(SaveAnythingExceptNamesAttr::get(
+        &getContext(), StringAttr::get(&getContext(), kRecomputedName)));
   if (policy.empty())
     return Attribute();
   std::string text = policy;
@@ -67,8 +88,8 @@ FailureOr<SmallVector<func::FuncOp>> AnnotatePass::chooseFunctions() {
   for (const std::string &name : functions) {
     auto function = module.lookupSymbol<func::FuncOp>(name);
     if (!function || function.isExternal())
-      return module.emitError() << "function=" << name << ": there is no such "
-                                << "function with a body";
+      return emitError(module.getLoc(), "function=")
+             << name << ": there is no such function with a body";
     chosen.insert(function);
   }
   if (chosen.empty())
@@ -80,20 +101,51 @@ FailureOr<SmallVector<func::FuncOp>> AnnotatePass::chooseFunctions() {
       if (function.isPublic() && !function.isExternal())
         chosen.insert(function);
   if (chosen.empty())
-    return module.emitError("there is no public function to annotate; name one "
-                            "with function=");
+    return emitError(module.getLoc(), "there is no public function to "
+                                      "annotate; name one with function=");
   return llvm::to_vector(chosen);
 }
 
-FailureOr<SmallVector<Selection>> AnnotatePass::select(func::FuncOp function) {
-  if (whole) {
-    Selection selection = selectWhole(function);
-    if (selection.ops.empty())
-      return emitError(function.getLoc(), "@")
-             << function.getName()
-             << " computes nothing that a region could hold";
-    return SmallVector<Selection>{selection};
+SmallVector<func::FuncOp>
+AnnotatePass::addCallees(ArrayRef<func::FuncOp> functions) {
+  SymbolTable symbols(getOperation());
+  llvm::SetVector<func::FuncOp> all(functions.begin(), functions.end());
+  for (size_t index = 0; index < all.size(); ++index)
+    for (const std::string &name : collectCallees(all[index]))
+      if (auto callee = symbols.lookup<func::FuncOp>(name);
+          callee && !callee.isExternal())
+        all.insert(callee);
+  return llvm::to_vector(all);
+}
+
+/// Reports the first of `patterns` that matched nothing in `functions`, with
+/// what comes nearest to it.
+static LogicalResult
+checkMatched(ArrayRef<func::FuncOp> functions, StringRef option,
+             StringRef things, ArrayRef<std::string> patterns,
+             ArrayRef<bool> matched,
+             function_ref<SmallVector<std::string>(func::FuncOp)> collect) {
+  for (auto [pattern, isMatched] : llvm::zip_equal(patterns, matched)) {
+    if (isMatched)
+      continue;
+    func::FuncOp first = functions.front();
+    Location loc = first.getLoc();
+    InFlightDiagnostic diagnostic = emitError(loc)
+                                    << option << pattern << " matches no "
+                                    << things << " in @" << first.getName();
+    SmallVector<std::string> candidates;
+    for (func::FuncOp function : functions)
+      llvm::append_range(candidates, collect(function));
+    std::string nearest = listNearest(pattern, candidates);
+    diagnostic.attachNote(loc)
+        << (nearest.empty() ? "it has none" : "the nearest are " + nearest);
+    return diagnostic;
   }
+  return success();
+}
+
+FailureOr<SmallVector<Selection>>
+AnnotatePass::selectBlocksOf(func::FuncOp function) {
   SmallVector<Selection> found = selectBlocks(function);
   if (found.empty() && !function.getOps<RegionOp>().empty())
     return emitError(function.getLoc(), "@")
@@ -102,8 +154,84 @@ FailureOr<SmallVector<Selection>> AnnotatePass::select(func::FuncOp function) {
     return emitError(function.getLoc(), "@")
            << function.getName()
            << " has no layers: no sequence of operations repeats on other "
-              "parameters; select the whole function instead";
+              "parameters; select by scope, or the whole function";
   return chooseBlocks(function.getLoc(), std::move(found), pick, every, group);
+}
+
+FailureOr<SmallVector<Selection>>
+AnnotatePass::select(ArrayRef<func::FuncOp> chosen) {
+  SmallVector<Selection> selections;
+  auto add = [&](FailureOr<SmallVector<Selection>> found) {
+    if (failed(found))
+      return failure();
+    llvm::append_range(selections, *found);
+    return success();
+  };
+  for (func::FuncOp function : chosen) {
+    if (blocks && failed(add(selectBlocksOf(function))))
+      return failure();
+    if (!whole)
+      continue;
+    selections.push_back(selectWhole(function));
+    if (selections.back().ops.empty())
+      return emitError(function.getLoc(), "@")
+             << function.getName() << " computes nothing";
+  }
+  SmallVector<func::FuncOp> all = addCallees(chosen);
+  SmallVector<bool> hasCall, hasScope, hasKind;
+  for (func::FuncOp function : all)
+    if ((!calls.empty() &&
+         failed(add(selectCalls(function, calls, hasCall)))) ||
+        (!scopes.empty() &&
+         failed(add(selectScopes(function, scopes, hasScope)))) ||
+        (!kinds.empty() &&
+         failed(add(selectKinds(function, kinds, hasKind)))) ||
+        (checkpoints && failed(add(selectCheckpoints(function)))))
+      return failure();
+  if (checkpoints && selections.empty())
+    return emitError(all.front().getLoc(), "no scope in the locations of @")
+           << all.front().getName()
+           << " is a jax.checkpoint; export with "
+              "as_text(debug_info=True) to have scopes";
+  auto getKinds = [](func::FuncOp) {
+    SmallVector<StringRef> names;
+    kKindChoices.split(names, ", ");
+    return llvm::map_to_vector(names, [](StringRef n) { return n.str(); });
+  };
+  if (failed(checkMatched(all, "calls=", "called function", calls, hasCall,
+                          collectCallees)) ||
+      failed(checkMatched(all, "scope=", "scope", scopes, hasScope,
+                          collectScopes)) ||
+      failed(checkMatched(all, "ops=", "operation", kinds, hasKind, getKinds)))
+    return failure();
+  return selections;
+}
+
+LogicalResult AnnotatePass::makeRegions(IRRewriter &rewriter,
+                                        ArrayRef<func::FuncOp> chosen,
+                                        ArrayRef<Selection> selections,
+                                        Attribute attribute) {
+  SmallVector<Selection> joined(selections);
+  if (!kinds.empty())
+    joined = joinConnected(selections);
+  SmallVector<RegionOp> regions;
+  if (failed(wrapInRegions(rewriter, joined, attribute, regions)))
+    return failure();
+  if (!recompute.empty() &&
+      failed(nameRecomputed(rewriter, regions, recompute, kRecomputedName)))
+    return failure();
+  SymbolTableCollection symbols;
+  for (func::FuncOp function : addCallees(chosen)) {
+    if (failed(checkPolicyNames(function, symbols)))
+      return failure();
+    auto ofFunction =
+        llvm::to_vector(llvm::make_filter_range(regions, [&](RegionOp region) {
+          return function->isProperAncestor(region);
+        }));
+    if (report && !ofFunction.empty())
+      printRegions(llvm::errs(), function, ofFunction);
+  }
+  return success();
 }
 
 LogicalResult AnnotatePass::annotate() {
@@ -113,15 +241,21 @@ LogicalResult AnnotatePass::annotate() {
   FailureOr<SmallVector<func::FuncOp>> chosen = chooseFunctions();
   if (failed(attribute) || failed(chosen))
     return failure();
+  FailureOr<SmallVector<Selection>> selections = select(*chosen);
+  if (failed(selections))
+    return failure();
   IRRewriter rewriter(&getContext());
-  for (func::FuncOp function : *chosen) {
-    FailureOr<SmallVector<Selection>> selections = select(function);
-    SmallVector<RegionOp> regions;
-    if (failed(selections) ||
-        failed(wrapInRegions(rewriter, *selections, *attribute, regions)))
-      return failure();
-    if (report)
-      printRegions(llvm::errs(), function, regions);
+  if (!name.empty()) {
+    nameOutputs(rewriter, *selections, name);
+    return success();
   }
-  return success();
+  if (stop) {
+    stopGradients(rewriter, *selections);
+    return success();
+  }
+  if (!vjp.empty())
+    return bindVJP(rewriter, *selections,
+                   FlatSymbolRefAttr::get(
+                       &getContext(), StringRef(vjp.getValue()).ltrim('@')));
+  return makeRegions(rewriter, *chosen, *selections, *attribute);
 }

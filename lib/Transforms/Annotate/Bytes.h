@@ -4,6 +4,7 @@
 #define REMAT_LIB_TRANSFORMS_ANNOTATE_BYTES_H
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace mlir::remat {
 

@@ -1,7 +1,8 @@
 //===- Repeats.cpp - Tandem repeats of a sequence -------------------------===//
 
-#include "Repeats.h"
+#include "remat/Transforms/Annotate/Repeats.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cstdint>

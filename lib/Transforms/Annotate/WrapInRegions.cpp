@@ -319,29 +319,58 @@ splitConvex(const Selection &selection) {
   }
 }
 
-/// Each selected operation belongs to one selection and to no region.
+/// Takes out of `selection` what is no activation and is read by others: the
+/// first layer's scope may hold the mask of all layers.
+static void leaveShared(Selection &selection, const Origins &origins) {
+  DenseSet<Operation *> inside(selection.ops.begin(), selection.ops.end());
+  Block *block = selection.ops.front()->getBlock();
+  for (Operation *op : llvm::reverse(selection.ops))
+    if (!origins.isActivation(op) && !isa<RegionOp>(op) &&
+        isMemoryEffectFree(op) &&
+        llvm::any_of(op->getUsers(), [&](Operation *user) {
+          return !inside.contains(block->findAncestorOpInBlock(*user));
+        }))
+      inside.erase(op);
+  if (!inside.empty())
+    llvm::erase_if(selection.ops,
+                   [&](Operation *op) { return !inside.contains(op); });
+}
+
+static std::string describe(RegionOp region) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "the region";
+  if (std::optional<StringRef> label = region.getLabel())
+    os << " \"" << *label << "\"";
+  os << " with policy " << region.getPolicyOrDefault();
+  return text;
+}
+
+/// Each selected operation belongs to one selection and to no region, and a
+/// selection is more than a region.
 static LogicalResult checkOverlaps(ArrayRef<Selection> selections,
                                    DenseMap<Operation *, unsigned> &selected) {
   for (auto [index, selection] : llvm::enumerate(selections))
     for (Operation *op : selection.ops) {
       auto [it, isFirst] = selected.try_emplace(op, index);
       if (!isFirst && it->second != index)
-        return op->emitError()
-               << "is selected twice, for \"" << selections[it->second].label
-               << "\" and for \"" << selection.label
+        return emitError(op->getLoc(), "'")
+               << op->getName() << "' is selected twice, for \""
+               << selections[it->second].label << "\" and for \""
+               << selection.label
                << "\"; select it once, or the inner one in an earlier pass";
-      if (auto region = op->getParentOfType<RegionOp>()) {
-        InFlightDiagnostic diagnostic =
-            op->emitError()
-            << "is selected for \"" << selection.label
-            << "\", but it is in a region already; select what is inside "
-               "before what is around it";
-        diagnostic.attachNote(region.getLoc())
-            << "the region"
-            << (region.getLabel() ? " \"" + *region.getLabel() + "\"" : "")
-            << " with policy " << region.getPolicyOrDefault();
-        return diagnostic;
-      }
+      auto region = op->getParentOfType<RegionOp>();
+      if (selection.ops.size() == 1 && isa<RegionOp>(op))
+        region = cast<RegionOp>(op);
+      if (!region)
+        continue;
+      InFlightDiagnostic diagnostic =
+          emitError(op->getLoc(), "'")
+          << op->getName() << "' is selected for \"" << selection.label
+          << "\", but it is in a region already; select what is inside "
+             "before what is around it";
+      diagnostic.attachNote(region.getLoc()) << describe(region);
+      return diagnostic;
     }
   return success();
 }
@@ -358,25 +387,25 @@ LogicalResult mlir::remat::wrapInRegions(RewriterBase &rewriter,
                                          ArrayRef<Selection> selections,
                                          Attribute policy,
                                          SmallVectorImpl<RegionOp> &regions) {
-  if (selections.empty())
-    return success();
-  DenseMap<Operation *, unsigned> selected;
-  if (failed(checkOverlaps(selections, selected)))
-    return failure();
   llvm::MapVector<Operation *, std::unique_ptr<Origins>> origins;
-  SetVector<Block *> blocks;
-  DenseSet<Operation *> copied;
-  for (const Selection &selection : selections) {
+  SmallVector<Selection> reduced(selections);
+  for (Selection &selection : reduced) {
     auto function = selection.ops.front()->getParentOfType<func::FuncOp>();
     std::unique_ptr<Origins> &ofFunction = origins[function];
     if (!ofFunction)
       ofFunction = std::make_unique<Origins>(function);
+    leaveShared(selection, *ofFunction);
   }
-  for (const Selection &selection : selections) {
+  DenseMap<Operation *, unsigned> selected;
+  if (failed(checkOverlaps(reduced, selected)))
+    return failure();
+  SetVector<Block *> blocks;
+  DenseSet<Operation *> copied;
+  for (const Selection &selection : reduced) {
     SmallVector<SmallVector<Operation *>> parts = splitConvex(selection);
     if (parts.size() > 1)
-      selection.ops.front()->emitRemark()
-          << "\"" << selection.label << "\" becomes " << parts.size()
+      emitRemark(selection.ops.front()->getLoc(), "\"")
+          << selection.label << "\" becomes " << parts.size()
           << " regions: what is outside of it reads from it and is read by it";
     Block *block = selection.ops.front()->getBlock();
     blocks.insert(block);

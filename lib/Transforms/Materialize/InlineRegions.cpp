@@ -55,15 +55,15 @@ struct InlineRegionsPass : remat::impl::InlineRegionsBase<InlineRegionsPass> {
     // it, in constant time.
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<RegionOp, BackwardOp, NameOp>(op))
+      if (isa<RegionOp, BackwardOp, NameOp, StopGradientOp>(op))
         ops.push_back(op);
     });
     if (ops.empty())
       return markAllAnalysesPreserved();
     for (Operation *op : ops) {
-      if (auto name = dyn_cast<NameOp>(op)) {
-        name.replaceAllUsesWith(name.getValue());
-        name.erase();
+      if (isa<NameOp, StopGradientOp>(op)) {
+        op->replaceAllUsesWith(op->getOperands());
+        op->erase();
         continue;
       }
       inlineBody(op);

@@ -9,6 +9,8 @@ func.func @region(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %ct: tensor<8x16x
       -> tensor<8x16xf32> residuals(tensor<8x16xf32>) attributes {label = "layer"} {
     %empty = tensor.empty() : tensor<8x16xf32>
     %0 = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x16xf32>) outs(%empty : tensor<8x16xf32>) -> tensor<8x16xf32>
+    // CHECK: remat.stop_gradient %{{.*}} : tensor<8x16xf32>
+    %stopped = remat.stop_gradient %0 : tensor<8x16xf32>
     // CHECK: remat.name "h" %{{.*}} : tensor<8x16xf32>
     %1 = remat.name "h" %0 : tensor<8x16xf32>
     // CHECK: remat.yield %{{.*}} : tensor<8x16xf32> residuals(%{{.*}} : tensor<8x16xf32>)

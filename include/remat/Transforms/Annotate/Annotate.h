@@ -31,6 +31,41 @@ SmallVector<Selection> selectBlocks(func::FuncOp function);
 /// Everything that `function` computes.
 Selection selectWhole(func::FuncOp function);
 
+/// The kinds that `selectKinds` knows.
+inline constexpr llvm::StringLiteral kKindChoices =
+    "dot, elementwise, reduction, softmax, norm, gather";
+
+/// Operations by kind, one selection for each: `dot` (contractions and
+/// convolutions), `elementwise`, `reduction`, `gather`; `softmax` and `norm`
+/// are what leads from a value to its softmax or its normalization; a pattern
+/// of operation names such as `math.*` also selects structured operations with
+/// such an operation in their body. `matched` says which of `kinds` exist.
+FailureOr<SmallVector<Selection>> selectKinds(func::FuncOp function,
+                                              ArrayRef<std::string> kinds,
+                                              SmallVectorImpl<bool> &matched);
+/// Joins selections of which one reads what another one makes.
+SmallVector<Selection> joinConnected(ArrayRef<Selection> selections);
+
+/// Calls of functions whose names match one of `patterns`, one by one.
+FailureOr<SmallVector<Selection>> selectCalls(func::FuncOp function,
+                                              ArrayRef<std::string> patterns,
+                                              SmallVectorImpl<bool> &matched);
+/// The functions that `function` calls.
+SmallVector<std::string> collectCallees(func::FuncOp function);
+
+/// Operations by the scope that their location names, a selection for each
+/// scope that matches one of `patterns`: components such as `layers.*`
+/// (PyTorch) or `checkpoint/layer_*` (JAX), anywhere in the scope. Operations
+/// without a scope that lie between are part of it.
+FailureOr<SmallVector<Selection>> selectScopes(func::FuncOp function,
+                                               ArrayRef<std::string> patterns,
+                                               SmallVectorImpl<bool> &matched);
+/// All scopes of `function`, as far as they lead.
+SmallVector<std::string> collectScopes(func::FuncOp function);
+
+/// The instances of `jax.checkpoint` that the locations of `function` tell of.
+SmallVector<Selection> selectCheckpoints(func::FuncOp function);
+
 /// Of `blocks`, those at the indices in `pick` ("0,2-4", counted from 0, a
 /// negative one from the end), or if it is empty those at k-1, 2k-1, ... for
 /// `every` = k; after joining `group` neighbours into one each. A failure is
@@ -43,12 +78,34 @@ FailureOr<SmallVector<Selection>> chooseBlocks(Location loc,
 /// Puts each of `selections` into a `remat.region` with `policy` (null: the
 /// default one) and with its label. Constants, empty tensors and fills are made
 /// again inside; what only the selection reads and what is made of parameters
-/// or data alone moves in; operations that depend on the region move behind it.
+/// or data alone moves in, and what others read of it stays outside; operations
+/// that depend on the region move behind it.
 /// A selection on whose operations something else depends that they depend on
 /// in turn becomes several regions, with a remark. Appends the regions.
 LogicalResult wrapInRegions(RewriterBase &rewriter,
                             ArrayRef<Selection> selections, Attribute policy,
                             SmallVectorImpl<RegionOp> &regions);
+
+/// Gives every value of `selections` that something else reads a name, or stops
+/// gradients at it if it is in floating point.
+void nameOutputs(RewriterBase &rewriter, ArrayRef<Selection> selections,
+                 StringRef name);
+void stopGradients(RewriterBase &rewriter, ArrayRef<Selection> selections);
+
+/// Puts each of `selections` into a private function whose derivative is the
+/// function `rule`. Its operands are what the selection reads, in the order in
+/// which it does, without constants; its results what others read.
+LogicalResult bindVJP(RewriterBase &rewriter, ArrayRef<Selection> selections,
+                      FlatSymbolRefAttr rule);
+
+/// Names the results of operations of `kinds` in `regions`. Fails if a region
+/// has none of them: its policy would mention a name that is not in it.
+LogicalResult nameRecomputed(RewriterBase &rewriter, ArrayRef<RegionOp> regions,
+                             ArrayRef<std::string> kinds, StringRef name);
+
+/// Up to five of `candidates` in which some components in a row are the fewest
+/// edits away from `pattern`, quoted.
+std::string listNearest(StringRef pattern, ArrayRef<std::string> candidates);
 
 /// Prints a table of `regions`: label, operations, parameters, bytes, policy.
 void printRegions(raw_ostream &os, func::FuncOp function,

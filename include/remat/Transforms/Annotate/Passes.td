@@ -6,16 +6,29 @@
 include "mlir/Pass/PassBase.td"
 
 def Annotate : Pass<"remat-annotate", "::mlir::ModuleOp"> {
-  let summary = "put parts of a plain model into regions";
+  let summary = "put parts of a plain model into regions, name them, stop gradients at them";
   let description = [{
     In: a forward function as a front end wrote it. Out: the same with
-    `remat.region`s, as if they had stood in the file. One run has one selector,
-    which says what; several runs add to each other, the inner ones first.
+    `remat.region`s, `remat.name`s and so on, as if they had stood in the file.
+    One run has one selector, which says what, and one action, which says what
+    happens to it; several runs add to each other, inner regions first.
 
     | selector | selects |
     |---|---|
     | `blocks` | layers found in the operations themselves: sequences that repeat one after the other, equal up to parameters and constants, each on the result of the one before |
     | `whole` | everything that the function computes |
+    | `calls=layer*` | each call of a function with such a name |
+    | `scope=layers.*` | what the locations place under such a scope, for each scope of its own: `layers.0`, `layers.1` (PyTorch), `jit(loss)/Model/layer_0` (JAX). A pattern is one or more components in a row, found anywhere in the scope |
+    | `checkpoints` | each `jax.checkpoint` that the locations tell of |
+    | `ops=softmax,norm` | operations by kind: `dot`, `elementwise`, `reduction`, `softmax`, `norm`, `gather`, or a name such as `math.*`, also of what a structured operation's body computes |
+
+    | action | makes of each of them |
+    |---|---|
+    | `policy=dots_saveable` | a `remat.region` with this policy, labelled by what was selected. Without any action: with `nothing_saveable` |
+    | `recompute=elementwise,norm` | a `remat.region` from which anything may be saved but the results of these kinds of operations (as in `ops=`) |
+    | `name=attn` | a `remat.name` at every value that others read |
+    | `stop` | a `remat.stop_gradient` at every such value |
+    | `vjp=@rule` | a function with a `remat.custom_vjp` |
 
     | option of `blocks` | takes |
     |---|---|
@@ -23,19 +36,26 @@ def Annotate : Pass<"remat-annotate", "::mlir::ModuleOp"> {
     | `pick=0,3-5,-1` | these blocks only |
     | `group=k` | k blocks in one region (before `every` and `pick`) |
 
-    `policy` is that of the regions: `nothing_saveable` if it is not given.
+    A region of `blocks` begins and ends where the fewest bytes pass. Constants,
+    empty tensors and fills are made again inside; what is made of parameters or
+    of data alone (transposed weights, masks, draws) moves in if nothing else
+    reads it and the region's operands get no bigger, and stays outside
+    otherwise, as do reads and writes of globals. Operations between the
+    selected ones that depend on them move behind the region; where something
+    outside depends on a part of a selection, and another part on that, the
+    selection becomes several regions, with a remark. No value changes, and what
+    has an effect has it once.
 
-    A region begins and ends where the fewest bytes pass. Constants, empty
-    tensors and fills are made again inside; what is made of parameters or of
-    data alone (transposed weights, masks, draws) moves in if nothing else reads
-    it and the region's operands get no bigger, and stays outside otherwise, as
-    do reads and writes of globals. Operations between the selected ones that
-    depend on them move behind the region. No value changes.
+    `calls`, `scope`, `checkpoints` and `ops` look into called functions, too.
+
+    A pattern that matches nothing, a policy that mentions a name that is not in
+    a region, and a region that would cut another one are errors, which list
+    what comes nearest.
 
     `report` prints a table of the regions with the operations in each, the
     parameters that it reads, the bytes of its other operands and of its results.
 
-    Example: `--remat-annotate="blocks policy=#remat.dots_saveable every=2"` turns
+    Example: `--remat-annotate="blocks policy=dots_saveable every=2"` turns
 
     ```mlir
     %1 = linalg.matmul ins(%x, %w0 ...
@@ -61,18 +81,35 @@ def Annotate : Pass<"remat-annotate", "::mlir::ModuleOp"> {
     Option<"blocks", "blocks", "bool", "false",
            "Select layers by their structure">,
     Option<"whole", "whole", "bool", "false", "Select the whole function">,
+    Option<"checkpoints", "checkpoints", "bool", "false",
+           "Select what was under jax.checkpoint">,
+    ListOption<"calls", "calls", "std::string",
+               "Select calls of functions by patterns of their names">,
+    ListOption<"scopes", "scope", "std::string",
+               "Select by patterns of the scopes that locations name">,
+    ListOption<"kinds", "ops", "std::string",
+               "Select operations by kind or name">,
     ListOption<"pick", "pick", "std::string",
                "Indices and ranges of blocks: 0, -1 (the last), 2-5">,
     Option<"every", "every", "int64_t", "1", "Every k-th block only">,
     Option<"group", "group", "int64_t", "1", "k blocks in one region">,
     Option<"policy", "policy", "std::string", "\"\"",
            "Policy of the regions, with or without `#remat.`">,
+    ListOption<"recompute", "recompute", "std::string",
+               "Kinds of operations whose results the regions may not save">,
+    Option<"name", "name", "std::string", "\"\"",
+           "Name what is selected, rather than make regions">,
+    Option<"stop", "stop", "bool", "false",
+           "Stop gradients at what is selected, rather than make regions">,
+    Option<"vjp", "vjp", "std::string", "\"\"",
+           "The function that is the derivative of what is selected">,
     ListOption<"functions", "function", "std::string",
                "Functions to annotate. Default: those that a `remat.train_step` names, else every public one">,
     Option<"report", "report", "bool", "false",
            "Print a table of the regions to the standard error">,
   ];
-  let dependentDialects = ["::mlir::remat::RematDialect"];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+                           "::mlir::remat::RematDialect"];
 }
 
 #endif // REMAT_TRANSFORMS_ANNOTATE_PASSES_TD

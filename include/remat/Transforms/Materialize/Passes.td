@@ -74,7 +74,7 @@ def InlineRegions : Pass<"remat-inline-regions"> {
   let description = [{
     In: decisions are materialized: what a `remat.backward` reads is what is
     saved. Out: flat IR, in the order in which it stood, without
-    `remat.region`, `remat.backward` and `remat.name`. Barriers stay: they alone
+    `remat.region`, `remat.backward`, `remat.name` and `remat.stop_gradient`. Barriers stay: they alone
     keep a recompute apart from the original from here on. Operations of a
     backward that carry no phase yet get `remat.phase = "backward"`.
 

@@ -140,6 +140,20 @@ def Remat_NameOp : Remat_Op<"name", [Pure, SameOperandsAndResultType]> {
   let hasVerifier = 1;
 }
 
+def Remat_StopGradientOp : Remat_Op<"stop_gradient", [Pure, SameOperandsAndResultType]> {
+  let summary = "a value through which no derivative passes";
+  let description = [{
+    The identity, with cotangent zero: what `jax.lax.stop_gradient` and torch's
+    `detach` mean, and exporters lose. Fusion stops at it;
+    `remat-inline-regions` removes it.
+
+    Example: `%t = remat.stop_gradient %teacher : tensor<8x256xf32>`.
+  }];
+  let arguments = (ins AnyType:$value);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
 def Remat_BarrierOp : Remat_Op<"barrier", [
     NoMemoryEffect, AttrSizedOperandSegments]> {
   let summary = "values that exist only after others";

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_TRANSFORMS_ANNOTATE_REPEATS_H
-#define REMAT_LIB_TRANSFORMS_ANNOTATE_REPEATS_H
+#ifndef REMAT_TRANSFORMS_ANNOTATE_REPEATS_H
+#define REMAT_TRANSFORMS_ANNOTATE_REPEATS_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -27,4 +27,4 @@ llvm::SmallVector<Repeat> findRepeats(llvm::ArrayRef<unsigned> sequence);
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_TRANSFORMS_ANNOTATE_REPEATS_H
+#endif // REMAT_TRANSFORMS_ANNOTATE_REPEATS_H

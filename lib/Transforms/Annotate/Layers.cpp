@@ -1,0 +1,288 @@
+//===- Layers.cpp - Operations that repeat --------------------------------===//
+//
+// An export says nowhere where a layer begins. But layers are the same
+// operations over and over, on parameters of their own, each on the result of
+// the one before it: a tandem repeat in the sequence of the operations on
+// activations. Repeats do not say where the first layer begins (ABABAB is three
+// times AB, or BA twice); it begins where the fewest bytes pass from one to the
+// next.
+//
+// Matching subgraphs would not depend on the order of the text; but exporters
+// write layers in the order in which they trace them, all in the same way, and
+// a sequence is searched in n log n.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Layers.h"
+
+#include "Bytes.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Annotate/Repeats.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/BitVector.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace mlir::remat;
+
+namespace {
+/// The operations on activations of one block, and what is known of them.
+struct Sequence {
+  SmallVector<Operation *> ops;
+  /// Equal for operations that are equal up to their operands; these have the
+  /// same types and are activations in the same places.
+  SmallVector<unsigned> classes;
+  DenseMap<Operation *, size_t> positions;
+  /// Bytes of activations that are made before position i and read at i or
+  /// later in the block, other than by its terminator.
+  SmallVector<int64_t> liveBytes;
+};
+
+/// Makes operations that are equal up to their operands look equal.
+struct SameKind : DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *op) {
+    return OperationEquivalence::computeHash(
+        const_cast<Operation *>(op), OperationEquivalence::ignoreHashValue,
+        OperationEquivalence::ignoreHashValue,
+        OperationEquivalence::IgnoreLocations);
+  }
+  static bool isEqual(const Operation *first, const Operation *second) {
+    if (first == second)
+      return true;
+    if (isSpecial(first) || isSpecial(second))
+      return false;
+    // Values inside the operations correspond to each other; of those from
+    // outside, the type counts.
+    DenseMap<Value, Value> inside;
+    return OperationEquivalence::isEquivalentTo(
+        const_cast<Operation *>(first), const_cast<Operation *>(second),
+        [&](Value a, Value b) {
+          auto it = inside.find(a);
+          return success(it == inside.end() ? a.getType() == b.getType()
+                                            : it->second == b);
+        },
+        [&](Value a, Value b) { inside[a] = b; },
+        OperationEquivalence::IgnoreLocations);
+  }
+
+private:
+  static bool isSpecial(const Operation *op) {
+    return op == getEmptyKey() || op == getTombstoneKey();
+  }
+};
+} // namespace
+
+namespace {
+/// Numbers for kinds of operations and for classes of them.
+struct KindMap {
+  DenseMap<Operation *, unsigned, SameKind> ofOps;
+  std::map<SmallVector<unsigned>, unsigned> classes;
+};
+} // namespace
+
+/// The position of whoever reads a value of the sequence; none for one that is
+/// no operation on activations.
+static std::optional<size_t> getPosition(const Sequence &sequence, Block &block,
+                                         Operation *user) {
+  Operation *ancestor = block.findAncestorOpInBlock(*user);
+  auto it = sequence.positions.find(ancestor);
+  if (it == sequence.positions.end())
+    return std::nullopt;
+  return it->second;
+}
+
+/// With `countInputs`, what is made of inputs counts as an activation, too.
+template <typename OpRange>
+static Sequence buildSequence(OpRange &&candidates, Block &block,
+                              const Origins &origins, KindMap &kinds,
+                              bool countInputs) {
+  auto isActivation = [&](unsigned origin) {
+    return Origins::isActivation(origin) ||
+           (countInputs && (origin & Origins::kInput));
+  };
+  Sequence sequence;
+  for (Operation *op : candidates) {
+    if (!isActivation(origins.get(op)) || isBoundToItsPlace(op) ||
+        op->hasTrait<OpTrait::IsTerminator>() || isa<RegionOp>(op))
+      continue;
+    sequence.positions[op] = sequence.ops.size();
+    sequence.ops.push_back(op);
+    SmallVector<unsigned> key = {
+        kinds.ofOps.try_emplace(op, kinds.ofOps.size()).first->second};
+    forEachUsedValue(op, [&](Value value) {
+      key.push_back(isActivation(origins.get(value)));
+    });
+    sequence.classes.push_back(
+        kinds.classes.try_emplace(std::move(key), kinds.classes.size())
+            .first->second);
+  }
+  SmallVector<int64_t> changes(sequence.ops.size() + 2);
+  for (auto [position, op] : llvm::enumerate(sequence.ops))
+    for (Value result : op->getResults()) {
+      size_t last = position;
+      for (Operation *user : result.getUsers())
+        last = std::max(last,
+                        getPosition(sequence, block, user).value_or(position));
+      changes[position + 1] += getBytes(result.getType());
+      changes[last + 1] -= getBytes(result.getType());
+    }
+  int64_t live = 0;
+  for (int64_t change : changes)
+    sequence.liveBytes.push_back(live += change);
+  return sequence;
+}
+
+/// Whether `op` is what layers are made of, rather than a step of one.
+static bool isHeavy(Operation *op) {
+  return isDot(op) || isa<CallOpInterface, LoopLikeOpInterface>(op);
+}
+
+/// Begins the layers of `repeat` where the fewest bytes pass between them: the
+/// first such place, of those that leave the most layers.
+static size_t findBegin(const Sequence &sequence, const Repeat &repeat) {
+  size_t best = repeat.begin;
+  std::pair<int64_t, int64_t> bestCost = {INT64_MAX, 0};
+  for (size_t begin = repeat.begin; begin < repeat.begin + repeat.period;
+       ++begin) {
+    int64_t layers = (repeat.end - begin) / repeat.period;
+    if (layers < 2)
+      break;
+    int64_t bytes = 0;
+    for (int64_t layer = 1; layer < layers; ++layer)
+      bytes += sequence.liveBytes[begin + layer * repeat.period];
+    // The mean, so that fewer layers are no gain.
+    std::pair<int64_t, int64_t> cost = {bytes / (layers - 1), -layers};
+    if (cost < bestCost) {
+      bestCost = cost;
+      best = begin;
+    }
+  }
+  return best;
+}
+
+/// Whether the layer at `begin` reads its own values in the same places as the
+/// one a period later, and that one reads something that this one makes.
+static bool isChained(const Sequence &sequence, Block &block, size_t begin,
+                      size_t period) {
+  bool isRead = false;
+  for (size_t offset = 0; offset < period; ++offset) {
+    SmallVector<std::optional<size_t>> sources[2];
+    for (size_t layer : {0, 1}) {
+      size_t first = begin + layer * period;
+      forEachUsedValue(sequence.ops[first + offset], [&](Value value) {
+        std::optional<size_t> source;
+        if (isDefinedIn(value, &block))
+          source = getPosition(sequence, block, value.getDefiningOp());
+        bool isInside = source && *source >= first;
+        if (layer == 1 && source && !isInside && *source >= begin)
+          isRead = true;
+        sources[layer].push_back(
+            isInside ? std::optional<size_t>(*source - first) : std::nullopt);
+      });
+    }
+    if (sources[0] != sources[1])
+      return false;
+  }
+  return isRead;
+}
+
+/// Cuts `repeat` into layers. Empty if they are none.
+static SmallVector<size_t> cutLayers(const Sequence &sequence, Block &block,
+                                     const Repeat &repeat) {
+  size_t begin = findBegin(sequence, repeat);
+  if (llvm::none_of(llvm::seq(begin, begin + repeat.period),
+                    [&](size_t i) { return isHeavy(sequence.ops[i]); }))
+    return {};
+  SmallVector<size_t> layers;
+  for (; begin + repeat.period <= repeat.end; begin += repeat.period) {
+    bool isLast = begin + 2 * repeat.period > repeat.end;
+    if (!isLast && isChained(sequence, block, begin, repeat.period)) {
+      layers.push_back(begin);
+      continue;
+    }
+    if (layers.empty())
+      continue;
+    layers.push_back(begin);
+    break;
+  }
+  return layers.size() < 2 ? SmallVector<size_t>() : layers;
+}
+
+SmallVector<SmallVector<Operation *>>
+mlir::remat::findLayers(Block &block, const Origins &origins,
+                        bool countInputs) {
+  KindMap kinds;
+  Sequence sequence = buildSequence(llvm::make_pointer_range(block), block,
+                                    origins, kinds, countInputs);
+  SmallVector<Repeat> repeats = findRepeats(sequence.classes);
+  // The longest first. A whole number of shorter periods that covers nearly as
+  // much is the better answer: the rest is what the neighbours have in common.
+  llvm::sort(repeats, [](const Repeat &a, const Repeat &b) {
+    return std::make_tuple(b.size(), a.period, a.begin) <
+           std::make_tuple(a.size(), b.period, b.begin);
+  });
+  llvm::BitVector taken(sequence.ops.size());
+  std::map<size_t, size_t> periods; // Of the layers by where they begin.
+  auto take = [&](const Repeat &repeat) {
+    if (taken.find_first_in(repeat.begin, repeat.end) != -1)
+      return;
+    for (size_t begin : cutLayers(sequence, block, repeat)) {
+      periods[begin] = repeat.period;
+      taken.set(begin, begin + repeat.period);
+    }
+  };
+  for (const Repeat &repeat : repeats) {
+    if (taken.find_first_in(repeat.begin, repeat.end) != -1)
+      continue;
+    for (const Repeat &finer : repeats)
+      if (finer.period < repeat.period && repeat.period % finer.period == 0 &&
+          finer.begin >= repeat.begin && finer.end <= repeat.end &&
+          finer.size() >= repeat.size() - finer.period)
+        take(finer);
+    take(repeat);
+  }
+  SmallVector<SmallVector<Operation *>> layers;
+  for (auto [begin, period] : periods)
+    layers.emplace_back(ArrayRef(sequence.ops).slice(begin, period));
+  return layers;
+}
+
+SmallVector<SmallVector<Operation *>>
+mlir::remat::cutIntoLayers(const Origins &origins, ArrayRef<Operation *> ops) {
+  Block &block = *ops.front()->getBlock();
+  SmallVector<SmallVector<Operation *>> layers;
+  for (bool countInputs : {false, true}) {
+    KindMap kinds;
+    Sequence sequence = buildSequence(ops, block, origins, kinds, countInputs);
+    for (const Repeat &repeat : findRepeats(sequence.classes)) {
+      if (repeat.size() != sequence.ops.size() ||
+          repeat.size() % repeat.period != 0 ||
+          !isChained(sequence, block, 0, repeat.period))
+        continue;
+      for (size_t begin = 0; begin < repeat.end; begin += repeat.period)
+        layers.emplace_back(ArrayRef(sequence.ops).slice(begin, repeat.period));
+      return layers;
+    }
+  }
+  layers.emplace_back(ops);
+  return layers;
+}
+
+bool mlir::remat::areAlike(const Origins &origins, ArrayRef<Operation *> first,
+                           ArrayRef<Operation *> second) {
+  return llvm::any_of(ArrayRef<bool>{false, true}, [&](bool countInputs) {
+    KindMap kinds;
+    auto getClasses = [&](ArrayRef<Operation *> ops) {
+      return buildSequence(ops, *ops.front()->getBlock(), origins, kinds,
+                           countInputs)
+          .classes;
+    };
+    return getClasses(first) == getClasses(second);
+  });
+}

@@ -1,0 +1,292 @@
+//===- SelectKinds.cpp - Operations by what they do -----------------------===//
+//
+// Selective recompute: what is cheap to compute again is known by its kind, not
+// by its place. Front ends write most kinds as `linalg.generic`, so that names
+// of operations say little; a softmax or a normalization is several of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Origins.h"
+
+#include "remat/Transforms/Annotate/Annotate.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/Support/GlobPattern.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+//===----------------------------------------------------------------------===//
+// Single operations
+//===----------------------------------------------------------------------===//
+
+static bool isElementwise(Operation *op) {
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+    return !isDot(op) && !isa<linalg::FillOp, linalg::TransposeOp>(op) &&
+           structured.getNumParallelLoops() == structured.getNumLoops() &&
+           !op->walk([](tensor::ExtractOp) {
+                return WalkResult::interrupt();
+              }).wasInterrupted();
+  return op->getNumResults() != 0 &&
+         OpTrait::hasElementwiseMappableTraits(op) &&
+         isa<RankedTensorType>(op->getResult(0).getType());
+}
+
+static bool isReduction(Operation *op) {
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  return structured && !isDot(op) && structured.getNumReductionLoops() != 0;
+}
+
+static bool isGather(Operation *op) {
+  return isa<tensor::GatherOp>(op) ||
+         (isa<linalg::LinalgOp>(op) && op->walk([](tensor::ExtractOp) {
+                                           return WalkResult::interrupt();
+                                         }).wasInterrupted());
+}
+
+static bool isView(Operation *op) {
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
+             tensor::ExtractSliceOp, linalg::TransposeOp>(op);
+}
+
+/// Whether `op`, or the body of a structured operation, has one of `Ops`.
+template <typename... Ops> static bool computes(Operation *op) {
+  if (isa<Ops...>(op))
+    return true;
+  return isa<linalg::LinalgOp>(op) && op->walk([](Operation *inner) {
+                                          return isa<Ops...>(inner)
+                                                     ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+                                        }).wasInterrupted();
+}
+
+static bool hasName(Operation *op, const llvm::GlobPattern &name) {
+  if (name.match(op->getName().getStringRef()))
+    return true;
+  return isa<linalg::LinalgOp>(op) &&
+         op->walk([&](Operation *inner) {
+             return inner != op && name.match(inner->getName().getStringRef())
+                        ? WalkResult::interrupt()
+                        : WalkResult::advance();
+           }).wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
+// Several operations
+//===----------------------------------------------------------------------===//
+
+/// Follows what becomes of a small value (a sum, a reciprocal root) until an
+/// operation that combines it with another activation: through views,
+/// broadcasts and scaling by parameters.
+static SmallVector<Operation *> findCombinations(Value value,
+                                                 const Origins &origins) {
+  SmallVector<Operation *> found;
+  SmallVector<Value> worklist = {value};
+  DenseSet<Value> seen = {value};
+  while (!worklist.empty()) {
+    Value next = worklist.pop_back_val();
+    for (Operation *user : next.getUsers()) {
+      if (!isElementwise(user) && !isView(user))
+        continue;
+      auto dps = dyn_cast<DestinationStyleOpInterface>(user);
+      if (dps && llvm::none_of(dps.getDpsInputs(),
+                               [&](Value input) { return input == next; }))
+        continue;
+      bool combines = false;
+      forEachUsedValue(user, [&](Value other) {
+        unsigned origin = origins.get(other);
+        combines |= !seen.contains(other) && (Origins::isActivation(origin) ||
+                                              (origin & Origins::kInput));
+      });
+      if (combines) {
+        if (!llvm::is_contained(found, user))
+          found.push_back(user);
+      } else if (seen.insert(user->getResult(0)).second) {
+        worklist.push_back(user->getResult(0));
+      }
+    }
+  }
+  return found;
+}
+
+/// The operations on the ways from `begin` to `end`, which `end` is one of.
+static SmallVector<Operation *> findBetween(Value begin, Operation *end) {
+  Operation *first = begin.getDefiningOp();
+  Block *block = end->getBlock();
+  if (first && first->getBlock() != block)
+    return {};
+  DenseSet<Operation *> behind, before = {end};
+  SmallVector<Operation *> window;
+  for (Operation *op = first ? first->getNextNode() : &block->front();;
+       op = op->getNextNode()) {
+    window.push_back(op);
+    forEachUsedValue(op, [&](Value value) {
+      if (value == begin || behind.contains(value.getDefiningOp()))
+        behind.insert(op);
+    });
+    if (op == end)
+      break;
+  }
+  SmallVector<Operation *> between;
+  for (Operation *op : llvm::reverse(window)) {
+    if (!before.contains(op) || !behind.contains(op))
+      continue;
+    between.push_back(op);
+    forEachUsedValue(op, [&](Value value) {
+      if (Operation *source = value.getDefiningOp(); value != begin && source)
+        before.insert(source);
+    });
+  }
+  return between;
+}
+
+/// `value`, before widening to the type in which a statistic is computed and
+/// before what it was shifted by.
+static Value findShifted(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isElementwise(op) || !computes<arith::SubFOp>(op))
+    return value;
+  // The minuend: the operand that is as big as the result.
+  for (Value operand : op->getOperands())
+    if (operand.getDefiningOp() != op && operand.getType() == value.getType())
+      return operand;
+  return value;
+}
+
+/// x, max(x), x - max(x), exp, sum, exp / sum.
+static void findSoftmax(Operation *op, const Origins &origins,
+                        SmallVectorImpl<Operation *> &members) {
+  if (isa<linalg::SoftmaxOp>(op)) {
+    members.push_back(op);
+    return;
+  }
+  if (!isElementwise(op) || !computes<math::ExpOp, math::Exp2Op>(op))
+    return;
+  for (Operation *sum : op->getResult(0).getUsers()) {
+    if (!isReduction(sum) || !computes<arith::AddFOp>(sum))
+      continue;
+    for (Operation *end : findCombinations(sum->getResult(0), origins))
+      if (computes<arith::DivFOp>(end) || computes<arith::MulFOp>(end))
+        llvm::append_range(members,
+                           findBetween(findShifted(op->getOperand(0)), end));
+  }
+}
+
+/// From x to x * rsqrt(statistic of x), or (x - mean) * rsqrt(...).
+static void findNorm(Operation *op, const Origins &origins,
+                     SmallVectorImpl<Operation *> &members) {
+  if (!isElementwise(op) || !computes<math::RsqrtOp, math::SqrtOp>(op))
+    return;
+  for (Operation *end : findCombinations(op->getResult(0), origins))
+    for (Value operand : end->getOperands()) {
+      Value begin = findShifted(operand);
+      SmallVector<Operation *> between = findBetween(begin, end);
+      if (operand.getType() == end->getResult(0).getType() &&
+          llvm::is_contained(between, op)) {
+        llvm::append_range(members, between);
+        break;
+      }
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Selectors
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit` with every operation of `function` that is no kernel's scalar.
+static void visitOps(func::FuncOp function,
+                     function_ref<void(Operation *)> visit) {
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == function || op->hasTrait<OpTrait::IsTerminator>())
+      return WalkResult::advance();
+    visit(op);
+    return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
+                                     : WalkResult::advance();
+  });
+}
+
+FailureOr<SmallVector<Selection>>
+mlir::remat::selectKinds(func::FuncOp function, ArrayRef<std::string> kinds,
+                         SmallVectorImpl<bool> &matched) {
+  Origins origins(function);
+  matched.resize(kinds.size());
+  DenseMap<Operation *, size_t> kindOf;
+  for (auto [index, kind] : llvm::enumerate(kinds)) {
+    SmallVector<Operation *> members;
+    std::function<bool(Operation *)> is;
+    if (kind == "softmax")
+      visitOps(function,
+               [&](Operation *op) { findSoftmax(op, origins, members); });
+    else if (kind == "norm")
+      visitOps(function,
+               [&](Operation *op) { findNorm(op, origins, members); });
+    else if (kind == "dot")
+      is = isDot;
+    else if (kind == "elementwise")
+      is = isElementwise;
+    else if (kind == "reduction")
+      is = isReduction;
+    else if (kind == "gather")
+      is = isGather;
+    else if (!StringRef(kind).contains('.'))
+      return emitError(function.getLoc(), "ops=")
+             << kind << " is no kind of operations; choose " << kKindChoices
+             << ", or a name of operations such as math.tanh";
+    else if (auto glob = llvm::GlobPattern::create(kind))
+      is = [glob = std::move(*glob)](Operation *op) {
+        return hasName(op, glob);
+      };
+    else
+      return emitError(function.getLoc(), "ops=")
+             << kind << " is no pattern of operations: "
+             << llvm::toString(glob.takeError());
+    if (is)
+      visitOps(function, [&](Operation *op) {
+        if (is(op) && !origins.isMadeAgain(op) && !isBoundToItsPlace(op))
+          members.push_back(op);
+      });
+    for (Operation *op : members) {
+      kindOf.try_emplace(op, index);
+      matched[index] = true;
+    }
+  }
+  SmallVector<Selection> selections;
+  visitOps(function, [&](Operation *op) {
+    if (auto it = kindOf.find(op); it != kindOf.end())
+      selections.push_back({kinds[it->second], {op}});
+  });
+  return selections;
+}
+
+SmallVector<Selection>
+mlir::remat::joinConnected(ArrayRef<Selection> selections) {
+  llvm::EquivalenceClasses<Operation *> parts;
+  for (const Selection &selection : selections)
+    for (Operation *op : selection.ops) {
+      parts.insert(op);
+      parts.unionSets(op, selection.ops.front());
+    }
+  for (const Selection &selection : selections)
+    for (Operation *op : selection.ops)
+      forEachUsedValue(op, [&](Value value) {
+        Operation *source = value.getDefiningOp();
+        if (source && source->getBlock() == op->getBlock() &&
+            parts.contains(source))
+          parts.unionSets(source, op);
+      });
+  SmallVector<Selection> joined;
+  DenseMap<Operation *, size_t> indices;
+  for (const Selection &selection : selections)
+    for (Operation *op : selection.ops) {
+      auto [it, isFirst] =
+          indices.try_emplace(parts.getLeaderValue(op), joined.size());
+      if (isFirst)
+        joined.push_back({selection.label, {}});
+      joined[it->second].ops.push_back(op);
+    }
+  return joined;
+}
