@@ -13,6 +13,7 @@
 #include "remat/Pipelines/Train.h"
 #include "remat/Transforms/Annotate/Passes.h"
 #include "remat/Transforms/Annotate/TransformOps.h"
+#include "remat/Transforms/Checks/Passes.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/Import/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
@@ -34,6 +35,7 @@ void mlir::remat::registerAllDialects(DialectRegistry &registry) {
 void mlir::remat::registerAllPasses() {
   registerAnnotatePasses();
   registerAutodiffPasses();
+  registerChecksPasses();
   registerConversionPasses();
   registerFusePasses();
   registerImportPasses();

@@ -21,6 +21,7 @@
 using namespace mlir;
 
 void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
+  pm.addPass(createConvertAssertToRuntime());
   pm.addPass(createConvertLinalgToLibrary());
   pm.addPass(createConvertLinalgToKernels());
   // What is left of linalg has index maps that kernels do not take (floordiv).

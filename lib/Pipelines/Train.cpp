@@ -11,6 +11,7 @@
 #include "remat/Conversion/Passes.h"
 #include "remat/Pipelines/CPU.h"
 #include "remat/Pipelines/Passes.h"
+#include "remat/Transforms/Checks/Passes.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
@@ -63,6 +64,8 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createSymbolDCEPass());
   if (!options.policy.empty() || !options.mode.empty())
     pm.addPass(createOverridePass({options.policy, options.mode}));
+  pm.addPass(createCheckIndicesPass());
+  pm.addPass(createHoistAssertsPass());
   pm.addPass(createThreadRngPass());
   pm.addPass(createLowerRandomPass());
   cleanUp(pm);

@@ -123,6 +123,11 @@ REMAT_EXPORT void _mlir_ciface_remat_rt_account(int32_t memoryClass,
   accountMemory(static_cast<MemoryClass>(memoryClass), bytes);
 }
 
+REMAT_EXPORT void
+_mlir_ciface_remat_rt_fail(const MemRef<char, 1> *message) {
+  fail(toString(message));
+}
+
 REMAT_EXPORT void _mlir_ciface_remat_rt_begin_step() { beginStep(); }
 REMAT_EXPORT void _mlir_ciface_remat_rt_end_step() { endStep(); }
 REMAT_EXPORT void _mlir_ciface_remat_rt_progress(int64_t step, int64_t steps,

@@ -5,6 +5,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ConvertAssertToRuntime : Pass<"convert-assert-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "a failed assertion ends the program with its message, not with a crash";
+  let description = [{
+    Upstream's lowering of `cf.assert` aborts, and tools around it report that as
+    a bug of theirs. Here a failed assertion calls the runtime, which prints
+    `remat: error: ` and the message, and exits with status 1; a checkpoint that
+    was written before is whole.
+
+    In: `cf.assert` on the path of control (not in kernels, see
+    `remat-hoist-asserts`). Out: `scf.if` with a call of `@remat_rt_fail`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp"> {
   let summary = "linalg on memrefs to vectorized, multi-threaded kernel functions";
   let description = [{

@@ -1,0 +1,67 @@
+//===- Passes.td ------------------------------------------*- tablegen -*-===//
+
+#ifndef REMAT_TRANSFORMS_CHECKS_PASSES_TD
+#define REMAT_TRANSFORMS_CHECKS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def CheckIndicesPass : Pass<"remat-check-indices"> {
+  let summary = "an index from the data that is out of range is an error, not a wild read";
+  let description = [{
+    A `tensor.extract` whose index comes from data (a token, a label) reads
+    whatever memory is there when the index is too large. This pass puts a
+    `cf.assert` in front of every such `tensor.extract` in the body of a
+    `linalg.generic` or elsewhere, and clamps the index: operations on tensors
+    may be reordered, so that nothing but the clamp keeps a read behind its
+    check. Indices that are in range for every input (constants, loop indices,
+    what a front end has clamped already) are left as they are, as far as
+    integer ranges of single operations tell.
+
+    Run it before fusion and differentiation, with `remat-hoist-asserts` behind.
+
+    Example, for a table of 512 rows:
+
+    ```mlir
+    %i = arith.index_cast %token : i64 to index
+    %e = tensor.extract %table[%i, %d] : tensor<512x64xf32>
+    // becomes
+    %i = arith.index_cast %token : i64 to index
+    %inside = arith.cmpi ult, %i, %c512 : index
+    cf.assert %inside, "model.mlir:12:10: index 0 is not in 0..511"
+    %safe = arith.minui %i, %c511 : index
+    %e = tensor.extract %table[%safe, %d] : tensor<512x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def HoistAssertsPass : Pass<"remat-hoist-asserts"> {
+  let summary = "assertions in kernels become kernels of their own";
+  let description = [{
+    Front ends assert within the bodies of `linalg.generic`s (PyTorch: that
+    tokens are in the vocabulary). Such a body can be neither vectorized nor
+    recomputed nor differentiated as if it had no effect. Each of its conditions
+    moves to a kernel in front of it, which computes the conjunction over all
+    iterations, over those dimensions alone that the condition depends on; one
+    `cf.assert` of that follows it, with the same message and location.
+
+    In: tensor IR. Out: no `cf.assert` in a `linalg.generic`. A condition that
+    depends on an accumulator of a reduction is an error at the assertion.
+
+    Example:
+
+    ```mlir
+    %ok = linalg.generic {... iterator_types = ["reduction"]} ins(%tokens : tensor<8xi64>)
+        outs(%true : tensor<i1>) { ... arith.andi ... } -> tensor<i1>
+    %all = tensor.extract %ok[] : tensor<i1>
+    cf.assert %all, "model.mlir:12:10: index 0 is not in 0..511"
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+#endif // REMAT_TRANSFORMS_CHECKS_PASSES_TD

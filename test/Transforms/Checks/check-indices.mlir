@@ -1,0 +1,82 @@
+// RUN: remat-opt %s -remat-check-indices | FileCheck %s
+// RUN: remat-opt %s -remat-check-indices -remat-check-indices | FileCheck %s
+
+#id = affine_map<(t) -> (t)>
+#row = affine_map<(t, d) -> (t)>
+#all = affine_map<(t, d) -> (t, d)>
+
+// CHECK-LABEL: func.func @an_index_from_data_is_checked_and_clamped
+func.func @an_index_from_data_is_checked_and_clamped(%table: tensor<10x4xf32>, %tokens: tensor<3xi64>) -> tensor<3x4xf32> {
+  %empty = tensor.empty() : tensor<3x4xf32>
+  %0 = linalg.generic {indexing_maps = [#row, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%tokens : tensor<3xi64>) outs(%empty : tensor<3x4xf32>) {
+  ^bb0(%token: i64, %out: f32):
+    // CHECK: %[[I:.*]] = arith.index_cast
+    %i = arith.index_cast %token : i64 to index
+    // CHECK: %[[D:.*]] = linalg.index 1
+    %d = linalg.index 1 : index
+    // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[I]], %[[SIZE:.*]] : index
+    // CHECK-NEXT: cf.assert %[[INSIDE]], "{{.*}}check-indices.mlir:[[#@LINE+4]]:10: index 0 is not in 0..9"
+    // CHECK: %[[SAFE:.*]] = arith.minui %[[I]], %{{.*}} : index
+    // CHECK: tensor.extract %{{.*}}[%[[SAFE]], %[[D]]]
+    // CHECK-NOT: cf.assert
+    %e = tensor.extract %table[%i, %d] : tensor<10x4xf32>
+    linalg.yield %e : f32
+  } -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// CHECK-LABEL: func.func @what_is_in_range_is_left_alone
+// CHECK-NOT: cf.assert
+// CHECK: return
+func.func @what_is_in_range_is_left_alone(%table: tensor<10xf32>, %tokens: tensor<3xi32>, %small: tensor<3xi8>, %large: tensor<256xf32>)
+    -> (tensor<3xf32>, tensor<3xf32>, f32) {
+  %zero = arith.constant 0 : i32
+  %nine = arith.constant 9 : i32
+  %empty = tensor.empty() : tensor<3xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%tokens : tensor<3xi32>) outs(%empty : tensor<3xf32>) {
+  ^bb0(%token: i32, %out: f32):
+    %low = arith.maxsi %token, %zero : i32
+    %clamped = arith.minsi %low, %nine : i32
+    %i = arith.index_cast %clamped : i32 to index
+    %e = tensor.extract %table[%i] : tensor<10xf32>
+    linalg.yield %e : f32
+  } -> tensor<3xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%small : tensor<3xi8>) outs(%empty : tensor<3xf32>) {
+  ^bb0(%token: i8, %out: f32):
+    %i = arith.index_castui %token : i8 to index
+    %e = tensor.extract %large[%i] : tensor<256xf32>
+    linalg.yield %e : f32
+  } -> tensor<3xf32>
+  %c2 = arith.constant 2 : index
+  %2 = tensor.extract %table[%c2] : tensor<10xf32>
+  return %0, %1, %2 : tensor<3xf32>, tensor<3xf32>, f32
+}
+
+// CHECK-LABEL: func.func @a_size_that_is_not_known_is_asked_for_outside
+// CHECK: %[[SIZE:.*]] = tensor.dim
+// CHECK: linalg.generic
+// CHECK: arith.cmpi ult, %{{.*}}, %[[SIZE]] : index
+// CHECK: cf.assert %{{.*}}, "{{.*}}: index 0 is not in the tensor"
+// CHECK-NOT: cf.assert
+func.func @a_size_that_is_not_known_is_asked_for_outside(%table: tensor<?xf32>, %tokens: tensor<?xi64>, %out: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%tokens : tensor<?xi64>) outs(%out : tensor<?xf32>) {
+  ^bb0(%token: i64, %o: f32):
+    %i = arith.index_cast %token : i64 to index
+    %e = tensor.extract %table[%i] : tensor<?xf32>
+    linalg.yield %e : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @outside_of_kernels
+// CHECK: cf.assert %{{.*}}, "{{.*}}: index 0 is not in 0..9"
+// CHECK: arith.minui
+func.func @outside_of_kernels(%table: tensor<10xf32>, %token: tensor<index>) -> f32 {
+  %i = tensor.extract %token[] : tensor<index>
+  %e = tensor.extract %table[%i] : tensor<10xf32>
+  return %e : f32
+}
