@@ -70,7 +70,9 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createLowerRandomPass());
   cleanUp(pm);
   pm.addPass(createFusePaddingPass());
-  pm.addPass(createFusePass());
+  FusePassOptions fuseForward;
+  fuseForward.keepAdjoints = true;
+  pm.addPass(createFusePass(fuseForward));
   pm.addPass(createDifferentiate());
   pm.addPass(createInlineCustomVJP());
   cleanUp(pm);

@@ -155,14 +155,22 @@ bool remat::isBroadcast(LinalgOp producer, LinalgOp consumer) {
   });
 }
 
-bool remat::haveSameIterationSpace(LinalgOp producer, LinalgOp consumer) {
+std::optional<AffineMap> remat::getOnlyLoopMap(LinalgOp producer,
+                                               LinalgOp consumer) {
   SmallVector<OpOperand *> reads = getReads(producer, consumer);
-  if (reads.empty() || !isAllParallel(consumer))
-    return false;
+  if (reads.empty())
+    return std::nullopt;
   AffineMap loopMap = getLoopMap(producer, consumer, reads.front());
-  return loopMap.isPermutation() && llvm::all_of(reads, [&](OpOperand *read) {
-           return getLoopMap(producer, consumer, read) == loopMap;
-         });
+  if (llvm::any_of(reads, [&](OpOperand *read) {
+        return getLoopMap(producer, consumer, read) != loopMap;
+      }))
+    return std::nullopt;
+  return loopMap;
+}
+
+bool remat::haveSameIterationSpace(LinalgOp producer, LinalgOp consumer) {
+  std::optional<AffineMap> loopMap = getOnlyLoopMap(producer, consumer);
+  return isAllParallel(consumer) && loopMap && loopMap->isPermutation();
 }
 
 //===----------------------------------------------------------------------===//

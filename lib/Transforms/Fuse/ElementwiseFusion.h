@@ -35,6 +35,11 @@ bool canFuse(linalg::LinalgOp producer, linalg::LinalgOp consumer);
 /// than once for each of its elements.
 bool isBroadcast(linalg::LinalgOp producer, linalg::LinalgOp consumer);
 
+/// The map from the loops of `consumer` to those of `producer`, if all reads
+/// have the same.
+std::optional<AffineMap> getOnlyLoopMap(linalg::LinalgOp producer,
+                                        linalg::LinalgOp consumer);
+
 /// Whether both run over the same loops, element by element, with `producer`
 /// read in one way only, so that its results can stay results of the fusion.
 bool haveSameIterationSpace(linalg::LinalgOp producer,

@@ -32,7 +32,7 @@ using linalg::LinalgOp;
 /// A producer that is evaluated more than once may have this many operations
 /// and readers; beyond, loading its value is faster.
 static constexpr unsigned kMaxCheapOps = 8;
-static constexpr unsigned kMaxReaders = 4;
+static constexpr unsigned kMaxReaders = 8;
 
 /// Whether the values depend on scalars and indices only: constants, masks
 /// made of indices, random draws.
@@ -99,11 +99,14 @@ static StringRef getPhase(Operation *op) {
 }
 
 /// Fusing a forward producer into the backward would be a recompute that
-/// nobody asked for, and keep its operands alive until then.
+/// nobody asked for, and keep its operands alive until then: fine where it costs
+/// no time, and one operand instead of the value.
 static bool mayCrossPhases(LinalgOp producer, LinalgOp consumer) {
   StringRef from = getPhase(producer), to = getPhase(consumer);
   return from == to || readsNoTensor(producer) ||
-         (from == kRecomputePhase && to == kBackwardPhase);
+         (from == kRecomputePhase && to == kBackwardPhase) ||
+         (from.empty() && to == kBackwardPhase && isCheap(producer) &&
+          readsOneFullTensor(producer));
 }
 
 /// Whether an operation between the two takes an operand of `producer` as its
@@ -149,16 +152,20 @@ static bool isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
 /// What fusion would do with a producer and one of its readers.
 enum class Decision { Keep, Fuse, FuseAndKeepResults };
 
-/// The operations that read results of `op`, in no order that matters; stops
-/// after `limit`.
-static SetVector<Operation *> getReaders(Operation *op, unsigned limit) {
+/// The operations that read a value, or results of an operation, in no order
+/// that matters; stops after `limit`.
+template <typename ValueOrOp>
+static SetVector<Operation *> getReaders(ValueOrOp read, unsigned limit) {
   SetVector<Operation *> readers;
-  for (Operation *user : op->getUsers()) {
+  for (Operation *user : read.getUsers()) {
     readers.insert(user);
     if (readers.size() > limit)
       break;
   }
   return readers;
+}
+static SetVector<Operation *> getReaders(LinalgOp op, unsigned limit) {
+  return getReaders<Operation &>(*op, limit);
 }
 
 /// Whether `producer` can disappear into `reader`.
@@ -180,19 +187,68 @@ static bool isFirstReader(LinalgOp producer, LinalgOp consumer) {
   });
 }
 
-static Decision decide(LinalgOp producer, LinalgOp consumer) {
+/// Whether a gradient may flow through the operation.
+static bool mayBeActive(LinalgOp op) {
+  auto isFloat = [](Value value) {
+    return isa<FloatType>(getElementTypeOrSelf(value));
+  };
+  return llvm::any_of(op->getResults(), isFloat) &&
+         llvm::any_of(op.getDpsInputs(), [&](Value input) {
+           return isFloat(input) && !matchPattern(input, m_Constant());
+         });
+}
+
+/// How often the body of `consumer` uses elements of `producer`.
+static unsigned countUses(LinalgOp producer, LinalgOp consumer) {
+  unsigned numUses = 0;
+  for (OpOperand *input : consumer.getDpsInputOperands())
+    if (input->get().getDefiningOp() == producer)
+      numUses +=
+          llvm::range_size(consumer.getMatchingBlockArgument(input).getUses());
+  return numUses;
+}
+
+/// Whether the adjoint of both together adds up, bit by bit, what the adjoints
+/// of one after the other add up: which of the two it is depends on where
+/// regions begin, and results may not.
+static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer) {
+  SetVector<Operation *> readers = getReaders(producer, 1);
+  // A cotangent that comes from another reader: c + (a + b) is not (c + a) + b.
+  if (readers.size() > 1 && countUses(producer, consumer) > 1)
+    return false;
+  std::optional<AffineMap> loopMap = getOnlyLoopMap(producer, consumer);
+  if (!loopMap || !loopMap->isPermutation())
+    return false;
+  for (OpOperand *input : producer.getDpsInputOperands()) {
+    // The gradient of a broadcast operand is a sum in the order of the loops.
+    if (!loopMap->isIdentity() &&
+        !producer.getMatchingIndexingMap(input).isPermutation())
+      return false;
+    // As above, for an operand of both with a cotangent from elsewhere.
+    if (llvm::is_contained(consumer.getDpsInputs(), input->get()) &&
+        getReaders(input->get(), 2).size() > 2)
+      return false;
+  }
+  return true;
+}
+
+static Decision decide(LinalgOp producer, LinalgOp consumer,
+                       bool keepAdjoints) {
   if (!isFusableProducer(producer) || !canFuse(producer, consumer))
     return Decision::Keep;
-  if (readsNoTensor(producer))
+  keepAdjoints &= mayBeActive(producer);
+  if (readsNoTensor(producer) && !keepAdjoints)
     return Decision::Fuse;
-  if (!canDisappearInto(producer, consumer))
+  if (!canDisappearInto(producer, consumer) ||
+      (keepAdjoints && !keepsAdjoint(producer, consumer)))
     return Decision::Keep;
   SetVector<Operation *> readers = getReaders(producer, kMaxReaders);
   if (readers.size() == 1)
     return Decision::Fuse;
   if (!readsOneFullTensor(producer))
     return Decision::Keep;
-  if (readers.size() <= kMaxReaders && isCheap(producer) &&
+  // Not with a gradient: f'(x) (a + b) is not f'(x) a + f'(x) b.
+  if (!keepAdjoints && readers.size() <= kMaxReaders && isCheap(producer) &&
       llvm::all_of(readers, [&](Operation *reader) {
         return canDisappearInto(producer, reader);
       }))
@@ -258,7 +314,7 @@ private:
       for (Value input : consumer.getDpsInputs()) {
         producer = input.getDefiningOp<LinalgOp>();
         if (producer)
-          decision = decide(producer, consumer);
+          decision = decide(producer, consumer, keepAdjoints);
         if (decision != Decision::Keep)
           break;
       }

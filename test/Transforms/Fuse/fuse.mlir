@@ -377,14 +377,39 @@ func.func @constant_zero_maps_and_unit_dimensions_compose(%x: tensor<2x8x3xf32>,
 
 // -----
 
-// CHECK-LABEL: func.func @a_forward_producer_is_not_recomputed_in_the_backward(
-func.func @a_forward_producer_is_not_recomputed_in_the_backward(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // CHECK: linalg.negf
+// CHECK-LABEL: func.func @a_costly_forward_producer_is_not_recomputed_in_the_backward(
+func.func @a_costly_forward_producer_is_not_recomputed_in_the_backward(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: linalg.tanh
   // CHECK: linalg.exp {remat.phase = "backward"}
   %e = tensor.empty() : tensor<4xf32>
-  %0 = linalg.negf ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %0 = linalg.tanh ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   %1 = linalg.exp {remat.phase = "backward"} ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @nor_one_that_would_keep_two_tensors(
+func.func @nor_one_that_would_keep_two_tensors(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: linalg.add
+  // CHECK: linalg.exp {remat.phase = "backward"}
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.add ins(%x, %y : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %1 = linalg.exp {remat.phase = "backward"} ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @a_cheap_one_keeps_its_operand_instead(
+func.func @a_cheap_one_keeps_its_operand_instead(%x: tensor<4xf32>) -> tensor<4xf64> {
+  // CHECK:     linalg.generic {{.*}} ins(%arg0 : tensor<4xf32>) {{.*}} attrs = {remat.phase = "backward"}
+  // CHECK-NOT: linalg.generic
+  %e = tensor.empty() : tensor<4xf64>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%e : tensor<4xf64>) {
+  ^bb0(%a: f32, %o: f64):
+    %w = arith.extf %a : f32 to f64
+    linalg.yield %w : f64
+  } -> tensor<4xf64>
+  %1 = linalg.exp {remat.phase = "backward"} ins(%0 : tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  return %1 : tensor<4xf64>
 }
 
 // CHECK-LABEL: func.func @a_recomputed_slice_fuses_into_the_backward(

@@ -36,13 +36,20 @@ def FusePass : Pass<"remat-fuse"> {
     their operands in memory), reductions as producers, kernels that load
     elements by `tensor.extract`, operands read through sums of loop indices.
     Phases: a kernel keeps the `remat.phase` of the reader; producers of another
-    phase stay apart, but for those that read no tensor and for `recompute` into
-    `backward`. What is fused is read later than before, so a producer stays
+    phase stay apart, but for those that read no tensor, for `recompute` into
+    `backward`, and for cheap forward ones into `backward` under the condition
+    above: the backward then keeps the operand instead of the value. What is fused is read later than before, so a producer stays
     where something between the two writes one of its operands in place.
     Destinations stay what they are: `outs(%w)` never becomes a fresh tensor.
 
     No value changes: the same scalar operations are applied to the same
-    operands in the same order.
+    operands in the same order. With `keep-adjoints`, the same is true of the
+    gradients that differentiation makes afterwards: operations that may carry a
+    gradient are fused only where the adjoint of the kernel adds up what the
+    adjoints of its parts would. They are not copied into several readers, for
+    instance: `f'(x) (a + b)` is not, to the bit, `f'(x) a + f'(x) b`. Where regions begin
+    (there fusion stops) then changes no bit of a gradient. Once the gradient is
+    there, the pass may run without it.
 
     Example: the two kernels
 
@@ -63,6 +70,10 @@ def FusePass : Pass<"remat-fuse"> {
     } -> tensor<8xf32>
     ```
   }];
+  let options = [
+    Option<"keepAdjoints", "keep-adjoints", "bool", "false",
+           "Fuse only what leaves the bits of gradients alone; before "
+           "differentiation">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect"];

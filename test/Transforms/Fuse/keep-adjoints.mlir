@@ -1,0 +1,83 @@
+// RUN: remat-opt %s -remat-fuse=keep-adjoints | FileCheck %s
+
+#id = affine_map<(i) -> (i)>
+#row = affine_map<(i, j) -> (i)>
+#all = affine_map<(i, j) -> (i, j)>
+
+// CHECK-LABEL: func.func @one_reader_element_for_element
+// CHECK: arith.negf
+// CHECK-NEXT: math.exp
+// CHECK-NOT: linalg.generic
+func.func @one_reader_element_for_element(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.negf ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %1 = linalg.exp ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// f'(x) (a + b) or f'(x) a + f'(x) b.
+// CHECK-LABEL: func.func @two_readers
+// CHECK: linalg.negf
+// CHECK: linalg.generic
+// CHECK: linalg.generic
+func.func @two_readers(%x: tensor<4xf32>, %init: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.negf ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %1 = linalg.generic {indexing_maps = [#id, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%0 : tensor<4xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  %2 = linalg.generic {indexing_maps = [#id, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%0 : tensor<4xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %q = arith.mulf %a, %a : f32
+    %s = arith.addf %o, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %1, %2 : tensor<f32>, tensor<f32>
+}
+
+// The sum over j of f'(x) c, or f'(x) times the sum.
+// CHECK-LABEL: func.func @a_broadcast
+// CHECK: linalg.negf
+// CHECK: linalg.generic
+func.func @a_broadcast(%x: tensor<4xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.negf ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %1 = linalg.generic {indexing_maps = [#row, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<4xf32>) outs(%y : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %p = arith.mulf %o, %a : f32
+    linalg.yield %p : f32
+  } -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @without_a_gradient_as_ever
+// CHECK-NOT: linalg.add
+// CHECK: linalg.generic {{.*}} ins(%arg0, %arg1
+// CHECK: linalg.generic {{.*}} ins(%arg0, %arg1
+func.func @without_a_gradient_as_ever(%x: tensor<4xi32>, %y: tensor<i32>, %init: tensor<i32>) -> (tensor<i32>, tensor<i32>) {
+  %e = tensor.empty() : tensor<4xi32>
+  %0 = linalg.generic {indexing_maps = [#id, affine_map<(i) -> ()>, #id], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<4xi32>, tensor<i32>) outs(%e : tensor<4xi32>) {
+  ^bb0(%a: i32, %b: i32, %o: i32):
+    %s = arith.addi %a, %b : i32
+    linalg.yield %s : i32
+  } -> tensor<4xi32>
+  %1 = linalg.generic {indexing_maps = [#id, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%0 : tensor<4xi32>) outs(%init : tensor<i32>) {
+  ^bb0(%a: i32, %o: i32):
+    %s = arith.addi %o, %a : i32
+    linalg.yield %s : i32
+  } -> tensor<i32>
+  %2 = linalg.generic {indexing_maps = [#id, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%0 : tensor<4xi32>) outs(%init : tensor<i32>) {
+  ^bb0(%a: i32, %o: i32):
+    %s = arith.maxsi %o, %a : i32
+    linalg.yield %s : i32
+  } -> tensor<i32>
+  return %1, %2 : tensor<i32>, tensor<i32>
+}
