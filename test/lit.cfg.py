@@ -13,6 +13,7 @@ config.test_exec_root = os.path.join(config.remat_build, "test")
 path = [os.path.join(config.remat_build, "bin"), config.llvm_bin, os.environ["PATH"]]
 config.environment["PATH"] = os.path.pathsep.join(path)
 config.environment["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", "2")
+config.environment["REMAT_LIB"] = os.path.join(config.remat_build, "lib")
 config.environment["PYTHONPATH"] = os.path.join(config.remat_source, "python")
 
 libraries = {

@@ -9,7 +9,7 @@
 
 #include "Adjoint.h"
 #include "Captures.h"
-#include "remat/Transforms/Fuse/Elementwise.h"
+#include "remat/Transforms/Fuse/Structured.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -92,7 +92,7 @@ FailureOr<CalleeAdjoint> CallAdjoints::build(func::FuncOp callee,
                            FunctionType::get(callee.getContext(), {}, {}));
   adjoint.backward.setPrivate();
   table.insert(adjoint.backward, std::next(adjoint.forward->getIterator()));
-  replaceAllElementwiseByLinalg(adjoint.forward);
+  replaceByStructured(adjoint.forward);
 
   Block &forward = adjoint.forward.getBody().front();
   auto forwardReturn = cast<func::ReturnOp>(forward.getTerminator());

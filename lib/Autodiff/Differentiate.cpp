@@ -12,7 +12,7 @@
 
 #include "remat/Autodiff/Passes.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
-#include "remat/Transforms/Fuse/Elementwise.h"
+#include "remat/Transforms/Fuse/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -161,7 +161,7 @@ static LogicalResult differentiate(func::FuncOp source, func::FuncOp joint,
                                    ArrayRef<unsigned> wanted, unsigned loss,
                                    CallSummaries &summaries,
                                    CallAdjoints &calls) {
-  replaceAllElementwiseByLinalg(joint);
+  replaceByStructured(joint);
   Block &body = joint.getBody().front();
   auto returnOp = cast<func::ReturnOp>(body.getTerminator());
   Value lossValue = returnOp.getOperand(loss);

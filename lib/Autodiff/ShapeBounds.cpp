@@ -18,39 +18,42 @@ namespace {
 template <typename Model, typename Op>
 using BoundsFor = ValueBoundsOpInterface::ExternalModel<Model, Op>;
 
-/// Names and stopped gradients are identities.
-template <typename Op> struct SameBounds : BoundsFor<SameBounds<Op>, Op> {
-  void populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
-                                       ValueBoundsConstraintSet &bounds) const {
-    bounds.bound(value)[dim] == bounds.getExpr(op->getOperand(0), dim);
-  }
-};
-
-struct BarrierBounds : BoundsFor<BarrierBounds, BarrierOp> {
-  void populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
-                                       ValueBoundsConstraintSet &bounds) const {
-    unsigned index = cast<OpResult>(value).getResultNumber();
-    bounds.bound(value)[dim] == bounds.getExpr(op->getOperand(index), dim);
-  }
-};
-
-struct RegionBounds : BoundsFor<RegionBounds, RegionOp> {
-  void populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
-                                       ValueBoundsConstraintSet &bounds) const {
-    auto argument = dyn_cast<BlockArgument>(value);
-    Value same = argument ? op->getOperand(argument.getArgNumber())
-                          : cast<RegionOp>(op).getYield()->getOperand(
-                                cast<OpResult>(value).getResultNumber());
-    bounds.bound(value)[dim] == bounds.getExpr(same, dim);
-  }
-};
-
-struct TapeWriteBounds : BoundsFor<TapeWriteBounds, TapeWriteOp> {
+/// An operation whose values are what others are: `getSame` says which ones.
+template <typename Model, typename Op>
+struct SameBounds : BoundsFor<SameBounds<Model, Op>, Op> {
   void populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
                                        ValueBoundsConstraintSet &bounds) const {
     bounds.bound(value)[dim] ==
-        bounds.getExpr(cast<TapeWriteOp>(op).getTape(), dim);
+        bounds.getExpr(Model::getSame(cast<Op>(op), value), dim);
   }
+  void populateBoundsForIndexValue(Operation *op, Value value,
+                                   ValueBoundsConstraintSet &bounds) const {
+    bounds.bound(value) == bounds.getExpr(Model::getSame(cast<Op>(op), value));
+  }
+};
+
+/// Names and stopped gradients are identities.
+template <typename Op>
+struct IdentityBounds : SameBounds<IdentityBounds<Op>, Op> {
+  static Value getSame(Op op, Value value) { return op->getOperand(0); }
+};
+
+struct BarrierBounds : SameBounds<BarrierBounds, BarrierOp> {
+  static Value getSame(BarrierOp op, Value value) {
+    return op->getOperand(cast<OpResult>(value).getResultNumber());
+  }
+};
+
+struct RegionBounds : SameBounds<RegionBounds, RegionOp> {
+  static Value getSame(RegionOp op, Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return op->getOperand(argument.getArgNumber());
+    return op.getYield()->getOperand(cast<OpResult>(value).getResultNumber());
+  }
+};
+
+struct TapeWriteBounds : SameBounds<TapeWriteBounds, TapeWriteOp> {
+  static Value getSame(TapeWriteOp op, Value value) { return op.getTape(); }
 };
 
 struct TapeReadBounds : BoundsFor<TapeReadBounds, TapeReadOp> {
@@ -59,15 +62,18 @@ struct TapeReadBounds : BoundsFor<TapeReadBounds, TapeReadOp> {
     bounds.bound(value)[dim] ==
         bounds.getExpr(cast<TapeReadOp>(op).getTape(), dim + 1);
   }
+  /// Nothing is known of an element.
+  void populateBoundsForIndexValue(Operation *op, Value value,
+                                   ValueBoundsConstraintSet &bounds) const {}
 };
 } // namespace
 
 void mlir::remat::registerShapeBounds(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RematDialect *dialect) {
     BarrierOp::attachInterface<BarrierBounds>(*context);
-    NameOp::attachInterface<SameBounds<NameOp>>(*context);
+    NameOp::attachInterface<IdentityBounds<NameOp>>(*context);
     RegionOp::attachInterface<RegionBounds>(*context);
-    StopGradientOp::attachInterface<SameBounds<StopGradientOp>>(*context);
+    StopGradientOp::attachInterface<IdentityBounds<StopGradientOp>>(*context);
     TapeReadOp::attachInterface<TapeReadBounds>(*context);
     TapeWriteOp::attachInterface<TapeWriteBounds>(*context);
   });

@@ -109,15 +109,11 @@ struct InsertSliceRule : RuleFor<InsertSliceRule, tensor::InsertSliceOp> {
   }
 };
 
+/// Of a constant: padding with anything else has become a linalg.generic.
 struct PadRule : RuleFor<PadRule, tensor::PadOp> {
   LogicalResult buildVJP(Operation *op, VJPContext &vjp) const {
     auto pad = cast<tensor::PadOp>(op);
     Location loc = op->getLoc();
-    for (Value input : getInputs(op))
-      if (input != pad.getSource() && vjp.isCapturedValueWanted(input))
-        return op->emitOpError()
-               << "pads with a value that is differentiated; insert the source "
-                  "into a linalg.fill of that value instead";
     int64_t rank = pad.getSourceType().getRank();
     SmallVector<OpFoldResult> ones(rank, vjp.builder.getIndexAttr(1));
     vjp.accumulate(

@@ -204,11 +204,63 @@ struct PowerPattern : OpRewritePattern<math::FPowIOp> {
   }
 };
 
+/// min(max(x, low), high). Upstream's expansion takes the bounds in the other
+/// order, which is the lower bound for all x.
+struct ClampPattern : OpRewritePattern<math::ClampFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::ClampFOp op,
+                                PatternRewriter &rewriter) const override {
+    Value atLeast = arith::MaximumFOp::create(rewriter, op.getLoc(),
+                                              op.getValue(), op.getMin());
+    rewriter.replaceOpWithNewOp<arith::MinimumFOp>(op, atLeast, op.getMax());
+    return success();
+  }
+};
+
+/// Whether |x| is infinity, or between the smallest normal number and infinity.
+template <typename Op, bool isInf> struct ClassPattern : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type type = op.getOperand().getType();
+    const llvm::fltSemantics &semantics =
+        cast<FloatType>(getElementTypeOrSelf(type)).getFloatSemantics();
+    auto constant = [&](const APFloat &value) -> Value {
+      TypedAttr attribute =
+          rewriter.getFloatAttr(getElementTypeOrSelf(type), value);
+      if (auto shaped = dyn_cast<ShapedType>(type))
+        attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
+      return arith::ConstantOp::create(rewriter, loc, attribute);
+    };
+    Value size = math::AbsFOp::create(rewriter, loc, op.getOperand());
+    Value infinity = constant(APFloat::getInf(semantics));
+    if (isInf) {
+      rewriter.replaceOpWithNewOp<arith::CmpFOp>(op, arith::CmpFPredicate::OEQ,
+                                                 size, infinity);
+      return success();
+    }
+    Value finite = arith::CmpFOp::create(
+        rewriter, loc, arith::CmpFPredicate::OLT, size, infinity);
+    Value large = arith::CmpFOp::create(
+        rewriter, loc, arith::CmpFPredicate::OGE, size,
+        constant(APFloat::getSmallestNormalized(semantics)));
+    rewriter.replaceOpWithNewOp<arith::AndIOp>(op, finite, large);
+    return success();
+  }
+};
+
 struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpPattern, LogPattern<math::LogOp, false>,
-                 LogPattern<math::Log2Op, true>, PowerPattern>(&getContext());
+                 LogPattern<math::Log2Op, true>>(&getContext());
+    // What upstream's conversions to LLVM do not take, and powers that are a
+    // product or a root (of upstream's patterns those of powf).
+    patterns.add<PowerPattern>(&getContext(), /*benefit=*/2);
+    patterns.add<ClampPattern, ClassPattern<math::IsInfOp, true>,
+                 ClassPattern<math::IsNormalOp, false>>(&getContext());
+    populateMathAlgebraicSimplificationPatterns(patterns);
     // Upstream's approximations, where they are accurate to a few units in the
     // last place. Those of exp and log lose denormals; sin and cos lose all
     // digits for large arguments.

@@ -23,9 +23,9 @@ public:
       : b(builder), loc(nest.op.getLoc()), nest(nest), plan(plan), body(body) {}
 
   void emit() {
-    Point start{SmallVector<Value>(nest.loops.size()),
-                SmallVector<Value>(nest.accesses.size(), index(0)),
-                {}};
+    Point start{SmallVector<Value>(nest.loops.size()), {}, {}};
+    for (const Access &access : nest.accesses)
+      start.offsets.push_back(body.materialize(b, access.start));
     for (Value &iteration : start.iterations)
       iteration = index(0);
     if (plan.isSequential)

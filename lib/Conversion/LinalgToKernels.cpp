@@ -72,7 +72,8 @@ private:
 // Call sites
 //===----------------------------------------------------------------------===//
 
-/// The operand as a one-dimensional memref that starts at its first element.
+/// The operand as a one-dimensional memref that starts at the lowest element
+/// that is accessed.
 static Value createView(OpBuilder &builder, const Access &access) {
   if (access.isScalar())
     return access.source;
@@ -84,14 +85,18 @@ static Value createView(OpBuilder &builder, const Access &access) {
   Location loc = access.source.getLoc();
   SmallVector<int64_t> sizes, strides{1}, offsets;
   SmallVector<Value> dynamicSizes, dynamicOffsets;
+  OpFoldResult offset = affine::makeComposedFoldedAffineApply(
+      builder, loc,
+      builder.getAffineSymbolExpr(0) - builder.getAffineSymbolExpr(1),
+      {access.offset, access.start});
   dispatchIndexOpFoldResult(access.span, dynamicSizes, sizes);
-  dispatchIndexOpFoldResult(access.offset, dynamicOffsets, offsets);
+  dispatchIndexOpFoldResult(offset, dynamicOffsets, offsets);
   auto exact = MemRefType::get(
       sizes, access.elementType,
       StridedLayoutAttr::get(builder.getContext(), offsets[0], {1}),
       source.getMemorySpace());
   Value view = memref::ReinterpretCastOp::create(
-      builder, loc, exact, access.source, access.offset, access.span,
+      builder, loc, exact, access.source, offset, access.span,
       OpFoldResult(builder.getIndexAttr(1)));
   // A static type at offset 0 can be passed as a pointer; other offsets are
   // generalized, so that parts of one tensor share a kernel.
@@ -119,8 +124,10 @@ static CallSite collectCallSite(OpBuilder &builder, const LoopNest &nest) {
   };
   for (const Loop &loop : nest.loops)
     capture(loop.size);
-  for (const Access &access : nest.accesses)
+  for (const Access &access : nest.accesses) {
     llvm::for_each(access.strides, capture);
+    capture(access.start);
+  }
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(nest.op->getRegions(), used);
   for (Value value : used) {

@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include <cstdlib>
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -67,7 +68,7 @@ FailureOr<Access> buildAccess(Arithmetic &arith, Value source, AffineMap map,
                               ArrayRef<Range> ranges) {
   Access access;
   access.source = source;
-  access.offset = access.span = arith.constant(0);
+  access.offset = access.span = access.start = arith.constant(0);
   access.strides.assign(ranges.size(), arith.constant(0));
   auto type = dyn_cast<MemRefType>(source.getType());
   if (!type) {
@@ -89,6 +90,7 @@ FailureOr<Access> buildAccess(Arithmetic &arith, Value source, AffineMap map,
                                                           arith.loc, source);
     return get();
   };
+  access.span = arith.constant(1);
   access.offset = dynamic(staticOffset, [&] { return metadata.getOffset(); });
   for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
     SmallVector<int64_t> coefficients(ranges.size() + 1, 0);
@@ -98,16 +100,18 @@ FailureOr<Access> buildAccess(Arithmetic &arith, Value source, AffineMap map,
       return metadata.getStrides()[dim];
     });
     for (auto [loop, coefficient] :
-         llvm::enumerate(ArrayRef(coefficients).drop_back()))
+         llvm::enumerate(ArrayRef(coefficients).drop_back())) {
       access.strides[loop] = arith.add(
           access.strides[loop], arith.mul(stride, arith.constant(coefficient)));
+      OpFoldResult last = arith.add(ranges[loop].size, arith.constant(-1));
+      OpFoldResult reach = arith.mul(
+          last, arith.mul(stride, arith.constant(std::abs(coefficient))));
+      access.span = arith.add(access.span, reach);
+      if (coefficient < 0)
+        access.start = arith.add(access.start, reach);
+    }
     access.offset = arith.add(
         access.offset, arith.mul(stride, arith.constant(coefficients.back())));
-  }
-  access.span = arith.constant(1);
-  for (auto [loop, range] : llvm::enumerate(ranges)) {
-    OpFoldResult last = arith.add(range.size, arith.constant(-1));
-    access.span = arith.add(access.span, arith.mul(last, access.strides[loop]));
   }
   return access;
 }

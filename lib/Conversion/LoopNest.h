@@ -21,8 +21,11 @@ struct Access {
   Type elementType;
   /// From the memref's aligned pointer to the element of iteration 0.
   OpFoldResult offset;
-  /// Elements from the first to the last one accessed, both included.
+  /// Elements from the lowest to the highest one accessed, both included.
   OpFoldResult span;
+  /// Elements from the lowest one to that of iteration 0; not 0 where a loop
+  /// runs through memory from the end.
+  OpFoldResult start;
   /// One for each loop.
   SmallVector<OpFoldResult> strides;
 

@@ -353,7 +353,7 @@ FAMILIES = {f.__name__: f for f in (elementwise, contraction, convolution, reduc
 
 def make_programs(count, seed, families=tuple(FAMILIES)):
     programs = []
-    focus = itertools.cycle(Body.UNARY + Body.BINARY + ["fma"])
+    focus = itertools.cycle(Body.UNARY + Body.BINARY + ["fma", "clampf"])
     turns = itertools.cycle(f for name in families for f in [name] * (3 if name == "elementwise" else 1))
     for i in range(count):
         family = next(turns)

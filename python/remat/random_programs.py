@@ -98,10 +98,10 @@ class Body:
 
     UNARY = ["exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "cbrt", "sin", "cos", "tan",
              "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "erf", "erfc", "absf",
-             "floor", "round", "negf", "sigmoid", "relu", "leaky", "casts", "fpowi"]
+             "floor", "round", "negf", "sigmoid", "relu", "leaky", "casts", "fpowi", "sincos"]
     BINARY = ["addf", "subf", "mulf", "divf", "maximumf", "minimumf", "maxnumf", "minnumf", "select", "remf",
               "powf", "atan2", "copysign"]
-    TERNARY = ["fma", "select"]  # math.clampf has no correct lowering in MLIR 22 (docs/kinks.md)
+    TERNARY = ["fma", "select", "clampf"]
     POSITIVE = {"log", "log2", "log10", "sqrt", "rsqrt", "cbrt", "log1p"}
 
     def __init__(self, rng):
@@ -146,6 +146,10 @@ class Body:
         if name == "fpowi":
             n = self.emit(f"arith.constant {self.rng.choice([0, 1, 2, 3, -1])} : i32")
             return self.emit(f"math.fpowi {self.positive(x)}, {n} : f64, i32")
+        if name == "sincos":
+            pair = f"%t{next(self.counter)}"
+            self.lines.append(f"{pair}:2 = math.sincos {x} : f64")
+            return self.op("arith.subf", f"{pair}#0", f"{pair}#1")
         if name in self.POSITIVE:
             x = self.positive(x)
         elif name == "acosh":
@@ -171,6 +175,9 @@ class Body:
     def ternary(self, name, x, y, z):
         if name == "select":
             return self.select(self.compare("olt", x, self.constant(0.1)), y, z)
+        if name == "clampf":
+            low, high = self.op("arith.minimumf", y, z), self.op("arith.maximumf", y, z)
+            return self.emit(f"math.clampf {x} to [{low}, {high}] : f64")
         return self.op("math.fma", x, y, z)
 
     def chain(self, values, steps, forced=()):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Compare the joint functions of the losses in FILE with finite differences in f64.
+"""Compare the joint functions of the losses in FILE with finite differences in f64, and the real lowering with the plain one.
 
-    check_gradients.py FILE.mlir [--passes PIPELINE]
+    check_gradients.py FILE.mlir ... [--only NAME ...] [--passes PIPELINE] [--each] [--plain]
 
-Every public function of FILE that takes tensors and returns the loss as tensor<f64> first is a program; its arguments get
-random values (integers: small ones). Prints a line for each wrong gradient; the exit status says
-whether all agree.
+Every public function of FILE that takes tensors is a program; what it returns becomes the loss by a weighted sum, unless it
+is a tensor<f64>. Arguments get random values (integers: 0, 1, 2; dynamic sizes: 3). Prints a line for each wrong gradient;
+the exit status says whether all agree. --each compiles the programs one by one, so that each shows its own errors; --plain
+leaves the real lowering out.
 """
 
 import argparse
@@ -17,19 +18,28 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-from remat.testing import Library  # noqa: E402
+from remat.testing import NUMPY_TYPES, Library, TrainedLibrary, complete_losses  # noqa: E402
 
-PASSES = ("remat-differentiate, canonicalize, cse, remat-inline-regions, remat-lower-tapes, "
-          "func.func(convert-elementwise-to-linalg)")
+PASSES = ("remat-differentiate, canonicalize, cse, remat-inline-regions, remat-inline-custom-vjp, symbol-dce, "
+          "remat-lower-tapes, func.func(remat-fuse)")
 STEP, TOLERANCE = 1e-3, 1e-7
 
 
-def programs(text):
-    """(name, [(shape, element type, is parameter)]) of every public function."""
-    for name, arguments in re.findall(r"^func\.func @(\w+)\((.*?)\) ->", text, re.M):
-        found = re.findall(r"tensor<((?:[0-9?]+x)*)(\w+)>\s*(\{opt\.param[^}]*\})?", arguments)
-        yield name, [(tuple(3 if n == "?" else int(n) for n in dims.split("x")[:-1]), kind, bool(param))
-                     for dims, kind, param in found]
+def split(text):
+    """Public functions by name, and the text that they share."""
+    functions = dict((m.group(1), m.group()) for m in re.finditer(r"^func\.func @(\w+)\(.*?^\}\n", text, re.M | re.S))
+    shared = text
+    for function in functions.values():
+        shared = shared.replace(function, "")
+    return functions, shared
+
+
+def arguments_of(function):
+    """(shape, element type, is parameter, has dynamic sizes) of every argument."""
+    head = re.match(r"func\.func @\w+\((.*?)\) ->", function, re.S).group(1)
+    found = re.findall(r"tensor<((?:[0-9?]+x)*)(\w+)>\s*(\{opt\.param[^}]*\})?", head)
+    return [(tuple(3 if n == "?" else int(n) for n in dims.split("x")[:-1]), kind, bool(param), "?" in dims)
+            for dims, kind, param in found]
 
 
 def finite_difference(loss, arrays, which):
@@ -44,36 +54,68 @@ def finite_difference(loss, arrays, which):
     return gradient
 
 
+def difference(found, expected):
+    """Relative to the largest element, or to 1."""
+    return np.max(np.abs(found - expected), initial=0) / (1 + np.max(np.abs(expected), initial=0))
+
+
+def check(name, function, plain, trained):
+    """Complaints, and the number of gradients compared."""
+    types, rng = arguments_of(function), np.random.default_rng(7)
+    arrays = [rng.uniform(-1.2, 1.2, shape) if kind == "f64" else
+              rng.integers(0, 2 if kind == "i1" else 3, shape).astype(NUMPY_TYPES[kind]) for shape, kind, *_ in types]
+    wanted = plain.gradients_of(f"{name}_grad")
+    complaints = [f"parameter {i} has no gradient" for i, t in enumerate(types) if t[2] and i not in wanted]
+    value, *gradients = plain.call(f"{name}_grad", arrays, [("f64", 0)] + [("f64", len(types[i][0])) for i in wanted])
+
+    def loss(moved):
+        return float(plain.call(name, moved, [("f64", 0)])[0])
+
+    if not np.array_equal(value, loss(arrays)):
+        complaints.append(f"the joint function's loss is {value}, not {loss(arrays)}")
+    for which, gradient in zip(wanted, gradients):
+        expected = finite_difference(loss, arrays, which)
+        error = difference(gradient, expected)
+        if not error < TOLERANCE:
+            complaints.append(f"gradient {which} is off by {error:.1e}\n{gradient}\nexpected\n{expected}")
+    if trained:
+        results = trained.call(f"{name}_grad", arrays, [("f64", ())] + [("f64", types[i][0]) for i in wanted],
+                               [1 + k for k, i in enumerate(wanted) if types[i][3]])
+        for what, real, simple in zip(["loss"] + [f"gradient {i}" for i in wanted], results, [value] + gradients):
+            if real is not None and not difference(real, simple) < 1e-11:
+                complaints.append(f"{what} by remat-train is off by {difference(real, simple):.1e}\n{real}\n"
+                                  f"expected\n{simple}")
+    return [f"{name}: {complaint}" for complaint in complaints], len(wanted)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("file", type=Path)
+    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--passes", default=PASSES)
-    arguments = parser.parse_args()
-    text = arguments.file.read_text()
-    rng = np.random.default_rng(7)
+    parser.add_argument("--each", action="store_true")
+    parser.add_argument("--plain", action="store_true")
+    options = parser.parse_args()
     checked = wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        library = Library(text, folder, passes=arguments.passes)
-        for name, types in programs(text):
-            arrays = [rng.uniform(-1.2, 1.2, shape) if kind == "f64" else rng.integers(0, 3, shape)
-                      for shape, kind, _ in types]
-            wanted = [i for i, (_, _, is_parameter) in enumerate(types) if is_parameter]
-            results = [("f64", 0)] + [("f64", len(types[i][0])) for i in wanted]
-            value, *gradients = library.call(f"{name}_grad", arrays, results)
-
-            def loss(moved):
-                return float(library.call(name, moved, [("f64", 0)])[0])
-
-            if not np.array_equal(value, loss(arrays)):
-                wrong += 1
-                print(f"{name}: the joint function's loss is {value}, not {loss(arrays)}")
-            for which, gradient in zip(wanted, gradients):
-                expected = finite_difference(loss, arrays, which)
-                error = np.max(np.abs(gradient - expected), initial=0) / (1 + np.max(np.abs(expected), initial=0))
-                checked += 1
-                if not error < TOLERANCE:
+    for file in options.files:
+        functions, shared = split(complete_losses(file.read_text()))
+        functions = {k: v for k, v in functions.items() if not options.only or k in options.only}
+        for names in [[k] for k in functions] if options.each else [list(functions)]:
+            text = shared + "".join(functions[k] for k in names)
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    plain = Library(text, folder, options.passes, "plain")
+                    trained = None if options.plain else TrainedLibrary(text, folder, "trained")
+                except RuntimeError as error:
                     wrong += 1
-                    print(f"{name}: gradient {which} is off by {error:.1e}\n{gradient}\nexpected\n{expected}")
+                    print(f"{', '.join(names)}: {str(error)[:1000]}", flush=True)
+                    continue
+                for name in names:
+                    complaints, count = check(name, functions[name], plain, trained)
+                    checked += count
+                    wrong += len(complaints)
+                    if complaints:
+                        print("\n".join(complaints), flush=True)
     print(f"{checked} gradients, {wrong} wrong")
     return wrong != 0 or checked == 0
 

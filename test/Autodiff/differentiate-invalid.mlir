@@ -118,16 +118,3 @@ func.func @size_changes_in_the_loop(%w: tensor<?xf32> {opt.param}, %n: index) ->
   %v = tensor.extract %r[%c0] : tensor<?xf32>
   return %v : f32
 }
-
-// -----
-
-func.func @pad_with_a_parameter(%w: tensor<4xf32> {opt.param}, %p: f32 {opt.param}) -> f32 {
-  %c0 = arith.constant 0 : index
-  // expected-error @below {{pads with a value that is differentiated; insert the source into a linalg.fill}}
-  %q = tensor.pad %w low[1] high[1] {
-  ^bb0(%i: index):
-    tensor.yield %p : f32
-  } : tensor<4xf32> to tensor<6xf32>
-  %v = tensor.extract %q[%c0] : tensor<6xf32>
-  return %v : f32
-}

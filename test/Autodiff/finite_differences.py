@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compare remat-differentiate with finite differences on random linalg programs in f64.
 
-    finite_differences.py [--count N] [--seed S] [--family NAME ...] [--keep FOLDER]
+    finite_differences.py [--count N] [--seed S] [--family NAME ...] [--trained N] [--keep FOLDER]
 
 Every program is one structured operation (with what it needs around it) followed by a weighted sum, so
 that its cotangent is random. All programs of a run are compiled as one module. Each gradient element is
 compared with a fourth-order central difference; elements where two step sizes disagree lie on a kink
-and are passed over. Prints one line for each wrong gradient, and a summary; the exit status says
+and are passed over. The first programs (--trained) are compiled by remat-train, too, and give the same
+numbers. Prints one line for each wrong gradient, and a summary; the exit status says
 whether all agree.
 """
 
@@ -19,7 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 from remat.random_families import FAMILIES, make_programs  # noqa: E402
-from remat.testing import Library  # noqa: E402
+from remat.testing import Library, TrainedLibrary  # noqa: E402
 
 TOLERANCE = 1e-6
 
@@ -31,6 +32,18 @@ def difference(loss, arrays, position, element, h):
         moved[position][element] += step
         return loss(moved)
     return (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h)
+
+
+def check_trained(program, plain, trained):
+    """Complaints about the real lowering, in comparison with the plain one."""
+    arrays = [a for a, _, _ in program.arguments]
+    given = plain.gradients_of(f"{program.name}_grad")
+    shapes = [()] + [arrays[i].shape for i in given]
+    expected = plain.call(f"{program.name}_grad", arrays, [("f64", len(s)) for s in shapes])
+    found = trained.call(f"{program.name}_grad", arrays, [("f64", s) for s in shapes])
+    return [f"{program.name} ({program.family}): {what} is {a.tolist()} by remat-train, {b.tolist()} otherwise"
+            for what, a, b in zip(["loss"] + [f"gradient {i}" for i in given], found, expected)
+            if a is not None and not np.allclose(a, b, rtol=1e-11, atol=1e-11, equal_nan=True)]
 
 
 def check(program, library):
@@ -63,6 +76,7 @@ def main():
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--family", nargs="*", default=list(FAMILIES), choices=list(FAMILIES))
+    parser.add_argument("--trained", type=int, default=0)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--passes", default="remat-differentiate")
     options = parser.parse_args()
@@ -71,10 +85,15 @@ def main():
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         library = Library("".join(p.source for p in programs), folder, options.passes)
+        trained = programs[:options.trained]
+        if trained:
+            real = TrainedLibrary("".join(p.source for p in trained), folder, name="trained")
         failed = total = 0
         for program in programs:
             complaints, compared = check(program, library)
             total += compared
+            if program in trained:
+                complaints += check_trained(program, library, real)
             if complaints:
                 failed += 1
                 print("\n".join(complaints[:3]))

@@ -159,3 +159,21 @@ func.func @the_rest_of_a_row_is_masked(%a : memref<4x19xf32>, %b : memref<19xf32
 // CHECK: %[[MASK:.*]] = vector.constant_mask [3] : vector<16xi1>
 // CHECK: vector.maskedload {{.*}}, %[[MASK]]
 // CHECK: vector.maskedstore {{.*}}, %[[MASK]]
+
+// -----
+
+// A loop that runs from the end: the view starts at the lowest element.
+// CHECK-LABEL: func @backwards
+// CHECK: memref.reinterpret_cast %{{.*}} to offset: [0], sizes: [8], strides: [1]
+// CHECK: call @[[BACKWARDS:kernel_[a-z_0-9]+]](
+func.func @backwards(%a : memref<8xf32>, %b : memref<8xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (-i + 7)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%a : memref<8xf32>) outs(%b : memref<8xf32>) {
+  ^bb0(%x : f32, %o : f32):
+    linalg.yield %x : f32
+  }
+  return
+}
+// CHECK: func private @[[BACKWARDS]](
+// CHECK-DAG: %[[START:.*]] = arith.constant 7 : index
+// CHECK: vector.gather %{{.*}}[%[[START]]]

@@ -158,8 +158,11 @@ def ApproximateMath : Pass<"remat-approximate-math"> {
     give the same bits) by straight-line `arith` and `math.fma` code; without
     it LLVM calls the C library once per element. `docs/math.md` lists the
     functions and their measured errors. Functions on f64, and those not
-    listed, stay and become calls of the C library. `math.fpowi` of any type
-    becomes products, or `math.powf` if the exponent is not constant.
+    listed, stay and become calls of the C library. `math.powf` with a small
+    constant exponent becomes products and roots, of every type, and so does
+    `math.fpowi`, which is a `math.powf` if its exponent is not constant.
+    `math.clampf`, `math.isinf` and `math.isnormal`, which nothing else lowers,
+    are expanded.
 
     Example: `math.exp %v : vector<16xf32>` becomes range reduction, a
     polynomial, and a scaling by a power of two.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Transforms/Fuse/Elementwise.h"
 #include "remat/Transforms/Fuse/Passes.h"
+#include "remat/Transforms/Fuse/Structured.h"
 
 #include "ElementwiseFusion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -275,7 +275,7 @@ struct FusePass : remat::impl::FusePassBase<FusePass> {
   using FusePassBase::FusePassBase;
 
   void runOnOperation() override {
-    replaceAllElementwiseByLinalg(getOperation());
+    replaceByStructured(getOperation());
     for (Region &region : getOperation()->getRegions())
       fuseIn(region);
   }

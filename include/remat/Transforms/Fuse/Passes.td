@@ -14,7 +14,9 @@ def FusePass : Pass<"remat-fuse"> {
     and only the inputs of kernels can become residuals. The pass runs again
     once recomputed slices stand in the backward (there it saves their stores).
 
-    Operations of `arith` and `math` on tensors become `linalg.generic`s first.
+    What computes on tensors without being structured becomes so first: `arith`
+    and `math` on tensors, `tensor.generate`, `tensor.gather`, `tensor.pad` with
+    another value than a constant, `linalg.pack` and `linalg.unpack`.
     An elementwise producer, named (`linalg.add`, `linalg.map`,
     `linalg.broadcast`, `linalg.transpose`, `linalg.fill`, ...) or generic, is
     fused into the elementwise or reducing operation that reads it:

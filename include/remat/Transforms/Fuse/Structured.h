@@ -1,0 +1,24 @@
+//===- Structured.h - Computations on tensors as kernels --------*- C++ -*-===//
+
+#ifndef REMAT_TRANSFORMS_FUSE_STRUCTURED_H
+#define REMAT_TRANSFORMS_FUSE_STRUCTURED_H
+
+namespace mlir {
+class Operation;
+namespace remat {
+
+/// Turns `op`, an operation of arith or math on tensors of one shape (and
+/// perhaps scalars), into a linalg.generic with the scalar operation in its
+/// body. Returns null and does nothing if `op` is none.
+Operation *replaceElementwiseByLinalg(Operation *op);
+
+/// The same for all such operations in `root`, and for what else computes on
+/// tensors without being structured: tensor.generate, tensor.gather,
+/// tensor.bitcast, tensor.pad with another value than a constant, linalg.pack
+/// and linalg.unpack.
+void replaceByStructured(Operation *root);
+
+} // namespace remat
+} // namespace mlir
+
+#endif // REMAT_TRANSFORMS_FUSE_STRUCTURED_H
