@@ -43,6 +43,7 @@ struct Rules {
 
   LogicalResult unary(Operation *op);
   LogicalResult binary(Operation *op);
+  void multiply(Operation *op);
   void divide(arith::DivFOp op);
   void choose(arith::SelectOp op);
   void extremum(Operation *op, bool isMax);
@@ -167,8 +168,7 @@ LogicalResult Rules::binary(Operation *op) {
         return success();
       })
       .Case([&](arith::MulFOp) {
-        to(op, 0, a.mul(ct, x(op, 1)));
-        to(op, 1, a.mul(ct, x(op, 0)));
+        multiply(op);
         return success();
       })
       .Case([&](arith::DivFOp divf) { return divide(divf), success(); })
@@ -216,6 +216,20 @@ LogicalResult Rules::binary(Operation *op) {
         return success();
       })
       .Default([](Operation *) { return failure(); });
+}
+
+void Rules::multiply(Operation *op) {
+  for (unsigned i : {0, 1}) {
+    Value product = a.mul(ct, x(op, 1 - i));
+    // Infinity times x is how exports of erf_inv write a pole behind a mask: no
+    // cotangent is to become NaN there.
+    std::optional<APFloat> factor = a.constantOf(op->getOperand(1 - i));
+    if (factor && factor->isInfinity())
+      product = a.guardNot(
+          a.compare(CmpFPredicate::OEQ, ct, a.constant(0.0, ct.getType())),
+          product);
+    to(op, i, product);
+  }
 }
 
 /// Matches `1 / (1 + exp(u))` and returns `u`.
@@ -285,11 +299,25 @@ void Rules::choose(arith::SelectOp op) {
   a.add(op.getFalseValue(), a.guardNot(condition, ct));
 }
 
+/// Whether |value| is computed, too. softplus and log_sigmoid are written as
+/// max(x, 0) + log1p(exp(-|x|)): at 0, where neither part has a derivative,
+/// theirs is 1/2, which is what equal shares and 0 for |x| add up to.
+static bool isBesideItsSize(Value value) {
+  if (auto negation = value.getDefiningOp<arith::NegFOp>())
+    value = negation.getOperand();
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<math::AbsFOp>(user) ||
+           (isa<arith::NegFOp>(user) &&
+            llvm::any_of(user->getUsers(), llvm::IsaPred<math::AbsFOp>));
+  });
+}
+
 void Rules::extremum(Operation *op, bool isMax) {
   // Against a constant this is ReLU's kin: the result alone tells, and the
   // derivative at the bound is 0 (as jax.nn.relu's, not jnp.maximum's).
   for (unsigned i : {0, 1}) {
-    if (!a.constantOf(op->getOperand(1 - i)))
+    if (!a.constantOf(op->getOperand(1 - i)) ||
+        isBesideItsSize(op->getOperand(i)))
       continue;
     Value bound = a.primal(op->getOperand(1 - i));
     Value passes = a.compare(isMax ? CmpFPredicate::OGT : CmpFPredicate::OLT,

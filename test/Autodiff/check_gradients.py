@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compare the joint functions of the losses in FILE with finite differences in f64, and the real lowering with the plain one.
 
-    check_gradients.py FILE.mlir ... [--only NAME ...] [--passes PIPELINE] [--each] [--plain]
+    check_gradients.py FILE.mlir ... [--only NAME ...] [--passes PIPELINE] [--type T] [--each] [--plain]
 
-Every public function of FILE that takes tensors is a program; what it returns becomes the loss by a weighted sum, unless it
-is a tensor<f64>. Arguments get random values (integers: 0, 1, 2; dynamic sizes: 3). Prints a line for each wrong gradient;
-the exit status says whether all agree. --each compiles the programs one by one, so that each shows its own errors; --plain
-leaves the real lowering out.
+Every public function of FILE that takes tensors is a program; what it returns becomes the loss by a weighted sum.
+Arguments get random values (integers: 0, 1, 2; dynamic sizes: 3). Prints a line for each wrong gradient; the exit status
+says whether all agree. --type writes f32, bf16 or f16 for f64, and compares with the gradients in f64.
+--each compiles the programs one by one, so that each shows its own errors; --plain leaves the real lowering out.
 """
 
 import argparse
@@ -23,6 +23,9 @@ from remat.testing import NUMPY_TYPES, Library, TrainedLibrary, complete_losses 
 PASSES = ("remat-differentiate, canonicalize, cse, remat-inline-regions, remat-inline-custom-vjp, symbol-dce, "
           "remat-lower-tapes, func.func(remat-fuse)")
 STEP, TOLERANCE = 1e-3, 1e-7
+INFINITY = {"f32": "0x7F800000", "f16": "0x7C00", "bf16": "0x7F80"}
+MINUS_INFINITY = {"f32": "0xFF800000", "f16": "0xFC00", "bf16": "0xFF80"}
+TOLERANCES = {"f32": 2e-5, "f16": 2e-2, "bf16": 1e-1}
 
 
 def split(text):
@@ -32,6 +35,14 @@ def split(text):
     for function in functions.values():
         shared = shared.replace(function, "")
     return functions, shared
+
+
+def narrow(text, kind):
+    """`text` with `kind` in place of f64, infinities included."""
+    for wide, bits in (("0x7FF0000000000000", INFINITY), ("0xFFF0000000000000", MINUS_INFINITY)):
+        if kind in bits:
+            text = text.replace(f"{wide} : f64", f"{bits[kind]} : f64")
+    return text.replace("f64", kind)
 
 
 def arguments_of(function):
@@ -57,6 +68,40 @@ def finite_difference(loss, arrays, which):
 def difference(found, expected):
     """Relative to the largest element, or to 1."""
     return np.max(np.abs(found - expected), initial=0) / (1 + np.max(np.abs(expected), initial=0))
+
+
+def round_to(array, kind):
+    """`array` with elements of type `kind`, as NumPy has them."""
+    if kind != "bf16":
+        return array.astype(NUMPY_TYPES[kind])
+    bits = array.astype("f4").view("u4")
+    return ((bits + 0x7fff + (bits >> 16 & 1)) >> 16).astype("u2").reshape(array.shape)
+
+
+def widen(array, kind):
+    return (array.astype("u4") << 16).view("f4").astype("f8") if kind == "bf16" else array.astype("f8")
+
+
+def check_narrow(name, function, kind, libraries, reference):
+    """Complaints about the gradients in `kind`, in comparison with those in f64 at the same arguments."""
+    types, rng = arguments_of(function), np.random.default_rng(7)
+    arrays = [round_to(rng.uniform(-1.2, 1.2, shape), kind) if t == kind else
+              rng.integers(0, 2 if t == "i1" else 3, shape).astype(NUMPY_TYPES[t]) for shape, t, *_ in types]
+    wide = [widen(a, kind) if t[1] == kind else a for a, t in zip(arrays, types)]
+    wanted = reference.gradients_of(f"{name}_grad")
+    expected = reference.call(f"{name}_grad", wide, [("f64", 0)] + [("f64", len(types[i][0])) for i in wanted])[1:]
+    plain, trained = libraries
+    results = [("plain", plain.call(f"{name}_grad", arrays, [("f64", 0)] + [(kind, len(types[i][0])) for i in wanted]))]
+    if trained:
+        dynamic = [1 + k for k, i in enumerate(wanted) if types[i][3]]
+        results.append(("by remat-train", trained.call(f"{name}_grad", arrays, [("f64", ())] +
+                                                       [(kind, types[i][0]) for i in wanted], dynamic)))
+    complaints = []
+    for what, found in results:
+        for i, got, wanted_value in zip(wanted, found[1:], expected):
+            if got is not None and not difference(widen(got, kind), wanted_value) < TOLERANCES[kind]:
+                complaints.append(f"{name}: gradient {i} {what} is\n{widen(got, kind)}\nexpected\n{wanted_value}")
+    return complaints, len(wanted)
 
 
 def check(name, function, plain, trained):
@@ -93,13 +138,18 @@ def main():
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--passes", default=PASSES)
+    parser.add_argument("--type", default="f64", choices=["f64", *TOLERANCES])
     parser.add_argument("--each", action="store_true")
     parser.add_argument("--plain", action="store_true")
     options = parser.parse_args()
     checked = wrong = 0
     for file in options.files:
-        functions, shared = split(complete_losses(file.read_text()))
+        source = file.read_text()
+        functions, shared = split(complete_losses(narrow(source, options.type)))
+        wide, _ = split(complete_losses(source))
         functions = {k: v for k, v in functions.items() if not options.only or k in options.only}
+        if options.type != "f64":
+            functions = {k: v for k, v in functions.items() if "bitcast" not in v}
         for names in [[k] for k in functions] if options.each else [list(functions)]:
             text = shared + "".join(functions[k] for k in names)
             with tempfile.TemporaryDirectory() as folder:
@@ -110,8 +160,13 @@ def main():
                     wrong += 1
                     print(f"{', '.join(names)}: {str(error)[:1000]}", flush=True)
                     continue
+                if options.type != "f64":
+                    reference = Library(shared + "".join(wide[k] for k in names), folder, options.passes, "wide")
                 for name in names:
-                    complaints, count = check(name, functions[name], plain, trained)
+                    if options.type == "f64":
+                        complaints, count = check(name, functions[name], plain, trained)
+                    else:
+                        complaints, count = check_narrow(name, functions[name], options.type, (plain, trained), reference)
                     checked += count
                     wrong += len(complaints)
                     if complaints:

@@ -1,4 +1,7 @@
-"""The rows of docs/kinks.md, computed."""
+"""The rows of docs/kinks.md, computed.
+
+    kinks.py [--jax]   compares with what the table says; with --jax, what the table says with JAX
+"""
 
 import sys
 import tempfile
@@ -11,38 +14,72 @@ from remat.testing import Library  # noqa: E402
 
 NAN, INF = float("nan"), float("inf")
 
-# (what, scalar body in %x and %y, x, y, expected derivatives)
+# (what, scalar body in %x and %y, x, y, expected derivatives, the same in JAX; no JAX where the choice is ours)
 SCALAR = [
-    ("max against a constant", "%c = arith.constant 1.0 : f64\n%r = arith.maximumf %x, %c : f64", 1, 0, (0, 0)),
-    ("min against a constant", "%c = arith.constant 1.0 : f64\n%r = arith.minimumf %c, %x : f64", 1, 0, (0, 0)),
+    ("max against a constant", "%c = arith.constant 1.0 : f64\n%r = arith.maximumf %x, %c : f64", 1, 0, (0, 0), None),
+    ("min against a constant", "%c = arith.constant 1.0 : f64\n%r = arith.minimumf %c, %x : f64", 1, 0, (0, 0), None),
+    ("relu", "%c = arith.constant 0.0 : f64\n%r = arith.maximumf %x, %c : f64", 0, 0, (0, 0), "jax.nn.relu(x)"),
     ("relu by select", "%c = arith.constant 0.0 : f64\n%p = arith.cmpf ugt, %x, %c : f64\n"
-     "%r = arith.select %p, %x, %c : f64", 0, 0, (0, 0)),
+     "%r = arith.select %p, %x, %c : f64", 0, 0, (0, 0), "jnp.where(x > 0, x, 0.)"),
     ("select with >=", "%c = arith.constant 0.0 : f64\n%p = arith.cmpf oge, %x, %c : f64\n"
-     "%r = arith.select %p, %x, %c : f64", 0, 0, (1, 0)),
-    ("maximum of equals", "%r = arith.maximumf %x, %y : f64", 2, 2, (0.5, 0.5)),
-    ("minimum of equals", "%r = arith.minimumf %x, %y : f64", 2, 2, (0.5, 0.5)),
-    ("maxnum of equals", "%r = arith.maxnumf %x, %y : f64", 2, 2, (0.5, 0.5)),
-    ("maxnum beside NaN", "%r = arith.maxnumf %x, %y : f64", 2, NAN, (1, 0)),
-    ("absf", "%r = math.absf %x : f64", 0, 0, (0, 0)),
-    ("floor", "%r = math.floor %x : f64", 0.5, 0, (0, 0)),
-    ("remf", "%r = arith.remf %x, %y : f64", 7.5, 2, (1, -3)),
-    ("sqrt at 0", "%r = math.sqrt %x : f64", 0, 0, (INF, 0)),
-    ("0 * sqrt at 0", "%s = math.sqrt %x : f64\n%r = arith.mulf %s, %y : f64", 0, 0, (NAN, 0)),
-    ("x^0 at 0", "%r = math.powf %x, %y : f64", 0, 0, (0, 0)),
-    ("0^y", "%r = math.powf %x, %y : f64", 0, 2, (0, 0)),
-    ("copysign", "%r = math.copysign %x, %y : f64", -2, 3, (-1, 0)),
+     "%r = arith.select %p, %x, %c : f64", 0, 0, (1, 0), "jnp.where(x >= 0, x, 0.)"),
+    ("maximum of equals", "%r = arith.maximumf %x, %y : f64", 2, 2, (0.5, 0.5), "jnp.maximum(x, y)"),
+    ("minimum of equals", "%r = arith.minimumf %x, %y : f64", 2, 2, (0.5, 0.5), "jnp.minimum(x, y)"),
+    ("maximum beside NaN", "%r = arith.maximumf %x, %y : f64", 2, NAN, (0, 0), "jnp.maximum(x, y)"),
+    ("maxnum of equals", "%r = arith.maxnumf %x, %y : f64", 2, 2, (0.5, 0.5), None),
+    ("maxnum beside NaN", "%r = arith.maxnumf %x, %y : f64", 2, NAN, (1, 0), "jnp.fmax(x, y)"),
+    ("clamp at its lower bound", "%m = arith.negf %y : f64\n%r = math.clampf %x to [%m, %y] : f64", -2, 2, (0, 0),
+     "jax.lax.clamp(-y, x, y)"),
+    ("clamp beyond its upper bound", "%m = arith.negf %y : f64\n%r = math.clampf %x to [%m, %y] : f64", 3, 2, (0, 1),
+     "jax.lax.clamp(-y, x, y)"),
+    ("absf", "%r = math.absf %x : f64", 0, 0, (0, 0), None),
+    ("softplus", "%c = arith.constant 0.0 : f64\n%m = arith.maximumf %x, %c : f64\n%s = math.absf %x : f64\n"
+     "%n = arith.negf %s : f64\n%e = math.exp %n : f64\n%l = math.log1p %e : f64\n%r = arith.addf %m, %l : f64",
+     0, 0, (0.5, 0), "jax.nn.softplus(x)"),
+    ("log_sigmoid", "%c = arith.constant 0.0 : f64\n%m = arith.minimumf %c, %x : f64\n%t = arith.negf %x : f64\n"
+     "%s = math.absf %t : f64\n%n = arith.negf %s : f64\n%e = math.exp %n : f64\n%l = math.log1p %e : f64\n"
+     "%r = arith.subf %m, %l : f64", 0, 0, (0.5, 0), "jax.nn.log_sigmoid(x)"),
+    ("logaddexp of equals", "%m = arith.maximumf %x, %y : f64\n%d = arith.subf %x, %y : f64\n%s = math.absf %d : f64\n"
+     "%n = arith.negf %s : f64\n%e = math.exp %n : f64\n%l = math.log1p %e : f64\n%r = arith.addf %m, %l : f64",
+     1, 1, (0.5, 0.5), "jnp.logaddexp(x, y)"),
+    ("floor", "%r = math.floor %x : f64", 0.5, 0, (0, 0), "jnp.floor(x)"),
+    ("remf", "%r = arith.remf %x, %y : f64", 7.5, 2, (1, -3), "jax.lax.rem(x, y)"),
+    ("sqrt at 0", "%r = math.sqrt %x : f64", 0, 0, (INF, 0), "jnp.sqrt(x)"),
+    ("0 * sqrt at 0", "%s = math.sqrt %x : f64\n%r = arith.mulf %s, %y : f64", 0, 0, (NAN, 0), "jnp.sqrt(x) * y"),
+    ("rsqrt at 0", "%r = math.rsqrt %x : f64", 0, 0, (-INF, 0), "jax.lax.rsqrt(x)"),
+    ("cbrt at 0", "%r = math.cbrt %x : f64", 0, 0, (INF, 0), "jnp.cbrt(x)"),
+    ("log at 0", "%r = math.log %x : f64", 0, 0, (INF, 0), "jnp.log(x)"),
+    ("log1p at -1", "%r = math.log1p %x : f64", -1, 0, (INF, 0), "jnp.log1p(x)"),
+    ("division by 0", "%r = arith.divf %x, %y : f64", 1, 0, (INF, -INF), "x / y"),
+    ("0 / 0", "%r = arith.divf %x, %y : f64", 0, 0, (INF, NAN), "x / y"),
+    ("asin at 1", "%r = math.asin %x : f64", 1, 0, (INF, 0), "jnp.arcsin(x)"),
+    ("acos at -1", "%r = math.acos %x : f64", -1, 0, (-INF, 0), "jnp.arccos(x)"),
+    ("acosh at 1", "%r = math.acosh %x : f64", 1, 0, (INF, 0), "jnp.arccosh(x)"),
+    ("atanh at 1", "%r = math.atanh %x : f64", 1, 0, (INF, 0), "jnp.arctanh(x)"),
+    ("atan2 at the origin", "%r = math.atan2 %x, %y : f64", 0, 0, (NAN, NAN), "jnp.arctan2(x, y)"),
+    ("x^0 at 0", "%r = math.powf %x, %y : f64", 0, 0, (0, 0), None),
+    ("0^y", "%r = math.powf %x, %y : f64", 0, 2, (0, 0), "x ** y"),
+    ("x^0.5 at 0", "%c = arith.constant 0.5 : f64\n%r = math.powf %x, %c : f64", 0, 0, (INF, 0), "x ** 0.5"),
+    ("power of a negative number", "%r = math.powf %x, %y : f64", -2, 3, (12, NAN), "x ** y"),
+    ("integer power at 0", "%n = arith.constant -1 : i32\n%r = math.fpowi %x, %n : f64, i32", 0, 0, (-INF, 0),
+     "jax.lax.integer_pow(x, -1)"),
+    ("copysign", "%r = math.copysign %x, %y : f64", -2, 3, (-1, 0), "jnp.copysign(x, y)"),
+    ("overflow of exp", "%r = math.exp %x : f64", 1000, 0, (INF, 0), "jnp.exp(x)"),
     ("NaN behind a mask", "%c = arith.constant 0.0 : f64\n%p = arith.cmpf ogt, %x, %c : f64\n%l = math.log %x : f64\n"
-     "%r = arith.select %p, %l, %y : f64", -1, 3, (-0.0, 1)),
+     "%r = arith.select %p, %l, %y : f64", -1, 3, (-0.0, 1), "jnp.where(x > 0, jnp.log(x), y)"),
     ("infinite slope behind a mask", "%c = arith.constant 0.0 : f64\n%p = arith.cmpf ogt, %x, %c : f64\n"
-     "%l = math.sqrt %x : f64\n%r = arith.select %p, %l, %y : f64", 0, 3, (NAN, 1)),
+     "%l = math.sqrt %x : f64\n%r = arith.select %p, %l, %y : f64", 0, 3, (NAN, 1), "jnp.where(x > 0, jnp.sqrt(x), y)"),
+    ("a safe argument before the mask", "%c = arith.constant 0.0 : f64\n%one = arith.constant 1.0 : f64\n"
+     "%p = arith.cmpf ogt, %x, %c : f64\n%s = arith.select %p, %x, %one : f64\n%l = math.sqrt %s : f64\n"
+     "%r = arith.select %p, %l, %y : f64", 0, 3, (0, 1), "jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1.)), y)"),
 ]
 
-# (what, combiner of a reduction over four elements, start, elements, expected gradient)
+# (what, combiner of a reduction over four elements, start, elements, expected gradient, the same in JAX)
 REDUCTION = [
-    ("equal maxima", "maximumf", -INF, [1, 3, 3, 3], [0, 1 / 3, 1 / 3, 1 / 3]),
-    ("equal minima", "minimumf", INF, [1, 3, 1, 3], [0.5, 0, 0.5, 0]),
-    ("product with one zero", "mulf", 1.0, [2, 0, 3, 4], [0, 24, 0, 0]),
-    ("product with two zeros", "mulf", 1.0, [2, 0, 0, 4], [0, 0, 0, 0]),
+    ("equal maxima", "maximumf", -INF, [1, 3, 3, 3], [0, 1 / 3, 1 / 3, 1 / 3], "jnp.max(x)"),
+    ("equal minima", "minimumf", INF, [1, 3, 1, 3], [0.5, 0, 0.5, 0], "jnp.min(x)"),
+    ("product with one zero", "mulf", 1.0, [2, 0, 3, 4], [0, 24, 0, 0], "jnp.prod(x)"),
+    ("product with two zeros", "mulf", 1.0, [2, 0, 0, 4], [0, 0, 0, 0], "jnp.prod(x)"),
 ]
 
 
@@ -102,20 +139,36 @@ def gradients(library, name, arrays):
     return [found.get(i, np.zeros(a.shape)) for i, a in enumerate(arrays)]
 
 
-def main():
+def compute():
+    """(what, derivatives, what the table says) of every row."""
     functions = [scalar_function(f"s{i}", row[1]) for i, row in enumerate(SCALAR)]
     functions += [reduction_function(f"r{i}", row[1], row[2]) for i, row in enumerate(REDUCTION)]
-    wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         library = Library("\n".join(functions) + POOLING, folder, "remat-differentiate")
-        cases = [(row[0], gradients(library, f"s{i}", [np.array(float(v)) for v in row[2:4]]), row[4])
-                 for i, row in enumerate(SCALAR)]
-        cases += [(row[0], gradients(library, f"r{i}", [np.array(row[3], "f8")])[0], row[4])
-                  for i, row in enumerate(REDUCTION)]
+        for i, row in enumerate(SCALAR):
+            yield row[0], gradients(library, f"s{i}", [np.array(float(v)) for v in row[2:4]]), row[4]
+        for i, row in enumerate(REDUCTION):
+            yield row[0], gradients(library, f"r{i}", [np.array(row[3], "f8")])[0], row[4]
         image, weights = np.array([1., 5., 5., 5.]).reshape(1, 4, 1), np.array([2., 3.]).reshape(1, 2, 1)
-        cases.append(("equal maxima of windows", gradients(library, "pooling", [image, weights])[0].ravel(),
-                      [0, 5, 0, 0]))
-    for what, computed, expected in cases:
+        yield "equal maxima of windows", gradients(library, "pooling", [image, weights])[0].ravel(), [0, 5, 0, 0]
+
+
+def ask_jax():
+    """(what, JAX's derivatives, what the table says) of every row that is JAX's choice."""
+    import jax
+    import jax.numpy as jnp
+    jax.config.update("jax_enable_x64", True)
+    names = {"jax": jax, "jnp": jnp}
+    for what, _, x, y, expected, text in SCALAR:
+        if text:
+            yield what, jax.grad(eval(f"lambda x, y: {text}", names), (0, 1))(float(x), float(y)), expected
+    for what, _, _, x, expected, text in REDUCTION:
+        yield what, jax.grad(eval(f"lambda x: {text}", names))(jnp.array(x, float)), expected
+
+
+def main():
+    wrong = 0
+    for what, computed, expected in ask_jax() if "--jax" in sys.argv else compute():
         computed = np.array([float(v) for v in computed])
         good = np.array_equal(computed, np.array(expected, "f8"), equal_nan=True)
         wrong += not good

@@ -119,7 +119,7 @@ func.func @one_hot(%x: tensor<4x3xf64> {opt.param}, %ix: tensor<4xi64>) -> tenso
   return %y : tensor<4xf64>
 }
 func.func @causal_mask(%x: tensor<4x4xf64> {opt.param}) -> tensor<4x4xf64> {
-  %ninf = arith.constant -3.0e38 : f64
+  %ninf = arith.constant -6.0e4 : f64
   %e = tensor.empty() : tensor<4x4xf64>
   %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x4xf64>) outs(%e : tensor<4x4xf64>) {
   ^bb0(%v: f64, %o: f64):
