@@ -147,6 +147,12 @@ struct MadeByRule : OpBuilder::Listener {
 
 LogicalResult Adjoint::reverseByRule(Operation *op, AdjointScope &scope) {
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  if (!differentiable &&
+      isa<linalg::WinogradInputTransformOp, linalg::WinogradFilterTransformOp,
+          linalg::WinogradOutputTransformOp>(op))
+    return op->emitOpError()
+           << "has no derivative rule; differentiate the convolution that it "
+              "is a part of, and transform convolutions after that";
   if (!differentiable)
     return op->emitOpError()
            << "has no derivative rule; implement DifferentiableOpInterface for "
@@ -182,8 +188,10 @@ LogicalResult Adjoint::reverse(Operation *op, AdjointScope &scope) {
       return op->emitOpError()
              << "is differentiated with respect to a value of type "
              << value.getType()
-             << ", but derivatives exist for floating-point scalars and ranked "
-                "tensors of them only";
+             << ", but derivatives exist for floating-point scalars of 16 or "
+                "more bits and dense ranked tensors of them only; compute on "
+                "those (a complex number as its two parts), or give the "
+                "function around it a derivative with remat.custom_vjp";
 
   SmallVector<Value> results(op->getResults());
   LogicalResult result = success();

@@ -95,7 +95,7 @@ findWantedArguments(func::FuncOp function, ArrayRef<int64_t> wrt) {
              << "argument " << index << " of @" << function.getName()
              << " has type " << function.getArgument(index).getType()
              << " and cannot be trained; parameters are floating-point scalars "
-                "or ranked tensors";
+                "of 16 or more bits or dense ranked tensors of them";
   return wanted;
 }
 

@@ -127,3 +127,11 @@ func.func @captures(%w: f32 {opt.param}) -> f32 {
   }
   return %y : f32
 }
+
+// -----
+
+func.func private @rule(%x: f32, %y: f32, %dy: f32) -> f32 {
+  // expected-error @below {{'remat.custom_vjp' op expects parent op 'builtin.module'}}
+  remat.custom_vjp @rule for "math.sin"
+  return %dy : f32
+}

@@ -10,8 +10,10 @@
 #include "remat/Transforms/Fuse/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
@@ -19,9 +21,11 @@ using namespace mlir;
 using namespace mlir::remat;
 
 /// Whether `op` is an operation of arith or math on tensors of one shape, and
-/// perhaps scalars.
+/// perhaps scalars. Those of other dialects may have rules on tensors.
 static bool isElementwiseOnTensors(Operation *op) {
-  if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() == 0)
+  if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect,
+                       complex::ComplexDialect>(op->getDialect()) ||
+      !OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() == 0)
     return false;
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   return type && llvm::all_of(op->getOperandTypes(), [&](Type operand) {

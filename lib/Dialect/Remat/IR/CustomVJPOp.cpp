@@ -2,6 +2,8 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -10,9 +12,13 @@ using namespace mlir;
 using namespace mlir::remat;
 
 bool mlir::remat::hasCotangentType(Type type) {
-  if (auto tensor = dyn_cast<RankedTensorType>(type))
+  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+    if (sparse_tensor::getSparseTensorEncoding(tensor))
+      return false;
     type = tensor.getElementType();
-  return isa<FloatType>(type);
+  }
+  // Sums of derivatives have no meaning in formats of a byte.
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() >= 16;
 }
 
 FunctionType CustomVJPOp::getRuleType(MLIRContext *context, TypeRange operands,
@@ -89,14 +95,12 @@ LogicalResult CustomVJPOp::verify() {
 
 LogicalResult
 CustomVJPOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  auto rule = symbolTable.lookupNearestSymbolFrom<FunctionOpInterface>(
-      *this, getRuleAttr());
-  auto type =
-      rule ? dyn_cast<FunctionType>(rule.getFunctionType()) : FunctionType();
-  if (!type)
+  auto rule =
+      symbolTable.lookupNearestSymbolFrom<func::FuncOp>(*this, getRuleAttr());
+  if (!rule)
     return emitOpError() << "names the rule " << getRuleAttr()
                          << ", but there is no such function";
-  if (rule.isExternal() || !llvm::hasSingleElement(rule.getFunctionBody()))
+  if (rule.isExternal() || !llvm::hasSingleElement(rule.getBody()))
     return emitOpError() << "names the rule " << getRuleAttr()
                          << ", whose body is not a single block";
   SmallVector<Operation *> visited;
@@ -113,23 +117,20 @@ CustomVJPOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (!target)
     return success();
   auto function =
-      symbolTable.lookupNearestSymbolFrom<FunctionOpInterface>(*this, target);
-  auto targetType = function
-                        ? dyn_cast<FunctionType>(function.getFunctionType())
-                        : FunctionType();
-  if (!targetType)
-    return emitOpError() << "is for " << target
-                         << ", but there is no such function";
-  FunctionType needed = getRuleType(getContext(), targetType.getInputs(),
-                                    targetType.getResults());
-  if (!isRuleFor(type, needed)) {
+      symbolTable.lookupNearestSymbolFrom<func::FuncOp>(*this, target);
+  if (!function)
+    return emitOpError()
+           << "is for " << target << ", but there is no such function";
+  FunctionType needed = getRuleType(getContext(), function.getArgumentTypes(),
+                                    function.getResultTypes());
+  if (!isRuleFor(rule.getFunctionType(), needed)) {
     InFlightDiagnostic diagnostic =
         emitOpError() << "needs a rule of type " << needed
                       << " (operands, results, and cotangents of "
                          "floating-point results; returns cotangents of "
                          "floating-point operands)";
     diagnostic.attachNote(rule.getLoc())
-        << getRuleAttr() << " has type " << type;
+        << getRuleAttr() << " has type " << rule.getFunctionType();
     return diagnostic;
   }
   for (Operation *op = (*this)->getPrevNode(); op; op = op->getPrevNode())

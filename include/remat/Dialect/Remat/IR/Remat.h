@@ -48,8 +48,8 @@ bool isDot(Operation *op);
 /// both inputs and the result.
 bool hasBatchDims(Operation *op);
 
-/// Whether values of this type have cotangents: `f32` and the like, and ranked
-/// tensors of them.
+/// Whether values of this type have cotangents: floating-point numbers of 16 or
+/// more bits, and dense ranked tensors of them.
 bool hasCotangentType(Type type);
 
 /// `value` without the `remat.name`s around it: the same bits.

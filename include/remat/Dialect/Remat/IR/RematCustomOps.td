@@ -4,6 +4,7 @@
 #define REMAT_DIALECT_REMAT_IR_REMATCUSTOMOPS_TD
 
 def Remat_CustomVJPOp : Remat_Op<"custom_vjp", [
+    HasParent<"::mlir::ModuleOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the derivative of a function or of a kind of operation, as a function";
   let description = [{
