@@ -18,6 +18,7 @@
 #include "remat/Transforms/Import/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
+#include "remat/Transforms/Materialize/RecomputeCostOpInterface.h"
 #include "remat/Transforms/PackMemory/Passes.h"
 #include "remat/Transforms/Random/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
@@ -30,6 +31,7 @@ void mlir::remat::registerAllDialects(DialectRegistry &registry) {
   registerBufferizableOpInterfaceModels(registry);
   registerConvBufferization(registry);
   registerAnnotateTransformOps(registry);
+  registerRecomputeCostExternalModels(registry);
 }
 
 void mlir::remat::registerAllPasses() {

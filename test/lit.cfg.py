@@ -31,6 +31,8 @@ config.substitutions += [
     ("%source", config.remat_source),
     ("%build", config.remat_build),
     ("%python", config.python),
+    ("%cmake", config.cmake),
+    ("%compilers", config.compilers),
 ]
 
 

@@ -1,4 +1,6 @@
 // RUN: remat-opt %s -remat-differentiate -split-input-file -verify-diagnostics
+// Whoever prints the operation with the message prints others that are not finished.
+// RUN: not remat-opt %s -split-input-file -remat-differentiate > /dev/null 2>&1
 
 // expected-error @below {{no result is a floating-point scalar such as f32 or tensor<f32>}}
 func.func @no_scalar_result(%w: tensor<4xf32> {opt.param}) -> tensor<4xf32> {

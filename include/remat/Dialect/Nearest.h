@@ -15,11 +15,13 @@ namespace mlir::remat {
 /// away from `word`.
 inline std::string listNearestFirst(llvm::StringRef word,
                                     llvm::ArrayRef<llvm::StringRef> choices) {
-  llvm::SmallVector<llvm::StringRef> sorted(choices);
-  llvm::stable_sort(sorted, [&](llvm::StringRef lhs, llvm::StringRef rhs) {
-    return word.edit_distance(lhs) < word.edit_distance(rhs);
-  });
-  return llvm::join(sorted, ", ");
+  llvm::SmallVector<std::pair<unsigned, size_t>> order;
+  for (auto [index, choice] : llvm::enumerate(choices))
+    order.emplace_back(word.edit_distance(choice), index);
+  llvm::sort(order);
+  return llvm::join(
+      llvm::map_range(order, [&](auto entry) { return choices[entry.second]; }),
+      ", ");
 }
 } // namespace mlir::remat
 

@@ -76,15 +76,10 @@ static FailureOr<llvm::MapVector<unsigned, unsigned>>
 findGradients(func::FuncOp joint) {
   llvm::MapVector<unsigned, unsigned> gradients;
   for (unsigned i = 0; i < joint.getNumResults(); ++i) {
-    Attribute attribute =
-        joint.getResultAttr(i, RematDialect::getGradientOfAttrName());
-    if (!attribute)
+    auto of = joint.getResultAttrOfType<IntegerAttr>(
+        i, RematDialect::getGradientOfAttrName());
+    if (!of)
       continue;
-    auto of = dyn_cast<IntegerAttr>(attribute);
-    if (!of || of.getInt() < 0 || of.getInt() >= joint.getNumArguments())
-      return joint.emitError()
-             << "result " << i << " is marked as the gradient of argument "
-             << attribute << ", but there is none";
     unsigned argument = of.getInt();
     Type type = joint.getArgument(argument).getType();
     if (joint.getResultTypes()[i] != type)

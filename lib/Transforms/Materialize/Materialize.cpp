@@ -10,6 +10,7 @@
 #include "Effects.h"
 #include "Slice.h"
 #include "remat/Transforms/Materialize/Passes.h"
+#include "remat/Transforms/Materialize/RecomputeCostOpInterface.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -392,14 +393,19 @@ void RegionMaterializer::remarkOn(const Reader &reader, const Slice &slice) {
     bytes += getNumBytes(value.getType());
     offloads |= region.getPolicyOrDefault().isOffloadable(value);
   }
-  int64_t recomputed = llvm::count_if(slice.ops, [](Operation *op) {
-    return !op->hasTrait<OpTrait::ConstantLike>() && !isa<tensor::EmptyOp>(op);
-  });
+  int64_t recomputed = 0, cost = 0;
+  for (Operation *op : slice.ops)
+    if (!op->hasTrait<OpTrait::ConstantLike>() && !isa<tensor::EmptyOp>(op)) {
+      ++recomputed;
+      cost += getRecomputeCost(op);
+    }
   InFlightDiagnostic remark = region.emitRemark();
   if (std::optional<StringRef> label = region.getLabel())
     remark << "region \"" << *label << "\": ";
   remark << "saves " << slice.saved.size() << " values (" << bytes
          << " bytes), recomputes " << recomputed << " operations";
+  if (recomputed != 0)
+    remark << " (" << cost << " scalar ones)";
   if (offloads)
     remark << "; what the policy offloads stays in main memory on this target";
 }

@@ -6,8 +6,9 @@
 
 #include "Slice.h"
 
+#include "remat/Transforms/Materialize/RecomputeCostOpInterface.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
@@ -58,9 +59,7 @@ static bool isFree(Value value, PolicyAttrInterface policy) {
   Operation *op = value.getDefiningOp();
   if (isGenerator(op))
     return true;
-  if (!isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-           tensor::CollapseShapeOp, tensor::CastOp, tensor::DimOp,
-           linalg::BroadcastOp>(op))
+  if (getRecomputeCost(op) != 0)
     return false;
   int64_t kept = 0;
   for (Value operand : op->getOperands()) {

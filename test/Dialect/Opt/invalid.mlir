@@ -175,3 +175,13 @@ func.func @f(%w: tensor<4xi32>, %t: i64) {
 
 // expected-error @+1 {{unknown attribute `adamv` in dialect `opt`; there are adam, adamw, }}
 opt.optimizer @misspelled_rule = #opt.adamv<lr = 0.1>
+
+// -----
+
+// expected-error @+1 {{'opt.state_of' of argument 1 is the index (i64) of one of 2 arguments, got 2 : i64}}
+func.func private @state_of_nobody(tensor<4xf32> {opt.param}, tensor<4xf32> {opt.state = "m", opt.state_of = 2})
+
+// -----
+
+// expected-error @+1 {{'opt.state' of argument 0 is a name or nothing, got 1 : i64}}
+func.func private @state_without_name(tensor<4xf32> {opt.state = 1})

@@ -21,7 +21,7 @@ func.func @loss_grad(%w: tensor<4xf32> {opt.param}) -> (f32, tensor<4xf32> {rema
 
 opt.optimizer @sgd = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@sgd)
-// expected-error @+1 {{result 1 is marked as the gradient of argument 1 : i64, but there is none}}
+// expected-error @+1 {{'remat.gradient_of' of result 1 is the index (i64) of one of 1 arguments, got 1 : i64}}
 func.func @loss_grad(%w: tensor<4xf32> {opt.param}) -> (f32, tensor<4xf32> {remat.gradient_of = 1}) {
   %loss = arith.constant 0.0 : f32
   return %loss, %w : f32, tensor<4xf32>

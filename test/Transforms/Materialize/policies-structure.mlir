@@ -3,7 +3,7 @@
 // Attention's products have a batch dimension, the layer's product has none.
 func.func @products_without_batch_dimension(%x: tensor<2x4x4xf32>, %w: tensor<4x4xf32>, %ct: tensor<2x4x4xf32>, %cu: tensor<4x4xf32>)
     -> (tensor<2x4x4xf32>, tensor<4x4xf32>, tensor<2x4x4xf32>, tensor<4x4xf32>) {
-  // expected-remark @+1 {{region "attention": saves 1 values (64 bytes), recomputes 2 operations}}
+  // expected-remark @+1 {{region "attention": saves 1 values (64 bytes), recomputes 2 operations (288 scalar ones)}}
   %y:2, %r:2 = remat.region policy(#remat.dots_with_no_batch_dims_saveable) (%a = %x : tensor<2x4x4xf32>, %b = %w : tensor<4x4xf32>)
       -> tensor<2x4x4xf32>, tensor<4x4xf32> residuals(tensor<2x4x4xf32>, tensor<4x4xf32>) attributes {label = "attention"} {
     %z = arith.constant 0.0 : f32

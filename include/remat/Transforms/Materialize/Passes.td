@@ -18,7 +18,8 @@ def Materialize : Pass<"remat-materialize", "::mlir::ModuleOp"> {
     operands and to values that the policy permits, which become residuals if
     they are not yet. A value is saved only if the backward needs it. What costs
     nothing to compute from values that are no bigger (constants, fills, views,
-    random draws) is never saved. The clones carry `remat.phase = "recompute"`,
+    random draws, and whatever says so in its `RecomputeCostOpInterface`) is never
+    saved. The clones carry `remat.phase = "recompute"`,
     stand in front of their first reader, and read what they start from through
     one `remat.barrier` on the backward's cotangents: those operands of the
     backward that are neither operands nor residuals of the region.
@@ -63,7 +64,7 @@ def Materialize : Pass<"remat-materialize", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"report", "report", "bool", "false",
-           "Emit a remark for each region: values and bytes saved, operations recomputed">,
+           "Emit a remark for each region: values and bytes saved, operations recomputed and what they cost">,
   ];
   let dependentDialects = ["::mlir::tensor::TensorDialect",
                            "::mlir::scf::SCFDialect"];

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/GlobPattern.h"
 
@@ -126,8 +127,24 @@ LogicalResult OptDialect::verifyRegionArgAttribute(Operation *op, unsigned,
              << Initializer::kChoices << ", got " << value;
     return success();
   }
-  if (name == getStateAttrName() || name == getStateOfAttrName())
+  if (name == getStateAttrName()) {
+    if (!isa<UnitAttr, StringAttr>(value))
+      return op->emitError() << "'opt.state' of argument " << argument
+                             << " is a name or nothing, got " << value;
     return success();
+  }
+  if (name == getStateOfAttrName()) {
+    auto function = dyn_cast<FunctionOpInterface>(op);
+    auto of = dyn_cast<IntegerAttr>(value);
+    if (function &&
+        (!of || !of.getType().isSignlessInteger(64) || of.getInt() < 0 ||
+         of.getInt() >= function.getNumArguments()))
+      return op->emitError()
+             << "'opt.state_of' of argument " << argument
+             << " is the index (i64) of one of " << function.getNumArguments()
+             << " arguments, got " << value;
+    return success();
+  }
   return op->emitError() << "unknown attribute '" << name << "' on argument "
                          << argument
                          << "; the opt dialect knows opt.param, opt.init, "

@@ -191,7 +191,7 @@ void RegionOp::print(OpAsmPrinter &printer) {
   printBody(printer, *this, {"policy", getResultSegmentSizeAttr()});
 }
 
-LogicalResult RegionOp::verify() {
+LogicalResult RegionOp::verifyRegions() {
   if (std::optional<Attribute> policy = getPolicy()) {
     if (!isa<PolicyAttrInterface>(*policy))
       return emitOpError() << "expects a policy, got " << *policy
@@ -409,7 +409,7 @@ void BackwardOp::print(OpAsmPrinter &printer) {
   printBody(printer, *this, {});
 }
 
-LogicalResult BackwardOp::verify() {
+LogicalResult BackwardOp::verifyRegions() {
   if (!getYield().getResiduals().empty())
     return emitOpError() << "yields residuals; only a remat.region has them";
   return failure(failed(verifyInputs(*this)) ||

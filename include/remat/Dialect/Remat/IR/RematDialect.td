@@ -34,6 +34,9 @@ def Remat_Dialect : Dialect {
     | `remat.phase = "..."` | operation | `backward`, `recompute` or `update`; absent: forward |
   }];
   let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let dependentDialects = [];
   let extraClassDeclaration = [{
     void registerAttributes();

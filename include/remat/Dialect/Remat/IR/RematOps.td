@@ -58,7 +58,8 @@ def Remat_RegionOp : Remat_Op<"region", [
   let results = (outs Variadic<AnyType>:$outputs, Variadic<AnyType>:$residuals);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
+  // The terminator is known to be a remat.yield only after the traits.
+  let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;
   let skipDefaultBuilders = 1;
   let builders = [
@@ -101,7 +102,7 @@ def Remat_BackwardOp : Remat_Op<"backward", [
   let results = (outs Variadic<AnyType>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
     ::mlir::remat::YieldOp getYield();

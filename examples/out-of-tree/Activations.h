@@ -1,0 +1,21 @@
+//===- Activations.h - A dialect outside of remat ---------------*- C++ -*-===//
+
+#ifndef ACTIVATIONS_H
+#define ACTIVATIONS_H
+
+#include "remat/Autodiff/DifferentiableOpInterface.h"
+#include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Transforms/Materialize/RecomputeCostOpInterface.h"
+
+#include "ActivationsDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ActivationsAttributes.h.inc"
+#define GET_OP_CLASSES
+#include "ActivationsOps.h.inc"
+
+namespace act {
+/// Registers `act-lower`, which turns `act.softplus` into linalg.
+void registerPasses();
+} // namespace act
+
+#endif // ACTIVATIONS_H

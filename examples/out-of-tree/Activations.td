@@ -1,0 +1,50 @@
+//===- Activations.td - A dialect outside of remat --------*- tablegen -*-===//
+
+#ifndef ACTIVATIONS_TD
+#define ACTIVATIONS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "remat/Autodiff/DifferentiableOpInterface.td"
+include "remat/Dialect/Opt/IR/OptAttributes.td"
+include "remat/Transforms/Materialize/RecomputeCostOpInterface.td"
+
+def Act_Dialect : Dialect {
+  let name = "act";
+  let cppNamespace = "::act";
+  let summary = "Activations, and an optimizer by signs";
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let extraClassDeclaration = [{ void registerAttributes(); }];
+}
+
+def Act_SoftplusOp : Op<Act_Dialect, "softplus", [
+    Pure, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<RecomputeCostOpInterface>]> {
+  let summary = "log(1 + exp(x)), elementwise";
+  let description = [{
+    Example: `%y = act.softplus %x : tensor<4x8xf32>`.
+  }];
+  let arguments = (ins RankedTensorOf<[AnyFloat]>:$x);
+  let results = (outs RankedTensorOf<[AnyFloat]>:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Act_SignDescent : AttrDef<Act_Dialect, "SignDescent", [
+    DeclareAttrInterfaceMethods<Opt_UpdateRuleAttrInterface>]> {
+  let mnemonic = "sign_descent";
+  let summary = "steps of one size in the direction of the gradient's sign";
+  let description = [{
+    `p = p - lr * sign(g)`. Example: `#act.sign_descent<lr = 0.01>`. No state.
+  }];
+  let parameters = (ins "::mlir::Attribute":$learningRate);
+  let assemblyFormat = "`<` `lr` `=` $learningRate `>`";
+}
+
+#endif // ACTIVATIONS_TD

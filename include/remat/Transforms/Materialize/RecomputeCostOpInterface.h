@@ -1,0 +1,18 @@
+//===- RecomputeCostOpInterface.h - Cost of a recompute ---------*- C++ -*-===//
+
+#ifndef REMAT_TRANSFORMS_MATERIALIZE_RECOMPUTECOSTOPINTERFACE_H
+#define REMAT_TRANSFORMS_MATERIALIZE_RECOMPUTECOSTOPINTERFACE_H
+
+#include "mlir/IR/OpDefinition.h"
+
+#include "remat/Transforms/Materialize/RecomputeCostOpInterface.h.inc"
+
+namespace mlir::remat {
+/// What computing the results of `op` once more costs, by its interface or by
+/// default.
+int64_t getRecomputeCost(Operation *op);
+/// Registers the costs of views of tensors.
+void registerRecomputeCostExternalModels(DialectRegistry &registry);
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_MATERIALIZE_RECOMPUTECOSTOPINTERFACE_H

@@ -1,0 +1,31 @@
+//===- RecomputeCostOpInterface.td - Cost of a recompute --*- tablegen -*-===//
+
+#ifndef REMAT_TRANSFORMS_MATERIALIZE_RECOMPUTECOSTOPINTERFACE_TD
+#define REMAT_TRANSFORMS_MATERIALIZE_RECOMPUTECOSTOPINTERFACE_TD
+
+include "mlir/IR/OpBase.td"
+
+def RecomputeCostOpInterface : OpInterface<"RecomputeCostOpInterface"> {
+  let cppNamespace = "::mlir::remat";
+  let description = [{
+    What running an operation a second time costs, its operands being in memory.
+    `remat-materialize` saves no result of an operation that costs nothing where
+    its operands are there anyhow and are no bigger, even if the policy permits
+    it, and reports the cost of what it recomputes.
+
+    An operation without this interface has a cost by default
+    (`remat::getRecomputeCost`): structured operations that of all iterations of
+    their body, others one for each element of their results. Views of tensors
+    are external models of this interface that cost 0; a dialect implements it for
+    operations of its own.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        The number of scalar operations that computing the results takes, 0 for
+        a view or something else that is not worth saving. Dynamic sizes count
+        as 1.
+      }], "int64_t", "getRecomputeCost">,
+  ];
+}
+
+#endif // REMAT_TRANSFORMS_MATERIALIZE_RECOMPUTECOSTOPINTERFACE_TD

@@ -1,0 +1,128 @@
+//===- FunctionAttributes.cpp - remat.* on what others own ----------------===//
+//
+// Passes take the indices and names in these attributes at their word; what is
+// wrong in them is said here, where it was written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+namespace {
+/// One attribute of one argument or result of a function.
+struct Place {
+  Operation *op;
+  StringRef kind;
+  unsigned index;
+  NamedAttribute attribute;
+
+  InFlightDiagnostic emitError() const {
+    return op->emitError() << "'" << attribute.getName().getValue() << "' of "
+                           << kind << " " << index << " ";
+  }
+
+  LogicalResult expectName() const {
+    auto name = dyn_cast<StringAttr>(attribute.getValue());
+    if (name && !name.empty())
+      return success();
+    return emitError() << "is a name, got " << attribute.getValue();
+  }
+
+  LogicalResult expectInteger() const {
+    if (isa<IntegerAttr>(attribute.getValue()))
+      return success();
+    return emitError() << "is an integer, got " << attribute.getValue();
+  }
+
+  LogicalResult expectUnit() const {
+    if (isa<UnitAttr>(attribute.getValue()))
+      return success();
+    return emitError() << "has no value, got " << attribute.getValue();
+  }
+
+  /// The index of an argument of the function.
+  LogicalResult expectArgument() const {
+    auto function = dyn_cast<FunctionOpInterface>(op);
+    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!function ||
+        (number && number.getType().isSignlessInteger(64) &&
+         number.getInt() >= 0 && number.getInt() < function.getNumArguments()))
+      return success();
+    return emitError() << "is the index (i64) of one of "
+                       << function.getNumArguments() << " arguments, got "
+                       << attribute.getValue();
+  }
+
+  /// The index of an argument of the result's shape and element type.
+  LogicalResult expectUpdatedArgument() const {
+    if (failed(expectArgument()))
+      return failure();
+    auto function = dyn_cast<FunctionOpInterface>(op);
+    if (!function)
+      return success();
+    Type of = function.getArgumentTypes()[getIndex()];
+    Type result = function.getResultTypes()[index];
+    auto shaped = dyn_cast<ShapedType>(of);
+    auto updated = dyn_cast<ShapedType>(result);
+    bool isSame = shaped && updated && shaped.hasRank() && updated.hasRank()
+                      ? shaped.getShape() == updated.getShape() &&
+                            shaped.getElementType() == updated.getElementType()
+                      : of == result;
+    if (isSame)
+      return success();
+    return emitError() << "names argument " << getIndex() << " of type " << of
+                       << ", but the result, which is its next value, is a "
+                       << result;
+  }
+
+  int64_t getIndex() const {
+    return cast<IntegerAttr>(attribute.getValue()).getInt();
+  }
+};
+} // namespace
+
+LogicalResult RematDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                     unsigned index,
+                                                     NamedAttribute attribute) {
+  Place place{op, "argument", index, attribute};
+  StringRef name = attribute.getName();
+  if (name == getStateAttrName() || name == getDataAttrName())
+    return place.expectName();
+  if (name == getSeedAttrName())
+    return place.expectInteger();
+  if (name == getStepAttrName())
+    return place.expectUnit();
+  return success();
+}
+
+LogicalResult RematDialect::verifyRegionResultAttribute(
+    Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
+  Place place{op, "result", index, attribute};
+  StringRef name = attribute.getName();
+  if (name == getStateAttrName() || name == getMetricAttrName())
+    return place.expectName();
+  if (name == getLossAttrName())
+    return place.expectUnit();
+  if (name == getGradientOfAttrName())
+    return place.expectArgument();
+  if (name == getUpdatesAttrName())
+    return place.expectUpdatedArgument();
+  return success();
+}
+
+LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
+                                                     NamedAttribute attribute) {
+  if (attribute.getName() != getPhaseAttrName())
+    return success();
+  auto phase = dyn_cast<StringAttr>(attribute.getValue());
+  if (phase && (phase == kBackwardPhase || phase == kRecomputePhase ||
+                phase == kUpdatePhase))
+    return success();
+  return op->emitError() << "'remat.phase' is \"backward\", \"recompute\" or "
+                            "\"update\", got "
+                         << attribute.getValue();
+}

@@ -1,0 +1,70 @@
+//===- RecomputeCost.cpp - What recomputing an operation costs ------------===//
+//
+// Costs live here and in the operations' own dialects, not in the passes that
+// weigh them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/Materialize/RecomputeCostOpInterface.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+#include "remat/Transforms/Materialize/RecomputeCostOpInterface.cpp.inc"
+
+/// The product of `sizes`, dynamic ones counting as 1.
+static int64_t countElements(ArrayRef<int64_t> sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    if (!ShapedType::isDynamic(size))
+      count = llvm::SaturatingMultiply<uint64_t>(count, size);
+  return count;
+}
+
+int64_t mlir::remat::getRecomputeCost(Operation *op) {
+  if (auto cost = dyn_cast<RecomputeCostOpInterface>(op))
+    return cost.getRecomputeCost();
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+    int64_t scalars = llvm::count_if(
+        linalgOp.getBlock()->without_terminator(), [](Operation &scalar) {
+          return !scalar.hasTrait<OpTrait::ConstantLike>();
+        });
+    return countElements(linalgOp.getStaticLoopRanges()) *
+           std::max<int64_t>(scalars, 1);
+  }
+  int64_t elements = 0;
+  for (Type type : op->getResultTypes()) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    elements +=
+        shaped && shaped.hasRank() ? countElements(shaped.getShape()) : 1;
+  }
+  return elements;
+}
+
+namespace {
+template <typename OpT>
+struct Free : RecomputeCostOpInterface::ExternalModel<Free<OpT>, OpT> {
+  int64_t getRecomputeCost(Operation *) const { return 0; }
+};
+} // namespace
+
+template <typename... OpT> static void attachFree(MLIRContext *context) {
+  (OpT::template attachInterface<Free<OpT>>(*context), ...);
+}
+
+void mlir::remat::registerRecomputeCostExternalModels(
+    DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
+    attachFree<tensor::CastOp, tensor::CollapseShapeOp, tensor::DimOp,
+               tensor::ExpandShapeOp, tensor::ExtractSliceOp>(context);
+  });
+  // A broadcast is fused into what reads it.
+  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
+    attachFree<linalg::BroadcastOp>(context);
+  });
+}
