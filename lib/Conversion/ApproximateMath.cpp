@@ -26,6 +26,13 @@ using namespace mlir;
 
 namespace {
 
+/// What a kernel's body computes with. On tensors operations become kernels
+/// first.
+bool isScalarOrVector(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? !vector.isScalable() : !isa<ShapedType>(type);
+}
+
 /// Arithmetic on f32 scalars or vectors of one shape.
 class FloatBuilder {
 public:
@@ -102,7 +109,8 @@ struct ExpPattern : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::ExpOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op.getType()).isF32())
+    if (!isScalarOrVector(op.getType()) ||
+        !getElementTypeOrSelf(op.getType()).isF32())
       return failure();
     FloatBuilder b(rewriter, op);
     // Beyond, the result is 0 or infinity all the same.
@@ -131,7 +139,8 @@ template <typename Op, bool isBase2> struct LogPattern : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op.getType()).isF32())
+    if (!isScalarOrVector(op.getType()) ||
+        !getElementTypeOrSelf(op.getType()).isF32())
       return failure();
     FloatBuilder b(rewriter, op);
     using Predicate = arith::CmpFPredicate;
@@ -177,6 +186,8 @@ struct PowerPattern : OpRewritePattern<math::FPowIOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::FPowIOp op,
                                 PatternRewriter &rewriter) const override {
+    if (!isScalarOrVector(op.getType()))
+      return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value base = op.getLhs();
     APInt exponent;
