@@ -11,6 +11,7 @@ import random
 
 import numpy as np
 
+from remat.random_layers import layers
 from remat.random_programs import Body, Program, affine, random_map, tensor
 
 
@@ -349,6 +350,7 @@ def named(p):
 
 
 FAMILIES = {f.__name__: f for f in (elementwise, contraction, convolution, reduction, gather, softmax, named)}
+FAMILIES["layers"] = layers
 
 
 def make_programs(count, seed, families=tuple(FAMILIES)):

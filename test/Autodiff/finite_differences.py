@@ -71,6 +71,19 @@ def check(program, library):
     return complaints, compared
 
 
+def compiled(programs, folder, passes):
+    """Each program with its library: one for all of them, or where that fails one for each, or what is wrong."""
+    try:
+        library = Library("".join(p.source for p in programs), folder, passes)
+        yield from ((program, library) for program in programs)
+    except RuntimeError:
+        for program in programs:
+            try:
+                yield program, Library(program.source, folder, passes, name=program.name)
+            except RuntimeError as error:
+                yield program, f"{program.name} ({program.family}): {error}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=40)
@@ -78,25 +91,27 @@ def main():
     parser.add_argument("--family", nargs="*", default=list(FAMILIES), choices=list(FAMILIES))
     parser.add_argument("--trained", type=int, default=0)
     parser.add_argument("--keep", type=Path)
-    parser.add_argument("--passes", default="remat-differentiate")
+    parser.add_argument("--passes", default="remat-differentiate, canonicalize, remat-materialize, remat-inline-regions")
     options = parser.parse_args()
     programs = make_programs(options.count, options.seed, options.family)
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        library = Library("".join(p.source for p in programs), folder, options.passes)
         trained = programs[:options.trained]
         if trained:
             real = TrainedLibrary("".join(p.source for p in trained), folder, name="trained")
         failed = total = 0
-        for program in programs:
-            complaints, compared = check(program, library)
+        for program, library in compiled(programs, folder, options.passes):
+            try:
+                complaints, compared = ([library], 0) if isinstance(library, str) else check(program, library)
+            except Exception as error:  # the rest is checked all the same
+                complaints, compared = [f"{program.name} ({program.family}): {error!r}"], 0
             total += compared
-            if program in trained:
+            if program in trained and not isinstance(library, str):
                 complaints += check_trained(program, library, real)
             if complaints:
                 failed += 1
-                print("\n".join(complaints[:3]))
+                print(f"seed {options.seed}:", "\n".join(complaints[:3]))
                 print(program.source)
     print(f"{len(programs) - failed} of {len(programs)} programs agree, {total} derivatives compared")
     return 1 if failed or total == 0 else 0

@@ -388,11 +388,20 @@ struct LowerRandomPass : remat::impl::LowerRandomPassBase<LowerRandomPass> {
 
   void runOnOperation() override {
     SmallVector<Operation *> ops;
+    Operation *unthreaded = nullptr;
     getOperation()->walk([&](Operation *op) {
+      if (isa<GetRngOp, SetRngOp>(op))
+        unthreaded = op;
       if (isa<RngInitOp, RngFoldInOp, RandomBitsOp, RandomUniformOp,
               RandomNormalOp, RandomBernoulliOp>(op))
         ops.push_back(op);
     });
+    if (unthreaded) {
+      unthreaded->emitOpError() << "needs the state of a generator, which no "
+                                   "function passes on yet; run "
+                                   "-remat-thread-rng first";
+      return signalPassFailure();
+    }
     for (Operation *op : ops)
       if (failed(checkDraw(op)))
         return signalPassFailure();

@@ -21,3 +21,13 @@ func.func @a_range_beyond_the_type(%rng: !remat.rng) -> tensor<4xf32> {
   %u, %next = remat.random_uniform %rng {low = -1.0e300 : f64, high = 1.0e300 : f64} : tensor<4xf32>
   return %u : tensor<4xf32>
 }
+
+// -----
+
+remat.generator @dropout seed(7)
+func.func @generator_that_is_not_threaded() {
+  %0 = remat.get_rng @dropout
+  // expected-error @+1 {{needs the state of a generator, which no function passes on yet; run -remat-thread-rng first}}
+  remat.set_rng @dropout, %0
+  return
+}

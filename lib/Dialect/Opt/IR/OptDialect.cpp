@@ -9,7 +9,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/GlobPattern.h"
 
@@ -134,7 +133,7 @@ LogicalResult OptDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return success();
   }
   if (name == getStateOfAttrName()) {
-    auto function = dyn_cast<FunctionOpInterface>(op);
+    auto function = dyn_cast<func::FuncOp>(op);
     auto of = dyn_cast<IntegerAttr>(value);
     if (function &&
         (!of || !of.getType().isSignlessInteger(64) || of.getInt() < 0 ||

@@ -7,7 +7,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
-#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -44,9 +44,9 @@ struct Place {
     return emitError() << "has no value, got " << attribute.getValue();
   }
 
-  /// The index of an argument of the function.
+  /// The index of an argument of the function; a lowered one has others.
   LogicalResult expectArgument() const {
-    auto function = dyn_cast<FunctionOpInterface>(op);
+    auto function = dyn_cast<func::FuncOp>(op);
     auto number = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!function ||
         (number && number.getType().isSignlessInteger(64) &&
@@ -61,7 +61,7 @@ struct Place {
   LogicalResult expectUpdatedArgument() const {
     if (failed(expectArgument()))
       return failure();
-    auto function = dyn_cast<FunctionOpInterface>(op);
+    auto function = dyn_cast<func::FuncOp>(op);
     if (!function)
       return success();
     Type of = function.getArgumentTypes()[getIndex()];
