@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Hover.h"
 #include "remat/Init.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -17,5 +18,7 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::remat::registerAllDialects(registry);
-  return failed(mlir::MlirLspServerMain(argc, argv, registry));
+  return mlir::remat::runWithAttributeHover([&]() -> int {
+    return failed(mlir::MlirLspServerMain(argc, argv, registry));
+  });
 }

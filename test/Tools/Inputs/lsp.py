@@ -109,6 +109,11 @@ def main():
     hover(region("#remat.every_k<2>").replace("remat.region", "remat.re|gion"))
     hover("#p = #remat.dots_saveable\n" + region("#|p"))
     hover("opt.opti|mizer @o = #opt.adamw<lr = 0.1>\n")
+    hover(region("#remat.every|_k<2>"))
+    hover(region("#remat.any_of<#remat.dots_saveable, #re|mat.every_k<2>>"))
+    hover("opt.optimizer @o = #opt.ada|mw<lr = #opt.step_decay<initial = 0.1, factor = 0.5, every = 10>>\n")
+    hover("opt.optimizer @o = #opt.adamw<lr = |#opt.step_decay<initial = 0.1, factor = 0.5, every = 10>>\n")
+    hover("opt.optimizer @o = #opt.adamw<l|r = 0.1>\n")
     print("exit code", server.close())
 
 
