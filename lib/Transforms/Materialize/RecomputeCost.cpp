@@ -7,24 +7,16 @@
 
 #include "remat/Transforms/Materialize/RecomputeCostOpInterface.h"
 
+#include "remat/Dialect/Remat/IR/Sizes.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::remat;
 
 #include "remat/Transforms/Materialize/RecomputeCostOpInterface.cpp.inc"
-
-/// The product of `sizes`, dynamic ones counting as 1.
-static int64_t countElements(ArrayRef<int64_t> sizes) {
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    if (!ShapedType::isDynamic(size))
-      count = llvm::SaturatingMultiply<uint64_t>(count, size);
-  return count;
-}
 
 int64_t mlir::remat::getRecomputeCost(Operation *op) {
   if (auto cost = dyn_cast<RecomputeCostOpInterface>(op))
@@ -34,14 +26,14 @@ int64_t mlir::remat::getRecomputeCost(Operation *op) {
         linalgOp.getBlock()->without_terminator(), [](Operation &scalar) {
           return !scalar.hasTrait<OpTrait::ConstantLike>();
         });
-    return countElements(linalgOp.getStaticLoopRanges()) *
-           std::max<int64_t>(scalars, 1);
+    return multiplySizes(linalgOp.getStaticLoopRanges(),
+                         std::max<int64_t>(scalars, 1));
   }
   int64_t elements = 0;
   for (Type type : op->getResultTypes()) {
     auto shaped = dyn_cast<ShapedType>(type);
     elements +=
-        shaped && shaped.hasRank() ? countElements(shaped.getShape()) : 1;
+        shaped && shaped.hasRank() ? multiplySizes(shaped.getShape()) : 1;
   }
   return elements;
 }

@@ -6,6 +6,7 @@
 
 #include "Slice.h"
 
+#include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Materialize/RecomputeCostOpInterface.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -26,7 +27,7 @@ int64_t mlir::remat::getNumBytes(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
   if (!shaped || !shaped.hasStaticShape())
     return 0;
-  return shaped.getNumElements() * getNumBytes(shaped.getElementType());
+  return multiplySizes(shaped.getShape(), getNumBytes(shaped.getElementType()));
 }
 
 SetVector<Value> mlir::remat::getReadValues(Operation *op) {

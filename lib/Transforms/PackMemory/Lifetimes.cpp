@@ -8,6 +8,7 @@
 #include "Lifetimes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -60,8 +61,9 @@ int64_t remat::getByteSize(Type type, Operation *scope) {
   if (!memref || !memref.hasStaticShape() || !memref.getLayout().isIdentity())
     return -1;
   DataLayout layout = DataLayout::closest(scope);
-  return memref.getNumElements() *
-         static_cast<int64_t>(layout.getTypeSize(memref.getElementType()));
+  return multiplySizes(
+      memref.getShape(),
+      static_cast<int64_t>(layout.getTypeSize(memref.getElementType())));
 }
 
 Lifetimes::Lifetimes(func::FuncOp function) {

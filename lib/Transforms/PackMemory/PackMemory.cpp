@@ -7,6 +7,7 @@
 
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Plan/Packing.h"
 #include "remat/Transforms/PackMemory/Passes.h"
 
@@ -521,6 +522,8 @@ struct PackMemoryPass : public impl::PackMemoryPassBase<PackMemoryPass> {
     DenseMap<Operation *, Frame> frames;
     SmallVector<FunctionMemory> memory;
     for (func::FuncOp function : order.getFunctions()) {
+      if (failed(checkSizes(function)))
+        return signalPassFailure();
       FunctionPacker packer(function, packing, frames, symbols);
       memory.push_back(packer.run(/*isEntry=*/!order.isCalled(function)));
       frames[function] = packer.getFrame();
@@ -530,6 +533,26 @@ struct PackMemoryPass : public impl::PackMemoryPassBase<PackMemoryPass> {
   }
 
 private:
+  static constexpr int64_t kMaxAlignment = 1 << 30;
+
+  /// Offsets and sums of what passes this check are in range.
+  static LogicalResult checkSizes(func::FuncOp function) {
+    auto isTooLarge = [&](Type type) {
+      return getByteSize(type, function) >= kSizeLimit;
+    };
+    for (Type type : function.getArgumentTypes())
+      if (isTooLarge(type))
+        return function.emitOpError()
+               << "has an argument that is larger than any memory: " << type;
+    WalkResult result = function.walk([&](memref::AllocOp alloc) {
+      if (!isTooLarge(alloc.getType()))
+        return WalkResult::advance();
+      alloc.emitOpError() << "is larger than any memory: " << alloc.getType();
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+
   LogicalResult checkOptions() {
     constexpr StringLiteral kinds[] = {"auto", "argument", "alloc", "global",
                                        "none"};
@@ -541,6 +564,9 @@ private:
       return getOperation().emitError("alignment must be a power of two, but "
                                       "it is ")
              << alignment.getValue();
+    if (alignment > kMaxAlignment)
+      return getOperation().emitError("alignment is at most ")
+             << kMaxAlignment << " bytes, but it is " << alignment.getValue();
     return success();
   }
 

@@ -7,6 +7,7 @@
 #include "BlockGraph.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Schedule/Destination.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,16 +22,14 @@ static int64_t getBytes(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return 0;
-  int64_t elements = 1;
-  for (int64_t size : tensor.getShape())
-    elements *= ShapedType::isDynamic(size) ? 1 : size;
+  int64_t elements = multiplySizes(tensor.getShape());
   Type element = tensor.getElementType();
   if (auto vector = dyn_cast<VectorType>(element)) {
-    elements *= vector.getNumElements();
+    elements = multiplySizes(vector.getShape(), elements);
     element = vector.getElementType();
   }
   int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
-  return elements * llvm::divideCeil(bits, 8);
+  return multiplySizes(elements, llvm::divideCeil(bits, 8));
 }
 
 /// Whether `op` is a destination that should stay with the one that writes it.

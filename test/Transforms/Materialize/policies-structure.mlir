@@ -111,3 +111,21 @@ func.func @views_of_operands_are_not_saved(%x: tensor<8xf32>, %ct: tensor<2x4xf3
   }
   return %y, %dx : tensor<2x4xf32>, tensor<2x4xf32>
 }
+
+// -----
+
+// Counts stop at a limit instead of coming out negative.
+func.func @more_elements_than_64_bits_count(%x: tensor<4294967296x4294967296xf32>, %ct: tensor<4294967296x4294967296xf32>)
+    -> (tensor<4294967296x4294967296xf32>, tensor<4294967296x4294967296xf32>) {
+  // expected-remark @+1 {{saves 0 values (0 bytes), recomputes 1 operations (1125899906842624 scalar ones)}}
+  %y, %r = remat.region (%a = %x : tensor<4294967296x4294967296xf32>) -> tensor<4294967296x4294967296xf32> residuals(tensor<4294967296x4294967296xf32>) {
+    %0 = math.sin %a : tensor<4294967296x4294967296xf32>
+    %1 = math.exp %0 : tensor<4294967296x4294967296xf32>
+    remat.yield %1 : tensor<4294967296x4294967296xf32> residuals(%0 : tensor<4294967296x4294967296xf32>)
+  }
+  %dx = remat.backward (%p = %r : tensor<4294967296x4294967296xf32>, %dy = %ct : tensor<4294967296x4294967296xf32>) -> tensor<4294967296x4294967296xf32> {
+    %0 = arith.mulf %p, %dy : tensor<4294967296x4294967296xf32>
+    remat.yield %0 : tensor<4294967296x4294967296xf32>
+  }
+  return %y, %dx : tensor<4294967296x4294967296xf32>, tensor<4294967296x4294967296xf32>
+}

@@ -2,6 +2,8 @@
 // RUN: not remat-opt %S/report.mlir -remat-pack-memory=arena=stack 2>&1 | FileCheck %s --check-prefix=ARENA
 // RUN: not remat-opt %S/report.mlir -remat-pack-memory=alignment=48 2>&1 | FileCheck %s --check-prefix=ALIGNMENT
 // RUN: not remat-opt %S/report.mlir -remat-pack-memory=report=/nonexistent/report.json 2>&1 | FileCheck %s --check-prefix=REPORT
+// RUN: not remat-opt %S/report.mlir -remat-pack-memory=alignment=4294967296 2>&1 | FileCheck %s --check-prefix=COARSE
+// COARSE: error: alignment is at most 1073741824 bytes, but it is 4294967296
 // ARENA: error: unknown arena=stack; choose auto, argument, alloc, global or none
 // ALIGNMENT: error: alignment must be a power of two, but it is 48
 // REPORT: error: memory report: cannot open output file
@@ -26,5 +28,20 @@ func.func @branches(%c: i1) {
 ^bb1:
   return
 ^bb2:
+  return
+}
+
+// -----
+
+func.func @buffer_of_more_bytes_than_64_bits_count() {
+  // expected-error @below {{is larger than any memory: 'memref<4294967296x4294967296xf32>'}}
+  %0 = memref.alloc() : memref<4294967296x4294967296xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{has an argument that is larger than any memory: 'memref<1125899906842624xi8>'}}
+func.func @argument_of_a_pebibyte(%x: memref<1125899906842624xi8>) {
   return
 }
