@@ -41,6 +41,15 @@ UPSTREAM = ["canonicalize", "cse", "inline", "symbol-dce", "sccp", "loop-invaria
             "convert-elementwise-to-linalg", "linalg-generalize-named-ops", "scf-for-loop-canonicalization",
             "one-shot-bufferize{bufferize-function-boundaries}", "convert-scf-to-cf", "control-flow-sink"]
 PIPELINES = ["remat-train", "remat-train-to-tensors", "remat-bufferize", "remat-lower-to-cpu"]
+# Values of options that are neither true nor false.
+OPTIONS = {
+    "policy": ["none", "every_k<2>", *(policy for policy in POLICIES if "<" not in policy)], "report": ["-"],
+    "mode": ["eager", "deferred"], "arena": ["auto", "argument", "alloc", "global", "none"], "alignment": ["0", "1", "64"],
+    "wrt": ["0", "1", "-1", "9"], "threads": ["0", "1", "-2"], "function": ["loss", "main", "missing"],
+    "pick": ["0", "-1", "1-3", "9", "x"], "every": ["0", "1", "2", "-1"], "group": ["0", "1", "2", "100"],
+    "spec": ["missing.json"], "params": ["*", "w", "missing"], "data": ["*", "x"], "state": ["s:0", "s:9", "s", "*:1"],
+    "min-rank": ["0", "1", "-1"], "min-elements": ["0", "1", "1000000"], "optimizer": ["#opt.sgd<lr=0.1>", "#opt.adamw<lr=0.1>"],
+}
 PLACE = re.compile(r"((?:lib|include/remat|tools)/[\w/]+\.(?:cpp|h|td)):(\d+)")
 # What the verifier says: behind a pass of ours, of its result.
 INVALID = re.compile(r"error: (.*(?:does not dominate this use|operand #\d+ must be|result #\d+ must be|"
@@ -164,14 +173,10 @@ class Fuzzer:
 
     def with_options(self, rng, name):
         """A pass with a random choice of its options."""
-        values = {"policy": rng.choice(["none"] + [p for p in POLICIES if "<" not in p]), "report": "-",
-                  "mode": rng.choice(["eager", "deferred"]), "arena": rng.choice(["auto", "global", "argument", "x"]),
-                  "wrt": rng.choice(["0", "1", "-1", "9"]), "alignment": rng.choice(["0", "1", "3", "64"]),
-                  "threads": rng.choice(["0", "1", "-2"]), "function": rng.choice(["loss", "main", "missing"])}
         chosen = []
         for option in self.passes.get(name, ["policy", "mode"] if name.startswith("remat-train") else []):
             if rng.random() < 0.3:
-                chosen.append(f"{option}={values.get(option, rng.choice(['true', 'false']))}")
+                chosen.append(f"{option}={rng.choice(OPTIONS.get(option, ['true', 'false']))}")
         return f"{name}{{{' '.join(chosen)}}}" if chosen else name
 
     def random_pipeline(self, rng, stage):
