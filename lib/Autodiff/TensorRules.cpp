@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -144,8 +145,9 @@ struct ConcatRule : RuleFor<ConcatRule, tensor::ConcatOp> {
                                   vjp.cotangent(0), offsets, sizes, ones));
       std::optional<int64_t> offset = getConstantIntValue(offsets[dim]);
       std::optional<int64_t> size = getConstantIntValue(sizes[dim]);
-      if (offset && size)
-        offsets[dim] = builder.getIndexAttr(*offset + *size);
+      int64_t end;
+      if (offset && size && !llvm::AddOverflow(*offset, *size, end))
+        offsets[dim] = builder.getIndexAttr(end);
       else
         offsets[dim] =
             arith::AddIOp::create(

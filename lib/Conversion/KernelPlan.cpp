@@ -8,6 +8,8 @@
 #include "KernelPlan.h"
 #include "Products.h"
 
+#include "remat/Dialect/Remat/IR/Sizes.h"
+
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -142,8 +144,7 @@ static void chooseVectorLoop(const LoopNest &nest, KernelPlan &plan) {
 static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
   int64_t iterations = 1;
   for (const Loop &loop : nest.loops)
-    iterations =
-        std::min(iterations * sizeOr(loop, kMinParallelWork), int64_t(1) << 40);
+    iterations = multiplySizes({sizeOr(loop, kMinParallelWork)}, iterations);
   int64_t costOfOne =
       nest.op.getBlock()->getOperations().size() + nest.accesses.size();
   if (iterations * costOfOne < kMinParallelWork)

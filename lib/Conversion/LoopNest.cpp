@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
 #include <cstdlib>
 
 using namespace mlir;
@@ -173,8 +174,10 @@ bool LoopNest::stepsAlike(unsigned outer, unsigned inner) const {
                getConstantIntValue(access.strides[outer]);
            std::optional<int64_t> innerStride =
                getConstantIntValue(access.strides[inner]);
+           int64_t end;
            return outerStride && innerStride &&
-                  *outerStride == *innerStride * *size;
+                  !llvm::MulOverflow(*innerStride, *size, end) &&
+                  *outerStride == end;
          });
 }
 

@@ -80,8 +80,9 @@ def seed_modules(files):
                 yield chunk + "\n"
 
 
-ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:handle_abort=1",
-               "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
+# libMLIR.so is not instrumented: it allocates from slabs that our code has poisoned.
+ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:allow_user_poisoning=0:detect_container_overflow=0:exitcode=99",
+               "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1:exitcode=99"}
 
 
 class Failure:
@@ -99,7 +100,7 @@ class Failure:
         what = ("hang" if status is None else
                 "invalid IR: " + re.sub(r"%\w+|\d+|'(?!\w+\.\w+')[^']*'", "_", invalid.group(1)) if invalid else
                 f"assertion {assertion.group(4)}" if assertion else
-                sanitizer.group(2) if sanitizer else memory.group(1) if memory else
+                re.sub(r"-?\d+", "_", sanitizer.group(2)) if sanitizer else memory.group(1) if memory else
                 f"fatal: {fatal.group(1)}" if fatal else f"signal {-status}")
         if not places:  # frames of upstream's libraries tell failures apart
             places = re.findall(r"^ *#\d+ 0x\w+ (?:in )?([\w:~<>]+)", errors, re.M)
