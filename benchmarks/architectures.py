@@ -6,6 +6,7 @@
 writes NAME.mlir, NAME.json and NAME.npz of each model (default: all) into FOLDER. KEY=VALUE changes a size, such as
 `layers=6 width=256`. Needs transformers, torch and torch-mlir; jax, flax, equinox and iree-base-compiler for the last ones.
 """
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -15,6 +16,23 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
 TEXT = dict(batch=2, length=12, vocabulary=64, width=32, heads=4, layers=2)
 IMAGE = dict(batch=4, size=32, classes=10, width=32, heads=4, layers=2)
+
+
+@dataclasses.dataclass
+class Model:
+    """A torch module, or a JAX function with its parameters. layers: path of the list of its equal layers."""
+
+    function: object
+    inputs: dict
+    dims: dict
+    params: object = None
+    layers: str = ""
+
+    def export(self):
+        from remat import export
+        if self.params is None:
+            return export.from_torch(self.function, self.inputs, dims=self.dims)
+        return export.from_jax(self.function, self.params, self.inputs, dims=self.dims)
 
 
 def perturb(module, seed=0):
@@ -57,11 +75,10 @@ def transformers_model(kind, inputs, **config):
     return Loss(perturb(model_class(config)).train(), inputs)
 
 
-def export_text(kind, d, labels="tokens", **config):
+def text(kind, d, layers, labels="tokens", **config):
     """labels: `next` (the text itself, which the model shifts), `tokens` (one class of the vocabulary each), or
     `classes`."""
     import torch
-    from remat import export
     generator = torch.Generator().manual_seed(1)
     tokens = torch.randint(0, d["vocabulary"], (d["batch"], d["length"]), generator=generator)
     inputs = {"input_ids": tokens}
@@ -69,18 +86,16 @@ def export_text(kind, d, labels="tokens", **config):
         inputs["attention_mask"] = torch.ones_like(tokens)
     inputs["labels"] = tokens if labels == "next" else torch.randint(
         0, d["vocabulary"] if labels == "tokens" else 2, tokens.shape, generator=generator)
-    model = transformers_model(kind, list(inputs), vocab_size=d["vocabulary"], **config)
-    return export.from_torch(model, inputs, dims=d)
+    return Model(transformers_model(kind, list(inputs), vocab_size=d["vocabulary"], **config), inputs, d,
+                 layers=layers)
 
 
-def export_image(kind, d, **config):
+def images(kind, d, layers, **config):
     import torch
-    from remat import export
     generator = torch.Generator().manual_seed(1)
     inputs = {"pixel_values": torch.randn(d["batch"], 3, d["size"], d["size"], generator=generator),
               "labels": torch.randint(0, d["classes"], (d["batch"],), generator=generator)}
-    model = transformers_model(kind, list(inputs), num_labels=d["classes"], **config)
-    return export.from_torch(model, inputs, dims=d)
+    return Model(transformers_model(kind, list(inputs), num_labels=d["classes"], **config), inputs, d, layers=layers)
 
 
 def decoder(d):
@@ -97,57 +112,57 @@ def encoder(d):
 
 
 def gpt2(d):
-    return export_text("GPT2LMHeadModel", d, "next", n_embd=d["width"], n_layer=d["layers"], n_head=d["heads"],
+    return text("GPT2LMHeadModel", d, "transformer.h", "next", n_embd=d["width"], n_layer=d["layers"], n_head=d["heads"],
                        n_positions=d["length"], use_cache=False, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 
 
 def gpt2_dropout(d):
-    return export_text("GPT2LMHeadModel", d, "next", n_embd=d["width"], n_layer=d["layers"], n_head=d["heads"],
+    return text("GPT2LMHeadModel", d, "transformer.h", "next", n_embd=d["width"], n_layer=d["layers"], n_head=d["heads"],
                        n_positions=d["length"], use_cache=False)
 
 
 def llama(d):
-    return export_text("LlamaForCausalLM", d, "next", **decoder(d))
+    return text("LlamaForCausalLM", d, "model.layers", "next", **decoder(d))
 
 
 def mistral(d):
-    return export_text("MistralForCausalLM", d, "next", **decoder(d), sliding_window=d["length"] // 2)
+    return text("MistralForCausalLM", d, "model.layers", "next", **decoder(d), sliding_window=d["length"] // 2)
 
 
 def qwen3(d):
-    return export_text("Qwen3ForCausalLM", d, "next", **decoder(d), head_dim=d["width"] // d["heads"])
+    return text("Qwen3ForCausalLM", d, "model.layers", "next", **decoder(d), head_dim=d["width"] // d["heads"])
 
 
 def gemma2(d):
-    return export_text("Gemma2ForCausalLM", d, "next", **decoder(d), head_dim=d["width"] // d["heads"])
+    return text("Gemma2ForCausalLM", d, "model.layers", "next", **decoder(d), head_dim=d["width"] // d["heads"])
 
 
 def bert(d):
-    return export_text("BertForMaskedLM", d, **encoder(d), max_position_embeddings=d["length"])
+    return text("BertForMaskedLM", d, "bert.encoder.layer", **encoder(d), max_position_embeddings=d["length"])
 
 
 def t5_encoder(d):
-    return export_text("T5ForTokenClassification", d, "classes", d_model=d["width"], d_kv=d["width"] // d["heads"],
+    return text("T5ForTokenClassification", d, "transformer.encoder.block", "classes", d_model=d["width"], d_kv=d["width"] // d["heads"],
                        d_ff=4 * d["width"], num_layers=d["layers"], num_heads=d["heads"], dropout_rate=0.0,
                        classifier_dropout=0.0, num_labels=2)
 
 
 def vit(d):
-    return export_image("ViTForImageClassification", d, **encoder(d), image_size=d["size"], patch_size=d["size"] // 4)
+    return images("ViTForImageClassification", d, "vit.layers", **encoder(d), image_size=d["size"], patch_size=d["size"] // 4)
 
 
 def resnet(d):
-    return export_image("ResNetForImageClassification", d, embedding_size=d["width"] // 4, depths=[2, 2],
+    return images("ResNetForImageClassification", d, "resnet.encoder.stages", embedding_size=d["width"] // 4, depths=[2, 2],
                         hidden_sizes=[d["width"] // 2, d["width"]], layer_type="basic")
 
 
 def convnext(d):
-    return export_image("ConvNextForImageClassification", d, depths=[1, d["layers"]], num_stages=2,
+    return images("ConvNextForImageClassification", d, "convnext.encoder.stages.1.layers", depths=[1, d["layers"]], num_stages=2,
                         hidden_sizes=[d["width"] // 2, d["width"]], image_size=d["size"])
 
 
 def mobilenet(d):
-    return export_image("MobileNetV2ForImageClassification", d, image_size=d["size"], depth_multiplier=0.25,
+    return images("MobileNetV2ForImageClassification", d, "mobilenet_v2.layer", image_size=d["size"], depth_multiplier=0.25,
                         output_stride=8, classifier_dropout_prob=0.0)
 
 
@@ -168,7 +183,6 @@ def cross_entropy(logits, labels):
 def flax_encoder(d):
     import flax.linen as nn
     import jax
-    from remat import export
 
     class Layer(nn.Module):
         @nn.compact
@@ -189,14 +203,13 @@ def flax_encoder(d):
     tokens, labels = (random.integers(0, d["vocabulary"], (d["batch"], d["length"]), np.int32) for _ in range(2))
     model = Encoder()
     params = perturbed(model.init(jax.random.key(0), tokens)["params"])
-    return export.from_jax(lambda p, tokens, labels: cross_entropy(model.apply({"params": p}, tokens), labels), params,
-                           {"tokens": tokens, "labels": labels}, dims=d)
+    return Model(lambda p, tokens, labels: cross_entropy(model.apply({"params": p}, tokens), labels),
+                 {"tokens": tokens, "labels": labels}, d, params)
 
 
 def flax_resnet(d):
     import flax.linen as nn
     import jax
-    from remat import export
 
     class Block(nn.Module):
         features: int
@@ -223,14 +236,13 @@ def flax_resnet(d):
     labels = random.integers(0, d["classes"], d["batch"], np.int32)
     model = ResNet()
     params = perturbed(model.init(jax.random.key(0), images)["params"])
-    return export.from_jax(lambda p, x, labels: cross_entropy(model.apply({"params": p}, x), labels), params,
-                           {"images": images, "labels": labels}, dims=d)
+    return Model(lambda p, x, labels: cross_entropy(model.apply({"params": p}, x), labels),
+                 {"images": images, "labels": labels}, d, params)
 
 
 def equinox_gru(d):
     import equinox as eqx
     import jax
-    from remat import export
 
     cell_key, mlp_key = jax.random.split(jax.random.key(0))
     model = {"cell": eqx.nn.GRUCell(8, d["width"], key=cell_key),
@@ -250,7 +262,7 @@ def equinox_gru(d):
     random = np.random.default_rng(1)
     inputs = {"sequences": random.standard_normal((d["batch"], d["length"], 8)).astype(np.float32),
               "labels": random.integers(0, 5, d["batch"], np.int32)}
-    return export.from_jax(loss, perturbed(params), inputs, dims=d)
+    return Model(loss, inputs, d, perturbed(params))
 
 
 MODELS = {
@@ -266,9 +278,9 @@ def main():
     sizes = {k: int(v) for k, _, v in (r.partition("=") for r in rest if "=" in r)}
     failed = 0
     for name in [r for r in rest if "=" not in r] or MODELS:
-        export_model, dims = MODELS[name]
+        model, dims = MODELS[name]
         try:
-            export_model(dims | sizes).save(folder, name)
+            model(dims | sizes).export().save(folder, name)
             print("exported", name, flush=True)
         except Exception as problem:  # each front end raises types of its own
             failed += 1

@@ -69,6 +69,8 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createThreadRngPass());
   pm.addPass(createLowerRandomPass());
   cleanUp(pm);
+  pm.addPass(createFoldTransposesPass());
+  pm.addPass(createRaiseSoftmaxPass());
   pm.addPass(createFusePaddingPass());
   FusePassOptions fuseForward;
   fuseForward.keepAdjoints = true;

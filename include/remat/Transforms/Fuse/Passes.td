@@ -97,4 +97,52 @@ def FusePaddingPass : Pass<"remat-fuse-padding"> {
   let dependentDialects = ["::mlir::remat::RematDialect"];
 }
 
+def FoldTransposesPass : Pass<"remat-fold-transposes"> {
+  let summary = "make products read and write transposed operands in place";
+  let description = [{
+    Puts transpositions and broadcasts of operands of contractions, named
+    (`linalg.transpose`, `linalg.broadcast`) or generic, into the contraction's
+    indexing maps, and transpositions of results likewise where the product starts
+    from a `linalg.fill`. Heads that an exporter transposed and then collapsed with
+    the batch into one dimension get loops of their own again. Run before
+    differentiation: the adjoints then read and write the same layouts, and
+    what is saved is what other operations need as well.
+
+    A library product wants matrices with one contiguous dimension, so a
+    transposition that would put a batch dimension innermost stays. So do
+    those that would split the summed dimension.
+
+    Example:
+
+    ```mlir
+    %t = linalg.transpose ins(%w : tensor<64x16xf32>) outs(%e : tensor<16x64xf32>) permutation = [1, 0]
+    %y = linalg.matmul ins(%x, %t : tensor<8x16xf32>, tensor<16x64xf32>) outs(%z : tensor<8x64xf32>) -> tensor<8x64xf32>
+    ```
+
+    becomes a `linalg.generic` that reads `%w` by `(m, n, k) -> (n, k)`.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def RaiseSoftmaxPass : Pass<"remat-raise-softmax"> {
+  let summary = "find softmax in its parts";
+  let description = [{
+    Exporters write softmax as a maximum over one dimension, `subf`, `exp`, a sum,
+    and `divf`, each a kernel of its own. This pass makes one `linalg.softmax` of them,
+    whose derivative needs its result only: without it, scores and
+    probabilities would both be saved. Dimensions of size 1, broadcasts and
+    an argmax beside the maximum may stand in between, as torch-mlir and IREE
+    write them. A softmax whose exponentials have other readers stays.
+    Run before fusion. No value changes but for the order of the sum.
+
+    Example:
+
+    ```mlir
+    %y = linalg.softmax dimension(1) ins(%x : tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
 #endif // REMAT_TRANSFORMS_FUSE_PASSES_TD

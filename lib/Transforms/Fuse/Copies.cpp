@@ -1,0 +1,88 @@
+//===- Copies.cpp - Kernels that only move elements -----------------------===//
+//
+// Front ends spell a transposition or a broadcast in half a dozen ways; passes
+// that read through them ask here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Copies.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+std::optional<Read> mlir::remat::getCopied(linalg::LinalgOp op) {
+  if (!op || !op.hasPureTensorSemantics() || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1 ||
+      op.getNumParallelLoops() != op.getNumLoops() ||
+      !isa<RankedTensorType>(op.getDpsInputs()[0].getType()))
+    return std::nullopt;
+  Block *body = op.getBlock();
+  if (!llvm::hasSingleElement(*body) ||
+      body->getTerminator()->getOperand(0) != body->getArgument(0))
+    return std::nullopt;
+  AffineMap from = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  AffineMap to = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (!to.isPermutation())
+    return std::nullopt;
+  return Read{op.getDpsInputs()[0], from.compose(inversePermutation(to))};
+}
+
+/// The position of the dimension of `group` that is not of size 1; none if
+/// there is no such, failure if there are several.
+static FailureOr<std::optional<int64_t>> findOnlyLarge(ArrayRef<int64_t> shape,
+                                                       ArrayRef<int64_t> group) {
+  std::optional<int64_t> found;
+  for (int64_t dim : group) {
+    if (shape[dim] == 1)
+      continue;
+    if (found)
+      return failure();
+    found = dim;
+  }
+  return found;
+}
+
+/// `map` into the operand of a reshape instead of its result; null if the
+/// reshape does more than to add or drop dimensions of size 1.
+static AffineMap readBeforeReshape(Operation *reshape, AffineMap map) {
+  SmallVector<AffineExpr> results;
+  Builder b(reshape->getContext());
+  AffineExpr zero = b.getAffineConstantExpr(0);
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape)) {
+    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
+      auto large = findOnlyLarge(expand.getResultType().getShape(), group);
+      if (failed(large))
+        return {};
+      results.push_back(*large ? map.getResult(**large) : zero);
+    }
+  } else {
+    auto collapse = cast<tensor::CollapseShapeOp>(reshape);
+    for (auto [i, group] : llvm::enumerate(collapse.getReassociationIndices())) {
+      auto large = findOnlyLarge(collapse.getSrcType().getShape(), group);
+      if (failed(large))
+        return {};
+      for (int64_t dim : group)
+        results.push_back(*large == dim ? map.getResult(i) : zero);
+    }
+  }
+  return AffineMap::get(map.getNumDims(), 0, results, b.getContext());
+}
+
+Read mlir::remat::lookThroughCopies(Read read) {
+  while (Operation *op = read.source.getDefiningOp()) {
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
+      AffineMap map = readBeforeReshape(op, read.map);
+      if (!map)
+        return read;
+      read = {op->getOperand(0), map};
+      continue;
+    }
+    std::optional<Read> copied = getCopied(dyn_cast<linalg::LinalgOp>(op));
+    if (!copied)
+      return read;
+    read = {copied->source, copied->map.compose(read.map)};
+  }
+  return read;
+}

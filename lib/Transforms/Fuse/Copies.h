@@ -1,0 +1,26 @@
+//===- Copies.h - Kernels that only move elements ---------------*- C++ -*-===//
+
+#ifndef REMAT_LIB_TRANSFORMS_FUSE_COPIES_H
+#define REMAT_LIB_TRANSFORMS_FUSE_COPIES_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::remat {
+
+/// A tensor, and where each point of an iteration space reads it.
+struct Read {
+  Value source;
+  AffineMap map;
+};
+
+/// Where each element of the result of `op`, a transposition or broadcast, named
+/// or generic, comes from. None if `op` is null or does anything else.
+std::optional<Read> getCopied(linalg::LinalgOp op);
+
+/// The same elements, read before transpositions, broadcasts, and reshapes that
+/// add or drop dimensions of size 1.
+Read lookThroughCopies(Read read);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_TRANSFORMS_FUSE_COPIES_H

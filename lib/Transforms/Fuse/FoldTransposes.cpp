@@ -1,0 +1,171 @@
+//===- FoldTransposes.cpp - Products read operands as they lie ------------===//
+//
+// Exporters transpose weights and heads into the order that a matmul wants.
+// Each transposed copy costs a pass over memory, and is one more residual; a
+// product whose maps say the same costs nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Copies.h"
+#include "remat/Transforms/Fuse/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_FOLDTRANSPOSESPASS
+#include "remat/Transforms/Fuse/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+static bool isProductOnTensors(LinalgOp op) {
+  return op && op.hasPureTensorSemantics() && op.getNumDpsInputs() == 2 &&
+         linalg::isaContractionOpInterface(op);
+}
+
+static bool readsLoop(AffineMap map, unsigned loop) {
+  return map.isFunctionOfDim(loop);
+}
+
+/// Whether a product with these maps is one, and one for a library: each loop
+/// is in two operands at least, and no operand has a batch dimension innermost,
+/// where matrices must be contiguous.
+static bool isLibraryProduct(ArrayRef<AffineMap> maps) {
+  SmallVector<unsigned> uses(maps[0].getNumDims(), 0);
+  for (AffineMap map : maps) {
+    if (!map.isProjectedPermutation())
+      return false;
+    for (unsigned loop = 0; loop < uses.size(); ++loop)
+      uses[loop] += readsLoop(map, loop);
+  }
+  return llvm::all_of(uses, [](unsigned count) { return count >= 2; }) &&
+         llvm::all_of(maps, [&](AffineMap map) {
+           unsigned rank = map.getNumResults();
+           return !rank || uses[map.getDimPosition(rank - 1)] < 3;
+         });
+}
+
+/// Whether `operand` is a batch of matrices, its batch dimensions collapsed
+/// into one, and transposed before that.
+static bool isCollapsedTranspose(OpOperand *operand) {
+  auto product = dyn_cast<LinalgOp>(operand->getOwner());
+  auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
+  if (!isProductOnTensors(product) || product.isDpsInit(operand) || !collapse ||
+      !getCopied(collapse.getSrc().getDefiningOp<LinalgOp>()))
+    return false;
+  AffineMap map = product.getMatchingIndexingMap(operand);
+  SmallVector<ReassociationIndices> groups = collapse.getReassociationIndices();
+  for (unsigned i = 0; i < groups.size(); ++i) {
+    unsigned loop = map.getDimPosition(i);
+    bool isBatch = llvm::all_of(
+        product.getIndexingMapsArray(),
+        [&](AffineMap other) { return readsLoop(other, loop); });
+    if (groups[i].size() > 1 && !isBatch)
+      return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Verbs
+//===----------------------------------------------------------------------===//
+
+static linalg::GenericOp createProduct(PatternRewriter &rewriter, LinalgOp op,
+                                       ValueRange inputs, Value init,
+                                       ArrayRef<AffineMap> maps) {
+  auto product = linalg::GenericOp::create(
+      rewriter, op.getLoc(), init.getType(), inputs, init, maps,
+      op.getIteratorTypesArray());
+  IRMapping mapping;
+  op->getRegion(0).cloneInto(&product.getRegion(), mapping);
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (attribute.getName() !=
+        linalg::LinalgDialect::kMemoizedIndexingMapsAttrName)
+      product->setDiscardableAttr(attribute.getName(), attribute.getValue());
+  return product;
+}
+
+namespace {
+struct FoldIntoOperand : OpInterfaceRewritePattern<LinalgOp> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(LinalgOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isProductOnTensors(op))
+      return failure();
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      std::optional<Read> copied =
+          getCopied(input->get().getDefiningOp<LinalgOp>());
+      if (!copied)
+        continue;
+      SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+      AffineMap &map = maps[input->getOperandNumber()];
+      map = copied->map.compose(map);
+      if (!isLibraryProduct(maps))
+        continue;
+      SmallVector<Value> inputs = op.getDpsInputs();
+      inputs[input->getOperandNumber()] = copied->source;
+      rewriter.replaceOp(op, createProduct(rewriter, op, inputs,
+                                           op.getDpsInits()[0], maps));
+      return success();
+    }
+    return failure();
+  }
+};
+
+/// Lets a product write its result in the order in which it is wanted.
+struct FoldIntoResult : OpInterfaceRewritePattern<LinalgOp> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(LinalgOp op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<Read> copied = getCopied(op);
+    if (!copied || !copied->map.isPermutation())
+      return failure();
+    auto product = copied->source.getDefiningOp<LinalgOp>();
+    if (!isProductOnTensors(product) || !product->hasOneUse())
+      return failure();
+    auto fill = product.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+    if (!fill)
+      return failure();
+    SmallVector<AffineMap> maps = product.getIndexingMapsArray();
+    maps.back() = inversePermutation(copied->map).compose(maps.back());
+    if (!isLibraryProduct(maps))
+      return failure();
+    Value init = linalg::FillOp::create(rewriter, fill.getLoc(), fill.value(),
+                                        op.getDpsInits()[0])
+                     .getResult(0);
+    rewriter.replaceOp(op, createProduct(rewriter, product,
+                                         product.getDpsInputs(), init, maps));
+    return success();
+  }
+};
+
+struct FoldTransposesPass
+    : mlir::remat::impl::FoldTransposesPassBase<FoldTransposesPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FoldIntoOperand, FoldIntoResult>(&getContext());
+    // Gives the batch its own loops back, and cleans up after that.
+    linalg::populateFoldReshapeOpsByExpansionPatterns(patterns,
+                                                      isCollapsedTranspose);
+    linalg::FillOp::getCanonicalizationPatterns(patterns, &getContext());
+    tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
+                                                         &getContext());
+    tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, &getContext());
+    tensor::populateFoldTensorEmptyPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

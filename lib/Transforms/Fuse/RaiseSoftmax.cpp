@@ -1,0 +1,165 @@
+//===- RaiseSoftmax.cpp - Softmax out of its parts ------------------------===//
+//
+// Exporters spell softmax as five kernels. Differentiated one by one they save
+// the scores and the probabilities; the derivative of a softmax needs only the
+// latter, of which attention has one for each pair of positions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Copies.h"
+#include "remat/Transforms/Fuse/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_RAISESOFTMAXPASS
+#include "remat/Transforms/Fuse/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::GenericOp;
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+/// What `op` reads, before copies, for the block argument `scalar` of its body.
+static std::optional<Read> getRead(GenericOp op, Value scalar) {
+  auto argument = dyn_cast<BlockArgument>(scalar);
+  if (!argument || argument.getOwner() != op.getBlock())
+    return std::nullopt;
+  OpOperand *operand = op.getMatchingOpOperand(argument);
+  if (op.isDpsInit(operand) || !isa<RankedTensorType>(operand->get().getType()))
+    return std::nullopt;
+  return lookThroughCopies(
+      {operand->get(), op.getMatchingIndexingMap(operand)});
+}
+
+/// The operation whose result the body yields if it is all that the body does,
+/// element by element.
+template <typename Op> static Op getElementwise(GenericOp op) {
+  if (!op || !op.hasPureTensorSemantics() || op.getNumResults() != 1 ||
+      op.getNumParallelLoops() != op.getNumLoops() ||
+      !op.getIndexingMapsArray().back().isIdentity() ||
+      op.getBlock()->getOperations().size() != 2)
+    return {};
+  return op.getBlock()->getTerminator()->getOperand(0).getDefiningOp<Op>();
+}
+
+/// The elementwise `Op` that makes `read`, itself read in place.
+template <typename Op> static Op getProducer(std::optional<Read> read) {
+  if (!read || !read->map.isIdentity())
+    return {};
+  return getElementwise<Op>(read->source.getDefiningOp<GenericOp>());
+}
+
+static GenericOp getKernel(Operation *scalar) {
+  return cast<GenericOp>(scalar->getParentOp());
+}
+
+/// Whether `row` is a reduction of `full` by an `Op`, read along the dimension
+/// that it reduces, which is returned.
+template <typename... Op>
+static std::optional<unsigned> getReducedDim(std::optional<Read> row,
+                                             Value full) {
+  if (!row)
+    return std::nullopt;
+  auto kernel = row->source.getDefiningOp<GenericOp>();
+  if (!kernel || kernel.getNumReductionLoops() != 1)
+    return std::nullopt;
+  unsigned number = cast<OpResult>(row->source).getResultNumber();
+  Value yielded = kernel.getBlock()->getTerminator()->getOperand(number);
+  Operation *combiner = yielded.getDefiningOp();
+  OpOperand *init = kernel.getDpsInitOperand(number);
+  Value sum = kernel.getMatchingBlockArgument(init);
+  if (!isa_and_nonnull<Op...>(combiner) ||
+      !llvm::is_contained(combiner->getOperands(), sum))
+    return std::nullopt;
+  Value term = combiner->getOperand(combiner->getOperand(0) == sum);
+  std::optional<Read> read = getRead(kernel, term);
+  if (!read || read->source != full || !read->map.isIdentity() ||
+      kernel.getMatchingIndexingMap(init) != row->map)
+    return std::nullopt;
+  SmallVector<unsigned> reduced;
+  kernel.getReductionDims(reduced);
+  return reduced.front();
+}
+
+/// Whether what `reduction` starts from changes nothing in a sum.
+static bool startsFromZero(Value reduction) {
+  auto result = cast<OpResult>(reduction);
+  auto kernel = cast<GenericOp>(result.getOwner());
+  Value init = kernel.getDpsInits()[result.getResultNumber()];
+  if (auto fill = init.getDefiningOp<linalg::FillOp>())
+    return matchPattern(fill.value(), m_AnyZeroFloat());
+  return matchPattern(init, m_AnyZeroFloat());
+}
+
+/// Whether everything that depends on `value`, through copies, is `first` or
+/// `second`.
+static bool isReadOnlyBy(Value value, Operation *first, Operation *second) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (user == first || user == second)
+      return true;
+    return getCopied(dyn_cast<linalg::LinalgOp>(user)).has_value() &&
+           isReadOnlyBy(user->getResult(0), first, second);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// exp(x - max x) / sum exp(x - max x), from its division.
+struct RaiseSoftmax : OpRewritePattern<GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    auto divide = getElementwise<arith::DivFOp>(op);
+    if (!divide)
+      return failure();
+    auto power = getProducer<math::ExpOp>(getRead(op, divide.getLhs()));
+    if (!power)
+      return failure();
+    Value powers = getKernel(power).getResult(0);
+    std::optional<Read> sum = getRead(op, divide.getRhs());
+    std::optional<unsigned> dim = getReducedDim<arith::AddFOp>(sum, powers);
+    if (!dim || !startsFromZero(sum->source) ||
+        !isReadOnlyBy(powers, op, sum->source.getDefiningOp()))
+      return failure();
+    auto shift = getProducer<arith::SubFOp>(
+        getRead(getKernel(power), power.getOperand()));
+    if (!shift)
+      return failure();
+    std::optional<Read> x = getRead(getKernel(shift), shift.getLhs());
+    if (!x || !x->map.isIdentity() ||
+        x->source.getType() != op.getResult(0).getType())
+      return failure();
+    std::optional<Read> max = getRead(getKernel(shift), shift.getRhs());
+    if (getReducedDim<arith::MaximumFOp, arith::MaxNumFOp>(max, x->source) !=
+        dim)
+      return failure();
+    rewriter.replaceOpWithNewOp<linalg::SoftmaxOp>(
+        op, TypeRange{op.getResult(0).getType()}, x->source,
+        op.getDpsInits()[0], *dim);
+    return success();
+  }
+};
+
+struct RaiseSoftmaxPass
+    : mlir::remat::impl::RaiseSoftmaxPassBase<RaiseSoftmaxPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<RaiseSoftmax>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,71 @@
+// RUN: remat-opt %s --remat-fold-transposes --split-input-file | FileCheck %s
+
+// CHECK-DAG: #[[$OUT:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #[[$WEIGHT:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK-LABEL: func @reads_a_weight_as_it_lies(
+// CHECK-SAME: %[[X:.*]]: tensor<8x16xf32>, %[[W:.*]]: tensor<64x16xf32>
+// CHECK-NOT: linalg.transpose
+// CHECK: linalg.generic {indexing_maps = [#{{.*}}, #[[$WEIGHT]], #[[$OUT]]]
+// CHECK-SAME: ins(%[[X]], %[[W]]
+// CHECK-SAME: kept
+func.func @reads_a_weight_as_it_lies(%x: tensor<8x16xf32>, %w: tensor<64x16xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x64xf32>
+  %t = linalg.transpose ins(%w : tensor<64x16xf32>) outs(%e : tensor<16x64xf32>) permutation = [1, 0]
+  %f = tensor.empty() : tensor<8x64xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%f : tensor<8x64xf32>) -> tensor<8x64xf32>
+  %y = linalg.matmul {kept} ins(%x, %t : tensor<8x16xf32>, tensor<16x64xf32>) outs(%z : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// -----
+
+// Heads: transposed, collapsed with the batch, multiplied, expanded and transposed back.
+// CHECK-DAG: #[[$V:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1, d3)>
+// CHECK-DAG: #[[$P:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d4)>
+// CHECK-DAG: #[[$C:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d1, d3)>
+// CHECK-LABEL: func @gives_heads_their_loops(
+// CHECK-SAME: %[[P:.*]]: tensor<2x4x12x12xf32>, %[[V:.*]]: tensor<2x12x4x8xf32>
+// CHECK-NOT: linalg.transpose
+// CHECK: %[[Y:.*]] = linalg.generic {indexing_maps = [#[[$P]], #[[$V]], #[[$C]]]
+// CHECK-SAME: ins(%[[P]], %[[V]]
+// CHECK: return %[[Y]] : tensor<2x12x4x8xf32>
+func.func @gives_heads_their_loops(%p: tensor<2x4x12x12xf32>, %v: tensor<2x12x4x8xf32>) -> tensor<2x12x4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x4x12x8xf32>
+  %t = linalg.transpose ins(%v : tensor<2x12x4x8xf32>) outs(%e : tensor<2x4x12x8xf32>) permutation = [0, 2, 1, 3]
+  %pc = tensor.collapse_shape %p [[0, 1], [2], [3]] : tensor<2x4x12x12xf32> into tensor<8x12x12xf32>
+  %vc = tensor.collapse_shape %t [[0, 1], [2], [3]] : tensor<2x4x12x8xf32> into tensor<8x12x8xf32>
+  %f = tensor.empty() : tensor<8x12x8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%f : tensor<8x12x8xf32>) -> tensor<8x12x8xf32>
+  %c = linalg.batch_matmul ins(%pc, %vc : tensor<8x12x12xf32>, tensor<8x12x8xf32>) outs(%z : tensor<8x12x8xf32>) -> tensor<8x12x8xf32>
+  %ce = tensor.expand_shape %c [[0, 1], [2], [3]] output_shape [2, 4, 12, 8] : tensor<8x12x8xf32> into tensor<2x4x12x8xf32>
+  %g = tensor.empty() : tensor<2x12x4x8xf32>
+  %y = linalg.transpose ins(%ce : tensor<2x4x12x8xf32>) outs(%g : tensor<2x12x4x8xf32>) permutation = [0, 2, 1, 3]
+  return %y : tensor<2x12x4x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @must_not_put_the_batch_innermost(
+// CHECK: linalg.transpose
+// CHECK: linalg.batch_matmul
+func.func @must_not_put_the_batch_innermost(%a: tensor<4x12x12xf32>, %b: tensor<12x8x4xf32>, %z: tensor<4x12x8xf32>) -> tensor<4x12x8xf32> {
+  %e = tensor.empty() : tensor<4x12x8xf32>
+  %t = linalg.transpose ins(%b : tensor<12x8x4xf32>) outs(%e : tensor<4x12x8xf32>) permutation = [2, 0, 1]
+  %y = linalg.batch_matmul ins(%a, %t : tensor<4x12x12xf32>, tensor<4x12x8xf32>) outs(%z : tensor<4x12x8xf32>) -> tensor<4x12x8xf32>
+  return %y : tensor<4x12x8xf32>
+}
+
+// -----
+
+// What is added to a sum has the sum's layout.
+// CHECK-LABEL: func @must_not_transpose_a_sum(
+// CHECK: linalg.matmul
+// CHECK: linalg.transpose
+func.func @must_not_transpose_a_sum(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>, %sum: tensor<8x4xf32>) -> tensor<4x8xf32> {
+  %y = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x4xf32>) outs(%sum : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %t = linalg.transpose ins(%y : tensor<8x4xf32>) outs(%e : tensor<4x8xf32>) permutation = [1, 0]
+  return %t : tensor<4x8xf32>
+}

@@ -1,0 +1,120 @@
+// RUN: remat-opt %s --inline --remat-raise-softmax --canonicalize --split-input-file | FileCheck %s
+
+// As torch-mlir writes it: an argmax beside the maximum, dimensions of size 1 kept.
+#full = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#kept = affine_map<(i, j) -> (i, 0)>
+// CHECK-LABEL: func @finds_torch(
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>
+// CHECK: %[[Y:.*]] = linalg.softmax dimension(1) ins(%[[X]] : tensor<4x8xf32>)
+// CHECK-NOT: math.exp
+// CHECK: return %[[Y]]
+func.func @finds_torch(%x: tensor<4x8xf32>, %low: tensor<4xf32>, %index: tensor<4xi64>) -> tensor<4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %max:2 = linalg.generic {indexing_maps = [#full, #row, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x8xf32>) outs(%low, %index : tensor<4xf32>, tensor<4xi64>) {
+  ^bb0(%a: f32, %m: f32, %k: i64):
+    %i = linalg.index 1 : index
+    %j = arith.index_cast %i : index to i64
+    %n = arith.maximumf %a, %m : f32
+    %c = arith.cmpf ogt, %a, %m : f32
+    %s = arith.select %c, %j, %k : i64
+    linalg.yield %n, %s : f32, i64
+  } -> (tensor<4xf32>, tensor<4xi64>)
+  %m1 = tensor.expand_shape %max#0 [[0, 1]] output_shape [4, 1] : tensor<4xf32> into tensor<4x1xf32>
+  %d = linalg.generic {indexing_maps = [#full, #kept, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m1 : tensor<4x8xf32>, tensor<4x1xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %m: f32, %o: f32):
+    %r = arith.subf %a, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %p = linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%d : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %e1 = tensor.empty() : tensor<4x1xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x1xf32>) -> tensor<4x1xf32>
+  %s = linalg.generic {indexing_maps = [#full, #kept], iterator_types = ["parallel", "reduction"]}
+      ins(%p : tensor<4x8xf32>) outs(%z : tensor<4x1xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %a, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<4x1xf32>
+  %y = linalg.generic {indexing_maps = [#full, #kept, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %s : tensor<4x8xf32>, tensor<4x1xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.divf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+// As IREE writes JAX's: broadcasts are kernels; along the first dimension.
+#full = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+// CHECK-LABEL: func @finds_jax(
+// CHECK: linalg.softmax dimension(0)
+// CHECK-NOT: math.exp
+// The same with exponentials that are wanted themselves, or a maximum of something else, stays.
+// CHECK-LABEL: func @must_not_hide_exponentials(
+// CHECK-NOT: linalg.softmax
+// CHECK-LABEL: func @must_not_take_another_maximum(
+// CHECK-NOT: linalg.softmax
+// CHECK: return
+!t = tensor<4x8xf32>
+func.func @finds_jax(%x: !t, %low: tensor<8xf32>) -> !t {
+  %y, %p = call @parts(%x, %x, %low) : (!t, !t, tensor<8xf32>) -> (!t, !t)
+  return %y : !t
+}
+func.func @must_not_hide_exponentials(%x: !t, %low: tensor<8xf32>) -> (!t, !t) {
+  %y, %p = call @parts(%x, %x, %low) : (!t, !t, tensor<8xf32>) -> (!t, !t)
+  return %y, %p : !t, !t
+}
+func.func @must_not_take_another_maximum(%x: !t, %other: !t, %low: tensor<8xf32>) -> !t {
+  %y, %p = call @parts(%x, %other, %low) : (!t, !t, tensor<8xf32>) -> (!t, !t)
+  return %y : !t
+}
+func.func private @parts(%x: !t, %bound: !t, %low: tensor<8xf32>) -> (!t, !t) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : !t
+  %max = linalg.generic {indexing_maps = [#full, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%bound : !t) outs(%low : tensor<8xf32>) {
+  ^bb0(%a: f32, %m: f32):
+    %n = arith.maximumf %m, %a : f32
+    linalg.yield %n : f32
+  } -> tensor<8xf32>
+  %maxes = linalg.broadcast ins(%max : tensor<8xf32>) outs(%e : !t) dimensions = [0]
+  %d = linalg.generic {indexing_maps = [#full, #full, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %maxes : !t, !t) outs(%e : !t) {
+  ^bb0(%a: f32, %m: f32, %o: f32):
+    %r = arith.subf %a, %m : f32
+    linalg.yield %r : f32
+  } -> !t
+  %p = linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%d : !t) outs(%e : !t) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> !t
+  %e1 = tensor.empty() : tensor<8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
+  %s = linalg.generic {indexing_maps = [#full, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%p : !t) outs(%z : tensor<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %o, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<8xf32>
+  %sums = linalg.broadcast ins(%s : tensor<8xf32>) outs(%e : !t) dimensions = [0]
+  %y = linalg.generic {indexing_maps = [#full, #full, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %sums : !t, !t) outs(%e : !t) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.divf %a, %b : f32
+    linalg.yield %r : f32
+  } -> !t
+  return %y, %p : !t, !t
+}
