@@ -193,16 +193,12 @@ AnnotatePass::select(ArrayRef<func::FuncOp> chosen) {
            << all.front().getName()
            << " is a jax.checkpoint; export with "
               "as_text(debug_info=True) to have scopes";
-  auto getKinds = [](func::FuncOp) {
-    SmallVector<StringRef> names;
-    kKindChoices.split(names, ", ");
-    return llvm::map_to_vector(names, [](StringRef n) { return n.str(); });
-  };
   if (failed(checkMatched(all, "calls=", "called function", calls, hasCall,
                           collectCallees)) ||
       failed(checkMatched(all, "scope=", "scope", scopes, hasScope,
                           collectScopes)) ||
-      failed(checkMatched(all, "ops=", "operation", kinds, hasKind, getKinds)))
+      failed(
+          checkMatched(all, "ops=", "operation", kinds, hasKind, collectKinds)))
     return failure();
   return selections;
 }
@@ -245,14 +241,10 @@ LogicalResult AnnotatePass::annotate() {
   if (failed(selections))
     return failure();
   IRRewriter rewriter(&getContext());
-  if (!name.empty()) {
-    nameOutputs(rewriter, *selections, name);
-    return success();
-  }
-  if (stop) {
-    stopGradients(rewriter, *selections);
-    return success();
-  }
+  if (!name.empty())
+    return nameOutputs(rewriter, *selections, name);
+  if (stop)
+    return stopGradients(rewriter, *selections);
   if (!vjp.empty())
     return bindVJP(rewriter, *selections,
                    FlatSymbolRefAttr::get(

@@ -27,6 +27,7 @@
 #include "llvm/ADT/BitVector.h"
 
 #include <map>
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -214,6 +215,57 @@ static SmallVector<size_t> cutLayers(const Sequence &sequence, Block &block,
   return layers.size() < 2 ? SmallVector<size_t>() : layers;
 }
 
+/// Whether an operation in [begin, end) reads what one in [from, to) makes.
+static bool reads(const Sequence &sequence, Block &block, size_t begin,
+                  size_t end, size_t from, size_t to) {
+  bool found = false;
+  for (size_t position = begin; position < end; ++position)
+    forEachUsedValue(sequence.ops[position], [&](Value value) {
+      if (!isDefinedIn(value, &block))
+        return;
+      std::optional<size_t> source =
+          getPosition(sequence, block, value.getDefiningOp());
+      found |= source && *source >= from && *source < to;
+    });
+  return found;
+}
+
+/// The first or the last layer may differ a little from the others: what its
+/// neighbours need was folded into it, or out of it. Returns how many
+/// operations behind `anchor` (`forward`), or in front of it, are the layer at
+/// `begin` but for one in eight; 0 if they differ by more. By edit distances in
+/// a band around the diagonal.
+static size_t findNearlyEqual(const Sequence &sequence, size_t begin,
+                              size_t size, size_t anchor, bool forward) {
+  size_t most = size / 8, count = sequence.ops.size();
+  size_t available = std::min(size + most, forward ? count - anchor : anchor);
+  auto getLayer = [&](size_t i) {
+    return sequence.classes[forward ? begin + i : begin + size - 1 - i];
+  };
+  auto getOther = [&](size_t i) {
+    return sequence.classes[forward ? anchor + i : anchor - 1 - i];
+  };
+  // distances[j]: between the first i of the layer and the first j of the rest.
+  std::vector<size_t> distances(available + 1), next(available + 1);
+  std::iota(distances.begin(), distances.end(), 0);
+  for (size_t i = 1; i <= size; ++i) {
+    std::fill(next.begin(), next.end(), most + 1);
+    size_t low = i > most ? i - most : 0, high = std::min(available, i + most);
+    for (size_t j = low; j <= high; ++j) {
+      size_t best = distances[j] + 1;
+      if (j > 0)
+        best =
+            std::min({best, next[j - 1] + 1,
+                      distances[j - 1] + (getLayer(i - 1) != getOther(j - 1))});
+      next[j] = std::min(best, most + 1);
+    }
+    std::swap(distances, next);
+  }
+  size_t best =
+      std::min_element(distances.begin(), distances.end()) - distances.begin();
+  return most > 0 && distances[best] <= most ? best : 0;
+}
+
 SmallVector<SmallVector<Operation *>>
 mlir::remat::findLayers(Block &block, const Origins &origins,
                         bool countInputs) {
@@ -228,28 +280,55 @@ mlir::remat::findLayers(Block &block, const Origins &origins,
            std::make_tuple(a.size(), b.period, b.begin);
   });
   llvm::BitVector taken(sequence.ops.size());
-  std::map<size_t, size_t> periods; // Of the layers by where they begin.
-  auto take = [&](const Repeat &repeat) {
-    if (taken.find_first_in(repeat.begin, repeat.end) != -1)
-      return;
-    for (size_t begin : cutLayers(sequence, block, repeat)) {
-      periods[begin] = repeat.period;
-      taken.set(begin, begin + repeat.period);
+  std::map<size_t, size_t> sizes; // Of the layers by where they begin.
+  auto take = [&](size_t begin, size_t size) {
+    sizes[begin] = size;
+    taken.set(begin, begin + size);
+  };
+  // A repeat may reach into layers of another kind by what both begin or end
+  // with; the rest of it counts.
+  auto cut = [&](const Repeat &repeat) {
+    for (size_t begin = repeat.begin; begin < repeat.end;) {
+      int first = taken.find_first_in(begin, repeat.end);
+      size_t end = first == -1 ? repeat.end : first;
+      if (end - begin >= 2 * repeat.period)
+        for (size_t layer :
+             cutLayers(sequence, block, {begin, end, repeat.period}))
+          take(layer, repeat.period);
+      int next = taken.find_first_unset_in(end, repeat.end);
+      begin = next == -1 ? repeat.end : next;
     }
   };
   for (const Repeat &repeat : repeats) {
-    if (taken.find_first_in(repeat.begin, repeat.end) != -1)
+    if (taken.find_first_unset_in(repeat.begin, repeat.end) == -1)
       continue;
     for (const Repeat &finer : repeats)
       if (finer.period < repeat.period && repeat.period % finer.period == 0 &&
           finer.begin >= repeat.begin && finer.end <= repeat.end &&
           finer.size() >= repeat.size() - finer.period)
-        take(finer);
-    take(repeat);
+        cut(finer);
+    cut(repeat);
+  }
+  for (auto [begin, size] : std::map(sizes)) {
+    size_t end = begin + size;
+    if (!sizes.count(end))
+      if (size_t more = findNearlyEqual(sequence, begin, size, end, true);
+          more && taken.find_first_in(end, end + more) == -1 &&
+          reads(sequence, block, end, end + more, begin, end))
+        take(end, more);
+    bool isFirst = llvm::none_of(sizes, [begin = begin](auto layer) {
+      return layer.first + layer.second == begin;
+    });
+    if (!isFirst)
+      continue;
+    if (size_t more = findNearlyEqual(sequence, begin, size, begin, false);
+        more && taken.find_first_in(begin - more, begin) == -1 &&
+        reads(sequence, block, begin, end, begin - more, begin))
+      take(begin - more, more);
   }
   SmallVector<SmallVector<Operation *>> layers;
-  for (auto [begin, period] : periods)
-    layers.emplace_back(ArrayRef(sequence.ops).slice(begin, period));
+  for (auto [begin, size] : sizes)
+    layers.emplace_back(ArrayRef(sequence.ops).slice(begin, size));
   return layers;
 }
 

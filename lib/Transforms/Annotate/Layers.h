@@ -9,7 +9,8 @@ namespace mlir::remat {
 
 /// The operations on activations of each layer in `block`: sequences that
 /// repeat one after the other, equal up to parameters and constants, each
-/// reading what the one before it made. With `countInputs`, what is made of
+/// reading what the one before it made. The first and the last one may differ a
+/// little. With `countInputs`, what is made of
 /// inputs counts as an activation.
 SmallVector<SmallVector<Operation *>>
 findLayers(Block &block, const Origins &origins, bool countInputs);

@@ -17,11 +17,13 @@ using namespace mlir;
 using namespace mlir::remat;
 
 /// Calls `mark` for each value of `selection` that something else reads, with
-/// the rewriter behind its operation, and puts what it returns in its place.
-static void markOutputs(RewriterBase &rewriter, const Selection &selection,
+/// the rewriter behind its operation, and puts what it returns in its place,
+/// unless that is null. Returns whether there was any.
+static bool markOutputs(RewriterBase &rewriter, const Selection &selection,
                         function_ref<Value(Value)> mark) {
   DenseSet<Operation *> inside(selection.ops.begin(), selection.ops.end());
   OpBuilder::InsertionGuard guard(rewriter);
+  bool isAnyMarked = false;
   for (Operation *op : selection.ops)
     for (Value result : op->getResults()) {
       auto isOutside = [&](Operation *user) {
@@ -31,31 +33,48 @@ static void markOutputs(RewriterBase &rewriter, const Selection &selection,
         continue;
       rewriter.setInsertionPointAfter(op);
       Value marked = mark(result);
-      if (marked == result)
+      if (!marked)
         continue;
+      isAnyMarked = true;
       rewriter.replaceUsesWithIf(result, marked, [&](OpOperand &use) {
         return use.getOwner() != marked.getDefiningOp() &&
                isOutside(use.getOwner());
       });
     }
+  return isAnyMarked;
 }
 
-void mlir::remat::nameOutputs(RewriterBase &rewriter,
-                              ArrayRef<Selection> selections, StringRef name) {
+/// `things` are what `mark` marks.
+static LogicalResult markAll(RewriterBase &rewriter,
+                             ArrayRef<Selection> selections, StringRef things,
+                             function_ref<Value(Value)> mark) {
+  bool isAnyMarked = selections.empty();
   for (const Selection &selection : selections)
-    markOutputs(rewriter, selection, [&](Value value) -> Value {
-      return NameOp::create(rewriter, value.getLoc(), name, value);
-    });
+    isAnyMarked |= markOutputs(rewriter, selection, mark);
+  if (isAnyMarked)
+    return success();
+  const Selection &first = selections.front();
+  return emitError(first.ops.front()->getLoc(), "nothing outside of \"")
+         << first.label << "\" reads " << things << " from it";
 }
 
-void mlir::remat::stopGradients(RewriterBase &rewriter,
-                                ArrayRef<Selection> selections) {
-  for (const Selection &selection : selections)
-    markOutputs(rewriter, selection, [&](Value value) -> Value {
-      if (!isa<FloatType>(getElementTypeOrSelf(value.getType())))
-        return value;
-      return StopGradientOp::create(rewriter, value.getLoc(), value);
-    });
+LogicalResult mlir::remat::nameOutputs(RewriterBase &rewriter,
+                                       ArrayRef<Selection> selections,
+                                       StringRef name) {
+  return markAll(rewriter, selections, "a value", [&](Value value) -> Value {
+    return NameOp::create(rewriter, value.getLoc(), name, value);
+  });
+}
+
+LogicalResult mlir::remat::stopGradients(RewriterBase &rewriter,
+                                         ArrayRef<Selection> selections) {
+  return markAll(rewriter, selections, "a floating-point value",
+                 [&](Value value) -> Value {
+                   if (!isa<FloatType>(getElementTypeOrSelf(value.getType())))
+                     return {};
+                   return StopGradientOp::create(rewriter, value.getLoc(),
+                                                 value);
+                 });
 }
 
 LogicalResult mlir::remat::nameRecomputed(RewriterBase &rewriter,
@@ -75,8 +94,9 @@ LogicalResult mlir::remat::nameRecomputed(RewriterBase &rewriter,
     for (const Selection &selection : *selections)
       if (auto region = selection.ops.front()->getParentOfType<RegionOp>();
           region && isNew.contains(region)) {
-        nameOutputs(rewriter, selection, name);
-        hasName.insert(region);
+        if (!selection.ops.front()->use_empty() &&
+            succeeded(nameOutputs(rewriter, selection, name)))
+          hasName.insert(region);
       }
   }
   for (RegionOp region : regions)

@@ -262,6 +262,20 @@ mlir::remat::selectKinds(func::FuncOp function, ArrayRef<std::string> kinds,
   return selections;
 }
 
+SmallVector<std::string> mlir::remat::collectKinds(func::FuncOp function) {
+  SmallVector<StringRef> names;
+  kKindChoices.split(names, ", ");
+  SmallVector<std::string> kinds =
+      llvm::map_to_vector(names, [](StringRef name) { return name.str(); });
+  SmallVector<bool> matched;
+  (void)selectKinds(function, kinds, matched);
+  SmallVector<std::string> present;
+  for (auto [kind, isPresent] : llvm::zip_equal(kinds, matched))
+    if (isPresent)
+      present.push_back(kind);
+  return present;
+}
+
 SmallVector<Selection>
 mlir::remat::joinConnected(ArrayRef<Selection> selections) {
   llvm::EquivalenceClasses<Operation *> parts;

@@ -35,7 +35,7 @@ static void visitOps(Region &region, const Origins &origins,
 
 /// Adds what has no scope of its own and lies between operations of
 /// `selection`: it depends on one, and another one depends on it.
-static void close(Selection &selection, Scopes &scopes) {
+static void addUnscoped(Selection &selection, Scopes &scopes) {
   DenseSet<Operation *> inside(selection.ops.begin(), selection.ops.end());
   DenseSet<Operation *> behind(inside), before(inside);
   Operation *first = selection.ops.front(), *last = selection.ops.back();
@@ -100,7 +100,7 @@ group(func::FuncOp function, Scopes &scopes,
     return true;
   });
   for (Selection &selection : selections)
-    close(selection, scopes);
+    addUnscoped(selection, scopes);
   return selections;
 }
 

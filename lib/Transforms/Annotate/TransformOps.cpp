@@ -135,11 +135,7 @@ transform::MatchCallsOp::apply(TransformRewriter &, TransformResults &results,
 DiagnosedSilenceableFailure
 transform::MatchKindOp::apply(TransformRewriter &, TransformResults &results,
                               TransformState &state) {
-  return matchPatterns(*this, results, state, selectKinds, [](func::FuncOp) {
-    SmallVector<StringRef> names;
-    kKindChoices.split(names, ", ");
-    return llvm::map_to_vector(names, [](StringRef n) { return n.str(); });
-  });
+  return matchPatterns(*this, results, state, selectKinds, collectKinds);
 }
 
 //===----------------------------------------------------------------------===//
@@ -230,7 +226,8 @@ transform::NameTransformOp::apply(TransformRewriter &rewriter,
       getSelections(*this, getTarget(), getLabels(), state);
   if (failed(selections))
     return DiagnosedSilenceableFailure::definiteFailure();
-  nameOutputs(rewriter, *selections, getName());
+  if (failed(nameOutputs(rewriter, *selections, getName())))
+    return DiagnosedSilenceableFailure::definiteFailure();
   return DiagnosedSilenceableFailure::success();
 }
 
@@ -240,7 +237,8 @@ DiagnosedSilenceableFailure transform::StopGradientTransformOp::apply(
       getSelections(*this, getTarget(), getLabels(), state);
   if (failed(selections))
     return DiagnosedSilenceableFailure::definiteFailure();
-  stopGradients(rewriter, *selections);
+  if (failed(stopGradients(rewriter, *selections)))
+    return DiagnosedSilenceableFailure::definiteFailure();
   return DiagnosedSilenceableFailure::success();
 }
 

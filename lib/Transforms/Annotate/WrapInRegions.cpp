@@ -43,7 +43,8 @@ private:
   void keepIfSmaller(ArrayRef<Operation *> candidates);
   void sink();
   RegionOp build(StringRef label, Attribute policy);
-  bool isReadInsideOnly(Operation *op, const DenseSet<Operation *> &others);
+  bool isReadInsideOnly(ValueRange values, const DenseSet<Operation *> &others);
+  bool isDrawForInside(Operation *op, const DenseSet<Operation *> &others);
   bool isOfConstants(Operation *op) const;
   bool isCopied(Operation *op) const;
   void copy(Operation *op);
@@ -57,17 +58,31 @@ private:
   Block *block;
   SmallVector<Operation *> ops;
   DenseSet<Operation *> inside;
-  /// Made of constants, needed by others too, and copied into this region.
+  /// Needed by others too, and copied into this region: what is made of
+  /// constants, draws.
   DenseSet<Operation *> remade;
 };
 } // namespace
 
-bool Wrapper::isReadInsideOnly(Operation *op,
+bool Wrapper::isReadInsideOnly(ValueRange values,
                                const DenseSet<Operation *> &others) {
-  return llvm::all_of(op->getUsers(), [&](Operation *user) {
-    Operation *ancestor = block->findAncestorOpInBlock(*user);
-    return inside.contains(ancestor) || others.contains(ancestor);
+  return llvm::all_of(values, [&](Value value) {
+    return llvm::all_of(value.getUsers(), [&](Operation *user) {
+      Operation *ancestor = block->findAncestorOpInBlock(*user);
+      return inside.contains(ancestor) || others.contains(ancestor);
+    });
   });
+}
+
+/// Whether `op` is a random draw of which others read the state alone.
+bool Wrapper::isDrawForInside(Operation *op,
+                              const DenseSet<Operation *> &others) {
+  SmallVector<Value> drawn;
+  for (Value result : op->getResults())
+    if (!isa<RngType>(result.getType()))
+      drawn.push_back(result);
+  return llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RngType>) &&
+         isReadInsideOnly(drawn, others);
 }
 
 /// Finds what only the selection reads and what is no activation: weights that
@@ -96,9 +111,14 @@ void Wrapper::pullIn() {
     Operation *op = queue.top();
     queue.pop();
     if (origins.isMadeAgain(op) || origins.isActivation(op) ||
-        selected.contains(op) || isa<RegionOp>(op) || !isMemoryEffectFree(op) ||
-        !isReadInsideOnly(op, found))
+        selected.contains(op) || isa<RegionOp>(op) || !isMemoryEffectFree(op))
       continue;
+    if (!isReadInsideOnly(op->getResults(), found)) {
+      // A draw hands on its state; what it drew may be drawn again.
+      if (isDrawForInside(op, found))
+        remade.insert(op);
+      continue;
+    }
     found.insert(op);
     candidates.push_back(op);
     visitSources(op);

@@ -11,7 +11,9 @@
 // RUN: not remat-opt %s -remat-annotate="scope=layers.0.* name=attn" -remat-annotate='scope=layers.* policy=save_only_names<"atn">' 2>&1 | FileCheck %s --check-prefix=POLICY
 // RUN: not remat-opt %s -remat-annotate="scope=layers.*" -remat-annotate="scope=layers.*.up policy=dots_saveable" 2>&1 | FileCheck %s --check-prefix=INSIDE
 // RUN: not remat-opt %s -remat-annotate="scope=layers.0" -remat-annotate="scope=layers.0" 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not remat-opt %s -remat-annotate="scope=mask stop" 2>&1 | FileCheck %s --check-prefix=STOP
 
+// STOP: error: {{.*}}nothing outside of "mask" reads a floating-point value from it
 // SCOPE: error: scope=layrs.* matches no scope in @loss
 // SCOPE: note: the nearest are "layers.0", "layers.1"
 // GLOB: error: "layers.[" is no pattern of scopes such as layers.* or checkpoint/layer_0
@@ -19,6 +21,7 @@
 // CALL: note: the nearest are "head"
 // KIND: error: ops=softmaks is no kind of operations; choose dot, elementwise, reduction, softmax, norm, gather, or a name of operations such as math.tanh
 // NONE: error: ops=softmax matches no operation in @loss
+// NONE: note: it has none
 // CHECKPOINT: error: no scope in the locations of @loss is a jax.checkpoint; export with as_text(debug_info=True) to have scopes
 // SELECTORS: error: remat-annotate takes one selector: blocks, whole, calls=, scope=, checkpoints or ops=
 // ACTIONS: error: remat-annotate takes one action: policy=, recompute=, name=, stop or vjp=
@@ -34,7 +37,9 @@ func.func @loss(%x: f32 {opt.param}) -> f32 {
   %1 = math.exp %0 : f32 loc("layers.0")
   %2 = math.tanh %1 : f32 loc("layers.1.up")
   %3 = math.exp %2 : f32 loc("layers.1")
-  %4 = call @head(%3) : (f32) -> f32
+  %m = arith.cmpf ogt, %3, %x : f32 loc("mask")
+  %s = arith.select %m, %3, %x : f32
+  %4 = call @head(%s) : (f32) -> f32
   return %4 : f32
 }
 func.func private @head(f32) -> f32

@@ -1,6 +1,7 @@
 // RUN: remat-opt %s -remat-annotate="scope=teacher name=t" | FileCheck %s --check-prefix=NAME
 // RUN: remat-opt %s -remat-annotate="scope=teacher stop" | FileCheck %s --check-prefix=STOP
 // RUN: remat-opt %s -remat-annotate="scope=teacher vjp=@rule" | FileCheck %s --check-prefix=VJP
+// RUN: remat-opt %s -remat-annotate="scope=teacher vjp=@rule" -remat-differentiate | FileCheck %s --check-prefix=RULE
 // RUN: remat-opt %s -remat-annotate="scope=teacher stop" -remat-differentiate 2>&1 | FileCheck %s --check-prefix=GRAD
 // RUN: remat-opt %s -remat-annotate="scope=teacher stop" -remat-inline-regions | FileCheck %s --check-prefix=INLINED
 
@@ -33,6 +34,11 @@
 // VJP: func.func private @teacher(%[[X:.*]]: tensor<f32>) -> (tensor<f32>, tensor<i1>)
 // VJP: math.sin %[[X]]
 // VJP: remat.custom_vjp @rule for @teacher
+
+// RULE-LABEL: func.func @loss_grad
+// RULE-NOT: math.cos
+// RULE: %[[DY:.*]] = linalg.add
+// RULE-NEXT: return %{{.*}}, %[[DY]], %{{.*}}
 
 // The derivative with respect to %x is lost, the one with respect to %w is not.
 // GRAD: warning: the loss does not depend on parameter 0 of @loss; it is left untouched

@@ -43,6 +43,9 @@ inline constexpr llvm::StringLiteral kKindChoices =
 FailureOr<SmallVector<Selection>> selectKinds(func::FuncOp function,
                                               ArrayRef<std::string> kinds,
                                               SmallVectorImpl<bool> &matched);
+/// The kinds of operations in `function`.
+SmallVector<std::string> collectKinds(func::FuncOp function);
+
 /// Joins selections of which one reads what another one makes.
 SmallVector<Selection> joinConnected(ArrayRef<Selection> selections);
 
@@ -87,10 +90,11 @@ LogicalResult wrapInRegions(RewriterBase &rewriter,
                             SmallVectorImpl<RegionOp> &regions);
 
 /// Gives every value of `selections` that something else reads a name, or stops
-/// gradients at it if it is in floating point.
-void nameOutputs(RewriterBase &rewriter, ArrayRef<Selection> selections,
-                 StringRef name);
-void stopGradients(RewriterBase &rewriter, ArrayRef<Selection> selections);
+/// gradients at it if it is in floating point. Fails if there is none.
+LogicalResult nameOutputs(RewriterBase &rewriter,
+                          ArrayRef<Selection> selections, StringRef name);
+LogicalResult stopGradients(RewriterBase &rewriter,
+                            ArrayRef<Selection> selections);
 
 /// Puts each of `selections` into a private function whose derivative is the
 /// function `rule`. Its operands are what the selection reads, in the order in
