@@ -119,12 +119,13 @@ AnnotatePass::addCallees(ArrayRef<func::FuncOp> functions) {
 }
 
 /// Reports the first of `patterns` that matched nothing in `functions`, with
-/// what comes nearest to it.
+/// what comes nearest to it, or `ifNone` if there is nothing to match.
 static LogicalResult
 checkMatched(ArrayRef<func::FuncOp> functions, StringRef option,
              StringRef things, ArrayRef<std::string> patterns,
              ArrayRef<bool> matched,
-             function_ref<SmallVector<std::string>(func::FuncOp)> collect) {
+             function_ref<SmallVector<std::string>(func::FuncOp)> collect,
+             StringRef ifNone = "it has none") {
   for (auto [pattern, isMatched] : llvm::zip_equal(patterns, matched)) {
     if (isMatched)
       continue;
@@ -138,7 +139,7 @@ checkMatched(ArrayRef<func::FuncOp> functions, StringRef option,
       llvm::append_range(candidates, collect(function));
     std::string nearest = listNearest(pattern, candidates);
     diagnostic.attachNote(loc)
-        << (nearest.empty() ? "it has none" : "the nearest are " + nearest);
+        << (nearest.empty() ? ifNone.str() : "the nearest are " + nearest);
     return diagnostic;
   }
   return success();
@@ -172,6 +173,10 @@ AnnotatePass::select(ArrayRef<func::FuncOp> chosen) {
       return failure();
     if (!whole)
       continue;
+    if (!llvm::hasSingleElement(function.getBody()))
+      return emitError(function.getLoc(), "@")
+             << function.getName()
+             << " has several blocks; run -lift-cf-to-scf first";
     selections.push_back(selectWhole(function));
     if (selections.back().ops.empty())
       return emitError(function.getLoc(), "@")
@@ -196,7 +201,10 @@ AnnotatePass::select(ArrayRef<func::FuncOp> chosen) {
   if (failed(checkMatched(all, "calls=", "called function", calls, hasCall,
                           collectCallees)) ||
       failed(checkMatched(all, "scope=", "scope", scopes, hasScope,
-                          collectScopes)) ||
+                          collectScopes,
+                          "its locations name none; export with debug "
+                          "information, and print it everywhere with "
+                          "--mlir-print-debuginfo")) ||
       failed(
           checkMatched(all, "ops=", "operation", kinds, hasKind, collectKinds)))
     return failure();

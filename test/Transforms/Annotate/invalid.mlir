@@ -10,6 +10,12 @@
 // RUN: not remat-opt %S/blocks.mlir -split-input-file -remat-annotate="blocks every=2 pick=0" 2>&1 | FileCheck %s --check-prefix=BOTH
 // RUN: not remat-opt %S/blocks.mlir -split-input-file -remat-annotate=blocks -remat-annotate=blocks 2>&1 | FileCheck %s --check-prefix=TWICE
 
+// RUN: not remat-opt %s -split-input-file -remat-annotate="scope=layers.*" 2>&1 | FileCheck %s --check-prefix=LOCATIONS
+// RUN: not remat-opt %s -split-input-file -remat-annotate=whole 2>&1 | FileCheck %s --check-prefix=CFG
+
+// LOCATIONS: error: scope=layers.* matches no scope in @nothing_repeats
+// LOCATIONS: note: its locations name none; export with debug information, and print it everywhere with --mlir-print-debuginfo
+// CFG: error: @several_blocks has several blocks; run -lift-cf-to-scf first
 // SELECTOR: error: remat-annotate takes one selector
 // EVERY: error: pick=, every= and group= are for blocks
 // POLICY: error: policy=dots is no policy; choose nothing_saveable,
@@ -26,4 +32,13 @@ func.func @nothing_repeats(%x: tensor<4xf32>, %w: tensor<4xf32> {opt.param}) -> 
   %0 = arith.mulf %x, %w : tensor<4xf32>
   %1 = math.tanh %0 : tensor<4xf32>
   return %1 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@below {{@several_blocks has no layers}}
+func.func @several_blocks(%x: f32 {opt.param}) -> f32 {
+  cf.br ^end(%x : f32)
+^end(%y: f32):
+  return %y : f32
 }
