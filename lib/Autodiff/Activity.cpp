@@ -12,6 +12,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "remat/Dialect/Remat/IR/Branches.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -113,6 +115,19 @@ LogicalResult Activity::visitForward(Operation *op) {
         markVaried(result);
     return success();
   }
+  if (isBranch(op)) {
+    for (Region &region : op->getRegions()) {
+      if (region.empty())
+        continue;
+      if (failed(propagateForward(region.front())))
+        return failure();
+      for (auto [yielded, result] : llvm::zip_equal(
+               region.front().getTerminator()->getOperands(), op->getResults()))
+        if (isVaried(yielded))
+          markVaried(result);
+    }
+    return success();
+  }
   if (auto call = dyn_cast<func::CallOp>(op)) {
     BitVector arguments(op->getNumOperands());
     for (auto [index, operand] : llvm::enumerate(op->getOperands()))
@@ -188,6 +203,16 @@ void Activity::visitBackward(Operation *op) {
              loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults()))
       if (isUseful(argument) || isUseful(result))
         markUseful(init);
+    return;
+  }
+  if (isBranch(op)) {
+    for (Region &region : op->getRegions()) {
+      for (auto [yielded, result] : llvm::zip_equal(
+               region.front().getTerminator()->getOperands(), op->getResults()))
+        if (isUseful(result))
+          markUseful(yielded);
+      propagateBackward(region.front());
+    }
     return;
   }
   if (auto call = dyn_cast<func::CallOp>(op)) {

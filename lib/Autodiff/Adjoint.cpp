@@ -10,6 +10,7 @@
 #include "Sums.h"
 
 #include "remat/Autodiff/DifferentiableOpInterface.h"
+#include "remat/Dialect/Remat/IR/Branches.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -55,6 +56,26 @@ void mlir::remat::markBackward(Operation *op) {
       markBackward(&inner);
 }
 
+FailureOr<SetVector<Value>>
+mlir::remat::collectActiveCaptures(Operation *op, const Activity &activity) {
+  SetVector<Value> captures;
+  for (Region &region : op->getRegions())
+    region.walk<WalkOrder::PreOrder>([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (activity.isActive(operand) &&
+            !op->isAncestor(operand.getParentRegion()->getParentOp()))
+          captures.insert(operand);
+      return inner->hasTrait<OpTrait::IsIsolatedFromAbove>()
+                 ? WalkResult::skip()
+                 : WalkResult::advance();
+    });
+  for (Value value : captures)
+    if (!hasCotangentType(value.getType()))
+      return op->emitOpError() << "reads a value of type " << value.getType()
+                               << ", which has no derivative";
+  return captures;
+}
+
 void mlir::remat::eraseDead(Block &block, Operation *first) {
   Operation *next;
   for (Operation *op = block.empty() ? nullptr : &block.back();
@@ -84,8 +105,10 @@ LogicalResult Adjoint::accumulate(AdjointScope &scope, Location loc,
   auto [it, isFirst] = scope.cotangents.try_emplace(value, contribution);
   if (isFirst)
     return success();
-  it->second =
-      addContribution(scope.builder, loc, it->second, contribution, madeByRule);
+  bool inPlace =
+      isa<BlockArgument>(it->second) || scope.accumulators.contains(it->second);
+  it->second = addContribution(scope.builder, loc, it->second, contribution,
+                               inPlace, madeByRule);
   return success();
 }
 
@@ -203,11 +226,16 @@ LogicalResult Adjoint::reverse(Operation *op, AdjointScope &scope) {
       result = reverseRegion(region, scope);
     else if (auto loop = dyn_cast<scf::ForOp>(op))
       result = reverseLoop(loop, scope);
-    else if (auto call = dyn_cast<func::CallOp>(op))
+    else if (auto call = dyn_cast<func::CallOp>(op)) {
       if (func::FuncOp rule = findCustomRule(call))
         result = reverseCustomCall(call, rule, scope);
       else
         result = reverseCall(call, scope);
+    } else if (isBranch(op))
+      result = reverseBranch(op, scope);
+    else if (isa<scf::ExecuteRegionOp>(op))
+      return op->emitOpError() << "has several blocks; run -lift-cf-to-scf "
+                                  "first";
     else
       result = reverseByRule(op, scope);
     Block *block = scope.builder.getBlock();

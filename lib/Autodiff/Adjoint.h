@@ -29,6 +29,8 @@ struct AdjointScope {
   OpBuilder builder;
   /// Sum of the contributions so far to the cotangent of a forward value.
   DenseMap<Value, Value> cotangents;
+  /// Sums from around a branch, to which its backward adds where they are.
+  DenseSet<Value> accumulators;
 };
 
 class Adjoint {
@@ -54,12 +56,18 @@ private:
   LogicalResult reverseCall(func::CallOp call, AdjointScope &scope);
   LogicalResult reverseCustomCall(func::CallOp call, func::FuncOp rule,
                                   AdjointScope &scope);
+  LogicalResult reverseBranch(Operation *branch, AdjointScope &scope);
 
   const Activity &activity;
   CallAdjoints &calls;
   /// Operations that the rule in progress has made, and their order.
   DenseMap<Operation *, unsigned> madeByRule;
 };
+
+/// Active values from outside `op` that its regions read, in program order.
+/// Fails with a diagnostic if one has no cotangent.
+FailureOr<SetVector<Value>> collectActiveCaptures(Operation *op,
+                                                  const Activity &activity);
 
 /// Zeros of the type and shape of `like`, which has a cotangent type.
 Value createZerosLike(OpBuilder &builder, Location loc, Value like);

@@ -9,6 +9,7 @@
 
 #include "Adjoint.h"
 #include "Captures.h"
+#include "WhileToFor.h"
 #include "remat/Transforms/Fuse/Structured.h"
 
 using namespace mlir;
@@ -96,14 +97,15 @@ FailureOr<CalleeAdjoint> CallAdjoints::build(func::FuncOp callee,
 
   Block &forward = adjoint.forward.getBody().front();
   auto forwardReturn = cast<func::ReturnOp>(forward.getTerminator());
-  Activity activity(summaries);
+  SmallVector<Value> inputs;
   for (unsigned index : wanted.set_bits())
-    activity.markVaried(forward.getArgument(index));
-  if (failed(activity.propagateForward(forward)))
+    inputs.push_back(forward.getArgument(index));
+  FailureOr<Activity> analyzed = analyzeActivity(
+      forward, inputs, llvm::to_vector_of<unsigned>(seeded.set_bits()),
+      summaries);
+  if (failed(analyzed))
     return failure();
-  for (unsigned index : seeded.set_bits())
-    activity.markUseful(forwardReturn.getOperand(index));
-  activity.propagateBackward(forward);
+  Activity &activity = *analyzed;
 
   Block *backward = adjoint.backward.addEntryBlock();
   AdjointScope scope(*backward);
@@ -172,8 +174,9 @@ FailureOr<CalleeAdjoint> CallAdjoints::get(func::CallOp call,
   FailureOr<CalleeAdjoint> adjoint = build(callee, wanted, seeded);
   running.pop_back();
   if (failed(adjoint)) {
-    call.emitRemark() << "while differentiating the function that is called "
-                         "here";
+    // Not at the operation: it would be printed, and its function is unfinished.
+    emitRemark(call.getLoc())
+        << "while differentiating the function that is called here";
     return failure();
   }
   known.emplace(key, *adjoint);

@@ -93,6 +93,38 @@ Captures CaptureImporter::collect() {
   return captures;
 }
 
+/// Clones `op`, which reads what can be imported, where `builder` stands.
+Value CaptureImporter::rebuild(Operation *op, Value value, OpBuilder &builder) {
+  IRMapping mapping;
+  for (Value input : getInputs(op)) {
+    Value local = import(input, builder);
+    if (!local)
+      return nullptr;
+    mapping.map(input, local);
+  }
+  Operation *clone = builder.clone(*op, mapping);
+  markBackward(clone);
+  for (auto [result, local] :
+       llvm::zip_equal(op->getResults(), clone->getResults()))
+    imported.try_emplace(result, local);
+  return imported[value];
+}
+
+/// A tape of an inner loop whose trip count changes has no size that is known
+/// before the outer loop, so that the inner loop runs again; likewise for other
+/// values.
+Value CaptureImporter::recompute(Value value, OpBuilder &builder) {
+  Operation *op = value.getDefiningOp(), *culprit = nullptr;
+  if (!op || !effects.isReplayable(op, culprit)) {
+    explain(value);
+    return nullptr;
+  }
+  Value local = rebuild(op, value, builder);
+  if (local)
+    effects.eraseEffects(local.getDefiningOp());
+  return local;
+}
+
 Value CaptureImporter::import(Value value, OpBuilder &builder) {
   if (!isForeign(value))
     return value;
@@ -100,22 +132,13 @@ Value CaptureImporter::import(Value value, OpBuilder &builder) {
     return local;
   Operation *op = value.getDefiningOp();
   bool available = isAvailable(value);
-  bool rebuild = op && !available && (isSmallerBefore(op) || canRebuild(value));
-  Value local;
-  if (rebuild) {
-    IRMapping mapping;
-    for (Value operand : op->getOperands()) {
-      Value localOperand = import(operand, builder);
-      if (!localOperand)
-        return nullptr;
-      mapping.map(operand, localOperand);
-    }
-    Operation *clone = builder.clone(*op, mapping);
-    markBackward(clone);
-    local = clone->getResult(cast<OpResult>(value).getResultNumber());
-  } else {
-    local = available ? makeAvailable(value, builder) : save(value, builder);
-  }
+  bool isCheaper = op && !available && (isSmallerBefore(op) || canRebuild(value));
+  if (isCheaper)
+    return rebuild(op, value, builder);
+  Value local = available ? makeAvailable(value, builder)
+                          : save(value, builder);
+  if (!local)
+    return recompute(value, builder);
   return imported[value] = local;
 }
 

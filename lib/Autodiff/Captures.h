@@ -10,6 +10,7 @@
 #define REMAT_LIB_AUTODIFF_CAPTURES_H
 
 #include "mlir/IR/Builders.h"
+#include "remat/Dialect/Remat/IR/Effects.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::remat {
@@ -34,8 +35,10 @@ protected:
   virtual bool isAvailable(Value value) = 0;
   virtual Value makeAvailable(Value value, OpBuilder &builder) = 0;
   /// Saves `value` in the forward; returns the saved value as the backward sees
-  /// it, or null after a diagnostic.
+  /// it, or null if it cannot be saved: it is computed again, then.
   virtual Value save(Value value, OpBuilder &builder) = 0;
+  /// Says at `value` why it could neither be saved nor computed again.
+  virtual void explain(Value value) {}
   /// 0, 1 or 2: values of a smaller rank are imported first.
   virtual unsigned getRank(Value value) { return 0; }
 
@@ -44,8 +47,11 @@ private:
   Captures collect();
   Value import(Value value, OpBuilder &builder);
   bool canRebuild(Value value);
+  Value rebuild(Operation *op, Value value, OpBuilder &builder);
+  Value recompute(Value value, OpBuilder &builder);
 
   Region &backward;
+  Effects effects;
   DenseMap<Value, Value> imported;
   DenseMap<Value, bool> rebuildable;
 };

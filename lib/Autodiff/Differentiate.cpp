@@ -8,6 +8,7 @@
 #include "Adjoint.h"
 #include "CallAdjoints.h"
 #include "CustomVJP.h"
+#include "WhileToFor.h"
 #include "remat/Autodiff/PolicyNames.h"
 
 #include "remat/Autodiff/Passes.h"
@@ -164,15 +165,16 @@ static LogicalResult differentiate(func::FuncOp source, func::FuncOp joint,
   replaceByStructured(joint);
   Block &body = joint.getBody().front();
   auto returnOp = cast<func::ReturnOp>(body.getTerminator());
-  Value lossValue = returnOp.getOperand(loss);
-
-  Activity activity(summaries);
-  for (unsigned index : wanted)
-    activity.markVaried(joint.getArgument(index));
-  if (failed(activity.propagateForward(body)))
+  SmallVector<Value> parameters =
+      llvm::map_to_vector(wanted, [&](unsigned index) -> Value {
+        return joint.getArgument(index);
+      });
+  FailureOr<Activity> analyzed =
+      analyzeActivity(body, parameters, loss, summaries);
+  if (failed(analyzed))
     return failure();
-  activity.markUseful(lossValue);
-  activity.propagateBackward(body);
+  Activity &activity = *analyzed;
+  Value lossValue = returnOp.getOperand(loss);
   if (!activity.isVaried(lossValue))
     return returnOp.emitError()
            << "result " << loss << " depends on no parameter, so there is "

@@ -8,8 +8,9 @@
 #include "Adjoint.h"
 #include "Captures.h"
 
+#include "remat/Dialect/Remat/IR/Branches.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
@@ -130,6 +131,7 @@ private:
     return createInductionValue(early, loop, iteration);
   }
   Value save(Value value, OpBuilder &builder) override;
+  void explain(Value value) override;
   Value createTape(Value value);
 
   scf::ForOp loop;
@@ -139,46 +141,35 @@ private:
 };
 } // namespace
 
-/// An empty tape for `value`, before the loop; null after a diagnostic.
-Value LoopImporter::createTape(Value value) {
-  Location loc = value.getLoc();
-  OpBuilder builder(loop);
-  SmallVector<OpFoldResult> sizes;
-  if (std::optional<int64_t> count = getConstant(tripCount))
-    sizes.push_back(builder.getIndexAttr(*count));
+void LoopImporter::explain(Value value) {
+  Type type = value.getType();
+  InFlightDiagnostic diagnostic =
+      emitError(value.getLoc())
+      << "the backward of this loop needs a value of type " << type
+      << " from each iteration, but ";
+  if (isa<RankedTensorType>(type))
+    diagnostic << "its size is not known before the loop; give it a static "
+                  "size, or one that does not change in the loop";
   else
-    sizes.push_back(tripCount);
+    diagnostic << "there are no tapes of those";
+}
 
+/// An empty tape for `value`, before the loop; null if there is none.
+Value LoopImporter::createTape(Value value) {
+  OpBuilder builder(loop);
   Type element = value.getType();
+  SmallVector<OpFoldResult> sizes;
   if (auto type = dyn_cast<RankedTensorType>(element)) {
     element = type.getElementType();
-    for (auto [dim, size] : llvm::enumerate(type.getShape())) {
-      if (ShapedType::isStatic(size)) {
-        sizes.push_back(builder.getIndexAttr(size));
-        continue;
-      }
-      FailureOr<OpFoldResult> bound = arith::reifyShapedValueDimBound(
-          builder, loc, presburger::BoundType::EQ, value, dim,
-          [&](Value candidate, std::optional<int64_t>,
-              ValueBoundsConstraintSet &) { return !isForeign(candidate); });
-      if (failed(bound)) {
-        emitError(loc) << "the backward of this loop needs a value of type "
-                       << type << " from each iteration, but its dimension "
-                       << dim
-                       << " is not known before the loop; give it a static "
-                          "size, or one that does not change in the loop";
-        return nullptr;
-      }
-      sizes.push_back(*bound);
-    }
-  } else if (!TensorType::isValidElementType(element) ||
-             isa<ShapedType>(element)) {
-    emitError(loc) << "the backward of this loop needs a value of type "
-                   << element
-                   << " from each iteration, and there are no tapes of those";
-    return nullptr;
+    sizes = getSizesBefore(builder, loop, value);
   }
-  return tensor::EmptyOp::create(builder, loc, sizes, element);
+  if (llvm::is_contained(sizes, OpFoldResult()) ||
+      !TensorType::isValidElementType(element))
+    return nullptr;
+  std::optional<int64_t> count = getConstant(tripCount);
+  sizes.insert(sizes.begin(), count ? OpFoldResult(builder.getIndexAttr(*count))
+                                    : OpFoldResult(tripCount));
+  return tensor::EmptyOp::create(builder, value.getLoc(), sizes, element);
 }
 
 Value LoopImporter::save(Value value, OpBuilder &builder) {
@@ -239,21 +230,6 @@ void LoopImporter::finish() {
 // The loop
 //===----------------------------------------------------------------------===//
 
-/// Active values from outside the loop that its body reads, in program order.
-static SetVector<Value> collectActiveInvariants(scf::ForOp loop,
-                                                const Activity &activity) {
-  SetVector<Value> invariants;
-  loop.getRegion().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (activity.isActive(operand) &&
-          !loop.getRegion().isAncestor(operand.getParentRegion()))
-        invariants.insert(operand);
-    return op->hasTrait<OpTrait::IsIsolatedFromAbove>() ? WalkResult::skip()
-                                                        : WalkResult::advance();
-  });
-  return invariants;
-}
-
 LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
   Location loc = loop.getLoc();
   OpBuilder &builder = outer.builder;
@@ -277,12 +253,11 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
     inits.push_back(cotangent ? cotangent
                               : createZerosLike(builder, loc, result));
   }
-  SetVector<Value> invariants = collectActiveInvariants(loop, activity);
+  FailureOr<SetVector<Value>> captures = collectActiveCaptures(loop, activity);
+  if (failed(captures))
+    return failure();
+  const SetVector<Value> &invariants = *captures;
   for (Value invariant : invariants) {
-    if (!hasCotangentType(invariant.getType()))
-      return loop->emitOpError()
-             << "reads a value of type " << invariant.getType()
-             << ", which has no derivative";
     Value cotangent = outer.cotangents.lookup(invariant);
     inits.push_back(cotangent ? cotangent
                               : createZerosLike(builder, loc, invariant));

@@ -60,12 +60,12 @@ startFrom(Value sum, Value contribution,
 
 /// `sum` + `contribution` as an operation of its own.
 static Value createAdd(OpBuilder &builder, Location loc, Value sum,
-                       Value contribution) {
+                       Value contribution, bool inPlace) {
   auto type = dyn_cast<RankedTensorType>(sum.getType());
   if (!type)
     return arith::AddFOp::create(builder, loc, sum, contribution);
   // An accumulator that the scope was given is updated where it is.
-  if (isa<BlockArgument>(sum)) {
+  if (inPlace) {
     AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
     SmallVector<utils::IteratorType> iterators(type.getRank(),
                                                utils::IteratorType::parallel);
@@ -134,7 +134,7 @@ static Value addToSlice(OpBuilder &builder, Location loc, Value sum,
       Value part = tensor::ExtractSliceOp::create(
           builder, loc, insert.getSourceType(), sum, insert.getMixedOffsets(),
           insert.getMixedSizes(), insert.getMixedStrides());
-      added = createAdd(builder, loc, part, added);
+      added = createAdd(builder, loc, part, added, /*inPlace=*/false);
     }
     return tensor::InsertSliceOp::create(
         builder, loc, added, sum, insert.getMixedOffsets(),
@@ -153,10 +153,10 @@ static Value addToSlice(OpBuilder &builder, Location loc, Value sum,
 
 Value mlir::remat::addContribution(
     OpBuilder &builder, Location loc, Value sum, Value contribution,
-    const DenseMap<Operation *, unsigned> &madeByRule) {
+    bool inPlace, const DenseMap<Operation *, unsigned> &madeByRule) {
   if (succeeded(startFrom(sum, contribution, madeByRule)))
     return contribution;
   if (Value added = addToSlice(builder, loc, sum, contribution, madeByRule))
     return added;
-  return createAdd(builder, loc, sum, contribution);
+  return createAdd(builder, loc, sum, contribution, inPlace);
 }

@@ -11,6 +11,7 @@ import random
 
 import numpy as np
 
+from remat.random_control import control
 from remat.random_layers import layers
 from remat.random_programs import Body, Program, affine, random_map, tensor
 
@@ -349,8 +350,8 @@ def named(p):
     return p.weighted_sum(y, shape)
 
 
-FAMILIES = {f.__name__: f for f in (elementwise, contraction, convolution, reduction, gather, softmax, named)}
-FAMILIES["layers"] = layers
+FAMILIES = {f.__name__: f for f in (elementwise, contraction, convolution, reduction, gather, softmax, named,
+                                     layers, control)}
 
 
 def make_programs(count, seed, families=tuple(FAMILIES)):

@@ -22,6 +22,7 @@ class Program:
     def __init__(self, rng, name, family):
         self.rng, self.name, self.family = rng, name, family
         self.arguments, self.lines, self.counter = [], [], itertools.count()
+        self.functions = ""  # what the function calls
         self.numpy = np.random.default_rng(rng.getrandbits(32))
 
     def fresh(self):
@@ -90,7 +91,7 @@ class Program:
         arguments = ", ".join(f"%a{i}: {kind}{' {opt.param}' if trained else ''}"
                               for i, (_, kind, trained) in enumerate(self.arguments))
         body = "\n".join(f"  {line}" for line in self.lines)
-        return f"func.func @{self.name}({arguments}) -> tensor<f64> {{\n{body}\n  return {loss} : tensor<f64>\n}}\n"
+        return f"{self.functions}func.func @{self.name}({arguments}) -> tensor<f64> {{\n{body}\n  return {loss} : tensor<f64>\n}}\n"
 
 
 class Body:

@@ -94,13 +94,44 @@ func.func @vector_on_the_path(%w: tensor<4xf32> {opt.param}) -> f32 {
 
 // -----
 
-func.func @while_loop(%w: f32 {opt.param}, %c: i1) -> f32 {
-  // expected-error @below {{'scf.if' op has no derivative rule}}
-  %r = scf.if %c -> f32 {
+func.func @several_blocks(%w: f32 {opt.param}, %c: i1) -> f32 {
+  // expected-error @below {{has several blocks; run -lift-cf-to-scf first}}
+  %r = scf.execute_region -> f32 {
+    cf.cond_br %c, ^a, ^b
+  ^a:
     scf.yield %w : f32
-  } else {
+  ^b:
     %d = arith.addf %w, %w : f32
     scf.yield %d : f32
+  }
+  return %r : f32
+}
+
+// -----
+
+// expected-error @below {{cannot differentiate @graph: it has several blocks; run -lift-cf-to-scf first}}
+func.func @graph(%w: f32 {opt.param}, %c: i1) -> f32 {
+  cf.cond_br %c, ^a, ^b(%w : f32)
+^a:
+  %d = arith.addf %w, %w : f32
+  cf.br ^b(%d : f32)
+^b(%r: f32):
+  return %r : f32
+}
+
+// -----
+
+func.func private @next(f32) -> i1
+func.func @count_with_effects(%w: f32 {opt.param}) -> f32 {
+  // expected-note @below {{the loop is here}}
+  %r = scf.while (%x = %w) : (f32) -> f32 {
+    // expected-error @below {{has side effects, and the trip count of an scf.while that is differentiated depends on it}}
+    %c = func.call @next(%x) : (f32) -> i1
+    scf.condition(%c) %x : f32
+  } do {
+  ^bb0(%x: f32):
+    %y = math.sin %x : f32
+    scf.yield %y : f32
   }
   return %r : f32
 }
@@ -110,8 +141,8 @@ func.func @while_loop(%w: f32 {opt.param}, %c: i1) -> f32 {
 func.func @size_changes_in_the_loop(%w: tensor<?xf32> {opt.param}, %n: index) -> f32 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  // expected-error @below {{the backward of this loop needs a value of type 'tensor<?xf32>' from each iteration, but its size is not known before the loop}}
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %w) -> tensor<?xf32> {
-    // expected-error @below {{the backward of this loop needs a value of type 'tensor<?xf32>' from each iteration, but its dimension 0 is not known before the loop}}
     %s = math.sin %a : tensor<?xf32>
     %t = math.sin %s : tensor<?xf32>
     %d = tensor.concat dim(0) %t, %w : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>

@@ -23,7 +23,14 @@ def Differentiate : Pass<"remat-differentiate", "::mlir::ModuleOp"> {
     and the loss is differentiated.
 
     Each `remat.region` gets a `remat.backward`, each `scf.for` a loop that runs
-    backwards. A called function is differentiated once for each set of wanted
+    backwards; bounds and step may be any values. An `scf.if` or
+    `scf.index_switch` gets one that makes the same choice: residuals leave the
+    branch as results, for which the branches not taken yield undefined values
+    (`tensor.empty`, `ub.poison`). An `scf.while` becomes a loop that counts its
+    iterations, of which only what the condition depends on is left, and an
+    `scf.for` of that many iterations; so a condition on the differentiated
+    values themselves costs a second forward, and a counter nearly nothing. A
+    called function is differentiated once for each set of wanted
     arguments into `@callee_fwd`, which returns residuals too, and `@callee_bwd`.
     Derivatives of single operations come from `DifferentiableOpInterface`; an
     operation without it on the way from a parameter to the loss is an error.
@@ -54,7 +61,7 @@ def Differentiate : Pass<"remat-differentiate", "::mlir::ModuleOp"> {
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::remat::RematDialect", "::mlir::scf::SCFDialect",
-    "::mlir::tensor::TensorDialect"
+    "::mlir::tensor::TensorDialect", "::mlir::ub::UBDialect"
   ];
 }
 

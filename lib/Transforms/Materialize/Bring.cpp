@@ -8,6 +8,8 @@
 #include "Crossings.h"
 #include "Tapes.h"
 
+#include "remat/Dialect/Remat/IR/Branches.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -98,6 +100,11 @@ Value Crossings::bring(Value value, Block *scope, Operation *backward) {
     return bringIntoLoop(value, forwardLoop, backwardLoop, backward);
   }
 
+  if (isBranch(backwardParent))
+    return isBranch(forwardParent)
+               ? bringIntoBranch(value, forwardParent, backwardParent, backward)
+               : bring(value, scope, backwardParent);
+
   auto forwardFunction = dyn_cast<func::FuncOp>(forwardParent);
   auto backwardFunction = dyn_cast<func::FuncOp>(backwardParent);
   if (forwardFunction && backwardFunction)
@@ -171,6 +178,24 @@ Value Crossings::bringThroughCalls(Value value, func::FuncOp forward,
   return backward.getArgument(last);
 }
 
+/// As a result of the forward branch, which the backward branch, taken for the
+/// same reason, sees.
+Value Crossings::bringIntoBranch(Value value, Operation *forward,
+                                 Operation *backward, Operation *reader) {
+  if (!isDefinedIn(value, forward))
+    return bring(value, forward->getBlock(), backward);
+  if (isCheap(value, forward, {}))
+    return cloneCheap(value, forward, backward, {}, reader);
+  auto isValue = [&](OpResult result) {
+    return getOnlyDefinedValue(result) == value;
+  };
+  auto result = llvm::find_if(forward->getResults(), isValue);
+  Value left = result != forward->getResults().end()
+                   ? Value(*result)
+                   : appendBranchResults(forward, value)->getResults().back();
+  return bring(left, left.getDefiningOp()->getBlock(), backward);
+}
+
 Value Crossings::bringIntoLoop(Value value, scf::ForOp forward,
                                scf::ForOp backward, Operation *reader) {
   if (!isDefinedIn(value, forward))
@@ -184,13 +209,11 @@ Value Crossings::bringIntoLoop(Value value, scf::ForOp forward,
   return bringThroughTape(value, forward, backward, link, reader);
 }
 
-/// Whether the backward loop can compute `value` anew at no cost: index
-/// arithmetic, and slices of tensors that do not change in the loop.
-bool Crossings::isCheap(Value value, scf::ForOp forward, const LoopLink &link) {
-  if (!isDefinedIn(value, forward))
+/// Whether the backward of `forward` can compute `value` anew at no cost: index
+/// arithmetic, and slices of tensors from outside.
+bool Crossings::isCheap(Value value, Operation *forward, const LoopLink &link) {
+  if (!isDefinedIn(value, forward) || value == link.written)
     return true;
-  if (value == forward.getInductionVar())
-    return link.written == value;
   Operation *op = value.getDefiningOp();
   if (!op || op->getNumRegions() != 0 || !isPure(op))
     return false;
@@ -205,12 +228,12 @@ bool Crossings::isCheap(Value value, scf::ForOp forward, const LoopLink &link) {
          });
 }
 
-Value Crossings::cloneCheap(Value value, scf::ForOp forward,
-                            scf::ForOp backward, const LoopLink &link,
+Value Crossings::cloneCheap(Value value, Operation *forward,
+                            Operation *backward, const LoopLink &link,
                             Operation *reader) {
   if (!isDefinedIn(value, forward))
     return bring(value, forward->getBlock(), backward);
-  if (value == forward.getInductionVar())
+  if (value == link.written)
     return link.read;
   Operation *op = value.getDefiningOp();
   IRMapping mapping;
@@ -227,25 +250,23 @@ Value Crossings::cloneCheap(Value value, scf::ForOp forward,
   return clone->getResult(cast<OpResult>(value).getResultNumber());
 }
 
-/// The type of a tape of `length` values of `type`; null if there is none.
-static RankedTensorType getTapeType(Type type, int64_t length) {
-  if (ShapedType::isDynamic(length))
-    return {};
-  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
-    if (!tensor.hasStaticShape())
-      return {};
-    SmallVector<int64_t> shape{length};
-    llvm::append_range(shape, tensor.getShape());
-    return RankedTensorType::get(shape, tensor.getElementType());
+/// The size of the tapes that `loop` writes at `index`.
+static OpFoldResult getLength(scf::ForOp loop, Value index) {
+  for (OpResult result : loop.getResults()) {
+    TapeWriteOp write = getWriteOf(result);
+    if (!write || !isSameIndex(write.getIndex(), index))
+      continue;
+    OpBuilder builder(loop);
+    return tensor::getMixedSize(builder, loop.getLoc(),
+                                loop.getInitArgs()[result.getResultNumber()],
+                                0);
   }
-  return RankedTensorType::isValidElementType(type)
-             ? RankedTensorType::get({length}, type)
-             : RankedTensorType();
+  return {};
 }
 
-/// A result of `loop` that records `value` at `index` in each iteration.
-static Value addTape(scf::ForOp loop, Value value, Value index,
-                     RankedTensorType type) {
+/// A result of `loop` that records `value` at `index` in each iteration; null if
+/// its size is not known before the loop.
+static Value addTape(scf::ForOp loop, Value value, Value index) {
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   for (auto [number, yielded] : llvm::enumerate(yield.getOperands())) {
     TapeWriteOp write = getWriteOf(loop.getResult(number));
@@ -255,9 +276,18 @@ static Value addTape(scf::ForOp loop, Value value, Value index,
   }
   OpBuilder builder(loop);
   Location loc = value.getLoc();
+  Type element = value.getType();
+  SmallVector<OpFoldResult> sizes{getLength(loop, index)};
+  if (auto tensor = dyn_cast<RankedTensorType>(element)) {
+    llvm::append_range(sizes, getSizesBefore(builder, loop, value));
+    element = tensor.getElementType();
+  }
+  if (llvm::is_contained(sizes, OpFoldResult()) ||
+      !TensorType::isValidElementType(element))
+    return {};
   SmallVector<Value> inits(loop.getInitArgs());
-  inits.push_back(tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                          type.getElementType()));
+  inits.push_back(tensor::EmptyOp::create(builder, loc, sizes, element));
+  Type type = inits.back().getType();
   auto grown = scf::ForOp::create(
       builder, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
       loop.getStep(), inits, [](OpBuilder &, Location, Value, ValueRange) {},
@@ -276,10 +306,9 @@ static Value addTape(scf::ForOp loop, Value value, Value index,
 Value Crossings::bringThroughTape(Value value, scf::ForOp forward,
                                   scf::ForOp backward, const LoopLink &link,
                                   Operation *reader) {
-  RankedTensorType type = getTapeType(value.getType(), link.length);
-  if (!type)
+  Value recorded = addTape(forward, value, link.written);
+  if (!recorded)
     return {};
-  Value recorded = addTape(forward, value, link.written, type);
   Value tape = bring(recorded, recorded.getDefiningOp()->getBlock(), backward);
   if (!tape)
     return {};

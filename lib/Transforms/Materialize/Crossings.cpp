@@ -7,6 +7,8 @@
 #include "Crossings.h"
 #include "Tapes.h"
 
+#include "remat/Dialect/Remat/IR/Branches.h"
+
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -72,6 +74,12 @@ void Crossings::follow(Value value, unsigned residual,
       follow(left.back()->getResult(number), residual, left, reads, opaque);
       left.pop_back();
       continue;
+    } else if (isa<scf::YieldOp>(user) && isBranch(user->getParentOp())) {
+      OpResult result = user->getParentOp()->getResult(number);
+      if (getOnlyDefinedValue(result) == value) {
+        follow(result, residual, left, reads, opaque);
+        continue;
+      }
     } else if (auto write = dyn_cast<TapeWriteOp>(user)) {
       if (number == 0 && followTapeWrite(write, residual, left, reads, opaque))
         continue;
@@ -191,13 +199,11 @@ static bool hoistIndex(Value index, scf::ForOp loop) {
 
 bool Crossings::link(TapeWriteOp write, TapeReadOp read) {
   auto backward = dyn_cast<scf::ForOp>(read->getParentOp());
-  int64_t length =
-      cast<RankedTensorType>(read.getTape().getType()).getDimSize(0);
   if (!backward || !hoistIndex(read.getIndex(), backward))
     return false;
   auto [it, isFirst] =
       links.try_emplace({write->getBlock(), backward},
-                        LoopLink{write.getIndex(), read.getIndex(), length});
+                        LoopLink{write.getIndex(), read.getIndex()});
   return isFirst || (isSameIndex(it->second.written, write.getIndex()) &&
                      isSameIndex(it->second.read, read.getIndex()));
 }
@@ -260,6 +266,14 @@ Value Crossings::getOrigin(Value value) {
     if (auto region = value.getDefiningOp<RegionOp>()) {
       value = region.getYield()->getOperand(
           cast<OpResult>(value).getResultNumber());
+      continue;
+    }
+    Operation *definition = value.getDefiningOp();
+    if (definition && isBranch(definition)) {
+      Value defined = getOnlyDefinedValue(cast<OpResult>(value));
+      if (!defined)
+        return value;
+      value = defined;
       continue;
     }
     auto read = value.getDefiningOp<TapeReadOp>();

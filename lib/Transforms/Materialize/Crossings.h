@@ -54,11 +54,11 @@ public:
   Value bring(Value value, Block *scope, Operation *backward);
 
 private:
-  /// How iterations of a backward loop correspond to those of a forward loop.
+  /// How iterations of a backward loop correspond to those of a forward loop;
+  /// null values for anything else that has a body.
   struct LoopLink {
     /// Where the forward loop writes and the backward loop reads.
     Value written, read;
-    int64_t length;
   };
 
   void follow(Value value, unsigned residual,
@@ -86,8 +86,10 @@ private:
 
   Value bringIntoLoop(Value value, scf::ForOp forward, scf::ForOp backward,
                       Operation *reader);
-  bool isCheap(Value value, scf::ForOp forward, const LoopLink &link);
-  Value cloneCheap(Value value, scf::ForOp forward, scf::ForOp backward,
+  Value bringIntoBranch(Value value, Operation *forward, Operation *backward,
+                        Operation *reader);
+  bool isCheap(Value value, Operation *forward, const LoopLink &link);
+  Value cloneCheap(Value value, Operation *forward, Operation *backward,
                    const LoopLink &link, Operation *reader);
   Value bringThroughCalls(Value value, func::FuncOp forward,
                           func::FuncOp backward);

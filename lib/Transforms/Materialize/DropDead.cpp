@@ -7,6 +7,7 @@
 
 #include "DropDead.h"
 
+#include "remat/Dialect/Remat/IR/Branches.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -90,6 +91,11 @@ static void dropDeadIn(RewriterBase &rewriter, Block &block, Effects &effects) {
       llvm::BitVector unused = getUnusedResults(op);
       if (unused.any())
         op = eraseResults(rewriter, op, unused);
+    }
+    if (isBranch(op)) {
+      llvm::BitVector unused = getUnusedResults(op);
+      if (unused.any())
+        op = eraseBranchResults(op, unused);
     }
     for (Region &region : op->getRegions())
       for (Block &inner : llvm::reverse(region))

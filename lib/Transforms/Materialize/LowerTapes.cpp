@@ -35,8 +35,17 @@ struct Slice {
 };
 } // namespace
 
-static Operation *lowerWrite(OpBuilder &builder, TapeWriteOp write) {
+/// Whether a tensor of this type has no elements: a slice of it may not even
+/// begin at 0. The tapes of loops that never run are such.
+static bool isEmpty(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && llvm::is_contained(tensor.getShape(), 0);
+}
+
+static Value lowerWrite(OpBuilder &builder, TapeWriteOp write) {
   Location loc = write.getLoc();
+  if (isEmpty(write.getValue().getType()))
+    return write.getTape();
   if (!isa<RankedTensorType>(write.getValue().getType()))
     return tensor::InsertOp::create(builder, loc, write.getValue(),
                                     write.getTape(), write.getIndex());
@@ -46,13 +55,17 @@ static Operation *lowerWrite(OpBuilder &builder, TapeWriteOp write) {
                                        slice.sizes, slice.strides);
 }
 
-static Operation *lowerRead(OpBuilder &builder, TapeReadOp read) {
+static Value lowerRead(OpBuilder &builder, TapeReadOp read) {
   Location loc = read.getLoc();
   auto type = dyn_cast<RankedTensorType>(read.getValue().getType());
   if (!type)
     return tensor::ExtractOp::create(builder, loc, read.getTape(),
                                      read.getIndex());
   Slice slice(builder, loc, read.getTape(), read.getIndex());
+  if (isEmpty(type))
+    return tensor::EmptyOp::create(builder, loc,
+                                   ArrayRef(slice.sizes).drop_front(),
+                                   type.getElementType());
   return tensor::ExtractSliceOp::create(builder, loc, type, read.getTape(),
                                         slice.offsets, slice.sizes,
                                         slice.strides);
@@ -69,10 +82,12 @@ struct LowerTapesPass : remat::impl::LowerTapesBase<LowerTapesPass> {
     for (Operation *op : ops) {
       OpBuilder builder(op);
       auto write = dyn_cast<TapeWriteOp>(op);
-      Operation *lowered = write ? lowerWrite(builder, write)
-                                 : lowerRead(builder, cast<TapeReadOp>(op));
-      lowered->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-      op->replaceAllUsesWith(lowered->getResults());
+      Value lowered = write ? lowerWrite(builder, write)
+                            : lowerRead(builder, cast<TapeReadOp>(op));
+      if (!write || lowered != write.getTape())
+        lowered.getDefiningOp()->setDiscardableAttrs(
+            op->getDiscardableAttrDictionary());
+      op->replaceAllUsesWith(ValueRange(lowered));
       op->erase();
     }
   }

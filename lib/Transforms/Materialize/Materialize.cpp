@@ -7,8 +7,8 @@
 
 #include "Crossings.h"
 #include "DropDead.h"
-#include "Effects.h"
 #include "Slice.h"
+#include "remat/Dialect/Remat/IR/Effects.h"
 #include "remat/Transforms/Materialize/Passes.h"
 #include "remat/Transforms/Materialize/RecomputeCostOpInterface.h"
 
@@ -175,9 +175,9 @@ void RegionMaterializer::warnOfKept(const Reader &reader, const Slice &slice,
                                     "policy of its remat.region forbids it");
     warning.attachNote(stuck.getLoc())
         << "a recompute would need this value, which cannot be sent to the "
-           "backward: give it a static shape and the loops around the region "
-           "constant trip counts (for a tape), and inline calls of public "
-           "functions; or let the policy save the value";
+           "backward: give it a size that is known before the loops around the "
+           "region (for a tape), and inline calls of public functions; or let "
+           "the policy save the value";
     warning.attachNote(getRegion().getLoc()) << "region is here";
   }
 }

@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-bool mlir::remat::isDefinedIn(Value value, scf::ForOp loop) {
-  return loop.getRegion().isAncestor(value.getParentRegion());
+bool mlir::remat::isDefinedIn(Value value, Operation *op) {
+  return op->isAncestor(value.getParentRegion()->getParentOp());
 }
 
 bool mlir::remat::isSameIndex(Value lhs, Value rhs) {

@@ -9,7 +9,7 @@
 
 namespace mlir::remat {
 
-bool isDefinedIn(Value value, scf::ForOp loop);
+bool isDefinedIn(Value value, Operation *op);
 
 /// Whether two indices are equal in every execution: the same pure arithmetic
 /// on the same values, which CSE may or may not have merged.

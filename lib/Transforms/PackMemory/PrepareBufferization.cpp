@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/PackMemory/Passes.h"
-#include "remat/Transforms/Schedule/Destination.h"
 
+#include "BranchBuffers.h"
+#include "CarryInPlace.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -18,29 +20,6 @@ namespace mlir::remat {
 #include "remat/Transforms/PackMemory/Passes.h.inc"
 
 namespace {
-
-/// Whether `value` is `carried` after operations that update it in place.
-bool isUpdateOf(Value value, BlockArgument carried) {
-  while (value && value != carried) {
-    auto result = dyn_cast<OpResult>(value);
-    if (!result)
-      return false;
-    Value destination = getDestination(result);
-    value = destination || !result.getDefiningOp<BarrierOp>()
-                ? destination
-                : getViewedTensor(result);
-  }
-  return value == carried;
-}
-
-/// Makes `yielded`, the next value of `carried`, live in the buffer of it.
-Value carryInPlace(OpBuilder &builder, Value yielded, BlockArgument carried) {
-  if (!isa<RankedTensorType>(carried.getType()) || isUpdateOf(yielded, carried))
-    return yielded;
-  return bufferization::MaterializeInDestinationOp::create(
-             builder, yielded.getLoc(), yielded, carried)
-      ->getResult(0);
-}
 
 /// Whether `value` is an argument that the function writes at its end, such as
 /// a model state.
@@ -54,23 +33,60 @@ bool isArgumentWrittenBack(Value value) {
          });
 }
 
-/// A loop that updates such an argument's own buffer would have written it
-/// before the end, which one-shot bufferization rejects: it works on a copy.
-void startFromCopies(scf::ForOp loop) {
+/// Loops that update such an argument's own buffer would have written it before
+/// the end, and those that read the tensor that they start from would find it
+/// changed. One-shot bufferization rejects both: they work on a copy.
+void startFromCopies(LoopLikeOpInterface loop) {
   OpBuilder builder(loop);
-  for (OpOperand &init : loop.getInitArgsMutable())
-    if (isArgumentWrittenBack(init.get()))
+  for (OpOperand &init : loop.getInitsMutable()) {
+    Value value = init.get();
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    bool isReadInside = llvm::any_of(value.getUsers(), [&](Operation *user) {
+      return loop->isProperAncestor(user);
+    });
+    if (type && (isReadInside || isArgumentWrittenBack(value)))
       init.set(bufferization::AllocTensorOp::create(
-          builder, loop.getLoc(), cast<RankedTensorType>(init.get().getType()),
-          /*dynamicSizes=*/ValueRange(), /*copy=*/init.get()));
+          builder, loop.getLoc(), type, /*dynamicSizes=*/ValueRange(),
+          /*copy=*/value));
+  }
 }
 
-void carryInPlace(scf::ForOp loop) {
-  Operation *yield = loop.getBody()->getTerminator();
-  OpBuilder builder(yield);
-  for (auto [operand, carried] :
-       llvm::zip(yield->getOpOperands(), loop.getRegionIterArgs()))
-    operand.set(carryInPlace(builder, operand.get(), carried));
+/// One-shot bufferization (of LLVM 22) does not see that a result of an
+/// scf.index_switch is the buffer that a case yields, and writes over it.
+void lowerSwitch(scf::IndexSwitchOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  SmallVector<scf::IfOp> choices;
+  for (auto [value, region] :
+       llvm::zip_equal(op.getCases(), op.getCaseRegions())) {
+    Value label = arith::ConstantIndexOp::create(builder, loc, value);
+    Value isChosen = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::eq, op.getArg(), label);
+    auto choice = scf::IfOp::create(builder, loc, op.getResultTypes(), isChosen,
+                                    /*addThenBlock=*/false,
+                                    /*addElseBlock=*/false);
+    choice->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    choice.getThenRegion().takeBody(region);
+    choices.push_back(choice);
+    builder.createBlock(&choice.getElseRegion());
+  }
+  Block *rest = &op.getDefaultBlock();
+  if (choices.empty()) {
+    Operation *yield = rest->getTerminator();
+    op.replaceAllUsesWith(yield->getOperands());
+    yield->erase();
+    op->getBlock()->getOperations().splice(op->getIterator(),
+                                           rest->getOperations());
+    op.erase();
+    return;
+  }
+  for (scf::IfOp inner : ArrayRef(choices).drop_front()) {
+    builder.setInsertionPointToEnd(inner->getBlock());
+    scf::YieldOp::create(builder, loc, inner.getResults());
+  }
+  choices.back().getElseRegion().takeBody(op.getDefaultRegion());
+  op.replaceAllUsesWith(choices.front().getResults());
+  op.erase();
 }
 
 /// One-shot bufferization takes arguments for writable unless told otherwise.
@@ -87,11 +103,16 @@ void protectArguments(func::FuncOp function) {
 struct PrepareBufferizationPass
     : public impl::PrepareBufferizationPassBase<PrepareBufferizationPass> {
   void runOnOperation() override {
+    getOperation().walk(lowerSwitch);
+    shareBranchBuffers(getOperation());
     DenseSet<StringAttr> called;
     getOperation().walk([&](Operation *op) {
       if (auto call = dyn_cast<func::CallOp>(op))
         called.insert(call.getCalleeAttr().getAttr());
       else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        startFromCopies(loop);
+        carryInPlace(loop);
+      } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
         startFromCopies(loop);
         carryInPlace(loop);
       }

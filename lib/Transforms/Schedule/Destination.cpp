@@ -6,6 +6,7 @@
 
 #include "remat/Transforms/Schedule/Destination.h"
 
+#include "remat/Dialect/Remat/IR/Branches.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -15,11 +16,36 @@
 
 using namespace mlir;
 
+/// The tensor from outside that a branch updates in place: the gradient to which
+/// the branches that are taken add.
+static Value getDestinationAround(OpResult value) {
+  Operation *branch = value.getOwner();
+  for (Region &region : branch->getRegions()) {
+    Value at =
+        region.front().getTerminator()->getOperand(value.getResultNumber());
+    bool isWritten = false;
+    while (auto result = dyn_cast<OpResult>(at)) {
+      if (!branch->isProperAncestor(result.getOwner()))
+        break;
+      Value destination = remat::getDestination(result);
+      isWritten |= bool(destination);
+      at = destination ? destination : remat::getViewedTensor(result);
+      if (!at)
+        break;
+    }
+    if (at && isWritten && !region.isAncestor(at.getParentRegion()))
+      return at;
+  }
+  return {};
+}
+
 Value remat::getDestination(OpResult value) {
   Operation *op = value.getOwner();
   unsigned index = value.getResultNumber();
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return loop.getInitArgs()[index];
+  if (isBranch(op))
+    return getDestinationAround(value);
   if (auto write = dyn_cast<TapeWriteOp>(op))
     return write.getTape();
   if (auto insert = dyn_cast<tensor::InsertOp>(op))

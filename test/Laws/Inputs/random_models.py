@@ -64,6 +64,7 @@ class Model:
     def __init__(self, seed, skip=()):
         self.random = random.Random(f"{seed}")
         self.seed, self.functions, self.arguments = seed, [], {}
+        self.is_dynamic = False  # whether some tape has a size that is only known when the program runs
         self.batch, self.channels = self.random.choice([3, 4, 7, 8]), self.random.choice([1, 2, 3])
         self.width = 16 * self.channels
         self.explicit_state = self.random.random() < 0.6  # else the layers share a remat.generator
@@ -110,6 +111,7 @@ class Model:
                  self.softmax]
         if depth > 0:
             kinds += [self.region] * 5 + [self.loop] * 2 + [self.call] * 2 + [self.residual] * 2
+            kinds += [self.branch] * 2 + [self.dynamic_loop]
         return self.random.choice(kinds)(depth - 1)
 
     def layers(self, depth):
@@ -271,6 +273,74 @@ class Model:
             p.emit("}")
             env |= results
         return Layer(emit, inner.reads, inner.writes, inner.names)
+
+    def number(self, p, env, example, most):
+        """An index from 0 to `most`, of the form 2^n - 1, that the data give."""
+        at, mask = p.scalar(example, "index"), p.scalar(most, "i32")
+        token, low, number = p.fresh(), p.fresh(), p.fresh()
+        p.emit(f"{token} = tensor.extract {env['tokens']}[{at}] : {env['tokens'].type}")
+        p.emit(f"{low} = arith.andi {token}, {mask} : i32")
+        p.emit(f"{number} = arith.index_cast {low} : i32 to index")
+        return number
+
+    def branch(self, depth):
+        """One of two lists of layers, as the data say."""
+        layers = [self.layers(depth), self.layers(depth)]
+        reads, writes = union([["tokens"]] + [l.reads for l in layers]), union(l.writes for l in layers)
+        example = self.random.randrange(self.batch)
+
+        def emit(p, env):
+            number, zero, flag = self.number(p, env, example, 1), p.scalar(0, "index"), p.fresh()
+            p.emit(f"{flag} = arith.cmpi eq, {number}, {zero} : index")
+            results = {n: renamed(env[n], p.fresh()) for n in writes}
+            types = ", ".join(v.type for v in results.values())
+            for layer, opening in zip(layers, (f"{', '.join(map(str, results.values()))} = scf.if {flag} -> ({types}) {{",
+                                               "} else {")):
+                p.emit(opening)
+                inside = dict(env)
+                p.depth += 1
+                layer.emit(p, inside)
+                p.emit(f"scf.yield {typed([inside[n] for n in writes])}")
+                p.depth -= 1
+            p.emit("}")
+            env |= results
+        return Layer(emit, reads, writes, union(l.names for l in layers))
+
+    def dynamic_loop(self, depth):
+        """None to three iterations, as the data say; as an scf.for or an scf.while."""
+        inner, example, as_while = self.layers(depth), self.random.randrange(self.batch), self.random.random() < 0.5
+        self.is_dynamic = True
+
+        def emit(p, env):
+            low, high, one = p.scalar(0, "index"), self.number(p, env, example, 3), p.scalar(1, "index")
+            results = {n: renamed(env[n], p.fresh()) for n in inner.writes}
+            names, count = ", ".join(map(str, results.values())), p.fresh("i")
+            types = [v.type for v in results.values()]
+            first = {n: renamed(env[n], p.fresh("l")) for n in inner.writes}
+            carried = ", ".join(f"{first[n]} = {env[n]}" for n in inner.writes)
+            if as_while:
+                more, following, all_types = p.fresh(), p.fresh(), ", ".join(types + ["index"])
+                p.emit(f"{names}, {p.fresh()} = scf.while ({carried}, {count} = {low}) : ({all_types}) -> ({all_types}) {{")
+                p.emit(f"  {more} = arith.cmpi ult, {count}, {high} : index")
+                p.emit(f"  scf.condition({more}) {', '.join(map(str, first.values()))}, {count} : {all_types}")
+                p.emit("} do {")
+                first = {n: renamed(v, p.fresh("l")) for n, v in first.items()}
+                p.emit(f"^bb0({', '.join(f'{v}: {v.type}' for v in first.values())}, {count}: index):")
+            else:
+                p.emit(f"{names} = scf.for {count} = {low} to {high} step {one} iter_args({carried}) -> ({', '.join(types)}) {{")
+            inside = env | first
+            p.depth += 1
+            inner.emit(p, inside)
+            yielded = typed([inside[n] for n in inner.writes])
+            if as_while:
+                p.emit(f"{following} = arith.addi {count}, {one} : index")
+                values, kinds = yielded.split(" : ")
+                yielded = f"{values}, {following} : {kinds}, index"
+            p.emit(f"scf.yield {yielded}")
+            p.depth -= 1
+            p.emit("}")
+            env |= results
+        return Layer(emit, union([["tokens"], inner.reads]), inner.writes, inner.names)
 
     def call(self, depth):
         """A private function, called twice with the same parameters."""

@@ -66,7 +66,7 @@ func.func @an_operand_that_no_tape_can_hold(%x: tensor<?xf32>, %ct: f32) -> (ten
   %e = tensor.empty() : tensor<10xf32>
   %f:2 = scf.for %i = %c0 to %c10 step %c1 iter_args(%h = %x, %t = %e) -> (tensor<?xf32>, tensor<10xf32>) {
     // expected-note @+2 {{region is here}}
-    // expected-note @+1 {{a recompute would need this value, which cannot be sent to the backward: give it a static shape and the loops around the region constant trip counts (for a tape), and inline calls of public functions; or let the policy save the value}}
+    // expected-note @+1 {{a recompute would need this value, which cannot be sent to the backward: give it a size that is known before the loops around the region (for a tape), and inline calls of public functions; or let the policy save the value}}
     %y, %r = remat.region (%a = %h : tensor<?xf32>) -> tensor<?xf32> residuals(f32) {
       %c0_0 = arith.constant 0 : index
       %0 = math.exp %a : tensor<?xf32>

@@ -38,6 +38,16 @@ def PrepareBufferizationPass
     Where nothing else reads `%h`, `-eliminate-empty-tensors` then computes `%y`
     in its memory directly; otherwise one copy per iteration remains. Tensors
     that a loop updates in place (tapes, accumulators) are left as they are.
+    Values that are handed on are copied in an order in which none is overwritten
+    too early, those that are swapped through a temporary. A loop that reads the
+    tensor that it starts from starts from a copy. An `scf.while` passes on all
+    that it carries, in order.
+
+    **Branches.** Each tensor that an `scf.if` returns gets a buffer before it,
+    which both branches fill, unless both update the same tensor in place. Two
+    results of which each branch defines another (residuals of the one and of the
+    other) become one. An `scf.index_switch` becomes a chain of `scf.if`s: one-shot
+    bufferization of LLVM 22 writes over its results.
   }];
   let dependentDialects = ["bufferization::BufferizationDialect"];
 }

@@ -1,6 +1,7 @@
 //===- RematAttributes.cpp - Rematerialization policies -------------------===//
 
 #include "remat/Dialect/Nearest.h"
+#include "remat/Dialect/Remat/IR/Branches.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -82,11 +83,13 @@ Value mlir::remat::lookThroughNames(Value value) {
   return value;
 }
 
-/// What is yielded inside for a result of a region or of a called function;
-/// null for any other value.
+/// What is yielded inside for a result of a region, of a called function, or of
+/// a branch that is undefined if not taken; null for any other value.
 static Value getInnerValue(OpResult result) {
   if (auto region = dyn_cast<RegionOp>(result.getOwner()))
     return region.getYield()->getOperand(result.getResultNumber());
+  if (isBranch(result.getOwner()))
+    return getOnlyDefinedValue(result);
   auto call = dyn_cast<CallOpInterface>(result.getOwner());
   if (!call)
     return {};

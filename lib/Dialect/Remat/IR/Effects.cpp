@@ -1,6 +1,6 @@
 //===- Effects.cpp - What may run twice -----------------------------------===//
 
-#include "Effects.h"
+#include "remat/Dialect/Remat/IR/Effects.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

@@ -1,0 +1,46 @@
+//===- Branches.h - Operations that run one of their regions ----*- C++ -*-===//
+//
+// A residual of a branch leaves it as a result, which the branches that are not
+// taken have to give, too. They give something undefined: whoever reads such a
+// result reads the one value that is defined.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_BRANCHES_H
+#define REMAT_DIALECT_REMAT_IR_BRANCHES_H
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/BitVector.h"
+
+namespace mlir::remat {
+
+/// Whether `op` runs one of its regions, single blocks that see the values
+/// around them, and gives what that one yields: `scf.if`, `scf.index_switch`,
+/// `scf.execute_region`.
+bool isBranch(Operation *op);
+
+/// Whether no program may depend on `value`: the contents of a `tensor.empty`,
+/// a `ub.poison`.
+bool isUndefined(Value value);
+
+/// What `result` of a branch is if it is anything: the value that one region
+/// yields where all others yield undefined ones. Null if several are defined.
+Value getOnlyDefinedValue(OpResult result);
+
+/// Gives `branch` a result for each of `values`, which are defined inside it;
+/// all other regions yield undefined values for it. Returns the operation that
+/// takes its place, whose last results they are. The blocks stay the same.
+Operation *appendBranchResults(Operation *branch, ArrayRef<Value> values);
+
+/// Sizes of `value`, a tensor inside `op`, by what is known before `op`; null for
+/// those that are not. `builder` stands before `op`.
+SmallVector<OpFoldResult> getSizesBefore(OpBuilder &builder, Operation *op,
+                                         Value value);
+
+/// Removes (unused) results; returns the operation that takes its place.
+Operation *eraseBranchResults(Operation *branch,
+                              const llvm::BitVector &results);
+
+} // namespace mlir::remat
+
+#endif // REMAT_DIALECT_REMAT_IR_BRANCHES_H

@@ -1,0 +1,139 @@
+//===- Branches.cpp - Operations that run one of their regions ------------===//
+//
+// Differentiation and materialization both send values out of branches.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Branches.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+bool mlir::remat::isBranch(Operation *op) {
+  return isa<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp>(op) &&
+         llvm::all_of(op->getRegions(), [](Region &region) {
+           return region.empty() || region.hasOneBlock();
+         });
+}
+
+bool mlir::remat::isUndefined(Value value) {
+  if (auto cast = value.getDefiningOp<tensor::CastOp>())
+    value = cast.getSource();
+  return isa_and_nonnull<tensor::EmptyOp, ub::PoisonOp>(value.getDefiningOp());
+}
+
+Value mlir::remat::getOnlyDefinedValue(OpResult result) {
+  Value defined;
+  for (Region &region : result.getOwner()->getRegions()) {
+    if (region.empty())
+      return {};
+    Value yielded =
+        region.front().getTerminator()->getOperand(result.getResultNumber());
+    if (isUndefined(yielded))
+      continue;
+    if (defined)
+      return {};
+    defined = yielded;
+  }
+  return defined;
+}
+
+SmallVector<OpFoldResult>
+mlir::remat::getSizesBefore(OpBuilder &builder, Operation *op, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<OpFoldResult> sizes;
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    if (ShapedType::isStatic(size)) {
+      sizes.push_back(builder.getIndexAttr(size));
+      continue;
+    }
+    FailureOr<OpFoldResult> bound = arith::reifyShapedValueDimBound(
+        builder, value.getLoc(), presburger::BoundType::EQ, value, dim,
+        [&](Value candidate, std::optional<int64_t>,
+            ValueBoundsConstraintSet &) {
+          return !op->isAncestor(candidate.getParentRegion()->getParentOp());
+        });
+    sizes.push_back(succeeded(bound) ? *bound : OpFoldResult());
+  }
+  return sizes;
+}
+
+/// Creates `branch` again with results of `types`, and moves its blocks.
+static Operation *recreate(Operation *branch, TypeRange types) {
+  OpBuilder builder(branch);
+  OperationState state(branch->getLoc(), branch->getName());
+  state.addOperands(branch->getOperands());
+  state.addTypes(types);
+  state.attributes = branch->getDiscardableAttrDictionary();
+  state.propertiesAttr = branch->getPropertiesAsAttribute();
+  for (Region &region : branch->getRegions())
+    state.addRegion()->takeBody(region);
+  return builder.create(state);
+}
+
+Operation *mlir::remat::appendBranchResults(Operation *branch,
+                                            ArrayRef<Value> values) {
+  if (values.empty())
+    return branch;
+  SmallVector<Type> types(branch->getResultTypes());
+  for (Value value : values) {
+    types.push_back(value.getType());
+    SmallVector<OpFoldResult> sizes;
+    OpBuilder before(branch);
+    for (Region &region : branch->getRegions()) {
+      Operation *end = region.front().getTerminator();
+      Value yielded = value;
+      if (!region.isAncestor(value.getParentRegion())) {
+        OpBuilder builder(end);
+        auto tensor = dyn_cast<RankedTensorType>(value.getType());
+        if (tensor && sizes.empty() && tensor.getRank() != 0)
+          sizes = getSizesBefore(before, branch, value);
+        // An unknown size is taken for 0, which allocates nothing.
+        llvm::replace(sizes, OpFoldResult(),
+                      OpFoldResult(before.getIndexAttr(0)));
+        yielded =
+            tensor ? tensor::EmptyOp::create(builder, value.getLoc(), sizes,
+                                             tensor.getElementType(),
+                                             tensor.getEncoding())
+                         .getResult()
+                   : ub::PoisonOp::create(builder, value.getLoc(),
+                                          value.getType())
+                         .getResult();
+        if (yielded.getType() != value.getType())
+          yielded = tensor::CastOp::create(builder, value.getLoc(),
+                                           value.getType(), yielded);
+      }
+      end->insertOperands(end->getNumOperands(), yielded);
+    }
+  }
+  Operation *grown = recreate(branch, types);
+  branch->replaceAllUsesWith(
+      grown->getResults().take_front(branch->getNumResults()));
+  branch->erase();
+  return grown;
+}
+
+Operation *mlir::remat::eraseBranchResults(Operation *branch,
+                                           const llvm::BitVector &results) {
+  SmallVector<Type> types;
+  SmallVector<Value> kept;
+  for (OpResult result : branch->getResults())
+    if (!results.test(result.getResultNumber())) {
+      types.push_back(result.getType());
+      kept.push_back(result);
+    }
+  for (Region &region : branch->getRegions())
+    if (!region.empty())
+      region.front().getTerminator()->eraseOperands(results);
+  Operation *slim = recreate(branch, types);
+  for (auto [from, to] : llvm::zip_equal(kept, slim->getResults()))
+    from.replaceAllUsesWith(to);
+  branch->erase();
+  return slim;
+}

@@ -1,0 +1,188 @@
+//===- BranchBuffers.cpp - One buffer for each result of a branch ---------===//
+//
+// A buffer that is made in a branch and outlives it has a twin in the other
+// one, both are reserved, and one of a size that is not static is freed by
+// nobody.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BranchBuffers.h"
+
+#include "remat/Dialect/Remat/IR/Branches.h"
+#include "remat/Transforms/Schedule/Destination.h"
+
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+static OpOperand &getYielded(Region &region, unsigned result) {
+  return region.front().getTerminator()->getOpOperand(result);
+}
+
+//===----------------------------------------------------------------------===//
+// Results that take turns
+//===----------------------------------------------------------------------===//
+
+/// Whether in each branch at most one of the two results is defined.
+static bool takeTurns(scf::IfOp op, unsigned first, unsigned second) {
+  return op.getResult(first).getType() == op.getResult(second).getType() &&
+         llvm::all_of(op->getRegions(), [&](Region &region) {
+           return isUndefined(getYielded(region, first).get()) ||
+                  isUndefined(getYielded(region, second).get());
+         });
+}
+
+/// Residuals of one branch and of the other need not both have memory.
+static void mergeResults(scf::IfOp op) {
+  llvm::BitVector merged(op.getNumResults());
+  for (unsigned first = 0; first < op.getNumResults(); ++first)
+    for (unsigned second = first + 1; second < op.getNumResults(); ++second) {
+      if (merged.test(first) || merged.test(second) ||
+          !takeTurns(op, first, second))
+        continue;
+      for (Region &region : op->getRegions())
+        if (isUndefined(getYielded(region, first).get()))
+          getYielded(region, first).set(getYielded(region, second).get());
+      op.getResult(second).replaceAllUsesWith(op.getResult(first));
+      merged.set(second);
+    }
+  if (merged.any())
+    eraseBranchResults(op, merged);
+}
+
+//===----------------------------------------------------------------------===//
+// Destinations
+//===----------------------------------------------------------------------===//
+
+/// The tensor from around `op` whose buffer `value` takes over; null if it is
+/// in a buffer of its own.
+static Value getOuterBuffer(Value value, Operation *op) {
+  while (op->isAncestor(value.getParentRegion()->getParentOp())) {
+    auto result = dyn_cast<OpResult>(value);
+    if (!result)
+      return {};
+    Operation *inner = result.getOwner();
+    if (isBranch(inner)) {
+      Value common;
+      for (Region &region : inner->getRegions()) {
+        Value buffer = getOuterBuffer(
+            getYielded(region, result.getResultNumber()).get(), inner);
+        if (!buffer || (common && common != buffer))
+          return {};
+        common = buffer;
+      }
+      value = common;
+      continue;
+    }
+    Value destination = getDestination(result);
+    value = destination ? destination : getViewedTensor(result);
+    if (!value)
+      return {};
+  }
+  return value.getDefiningOp<tensor::EmptyOp>() ? Value() : value;
+}
+
+/// Whether `user`, outside `op`, may run after it.
+static bool mayRunAfter(Operation *user, Operation *op) {
+  for (Operation *at = op; at; at = at->getParentOp()) {
+    Operation *other = at->getBlock()->findAncestorOpInBlock(*user);
+    if (other)
+      return other == at ? !isBranch(at) : at->isBeforeInBlock(other);
+    if (isa<LoopLikeOpInterface>(at->getParentOp()))
+      return true;
+  }
+  return true;
+}
+
+/// Whether both branches leave the result in one buffer anyway, which nobody
+/// else reads any more.
+static bool isUpdate(scf::IfOp op, unsigned index) {
+  Value common;
+  for (Region &region : op->getRegions()) {
+    Value buffer = getOuterBuffer(getYielded(region, index).get(), op);
+    if (!buffer || (common && common != buffer))
+      return false;
+    common = buffer;
+  }
+  auto argument = dyn_cast<BlockArgument>(common);
+  bool isCallers =
+      argument && isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return !isCallers && llvm::none_of(common.getUsers(), [&](Operation *user) {
+    return !op->isAncestor(user) && mayRunAfter(user, op);
+  });
+}
+
+/// Not a `tensor.empty`: that would be eliminated in favour of a slice of what the
+/// result is inserted into, which bufferization then takes for a conflict.
+static Value createDestination(scf::IfOp op, unsigned index) {
+  OpBuilder builder(op);
+  auto type = cast<RankedTensorType>(op.getResult(index).getType());
+  for (Region &region : op->getRegions()) {
+    Value yielded = getYielded(region, index).get();
+    if (isUndefined(yielded))
+      continue;
+    SmallVector<OpFoldResult> sizes =
+        op->isAncestor(yielded.getParentRegion()->getParentOp())
+            ? getSizesBefore(builder, op, yielded)
+            : tensor::getMixedSizes(builder, op.getLoc(), yielded);
+    if (llvm::is_contained(sizes, OpFoldResult()))
+      return {};
+    SmallVector<Value> dynamicSizes;
+    for (auto [dim, size] : llvm::enumerate(sizes))
+      if (type.isDynamicDim(dim))
+        dynamicSizes.push_back(
+            getValueOrCreateConstantIndexOp(builder, op.getLoc(), size));
+    return bufferization::AllocTensorOp::create(builder, op.getLoc(), type,
+                                                dynamicSizes);
+  }
+  return {};
+}
+
+/// Makes result `index` live in `destination`. An inner branch that makes it is
+/// told so, and is then `done`.
+static void fill(scf::IfOp op, unsigned index, Value destination,
+                 DenseSet<Value> &done) {
+  done.insert(op.getResult(index));
+  for (Region &region : op->getRegions()) {
+    OpOperand &operand = getYielded(region, index);
+    if (isUndefined(operand.get())) {
+      operand.set(destination);
+      continue;
+    }
+    auto inner = operand.get().getDefiningOp<scf::IfOp>();
+    if (inner && inner->getParentRegion() == &region &&
+        operand.get().hasOneUse()) {
+      fill(inner, cast<OpResult>(operand.get()).getResultNumber(), destination,
+           done);
+      continue;
+    }
+    OpBuilder builder(operand.getOwner());
+    operand.set(bufferization::MaterializeInDestinationOp::create(
+                    builder, operand.get().getLoc(), operand.get(), destination)
+                    ->getResult(0));
+  }
+}
+
+void mlir::remat::shareBranchBuffers(ModuleOp module) {
+  module.walk(mergeResults);
+  SmallVector<scf::IfOp> branches;
+  module.walk<WalkOrder::PreOrder>(
+      [&](scf::IfOp op) { branches.push_back(op); });
+  DenseSet<Value> done;
+  for (scf::IfOp op : branches)
+    for (OpResult result : op->getResults()) {
+      unsigned index = result.getResultNumber();
+      if (!isa<RankedTensorType>(result.getType()) || done.contains(result) ||
+          isUpdate(op, index))
+        continue;
+      Value destination = createDestination(op, index);
+      if (destination)
+        fill(op, index, destination, done);
+    }
+}

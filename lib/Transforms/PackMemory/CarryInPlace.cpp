@@ -1,0 +1,196 @@
+//===- CarryInPlace.cpp - One buffer for each carried tensor --------------===//
+//
+// One-shot bufferization rejects loops that yield a tensor in another buffer
+// than the one that they got, and cannot order the copies of those that yield
+// each other's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CarryInPlace.h"
+
+#include "remat/Dialect/Remat/IR/Branches.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Schedule/Destination.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+/// The tensor that `result` shares a buffer with, if its operation works in
+/// place; null for a new one.
+static Value getSource(OpResult result) {
+  Value destination = getDestination(result);
+  return destination ? destination : getViewedTensor(result);
+}
+
+/// Whether `value` is `carried` after operations of its block that update it in
+/// place, with no read of an earlier value behind a later update.
+static bool isUpdateOf(Value value, BlockArgument carried) {
+  Block *block = carried.getOwner();
+  while (value != carried) {
+    auto result = dyn_cast<OpResult>(value);
+    if (!result || result.getOwner()->getBlock() != block)
+      return false;
+    Operation *op = result.getOwner();
+    Value destination = getDestination(result);
+    Value before = destination ? destination
+                   : isa<BarrierOp>(op) ? getViewedTensor(result)
+                                        : Value();
+    if (!before || before.getParentBlock() != block)
+      return false;
+    if (destination)
+      for (Operation *user : before.getUsers()) {
+        Operation *reader = block->findAncestorOpInBlock(*user);
+        if (reader != op && !reader->isBeforeInBlock(op))
+          return false;
+      }
+    value = before;
+  }
+  return true;
+}
+
+/// Arguments of `block` whose buffer may be that of `value`.
+static llvm::BitVector getRoots(Value value, Block *block) {
+  llvm::BitVector roots(block->getNumArguments());
+  SetVector<Value> values;
+  values.insert(value);
+  for (unsigned next = 0; next < values.size(); ++next) {
+    if (auto argument = dyn_cast<BlockArgument>(values[next])) {
+      if (argument.getOwner() == block)
+        roots.set(argument.getArgNumber());
+      continue;
+    }
+    auto result = cast<OpResult>(values[next]);
+    if (Value source = getSource(result))
+      values.insert(source);
+    else if (isBranch(result.getOwner()))
+      for (Region &region : result.getOwner()->getRegions())
+        values.insert(region.front().getTerminator()->getOperand(
+            result.getResultNumber()));
+    else if (auto loop = dyn_cast<scf::WhileOp>(result.getOwner()))
+      values.insert_range(loop.getInits());
+  }
+  return roots;
+}
+
+/// Gives each of `yielded` the buffer of the argument of its block with the
+/// same position in `carried`. A value that is still to be read is overwritten
+/// after that; in a circle (values that are swapped) one of them is copied.
+static void carryInPlace(MutableArrayRef<OpOperand> yielded,
+                         ArrayRef<BlockArgument> carried) {
+  if (yielded.empty())
+    return;
+  Operation *end = yielded.front().getOwner();
+  OpBuilder builder(end);
+  SmallVector<unsigned> pending;
+  for (auto [index, operand, argument] : llvm::enumerate(yielded, carried))
+    if (isa<RankedTensorType>(argument.getType()) &&
+        !isUpdateOf(operand.get(), argument))
+      pending.push_back(index);
+  auto isReadByAnother = [&](unsigned index) {
+    return llvm::any_of(pending, [&](unsigned other) {
+      return other != index &&
+             getRoots(yielded[other].get(), end->getBlock())
+                 .test(carried[index].getArgNumber());
+    });
+  };
+  while (!pending.empty()) {
+    auto *next = llvm::find_if_not(pending, isReadByAnother);
+    if (next == pending.end()) {
+      OpOperand &operand = yielded[pending.front()];
+      operand.set(bufferization::AllocTensorOp::create(
+          builder, operand.get().getLoc(),
+          cast<RankedTensorType>(operand.get().getType()), ValueRange(),
+          operand.get()));
+      continue;
+    }
+    OpOperand &operand = yielded[*next];
+    operand.set(bufferization::MaterializeInDestinationOp::create(
+                    builder, operand.get().getLoc(), operand.get(),
+                    carried[*next])
+                    ->getResult(0));
+    pending.erase(next);
+  }
+}
+
+void mlir::remat::carryInPlace(scf::ForOp loop) {
+  Operation *yield = loop.getBody()->getTerminator();
+  ::carryInPlace(yield->getOpOperands(),
+                 llvm::to_vector(loop.getRegionIterArgs()));
+}
+
+/// Something of the type of `value` to begin with.
+static Value createUndefined(OpBuilder &builder, Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return ub::PoisonOp::create(builder, value.getLoc(), value.getType());
+  return tensor::EmptyOp::create(builder, value.getLoc(), type.getShape(),
+                                 type.getElementType(), type.getEncoding());
+}
+
+/// Lets the first region pass on all that it gets, and what it computes behind
+/// it. Returns null if that has a size that is not static.
+static scf::WhileOp passOnState(scf::WhileOp loop) {
+  Block *before = loop.getBeforeBody(), *after = loop.getAfterBody();
+  scf::ConditionOp condition = loop.getConditionOp();
+  unsigned numStates = before->getNumArguments();
+  // For each passed value, its position behind the change.
+  SmallVector<unsigned> positions;
+  SmallVector<Value> computed;
+  for (Value value : condition.getArgs()) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (argument && argument.getOwner() == before) {
+      positions.push_back(argument.getArgNumber());
+      continue;
+    }
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (type && !type.hasStaticShape())
+      return {};
+    positions.push_back(numStates + computed.size());
+    computed.push_back(value);
+  }
+  OpBuilder builder(loop);
+  SmallVector<Value> inits(loop.getInits());
+  for (Value value : computed)
+    inits.push_back(createUndefined(builder, value));
+  auto passing = scf::WhileOp::create(builder, loop.getLoc(),
+                                      ValueRange(inits).getTypes(), inits);
+  passing->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  passing.getBefore().takeBody(loop.getBefore());
+  passing.getAfter().takeBody(loop.getAfter());
+  for (Value value : computed)
+    before->addArgument(value.getType(), value.getLoc());
+  SmallVector<Value> passed(before->getArguments().take_front(numStates));
+  llvm::append_range(passed, computed);
+  condition.getArgsMutable().assign(passed);
+
+  unsigned numOld = after->getNumArguments();
+  for (Value init : inits)
+    after->addArgument(init.getType(), init.getLoc());
+  for (auto [old, position] : llvm::enumerate(positions)) {
+    after->getArgument(old).replaceAllUsesWith(
+        after->getArgument(numOld + position));
+    loop.getResult(old).replaceAllUsesWith(passing.getResult(position));
+  }
+  after->eraseArguments(0, numOld);
+  Operation *yield = after->getTerminator();
+  yield->insertOperands(yield->getNumOperands(),
+                        after->getArguments().drop_front(numStates));
+  loop.erase();
+  return passing;
+}
+
+void mlir::remat::carryInPlace(scf::WhileOp loop) {
+  scf::WhileOp passing = passOnState(loop);
+  if (!passing)
+    return;
+  scf::ConditionOp condition = passing.getConditionOp();
+  ::carryInPlace(condition->getOpOperands().drop_front(),
+                 llvm::to_vector(passing.getBeforeArguments()));
+  ::carryInPlace(passing.getYieldOp()->getOpOperands(),
+                 llvm::to_vector(passing.getAfterArguments()));
+}
