@@ -159,8 +159,7 @@ collectConstants(func::FuncOp root) {
 /// the function's any more.
 static FailureOr<ModelConstant *>
 findConstant(func::FuncOp root, MutableArrayRef<ModelConstant> constants,
-             const ExportSpec &spec, const SpecEntry &entry,
-             const llvm::SmallPtrSetImpl<ModelConstant *> &taken) {
+             const ExportSpec &spec, const SpecEntry &entry) {
   if (!entry.resource.empty()) {
     for (ModelConstant &constant : constants)
       if (constant.resource == entry.resource) {
@@ -175,14 +174,20 @@ findConstant(func::FuncOp root, MutableArrayRef<ModelConstant> constants,
            << "> by " << spec.path << ", but no constant of @" << root.getName()
            << " is";
   }
+  // Among several of one type, nothing says which is which.
+  auto isOfType = [&](const SpecEntry &other) {
+    return other.resource.empty() && other.shape == entry.shape &&
+           other.dtype == entry.dtype;
+  };
+  if (!entry.shape || llvm::count_if(spec.constants, isOfType) > 1)
+    return nullptr;
   ModelConstant *found = nullptr;
   for (ModelConstant &constant : constants) {
-    if (!constant.resource.empty() || taken.contains(&constant) || !entry.shape)
-      continue;
     ShapedType type = constant.value.getShapedType();
     std::string dtype;
     llvm::raw_string_ostream(dtype) << type.getElementType();
-    if (ArrayRef(*entry.shape) != type.getShape() ||
+    if (!constant.resource.empty() ||
+        ArrayRef(*entry.shape) != type.getShape() ||
         (!entry.dtype.empty() && entry.dtype != dtype))
       continue;
     if (found)
@@ -198,7 +203,7 @@ static LogicalResult applySpec(func::FuncOp root,
   llvm::SmallPtrSet<ModelConstant *, 16> taken;
   for (const SpecEntry &entry : spec.constants) {
     FailureOr<ModelConstant *> found =
-        findConstant(root, constants, spec, entry, taken);
+        findConstant(root, constants, spec, entry);
     if (failed(found))
       return failure();
     if (!*found) {

@@ -123,11 +123,17 @@ LogicalResult remat::checkEntry(const ExportSpec &spec, const SpecEntry &entry,
   std::string shape, dtype;
   llvm::raw_string_ostream os(shape), typeOs(dtype);
   Type element = type;
-  std::vector<int64_t> dims;
+  bool fits = true;
   if (auto shaped = dyn_cast<ShapedType>(type)) {
     element = shaped.getElementType();
-    for (int64_t dim : shaped.getShape())
-      dims.push_back(ShapedType::isDynamic(dim) ? -1 : dim);
+    // A dynamic dimension has any size; exporters know results by an example.
+    fits = !entry.shape || llvm::equal(shaped.getShape(), *entry.shape,
+                                       [](int64_t dim, int64_t said) {
+                                         return ShapedType::isDynamic(dim) ||
+                                                dim == said;
+                                       });
+  } else {
+    fits = !entry.shape || entry.shape->empty();
   }
   typeOs << element;
   auto complain = [&](const Twine &expected) -> LogicalResult {
@@ -137,7 +143,7 @@ LogicalResult remat::checkEntry(const ExportSpec &spec, const SpecEntry &entry,
   };
   if (!entry.dtype.empty() && entry.dtype != dtype)
     return complain("dtype " + entry.dtype);
-  if (entry.shape && *entry.shape != dims) {
+  if (!fits) {
     llvm::interleaveComma(*entry.shape, os);
     return complain("shape [" + shape + "]");
   }
