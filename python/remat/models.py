@@ -348,7 +348,8 @@ class Variant:
         for i, slot in enumerate(self.results):
             value = getattr(results, f"r{i}")
             returned.append(from_descriptor(value, NUMPY_TYPES[slot.kind]) if slot.is_memref else np.array(value))
-        states = {i for i, e in enumerate(self.model.spec["results"]) if e["role"] == "buffer_update"}
+        states = {i for i, e in enumerate(self.model.spec["results"])
+                  if e["role"] == "buffer_update" and e["name"] in found["updated"]}
         for i in range(len(self.model.spec["results"])):
             if i in numbered:
                 found["results"][i] = numbered[i]
@@ -375,7 +376,7 @@ def compare_results(model, found):
     for i, entry in enumerate(model.spec["results"]):
         kind, value = entry["dtype"], found["results"].get(i)
         if entry["role"] == "buffer_update":
-            value = found["updated"][entry["name"]]
+            value = found["updated"].get(entry["name"], value)
         if value is None:
             continue
         if kind not in FLOATS:

@@ -197,6 +197,13 @@ findConstant(func::FuncOp root, MutableArrayRef<ModelConstant> constants,
   return found;
 }
 
+/// Whether a result is the new value of a buffer.
+static bool isUpdated(const ExportSpec &spec, const SpecEntry &buffer) {
+  return llvm::any_of(spec.results, [&](const SpecEntry &result) {
+    return result.role == "buffer_update" && result.name == buffer.name;
+  });
+}
+
 static LogicalResult applySpec(func::FuncOp root,
                                MutableArrayRef<ModelConstant> constants,
                                const ExportSpec &spec) {
@@ -207,24 +214,20 @@ static LogicalResult applySpec(func::FuncOp root,
     if (failed(found))
       return failure();
     if (!*found) {
-      if (entry.role == "parameter")
+      if (entry.role == "parameter" || isUpdated(spec, entry))
         emitWarning(root.getLoc())
-            << "parameter '" << entry.name << "' of " << spec.path
-            << " has no resource, and not exactly one constant "
-               "of its type stands in the text: it is not "
-               "trained";
+            << entry.role << " '" << entry.name << "' of " << spec.path
+            << " has no resource, and not exactly one constant of its type "
+               "stands in the text: it stays as it is";
       continue;
     }
     // Two names of one resource are one parameter.
     if (!taken.insert(*found).second)
       continue;
-    bool isUpdated = llvm::any_of(spec.results, [&](const SpecEntry &result) {
-      return result.role == "buffer_update" && result.name == entry.name;
-    });
     Decision &decision = (*found)->decision;
     decision.name = entry.name;
     decision.role = entry.role == "parameter" ? Role::parameter
-                    : isUpdated               ? Role::state
+                    : isUpdated(spec, entry)  ? Role::state
                                               : Role::data;
     decision.why = spec.quote(entry);
   }

@@ -303,7 +303,14 @@ static LogicalResult applyStateOptions(func::FuncOp function,
 
 static LogicalResult applyResultSpec(func::FuncOp function,
                                      const ExportSpec &spec,
+                                     ArrayRef<ModelConstant> constants,
                                      SignatureDecision &decision) {
+  llvm::StringSet<> states;
+  for (const Decision &argument : decision.arguments)
+    states.insert(argument.name);
+  for (const ModelConstant &constant : constants)
+    if (constant.decision.role == Role::state)
+      states.insert(constant.decision.name);
   Operation *terminator = function.getBody().front().getTerminator();
   for (auto [index, entry] : llvm::enumerate(spec.results)) {
     if (failed(checkEntry(spec, entry, function.getResultTypes()[index],
@@ -311,7 +318,9 @@ static LogicalResult applyResultSpec(func::FuncOp function,
       return failure();
     decision.resultNames[index] = entry.name;
     decision.resultReasons[index] = spec.quote(entry);
-    if (entry.role == "buffer_update" && decision.updates[index].empty())
+    // A buffer may be a constant that cannot be told from others: an output.
+    if (entry.role == "buffer_update" && states.contains(entry.name) &&
+        decision.updates[index].empty())
       decision.updates[index] = entry.name;
   }
   return success();
@@ -405,7 +414,7 @@ remat::decideSignature(func::FuncOp function, const ExportSpec *spec,
       decision.resultReasons[i] = "its last value";
     }
   if (failed(applyStateOptions(function, rules, decision)) ||
-      (spec && failed(applyResultSpec(function, *spec, decision))))
+      (spec && failed(applyResultSpec(function, *spec, constants, decision))))
     return failure();
   if (!spec)
     inferStates(function, decision);
