@@ -25,7 +25,7 @@ static Value createLike(VJPContext &vjp, Conv2DOp op, Value like, Value lhs,
       builder, loc, tensor::getMixedSizes(builder, loc, like),
       type.getElementType());
   return OpTy::create(builder, loc, type, lhs, rhs, empty, op.getStrides(),
-                      op.getDilations(), op.getPadding())
+                      op.getDilations(), op.getPadding(), op.getChannelsFirst())
       ->getResult(0);
 }
 

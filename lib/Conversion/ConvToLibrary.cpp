@@ -24,27 +24,43 @@ using namespace mlir;
 using namespace mlir::remat;
 namespace runtime = ::remat;
 
+using Planner = runtime::ConvPlan (*)(const runtime::ConvShape &);
+
 /// A convolution on memrefs: which operand is what, and what the runtime calls
 /// it.
 struct ConvCall {
   Operation *op;
   Value images, filters, results;
   ArrayRef<int64_t> strides, dilations, padding;
-  StringRef function;
-  runtime::ConvPlan (*plan)(const runtime::ConvShape &);
+  bool channelsFirst;
+  StringRef suffix;
+  /// For channels last, and first.
+  Planner planners[2];
+
+  runtime::ConvPlan plan(const runtime::ConvShape &shape) const {
+    return planners[channelsFirst](shape);
+  }
+  std::string function() const {
+    bool isF64 = cast<MemRefType>(images.getType()).getElementType().isF64();
+    return ("remat_conv_2d" + Twine(channelsFirst ? "_channels_first" : "") +
+            suffix + (isF64 ? "_f64" : "_f32"))
+        .str();
+  }
 };
 
 static std::optional<ConvCall> getConvCall(Operation *op) {
   if (auto conv = dyn_cast<Conv2DOp>(op))
-    return ConvCall{op,
-                    conv.getLhs(),
-                    conv.getRhs(),
-                    conv.getInit(),
-                    conv.getStrides(),
-                    conv.getDilations(),
-                    conv.getPadding(),
-                    "remat_conv_2d",
-                    runtime::planConvForward};
+    return ConvCall{
+        op,
+        conv.getLhs(),
+        conv.getRhs(),
+        conv.getInit(),
+        conv.getStrides(),
+        conv.getDilations(),
+        conv.getPadding(),
+        conv.getChannelsFirst(),
+        "",
+        {runtime::planConvForward, runtime::planChannelsFirstForward}};
   if (auto conv = dyn_cast<Conv2DBackwardDataOp>(op))
     return ConvCall{op,
                     conv.getInit(),
@@ -53,8 +69,10 @@ static std::optional<ConvCall> getConvCall(Operation *op) {
                     conv.getStrides(),
                     conv.getDilations(),
                     conv.getPadding(),
-                    "remat_conv_2d_backward_data",
-                    runtime::planConvBackwardData};
+                    conv.getChannelsFirst(),
+                    "_backward_data",
+                    {runtime::planConvBackwardData,
+                     runtime::planChannelsFirstBackwardData}};
   if (auto conv = dyn_cast<Conv2DBackwardFilterOp>(op))
     return ConvCall{op,
                     conv.getLhs(),
@@ -63,8 +81,10 @@ static std::optional<ConvCall> getConvCall(Operation *op) {
                     conv.getStrides(),
                     conv.getDilations(),
                     conv.getPadding(),
-                    "remat_conv_2d_backward_filter",
-                    runtime::planConvBackwardFilter};
+                    conv.getChannelsFirst(),
+                    "_backward_filter",
+                    {runtime::planConvBackwardFilter,
+                     runtime::planChannelsFirstBackwardFilter}};
   return std::nullopt;
 }
 
@@ -78,15 +98,18 @@ static std::optional<runtime::ConvShape> getShape(const ConvCall &call) {
     return std::nullopt;
   ArrayRef<int64_t> x = images.getShape(), w = filters.getShape(),
                     y = results.getShape();
+  unsigned row = call.channelsFirst ? 2 : 1,
+           channel = call.channelsFirst ? 1 : 3;
+  unsigned filterRow = call.channelsFirst ? 2 : 0;
   return runtime::ConvShape{x[0],
-                            x[1],
-                            x[2],
-                            x[3],
-                            w[0],
-                            w[1],
-                            w[3],
-                            y[1],
-                            y[2],
+                            x[row],
+                            x[row + 1],
+                            x[channel],
+                            w[filterRow],
+                            w[filterRow + 1],
+                            y[channel],
+                            y[row],
+                            y[row + 1],
                             call.strides[0],
                             call.strides[1],
                             call.dilations[0],
@@ -162,10 +185,8 @@ static LogicalResult convert(const ConvCall &call, ModuleOp module,
     arguments.push_back(arith::ConstantOp::create(
         builder, loc, builder.getI64IntegerAttr(value)));
 
-  std::string name =
-      (call.function + (type.getElementType().isF64() ? "_f64" : "_f32")).str();
-  func::FuncOp function =
-      getOrDeclare(module, symbols, name, ValueRange(arguments).getTypes());
+  func::FuncOp function = getOrDeclare(module, symbols, call.function(),
+                                       ValueRange(arguments).getTypes());
   auto callOp = func::CallOp::create(builder, loc, function, arguments);
   callOp->setDiscardableAttrs(call.op->getDiscardableAttrDictionary());
   if (!isDense)

@@ -6,20 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Runtime/ConvPlan.h"
-
-#include "Gemm.h"
-#include "MemRef.h"
-#include "remat/Runtime/Runtime.h"
+#include "ConvWorkspace.h"
 
 #include <cstring>
-#include <omp.h>
 
 using namespace remat;
 
 namespace {
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// A position of an image batch.
 struct Position {
@@ -49,38 +42,6 @@ template <typename T> void put(T *to, const T *from, int64_t count) {
     std::memcpy(to, from, count * sizeof(T));
   else
     std::memset(to, 0, count * sizeof(T));
-}
-
-template <typename T> struct Workspace {
-  T *shared;
-  T *slots;
-  int64_t slotElements;
-  int threads;
-
-  T *slot() const { return slots + omp_get_thread_num() * slotElements; }
-};
-
-template <typename T>
-Workspace<T> divide(const ConvPlan &plan, const MemRef<int8_t, 1> &memory) {
-  int64_t elements = memory.sizes[0] / static_cast<int64_t>(sizeof(T));
-  int64_t slots = plan.slotElements
-                      ? (elements - plan.sharedElements) / plan.slotElements
-                      : omp_get_max_threads();
-  if (slots < 1)
-    fail("a convolution was compiled with too small a workspace");
-  T *data = reinterpret_cast<T *>(memory.data());
-  return {data, data + plan.sharedElements, plan.slotElements,
-          static_cast<int>(std::min<int64_t>(slots, omp_get_max_threads()))};
-}
-
-/// Dense row-major matrix.
-template <typename T>
-Matrix<T> matrix(T *data, int64_t rows, int64_t columns, int64_t stride) {
-  return {data, rows, columns, stride, 1};
-}
-template <typename T>
-Matrix<T> transposed(T *data, int64_t rows, int64_t columns, int64_t stride) {
-  return {data, rows, columns, 1, stride};
 }
 
 /// Row r of `to` is input position of output position `first + r` under each of
@@ -268,26 +229,7 @@ ConvShape shapeOf(const MemRef<T, 4> &x, const MemRef<T, 4> &w,
 
 } // namespace
 
-// Images (n, h, w, c), filters (kh, kw, c, f), both row-major and contiguous.
-// `workspace` holds what ConvPlan.h says for at least one slot.
-#define REMAT_CONV(NAME, FUNCTION, X, W, Y)                                    \
-  REMAT_EXPORT void _mlir_ciface_remat_##NAME##_f32(                           \
-      MemRef<float, 4> *a, MemRef<float, 4> *b, MemRef<float, 4> *c,           \
-      MemRef<int8_t, 1> *workspace, int64_t strideH, int64_t strideW,          \
-      int64_t dilationH, int64_t dilationW, int64_t padH, int64_t padW) {      \
-    int64_t window[] = {strideH, strideW, dilationH, dilationW, padH, padW};   \
-    FUNCTION<float>(shapeOf(*X, *W, *Y, window), a->data(), b->data(),         \
-                    c->data(), *workspace);                                    \
-  }                                                                            \
-  REMAT_EXPORT void _mlir_ciface_remat_##NAME##_f64(                           \
-      MemRef<double, 4> *a, MemRef<double, 4> *b, MemRef<double, 4> *c,        \
-      MemRef<int8_t, 1> *workspace, int64_t strideH, int64_t strideW,          \
-      int64_t dilationH, int64_t dilationW, int64_t padH, int64_t padW) {      \
-    int64_t window[] = {strideH, strideW, dilationH, dilationW, padH, padW};   \
-    FUNCTION<double>(shapeOf(*X, *W, *Y, window), a->data(), b->data(),        \
-                     c->data(), *workspace);                                   \
-  }
-
+// Images (n, h, w, c), filters (kh, kw, c, f).
 REMAT_CONV(conv_2d, forward, a, b, c)
 REMAT_CONV(conv_2d_backward_data, backwardData, c, b, a)
 REMAT_CONV(conv_2d_backward_filter, backwardFilter, a, c, b)

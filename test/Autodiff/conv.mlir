@@ -21,3 +21,15 @@ func.func @loss(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32> {opt.param}) ->
   // CHECK: return %{{.*}}, %[[DW]]
   return %l : tensor<f32>
 }
+
+// CHECK-LABEL: func.func @channels_first_grad(
+func.func @channels_first(%x: tensor<2x3x8x8xf32> {opt.param}, %w: tensor<1x3x3x3xf32>) -> tensor<f32> {
+  %e = tensor.empty() : tensor<2x1x6x6xf32>
+  %y = remat.conv_2d ins(%x, %w : tensor<2x3x8x8xf32>, tensor<1x3x3x3xf32>) outs(%e : tensor<2x1x6x6xf32>)
+      {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>} -> tensor<2x1x6x6xf32>
+  %i = arith.constant 0 : index
+  %l = tensor.extract %y[%i, %i, %i, %i] : tensor<2x1x6x6xf32>
+  %r = tensor.from_elements %l : tensor<f32>
+  // CHECK: remat.conv_2d_backward_data {{.*}} {channels_first,
+  return %r : tensor<f32>
+}

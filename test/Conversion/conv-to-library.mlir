@@ -21,6 +21,16 @@ func.func @copies_what_is_not_contiguous(%x: memref<2x8x8x3xf64, strided<[400, 4
   return
 }
 
+// CHECK-LABEL: func.func @channels_first(
+func.func @channels_first(%x: memref<2x3x8x8xf32>, %w: memref<4x3x3x3xf32>, %y: memref<2x4x8x8xf32>) {
+  // 2 slots of 128 positions; of each 4 results, and 9 taps of 3 channels, of 4 bytes.
+  // CHECK: memref.alloc() : memref<31744xi8>
+  // CHECK: call @remat_conv_2d_channels_first_f32
+  remat.conv_2d ins(%x, %w : memref<2x3x8x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<2x4x8x8xf32>)
+      {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}
+  return
+}
+
 // -----
 
 func.func @dynamic_shape(%x: memref<?x8x8x3xf32>, %w: memref<1x1x3x4xf32>, %y: memref<?x8x8x4xf32>) {

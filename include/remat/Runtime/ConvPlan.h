@@ -38,6 +38,9 @@ struct ConvPlan {
   int64_t slotElements;
   /// Elements that all threads share.
   int64_t sharedElements;
+  /// Channels first: `rows` positions of each of `images` images at once, and
+  /// the filters of one task.
+  int64_t images = 1, filters = 0;
 
   int64_t workspaceElements(int64_t slots) const {
     return sharedElements + slots * slotElements;
@@ -54,6 +57,10 @@ inline int64_t convRows(int64_t positions) {
 inline int64_t convTaps(const ConvShape &s, int64_t channels) {
   return std::max<int64_t>(
       1, std::min(s.taps(), kConvDepth / std::max<int64_t>(1, channels)));
+}
+
+inline int64_t convChannels(const ConvShape &s) {
+  return std::max<int64_t>(1, std::min(s.c, kConvDepth / s.taps()));
 }
 
 inline ConvPlan planConvForward(const ConvShape &s) {
@@ -87,6 +94,70 @@ inline ConvPlan planConvBackwardFilter(const ConvShape &s) {
   rows = std::max<int64_t>(1, std::min(rows, s.n * s.oh * s.ow));
   return {rows, taps, channels, s.isPointwise() ? 0 : rows * taps * channels,
           0};
+}
+
+//===----------------------------------------------------------------------===//
+// Channels first: images (n, c, h, w), filters (f, c, kh, kw)
+//===----------------------------------------------------------------------===//
+
+/// About `wanted` positions: a part of one image, or several small images.
+inline void cutPositions(const ConvShape &s, int64_t wanted, ConvPlan &plan) {
+  int64_t positions = std::max<int64_t>(1, s.oh * s.ow);
+  if (2 * positions <= wanted) {
+    plan.rows = positions;
+    plan.images = std::max<int64_t>(1, std::min(s.n, wanted / positions));
+    return;
+  }
+  int64_t parts = (positions + wanted - 1) / wanted;
+  plan.rows = (positions + parts - 1) / parts;
+}
+
+/// Whether the images' channels are the gathered matrix as they lie in memory.
+inline bool liesGathered(const ConvShape &s, const ConvPlan &plan) {
+  return s.isPointwise() && plan.images == 1;
+}
+
+/// What a task of `plan` gathers, and what it computes or reads of `filters`
+/// filters if it works on several images.
+inline int64_t channelsFirstSlot(const ConvShape &s, const ConvPlan &plan,
+                                 int64_t filters) {
+  int64_t columns = plan.images * plan.rows;
+  return (liesGathered(s, plan) ? 0 : plan.channels * s.taps() * columns) +
+         (plan.images > 1 ? filters * columns : 0);
+}
+
+/// Products of filters with windows, `channels` channels at a time.
+inline ConvPlan planChannelsFirstForward(const ConvShape &s) {
+  ConvPlan plan{0, s.taps(), 0, 0, 0};
+  cutPositions(s, 256, plan);
+  plan.channels = liesGathered(s, plan) ? s.c : convChannels(s);
+  plan.filters = s.f;
+  plan.slotElements = channelsFirstSlot(s, plan, s.f);
+  return plan;
+}
+
+/// A task owns some channels of some images. The products are cotangents of
+/// windows, which are added up window by window.
+inline ConvPlan planChannelsFirstBackwardData(const ConvShape &s) {
+  ConvPlan plan{0, s.taps(), 0, 0, 0};
+  cutPositions(s, 256, plan);
+  plan.channels = std::min(s.c, 2 * convChannels(s));
+  plan.filters = s.f;
+  plan.slotElements = channelsFirstSlot(s, plan, s.f);
+  return plan;
+}
+
+/// A task owns the gradients of some channels of some filters.
+inline ConvPlan planChannelsFirstBackwardFilter(const ConvShape &s) {
+  constexpr int64_t kTasks = 16;
+  ConvPlan plan{0, s.taps(), 0, 0, 0};
+  cutPositions(s, 512, plan);
+  plan.channels = std::min(s.c, convChannels(s));
+  int64_t parts = std::max<int64_t>(1, kTasks * plan.channels / s.c);
+  plan.filters =
+      std::min(s.f, std::max<int64_t>(32, (s.f + parts - 1) / parts));
+  plan.slotElements = channelsFirstSlot(s, plan, plan.filters);
+  return plan;
 }
 
 } // namespace remat

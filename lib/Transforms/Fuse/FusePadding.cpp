@@ -29,43 +29,50 @@ static Value getZeroFilled(Value value) {
   return fill.output();
 }
 
-/// Padding of `images` in y and x if that is all `pad` does, and it pads with
-/// zero.
-static std::optional<SmallVector<int64_t>> getZeroPadding(tensor::PadOp pad) {
+/// Padding of height and width (`row` is the height) if that is all `pad` does,
+/// and it pads with zero.
+static std::optional<SmallVector<int64_t>> getZeroPadding(tensor::PadOp pad,
+                                                          unsigned row) {
   Value value = pad.getConstantPaddingValue();
   if (!value || !matchPattern(value, m_AnyZeroFloat()) || pad.getNofold())
     return std::nullopt;
   ArrayRef<int64_t> low = pad.getStaticLow(), high = pad.getStaticHigh();
-  if (low.size() != 4 || low[0] || low[3] || high[0] || high[3])
-    return std::nullopt;
-  SmallVector<int64_t> padding{low[1], high[1], low[2], high[2]};
+  for (unsigned i = 0, e = low.size(); i < e; ++i)
+    if (i != row && i != row + 1 && (low[i] || high[i]))
+      return std::nullopt;
+  SmallVector<int64_t> padding{low[row], high[row], low[row + 1],
+                               high[row + 1]};
   if (llvm::any_of(padding, [](int64_t size) { return size < 0; }))
     return std::nullopt;
   return padding;
 }
 
-namespace {
-struct FusePadding : OpRewritePattern<linalg::Conv2DNhwcHwcfOp> {
-  using OpRewritePattern::OpRewritePattern;
+/// Whether the library has the types and a workspace can be reserved.
+static bool isForLibrary(linalg::LinalgOp op) {
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  return (element.isF32() || element.isF64()) &&
+         llvm::all_of(op->getOperandTypes(), [&](Type type) {
+           auto tensor = cast<RankedTensorType>(type);
+           return tensor.hasStaticShape() && tensor.getElementType() == element;
+         });
+}
 
-  LogicalResult matchAndRewrite(linalg::Conv2DNhwcHwcfOp op,
+namespace {
+template <typename OpTy, bool channelsFirst>
+struct FusePadding : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.hasPureTensorSemantics())
+    if (!op.hasPureTensorSemantics() || !isForLibrary(op))
       return failure();
     Value images = op.getInputs()[0], filters = op.getInputs()[1];
-    auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    Value destination = getZeroFilled(op.getOutputs()[0]);
-    auto hasElement = [&](Value value) {
-      return cast<ShapedType>(value.getType()).getElementType() ==
-             type.getElementType();
-    };
-    if (!destination || !hasElement(images) || !hasElement(filters) ||
-        !(type.getElementType().isF32() || type.getElementType().isF64()))
-      return failure();
+    Value initial = op.getOutputs()[0];
+    auto type = cast<RankedTensorType>(initial.getType());
     SmallVector<int64_t> padding(4, 0);
     Location loc = op.getLoc();
     if (auto pad = images.getDefiningOp<tensor::PadOp>())
-      if (std::optional<SmallVector<int64_t>> found = getZeroPadding(pad)) {
+      if (auto found = getZeroPadding(pad, channelsFirst ? 2 : 1)) {
         padding = *found;
         images = pad.getSource();
         loc = rewriter.getFusedLoc({pad.getLoc(), loc});
@@ -73,14 +80,25 @@ struct FusePadding : OpRewritePattern<linalg::Conv2DNhwcHwcfOp> {
     auto values = [](DenseIntElementsAttr attr) {
       return llvm::to_vector(attr.getValues<int64_t>());
     };
-    auto conv = Conv2DOp::create(rewriter, loc, type, images, filters,
-                                 destination, values(op.getStrides()),
-                                 values(op.getDilations()), padding);
+    auto createEmpty = [&] {
+      return tensor::EmptyOp::create(rewriter, loc, type.getShape(),
+                                     type.getElementType());
+    };
+    Value destination = getZeroFilled(initial);
+    auto conv = Conv2DOp::create(
+        rewriter, loc, type, images, filters,
+        destination ? destination : createEmpty(), values(op.getStrides()),
+        values(op.getDilations()), padding, channelsFirst);
     for (NamedAttribute attribute : op->getDiscardableAttrs())
       if (attribute.getName() !=
           linalg::LinalgDialect::kMemoizedIndexingMapsAttrName)
         conv->setDiscardableAttr(attribute.getName(), attribute.getValue());
-    rewriter.replaceOp(op, conv->getResults());
+    if (destination)
+      rewriter.replaceOp(op, conv->getResults());
+    else // Such as a bias, which fuses with what follows.
+      rewriter.replaceOpWithNewOp<linalg::AddOp>(
+          op, TypeRange(type), ValueRange{initial, conv->getResult(0)},
+          ValueRange{createEmpty()});
     return success();
   }
 };
@@ -89,7 +107,8 @@ struct FusePaddingPass
     : mlir::remat::impl::FusePaddingPassBase<FusePaddingPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<FusePadding>(&getContext());
+    patterns.add<FusePadding<linalg::Conv2DNhwcHwcfOp, false>,
+                 FusePadding<linalg::Conv2DNchwFchwOp, true>>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

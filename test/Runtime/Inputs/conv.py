@@ -1,5 +1,5 @@
-"""Convolutions and their gradients: numbers against the definition, summed up tap by tap in NumPy in float64, bits for
-1 and 2 threads."""
+"""Convolutions and their gradients in both layouts: numbers against the definition, summed up tap by tap in NumPy in
+float64, bits for 1 and 2 threads."""
 import sys
 
 import numpy as np
@@ -41,7 +41,11 @@ CASES = [  # batch, image, channels, kernel, filters, strides, dilations, paddin
     (1, (16, 16), 300, (3, 3), 17, (1, 1), (1, 1), (1, 1)),
     (2, (7, 7), 300, (3, 3), 400, (2, 2), (1, 1), (1, 1)),
     (40, (9, 9), 6, (7, 7), 3, (2, 2), (1, 1), (3, 3)),
+    (2, (40, 40), 3, (3, 3), 70, (1, 1), (1, 1), (1, 1)),
+    (3, (2, 3), 5, (3, 3), 4, (1, 1), (3, 3), (3, 3)),
+    (2, (24, 24), 70, (1, 1), 80, (1, 1), (1, 1), (0, 0)),
 ]
+CHANNELS_FIRST = (0, 3, 1, 2), (3, 2, 0, 1)  # of images and filters
 rng = np.random.default_rng(0)
 for kind, tolerance in ((np.float64, 1e-12), (np.float32, 1e-4)):
     for n, image, c, kernel, f, strides, dilations, padding in CASES:
@@ -50,19 +54,22 @@ for kind, tolerance in ((np.float64, 1e-12), (np.float32, 1e-4)):
         size = [(image[i] + 2 * padding[i] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1 for i in (0, 1)]
         cotangent = rng.standard_normal((n, *size, f)).astype(kind)
         window = (*strides, *dilations, *padding)
-        found = []
-        for threads in (1, 2):
-            runtime.set_threads(threads)
-            # What the results held before must not matter.
-            y, dx, dw = (np.full_like(a, np.nan) for a in (cotangent, x, w))
-            call("conv_2d", x, w, y, workspace, *window)
-            call("conv_2d_backward_data", cotangent, w, dx, workspace, *window)
-            call("conv_2d_backward_filter", x, cotangent, dw, workspace, *window)
-            found.append(b"".join(a.tobytes() for a in (y, dx, dw)))
-        case = (n, image, c, kernel, f, strides, dilations, padding)
-        assert found[0] == found[1], case
         expected = definition(x.astype(np.float64), w.astype(np.float64), strides, dilations, padding, size,
                               cotangent.astype(np.float64))
-        error = max(np.abs(a - e).max() / np.abs(e).max() for a, e in zip((y, dx, dw), expected))
-        assert error < tolerance, (case, error)
+        for layout, (images, filters) in (("", (range(4), range(4))), ("_channels_first", CHANNELS_FIRST)):
+            case = (layout, n, image, c, kernel, f, strides, dilations, padding)
+            a, b, ct = (np.ascontiguousarray(v.transpose(o)) for v, o in ((x, images), (w, filters), (cotangent, images)))
+            found = []
+            for threads in (1, 2):
+                runtime.set_threads(threads)
+                # What the results held before must not matter.
+                y, dx, dw = (np.full_like(v, np.nan) for v in (ct, a, b))
+                call(f"conv_2d{layout}", a, b, y, workspace, *window)
+                call(f"conv_2d{layout}_backward_data", ct, b, dx, workspace, *window)
+                call(f"conv_2d{layout}_backward_filter", a, ct, dw, workspace, *window)
+                found.append(b"".join(v.tobytes() for v in (y, dx, dw)))
+            assert found[0] == found[1], case
+            error = max(np.abs(v - e.transpose(o)).max() / np.abs(e).max()
+                        for v, e, o in zip((y, dx, dw), expected, (images, images, filters)))
+            assert error < tolerance, (case, error)
 print("conv: ok")

@@ -37,11 +37,52 @@ func.func @leaves_other_padding_to_tensor_pad(%x: tensor<2x8x8x3xf32>, %w: tenso
   return %y : tensor<2x8x8x4xf32>
 }
 
-// CHECK-LABEL: func.func @leaves_convolutions_that_add_to_something(
-// CHECK: linalg.conv_2d_nhwc_hwcf
-func.func @leaves_convolutions_that_add_to_something(%x: tensor<2x8x8x3xf32>, %w: tensor<1x1x3x4xf32>, %b: tensor<2x8x8x4xf32>) -> tensor<2x8x8x4xf32> {
+// CHECK-LABEL: func.func @takes_channels_first(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x8x8xf32>, %[[W:.*]]: tensor<4x3x3x3xf32>
+func.func @takes_channels_first(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<2x4x8x10xf32> {
+  %zero = arith.constant 0.0 : f32
+  // CHECK-NOT: tensor.pad
+  %p = tensor.pad %x low[0, 0, 1, 2] high[0, 0, 1, 2] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %zero : f32
+  } : tensor<2x3x8x8xf32> to tensor<2x3x10x12xf32>
+  %e = tensor.empty() : tensor<2x4x8x10xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x4x8x10xf32>) -> tensor<2x4x8x10xf32>
+  // CHECK: remat.conv_2d ins(%[[X]], %[[W]]
+  // CHECK-SAME: {channels_first, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 2, 2>, strides = array<i64: 1, 1>}
+  %y = linalg.conv_2d_nchw_fchw ins(%p, %w : tensor<2x3x10x12xf32>, tensor<4x3x3x3xf32>) outs(%f : tensor<2x4x8x10xf32>) -> tensor<2x4x8x10xf32>
+  return %y : tensor<2x4x8x10xf32>
+}
+
+// CHECK-LABEL: func.func @leaves_padding_of_channels_to_tensor_pad(
+func.func @leaves_padding_of_channels_to_tensor_pad(%x: tensor<2x3x8x8xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<2x4x8x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  // CHECK: %[[P:.*]] = tensor.pad
+  %p = tensor.pad %x low[0, 1, 0, 0] high[0, 0, 0, 0] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %zero : f32
+  } : tensor<2x3x8x8xf32> to tensor<2x4x8x8xf32>
+  %e = tensor.empty() : tensor<2x4x8x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+  // CHECK: remat.conv_2d ins(%[[P]], {{.*}}padding = array<i64: 0, 0, 0, 0>
+  %y = linalg.conv_2d_nchw_fchw ins(%p, %w : tensor<2x4x8x8xf32>, tensor<4x4x1x1xf32>) outs(%f : tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+  return %y : tensor<2x4x8x8xf32>
+}
+
+// CHECK-LABEL: func.func @adds_an_accumulator_afterwards(
+// CHECK-SAME: %[[B:[^:]*]]: tensor<2x8x8x4xf32>) ->
+// CHECK: %[[Y:.*]] = remat.conv_2d
+// CHECK: linalg.add ins(%[[B]], %[[Y]]
+func.func @adds_an_accumulator_afterwards(%x: tensor<2x8x8x3xf32>, %w: tensor<1x1x3x4xf32>, %b: tensor<2x8x8x4xf32>) -> tensor<2x8x8x4xf32> {
   %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<2x8x8x3xf32>, tensor<1x1x3x4xf32>) outs(%b : tensor<2x8x8x4xf32>) -> tensor<2x8x8x4xf32>
   return %y : tensor<2x8x8x4xf32>
+}
+
+// CHECK-LABEL: func.func @leaves_unknown_sizes_for_which_no_workspace_can_be_reserved(
+// CHECK: linalg.conv_2d_nhwc_hwcf
+func.func @leaves_unknown_sizes_for_which_no_workspace_can_be_reserved(%x: tensor<?x8x8x3xf32>, %w: tensor<1x1x3x4xf32>, %b: tensor<?x8x8x4xf32>) -> tensor<?x8x8x4xf32> {
+  %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<?x8x8x3xf32>, tensor<1x1x3x4xf32>) outs(%b : tensor<?x8x8x4xf32>) -> tensor<?x8x8x4xf32>
+  return %y : tensor<?x8x8x4xf32>
 }
 
 // CHECK-LABEL: func.func @leaves_types_that_the_library_does_not_have(

@@ -86,15 +86,19 @@ def FusePass : Pass<"remat-fuse"> {
 def FusePaddingPass : Pass<"remat-fuse-padding"> {
   let summary = "make convolutions read zeros around their images";
   let description = [{
-    `linalg.conv_2d_nhwc_hwcf` of f32 or f64 whose accumulator starts at zero
-    becomes a `remat.conv_2d`, and takes a zero `tensor.pad` of height and width
-    in front of it along. Run before differentiation: the backward then needs
-    the image, which other operations need as well, and not its padded copy.
+    `linalg.conv_2d_nhwc_hwcf` and `linalg.conv_2d_nchw_fchw` of f32 or f64 with
+    static shapes become `remat.conv_2d`, and take a zero `tensor.pad` of height
+    and width in front of them along. Run before differentiation: the backward
+    then needs the image, which other operations need as well, and not its
+    padded copy. An accumulator that does not start at zero (a bias) is added by
+    an operation of its own.
 
     Other convolutions stay as they are: they differentiate and lower as
     structured operations, without the library.
   }];
-  let dependentDialects = ["::mlir::remat::RematDialect"];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::remat::RematDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def FoldTransposesPass : Pass<"remat-fold-transposes"> {

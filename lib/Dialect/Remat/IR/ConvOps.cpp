@@ -26,7 +26,7 @@ static LogicalResult expectSize(Operation *op, Value value, unsigned dimension,
 static LogicalResult verifyConv(Operation *op, Value images, Value filters,
                                 Value results, ArrayRef<int64_t> strides,
                                 ArrayRef<int64_t> dilations,
-                                ArrayRef<int64_t> padding) {
+                                ArrayRef<int64_t> padding, bool channelsFirst) {
   if (strides.size() != 2 || dilations.size() != 2 || padding.size() != 4)
     return op->emitOpError()
            << "needs two strides, two dilations and four paddings";
@@ -44,23 +44,29 @@ static LogicalResult verifyConv(Operation *op, Value images, Value filters,
   auto size = [](Value value, unsigned dimension) {
     return cast<ShapedType>(value.getType()).getDimSize(dimension);
   };
+  // Where the channels, the height and the height of the filter are.
+  unsigned channel = channelsFirst ? 1 : 3, row = channelsFirst ? 2 : 1;
+  unsigned filterRow = channelsFirst ? 2 : 0;
+  unsigned filterChannel = channelsFirst ? 1 : 2,
+           filter = channelsFirst ? 0 : 3;
   if (failed(expectSize(op, results, 0, size(images, 0), "the batch size")) ||
-      failed(expectSize(op, filters, 2, size(images, 3),
+      failed(expectSize(op, filters, filterChannel, size(images, channel),
                         "the number of input channels")) ||
-      failed(expectSize(op, results, 3, size(filters, 3),
+      failed(expectSize(op, results, channel, size(filters, filter),
                         "the number of output channels")))
     return failure();
   for (unsigned i : {0, 1}) {
-    int64_t input = size(images, 1 + i), window = size(filters, i);
+    int64_t input = size(images, row + i),
+            window = size(filters, filterRow + i);
     if (ShapedType::isDynamic(input) || ShapedType::isDynamic(window))
       continue;
     int64_t span = dilations[i] * (window - 1) + 1;
     int64_t padded = input + padding[2 * i] + padding[2 * i + 1];
     if (padded < span)
       return op->emitOpError() << "the filter is larger than the padded image";
-    if (failed(expectSize(op, results, 1 + i, (padded - span) / strides[i] + 1,
-                          i == 0 ? "the height of the result"
-                                 : "the width of the result")))
+    if (failed(expectSize(
+            op, results, row + i, (padded - span) / strides[i] + 1,
+            i == 0 ? "the height of the result" : "the width of the result")))
       return failure();
   }
   return success();
@@ -68,17 +74,17 @@ static LogicalResult verifyConv(Operation *op, Value images, Value filters,
 
 LogicalResult Conv2DOp::verify() {
   return verifyConv(*this, getLhs(), getRhs(), getInit(), getStrides(),
-                    getDilations(), getPadding());
+                    getDilations(), getPadding(), getChannelsFirst());
 }
 
 LogicalResult Conv2DBackwardDataOp::verify() {
   return verifyConv(*this, getInit(), getRhs(), getLhs(), getStrides(),
-                    getDilations(), getPadding());
+                    getDilations(), getPadding(), getChannelsFirst());
 }
 
 LogicalResult Conv2DBackwardFilterOp::verify() {
   return verifyConv(*this, getLhs(), getInit(), getRhs(), getStrides(),
-                    getDilations(), getPadding());
+                    getDilations(), getPadding(), getChannelsFirst());
 }
 
 using Effects = SmallVectorImpl<MemoryEffects::EffectInstance>;

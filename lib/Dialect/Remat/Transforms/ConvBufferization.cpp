@@ -35,9 +35,10 @@ struct ConvInterface
       buffers.push_back(*buffer);
     }
     rewriter.setInsertionPoint(op);
-    auto onBuffers = OpTy::create(
-        rewriter, op->getLoc(), /*result=*/Type(), buffers[0], buffers[1],
-        buffers[2], conv.getStrides(), conv.getDilations(), conv.getPadding());
+    auto onBuffers = OpTy::create(rewriter, op->getLoc(), /*result=*/Type(),
+                                  buffers[0], buffers[1], buffers[2],
+                                  conv.getStrides(), conv.getDilations(),
+                                  conv.getPadding(), conv.getChannelsFirst());
     onBuffers->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     replaceOpWithBufferizedValues(rewriter, op, buffers[2]);
     return success();

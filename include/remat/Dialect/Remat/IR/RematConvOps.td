@@ -16,7 +16,7 @@ class Remat_ConvOp<string mnemonic> : Op<Remat_Dialect, mnemonic, [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let arguments = (ins Remat_Image:$lhs, Remat_Image:$rhs, Remat_Image:$init,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-                       DenseI64ArrayAttr:$padding);
+                       DenseI64ArrayAttr:$padding, UnitAttr:$channels_first);
   let results = (outs Optional<4DTensorOf<[F32, F64]>>:$result);
   let assemblyFormat = [{
     `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)`
@@ -29,14 +29,15 @@ class Remat_ConvOp<string mnemonic> : Op<Remat_Dialect, mnemonic, [
 }
 
 defvar convText = [{
-    Images are (n, h, w, c), filters (kh, kw, c, f). `strides` and `dilations`
-    are (y, x), `padding` is (low y, high y, low x, high x): that many positions
+    Images are (n, h, w, c), filters (kh, kw, c, f); with `channels_first` (n,
+    c, h, w) and (f, c, kh, kw). `strides` and `dilations` are (y, x), `padding` is (low y, high y, low x, high x): that many positions
     around the input count as zero. They exist in no buffer, where a
     `tensor.pad` in front of a convolution is one more residual.
 
     `init` is overwritten, not added to. `remat-fuse-padding` makes these
-    operations of `tensor.pad` and `linalg.conv_2d_nhwc_hwcf`, and
-    `convert-conv-to-library` calls of the runtime.
+    operations of `tensor.pad` and `linalg.conv_2d_nhwc_hwcf` or
+    `linalg.conv_2d_nchw_fchw`, and `convert-conv-to-library` calls of the
+    runtime.
 }];
 
 def Remat_Conv2DOp : Remat_ConvOp<"conv_2d"> {

@@ -1,0 +1,249 @@
+//===- ConvChannelsFirst.cpp - Convolutions as PyTorch lays them out ------===//
+//
+// Images (n, c, h, w) and filters (f, c, kh, kw): each image is one matrix of
+// channels by positions, and the filters are one matrix already. Transposing to
+// channels last would cost a copy of every image that the backward needs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConvWorkspace.h"
+
+#include <cstring>
+
+using namespace remat;
+
+namespace {
+
+/// Positions [first, first + rows) of each of `images` images from `n` on: the
+/// columns of a gathered matrix.
+struct Columns {
+  int64_t n, images, first, rows;
+  int64_t count() const { return images * rows; }
+};
+
+/// The parts of (images x positions) in the order in which they are numbered.
+struct Cut {
+  const ConvShape &s;
+  const ConvPlan &plan;
+
+  int64_t positions() const { return s.oh * s.ow; }
+  int64_t imageParts() const { return ceilDiv(s.n, plan.images); }
+  int64_t positionParts() const { return ceilDiv(positions(), plan.rows); }
+  Columns at(int64_t imagePart, int64_t positionPart) const {
+    int64_t n = imagePart * plan.images, first = positionPart * plan.rows;
+    return {n, std::min(plan.images, s.n - n), first,
+            std::min(plan.rows, positions() - first)};
+  }
+};
+
+/// For filter position (ky, kx), calls `visit(image, y, x, before, inside,
+/// after)` for each run of columns in one row of one image: `inside` of them
+/// read inputs (y, x), (y, x + strideW), ..., those around them read padding.
+template <typename Visit>
+void visitRuns(const ConvShape &s, const Columns &columns, int64_t ky,
+               int64_t kx, Visit visit) {
+  int64_t shift = kx * s.dilationW - s.padW;
+  // The outputs of a row that meet the image, before it is cut.
+  int64_t low = shift < 0 ? ceilDiv(-shift, s.strideW) : 0;
+  int64_t high = s.w > shift ? (s.w - 1 - shift) / s.strideW + 1 : 0;
+  int64_t end = columns.first + columns.rows;
+  for (int64_t i = columns.n; i < columns.n + columns.images; ++i) {
+    for (int64_t p = columns.first; p < end;) {
+      int64_t oy = p / s.ow, ox = p % s.ow;
+      int64_t stop = std::min(s.ow, ox + end - p);
+      int64_t y = oy * s.strideH + ky * s.dilationH - s.padH;
+      bool isInside = y >= 0 && y < s.h;
+      int64_t from = isInside ? std::clamp(low, ox, stop) : stop;
+      int64_t to = isInside ? std::clamp(high, from, stop) : stop;
+      visit(i, y, from * s.strideW + shift, from - ox, to - from, stop - to);
+      p += stop - ox;
+    }
+  }
+}
+
+/// Rows of `to` are (channel, ky, kx) for channels [c0, c0 + channels).
+template <typename T>
+void gatherWindows(const ConvShape &s, const T *x, const Columns &columns,
+                   int64_t c0, int64_t channels, T *to) {
+  for (int64_t c = c0; c < c0 + channels; ++c)
+    for (int64_t ky = 0; ky < s.kh; ++ky)
+      for (int64_t kx = 0; kx < s.kw; ++kx)
+        visitRuns(s, columns, ky, kx,
+                  [&](int64_t i, int64_t y, int64_t x0, int64_t before,
+                      int64_t inside, int64_t after) {
+                    const T *from = x + ((i * s.c + c) * s.h + y) * s.w + x0;
+                    std::memset(to, 0, before * sizeof(T));
+                    to += before;
+                    if (s.strideW == 1)
+                      std::memcpy(to, from, inside * sizeof(T));
+                    else
+                      for (int64_t j = 0; j < inside; ++j)
+                        to[j] = from[j * s.strideW];
+                    to += inside;
+                    std::memset(to, 0, after * sizeof(T));
+                    to += after;
+                  });
+}
+
+/// Adds what `gatherWindows` would have read to where it would have read it.
+template <typename T>
+void scatterWindows(const ConvShape &s, const T *from, const Columns &columns,
+                    int64_t c0, int64_t channels, T *x) {
+  for (int64_t c = c0; c < c0 + channels; ++c)
+    for (int64_t ky = 0; ky < s.kh; ++ky)
+      for (int64_t kx = 0; kx < s.kw; ++kx)
+        visitRuns(s, columns, ky, kx,
+                  [&](int64_t i, int64_t y, int64_t x0, int64_t before,
+                      int64_t inside, int64_t after) {
+                    T *to = x + ((i * s.c + c) * s.h + y) * s.w + x0;
+                    from += before;
+                    for (int64_t j = 0; j < inside; ++j)
+                      to[j * s.strideW] += from[j];
+                    from += inside + after;
+                  });
+}
+
+/// Planes [k0, k0 + count) of `columns` of images of `planes` planes, where
+/// they lie if that is one matrix; else in `block`, which the caller fills or
+/// stores.
+template <typename T>
+Matrix<T> planesOf(const ConvShape &s, T *images, int64_t planes, int64_t k0,
+                   int64_t count, const Columns &columns, bool inPlace,
+                   T *block) {
+  int64_t positions = s.oh * s.ow;
+  if (inPlace)
+    return matrix(images + (columns.n * planes + k0) * positions +
+                      columns.first,
+                  count, columns.rows, positions);
+  return matrix(block, count, columns.count(), columns.count());
+}
+
+/// Moves whole planes between images and a block of several images' columns.
+template <bool toBlock, typename T>
+void movePlanes(const ConvShape &s, T *images, int64_t planes, int64_t k0,
+                int64_t count, const Columns &columns, T *block) {
+  for (int64_t k = 0; k < count; ++k)
+    for (int64_t i = 0; i < columns.images; ++i, block += columns.rows) {
+      T *plane = images + ((columns.n + i) * planes + k0 + k) * s.oh * s.ow +
+                 columns.first;
+      std::memcpy(toBlock ? block : plane, toBlock ? plane : block,
+                  columns.rows * sizeof(T));
+    }
+}
+
+template <typename T>
+void forward(const ConvShape &s, T *x, T *w, T *y,
+             const MemRef<int8_t, 1> &memory) {
+  ConvPlan plan = planChannelsFirstForward(s);
+  Workspace<T> workspace = divide<T>(plan, memory);
+  Cut cut{s, plan};
+  bool gathered = liesGathered(s, plan), inPlace = plan.images == 1;
+  int64_t parts = cut.positionParts(), tasks = cut.imageParts() * parts;
+#pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
+  for (int64_t task = 0; task < tasks; ++task) {
+    Columns columns = cut.at(task / parts, task % parts);
+    T *result = workspace.slot(), *windows = result;
+    if (!inPlace)
+      windows += s.f * columns.count();
+    Matrix<T> out = planesOf(s, y, s.f, 0, s.f, columns, inPlace, result);
+    for (int64_t c0 = 0; c0 < s.c; c0 += plan.channels) {
+      int64_t channels = std::min(plan.channels, s.c - c0);
+      int64_t depth = channels * s.taps();
+      if (!gathered)
+        gatherWindows(s, x, columns, c0, channels, windows);
+      multiply(matrix(w + c0 * s.taps(), s.f, depth, s.c * s.taps()),
+               planesOf(s, x, s.c, c0, depth, columns, gathered, windows), out,
+               c0 != 0);
+    }
+    if (!inPlace)
+      movePlanes<false>(s, y, s.f, 0, s.f, columns, result);
+  }
+}
+
+template <typename T>
+void backwardData(const ConvShape &s, T *dy, T *w, T *dx,
+                  const MemRef<int8_t, 1> &memory) {
+  ConvPlan plan = planChannelsFirstBackwardData(s);
+  Workspace<T> workspace = divide<T>(plan, memory);
+  Cut cut{s, plan};
+  bool gathered = liesGathered(s, plan), inPlace = plan.images == 1;
+  int64_t parts = ceilDiv(s.c, plan.channels);
+#pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
+  for (int64_t task = 0; task < cut.imageParts() * parts; ++task) {
+    int64_t c0 = task % parts * plan.channels;
+    int64_t channels = std::min(plan.channels, s.c - c0);
+    int64_t depth = channels * s.taps();
+    Columns whole = cut.at(task / parts, 0);
+    if (!gathered)
+      for (int64_t i = whole.n; i < whole.n + whole.images; ++i)
+        std::memset(dx + (i * s.c + c0) * s.h * s.w, 0,
+                    channels * s.h * s.w * sizeof(T));
+    for (int64_t part = 0; part < cut.positionParts(); ++part) {
+      Columns columns = cut.at(task / parts, part);
+      T *cotangents = workspace.slot(), *windows = cotangents;
+      if (!inPlace) {
+        movePlanes<true>(s, dy, s.f, 0, s.f, columns, cotangents);
+        windows += s.f * columns.count();
+      }
+      multiply(transposed(w + c0 * s.taps(), depth, s.f, s.c * s.taps()),
+               planesOf(s, dy, s.f, 0, s.f, columns, inPlace, cotangents),
+               planesOf(s, dx, s.c, c0, depth, columns, gathered, windows),
+               false);
+      if (!gathered)
+        scatterWindows(s, windows, columns, c0, channels, dx);
+    }
+  }
+}
+
+template <typename T>
+void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw,
+                    const MemRef<int8_t, 1> &memory) {
+  ConvPlan plan = planChannelsFirstBackwardFilter(s);
+  Workspace<T> workspace = divide<T>(plan, memory);
+  Cut cut{s, plan};
+  bool gathered = liesGathered(s, plan), inPlace = plan.images == 1;
+  int64_t channelParts = ceilDiv(s.c, plan.channels);
+  int64_t filterParts = ceilDiv(s.f, plan.filters);
+#pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
+  for (int64_t task = 0; task < channelParts * filterParts; ++task) {
+    int64_t c0 = task / filterParts * plan.channels;
+    int64_t channels = std::min(plan.channels, s.c - c0);
+    int64_t depth = channels * s.taps();
+    int64_t f0 = task % filterParts * plan.filters;
+    int64_t filters = std::min(plan.filters, s.f - f0);
+    Matrix<T> out =
+        matrix(dw + (f0 * s.c + c0) * s.taps(), filters, depth, s.c * s.taps());
+    for (int64_t imagePart = 0; imagePart < cut.imageParts(); ++imagePart)
+      for (int64_t part = 0; part < cut.positionParts(); ++part) {
+        Columns columns = cut.at(imagePart, part);
+        T *cotangents = workspace.slot(), *windows = cotangents;
+        if (!inPlace) {
+          movePlanes<true>(s, dy, s.f, f0, filters, columns, cotangents);
+          windows += filters * columns.count();
+        }
+        if (!gathered)
+          gatherWindows(s, x, columns, c0, channels, windows);
+        Matrix<T> rows =
+            planesOf(s, x, s.c, c0, depth, columns, gathered, windows);
+        multiply(
+            planesOf(s, dy, s.f, f0, filters, columns, inPlace, cotangents),
+            transposed(rows.data, rows.columns, rows.rows, rows.rowStride), out,
+            imagePart + part != 0);
+      }
+  }
+}
+
+template <typename T>
+ConvShape shapeOf(const MemRef<T, 4> &x, const MemRef<T, 4> &w,
+                  const MemRef<T, 4> &y, const int64_t *window) {
+  return {x.sizes[0], x.sizes[2], x.sizes[3], x.sizes[1], w.sizes[2],
+          w.sizes[3], w.sizes[0], y.sizes[2], y.sizes[3], window[0],
+          window[1],  window[2],  window[3],  window[4],  window[5]};
+}
+
+} // namespace
+
+// Images (n, c, h, w), filters (f, c, kh, kw).
+REMAT_CONV(conv_2d_channels_first, forward, a, b, c)
+REMAT_CONV(conv_2d_channels_first_backward_data, backwardData, c, b, a)
+REMAT_CONV(conv_2d_channels_first_backward_filter, backwardFilter, a, c, b)
