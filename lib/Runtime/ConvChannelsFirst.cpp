@@ -46,17 +46,16 @@ void visitRuns(const ConvShape &s, const Columns &columns, int64_t ky,
   // The outputs of a row that meet the image, before it is cut.
   int64_t low = shift < 0 ? ceilDiv(-shift, s.strideW) : 0;
   int64_t high = s.w > shift ? (s.w - 1 - shift) / s.strideW + 1 : 0;
-  int64_t end = columns.first + columns.rows;
   for (int64_t i = columns.n; i < columns.n + columns.images; ++i) {
-    for (int64_t p = columns.first; p < end;) {
-      int64_t oy = p / s.ow, ox = p % s.ow;
-      int64_t stop = std::min(s.ow, ox + end - p);
+    int64_t ox = columns.first % s.ow, left = columns.rows;
+    for (int64_t oy = columns.first / s.ow; left > 0; ++oy, ox = 0) {
+      int64_t stop = std::min(s.ow, ox + left);
       int64_t y = oy * s.strideH + ky * s.dilationH - s.padH;
       bool isInside = y >= 0 && y < s.h;
       int64_t from = isInside ? std::clamp(low, ox, stop) : stop;
       int64_t to = isInside ? std::clamp(high, from, stop) : stop;
       visit(i, y, from * s.strideW + shift, from - ox, to - from, stop - to);
-      p += stop - ox;
+      left -= stop - ox;
     }
   }
 }
@@ -72,16 +71,13 @@ void gatherWindows(const ConvShape &s, const T *x, const Columns &columns,
                   [&](int64_t i, int64_t y, int64_t x0, int64_t before,
                       int64_t inside, int64_t after) {
                     const T *from = x + ((i * s.c + c) * s.h + y) * s.w + x0;
-                    std::memset(to, 0, before * sizeof(T));
-                    to += before;
+                    to = std::fill_n(to, before, T(0));
                     if (s.strideW == 1)
-                      std::memcpy(to, from, inside * sizeof(T));
+                      to = std::copy_n(from, inside, to);
                     else
                       for (int64_t j = 0; j < inside; ++j)
-                        to[j] = from[j * s.strideW];
-                    to += inside;
-                    std::memset(to, 0, after * sizeof(T));
-                    to += after;
+                        *to++ = from[j * s.strideW];
+                    to = std::fill_n(to, after, T(0));
                   });
 }
 

@@ -147,15 +147,19 @@ inline ConvPlan planChannelsFirstBackwardData(const ConvShape &s) {
   return plan;
 }
 
-/// A task owns the gradients of some channels of some filters.
+/// A task owns the gradients of some channels. Filters are shared out only
+/// where channels are few: every task gathers its channels' windows.
 inline ConvPlan planChannelsFirstBackwardFilter(const ConvShape &s) {
-  constexpr int64_t kTasks = 16;
+  constexpr int64_t kDepth = 128, kTasks = 16, kFewTasks = 4, kFilters = 32;
   ConvPlan plan{0, s.taps(), 0, 0, 0};
   cutPositions(s, 512, plan);
-  plan.channels = std::min(s.c, convChannels(s));
-  int64_t parts = std::max<int64_t>(1, kTasks * plan.channels / s.c);
+  plan.channels = std::max<int64_t>(
+      1,
+      std::min(s.c, std::max((s.c + kTasks - 1) / kTasks, kDepth / s.taps())));
+  int64_t channelParts = (s.c + plan.channels - 1) / plan.channels;
+  int64_t parts = channelParts < kFewTasks ? kTasks / channelParts : 1;
   plan.filters =
-      std::min(s.f, std::max<int64_t>(32, (s.f + parts - 1) / parts));
+      std::min(s.f, std::max<int64_t>(kFilters, (s.f + parts - 1) / parts));
   plan.slotElements = channelsFirstSlot(s, plan, plan.filters);
   return plan;
 }
