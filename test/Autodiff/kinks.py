@@ -34,13 +34,13 @@ SCALAR = [
      "jax.lax.clamp(-y, x, y)"),
     ("absf", "%r = math.absf %x : f64", 0, 0, (0, 0), None),
     ("softplus", "%c = arith.constant 0.0 : f64\n%m = arith.maximumf %x, %c : f64\n%s = math.absf %x : f64\n"
-     "%n = arith.negf %s : f64\n%e = math.exp %n : f64\n%l = math.log1p %e : f64\n%r = arith.addf %m, %l : f64",
+     "%n = arith.negf %s : f64\n%ex = math.exp %n : f64\n%l = math.log1p %ex : f64\n%r = arith.addf %m, %l : f64",
      0, 0, (0.5, 0), "jax.nn.softplus(x)"),
     ("log_sigmoid", "%c = arith.constant 0.0 : f64\n%m = arith.minimumf %c, %x : f64\n%t = arith.negf %x : f64\n"
-     "%s = math.absf %t : f64\n%n = arith.negf %s : f64\n%e = math.exp %n : f64\n%l = math.log1p %e : f64\n"
+     "%s = math.absf %t : f64\n%n = arith.negf %s : f64\n%ex = math.exp %n : f64\n%l = math.log1p %ex : f64\n"
      "%r = arith.subf %m, %l : f64", 0, 0, (0.5, 0), "jax.nn.log_sigmoid(x)"),
     ("logaddexp of equals", "%m = arith.maximumf %x, %y : f64\n%d = arith.subf %x, %y : f64\n%s = math.absf %d : f64\n"
-     "%n = arith.negf %s : f64\n%e = math.exp %n : f64\n%l = math.log1p %e : f64\n%r = arith.addf %m, %l : f64",
+     "%n = arith.negf %s : f64\n%ex = math.exp %n : f64\n%l = math.log1p %ex : f64\n%r = arith.addf %m, %l : f64",
      1, 1, (0.5, 0.5), "jnp.logaddexp(x, y)"),
     ("floor", "%r = math.floor %x : f64", 0.5, 0, (0, 0), "jnp.floor(x)"),
     ("remf", "%r = arith.remf %x, %y : f64", 7.5, 2, (1, -3), "jax.lax.rem(x, y)"),
@@ -170,7 +170,7 @@ def main():
     wrong = 0
     for what, computed, expected in ask_jax() if "--jax" in sys.argv else compute():
         computed = np.array([float(v) for v in computed])
-        good = np.array_equal(computed, np.array(expected, "f8"), equal_nan=True)
+        good = np.allclose(computed, np.array(expected, "f8"), rtol=1e-12, atol=0, equal_nan=True)
         wrong += not good
         print(f"{what}: {computed.tolist()}" + ("" if good else f", expected {list(expected)}"))
     print(f"{wrong} wrong")

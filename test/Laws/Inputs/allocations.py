@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from random_models import Model
 
-SEEDS = 1, 4, 10
+SEEDS = 2, 5, 13
 
 
 def main():
