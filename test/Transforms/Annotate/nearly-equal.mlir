@@ -4,10 +4,10 @@
 // activation: all four are layers.
 
 // CHECK: @first_and_last_differ: 4 regions
-// CHECK: block 0 {{ *}} 12 2 256 256
-// CHECK-NEXT: block 1 {{ *}} 11 2 256 256
-// CHECK-NEXT: block 2 {{ *}} 11 2 256 256
-// CHECK-NEXT: block 3 {{ *}} 11 2 256 256
+// CHECK: block 0 12 2 256 256
+// CHECK-NEXT: block 1 11 2 256 256
+// CHECK-NEXT: block 2 11 2 256 256
+// CHECK-NEXT: block 3 11 2 256 256
 func.func @first_and_last_differ(%x: tensor<8x8xf32>, %w0: tensor<8x8xf32> {opt.param}, %v0: tensor<8x8xf32> {opt.param}, %w1: tensor<8x8xf32> {opt.param}, %v1: tensor<8x8xf32> {opt.param}, %w2: tensor<8x8xf32> {opt.param}, %v2: tensor<8x8xf32> {opt.param}, %w3: tensor<8x8xf32> {opt.param}, %v3: tensor<8x8xf32> {opt.param}) -> tensor<8x8xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<8x8xf32>
@@ -51,10 +51,10 @@ func.func @first_and_last_differ(%x: tensor<8x8xf32>, %w0: tensor<8x8xf32> {opt.
 // Two kinds of layers that end alike: neither takes from the other.
 
 // CHECK: @two_kinds_of_layers: 4 regions
-// CHECK: block 0 {{ *}} 11 2 256 256
-// CHECK-NEXT: block 1 {{ *}} 11 2 256 256
-// CHECK-NEXT: block 2 {{ *}} 12 2 256 256
-// CHECK-NEXT: block 3 {{ *}} 12 2 256 256
+// CHECK: block 0 11 2 256 256
+// CHECK-NEXT: block 1 11 2 256 256
+// CHECK-NEXT: block 2 12 2 256 256
+// CHECK-NEXT: block 3 12 2 256 256
 func.func @two_kinds_of_layers(%x: tensor<8x8xf32>, %w0: tensor<8x8xf32> {opt.param}, %v0: tensor<8x8xf32> {opt.param}, %w1: tensor<8x8xf32> {opt.param}, %v1: tensor<8x8xf32> {opt.param}, %w2: tensor<8x8xf32> {opt.param}, %v2: tensor<8x8xf32> {opt.param}, %w3: tensor<8x8xf32> {opt.param}, %v3: tensor<8x8xf32> {opt.param}) -> tensor<8x8xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<8x8xf32>
