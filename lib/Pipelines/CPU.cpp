@@ -30,6 +30,8 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createConvertSCFToOpenMPPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // memref.reshape has no conversion of its own beside others.
+  pm.addPass(memref::createExpandOpsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createCSEPass());
