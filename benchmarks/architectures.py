@@ -28,11 +28,11 @@ class Model:
     params: object = None
     layers: str = ""
 
-    def export(self):
+    def export(self, check=True):
         from remat import export
         if self.params is None:
-            return export.from_torch(self.function, self.inputs, dims=self.dims)
-        return export.from_jax(self.function, self.params, self.inputs, dims=self.dims)
+            return export.from_torch(self.function, self.inputs, dims=self.dims, check=check)
+        return export.from_jax(self.function, self.params, self.inputs, dims=self.dims, check=check)
 
 
 def perturb(module, seed=0):
@@ -113,12 +113,12 @@ def encoder(d):
 
 def gpt2(d):
     return text("GPT2LMHeadModel", d, "transformer.h", "next", n_embd=d["width"], n_layer=d["layers"], n_head=d["heads"],
-                       n_positions=d["length"], use_cache=False, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
+                n_positions=d["length"], use_cache=False, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 
 
 def gpt2_dropout(d):
     return text("GPT2LMHeadModel", d, "transformer.h", "next", n_embd=d["width"], n_layer=d["layers"], n_head=d["heads"],
-                       n_positions=d["length"], use_cache=False)
+                n_positions=d["length"], use_cache=False)
 
 
 def llama(d):
@@ -142,28 +142,29 @@ def bert(d):
 
 
 def t5_encoder(d):
-    return text("T5ForTokenClassification", d, "transformer.encoder.block", "classes", d_model=d["width"], d_kv=d["width"] // d["heads"],
-                       d_ff=4 * d["width"], num_layers=d["layers"], num_heads=d["heads"], dropout_rate=0.0,
-                       classifier_dropout=0.0, num_labels=2)
+    return text("T5ForTokenClassification", d, "transformer.encoder.block", "classes", d_model=d["width"],
+                d_kv=d["width"] // d["heads"], d_ff=4 * d["width"], num_layers=d["layers"], num_heads=d["heads"],
+                dropout_rate=0.0, classifier_dropout=0.0, num_labels=2)
 
 
 def vit(d):
-    return images("ViTForImageClassification", d, "vit.layers", **encoder(d), image_size=d["size"], patch_size=d["size"] // 4)
+    return images("ViTForImageClassification", d, "vit.layers", **encoder(d), image_size=d["size"],
+                  patch_size=d["size"] // 4)
 
 
 def resnet(d):
     return images("ResNetForImageClassification", d, "resnet.encoder.stages", embedding_size=d["width"] // 4, depths=[2, 2],
-                        hidden_sizes=[d["width"] // 2, d["width"]], layer_type="basic")
+                  hidden_sizes=[d["width"] // 2, d["width"]], layer_type="basic")
 
 
 def convnext(d):
-    return images("ConvNextForImageClassification", d, "convnext.encoder.stages.1.layers", depths=[1, d["layers"]], num_stages=2,
-                        hidden_sizes=[d["width"] // 2, d["width"]], image_size=d["size"])
+    return images("ConvNextForImageClassification", d, "convnext.encoder.stages.1.layers", depths=[1, d["layers"]],
+                  num_stages=2, hidden_sizes=[d["width"] // 2, d["width"]], image_size=d["size"])
 
 
 def mobilenet(d):
     return images("MobileNetV2ForImageClassification", d, "mobilenet_v2.layer", image_size=d["size"], depth_multiplier=0.25,
-                        output_stride=8, classifier_dropout_prob=0.0)
+                  output_stride=8, classifier_dropout_prob=0.0)
 
 
 # --- JAX ---------------------------------------------------------------------------------------

@@ -41,9 +41,9 @@ def importable(module):
 
 
 # Tests that need these say `REQUIRES: jax`; lit lists them as unsupported where they are missing.
-for module in ("numpy", "jax", "torch", "sklearn"):
+for module in ("numpy", "jax", "torch", "sklearn", "torch_mlir", "transformers", "flax", "optax", "iree.compiler"):
     if importable(module):
-        config.available_features.add(module)
+        config.available_features.add(module.split(".")[0])
 
 if os.path.exists(os.path.join(config.remat_build, "bin", "RematPlanTests")):
     config.available_features.add("gtest")

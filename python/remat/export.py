@@ -47,14 +47,16 @@ class Value:
 
     name: str
     role: str
-    own: np.ndarray
+    own: np.ndarray | None
     wide: np.ndarray | None = None
     shape: list | None = None
+    kind: str | None = None
     gradient: tuple | None = None  # (own, wide)
 
     def describe(self):
-        return {"name": self.name, "role": self.role, "shape": self.shape or list(self.own.shape),
-                "dtype": ELEMENT_TYPES[self.own.dtype.name]}
+        shape = list(self.own.shape) if self.shape is None else self.shape
+        return {"name": self.name, "role": self.role, "shape": [n if isinstance(n, int) else -1 for n in shape],
+                "dtype": ELEMENT_TYPES[self.kind or self.own.dtype.name]}
 
 
 @dataclasses.dataclass
@@ -81,7 +83,7 @@ class Export:
             if argument.gradient:
                 own, arrays[f"grad64_{i}"] = argument.gradient
                 arrays[f"grad_{i}"] = storable(own)
-        for i, result in enumerate(self.results):
+        for i, result in enumerate(r for r in self.results if r.own is not None):
             arrays[f"out{i}"], arrays[f"out64_{i}"] = storable(result.own), result.wide
         np.savez(folder / f"{name}.npz", **arrays)
 
@@ -196,11 +198,12 @@ def import_with_paths(program):
                                 output_type="linalg-on-tensors", func_name="loss")
 
 
-def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None):
+def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None, check=True):
     """Exports `module(*inputs.values())`, a tensor or a tuple whose first one is the loss.
 
     outputs: names of the results. dims: facts about the model, kept in the JSON.
     dynamic: `{input: {axis: dimension}}` for dimensions that the program shall not know, by name.
+    check: record outputs and gradients; without, the module does not run, and NAME.npz has its arguments only.
     """
     import torch
     from torch.export.graph_signature import InputKind, OutputKind
@@ -212,7 +215,7 @@ def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None):
                       "any other (in the numbers recorded here, too)", stacklevel=2)
     symbols = {d: torch.export.Dim(d) for axes in dynamic.values() for d in axes.values()}
     shapes = tuple({a: symbols[d] for a, d in dynamic.get(n, {}).items()} or None for n in inputs) if dynamic else None
-    own, wide = run_torch(module, values, False), run_torch(module, values, True)
+    own, wide = (run_torch(module, values, wide) if check else None for wide in (False, True))
     tensors = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers())
     program = torch.export.export(module, tuple(values), dynamic_shapes=shapes)
     program = program.run_decompositions(decompositions())
@@ -227,17 +230,24 @@ def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None):
         elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
             value = Value(spec.target, "buffer", to_numpy(tensors[spec.target]))
             if spec.kind == InputKind.PARAMETER:
-                value.role, value.gradient = "parameter", (own[1][spec.target], wide[1][spec.target])
+                value.role = "parameter"
+                value.gradient = (own[1][spec.target], wide[1][spec.target]) if check else None
             arguments.append(value)
             # torch-mlir makes constants of weights, and arguments of what counts as an input of the user.
             spec.kind, spec.target = InputKind.USER_INPUT, None
-    rest = iter(zip(outputs, own[0], wide[0]))
+    names = iter(outputs)
     for spec in program.graph_signature.output_specs:
-        if spec.kind == OutputKind.BUFFER_MUTATION:
-            results.append(Value(spec.target, "buffer_update", own[2][spec.target], wide[2][spec.target]))
-        else:
-            name, *pair = next(rest)
-            results.append(Value(name, "loss" if name == outputs[0] else "output", *pair))
+        updates = spec.kind == OutputKind.BUFFER_MUTATION
+        name = spec.target if updates else next(names)
+        role = "buffer_update" if updates else "loss" if name == outputs[0] else "output"
+        like = next(n for n in program.graph.nodes if n.name == spec.arg.name).meta["val"]
+        results.append(Value(name, role, None, shape=list(like.shape), kind=str(like.dtype).removeprefix("torch.")))
+    if check:
+        for values_of, attribute in ((own, "own"), (wide, "wide")):
+            rest = iter(values_of[0])
+            for result in results:
+                updates = result.role == "buffer_update"
+                setattr(result, attribute, values_of[2][result.name] if updates else next(rest))
     mlir = import_with_paths(program)
     return Export(upstream(mlir.operation.get_asm(enable_debug_info=True)), "torch", arguments, results, dims or {})
 
@@ -296,23 +306,29 @@ def stablehlo_to_linalg(text):
     return keep_names_of_locations(text)
 
 
-def from_jax(loss, params, inputs, *, outputs=("loss",), dims=None, x64=False):
+def from_jax(loss, params, inputs, *, outputs=("loss",), dims=None, x64=False, check=True):
     """Exports `loss(params, *inputs.values())`, the scalar loss or a tuple that starts with it.
 
     params: a pytree of floating-point arrays. x64: the model itself is in float64.
-    outputs, dims: as for `from_torch`.
+    outputs, dims, check: as for `from_torch`.
     """
     import jax
     values = list(inputs.values())
     with jax.enable_x64(x64):
-        own = run_jax(loss, params, values)
+        own = run_jax(loss, params, values) if check else None
         lowered = jax.jit(loss, keep_unused=True).lower(params, *values)
         text = stablehlo_to_linalg(lowered.as_text(debug_info=True))
-    with jax.enable_x64(True):
-        wide = run_jax(loss, widen(params), widen(values))
-    arguments = [Value(jax.tree_util.keystr(path, simple=True, separator="."), "parameter", np.asarray(leaf),
-                       gradient=pair)
-                 for (path, leaf), *pair in zip(jax.tree_util.tree_leaves_with_path(params), own[1], wide[1])]
+        shapes = as_tuple(jax.eval_shape(loss, params, *values))
+    arguments = [Value(jax.tree_util.keystr(path, simple=True, separator="."), "parameter", np.asarray(leaf))
+                 for path, leaf in jax.tree_util.tree_leaves_with_path(params)]
+    results = [Value(name, "output" if i else "loss", None, shape=list(like.shape), kind=like.dtype.name)
+               for i, (name, like) in enumerate(zip(outputs, shapes))]
+    if check:
+        with jax.enable_x64(True):
+            wide = run_jax(loss, widen(params), widen(values))
+        for argument, *pair in zip(arguments, own[1], wide[1], strict=True):
+            argument.gradient = pair
+        for result, *pair in zip(results, own[0], wide[0], strict=True):
+            result.own, result.wide = pair
     arguments += [Value(name, "data", np.asarray(value)) for name, value in inputs.items()]
-    results = [Value(name, "output" if i else "loss", *pair) for i, (name, *pair) in enumerate(zip(outputs, own[0], wide[0]))]
     return Export(upstream(text), "jax", arguments, results, dims or {})
