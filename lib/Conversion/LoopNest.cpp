@@ -100,10 +100,6 @@ FailureOr<Access> buildAccess(Arithmetic &arith, Value source, AffineMap map,
     OpFoldResult stride = dynamic(staticStrides[dim], [&, dim = dim] {
       return metadata.getStrides()[dim];
     });
-    // A kernel's view begins at its first access and counts up from there.
-    if (llvm::any_of(ArrayRef(coefficients).drop_back(),
-                     [](int64_t coefficient) { return coefficient < 0; }))
-      return failure();
     for (auto [loop, coefficient] :
          llvm::enumerate(ArrayRef(coefficients).drop_back())) {
       access.strides[loop] = arith.add(

@@ -32,15 +32,20 @@ static bool hasCInterface(func::FuncOp function) {
   return function->hasAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName());
 }
 
-/// Whether a pointer says all about every memref that `function` takes.
-static bool canTakeBarePointers(func::FuncOp function) {
-  if (function.isExternal() ||
-      llvm::any_of(function.getResultTypes(), llvm::IsaPred<BaseMemRefType>))
-    return false;
-  return llvm::all_of(function.getArgumentTypes(), [](Type type) {
-    auto memref = dyn_cast<BaseMemRefType>(type);
-    return !memref || LLVMTypeConverter::canConvertToBarePtr(memref);
-  });
+/// Whether a pointer says all about every memref that `function` takes. Types
+/// that LLVM does not have (tensors) are left to the conversion, to complain.
+static bool canTakeBarePointers(func::FuncOp function,
+                                const LLVMTypeConverter &converter) {
+  auto isScalar = [&](Type type) {
+    return !isa<BaseMemRefType>(type) && converter.convertType(type);
+  };
+  return !function.isExternal() &&
+         llvm::all_of(function.getResultTypes(), isScalar) &&
+         llvm::all_of(function.getArgumentTypes(), [&](Type type) {
+           auto memref = dyn_cast<BaseMemRefType>(type);
+           return memref ? LLVMTypeConverter::canConvertToBarePtr(memref)
+                         : isScalar(type);
+         });
 }
 
 static bool isOnlyCalled(func::FuncOp function, SymbolUserMap &users) {
@@ -121,7 +126,8 @@ struct PassBarePointers
     for (auto function :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       bool isHidden = isProgram || function.isPrivate();
-      if (!canTakeBarePointers(function) || !isOnlyCalled(function, users) ||
+      if (!canTakeBarePointers(function, converter) ||
+          !isOnlyCalled(function, users) ||
           (!isHidden && !hasCInterface(function)))
         continue;
       function->setAttr(kBarePointers, UnitAttr::get(&getContext()));

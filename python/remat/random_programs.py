@@ -177,7 +177,9 @@ class Body:
         if name == "select":
             return self.select(self.compare("olt", x, self.constant(0.1)), y, z)
         if name == "clampf":
-            low, high = self.op("arith.minimumf", y, z), self.op("arith.maximumf", y, z)
+            margin = self.constant(0.1)  # x may be y and z: no difference quotient is right at a bound
+            low = self.op("arith.subf", self.op("arith.minimumf", y, z), margin)
+            high = self.op("arith.addf", self.op("arith.maximumf", y, z), margin)
             return self.emit(f"math.clampf {x} to [{low}, {high}] : f64")
         return self.op("math.fma", x, y, z)
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Checks/Passes.h"
+#include "remat/Transforms/Fuse/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -162,6 +163,8 @@ namespace {
 struct CheckIndicesPass
     : public remat::impl::CheckIndicesPassBase<CheckIndicesPass> {
   void runOnOperation() override {
+    // Kernels have a way for assertions, bodies of other operations have none.
+    remat::replaceByStructured(getOperation());
     SmallVector<tensor::ExtractOp> extracts;
     getOperation()->walk(
         [&](tensor::ExtractOp extract) { extracts.push_back(extract); });

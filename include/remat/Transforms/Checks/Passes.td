@@ -18,6 +18,7 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
     integer ranges of single operations tell.
 
     Run it before fusion and differentiation, with `remat-hoist-asserts` behind.
+    What has a body of its own, such as `tensor.generate`, becomes a kernel first.
 
     Example, for a table of 512 rows:
 
@@ -34,6 +35,7 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 
