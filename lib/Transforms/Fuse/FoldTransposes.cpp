@@ -9,6 +9,8 @@
 #include "Copies.h"
 #include "remat/Transforms/Fuse/Passes.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -67,25 +69,60 @@ static bool isCollapsedTranspose(OpOperand *operand) {
   SmallVector<ReassociationIndices> groups = collapse.getReassociationIndices();
   for (unsigned i = 0; i < groups.size(); ++i) {
     unsigned loop = map.getDimPosition(i);
-    bool isBatch = llvm::all_of(
-        product.getIndexingMapsArray(),
-        [&](AffineMap other) { return readsLoop(other, loop); });
+    bool isBatch =
+        llvm::all_of(product.getIndexingMapsArray(),
+                     [&](AffineMap other) { return readsLoop(other, loop); });
     if (groups[i].size() > 1 && !isBatch)
       return false;
   }
   return true;
 }
 
+/// Whether products alone read `value`, perhaps in regions that take it.
+static bool isReadByProductsOnly(Value value) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    if (auto region = dyn_cast<RegionOp>(use.getOwner()))
+      return isReadByProductsOnly(
+          region.getBodyBlock()->getArgument(use.getOperandNumber()));
+    auto product = dyn_cast<LinalgOp>(use.getOwner());
+    return isProductOnTensors(product) && product.isDpsInput(&use);
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
 
+/// Makes `region` take what its operand `index` is a transposition of, and
+/// transpose it inside, where products can take it along. Otherwise a weight
+/// that a region reads would get its gradient in another way than without it.
+static void sinkTranspose(RegionOp region, unsigned index) {
+  auto copy = region->getOperand(index).getDefiningOp<LinalgOp>();
+  std::optional<Read> copied = getCopied(copy);
+  BlockArgument argument = region.getBodyBlock()->getArgument(index);
+  auto type = dyn_cast<RankedTensorType>(argument.getType());
+  if (!copied || !copied->map.isPermutation() || !type ||
+      !type.hasStaticShape() || !isReadByProductsOnly(argument))
+    return;
+  auto builder = OpBuilder::atBlockBegin(region.getBodyBlock());
+  IRMapping mapping;
+  mapping.map(copied->source, argument);
+  mapping.map(copy.getDpsInits()[0],
+              tensor::EmptyOp::create(builder, copy.getLoc(), type.getShape(),
+                                      type.getElementType())
+                  .getResult());
+  Operation *inside = builder.clone(*copy, mapping);
+  argument.replaceAllUsesExcept(inside->getResult(0), inside);
+  argument.setType(copied->source.getType());
+  region->setOperand(index, copied->source);
+}
+
 static linalg::GenericOp createProduct(PatternRewriter &rewriter, LinalgOp op,
                                        ValueRange inputs, Value init,
                                        ArrayRef<AffineMap> maps) {
-  auto product = linalg::GenericOp::create(
-      rewriter, op.getLoc(), init.getType(), inputs, init, maps,
-      op.getIteratorTypesArray());
+  auto product =
+      linalg::GenericOp::create(rewriter, op.getLoc(), init.getType(), inputs,
+                                init, maps, op.getIteratorTypesArray());
   IRMapping mapping;
   op->getRegion(0).cloneInto(&product.getRegion(), mapping);
   for (NamedAttribute attribute : op->getDiscardableAttrs())
@@ -115,8 +152,8 @@ struct FoldIntoOperand : OpInterfaceRewritePattern<LinalgOp> {
         continue;
       SmallVector<Value> inputs = op.getDpsInputs();
       inputs[input->getOperandNumber()] = copied->source;
-      rewriter.replaceOp(op, createProduct(rewriter, op, inputs,
-                                           op.getDpsInits()[0], maps));
+      rewriter.replaceOp(
+          op, createProduct(rewriter, op, inputs, op.getDpsInits()[0], maps));
       return success();
     }
     return failure();
@@ -154,6 +191,10 @@ struct FoldIntoResult : OpInterfaceRewritePattern<LinalgOp> {
 struct FoldTransposesPass
     : mlir::remat::impl::FoldTransposesPassBase<FoldTransposesPass> {
   void runOnOperation() override {
+    getOperation()->walk<WalkOrder::PreOrder>([](RegionOp region) {
+      for (unsigned i = 0; i < region->getNumOperands(); ++i)
+        sinkTranspose(region, i);
+    });
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldIntoOperand, FoldIntoResult>(&getContext());
     // Gives the batch its own loops back, and cleans up after that.

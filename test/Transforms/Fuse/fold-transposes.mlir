@@ -69,3 +69,33 @@ func.func @must_not_transpose_a_sum(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>, 
   %t = linalg.transpose ins(%y : tensor<8x4xf32>) outs(%e : tensor<4x8xf32>) permutation = [1, 0]
   return %t : tensor<4x8xf32>
 }
+
+// CHECK-LABEL: func.func @a_region_takes_what_is_transposed(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4xf32>, %[[W:[a-z0-9]+]]: tensor<18x4xf32>
+// CHECK-NOT: linalg.transpose
+// CHECK: remat.region (%[[A:.*]] = %[[X]] : tensor<2x4xf32>, %[[B:.*]] = %[[W]] : tensor<18x4xf32>,
+// CHECK-NOT: linalg.transpose
+// CHECK: linalg.generic {{.*}} ins(%[[A]], %[[B]] : tensor<2x4xf32>, tensor<18x4xf32>)
+func.func @a_region_takes_what_is_transposed(%x: tensor<2x4xf32>, %w: tensor<18x4xf32>, %z: tensor<2x18xf32>) -> tensor<2x18xf32> {
+  %e = tensor.empty() : tensor<4x18xf32>
+  %t = linalg.transpose ins(%w : tensor<18x4xf32>) outs(%e : tensor<4x18xf32>) permutation = [1, 0]
+  %y = remat.region (%a = %x : tensor<2x4xf32>, %b = %t : tensor<4x18xf32>, %c = %z : tensor<2x18xf32>) -> tensor<2x18xf32> {
+    %0 = linalg.matmul ins(%a, %b : tensor<2x4xf32>, tensor<4x18xf32>) outs(%c : tensor<2x18xf32>) -> tensor<2x18xf32>
+    remat.yield %0 : tensor<2x18xf32>
+  }
+  return %y : tensor<2x18xf32>
+}
+
+// CHECK-LABEL: func.func @unless_something_else_reads_it_there(
+// CHECK: linalg.transpose
+// CHECK: remat.region
+func.func @unless_something_else_reads_it_there(%x: tensor<2x4xf32>, %w: tensor<18x4xf32>, %z: tensor<2x18xf32>) -> (tensor<2x18xf32>, tensor<4x18xf32>) {
+  %e = tensor.empty() : tensor<4x18xf32>
+  %t = linalg.transpose ins(%w : tensor<18x4xf32>) outs(%e : tensor<4x18xf32>) permutation = [1, 0]
+  %y, %v = remat.region (%a = %x : tensor<2x4xf32>, %b = %t : tensor<4x18xf32>, %c = %z : tensor<2x18xf32>) -> tensor<2x18xf32>, tensor<4x18xf32> {
+    %0 = linalg.matmul ins(%a, %b : tensor<2x4xf32>, tensor<4x18xf32>) outs(%c : tensor<2x18xf32>) -> tensor<2x18xf32>
+    %1 = math.exp %b : tensor<4x18xf32>
+    remat.yield %0, %1 : tensor<2x18xf32>, tensor<4x18xf32>
+  }
+  return %y, %v : tensor<2x18xf32>, tensor<4x18xf32>
+}
