@@ -83,6 +83,7 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createInlineRegions());
   pm.addPass(createDecomposeAggregates());
   cleanUp(pm);
+  pm.addPass(createReuseResultsPass());
   pm.addPass(createFusePass());
   InsertStepsOptions steps;
   steps.dropLoss = true;

@@ -35,6 +35,11 @@ static bool isAllParallel(LinalgOp op) {
   return op.getNumParallelLoops() == op.getNumLoops();
 }
 
+StringRef remat::getPhase(Operation *op) {
+  auto phase = op->getAttrOfType<StringAttr>(RematDialect::getPhaseAttrName());
+  return phase ? phase.getValue() : "";
+}
+
 bool remat::isLibraryKernel(LinalgOp op) {
   if (op->hasAttr("remat.conv") || isaConvolutionOpInterface(op))
     return true;

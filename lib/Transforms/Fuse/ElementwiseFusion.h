@@ -12,6 +12,9 @@
 
 namespace mlir::remat {
 
+/// The `remat.phase` of `op`; empty for the forward.
+StringRef getPhase(Operation *op);
+
 /// Whether a library takes this operation, so that its operands are to stay in
 /// memory: a convolution, a pooling, or a contraction with a dimension of only
 /// one operand (a sum of elementwise products is a mere reduction).

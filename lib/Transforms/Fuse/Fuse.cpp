@@ -93,11 +93,6 @@ static bool readsOneFullTensor(LinalgOp op) {
   return full.size() <= 1;
 }
 
-static StringRef getPhase(Operation *op) {
-  auto phase = op->getAttrOfType<StringAttr>(RematDialect::getPhaseAttrName());
-  return phase ? phase.getValue() : "";
-}
-
 /// Fusing a forward producer into the backward would be a recompute that
 /// nobody asked for, and keep its operands alive until then: fine where it costs
 /// no time, and one operand instead of the value.

@@ -150,4 +150,43 @@ def RaiseSoftmaxPass : Pass<"remat-raise-softmax"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def ReuseResultsPass : Pass<"remat-reuse-results"> {
+  let summary = "let kernels read what another kernel stores anyway";
+  let description = [{
+    The adjoint of a fused kernel consists of several: one for the gradients of
+    what it read element for element, one for each operand that it read
+    otherwise (a bias, a mean), and each begins with the same scalar operations
+    on the same tensors. Where one of them stores a value and something later
+    reads it, the others between the two read it as well, if they then need
+    fewer tensors of full size. Those die earlier, and each loop reads less.
+
+    A kernel with several results of which one (with one reader) is made
+    from another one, and operands that are smaller, is split: `remat-fuse`, which
+    runs behind this pass, moves the new kernel into its reader, and one
+    tensor less is stored.
+
+    Phases are borders (see `remat.phase`), but for `backward` reading what
+    `recompute` stores: a value of the forward that the plan recomputes is not
+    saved instead. Values do not change, nor does their order in sums.
+
+    Example: both kernels compute `select(%y > 0, %dy, 0)`,
+
+    ```mlir
+    %dx = linalg.generic {...} ins(%y, %dy : tensor<8x4xf32>, tensor<8x4xf32>) ...
+    %db = linalg.generic {...} ins(%y, %dy, %h : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) ... -> tensor<4xf32>
+    %sum = linalg.add ins(%dx, %dz : ...) ...
+    ```
+
+    and the second takes it from the first:
+
+    ```mlir
+    %db = linalg.generic {...} ins(%h, %dx : tensor<8x4xf32>, tensor<8x4xf32>) ... -> tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+  let statistics = [
+    Statistic<"numReused", "reused", "Kernels that read a result of another">,
+    Statistic<"numSeparated", "separated", "Results taken out of a kernel">];
+}
+
 #endif // REMAT_TRANSFORMS_FUSE_PASSES_TD

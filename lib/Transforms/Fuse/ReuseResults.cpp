@@ -1,0 +1,374 @@
+//===- ReuseResults.cpp - Read what another kernel has stored -------------===//
+//
+// The adjoint of a kernel has a kernel for the gradient of each operand that it
+// reads in a way of its own, and each of them begins with the same scalar
+// operations: a mask applied to a cotangent, say. Where one of them stores
+// such a value anyway, the others read it, and the tensors from which they
+// would have made it again die earlier.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/Fuse/Passes.h"
+
+#include "ElementwiseFusion.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_REUSERESULTSPASS
+#include "remat/Transforms/Fuse/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::GenericOp;
+
+/// Kernels that share an operand are compared pairwise; an operand that more
+/// kernels read (a parameter, a mask) is no way to find those that matter.
+static constexpr unsigned kMaxReaders = 32;
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+/// A value of another phase is not there for `reader`: to read it would save
+/// what the plan recomputes.
+static bool maySee(GenericOp stored, GenericOp reader) {
+  StringRef from = getPhase(stored), to = getPhase(reader);
+  return from == to || (from == kRecomputePhase && to == kBackwardPhase);
+}
+
+/// The operand of `op` behind an argument of its body, if it is an input.
+static OpOperand *getInput(GenericOp op, Value scalar) {
+  auto argument = dyn_cast<BlockArgument>(scalar);
+  if (!argument || argument.getOwner() != op.getBlock())
+    return nullptr;
+  OpOperand *operand = op.getMatchingOpOperand(argument);
+  return op.isDpsInput(operand) ? operand : nullptr;
+}
+
+/// As large as the iteration space: a tensor that counts.
+static bool isFull(GenericOp op, OpOperand *input) {
+  return op.getMatchingIndexingMap(input).isPermutation();
+}
+
+namespace {
+/// Whether scalars of two bodies are the same function of the same elements.
+class Equivalence {
+public:
+  /// `loopMap` leads from the loops of `to` to those of `from`.
+  Equivalence(GenericOp from, GenericOp to, AffineMap loopMap)
+      : from(from), to(to), loopMap(loopMap) {}
+
+  bool holds(Value a, Value b) {
+    auto [known, inserted] = decided.try_emplace({a, b}, false);
+    if (!inserted)
+      return known->second;
+    return decided[{a, b}] = compute(a, b);
+  }
+
+private:
+  bool compute(Value a, Value b) {
+    OpOperand *inputA = getInput(from, a), *inputB = getInput(to, b);
+    if (inputA && inputB)
+      return inputA->get() == inputB->get() &&
+             from.getMatchingIndexingMap(inputA).compose(loopMap) ==
+                 to.getMatchingIndexingMap(inputB);
+    Operation *opA = a.getDefiningOp(), *opB = b.getDefiningOp();
+    bool insideA = opA && opA->getBlock() == from.getBlock();
+    bool insideB = opB && opB->getBlock() == to.getBlock();
+    if (!insideA && !insideB)
+      return a == b;
+    if (!insideA || !insideB || isa<linalg::IndexOp>(opA) ||
+        opA->getNumRegions() || !isMemoryEffectFree(opA) ||
+        cast<OpResult>(a).getResultNumber() !=
+            cast<OpResult>(b).getResultNumber())
+      return false;
+    return OperationEquivalence::isEquivalentTo(
+        opA, opB, [&](Value x, Value y) { return success(holds(x, y)); },
+        /*markEquivalent=*/nullptr,
+        OperationEquivalence::IgnoreLocations |
+            OperationEquivalence::IgnoreDiscardableAttrs);
+  }
+
+  GenericOp from, to;
+  AffineMap loopMap;
+  DenseMap<std::pair<Value, Value>, bool> decided;
+};
+} // namespace
+
+/// Whether something in the block reads `value` once `op` has run.
+static bool isReadAfter(Value value, Operation *op) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return op->isBeforeInBlock(op->getBlock()->findAncestorOpInBlock(*user));
+  });
+}
+
+static bool isDestination(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    auto op = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
+    return op && op.isDpsInit(&use);
+  });
+}
+
+/// Whether `op` stores values of its body at once, element for element.
+static bool storesValues(GenericOp op) {
+  return isFusableProducer(op) && op.getNumLoops() > 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewrites
+//===----------------------------------------------------------------------===//
+
+/// The tensors of full size from which `op` computes what it yields once
+/// `read` are arguments instead of computed.
+static SetVector<OpOperand *> getFullInputs(GenericOp op, ValueRange yielded,
+                                            const SetVector<Value> &read) {
+  SetVector<OpOperand *> inputs;
+  SetVector<Value> work(yielded.begin(), yielded.end());
+  for (size_t i = 0; i < work.size(); ++i) {
+    Value scalar = work[i];
+    if (read.contains(scalar))
+      continue;
+    if (OpOperand *input = getInput(op, scalar)) {
+      if (isFull(op, input))
+        inputs.insert(input);
+      continue;
+    }
+    if (Operation *inner = scalar.getDefiningOp();
+        inner && inner->getBlock() == op.getBlock())
+      work.insert(inner->operand_begin(), inner->operand_end());
+  }
+  return inputs;
+}
+
+/// Makes a copy of `op` that has the results `kept` only and no operand that it
+/// does not use. If there is a `stored`, it is read through `map` in place of
+/// the scalars `read`.
+static GenericOp createReader(RewriterBase &rewriter, GenericOp op,
+                              Value stored, AffineMap map,
+                              const SetVector<Value> &read,
+                              ArrayRef<unsigned> kept) {
+  Operation *terminator = op.getBlock()->getTerminator();
+  SmallVector<Value> yielded;
+  SmallVector<Value> inits;
+  SmallVector<AffineMap> initMaps;
+  SmallVector<Type> types;
+  for (unsigned result : kept) {
+    OpOperand *init = op.getDpsInitOperand(result);
+    yielded.push_back(terminator->getOperand(result));
+    inits.push_back(init->get());
+    initMaps.push_back(op.getMatchingIndexingMap(init));
+    types.push_back(op->getResult(result).getType());
+  }
+
+  // What the copy needs of the body.
+  SetVector<Value> needed(yielded.begin(), yielded.end());
+  for (size_t i = 0; i < needed.size(); ++i)
+    if (Operation *inner = needed[i].getDefiningOp();
+        inner && inner->getBlock() == op.getBlock() &&
+        !read.contains(needed[i]))
+      needed.insert(inner->operand_begin(), inner->operand_end());
+
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  SmallVector<Value> replaced;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    Value argument = op.getMatchingBlockArgument(input);
+    if (!needed.contains(argument) || read.contains(argument))
+      continue;
+    inputs.push_back(input->get());
+    maps.push_back(op.getMatchingIndexingMap(input));
+    replaced.push_back(argument);
+  }
+  if (stored) {
+    inputs.push_back(stored);
+    maps.push_back(map);
+  }
+  llvm::append_range(maps, initMaps);
+
+  auto reader = GenericOp::create(
+      rewriter, op.getLoc(), types, inputs, inits, maps,
+      op.getIteratorTypesArray(),
+      [&](OpBuilder &b, Location loc, ValueRange arguments) {
+        IRMapping mapping;
+        for (auto [old, argument] : llvm::zip(replaced, arguments))
+          mapping.map(old, argument);
+        for (Value scalar : read)
+          mapping.map(scalar, arguments[inputs.size() - 1]);
+        for (auto [result, argument] :
+             llvm::zip_equal(kept, arguments.drop_front(inputs.size())))
+          mapping.map(op.getMatchingBlockArgument(op.getDpsInitOperand(result)),
+                      argument);
+        for (Operation &inner : op.getBlock()->without_terminator())
+          if (llvm::any_of(inner.getResults(), [&](Value value) {
+                return needed.contains(value) && !read.contains(value);
+              }))
+            b.clone(inner, mapping);
+        SmallVector<Value> values;
+        for (Value value : yielded)
+          values.push_back(mapping.lookupOrDefault(value));
+        linalg::YieldOp::create(b, loc, values);
+      });
+  reader->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  return reader;
+}
+
+/// Lets `reader` take `result` of an earlier kernel in place of scalars that
+/// are the same function of the same operands, if a tensor of that size is
+/// then no operand any more and `result` is needed as long anyway.
+static GenericOp reuse(RewriterBase &rewriter, GenericOp stored,
+                       OpResult result, GenericOp reader, AffineMap loopMap) {
+  if (!isReadAfter(result, reader) || isDestination(result))
+    return {};
+  Value scalar =
+      stored.getBlock()->getTerminator()->getOperand(result.getResultNumber());
+  if (isa<BlockArgument>(scalar))
+    return {};
+  Equivalence equivalence(stored, reader, loopMap);
+  SetVector<Value> read;
+  for (Operation &inner : reader.getBlock()->without_terminator())
+    for (Value value : inner.getResults())
+      if (equivalence.holds(scalar, value))
+        read.insert(value);
+  if (read.empty())
+    return {};
+  AffineMap map = stored.getIndexingMapMatchingResult(result).compose(loopMap);
+  OperandRange yielded = reader.getBlock()->getTerminator()->getOperands();
+  auto getTensors = [&](const SetVector<Value> &read) {
+    SetVector<Value> tensors;
+    for (OpOperand *input : getFullInputs(reader, yielded, read))
+      tensors.insert(input->get());
+    return tensors;
+  };
+  SetVector<Value> tensors = getTensors(read);
+  tensors.insert(result);
+  if (tensors.size() >= getTensors({}).size())
+    return {};
+  rewriter.setInsertionPoint(reader);
+  SmallVector<unsigned> kept =
+      llvm::to_vector(llvm::seq(0u, reader->getNumResults()));
+  GenericOp replacement =
+      createReader(rewriter, reader, result, map, read, kept);
+  // The library would add in another order.
+  if (isLibraryKernel(replacement)) {
+    rewriter.eraseOp(replacement);
+    return {};
+  }
+  rewriter.replaceOp(reader, replacement);
+  return replacement;
+}
+
+/// Takes a result that can be made from another one out of `op`, into a kernel
+/// of its own, which fusion moves into the only reader. The other one must be
+/// alive there anyway.
+static GenericOp separate(RewriterBase &rewriter, GenericOp op) {
+  OperandRange yielded = op.getBlock()->getTerminator()->getOperands();
+  for (OpResult made : op->getResults()) {
+    if (!made.hasOneUse())
+      continue;
+    auto reader = dyn_cast<linalg::LinalgOp>(*made.getUsers().begin());
+    if (!reader || reader->getBlock() != op->getBlock() ||
+        !isFusableConsumer(reader) || isDestination(made) ||
+        getPhase(reader) != getPhase(op) ||
+        !reader.getMatchingIndexingMap(&*made.use_begin()).isPermutation())
+      continue;
+    for (OpResult other : op->getResults()) {
+      Value scalar = yielded[other.getResultNumber()];
+      if (other == made || isa<BlockArgument>(scalar) ||
+          scalar == yielded[made.getResultNumber()] || isDestination(other) ||
+          !isReadAfter(other, reader))
+        continue;
+      SetVector<Value> read;
+      read.insert(scalar);
+      if (!getFullInputs(op, yielded[made.getResultNumber()], read).empty())
+        continue;
+      rewriter.setInsertionPointAfter(op);
+      GenericOp maker = createReader(rewriter, op, other,
+                                     op.getIndexingMapMatchingResult(other),
+                                     read, made.getResultNumber());
+      rewriter.replaceAllUsesWith(made, maker->getResult(0));
+      SmallVector<unsigned> kept;
+      for (OpResult result : op->getResults())
+        if (result != made)
+          kept.push_back(result.getResultNumber());
+      rewriter.setInsertionPoint(op);
+      GenericOp rest = createReader(rewriter, op, {}, {}, {}, kept);
+      for (auto [index, result] : llvm::enumerate(kept))
+        rewriter.replaceAllUsesWith(op->getResult(result),
+                                    rest->getResult(index));
+      rewriter.eraseOp(op);
+      return rest;
+    }
+  }
+  return {};
+}
+
+namespace {
+struct ReuseResultsPass : remat::impl::ReuseResultsPassBase<ReuseResultsPass> {
+  using ReuseResultsPassBase::ReuseResultsPassBase;
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    getOperation()->walk([&](Block *block) {
+      for (Operation &op : llvm::make_early_inc_range(*block))
+        if (auto reader = dyn_cast<GenericOp>(op))
+          while (GenericOp replacement = reuseIn(rewriter, reader))
+            reader = replacement;
+      for (Operation &op : llvm::make_early_inc_range(*block))
+        if (auto generic = dyn_cast<GenericOp>(op))
+          if (storesValues(generic))
+            while (GenericOp rest = separate(rewriter, generic)) {
+              generic = rest;
+              ++numSeparated;
+            }
+    });
+  }
+
+private:
+  /// One step; null if `reader` can take nothing.
+  GenericOp reuseIn(RewriterBase &rewriter, GenericOp reader) {
+    if (!isFusableConsumer(reader))
+      return {};
+    for (OpOperand *input : reader.getDpsInputOperands()) {
+      if (!isFull(reader, input))
+        continue;
+      AffineMap map = reader.getMatchingIndexingMap(input);
+      for (OpOperand *use : findUses(reader, input->get())) {
+        auto stored = cast<GenericOp>(use->getOwner());
+        AffineMap loopMap =
+            inversePermutation(stored.getMatchingIndexingMap(use)).compose(map);
+        for (OpResult result : stored->getResults())
+          if (GenericOp replacement =
+                  reuse(rewriter, stored, result, reader, loopMap)) {
+            ++numReused;
+            return replacement;
+          }
+      }
+    }
+    return {};
+  }
+
+  /// Uses of all of `tensor` in kernels before `reader` that store values, in
+  /// the order of the block.
+  SmallVector<OpOperand *> findUses(GenericOp reader, Value tensor) {
+    SmallVector<OpOperand *> uses;
+    for (auto [number, use] : llvm::enumerate(tensor.getUses())) {
+      if (number == kMaxReaders)
+        return {};
+      auto stored = dyn_cast<GenericOp>(use.getOwner());
+      if (stored && stored->getBlock() == reader->getBlock() &&
+          stored->isBeforeInBlock(reader) && storesValues(stored) &&
+          maySee(stored, reader) && stored.isDpsInput(&use) &&
+          isFull(stored, &use))
+        uses.push_back(&use);
+    }
+    llvm::sort(uses, [](OpOperand *a, OpOperand *b) {
+      if (a->getOwner() != b->getOwner())
+        return a->getOwner()->isBeforeInBlock(b->getOwner());
+      return a->getOperandNumber() < b->getOperandNumber();
+    });
+    return uses;
+  }
+};
+} // namespace

@@ -1,0 +1,178 @@
+// RUN: remat-opt %s --remat-reuse-results --split-input-file | FileCheck %s
+// RUN: remat-opt %s --remat-reuse-results --remat-fuse --split-input-file | FileCheck %s --check-prefix=FUSED
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#swap = affine_map<(d0, d1) -> (d1, d0)>
+#inner = affine_map<(d0, d1) -> (d1)>
+#outer = affine_map<(d0, d1) -> (d0)>
+
+// The masked cotangent is stored for %sum anyway: the reduction needs neither
+// %y nor %dy, whatever the order of its loops.
+// CHECK-LABEL: func @reads_mask
+// CHECK-SAME: (%[[Y:[^:]*]]: tensor<8x4xf32>, %[[DY:[^:]*]]: tensor<8x4xf32>, %[[H:[^:]*]]: tensor<8x4xf32>
+// CHECK: %[[DX:.*]] = linalg.generic {{.*}} ins(%[[Y]], %[[DY]] :
+// CHECK: %[[DB:.*]] = linalg.generic
+// CHECK-SAME: ins(%[[H]], %[[DX]] :
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %[[ACC:.*]]: f32):
+// CHECK-NEXT: %[[P:.*]] = arith.mulf %[[B]], %[[A]]
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[ACC]], %[[P]]
+// CHECK-NEXT: linalg.yield %[[S]]
+func.func @reads_mask(%y: tensor<8x4xf32>, %dy: tensor<8x4xf32>, %h: tensor<8x4xf32>, %dz: tensor<8x4xf32>,
+                      %db: tensor<4xf32>) -> (tensor<4xf32>, tensor<8x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %dx = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %dy : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %c = arith.cmpf ogt, %a, %zero : f32
+    %m = arith.select %c, %b, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<8x4xf32>
+  %sum_h = linalg.generic {indexing_maps = [#swap, #swap, #swap, #outer], iterator_types = ["parallel", "reduction"]}
+      ins(%y, %dy, %h : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) outs(%db : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32, %g: f32, %out: f32):
+    %c = arith.cmpf ogt, %a, %zero : f32
+    %m = arith.select %c, %b, %zero : f32
+    %p = arith.mulf %m, %g : f32
+    %s = arith.addf %out, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %sum = linalg.add ins(%dx, %dz : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %sum_h, %sum : tensor<4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#inner = affine_map<(d0, d1) -> (d1)>
+
+// Of two results, the scaled one is made from the other: its only reader makes
+// it.
+// CHECK-LABEL: func @separates
+// CHECK: %[[DX:.*]] = linalg.generic
+// CHECK: linalg.yield %{{[^,]*}} : f32
+// CHECK: %[[DH:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %[[DX]] : tensor<4xf32>, tensor<8x4xf32>)
+// FUSED-LABEL: func @separates
+// FUSED-COUNT-2: linalg.generic
+// FUSED-NOT: linalg.generic
+// FUSED: linalg.exp
+func.func @separates(%y: tensor<8x4xf32>, %dy: tensor<8x4xf32>, %g: tensor<4xf32>, %h: tensor<8x4xf32>)
+    -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %d:2 = linalg.generic {indexing_maps = [#id, #id, #inner, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %dy, %g : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>) outs(%e, %e : tensor<8x4xf32>, tensor<8x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %out: f32, %out2: f32):
+    %p = arith.cmpf ogt, %a, %zero : f32
+    %m = arith.select %p, %b, %zero : f32
+    %s = arith.mulf %m, %c : f32
+    linalg.yield %s, %m : f32, f32
+  } -> (tensor<8x4xf32>, tensor<8x4xf32>)
+  %dh = linalg.mul ins(%d#0, %h : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %0 = remat.barrier %dh : tensor<8x4xf32>
+  %dx = linalg.exp ins(%d#1 : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0, %dx : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#inner = affine_map<(d0, d1) -> (d1)>
+#outer = affine_map<(d0, d1) -> (d0)>
+
+// With the mask out of its body the sum would be a library's product, which adds
+// in another order.
+// CHECK-LABEL: func @no_product
+// CHECK: arith.select
+// CHECK: arith.select
+func.func @no_product(%y: tensor<8x4xf32>, %dy: tensor<8x4xf32>, %v: tensor<4xf32>, %out: tensor<8xf32>)
+    -> (tensor<8xf32>, tensor<8x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %dx = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %dy : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %c = arith.cmpf ogt, %a, %zero : f32
+    %m = arith.select %c, %b, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<8x4xf32>
+  %p = linalg.generic {indexing_maps = [#id, #id, #inner, #outer], iterator_types = ["parallel", "reduction"]}
+      ins(%y, %dy, %v : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>) outs(%out : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32, %f: f32, %o: f32):
+    %c = arith.cmpf ogt, %a, %zero : f32
+    %m = arith.select %c, %b, %zero : f32
+    %q = arith.mulf %m, %f : f32
+    %s = arith.addf %o, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  %dx2 = linalg.exp ins(%dx : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %p, %dx2 : tensor<8xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+
+// What must stay as it is: each second kernel keeps its body.
+// CHECK-LABEL: func @stay
+func.func @stay(%y: tensor<8xf32>, %dy: tensor<8xf32>, %h: tensor<8xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %e = tensor.empty() : tensor<8xf32>
+
+  // A forward value that the backward computes again: it would be saved.
+  // CHECK: linalg.generic
+  // CHECK: arith.mulf
+  %f = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+      ins(%y, %dy : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %m = arith.mulf %a, %b : f32
+    linalg.yield %m : f32
+  } -> tensor<8xf32>
+  // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}}, %{{.*}} :
+  // CHECK: arith.mulf
+  // CHECK: arith.subf
+  %g = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel"]}
+      ins(%y, %dy, %h : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>)
+      attrs = {remat.phase = "backward"} {
+  ^bb0(%a: f32, %b: f32, %c: f32, %out: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.subf %m, %c : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+
+  // Nothing reads %f2 later: it would live longer.
+  %f2 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+      ins(%y, %h : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %m = arith.divf %a, %b : f32
+    linalg.yield %m : f32
+  } -> tensor<8xf32>
+  %used = linalg.exp ins(%f2 : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  // CHECK: linalg.exp
+  // CHECK: linalg.generic
+  // CHECK: arith.divf
+  // CHECK: math.tanh
+  %g2 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+      ins(%y, %h : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %m = arith.divf %a, %b : f32
+    %s = math.tanh %m : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+
+  // %y and %dy are needed all the same: one tensor more would be read.
+  // CHECK: linalg.generic
+  // CHECK: arith.mulf
+  // CHECK: arith.addf
+  // CHECK: arith.divf
+  %g3 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+      ins(%y, %dy : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %m, %a : f32
+    %t = arith.divf %s, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<8xf32>
+  // CHECK: return
+  return %f, %g, %used, %g2, %g3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
