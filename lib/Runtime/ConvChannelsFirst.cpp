@@ -36,26 +36,32 @@ struct Cut {
   }
 };
 
-/// For filter position (ky, kx), calls `visit(image, y, x, before, inside,
-/// after)` for each run of columns in one row of one image: `inside` of them
-/// read inputs (y, x), (y, x + strideW), ..., those around them read padding.
+/// For each row (channel, ky, kx) of a gathered matrix, for channels
+/// [c0, c0 + channels), calls `visit(start, before, inside, after)` for each
+/// run of its columns that lies in one row of one image: `inside` of them are
+/// the elements start, start + strideW, ... of the images, those around them
+/// are padding.
 template <typename Visit>
-void visitRuns(const ConvShape &s, const Columns &columns, int64_t ky,
-               int64_t kx, Visit visit) {
-  int64_t shift = kx * s.dilationW - s.padW;
-  // The outputs of a row that meet the image, before it is cut.
-  int64_t low = shift < 0 ? ceilDiv(-shift, s.strideW) : 0;
-  int64_t high = s.w > shift ? (s.w - 1 - shift) / s.strideW + 1 : 0;
-  for (int64_t i = columns.n; i < columns.n + columns.images; ++i) {
-    int64_t ox = columns.first % s.ow, left = columns.rows;
-    for (int64_t oy = columns.first / s.ow; left > 0; ++oy, ox = 0) {
-      int64_t stop = std::min(s.ow, ox + left);
-      int64_t y = oy * s.strideH + ky * s.dilationH - s.padH;
-      bool isInside = y >= 0 && y < s.h;
-      int64_t from = isInside ? std::clamp(low, ox, stop) : stop;
-      int64_t to = isInside ? std::clamp(high, from, stop) : stop;
-      visit(i, y, from * s.strideW + shift, from - ox, to - from, stop - to);
-      left -= stop - ox;
+void visitRuns(const ConvShape &s, const Columns &columns, int64_t c0,
+               int64_t channels, Visit visit) {
+  for (int64_t row = c0 * s.taps(); row < (c0 + channels) * s.taps(); ++row) {
+    int64_t c = row / s.taps(), ky = row / s.kw % s.kh, kx = row % s.kw;
+    int64_t shift = kx * s.dilationW - s.padW;
+    // The outputs of a row that meet the image, before it is cut.
+    int64_t low = shift < 0 ? ceilDiv(-shift, s.strideW) : 0;
+    int64_t high = s.w > shift ? (s.w - 1 - shift) / s.strideW + 1 : 0;
+    for (int64_t i = columns.n; i < columns.n + columns.images; ++i) {
+      int64_t ox = columns.first % s.ow, left = columns.rows;
+      for (int64_t oy = columns.first / s.ow; left > 0; ++oy, ox = 0) {
+        int64_t stop = std::min(s.ow, ox + left);
+        int64_t y = oy * s.strideH + ky * s.dilationH - s.padH;
+        bool isInside = y >= 0 && y < s.h;
+        int64_t from = isInside ? std::clamp(low, ox, stop) : stop;
+        int64_t to = isInside ? std::clamp(high, from, stop) : stop;
+        visit(((i * s.c + c) * s.h + y) * s.w + from * s.strideW + shift,
+              from - ox, to - from, stop - to);
+        left -= stop - ox;
+      }
     }
   }
 }
@@ -64,39 +70,29 @@ void visitRuns(const ConvShape &s, const Columns &columns, int64_t ky,
 template <typename T>
 void gatherWindows(const ConvShape &s, const T *x, const Columns &columns,
                    int64_t c0, int64_t channels, T *to) {
-  for (int64_t c = c0; c < c0 + channels; ++c)
-    for (int64_t ky = 0; ky < s.kh; ++ky)
-      for (int64_t kx = 0; kx < s.kw; ++kx)
-        visitRuns(s, columns, ky, kx,
-                  [&](int64_t i, int64_t y, int64_t x0, int64_t before,
-                      int64_t inside, int64_t after) {
-                    const T *from = x + ((i * s.c + c) * s.h + y) * s.w + x0;
-                    to = std::fill_n(to, before, T(0));
-                    if (s.strideW == 1)
-                      to = std::copy_n(from, inside, to);
-                    else
-                      for (int64_t j = 0; j < inside; ++j)
-                        *to++ = from[j * s.strideW];
-                    to = std::fill_n(to, after, T(0));
-                  });
+  visitRuns(s, columns, c0, channels,
+            [&](int64_t start, int64_t before, int64_t inside, int64_t after) {
+              to = std::fill_n(to, before, T(0));
+              if (s.strideW == 1)
+                to = std::copy_n(x + start, inside, to);
+              else
+                for (int64_t j = 0; j < inside; ++j)
+                  *to++ = x[start + j * s.strideW];
+              to = std::fill_n(to, after, T(0));
+            });
 }
 
 /// Adds what `gatherWindows` would have read to where it would have read it.
 template <typename T>
 void scatterWindows(const ConvShape &s, const T *from, const Columns &columns,
                     int64_t c0, int64_t channels, T *x) {
-  for (int64_t c = c0; c < c0 + channels; ++c)
-    for (int64_t ky = 0; ky < s.kh; ++ky)
-      for (int64_t kx = 0; kx < s.kw; ++kx)
-        visitRuns(s, columns, ky, kx,
-                  [&](int64_t i, int64_t y, int64_t x0, int64_t before,
-                      int64_t inside, int64_t after) {
-                    T *to = x + ((i * s.c + c) * s.h + y) * s.w + x0;
-                    from += before;
-                    for (int64_t j = 0; j < inside; ++j)
-                      to[j * s.strideW] += from[j];
-                    from += inside + after;
-                  });
+  visitRuns(s, columns, c0, channels,
+            [&](int64_t start, int64_t before, int64_t inside, int64_t after) {
+              from += before;
+              for (int64_t j = 0; j < inside; ++j)
+                x[start + j * s.strideW] += from[j];
+              from += inside + after;
+            });
 }
 
 /// Planes [k0, k0 + count) of `columns` of images of `planes` planes, where

@@ -57,21 +57,17 @@ Matrix<T> transposed(T *data, int64_t rows, int64_t columns, int64_t stride) {
 /// contiguous; `shapeOf` is the including file's. `workspace` holds what
 /// ConvPlan.h says for at least one slot.
 #define REMAT_CONV(NAME, FUNCTION, X, W, Y)                                    \
-  REMAT_EXPORT void _mlir_ciface_remat_##NAME##_f32(                           \
-      MemRef<float, 4> *a, MemRef<float, 4> *b, MemRef<float, 4> *c,           \
+  REMAT_CONV_OF(NAME##_f32, FUNCTION, float, X, W, Y)                          \
+  REMAT_CONV_OF(NAME##_f64, FUNCTION, double, X, W, Y)
+
+#define REMAT_CONV_OF(NAME, FUNCTION, T, X, W, Y)                              \
+  REMAT_EXPORT void _mlir_ciface_remat_##NAME(                                 \
+      MemRef<T, 4> *a, MemRef<T, 4> *b, MemRef<T, 4> *c,                       \
       MemRef<int8_t, 1> *workspace, int64_t strideH, int64_t strideW,          \
       int64_t dilationH, int64_t dilationW, int64_t padH, int64_t padW) {      \
     int64_t window[] = {strideH, strideW, dilationH, dilationW, padH, padW};   \
-    FUNCTION<float>(shapeOf(*X, *W, *Y, window), a->data(), b->data(),         \
-                    c->data(), *workspace);                                    \
-  }                                                                            \
-  REMAT_EXPORT void _mlir_ciface_remat_##NAME##_f64(                           \
-      MemRef<double, 4> *a, MemRef<double, 4> *b, MemRef<double, 4> *c,        \
-      MemRef<int8_t, 1> *workspace, int64_t strideH, int64_t strideW,          \
-      int64_t dilationH, int64_t dilationW, int64_t padH, int64_t padW) {      \
-    int64_t window[] = {strideH, strideW, dilationH, dilationW, padH, padW};   \
-    FUNCTION<double>(shapeOf(*X, *W, *Y, window), a->data(), b->data(),        \
-                     c->data(), *workspace);                                   \
+    FUNCTION<T>(shapeOf(*X, *W, *Y, window), a->data(), b->data(), c->data(),  \
+                *workspace);                                                   \
   }
 
 #endif // REMAT_RUNTIME_CONVWORKSPACE_H
