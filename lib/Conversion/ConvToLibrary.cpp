@@ -8,11 +8,9 @@
 #include "remat/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Runtime/ConvPlan.h"
+#include "remat/Transforms/Utils/RuntimeCalls.h"
 #include <thread>
 
 namespace mlir::remat {
@@ -129,23 +127,8 @@ static Value makeContiguous(OpBuilder &builder, Location loc, Value value) {
   return copy;
 }
 
-static func::FuncOp getOrDeclare(ModuleOp module, SymbolTable &symbols,
-                                 StringRef name, TypeRange inputs) {
-  if (auto function = symbols.lookup<func::FuncOp>(name))
-    return function;
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  auto function =
-      func::FuncOp::create(builder, module.getLoc(), name,
-                           FunctionType::get(module.getContext(), inputs, {}));
-  function.setPrivate();
-  function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
-                    builder.getUnitAttr());
-  symbols.insert(function);
-  return function;
-}
-
-static LogicalResult convert(const ConvCall &call, ModuleOp module,
-                             SymbolTable &symbols, int64_t slots) {
+static LogicalResult convert(const ConvCall &call, SymbolTable &symbols,
+                             int64_t slots) {
   std::optional<runtime::ConvShape> shape = getShape(call);
   if (!shape)
     return call.op->emitOpError()
@@ -185,9 +168,8 @@ static LogicalResult convert(const ConvCall &call, ModuleOp module,
     arguments.push_back(arith::ConstantOp::create(
         builder, loc, builder.getI64IntegerAttr(value)));
 
-  func::FuncOp function = getOrDeclare(module, symbols, call.function(),
-                                       ValueRange(arguments).getTypes());
-  auto callOp = func::CallOp::create(builder, loc, function, arguments);
+  func::CallOp callOp =
+      createRuntimeCall(builder, loc, symbols, call.function(), arguments);
   callOp->setDiscardableAttrs(call.op->getDiscardableAttrDictionary());
   if (!isDense)
     memref::CopyOp::create(builder, loc, result, destination);
@@ -213,7 +195,7 @@ struct ConvertConvToLibrary
           calls.push_back(*call);
     });
     for (const ConvCall &call : calls)
-      if (failed(convert(call, module, symbols, slots)))
+      if (failed(convert(call, symbols, slots)))
         return signalPassFailure();
   }
 };

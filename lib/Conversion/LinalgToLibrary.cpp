@@ -8,12 +8,10 @@
 #include "LoopNest.h"
 #include "Products.h"
 #include "remat/Conversion/Passes.h"
+#include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::remat {
@@ -129,28 +127,15 @@ static FailureOr<Product> matchProduct(OpBuilder &builder,
   return product;
 }
 
-static func::FuncOp getOrDeclare(ModuleOp module, StringRef name,
-                                 TypeRange arguments) {
-  if (auto existing = module.lookupSymbol<func::FuncOp>(name))
-    return existing;
-  OpBuilder builder(module.getBodyRegion());
-  auto type = builder.getFunctionType(arguments, {});
-  auto declaration = func::FuncOp::create(builder, module.getLoc(), name, type);
-  declaration.setPrivate();
-  declaration->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
-                       builder.getUnitAttr());
-  return declaration;
-}
-
 namespace {
 
 /// Emits the call, and loops around it for dimensions beyond two batch
 /// dimensions and one of each other kind.
 class CallEmitter {
 public:
-  CallEmitter(OpBuilder &builder, Product &product)
-      : b(builder), loc(product.nest.op.getLoc()), product(product),
-        nest(product.nest) {}
+  CallEmitter(OpBuilder &builder, SymbolTable &symbols, Product &product)
+      : b(builder), symbols(symbols), loc(product.nest.op.getLoc()),
+        product(product), nest(product.nest) {}
 
   void emit(bool accumulate) {
     SmallVector<unsigned> batch = product.loops[Batch], outer;
@@ -218,10 +203,7 @@ private:
                                          product.loops[columns[i]]));
     arguments.push_back(
         arith::ConstantIntOp::create(b, loc, b.getI64Type(), accumulate));
-    auto module = nest.op->getParentOfType<ModuleOp>();
-    auto call = func::CallOp::create(
-        b, loc, getOrDeclare(module, name, ValueRange(arguments).getTypes()),
-        arguments);
+    func::CallOp call = createRuntimeCall(b, loc, symbols, name, arguments);
     if (Attribute phase = nest.op->getAttr("remat.phase"))
       call->setAttr("remat.phase", phase);
   }
@@ -248,6 +230,7 @@ private:
   }
 
   OpBuilder &b;
+  SymbolTable &symbols;
   Location loc;
   Product &product;
   LoopNest &nest;
@@ -261,11 +244,12 @@ struct ConvertLinalgToLibrary
       if (op.hasPureBufferSemantics())
         ops.push_back(op);
     });
+    SymbolTable symbols(getOperation());
     for (linalg::LinalgOp op : ops)
-      convertProduct(op);
+      convertProduct(symbols, op);
   }
 
-  void convertProduct(linalg::LinalgOp op) {
+  void convertProduct(SymbolTable &symbols, linalg::LinalgOp op) {
     OpBuilder builder(op);
     FailureOr<Product> product = matchProduct(builder, op);
     if (failed(product))
@@ -273,7 +257,7 @@ struct ConvertLinalgToLibrary
     // BLAS writes zeros itself, unless the product is a sum of several calls.
     linalg::FillOp fill =
         product->loops[K].size() > 1 ? linalg::FillOp() : findZeroFill(op);
-    CallEmitter(builder, *product).emit(/*accumulate=*/!fill);
+    CallEmitter(builder, symbols, *product).emit(/*accumulate=*/!fill);
     op.erase();
     if (fill)
       fill.erase();

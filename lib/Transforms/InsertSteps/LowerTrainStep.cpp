@@ -10,10 +10,9 @@
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
+#include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/StringMap.h"
@@ -367,12 +366,12 @@ namespace {
 class MainBuilder {
 public:
   MainBuilder(ModuleOp module, const Description &description, Location loc)
-      : module(module), description(description), builder(loc, module) {}
+      : module(module), symbols(module), description(description),
+        builder(loc, module) {}
 
   LogicalResult build();
 
 private:
-  func::FuncOp declare(StringRef name, TypeRange inputs, TypeRange results);
   func::CallOp callRuntime(StringRef name, ValueRange operands,
                            TypeRange results = {});
   Value emitDescription();
@@ -384,52 +383,24 @@ private:
   void emitEvaluation(Value count);
 
   ModuleOp module;
+  SymbolTable symbols;
   const Description &description;
   ImplicitLocOpBuilder builder;
   SmallVector<Value> buffers;
 };
 } // namespace
 
-func::FuncOp MainBuilder::declare(StringRef name, TypeRange inputs,
-                                  TypeRange results) {
-  if (auto function = module.lookupSymbol<func::FuncOp>(name))
-    return function;
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(module.getBody());
-  auto function =
-      func::FuncOp::create(builder, builder.getLoc(), name,
-                           builder.getFunctionType(inputs, results));
-  function.setPrivate();
-  function->setAttr("llvm.emit_c_interface", builder.getUnitAttr());
-  return function;
-}
-
 func::CallOp MainBuilder::callRuntime(StringRef name, ValueRange operands,
                                       TypeRange results) {
-  std::string symbol = ("remat_rt_train_" + name).str();
-  return func::CallOp::create(
-      builder, declare(symbol, operands.getTypes(), results), operands);
+  return createRuntimeCall(builder, builder.getLoc(), symbols,
+                           ("remat_rt_train_" + name).str(), operands, results);
 }
 
 Value MainBuilder::emitDescription() {
-  const std::string &text = description.text;
-  auto type =
-      MemRefType::get({static_cast<int64_t>(text.size())}, builder.getI8Type());
-  auto values = DenseElementsAttr::getFromRawBuffer(
-      RankedTensorType::get(type.getShape(), type.getElementType()),
-      ArrayRef(text.data(), text.size()));
-  StringRef name = "__remat_train_description";
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(module.getBody());
-    memref::GlobalOp::create(builder, name, builder.getStringAttr("private"),
-                             type, values, /*constant=*/true,
-                             /*alignment=*/IntegerAttr());
-  }
-  Value global = memref::GetGlobalOp::create(builder, type, name);
-  return memref::CastOp::create(
-      builder, MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()),
-      global);
+  return createTextOperand(builder, builder.getLoc(),
+                           createTextGlobal(builder.getLoc(), symbols,
+                                            "__remat_train_description",
+                                            description.text));
 }
 
 /// A buffer of a scalar holds it as the single element.

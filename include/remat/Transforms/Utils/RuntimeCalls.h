@@ -1,0 +1,34 @@
+//===- RuntimeCalls.h - Calls of the runtime library ------------*- C++ -*-===//
+//
+// What compiled programs and the runtime (`remat/Runtime`) agree on: functions
+// with a C interface, and texts as bytes without a terminator.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TRANSFORMS_UTILS_RUNTIMECALLS_H
+#define REMAT_TRANSFORMS_UTILS_RUNTIMECALLS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace mlir::remat {
+
+/// Calls `name`, and declares it before the first call: by the types of that
+/// one, so that all others have to agree.
+func::CallOp createRuntimeCall(OpBuilder &builder, Location loc,
+                               SymbolTable &symbols, StringRef name,
+                               ValueRange operands, TypeRange results = {});
+
+/// A private constant of the bytes of `text`, called `name` or like it. Texts
+/// are not empty, for no memref has no elements of its own.
+memref::GlobalOp createTextGlobal(Location loc, SymbolTable &symbols,
+                                  StringRef name, StringRef text);
+
+/// The bytes of `global` as the runtime takes them: however many there are.
+Value createTextOperand(OpBuilder &builder, Location loc,
+                        memref::GlobalOp global);
+
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_UTILS_RUNTIMECALLS_H

@@ -1,0 +1,48 @@
+//===- RuntimeCalls.cpp - Calls of the runtime library --------------------===//
+
+#include "remat/Transforms/Utils/RuntimeCalls.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+func::CallOp mlir::remat::createRuntimeCall(OpBuilder &builder, Location loc,
+                                            SymbolTable &symbols,
+                                            StringRef name, ValueRange operands,
+                                            TypeRange results) {
+  if (!symbols.lookup(name)) {
+    auto function = func::FuncOp::create(
+        symbols.getOp()->getLoc(), name,
+        builder.getFunctionType(operands.getTypes(), results));
+    function.setPrivate();
+    function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
+                      builder.getUnitAttr());
+    symbols.insert(function, symbols.getOp()->getRegion(0).front().begin());
+  }
+  return func::CallOp::create(builder, loc, name, results, operands);
+}
+
+memref::GlobalOp mlir::remat::createTextGlobal(Location loc,
+                                               SymbolTable &symbols,
+                                               StringRef name, StringRef text) {
+  auto builder =
+      OpBuilder::atBlockBegin(&symbols.getOp()->getRegion(0).front());
+  auto type = MemRefType::get(text.size(), builder.getI8Type());
+  auto bytes = DenseElementsAttr::getFromRawBuffer(
+      RankedTensorType::get(type.getShape(), type.getElementType()),
+      ArrayRef(text.data(), text.size()));
+  auto global = memref::GlobalOp::create(
+      builder, loc, name, builder.getStringAttr("private"), type, bytes,
+      /*constant=*/true, /*alignment=*/IntegerAttr());
+  symbols.insert(global);
+  return global;
+}
+
+Value mlir::remat::createTextOperand(OpBuilder &builder, Location loc,
+                                     memref::GlobalOp global) {
+  Value bytes = memref::GetGlobalOp::create(builder, loc, global.getType(),
+                                            global.getSymName());
+  return memref::CastOp::create(
+      builder, loc, MemRefType::get(ShapedType::kDynamic, builder.getI8Type()),
+      bytes);
+}
