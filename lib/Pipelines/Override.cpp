@@ -9,7 +9,6 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Passes.h"
 
-#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace mlir::remat {
@@ -72,21 +71,17 @@ private:
       });
       return success();
     }
-    std::string text = policy;
-    if (text.front() != '#')
-      text = "#remat." + text;
-    Attribute attribute = parseAttribute(text, &getContext());
-    if (!isa_and_nonnull<PolicyAttrInterface>(attribute))
-      return emitError(getOperation().getLoc(), "policy=")
-             << policy.getValue() << " is no policy; choose none, "
-             << kPolicyChoices;
+    FailureOr<PolicyAttrInterface> attribute =
+        parsePolicy(getOperation().getLoc(), policy, "none, ");
+    if (failed(attribute))
+      return failure();
     getOperation().walk([&](RegionOp region) {
-      if (hasNamesOf(cast<PolicyAttrInterface>(attribute), region))
-        region.setPolicyAttr(attribute);
+      if (hasNamesOf(*attribute, region))
+        region.setPolicyAttr(*attribute);
       else
         region.emitRemark("keeps its policy: no remat.name in it is one of "
                           "those that ")
-            << attribute << " mentions";
+            << *attribute << " mentions";
     });
     return success();
   }

@@ -3,6 +3,7 @@
 #ifndef REMAT_DIALECT_NEAREST_H
 #define REMAT_DIALECT_NEAREST_H
 
+#include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -22,6 +23,18 @@ inline std::string listNearestFirst(llvm::StringRef word,
   return llvm::join(
       llvm::map_range(order, [&](auto entry) { return choices[entry.second]; }),
       ", ");
+}
+
+/// Reports that `dialect` has no attribute `mnemonic`, and which ones it has:
+/// `Attributes`, which is what GET_ATTRDEF_LIST lists.
+template <typename... Attributes>
+InFlightDiagnostic emitUnknownAttribute(DialectAsmParser &parser,
+                                        llvm::SMLoc loc, const Dialect &dialect,
+                                        llvm::StringRef mnemonic) {
+  return parser.emitError(loc)
+         << "unknown attribute `" << mnemonic << "` in dialect `"
+         << dialect.getNamespace() << "`; there are "
+         << listNearestFirst(mnemonic, {Attributes::getMnemonic()...});
 }
 } // namespace mlir::remat
 

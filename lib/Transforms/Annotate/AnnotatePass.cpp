@@ -10,7 +10,6 @@
 #include "remat/Transforms/Annotate/Annotate.h"
 #include "remat/Transforms/Annotate/Passes.h"
 
-#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -34,7 +33,7 @@ struct AnnotatePass : remat::impl::AnnotateBase<AnnotatePass> {
 private:
   LogicalResult annotate();
   LogicalResult checkOptions();
-  FailureOr<Attribute> parsePolicy();
+  FailureOr<Attribute> choosePolicy();
   FailureOr<SmallVector<func::FuncOp>> chooseFunctions();
   SmallVector<func::FuncOp> addCallees(ArrayRef<func::FuncOp> functions);
   FailureOr<SmallVector<Selection>> selectBlocksOf(func::FuncOp function);
@@ -66,20 +65,13 @@ LogicalResult AnnotatePass::checkOptions() {
   return success();
 }
 
-FailureOr<Attribute> AnnotatePass::parsePolicy() {
+FailureOr<Attribute> AnnotatePass::choosePolicy() {
   if (!recompute.empty())
     return Attribute(SaveAnythingExceptNamesAttr::get(
         &getContext(), StringAttr::get(&getContext(), kRecomputedName)));
   if (policy.empty())
     return Attribute();
-  std::string text = policy;
-  if (text.front() != '#')
-    text = "#remat." + text;
-  Attribute attribute = parseAttribute(text, &getContext());
-  if (!isa_and_nonnull<PolicyAttrInterface>(attribute))
-    return emitError(getOperation().getLoc(), "policy=")
-           << policy.getValue() << " is no policy; choose " << kPolicyChoices;
-  return attribute;
+  return parsePolicy(getOperation().getLoc(), policy);
 }
 
 FailureOr<SmallVector<func::FuncOp>> AnnotatePass::chooseFunctions() {
@@ -241,7 +233,7 @@ LogicalResult AnnotatePass::makeRegions(IRRewriter &rewriter,
 LogicalResult AnnotatePass::annotate() {
   if (failed(checkOptions()))
     return failure();
-  FailureOr<Attribute> attribute = parsePolicy();
+  FailureOr<Attribute> attribute = choosePolicy();
   FailureOr<SmallVector<func::FuncOp>> chosen = chooseFunctions();
   if (failed(attribute) || failed(chosen))
     return failure();

@@ -36,11 +36,6 @@ void OptDialect::registerAttributes() {
       >();
 }
 
-/// Mnemonics of all attributes of the dialect, for diagnostics.
-template <typename... Attributes> static SmallVector<StringRef> getMnemonics() {
-  return {Attributes::getMnemonic()...};
-}
-
 Attribute OptDialect::parseAttribute(DialectAsmParser &parser,
                                      Type type) const {
   SMLoc loc = parser.getCurrentLocation();
@@ -48,13 +43,10 @@ Attribute OptDialect::parseAttribute(DialectAsmParser &parser,
   Attribute attribute;
   if (generatedAttributeParser(parser, &mnemonic, type, attribute).has_value())
     return attribute;
-  parser.emitError(loc) << "unknown attribute `" << mnemonic
-                        << "` in dialect `opt`; "
-                        << "there are "
-                        << remat::listNearestFirst(mnemonic, getMnemonics<
+  remat::emitUnknownAttribute<
 #define GET_ATTRDEF_LIST
 #include "remat/Dialect/Opt/IR/OptAttributes.cpp.inc"
-                                                                 >());
+      >(parser, loc, *this, mnemonic);
   return {};
 }
 

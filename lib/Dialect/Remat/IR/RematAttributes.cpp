@@ -2,8 +2,10 @@
 
 #include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Remat/IR/Branches.h"
+#include "remat/Dialect/Remat/IR/Policies.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -28,11 +30,6 @@ void RematDialect::registerAttributes() {
       >();
 }
 
-/// Mnemonics of all attributes of the dialect, for diagnostics.
-template <typename... Attributes> static SmallVector<StringRef> getMnemonics() {
-  return {Attributes::getMnemonic()...};
-}
-
 Attribute RematDialect::parseAttribute(DialectAsmParser &parser,
                                        Type type) const {
   SMLoc loc = parser.getCurrentLocation();
@@ -40,13 +37,10 @@ Attribute RematDialect::parseAttribute(DialectAsmParser &parser,
   Attribute attribute;
   if (generatedAttributeParser(parser, &mnemonic, type, attribute).has_value())
     return attribute;
-  parser.emitError(loc) << "unknown attribute `" << mnemonic
-                        << "` in dialect `remat`; "
-                        << "there are "
-                        << listNearestFirst(mnemonic, getMnemonics<
+  emitUnknownAttribute<
 #define GET_ATTRDEF_LIST
 #include "remat/Dialect/Remat/IR/RematAttributes.cpp.inc"
-                                                          >());
+      >(parser, loc, *this, mnemonic);
   return {};
 }
 
@@ -134,6 +128,19 @@ static bool hasNameIn(Value value, ArrayRef<StringAttr> names) {
 //===----------------------------------------------------------------------===//
 // Policies
 //===----------------------------------------------------------------------===//
+
+FailureOr<PolicyAttrInterface>
+mlir::remat::parsePolicy(Location loc, StringRef text, StringRef others) {
+  std::string attribute = text.str();
+  if (!text.starts_with("#"))
+    attribute = "#remat." + attribute;
+  auto policy = dyn_cast_or_null<PolicyAttrInterface>(
+      parseAttribute(attribute, loc.getContext()));
+  if (!policy)
+    return emitError(loc) << "policy=" << text << " is no policy; choose "
+                          << others << kPolicyChoices;
+  return policy;
+}
 
 bool NothingSaveableAttr::isSaveable(Value) const { return false; }
 bool EverythingSaveableAttr::isSaveable(Value) const { return true; }
