@@ -15,9 +15,8 @@
 
 #include "Layers.h"
 
-#include "Bytes.h"
-
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Annotate/Repeats.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -130,8 +129,8 @@ static Sequence buildSequence(OpRange &&candidates, Block &block,
       for (Operation *user : result.getUsers())
         last = std::max(last,
                         getPosition(sequence, block, user).value_or(position));
-      changes[position + 1] += getBytes(result.getType());
-      changes[last + 1] -= getBytes(result.getType());
+      changes[position + 1] += estimateBytes(result.getType());
+      changes[last + 1] -= estimateBytes(result.getType());
     }
   int64_t live = 0;
   for (int64_t change : changes)

@@ -1,8 +1,7 @@
 //===- PrintRegions.cpp - What became a region ----------------------------===//
 
-#include "Bytes.h"
-
 #include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Annotate/Annotate.h"
 
 #include "llvm/Support/Format.h"
@@ -41,10 +40,10 @@ void mlir::remat::printRegions(raw_ostream &os, func::FuncOp function,
       if (isParameter(input))
         ++params;
       else
-        in += getBytes(input.getType());
+        in += estimateBytes(input.getType());
     }
     for (Value output : region.getOutputs())
-      out += getBytes(output.getType());
+      out += estimateBytes(output.getType());
     printRow(region.getLabel().value_or(""),
              std::to_string(region.getBodyBlock()->getOperations().size() - 1),
              std::to_string(params), std::to_string(in), std::to_string(out),

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Bytes.h"
 #include "Origins.h"
 
+#include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Annotate/Annotate.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -174,17 +174,17 @@ void Wrapper::keepIfSmaller(ArrayRef<Operation *> candidates) {
       if (!source || isCandidate.contains(source) ||
           origins.isMadeAgain(source) || !counted.insert({part, value}).second)
         return;
-      balance.gain -= getBytes(value.getType());
+      balance.gain -= estimateBytes(value.getType());
       if (!isOfConstants(source))
         return;
-      balance.ofConstants += getBytes(value.getType());
+      balance.ofConstants += estimateBytes(value.getType());
       balance.constants.push_back(source);
     });
     for (Value result : op->getResults())
       if (llvm::any_of(result.getUsers(), [&](Operation *user) {
             return inside.contains(block->findAncestorOpInBlock(*user));
           }))
-        balance.gain += getBytes(result.getType());
+        balance.gain += estimateBytes(result.getType());
   }
   SmallVector<Operation *> kept;
   for (Operation *op : candidates) {

@@ -16,18 +16,8 @@ using namespace mlir;
 using namespace mlir::remat;
 
 int64_t mlir::remat::getNumBytes(Type type) {
-  if (isa<RngType>(type))
-    return 16;
-  if (type.isIndex())
-    return 8;
-  if (type.isIntOrFloat())
-    return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
-  if (auto complex = dyn_cast<ComplexType>(type))
-    return 2 * getNumBytes(complex.getElementType());
   auto shaped = dyn_cast<ShapedType>(type);
-  if (!shaped || !shaped.hasStaticShape())
-    return 0;
-  return multiplySizes(shaped.getShape(), getNumBytes(shaped.getElementType()));
+  return shaped && !shaped.hasStaticShape() ? 0 : estimateBytes(type);
 }
 
 SetVector<Value> mlir::remat::getReadValues(Operation *op) {

@@ -18,18 +18,9 @@
 using namespace mlir;
 using namespace mlir::remat;
 
+/// Only tensors become buffers.
 static int64_t getBytes(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor)
-    return 0;
-  int64_t elements = multiplySizes(tensor.getShape());
-  Type element = tensor.getElementType();
-  if (auto vector = dyn_cast<VectorType>(element)) {
-    elements = multiplySizes(vector.getShape(), elements);
-    element = vector.getElementType();
-  }
-  int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
-  return multiplySizes(elements, llvm::divideCeil(bits, 8));
+  return isa<RankedTensorType>(type) ? estimateBytes(type) : 0;
 }
 
 /// Whether `op` is a destination that should stay with the one that writes it.

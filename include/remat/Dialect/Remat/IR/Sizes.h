@@ -8,7 +8,7 @@
 #ifndef REMAT_DIALECT_REMAT_IR_SIZES_H
 #define REMAT_DIALECT_REMAT_IR_SIZES_H
 
-#include "mlir/IR/BuiltinTypeInterfaces.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::remat {
@@ -30,6 +30,11 @@ inline int64_t multiplySizes(ArrayRef<int64_t> sizes, int64_t factor = 1) {
   }
   return std::min(product, kSizeLimit);
 }
+
+/// Bytes of a value of `type` in memory, where no data layout has to be met: at
+/// most the limit. A dynamic dimension counts as 1, and an element that is no
+/// number as 8 bytes.
+int64_t estimateBytes(Type type);
 } // namespace mlir::remat
 
 #endif // REMAT_DIALECT_REMAT_IR_SIZES_H
