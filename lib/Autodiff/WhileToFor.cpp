@@ -40,11 +40,16 @@ struct Dependences {
     }
   }
 
-  /// Clones the operations, in their order.
-  void clone(OpBuilder &builder, IRMapping &mapping) {
+  /// Clones the operations, in their order, with `values` for the arguments
+  /// among them. Returns what became what.
+  IRMapping clone(OpBuilder &builder, ValueRange values) const {
+    IRMapping mapping;
+    for (auto [index, value] : llvm::zip(arguments.set_bits(), values))
+      mapping.map(block.getArgument(index), value);
     for (Operation &op : block)
       if (ops.contains(&op))
         builder.clone(op, mapping);
+    return mapping;
   }
 
   Block &block;
@@ -94,11 +99,7 @@ static FailureOr<Value> createCount(OpBuilder &builder, scf::WhileOp loop) {
   auto count = scf::WhileOp::create(
       builder, loc, passed, inits,
       [&](OpBuilder &nested, Location, ValueRange arguments) {
-        IRMapping mapping;
-        for (auto [index, argument] :
-             llvm::zip(before.arguments.set_bits(), arguments))
-          mapping.map(before.block.getArgument(index), argument);
-        before.clone(nested, mapping);
+        IRMapping mapping = before.clone(nested, arguments);
         SmallVector<Value> values;
         for (unsigned index : after.arguments.set_bits())
           values.push_back(mapping.lookupOrDefault(condition.getArgs()[index]));
@@ -108,11 +109,7 @@ static FailureOr<Value> createCount(OpBuilder &builder, scf::WhileOp loop) {
             values);
       },
       [&](OpBuilder &nested, Location, ValueRange arguments) {
-        IRMapping mapping;
-        for (auto [index, argument] :
-             llvm::zip(after.arguments.set_bits(), arguments))
-          mapping.map(after.block.getArgument(index), argument);
-        after.clone(nested, mapping);
+        IRMapping mapping = after.clone(nested, arguments);
         SmallVector<Value> values;
         for (unsigned index : before.arguments.set_bits())
           values.push_back(mapping.lookupOrDefault(yield.getOperand(index)));
@@ -129,9 +126,7 @@ static FailureOr<Value> createCount(OpBuilder &builder, scf::WhileOp loop) {
 /// `arguments`; does what else the first region does that has an effect.
 static SmallVector<Value> cloneBefore(OpBuilder &builder, scf::WhileOp loop,
                                       ValueRange arguments) {
-  IRMapping mapping;
   Block *before = loop.getBeforeBody();
-  mapping.map(before->getArguments(), arguments);
   Dependences passed(*before);
   for (Value value : loop.getConditionOp().getArgs())
     passed.add(value);
@@ -139,9 +134,8 @@ static SmallVector<Value> cloneBefore(OpBuilder &builder, scf::WhileOp loop,
     if (!isMemoryEffectFree(&op) && passed.ops.insert(&op).second)
       for (Value input : getInputs(&op))
         passed.add(input);
-  for (Operation &op : before->without_terminator())
-    if (passed.ops.contains(&op))
-      builder.clone(op, mapping);
+  passed.arguments.set();
+  IRMapping mapping = passed.clone(builder, arguments);
   return llvm::map_to_vector(
       loop.getConditionOp().getArgs(),
       [&](Value value) { return mapping.lookupOrDefault(value); });
