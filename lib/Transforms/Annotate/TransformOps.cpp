@@ -13,6 +13,8 @@
 
 #include "llvm/ADT/SetVector.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace mlir::remat;
 using transform::TransformResults;
@@ -188,6 +190,18 @@ static FailureOr<SmallVector<Selection>> getSelections(Operation *op,
   return selections;
 }
 
+/// The same, but without labels one for each set of operations that read each
+/// other.
+template <typename ActionOp>
+static FailureOr<SmallVector<Selection>>
+getConnectedSelections(ActionOp op, TransformState &state) {
+  FailureOr<SmallVector<Selection>> selections =
+      getSelections(op, op.getTarget(), op.getLabels(), state);
+  if (succeeded(selections) && !op.getLabels())
+    selections = joinConnected(*selections);
+  return selections;
+}
+
 LogicalResult transform::WrapOp::verify() {
   if (std::optional<Attribute> policy = getPolicy();
       policy && !isa<PolicyAttrInterface>(*policy))
@@ -200,11 +214,9 @@ DiagnosedSilenceableFailure
 transform::WrapOp::apply(TransformRewriter &rewriter, TransformResults &results,
                          TransformState &state) {
   FailureOr<SmallVector<Selection>> selections =
-      getSelections(*this, getTarget(), getLabels(), state);
+      getConnectedSelections(*this, state);
   if (failed(selections))
     return DiagnosedSilenceableFailure::definiteFailure();
-  if (!getLabels())
-    selections = joinConnected(*selections);
   SmallVector<RegionOp> regions;
   if (failed(wrapInRegions(rewriter, *selections, getPolicyAttr(), regions)))
     return DiagnosedSilenceableFailure::definiteFailure();
@@ -246,11 +258,9 @@ DiagnosedSilenceableFailure
 transform::BindVJPOp::apply(TransformRewriter &rewriter, TransformResults &,
                             TransformState &state) {
   FailureOr<SmallVector<Selection>> selections =
-      getSelections(*this, getTarget(), getLabels(), state);
+      getConnectedSelections(*this, state);
   if (failed(selections))
     return DiagnosedSilenceableFailure::definiteFailure();
-  if (!getLabels())
-    selections = joinConnected(*selections);
   if (failed(bindVJP(rewriter, *selections, getRuleAttr())))
     return DiagnosedSilenceableFailure::definiteFailure();
   return DiagnosedSilenceableFailure::success();
