@@ -1,0 +1,75 @@
+//===- TrainDescription.h - What the runtime is told of a training --------===//
+
+#ifndef REMAT_LIB_TRANSFORMS_INSERTSTEPS_TRAINDESCRIPTION_H
+#define REMAT_LIB_TRANSFORMS_INSERTSTEPS_TRAINDESCRIPTION_H
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::remat {
+
+/// What main knows of one function that it calls.
+struct Callee {
+  func::FuncOp function;
+  /// For each argument, the buffer that holds it, or -1 for the step's number.
+  SmallVector<int> buffers;
+};
+
+/// A result of a call, wherever it is: returned, or in a buffer of main's.
+struct CallResult {
+  DictionaryAttr attributes;
+  Type type;
+  /// Number among the results, or -1.
+  int result = -1;
+  int buffer = -1;
+};
+
+/// All results in the order of the function on tensors.
+SmallVector<CallResult> getResults(const Callee &callee);
+
+/// Whether this is what a `!remat.rng` is lowered to.
+bool isRandomState(Type type);
+
+/// The number type of a scalar result, null for others.
+Type getScalarType(Type type);
+
+/// Collects the description that main hands to the runtime; the position of an
+/// argument in it is the number of its buffer.
+class TrainDescription {
+public:
+  explicit TrainDescription(TrainStepOp train);
+
+  LogicalResult addStep(func::FuncOp step);
+  LogicalResult addEvaluation(func::FuncOp function);
+
+  Callee step, evaluation;
+  /// Type of each buffer as the callee sees it: a memref, or a scalar.
+  SmallVector<Type> types;
+  /// The value (`remat.init`) that a buffer starts from, or null.
+  SmallVector<ElementsAttr> initialValues;
+  std::string text;
+
+private:
+  LogicalResult addArgument(Callee &callee, unsigned argument,
+                            bool isEvaluation);
+  LogicalResult addLine(func::FuncOp function, unsigned argument,
+                        StringRef role, StringRef name, StringRef initial);
+  LogicalResult addVariable(func::FuncOp function, unsigned argument,
+                            StringRef role, StringRef name);
+  LogicalResult addMetrics();
+  std::string getDataKey(Callee &callee, unsigned argument);
+
+  TrainStepOp train;
+  llvm::raw_string_ostream os;
+  /// Buffers of parameters and model states, which the evaluation shares.
+  llvm::StringMap<int> shared;
+  /// Every key of a checkpoint, to see that no two are the same.
+  llvm::StringMap<int> keys;
+  int numRandom = 0, numData = 0;
+};
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_TRANSFORMS_INSERTSTEPS_TRAINDESCRIPTION_H
