@@ -1,16 +1,17 @@
 """Every pass of the part on tensors, once and twice, on what the passes before it have made."""
 
 import sys
+from pathlib import Path
 
-from pipeline import PASSES, opt, read
+from pipeline import CLEAN_UP, PASSES, opt
 
 failures = []
 for file in sys.argv[1:]:
-    text = read(file)
+    text = Path(file).read_text()
     for name in PASSES:
         text = opt(text, name)
         if opt(text, name) != text:
             failures.append(f"{file}: a second {name} changes something")
-        text = opt(text, "canonicalize", "cse")
+        text = opt(text, *CLEAN_UP)
 print("\n".join(failures) or "nothing changes")
 sys.exit(bool(failures))

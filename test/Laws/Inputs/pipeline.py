@@ -1,22 +1,25 @@
 """The part of `remat-train` on tensors, pass by pass: what the tests of single boundaries put things between."""
 
+import re
 import subprocess
 
-PASSES = ["remat-thread-rng", "remat-lower-random", "remat-fuse-padding", "remat-fuse", "remat-differentiate",
-          "remat-materialize", "remat-inline-regions", "convert-linalg-aggregates-to-structured", "remat-fuse",
-          "remat-insert-steps{drop-loss}", "opt-lower-steps", "remat-lower-tapes", "remat-split-destinations",
-          "remat-schedule"]
+CLEAN_UP = ["canonicalize", "cse"]
+
+
+def read_pipeline():
+    """The passes of `remat-train-to-tensors` with their options, but for the clean-up between them."""
+    dump = subprocess.run(["remat-opt", "--remat-train-to-tensors", "--dump-pass-pipeline"], input="",
+                          capture_output=True, text=True, check=True).stderr
+    (passes,) = re.findall(r"builtin\.module\(\n(.*)\n\)\n", dump, re.DOTALL)
+    lines = [line.strip() for line in passes.split(",\n")]
+    return [line for line in lines if line.split("{")[0] not in CLEAN_UP]
+
+
+PASSES = read_pipeline()
+FIRST = next(index for index, name in enumerate(PASSES) if name.startswith("remat-differentiate"))
 
 
 def opt(text, *passes):
     """The module after `passes`."""
-    pipeline = ",".join(passes).replace("convert-linalg-aggregates-to-structured",
-                                        "func.func(convert-linalg-aggregates-to-structured)")
-    return subprocess.run(["remat-opt", f"--pass-pipeline=builtin.module({pipeline})"], input=text,
+    return subprocess.run(["remat-opt", f"--pass-pipeline=builtin.module({','.join(passes)})"], input=text,
                           capture_output=True, text=True, check=True).stdout
-
-
-def read(file):
-    """The model, in one function."""
-    with open(file) as stream:
-        return opt(stream.read(), "inline", "symbol-dce")

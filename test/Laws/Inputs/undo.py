@@ -6,17 +6,16 @@ import json
 import sys
 from pathlib import Path
 
-from pipeline import PASSES, opt, read
+from pipeline import CLEAN_UP, FIRST, PASSES, opt
 
 UNDOERS = ["cse", "canonicalize", "loop-invariant-code-motion", "sccp", "cse"]
-FIRST = PASSES.index("remat-differentiate")  # before it there is no plan
 
 
 def report(text, folder, boundaries):
     passes = []
     for index, name in enumerate(PASSES):
         # The same clean-up at every boundary, so that only what is put there makes a difference.
-        passes += [name, "canonicalize", "cse"] + UNDOERS * (index in boundaries)
+        passes += [name, *CLEAN_UP] + UNDOERS * (index in boundaries)
     file = folder / "report.json"
     opt(text, *passes, f"remat-bufferize{{report={file}}}")
     functions = json.loads(file.read_text())["functions"]
@@ -27,13 +26,14 @@ def report(text, folder, boundaries):
 folder = Path(sys.argv[1])
 failures = []
 for model in sys.argv[2:]:
-    text = read(model)
+    text = Path(model).read_text()
     expected = report(text, folder, [])
     saved = report(opt(text, "remat-override{policy=everything_saveable}"), folder, [])
     if not (expected["recomputed_ops"] > saved["recomputed_ops"]
             and expected["peak"]["residuals"] < 0.8 * saved["peak"]["residuals"]):
         failures.append(f"{model}: nothing is left of its plan: {expected['peak']}, everything saved: {saved['peak']}")
-    places = [[i] for i in range(FIRST, len(PASSES) - 1)] + [range(FIRST, len(PASSES) - 1)]
+    behind = range(FIRST, len(PASSES) - 1)  # before differentiation there is no plan
+    places = [[i] for i in behind] + [behind]
     for boundaries in places:
         actual = report(text, folder, boundaries)
         changed = [f"{key}: {expected[key]} -> {actual[key]}" for key in expected if actual[key] != expected[key]]
