@@ -2,6 +2,7 @@
 
 #include "AdjointKernel.h"
 
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 
@@ -32,6 +33,16 @@ AdjointKernel::AdjointKernel(linalg::LinalgOp op)
   }
 }
 
+/// The same map without symbols, if it reads none.
+static AffineMap dropUnusedSymbols(AffineMap map) {
+  for (AffineExpr result : map.getResults())
+    for (unsigned symbol = 0; symbol < map.getNumSymbols(); ++symbol)
+      if (result.isFunctionOfSymbol(symbol))
+        return map;
+  return AffineMap::get(map.getNumDims(), 0, map.getResults(),
+                        map.getContext());
+}
+
 BlockArgument AdjointKernel::addInput(Value tensor, AffineMap map) {
   BlockArgument argument =
       addDeferredInput(getElementTypeOrSelf(tensor.getType()), map);
@@ -41,7 +52,7 @@ BlockArgument AdjointKernel::addInput(Value tensor, AffineMap map) {
 
 BlockArgument AdjointKernel::addDeferredInput(Type type, AffineMap map) {
   BlockArgument argument = block.addArgument(type, op.getLoc());
-  inputs[argument] = {Value(), map};
+  inputs[argument] = {Value(), dropUnusedSymbols(map)};
   return argument;
 }
 
@@ -69,22 +80,25 @@ AffineMap AdjointKernel::identity() const {
 AffineMap AdjointKernel::reversal(ArrayRef<unsigned> loops) {
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   SmallVector<AffineExpr> results(identity().getResults());
-  for (unsigned loop : loops)
-    results[loop] = ranges[loop] - 1 - results[loop];
-  return AffineMap::get(op.getNumLoops(), 0, results, op->getContext());
+  for (unsigned loop : loops) {
+    AffineExpr last = ShapedType::isDynamic(ranges[loop])
+                          ? builder.getAffineSymbolExpr(loop)
+                          : builder.getAffineConstantExpr(ranges[loop] - 1);
+    results[loop] = last - results[loop];
+  }
+  return AffineMap::get(op.getNumLoops(), op.getNumLoops(), results,
+                        op->getContext());
 }
 
-void AdjointKernel::reverse(ArrayRef<unsigned> loops) {
+void AdjointKernel::reverse(OpBuilder &b, ArrayRef<unsigned> loops) {
   AffineMap map = reversal(loops);
   for (BlockArgument argument : block.getArguments())
     if (auto input = inputs.find(argument); input != inputs.end())
-      input->second.map = input->second.map.compose(map);
-  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+      input->second.map = dropUnusedSymbols(input->second.map.compose(map));
   op.getBlock()->walk([&](linalg::IndexOp index) {
     if (!llvm::is_contained(loops, index.getDim()))
       return;
-    Value last = arith::ConstantIndexOp::create(builder, op.getLoc(),
-                                                ranges[index.getDim()] - 1);
+    Value last = lastIndex(b, index.getDim());
     Value forward =
         linalg::IndexOp::create(builder, op.getLoc(), index.getDim());
     primals.map(
@@ -172,9 +186,13 @@ SmallVector<Value> AdjointKernel::cut(OpBuilder &b,
   }
   // In the order of the block's arguments, whatever the slice's order is.
   llvm::SetVector<Value> read = inputsRead(values);
-  SmallVector<Value> arguments;
+  SmallVector<Value> arguments, readByPosition;
   for (BlockArgument argument : const_cast<Block &>(block).getArguments())
     if (read.contains(argument)) {
+      if (mapOf(argument).getNumSymbols()) {
+        readByPosition.push_back(argument);
+        continue;
+      }
       arguments.push_back(argument);
       ins.push_back(tensorOf(argument));
       maps.push_back(mapOf(argument));
@@ -190,6 +208,13 @@ SmallVector<Value> AdjointKernel::cut(OpBuilder &b,
     maps.push_back(AffineMap::get(numLoops, 0, b.getAffineDimExpr(dim)));
   }
   llvm::append_range(maps, outputMaps);
+  SmallVector<Value> lastIndices(numLoops);
+  for (Value argument : readByPosition)
+    for (AffineExpr result : mapOf(argument).getResults())
+      for (unsigned dim = 0; dim < numLoops; ++dim)
+        if (!lastIndices[dim] && result.isFunctionOfSymbol(dim))
+          lastIndices[dim] =
+              const_cast<AdjointKernel *>(this)->lastIndex(b, dim);
 
   llvm::SetVector<Operation *> needed = slice(values);
   auto body = [&](OpBuilder &inner, Location, ValueRange newArguments) {
@@ -200,6 +225,17 @@ SmallVector<Value> AdjointKernel::cut(OpBuilder &b,
          llvm::zip(outputs, newArguments.take_back(outputs.size())))
       if (output.accumulator)
         mapping.map(output.accumulator, value);
+    SmallVector<Value> loops;
+    for (unsigned dim = 0; dim < numLoops && !readByPosition.empty(); ++dim)
+      loops.push_back(linalg::IndexOp::create(inner, loc, dim));
+    for (Value argument : readByPosition) {
+      SmallVector<Value> position;
+      for (AffineExpr result : mapOf(argument).getResults())
+        position.push_back(
+            affine::expandAffineExpr(inner, loc, result, loops, lastIndices));
+      mapping.map(argument, tensor::ExtractOp::create(
+                                inner, loc, tensorOf(argument), position));
+    }
     for (Operation &scratch : const_cast<Block &>(block))
       if (needed.contains(&scratch))
         inner.clone(scratch, mapping);
@@ -231,6 +267,13 @@ OpFoldResult AdjointKernel::loopSize(OpBuilder &b, unsigned dim) {
       if (result == b.getAffineDimExpr(dim))
         return tensor::getMixedSize(b, op.getLoc(), tensor, position);
   llvm_unreachable("linalg verifies that each loop's size is some dimension");
+}
+
+Value AdjointKernel::lastIndex(OpBuilder &b, unsigned dim) {
+  Value size =
+      getValueOrCreateConstantIndexOp(b, op.getLoc(), loopSize(b, dim));
+  Value one = arith::ConstantIndexOp::create(b, op.getLoc(), 1);
+  return arith::SubIOp::create(b, op.getLoc(), size, one);
 }
 
 Value AdjointKernel::emptyOverLoops(OpBuilder &b, Type elementType) {

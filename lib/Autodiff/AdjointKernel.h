@@ -62,8 +62,9 @@ public:
 
   /// Runs `loops` from their end: every input that was added so far, and every
   /// loop index in the body, is read in reverse.
-  void reverse(ArrayRef<unsigned> loops);
-  /// The map that takes an iteration to its place in the reverse order.
+  void reverse(OpBuilder &builder, ArrayRef<unsigned> loops);
+  /// The map that takes an iteration to its place in the reverse order. Symbol
+  /// k is the last index of loop k, where that is dynamic.
   AffineMap reversal(ArrayRef<unsigned> loops);
 
   AffineMap identity() const;
@@ -76,8 +77,12 @@ public:
   IRMapping primals;
 
 private:
+  /// The size of loop `dim`, less one.
+  Value lastIndex(OpBuilder &builder, unsigned dim);
   llvm::SetVector<Operation *> slice(ArrayRef<Value> values) const;
 
+  /// A map with symbols is none that linalg knows: such an input is read by
+  /// position in the body.
   struct Input {
     Value tensor;
     AffineMap map;

@@ -31,7 +31,7 @@ struct Accumulator {
 /// A kernel of the replay, its scalar adjoint, and its arguments for the
 /// recorded accumulators.
 struct Pass {
-  Pass(linalg::LinalgOp op, ArrayRef<Accumulator> accumulators,
+  Pass(linalg::LinalgOp op, OpBuilder &b, ArrayRef<Accumulator> accumulators,
        ArrayRef<unsigned> reversedLoops)
       : kernel(op) {
     for (const Accumulator &accumulator : accumulators) {
@@ -39,7 +39,7 @@ struct Pass {
                                                kernel.identity()));
       kernel.primals.map(accumulator.argument, before.back());
     }
-    kernel.reverse(reversedLoops);
+    kernel.reverse(b, reversedLoops);
     adjoint.emplace(kernel.builder, op.getLoc(), *op.getBlock(),
                     kernel.primals);
   }
@@ -56,7 +56,7 @@ struct Replay {
   SmallVector<unsigned> loops;
   SmallVector<unsigned> operands;
 
-  LogicalResult prepare();
+  void prepare();
   LogicalResult build();
   /// The accumulators before each iteration; null where `needed` is false.
   SmallVector<Value> record(const llvm::SmallBitVector &needed);
@@ -64,7 +64,7 @@ struct Replay {
 };
 } // namespace
 
-LogicalResult Replay::prepare() {
+void Replay::prepare() {
   for (unsigned i = 0, end = op.getNumDpsInits(); i < end; ++i) {
     if (!isAccumulated(op, i))
       continue;
@@ -76,14 +76,6 @@ LogicalResult Replay::prepare() {
     operands.push_back(init->getOperandNumber());
   }
   op.getReductionDims(loops);
-  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  for (unsigned loop : loops)
-    if (ShapedType::isDynamic(ranges[loop]))
-      return op.emitOpError("is nonlinear in its accumulator, and the size of "
-                            "its reduction loop #")
-             << loop << " is dynamic; make it static, or write the reduction "
-             << "as an scf.for";
-  return success();
 }
 
 SmallVector<Value> Replay::record(const llvm::SmallBitVector &needed) {
@@ -138,7 +130,7 @@ LogicalResult Replay::build() {
   }
 
   // The cotangents of the accumulators, from the last iteration to the first.
-  Pass back(op, accumulators, loops);
+  Pass back(op, b, accumulators, loops);
   seedElementwiseOutputs(back, loops);
   SmallVector<Value> sources;
   SmallVector<BlockArgument> running;
@@ -174,7 +166,7 @@ LogicalResult Replay::build() {
   }
 
   // The adjoint of one iteration, for all of them.
-  Pass each(op, accumulators, {});
+  Pass each(op, b, accumulators, {});
   seedElementwiseOutputs(each, {});
   SmallVector<BlockArgument> after;
   for (const Accumulator &accumulator : accumulators) {
@@ -223,7 +215,6 @@ LogicalResult Replay::build() {
 LogicalResult mlir::remat::buildReplayVJP(linalg::LinalgOp op,
                                           VJPContext &vjp) {
   Replay replay{op, vjp, {}, {}, {}};
-  if (failed(replay.prepare()))
-    return failure();
+  replay.prepare();
   return replay.build();
 }

@@ -13,14 +13,6 @@ func.func @last_value_wins(%x: tensor<4xf32> {opt.param}, %init: tensor<f32>) ->
 
 // -----
 
-func.func @a_replay_needs_a_static_size(%x: tensor<?xf32> {opt.param}, %init: tensor<f32>) -> tensor<f32> {
-  // expected-error @below {{is nonlinear in its accumulator, and the size of its reduction loop #0 is dynamic; make it static}}
-  %l = linalg.reduce { arith.mulf } ins(%x : tensor<?xf32>) outs(%init : tensor<f32>) dimensions = [0]
-  return %l : tensor<f32>
-}
-
-// -----
-
 #s = affine_map<() -> ()>
 func.func @a_body_with_an_unknown_operation(%x: tensor<f32> {opt.param}, %init: tensor<f32>) -> tensor<f32> {
   %l = linalg.generic {indexing_maps = [#s, #s], iterator_types = []} ins(%x : tensor<f32>) outs(%init : tensor<f32>) {

@@ -324,3 +324,75 @@ func.func @empty_max_and_product(%x: tensor<0x3xf64> {opt.param}, %w: tensor<3xf
   %b = linalg.reduce {arith.mulf} ins(%x : tensor<0x3xf64>) outs(%f : tensor<3xf64>) dimensions = [0]
   return %a, %b : tensor<3xf64>, tensor<3xf64>
 }
+func.func @prod_dynamic(%x: tensor<?x4xf64> {opt.param}) -> (tensor<4xf64>, tensor<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f64
+  %d = tensor.dim %x, %c0 : tensor<?x4xf64>
+  %e = tensor.empty() : tensor<4xf64>
+  %f = linalg.fill ins(%one : f64) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  %a = linalg.reduce {arith.mulf} ins(%x : tensor<?x4xf64>) outs(%f : tensor<4xf64>) dimensions = [0]
+  %ed = tensor.empty(%d) : tensor<?xf64>
+  %fd = linalg.fill ins(%one : f64) outs(%ed : tensor<?xf64>) -> tensor<?xf64>
+  %b = linalg.reduce {arith.mulf} ins(%x : tensor<?x4xf64>) outs(%fd : tensor<?xf64>) dimensions = [1]
+  return %a, %b : tensor<4xf64>, tensor<?xf64>
+}
+func.func @prod_all_dynamic(%x: tensor<?x?xf64> {opt.param}, %start: tensor<f64> {opt.param}) -> tensor<f64> {
+  %a = linalg.reduce {arith.mulf} ins(%x : tensor<?x?xf64>) outs(%start : tensor<f64>) dimensions = [0, 1]
+  return %a : tensor<f64>
+}
+// A recurrence whose terms depend on the position, with elementwise results beside it.
+func.func @scan_dynamic(%x: tensor<?x?xf64> {opt.param}, %h: tensor<?xf64> {opt.param}) -> (tensor<?xf64>, tensor<?x?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %d0 = tensor.dim %x, %c0 : tensor<?x?xf64>
+  %d1 = tensor.dim %x, %c1 : tensor<?x?xf64>
+  %e = tensor.empty(%d0, %d1) : tensor<?x?xf64>
+  %y:2 = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<?x?xf64>) outs(%h, %e : tensor<?xf64>, tensor<?x?xf64>) {
+  ^bb0(%v: f64, %o: f64, %u: f64):
+    %j = linalg.index 1 : index
+    %k = arith.index_cast %j : index to i64
+    %f = arith.sitofp %k : i64 to f64
+    %p = arith.mulf %o, %f : f64
+    %q = arith.addf %p, %v : f64
+    %s = math.sin %q : f64
+    %t = arith.mulf %s, %v : f64
+    linalg.yield %s, %t : f64, f64
+  } -> (tensor<?xf64>, tensor<?x?xf64>)
+  return %y#0, %y#1 : tensor<?xf64>, tensor<?x?xf64>
+}
+func.func @cumprod_dynamic(%x: tensor<?xf64> {opt.param}) -> tensor<?xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f64
+  %n = tensor.dim %x, %c0 : tensor<?xf64>
+  %m = arith.subi %n, %c1 : index
+  %p = tensor.pad %x low[%m] high[0] {
+  ^bb0(%i: index):
+    tensor.yield %one : f64
+  } : tensor<?xf64> to tensor<?xf64>
+  %w = tensor.empty(%n) : tensor<?xf64>
+  %f = linalg.fill ins(%one : f64) outs(%w : tensor<?xf64>) -> tensor<?xf64>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0 + d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%p, %w : tensor<?xf64>, tensor<?xf64>) outs(%f : tensor<?xf64>) {
+  ^bb0(%v: f64, %u: f64, %o: f64):
+    %s = arith.mulf %o, %v : f64
+    linalg.yield %s : f64
+  } -> tensor<?xf64>
+  return %y : tensor<?xf64>
+}
+func.func @cumprod_by_mask_dynamic(%x: tensor<?xf64> {opt.param}) -> tensor<?xf64> {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f64
+  %n = tensor.dim %x, %c0 : tensor<?xf64>
+  %w = tensor.empty(%n) : tensor<?xf64>
+  %f = linalg.fill ins(%one : f64) outs(%w : tensor<?xf64>) -> tensor<?xf64>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<?xf64>) outs(%f : tensor<?xf64>) {
+  ^bb0(%v: f64, %o: f64):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %c = arith.cmpi ule, %j, %i : index
+    %t = arith.select %c, %v, %one : f64
+    %s = arith.mulf %o, %t : f64
+    linalg.yield %s : f64
+  } -> tensor<?xf64>
+  return %y : tensor<?xf64>
+}
