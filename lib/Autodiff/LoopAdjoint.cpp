@@ -64,14 +64,23 @@ static Value createTripCount(OpBuilder &builder, scf::ForOp loop) {
         *upper > *lower ? llvm::divideCeil(uint64_t(*upper) - uint64_t(*lower),
                                            uint64_t(*step))
                         : 0);
+  // A constant may stand further inside than the trip count.
+  auto hereOr = [&](std::optional<int64_t> constant, Value bound) -> Value {
+    if (!constant)
+      return bound;
+    return arith::ConstantOp::create(
+        builder, loc, builder.getIntegerAttr(bound.getType(), *constant));
+  };
+  Value first = hereOr(lower, loop.getLowerBound());
+  Value end = hereOr(upper, loop.getUpperBound());
   Value isEmpty =
       arith::CmpIOp::create(builder, loc,
                             loop.getUnsignedCmp() ? arith::CmpIPredicate::ule
                                                   : arith::CmpIPredicate::sle,
-                            loop.getUpperBound(), loop.getLowerBound());
-  Value span = arith::SubIOp::create(builder, loc, loop.getUpperBound(),
-                                     loop.getLowerBound());
-  Value count = arith::CeilDivUIOp::create(builder, loc, span, loop.getStep());
+                            end, first);
+  Value span = arith::SubIOp::create(builder, loc, end, first);
+  Value count = arith::CeilDivUIOp::create(builder, loc, span,
+                                           hereOr(step, loop.getStep()));
   return arith::SelectOp::create(builder, loc, isEmpty, zero,
                                  toIndex(builder, loc, count));
 }

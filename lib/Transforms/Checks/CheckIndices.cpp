@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -28,6 +29,22 @@ using namespace mlir;
 //===----------------------------------------------------------------------===//
 // Questions
 //===----------------------------------------------------------------------===//
+
+namespace {
+/// An operand that says where in dimension `dim` of `tensor` an operation reads
+/// or writes `extent` elements.
+struct Index {
+  Operation *op;
+  OpOperand *operand;
+  Value tensor;
+  unsigned dim;
+  int64_t extent;
+
+  RankedTensorType type() const {
+    return cast<RankedTensorType>(tensor.getType());
+  }
+};
+} // namespace
 
 /// Chains of index arithmetic are short; longer ones count as unknown.
 static constexpr unsigned kMaxDepth = 32;
@@ -102,6 +119,47 @@ static bool isInRange(Value index, int64_t size) {
   return getRange(index).umax().ult(size);
 }
 
+/// Whether `value` is an element of a tensor. Offsets of slices are checked if
+/// they are: a front end computes all others from loops and sizes, and clamps
+/// those of its own operations.
+static bool isReadFromTensor(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<tensor::ExtractOp>(op);
+}
+
+/// Appends the indices of `op` that may be out of range.
+static void collectIndices(Operation *op, SmallVectorImpl<Index> &found) {
+  auto addAll = [&](Value tensor, MutableOperandRange indices) {
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(tensor.getType()).getShape();
+    for (auto [dim, size] : llvm::enumerate(shape))
+      if (!isInRange(indices[dim].get(), size))
+        found.push_back({op, &indices[dim], tensor, unsigned(dim), 1});
+  };
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+    return addAll(extract.getTensor(), extract.getIndicesMutable());
+  if (auto insert = dyn_cast<tensor::InsertOp>(op))
+    return addAll(insert.getDest(), insert.getIndicesMutable());
+  auto slice = dyn_cast<OffsetSizeAndStrideOpInterface>(op);
+  if (!slice || !isa<tensor::ExtractSliceOp, tensor::InsertSliceOp>(op))
+    return;
+  Value tensor = op->getOperand(isa<tensor::InsertSliceOp>(op) ? 1 : 0);
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(tensor.getType()).getShape();
+  for (auto [dim, total] : llvm::enumerate(shape)) {
+    if (!slice.isDynamicOffset(dim) || slice.isDynamicSize(dim) ||
+        slice.isDynamicStride(dim) || slice.getStaticSize(dim) == 0)
+      continue;
+    int64_t extent =
+        1 + (slice.getStaticSize(dim) - 1) * slice.getStaticStride(dim);
+    OpOperand &offset = op->getOpOperand(slice.getIndexOfDynamicOffset(dim));
+    int64_t count = ShapedType::isDynamic(total) ? total : total - extent + 1;
+    if (isReadFromTensor(offset.get()) && !isInRange(offset.get(), count))
+      found.push_back({op, &offset, tensor, unsigned(dim), extent});
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
@@ -118,45 +176,52 @@ static std::string toString(Location loc) {
   return text;
 }
 
-static std::string getMessage(tensor::ExtractOp extract, unsigned dim) {
+static std::string getMessage(const Index &index) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  int64_t size = extract.getTensor().getType().getDimSize(dim);
-  os << toString(extract.getLoc()) << ": index " << dim << " is not in ";
+  int64_t size = index.type().getDimSize(index.dim);
+  os << toString(index.op->getLoc()) << ": index " << index.dim
+     << " is not in ";
   if (ShapedType::isDynamic(size))
     os << "the tensor";
   else
-    os << "0.." << size - 1;
+    os << "0.." << size - index.extent;
   return text;
 }
 
-/// The size of a dimension where `builder` stands. Inside of a kernel it is
-/// taken outside, where the table is a tensor.
-static Value getSize(OpBuilder &builder, tensor::ExtractOp extract,
-                     unsigned dim) {
+/// How many values the index may have where `builder` stands. Inside of a
+/// kernel the size is taken outside, where the tensor is one.
+static Value getCount(OpBuilder &builder, const Index &index) {
   OpBuilder::InsertionGuard guard(builder);
-  Value table = extract.getTensor();
-  if (auto kernel = extract->getParentOfType<linalg::LinalgOp>();
-      kernel && !kernel->isAncestor(table.getParentBlock()->getParentOp()))
+  Location loc = index.op->getLoc();
+  Value tensor = index.tensor;
+  if (auto kernel = index.op->getParentOfType<linalg::LinalgOp>();
+      kernel && !kernel->isAncestor(tensor.getParentBlock()->getParentOp()))
     builder.setInsertionPoint(kernel);
-  return getValueOrCreateConstantIndexOp(
-      builder, extract.getLoc(),
-      tensor::getMixedSize(builder, extract.getLoc(), table, dim));
+  int64_t size = index.type().getDimSize(index.dim);
+  if (!ShapedType::isDynamic(size))
+    return arith::ConstantIndexOp::create(builder, loc,
+                                          size - index.extent + 1);
+  Value dynamic = getValueOrCreateConstantIndexOp(
+      builder, loc, tensor::getMixedSize(builder, loc, tensor, index.dim));
+  if (index.extent == 1)
+    return dynamic;
+  Value taken = arith::ConstantIndexOp::create(builder, loc, index.extent - 1);
+  return arith::SubIOp::create(builder, loc, dynamic, taken);
 }
 
-static void checkIndex(tensor::ExtractOp extract, unsigned dim) {
-  OpBuilder builder(extract);
-  Location loc = extract.getLoc();
-  Value index = extract.getIndices()[dim];
-  Value size = getSize(builder, extract, dim);
+static void check(const Index &index) {
+  OpBuilder builder(index.op);
+  Location loc = index.op->getLoc();
+  Value value = index.operand->get();
+  Value count = getCount(builder, index);
   // Unsigned: a negative index is a very large one.
   Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                       index, size);
-  cf::AssertOp::create(builder, loc, inside, getMessage(extract, dim));
+                                       value, count);
+  cf::AssertOp::create(builder, loc, inside, getMessage(index));
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value last = arith::SubIOp::create(builder, loc, size, one);
-  Value safe = arith::MinUIOp::create(builder, loc, index, last);
-  extract.getIndicesMutable()[dim].set(safe);
+  Value last = arith::SubIOp::create(builder, loc, count, one);
+  index.operand->set(arith::MinUIOp::create(builder, loc, value, last));
 }
 
 namespace {
@@ -165,15 +230,10 @@ struct CheckIndicesPass
   void runOnOperation() override {
     // Kernels have a way for assertions, bodies of other operations have none.
     remat::replaceByStructured(getOperation());
-    SmallVector<tensor::ExtractOp> extracts;
-    getOperation()->walk(
-        [&](tensor::ExtractOp extract) { extracts.push_back(extract); });
-    for (tensor::ExtractOp extract : extracts) {
-      ArrayRef<int64_t> shape = extract.getTensor().getType().getShape();
-      for (auto [dim, size] : llvm::enumerate(shape))
-        if (!isInRange(extract.getIndices()[dim], size))
-          checkIndex(extract, dim);
-    }
+    SmallVector<Index> indices;
+    getOperation()->walk([&](Operation *op) { collectIndices(op, indices); });
+    for (const Index &index : indices)
+      check(index);
   }
 };
 } // namespace

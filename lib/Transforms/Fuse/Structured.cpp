@@ -9,11 +9,14 @@
 
 #include "remat/Transforms/Fuse/Structured.h"
 
+#include "ParallelLoops.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
@@ -178,7 +181,20 @@ void mlir::remat::replaceByStructured(Operation *root) {
       (void)linalg::lowerPack(rewriter, pack);
     else if (auto unpack = dyn_cast<linalg::UnPackOp>(op))
       (void)linalg::lowerUnPack(rewriter, unpack);
+    else if (auto scatter = dyn_cast<tensor::ScatterOp>(op))
+      replaceScatter(scatter);
   });
+  // From the inside out: a loop is cloned into its replacement.
+  SmallVector<Operation *> loops;
+  root->walk([&](Operation *op) {
+    if (op != root && isa<scf::ForallOp, scf::ParallelOp>(op))
+      loops.push_back(op);
+  });
+  for (Operation *op : loops)
+    if (auto forall = dyn_cast<scf::ForallOp>(op))
+      (void)replaceForall(forall);
+    else
+      replaceParallel(cast<scf::ParallelOp>(op));
   forEach([&](Operation *op) {
     if (auto generate = dyn_cast<tensor::GenerateOp>(op))
       (void)linalg::rewriteInDestinationPassingStyle(rewriter, generate);

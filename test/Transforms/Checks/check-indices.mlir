@@ -80,3 +80,46 @@ func.func @outside_of_kernels(%table: tensor<10xf32>, %token: tensor<index>) -> 
   %e = tensor.extract %table[%i] : tensor<10xf32>
   return %e : f32
 }
+
+// CHECK-LABEL: func.func @where_an_element_is_written
+// CHECK: cf.assert %{{.*}}, "{{.*}}: index 0 is not in the tensor"
+// CHECK: %[[SAFE:.*]] = arith.minui
+// CHECK: tensor.insert %{{.*}}[%[[SAFE]]]
+func.func @where_an_element_is_written(%x: tensor<?xf32>, %v: f32, %token: tensor<index>) -> tensor<?xf32> {
+  %i = tensor.extract %token[] : tensor<index>
+  %0 = tensor.insert %v into %x[%i] : tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @the_last_slice_ends_with_the_tensor
+// CHECK: %[[COUNT:.*]] = arith.constant 6 : index
+// CHECK: arith.cmpi ult, %{{.*}}, %[[COUNT]] : index
+// CHECK: cf.assert %{{.*}}, "{{.*}}: index 0 is not in 0..5"
+// CHECK: %[[SAFE:.*]] = arith.minui
+// CHECK: tensor.extract_slice %{{.*}}[%[[SAFE]]] [3] [2]
+func.func @the_last_slice_ends_with_the_tensor(%x: tensor<10xf32>, %token: tensor<i64>) -> tensor<3xf32> {
+  %t = tensor.extract %token[] : tensor<i64>
+  %i = arith.index_cast %t : i64 to index
+  %0 = tensor.extract_slice %x[%i] [3] [2] : tensor<10xf32> to tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// CHECK-LABEL: func.func @offsets_that_are_computed_are_left_alone
+// CHECK-NOT: cf.assert
+// CHECK: return
+func.func @offsets_that_are_computed_are_left_alone(%x: tensor<10xf32>, %n: index) -> tensor<3xf32> {
+  %c2 = arith.constant 2 : index
+  %i = arith.divui %n, %c2 : index
+  %0 = tensor.extract_slice %x[%i] [3] [1] : tensor<10xf32> to tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// CHECK-LABEL: func.func @positions_of_a_scatter
+// CHECK: scf.for %[[K:[a-z0-9]+]] =
+// CHECK: %[[I:.*]] = tensor.extract %{{.*}}[%[[K]], %{{.*}}]
+// CHECK: cf.assert %{{.*}}, "{{.*}}: index 1 is not in 0..7"
+// CHECK: tensor.insert_slice
+func.func @positions_of_a_scatter(%s: tensor<5x4xf32>, %d: tensor<4x8xf32>, %at: tensor<5x1xindex>) -> tensor<4x8xf32> {
+  %0 = tensor.scatter %s into %d[%at] scatter_dims([1]) unique : (tensor<5x4xf32>, tensor<4x8xf32>, tensor<5x1xindex>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}

@@ -15,10 +15,13 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
     may be reordered, so that nothing but the clamp keeps a read behind its
     check. Indices that are in range for every input (constants, loop indices,
     what a front end has clamped already) are left as they are, as far as
-    integer ranges of single operations tell.
+    integer ranges of single operations tell. The same holds for `tensor.insert`,
+    and for offsets of slices that are elements of a tensor themselves, such as
+    the positions of a `tensor.scatter`.
 
     Run it before fusion and differentiation, with `remat-hoist-asserts` behind.
-    What has a body of its own, such as `tensor.generate`, becomes a kernel first.
+    What has a body of its own, such as `tensor.generate`, becomes a kernel first,
+    and a `tensor.scatter` a loop.
 
     Example, for a table of 512 rows:
 
@@ -36,6 +39,7 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 

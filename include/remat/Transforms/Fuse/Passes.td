@@ -78,7 +78,7 @@ def FusePass : Pass<"remat-fuse"> {
            "differentiation">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::tensor::TensorDialect"];
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
   let statistics = [
     Statistic<"numFused", "fused", "Producers fused into a reader">];
 }

@@ -15,7 +15,8 @@ Operation *replaceElementwiseByLinalg(Operation *op);
 /// The same for all such operations in `root`, and for what else computes on
 /// tensors without being structured: tensor.generate, tensor.gather,
 /// tensor.bitcast, tensor.pad with another value than a constant, linalg.pack
-/// and linalg.unpack.
+/// and linalg.unpack. scf.forall and scf.parallel with results and
+/// tensor.scatter become scf.for.
 void replaceByStructured(Operation *root);
 
 } // namespace remat

@@ -1,0 +1,31 @@
+//===- ParallelLoops.h - Parallel loops as loops in order -------*- C++ -*-===//
+
+#ifndef REMAT_LIB_TRANSFORMS_FUSE_PARALLELLOOPS_H
+#define REMAT_LIB_TRANSFORMS_FUSE_PARALLELLOOPS_H
+
+#include "mlir/Support/LLVM.h"
+
+namespace mlir {
+namespace scf {
+class ForallOp;
+class ParallelOp;
+} // namespace scf
+namespace tensor {
+class ScatterOp;
+} // namespace tensor
+
+namespace remat {
+
+/// A nest of scf.for that inserts, one after the other, the slices that
+/// `forall`'s iterations insert in parallel. Fails if they combine in another
+/// way.
+LogicalResult replaceForall(scf::ForallOp forall);
+/// A nest of scf.for that reduces in the order of the iterations.
+void replaceParallel(scf::ParallelOp parallel);
+/// A nest of scf.for over the positions, each of which inserts a slice.
+void replaceScatter(tensor::ScatterOp scatter);
+
+} // namespace remat
+} // namespace mlir
+
+#endif // REMAT_LIB_TRANSFORMS_FUSE_PARALLELLOOPS_H
