@@ -202,7 +202,8 @@ def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None, ch
     """Exports `module(*inputs.values())`, a tensor or a tuple whose first one is the loss.
 
     outputs: names of the results. dims: facts about the model, kept in the JSON.
-    dynamic: `{input: {axis: dimension}}` for dimensions that the program shall not know, by name.
+    dynamic: `{input: {axis: dimension}}` for dimensions that the program shall not know, by name, or as a
+        `torch.export.Dim` if they have bounds.
     check: record outputs and gradients; without, the module does not run, and NAME.npz has its arguments only.
     """
     import torch
@@ -213,7 +214,7 @@ def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None, ch
     if padded:
         warnings.warn(f"the export of {', '.join(padded)} does not know its padding_idx: that row gets a gradient like "
                       "any other (in the numbers recorded here, too)", stacklevel=2)
-    symbols = {d: torch.export.Dim(d) for axes in dynamic.values() for d in axes.values()}
+    symbols = {d: torch.export.Dim(d) if isinstance(d, str) else d for axes in dynamic.values() for d in axes.values()}
     shapes = tuple({a: symbols[d] for a, d in dynamic.get(n, {}).items()} or None for n in inputs) if dynamic else None
     own, wide = (run_torch(module, values, wide) if check else None for wide in (False, True))
     tensors = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers())

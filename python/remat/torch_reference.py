@@ -15,6 +15,17 @@ from torch.utils._pytree import tree_map
 aten = torch.ops.aten
 
 
+def draws_nothing(op, args, kwargs):
+    """Whether a dropout is turned off: with probability 0 (that of attention), or outside of training."""
+    if op is aten.native_dropout.default:
+        return True
+    for number, parameter in enumerate(op._schema.arguments):
+        if parameter.name == "dropout_p":
+            given = args[number] if number < len(args) else kwargs.get(parameter.name, parameter.default_value)
+            return given == 0
+    return False
+
+
 class Draws(TorchDispatchMode):
     """Draws from a fresh `@global_seed`: each one advances a 64-bit LCG in it, and element i of a draw is
     Squares(i, state), the counter-based generator of https://arxiv.org/abs/2004.06278, scaled to [0, 1)."""
@@ -58,7 +69,7 @@ class Draws(TorchDispatchMode):
         if op in (aten.rand.default, aten.randn.default):
             draw = self.uniform if op is aten.rand.default else self.normal
             return draw(args[0]).to(kwargs.get("dtype") or torch.get_default_dtype())
-        if torch.Tag.nondeterministic_seeded in op.tags and op is not aten.native_dropout.default:
+        if torch.Tag.nondeterministic_seeded in op.tags and not draws_nothing(op, args, kwargs):
             raise NotImplementedError(f"{op} draws random numbers in a way that has no counterpart here")
         return op(*args, **kwargs)
 
