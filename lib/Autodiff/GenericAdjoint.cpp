@@ -108,6 +108,15 @@ static Value restoreConstantDims(AdjointKernel &kernel, OpBuilder &b,
   bool allUnit = llvm::all_of(
       dropped, [&](unsigned dim) { return type.getDimSize(dim) == 1; });
   if (allUnit) {
+    // A loop may know a size that the operand's type does not.
+    SmallVector<int64_t> keptShape;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (!llvm::is_contained(dropped, dim))
+        keptShape.push_back(type.getDimSize(dim));
+    auto keptType =
+        RankedTensorType::get(keptShape, getElementTypeOrSelf(value.getType()));
+    if (value.getType() != keptType)
+      value = tensor::CastOp::create(b, loc, keptType, value);
     SmallVector<ReassociationIndices> groups;
     ReassociationIndices leading;
     for (int64_t dim = 0; dim < type.getRank(); ++dim) {

@@ -282,3 +282,16 @@ func.func @reversed_map(%x: tensor<2x5xf64> {opt.param}) -> tensor<2x5xf64> {
   } -> tensor<2x5xf64>
   return %f : tensor<2x5xf64>
 }
+// A loop's size that one operand's type tells, and not the type of the other, which is held at one place.
+func.func @size_known_elsewhere(%w: tensor<?x?x1xf64> {opt.param}, %x: tensor<?x3x4xf64> {opt.param}) -> tensor<?x3x4xf64> {
+  %c0 = arith.constant 0 : index
+  %d = tensor.dim %x, %c0 : tensor<?x3x4xf64>
+  %e = tensor.empty(%d) : tensor<?x3x4xf64>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, 0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%w, %x : tensor<?x?x1xf64>, tensor<?x3x4xf64>) outs(%e : tensor<?x3x4xf64>) {
+  ^bb0(%a: f64, %b: f64, %o: f64):
+    %p = arith.mulf %a, %b : f64
+    linalg.yield %p : f64
+  } -> tensor<?x3x4xf64>
+  %z = math.sin %y : tensor<?x3x4xf64>
+  return %z : tensor<?x3x4xf64>
+}
