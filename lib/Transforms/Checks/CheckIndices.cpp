@@ -224,6 +224,29 @@ static void check(const Index &index) {
   index.operand->set(arith::MinUIOp::create(builder, loc, value, last));
 }
 
+/// Asserts the sizes that `cast` claims to know.
+static void checkSizes(tensor::CastOp cast) {
+  auto from = dyn_cast<RankedTensorType>(cast.getSource().getType());
+  auto to = dyn_cast<RankedTensorType>(cast.getType());
+  if (!from || !to || cast->getParentOfType<linalg::LinalgOp>())
+    return;
+  OpBuilder builder(cast);
+  Location loc = cast.getLoc();
+  for (int64_t dim : llvm::seq(from.getRank())) {
+    if (!from.isDynamicDim(dim) || to.isDynamicDim(dim))
+      continue;
+    Value size = tensor::DimOp::create(builder, loc, cast.getSource(), dim);
+    Value claimed =
+        arith::ConstantIndexOp::create(builder, loc, to.getDimSize(dim));
+    Value isRight = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::eq, size, claimed);
+    cf::AssertOp::create(builder, loc, isRight,
+                         toString(loc) + ": the size of dimension " +
+                             std::to_string(dim) + " is not " +
+                             std::to_string(to.getDimSize(dim)));
+  }
+}
+
 namespace {
 struct CheckIndicesPass
     : public remat::impl::CheckIndicesPassBase<CheckIndicesPass> {
@@ -234,6 +257,7 @@ struct CheckIndicesPass
     getOperation()->walk([&](Operation *op) { collectIndices(op, indices); });
     for (const Index &index : indices)
       check(index);
+    getOperation()->walk([](tensor::CastOp cast) { checkSizes(cast); });
   }
 };
 } // namespace

@@ -123,3 +123,13 @@ func.func @positions_of_a_scatter(%s: tensor<5x4xf32>, %d: tensor<4x8xf32>, %at:
   %0 = tensor.scatter %s into %d[%at] scatter_dims([1]) unique : (tensor<5x4xf32>, tensor<4x8xf32>, tensor<5x1xindex>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// CHECK-LABEL: func.func @a_size_that_a_cast_claims
+// CHECK: %[[SIZE:.*]] = tensor.dim %{{.*}}, %{{.*}} : tensor<?x?x5xf32>
+// CHECK: %[[RIGHT:.*]] = arith.cmpi eq, %[[SIZE]], %{{.*}} : index
+// CHECK: cf.assert %[[RIGHT]], "{{.*}}: the size of dimension 1 is not 7"
+// CHECK: tensor.cast
+func.func @a_size_that_a_cast_claims(%x: tensor<?x?x5xf32>) -> tensor<?x7x?xf32> {
+  %0 = tensor.cast %x : tensor<?x?x5xf32> to tensor<?x7x?xf32>
+  return %0 : tensor<?x7x?xf32>
+}

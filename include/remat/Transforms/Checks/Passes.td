@@ -17,7 +17,8 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
     what a front end has clamped already) are left as they are, as far as
     integer ranges of single operations tell. The same holds for `tensor.insert`,
     and for offsets of slices that are elements of a tensor themselves, such as
-    the positions of a `tensor.scatter`.
+    the positions of a `tensor.scatter`. A `tensor.cast` from a dynamic to a static
+    size, which exporters write where they think to know better, asserts the size.
 
     Run it before fusion and differentiation, with `remat-hoist-asserts` behind.
     What has a body of its own, such as `tensor.generate`, becomes a kernel first,
