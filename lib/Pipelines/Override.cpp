@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Remat/IR/Policies.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Passes.h"
 
-#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_OVERRIDEPASS
@@ -33,19 +34,11 @@ void inlineRegion(RegionOp region) {
   region.erase();
 }
 
-/// Whether `region` has every name that `policy` mentions: one that mentions
-/// others would be refused there.
-bool hasNamesOf(PolicyAttrInterface policy, RegionOp region) {
-  SmallVector<StringAttr> names;
-  policy.collectNames(names);
-  return llvm::all_of(names, [&](StringAttr name) {
-    return region
-        .walk([&](NameOp op) {
-          return op.getNameAttr() == name ? WalkResult::interrupt()
-                                          : WalkResult::advance();
-        })
-        .wasInterrupted();
-  });
+/// The names that operations in `op` carry.
+SetVector<StringRef> getNames(Operation *op) {
+  SetVector<StringRef> names;
+  op->walk([&](NameOp name) { names.insert(name.getName()); });
+  return names;
 }
 
 struct OverridePass : public impl::OverridePassBase<OverridePass> {
@@ -75,14 +68,43 @@ private:
         parsePolicy(getOperation().getLoc(), policy, "none, ");
     if (failed(attribute))
       return failure();
-    getOperation().walk([&](RegionOp region) {
-      if (hasNamesOf(*attribute, region))
+    SmallVector<RegionOp> regions;
+    getOperation().walk([&](RegionOp region) { regions.push_back(region); });
+    if (regions.empty()) {
+      emitWarning(getOperation().getLoc(), "policy=")
+          << policy.getValue()
+          << " has no effect: there is no remat.region; put the layers into "
+             "some, or have remat-annotate do it";
+      return success();
+    }
+
+    // A region refuses a policy that mentions names of others.
+    SmallVector<StringAttr> mentioned;
+    attribute->collectNames(mentioned);
+    SetVector<StringRef> known;
+    for (RegionOp region : regions)
+      known.insert_range(getNames(region));
+    for (StringAttr name : mentioned) {
+      if (known.contains(name.getValue()))
+        continue;
+      InFlightDiagnostic error = emitError(getOperation().getLoc(), "policy=")
+                                 << policy.getValue() << " mentions " << name
+                                 << ", which no remat.name in a region says; ";
+      if (known.empty())
+        return error << "there are none";
+      return error << "there are "
+                   << listNearestFirst(name.getValue(), known.getArrayRef());
+    }
+    for (RegionOp region : regions) {
+      SetVector<StringRef> names = getNames(region);
+      if (llvm::all_of(mentioned, [&](StringAttr name) {
+            return names.contains(name.getValue());
+          }))
         region.setPolicyAttr(*attribute);
       else
-        region.emitRemark("keeps its policy: no remat.name in it is one of "
-                          "those that ")
+        region.emitRemark("keeps its policy: it has not all names that ")
             << *attribute << " mentions";
-    });
+    }
     return success();
   }
 

@@ -3,10 +3,15 @@
 // RUN: remat-opt %s -remat-override='policy=#remat.every_k<2>' | FileCheck %s --check-prefixes=CHECK,EVERY
 // RUN: remat-opt %s -remat-override=policy=none | FileCheck %s --check-prefix=NONE
 // RUN: not remat-opt %s -remat-override=policy=dots 2>&1 | FileCheck %s --check-prefix=POLICY
+// RUN: not remat-opt %s -remat-override='policy=save_only_names<"hh">' 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: remat-opt %s -remat-override=policy=none -remat-override=policy=dots_saveable -o /dev/null 2>&1 | FileCheck %s --check-prefix=REGIONLESS
 // RUN: not remat-opt %s -remat-override=mode=late 2>&1 | FileCheck %s --check-prefix=MODE
 // RUN: remat-opt %s -remat-strip-annotations | FileCheck %s --check-prefix=STRIPPED
 
 // POLICY: policy=dots is no policy; choose none, nothing_saveable, everything_saveable, dots_saveable
+// NAME: error: policy=save_only_names<"hh"> mentions "hh", which no remat.name in a region says; there are h
+// NAME-NOT: see current operation
+// REGIONLESS: warning: policy=dots_saveable has no effect: there is no remat.region
 // MODE: error: unknown mode=late; choose eager or deferred
 
 // CHECK-LABEL: func.func @loss

@@ -4,10 +4,12 @@
 #include "remat/Transforms/Import/ForeignDialects.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -18,6 +20,14 @@ int main(int argc, char **argv) {
 
   mlir::registerAllPasses();
   mlir::remat::registerAllPasses();
+
+  // What stands at a location is shown with it; the operation, which may be the
+  // whole module, is added on request.
+  mlir::registerMLIRContextCLOptions();
+  auto *printOp = llvm::cl::getRegisteredOptions().lookup(
+      "mlir-print-op-on-diagnostic");
+  if (printOp)
+    static_cast<llvm::cl::opt<bool> *>(printOp)->setInitialValue(false);
 
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "Differentiation and rematerialization in MLIR\n", registry));
