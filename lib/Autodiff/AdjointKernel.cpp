@@ -4,7 +4,6 @@
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -300,6 +299,12 @@ Value AdjointKernel::emptyLike(OpBuilder &b, unsigned index, Type elementType,
       sizes.push_back(tensor::getMixedSize(b, op.getLoc(), operand, i));
   }
   return tensor::EmptyOp::create(b, op.getLoc(), sizes, elementType);
+}
+
+Type mlir::remat::accumulationType(Type type) {
+  if (type.isBF16() || type.isF16())
+    return Float32Type::get(type.getContext());
+  return type;
 }
 
 Value mlir::remat::fillZeros(OpBuilder &b, Location loc, Value tensor) {

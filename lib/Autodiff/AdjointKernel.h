@@ -1,5 +1,4 @@
-//===- AdjointKernel.h - Adjoint kernels of structured operations -*- C++
-//-*-===//
+//===- AdjointKernel.h - Adjoint kernels of structured ops ------*- C++ -*-===//
 //
 // The adjoints of one structured operation share its iteration space and its
 // recomputed scalar body. They are written once, in a scratch block, from which
@@ -48,8 +47,8 @@ public:
   Value tensorOf(Value argument) const;
   AffineMap mapOf(Value argument) const;
 
-  /// A tensor of zeros (or uninitialized) in the shape of operand `index`,
-  /// less the dimensions of `dropped`.
+  /// An uninitialized tensor in the shape of operand `index`, less the
+  /// dimensions of `dropped`.
   Value emptyLike(OpBuilder &builder, unsigned index, Type elementType,
                   ArrayRef<unsigned> dropped = {});
   /// An uninitialized tensor over the whole iteration space.
@@ -93,6 +92,8 @@ private:
 
 /// `tensor` filled with zeros.
 Value fillZeros(OpBuilder &builder, Location loc, Value tensor);
+/// The type to add up many terms of `type` in: half precision is too narrow.
+Type accumulationType(Type type);
 
 /// Adds to `vjp` the cotangents of the inputs of the kernel's operation (and of
 /// its initial values where they are read like inputs), as `adjoint` found
@@ -109,8 +110,6 @@ LogicalResult emitGatherCotangents(AdjointKernel &kernel,
                                    const ScalarAdjoint &adjoint,
                                    VJPContext &vjp);
 
-/// The wanted values that the body of `op` captures.
-SmallVector<Value> capturedSources(linalg::LinalgOp op, VJPContext &vjp);
 /// What the body of `op` may reach cotangents of: block arguments of wanted
 /// operands other than `skip`, and captured tensors that are wanted.
 SmallVector<Value> wantedSources(linalg::LinalgOp op, VJPContext &vjp,

@@ -10,7 +10,6 @@
 #include "AdjointKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -26,8 +25,9 @@ bool mlir::remat::isAccumulated(linalg::LinalgOp op, unsigned index) {
   return !seen.all();
 }
 
-SmallVector<Value> mlir::remat::capturedSources(linalg::LinalgOp op,
-                                                VJPContext &vjp) {
+/// The wanted values that the body of `op` captures.
+static SmallVector<Value> capturedSources(linalg::LinalgOp op,
+                                          VJPContext &vjp) {
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegion(0), captured);
   return llvm::filter_to_vector(
@@ -45,13 +45,6 @@ SmallVector<Value> mlir::remat::wantedSources(linalg::LinalgOp op,
   }
   llvm::append_range(sources, capturedSources(op, vjp));
   return sources;
-}
-
-/// Half precision is too narrow to add up many terms.
-static Type accumulationType(Type type) {
-  if (type.isBF16() || type.isF16())
-    return Float32Type::get(type.getContext());
-  return type;
 }
 
 /// `value` in the wider type: unrounded where it was rounded last, and a

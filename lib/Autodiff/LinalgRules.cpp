@@ -10,7 +10,7 @@
 #include "AdjointKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -243,10 +243,7 @@ static LogicalResult buildSoftmaxVJP(linalg::SoftmaxOp op, VJPContext &vjp) {
   auto type = cast<RankedTensorType>(y.getType());
   Type elementType = type.getElementType();
   unsigned rank = type.getRank(), dim = op.getDimension();
-  // Half precision is too narrow for the sum.
-  Type sumType = elementType.isF16() || elementType.isBF16()
-                     ? Type(b.getF32Type())
-                     : elementType;
+  Type sumType = accumulationType(elementType);
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, dy);
   SmallVector<OpFoldResult> outer = sizes;
   outer.erase(outer.begin() + dim);

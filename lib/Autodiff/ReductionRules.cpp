@@ -174,7 +174,7 @@ LogicalResult Extremum::shareEvenly() {
   OpBuilder &b = vjp.builder;
   Location loc = op.getLoc();
   Type type = getElementTypeOrSelf(y().getType());
-  Type countType = type.isF16() || type.isBF16() ? Type(b.getF32Type()) : type;
+  Type countType = accumulationType(type);
 
   // How many terms equal the result; an initial value that nobody asks for (a
   // constant, usually an infinity) takes no share.
