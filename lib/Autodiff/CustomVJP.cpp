@@ -62,13 +62,13 @@ static bool hasHiddenBody(Operation *op) {
 /// Operations of the kind `name` in functions that are differentiated perhaps.
 static SmallVector<Operation *> findOperations(ModuleOp module,
                                                StringRef name) {
+  DenseSet<Operation *> rulesAndTargets;
+  for (auto custom : module.getOps<CustomVJPOp>())
+    for (func::FuncOp function : {getRule(custom), getTarget(custom)})
+      rulesAndTargets.insert(function);
   SmallVector<Operation *> found;
   for (auto function : module.getOps<func::FuncOp>()) {
-    bool isRuleOrTarget =
-        llvm::any_of(module.getOps<CustomVJPOp>(), [&](CustomVJPOp custom) {
-          return getRule(custom) == function || getTarget(custom) == function;
-        });
-    if (isRuleOrTarget)
+    if (rulesAndTargets.contains(function))
       continue;
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op->getName().getStringRef() == name) {
