@@ -275,9 +275,7 @@ static SmallVector<Value> cloneBody(RewriterBase &rewriter, LinalgOp producer,
   return yielded;
 }
 
-/// Adds the attributes of `from`, but for those that `to` has and for what
-/// linalg remembers of named operations.
-static void copyAttributes(Operation *from, Operation *to, bool withPhase) {
+void remat::copyAttributes(Operation *from, Operation *to, bool withPhase) {
   for (NamedAttribute attr : from->getDiscardableAttrs()) {
     StringAttr name = attr.getName();
     bool isPhase = name == remat::RematDialect::getPhaseAttrName();
@@ -299,7 +297,7 @@ static GenericOp replaceConsumer(RewriterBase &rewriter, LinalgOp consumer,
   llvm::append_range(yielded, terminator->getOperands());
   rewriter.eraseOp(terminator);
   GenericOp fused = builder.create(consumer.getIteratorTypesArray(), yielded);
-  copyAttributes(consumer, fused, /*withPhase=*/true);
+  remat::copyAttributes(consumer, fused);
   rewriter.replaceOp(consumer, fused->getResults().drop_front(numExtra));
   return fused;
 }
@@ -366,7 +364,7 @@ GenericOp remat::fuse(RewriterBase &rewriter, LinalgOp producer,
     yielded.push_back(values.front()[result.getResultNumber()]);
   GenericOp fused =
       replaceConsumer(rewriter, consumer, builder, arguments, yielded);
-  copyAttributes(producer, fused, /*withPhase=*/false);
+  remat::copyAttributes(producer, fused, /*withPhase=*/false);
   for (auto [index, result] : llvm::enumerate(kept))
     rewriter.replaceAllUsesWith(result, fused->getResult(index));
   if (isOpTriviallyDead(producer))

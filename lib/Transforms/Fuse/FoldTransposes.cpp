@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Copies.h"
+#include "ElementwiseFusion.h"
 #include "remat/Transforms/Fuse/Passes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -125,10 +126,7 @@ static linalg::GenericOp createProduct(PatternRewriter &rewriter, LinalgOp op,
                                 init, maps, op.getIteratorTypesArray());
   IRMapping mapping;
   op->getRegion(0).cloneInto(&product.getRegion(), mapping);
-  for (NamedAttribute attribute : op->getDiscardableAttrs())
-    if (attribute.getName() !=
-        linalg::LinalgDialect::kMemoizedIndexingMapsAttrName)
-      product->setDiscardableAttr(attribute.getName(), attribute.getValue());
+  copyAttributes(op, product);
   return product;
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementwiseFusion.h"
 #include "remat/Transforms/Fuse/Passes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -89,10 +90,7 @@ struct FusePadding : OpRewritePattern<OpTy> {
         rewriter, loc, type, images, filters,
         destination ? destination : createEmpty(), values(op.getStrides()),
         values(op.getDilations()), padding, channelsFirst);
-    for (NamedAttribute attribute : op->getDiscardableAttrs())
-      if (attribute.getName() !=
-          linalg::LinalgDialect::kMemoizedIndexingMapsAttrName)
-        conv->setDiscardableAttr(attribute.getName(), attribute.getValue());
+    copyAttributes(op, conv);
     if (destination)
       rewriter.replaceOp(op, conv->getResults());
     else // Such as a bias, which fuses with what follows.
