@@ -11,13 +11,14 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::remat;
 
-SmallVector<func::FuncOp> remat::getReachableFunctions(func::FuncOp root) {
+/// The functions that `root` consists of: itself, and what it calls.
+static SmallVector<func::FuncOp> getReachableFunctions(func::FuncOp root) {
   SymbolTableCollection symbols;
   llvm::SetVector<func::FuncOp> functions;
   functions.insert(root);
@@ -275,25 +276,31 @@ remat::decideConstants(func::FuncOp root, const ExportSpec *spec,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Brings a constant from the root's argument to where it is used.
+/// Brings constants from the root's arguments to where they are used.
 class Hoisting {
 public:
-  Hoisting(func::FuncOp root, const ModelConstant &constant)
-      : root(root), constant(constant) {
+  explicit Hoisting(func::FuncOp root) : root(root) {
     for (func::FuncOp function : getReachableFunctions(root))
       reachable.insert(function);
+    SymbolTableCollection symbols;
+    root->getParentOfType<ModuleOp>().walk([&](func::CallOp call) {
+      calls[symbols.lookupNearestSymbolFrom(call, call.getCalleeAttr())]
+          .push_back(call);
+    });
   }
 
-  void run() {
+  void hoist(const ModelConstant &constant) {
+    values.clear();
     // The argument's location is the first use's: those go last.
     for (arith::ConstantOp op : constant.uses)
-      op.replaceAllUsesWith(getValueIn(op->getParentOfType<func::FuncOp>()));
+      op.replaceAllUsesWith(
+          getValueIn(op->getParentOfType<func::FuncOp>(), constant));
     for (arith::ConstantOp op : constant.uses)
       op.erase();
   }
 
 private:
-  DictionaryAttr getAttributes() {
+  DictionaryAttr getAttributes(const ModelConstant &constant) {
     Builder builder(root.getContext());
     Attribute name = builder.getStringAttr(constant.decision.name);
     bool isParameter = constant.decision.role == Role::parameter;
@@ -307,7 +314,7 @@ private:
 
   /// The constant as a value of `function`: an argument, for which every caller
   /// gets one more operand, or a constant where the root does not lead.
-  Value getValueIn(func::FuncOp function) {
+  Value getValueIn(func::FuncOp function, const ModelConstant &constant) {
     auto [it, isNew] = values.try_emplace(function, Value());
     if (!isNew)
       return it->second;
@@ -321,33 +328,28 @@ private:
     unsigned position = function.getNumArguments();
     (void)function.insertArgument(
         position, constant.value.getType(),
-        function == root ? getAttributes() : DictionaryAttr(), loc);
+        function == root ? getAttributes(constant) : DictionaryAttr(), loc);
     Value argument = function.getArgument(position);
     values[function] = argument;
-    if (function == root)
-      return argument;
-    auto module = function->getParentOfType<ModuleOp>();
-    SmallVector<func::CallOp> calls;
-    auto uses = SymbolTable::getSymbolUses(function, module);
-    for (SymbolTable::SymbolUse use : *uses)
-      if (auto call = dyn_cast<func::CallOp>(use.getUser()))
-        calls.push_back(call);
-    for (func::CallOp call : calls)
-      call.getOperandsMutable().append(
-          getValueIn(call->getParentOfType<func::FuncOp>()));
+    if (function != root)
+      for (func::CallOp call : calls.lookup(function))
+        call.getOperandsMutable().append(
+            getValueIn(call->getParentOfType<func::FuncOp>(), constant));
     return argument;
   }
 
   func::FuncOp root;
-  const ModelConstant &constant;
-  llvm::SmallDenseSet<func::FuncOp> reachable;
-  llvm::SmallDenseMap<func::FuncOp, Value> values;
+  DenseSet<Operation *> reachable;
+  DenseMap<Operation *, SmallVector<func::CallOp>> calls;
+  /// Of the constant that is hoisted, in each function.
+  DenseMap<Operation *, Value> values;
 };
 } // namespace
 
 void remat::hoistConstants(func::FuncOp root,
                            ArrayRef<ModelConstant> constants) {
+  Hoisting hoisting(root);
   for (const ModelConstant &constant : constants)
     if (constant.decision.role != Role::data)
-      Hoisting(root, constant).run();
+      hoisting.hoist(constant);
 }

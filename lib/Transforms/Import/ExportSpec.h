@@ -10,7 +10,6 @@
 
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Types.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace mlir::remat {
 

@@ -29,7 +29,9 @@ StringRef remat::getNameOf(Location loc) {
   return {};
 }
 
-std::pair<std::string, StringRef> remat::splitTreePath(StringRef path) {
+/// `params['layer_0']['kernel']` -> `layer_0.kernel`; its tree is `params`.
+/// Names without a path stay, with an empty tree.
+static std::pair<std::string, StringRef> splitTreePath(StringRef path) {
   size_t end = path.find_first_of("[.");
   if (end == StringRef::npos || end == 0)
     return {path.str(), ""};
@@ -48,8 +50,9 @@ std::pair<std::string, StringRef> remat::splitTreePath(StringRef path) {
   return {name, path.take_front(end)};
 }
 
-/// [, ] and { } are part of names, so only * and ? have a meaning.
-bool remat::matchesName(StringRef pattern, StringRef name) {
+/// Whether `pattern` is `name`. [, ] and { } are part of names, so only * and ?
+/// have a meaning.
+static bool matchesName(StringRef pattern, StringRef name) {
   std::string escaped;
   for (char c : pattern) {
     if (StringRef("[]{}\\!^").contains(c))
@@ -69,7 +72,8 @@ bool remat::matchesAny(ArrayRef<std::string> patterns, StringRef name) {
       patterns, [&](StringRef pattern) { return matchesName(pattern, name); });
 }
 
-std::string remat::listNames(ArrayRef<std::string> names) {
+/// "'a', 'b' and 3 more".
+static std::string listNames(ArrayRef<std::string> names) {
   constexpr size_t shown = 8;
   std::string text;
   for (auto [index, name] : llvm::enumerate(names.take_front(shown)))
@@ -429,17 +433,20 @@ remat::decideSignature(func::FuncOp function, const ExportSpec *spec,
     if (isFloatTensor(function.getArgumentTypes()[index]))
       floats.push_back(argument.name);
   }
+  bool haveCalleesParameters = false;
   for (const ModelConstant &constant : constants)
     if (constant.decision.role == Role::parameter)
       for (arith::ConstantOp op : constant.uses) {
-        auto inside = op->getParentOfType<func::FuncOp>();
-        if (inside == function)
+        if (op->getParentOfType<func::FuncOp>() == function)
           parameters.push_back(op.getResult());
-        else // Taken from a callee's word: what calls it may depend on it.
-          function.walk([&](func::CallOp call) {
-            llvm::append_range(parameters, call.getResults());
-          });
+        else
+          haveCalleesParameters = true;
       }
+  // Any call may depend on what some callee holds.
+  if (haveCalleesParameters)
+    function.walk([&](func::CallOp call) {
+      llvm::append_range(parameters, call.getResults());
+    });
   if (parameters.empty()) {
     InFlightDiagnostic diag = emitError(function.getLoc())
                               << "nothing in @" << function.getName()
