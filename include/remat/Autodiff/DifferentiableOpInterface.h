@@ -39,8 +39,7 @@ public:
 #include "remat/Autodiff/DifferentiableOpInterface.h.inc"
 
 namespace mlir::remat {
-/// Registers the derivative rules of the upstream dialects (linalg, tensor,
-/// arith, scf, func).
+/// Registers the derivative rules of arith, linalg, math, remat and tensor.
 void registerDifferentiableExternalModels(DialectRegistry &registry);
 /// The part of it for all structured operations of linalg, and `linalg.softmax`.
 void registerLinalgRules(DialectRegistry &registry);

@@ -11,7 +11,8 @@ def OverridePass : Pass<"remat-override", "ModuleOp"> {
     Gives every `remat.region` one policy and every `remat.train_step` one mode,
     so that variants of a model can be compared without editing it.
     `policy=none` takes the regions away altogether, and names with them: all
-    that the backward needs is saved, and fusion knows no borders.
+    that the backward needs is saved, and fusion knows no borders. A region that
+    has not every name that the policy mentions keeps its own, with a remark.
 
     Example: `--remat-override="policy=dots_saveable mode=deferred"`.
   }];
@@ -28,7 +29,8 @@ def StripAnnotationsPass : Pass<"remat-strip-annotations", "ModuleOp"> {
   let description = [{
     The last pass before a program leaves for `mlir-runner` or `mlir-translate`,
     which know neither dialect: removes attributes of the `remat` and `opt`
-    dialects from operations, arguments and results, and optimizers.
+    dialects from operations, arguments and results, and the operations that
+    only describe a training: optimizers, train steps and custom derivatives.
   }];
 }
 

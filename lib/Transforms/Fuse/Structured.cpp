@@ -1,5 +1,4 @@
-//===- Structured.cpp - Computations on tensors as kernels
-//-----------------===//
+//===- Structured.cpp - Computations on tensors as kernels ----------------===//
 //
 // arith and math on whole tensors, generated tensors and gathers would each
 // need a rule that saves operands; as structured operations they share the one
@@ -23,8 +22,9 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Whether `op` is an operation of arith or math on tensors of one shape, and
-/// perhaps scalars. Those of other dialects may have rules on tensors.
+/// Whether `op` is an operation of arith, math or complex on tensors of one
+/// shape, and perhaps scalars. Those of other dialects may have rules on
+/// tensors.
 static bool isElementwiseOnTensors(Operation *op) {
   if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect,
                        complex::ComplexDialect>(op->getDialect()) ||

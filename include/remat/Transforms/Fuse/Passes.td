@@ -14,9 +14,10 @@ def FusePass : Pass<"remat-fuse"> {
     and only the inputs of kernels can become residuals. The pass runs again
     once recomputed slices stand in the backward (there it saves their stores).
 
-    What computes on tensors without being structured becomes so first: `arith`
-    and `math` on tensors, `tensor.generate`, `tensor.gather`, `tensor.pad` with
-    another value than a constant, `linalg.pack` and `linalg.unpack`.
+    What computes on tensors without being structured becomes so first: `arith`,
+    `math` and `complex` on tensors, `tensor.generate`, `tensor.gather`,
+    `tensor.bitcast`, `tensor.pad` with another value than a constant,
+    `linalg.pack` and `linalg.unpack`.
     An elementwise producer, named (`linalg.add`, `linalg.map`,
     `linalg.broadcast`, `linalg.transpose`, `linalg.fill`, ...) or generic, is
     fused into the elementwise or reducing operation that reads it:
@@ -40,8 +41,9 @@ def FusePass : Pass<"remat-fuse"> {
     Phases: a kernel keeps the `remat.phase` of the reader; producers of another
     phase stay apart, but for those that read no tensor, for `recompute` into
     `backward`, and for cheap forward ones into `backward` under the condition
-    above: the backward then keeps the operand instead of the value. What is fused is read later than before, so a producer stays
-    where something between the two writes one of its operands in place.
+    above: the backward then keeps the operand instead of the value. What is
+    fused is read later than before, so a producer stays where something between
+    the two writes one of its operands in place.
     Destinations stay what they are: `outs(%w)` never becomes a fresh tensor.
 
     No value changes: the same scalar operations are applied to the same
@@ -49,9 +51,9 @@ def FusePass : Pass<"remat-fuse"> {
     gradients that differentiation makes afterwards: operations that may carry a
     gradient are fused only where the adjoint of the kernel adds up what the
     adjoints of its parts would. They are not copied into several readers, for
-    instance: `f'(x) (a + b)` is not, to the bit, `f'(x) a + f'(x) b`. Where regions begin
-    (there fusion stops) then changes no bit of a gradient. Once the gradient is
-    there, the pass may run without it.
+    instance: `f'(x) (a + b)` is not, to the bit, `f'(x) a + f'(x) b`. Where
+    regions begin (there fusion stops) then changes no bit of a gradient. Once
+    the gradient is there, the pass may run without it.
 
     Example: the two kernels
 

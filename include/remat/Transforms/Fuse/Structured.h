@@ -7,9 +7,9 @@ namespace mlir {
 class Operation;
 namespace remat {
 
-/// Turns `op`, an operation of arith or math on tensors of one shape (and
-/// perhaps scalars), into a linalg.generic with the scalar operation in its
-/// body. Returns null and does nothing if `op` is none.
+/// Turns `op`, an operation of arith, math or complex on tensors of one shape
+/// (and perhaps scalars), into a linalg.generic with the scalar operation in
+/// its body. Returns null and does nothing if `op` is none.
 Operation *replaceElementwiseByLinalg(Operation *op);
 
 /// The same for all such operations in `root`, and for what else computes on

@@ -84,8 +84,9 @@ def Import : Pass<"remat-import", "::mlir::ModuleOp"> {
        more dimensions). An argument of floating-point numbers is a parameter if its
        location's name is a path into a tree, as in JAX
        (`params['layer_0']['kernel']`; where some trees are called `params`, into
-       those). A result is the next value of an argument of its type if that is the
-       only argument it alone depends on. The loss is the first scalar that is
+       those). A result other than the loss is the next value of
+       an argument of its type that reaches no other result, if there is one such
+       argument. The loss is the first scalar that is
        left.
 
     A name is the description's, or that of a location or resource, or `arg<i>`.
