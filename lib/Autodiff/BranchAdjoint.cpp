@@ -30,7 +30,7 @@ private:
     return forward.isAncestor(value.getParentRegion());
   }
   bool isAvailable(Value value) override { return false; }
-  Value makeAvailable(Value value, OpBuilder &builder) override { return {}; }
+  Value makeAvailable(Value value) override { return {}; }
   Value save(Value value, OpBuilder &builder) override {
     saved.push_back(value);
     standIns.push_back(UnrealizedConversionCastOp::create(

@@ -37,7 +37,7 @@ private:
     adjoint.reads.push_back(read);
     return argument;
   }
-  Value makeAvailable(Value value, OpBuilder &builder) override {
+  Value makeAvailable(Value value) override {
     return addArgument(value, cast<BlockArgument>(value).getArgNumber());
   }
   Value save(Value value, OpBuilder &builder) override {

@@ -135,8 +135,7 @@ Value CaptureImporter::import(Value value, OpBuilder &builder) {
   bool isCheaper = op && !available && (isSmallerBefore(op) || canRebuild(value));
   if (isCheaper)
     return rebuild(op, value, builder);
-  Value local = available ? makeAvailable(value, builder)
-                          : save(value, builder);
+  Value local = available ? makeAvailable(value) : save(value, builder);
   if (!local)
     return recompute(value, builder);
   return imported[value] = local;

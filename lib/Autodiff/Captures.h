@@ -33,7 +33,7 @@ protected:
   virtual bool isForeign(Value value) = 0;
   /// Whether `makeAvailable` brings in `value` without saving anything.
   virtual bool isAvailable(Value value) = 0;
-  virtual Value makeAvailable(Value value, OpBuilder &builder) = 0;
+  virtual Value makeAvailable(Value value) = 0;
   /// Saves `value` in the forward; returns the saved value as the backward sees
   /// it, or null if it cannot be saved: it is computed again, then.
   virtual Value save(Value value, OpBuilder &builder) = 0;

@@ -134,7 +134,7 @@ private:
   bool isAvailable(Value value) override {
     return value == loop.getInductionVar();
   }
-  Value makeAvailable(Value value, OpBuilder &builder) override {
+  Value makeAvailable(Value value) override {
     OpBuilder early(iteration.getContext());
     early.setInsertionPointAfterValue(iteration);
     return createInductionValue(early, loop, iteration);

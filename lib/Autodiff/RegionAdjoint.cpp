@@ -32,7 +32,7 @@ private:
   }
   bool isAvailable(Value value) override { return !isForwardResult(value); }
 
-  Value makeAvailable(Value value, OpBuilder &builder) override {
+  Value makeAvailable(Value value) override {
     auto argument = dyn_cast<BlockArgument>(value);
     if (argument && argument.getOwner() == region.getBodyBlock())
       value = region.getInputs()[argument.getArgNumber()];

@@ -12,8 +12,6 @@
 
 #include "AdjointKernel.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace mlir;
 using namespace mlir::remat;
 

@@ -143,8 +143,7 @@ Value KernelBody::index(OpBuilder &builder, unsigned dim, const Point &point) {
                                steps);
 }
 
-Value KernelBody::firstOfConsecutive(OpBuilder &builder, Value index,
-                                     IRMapping &values, const Point &point) {
+Value KernelBody::firstOfConsecutive(Value index, const Point &point) {
   auto op = index.getDefiningOp<linalg::IndexOp>();
   if (!op || !plan.vectorLoop || nest.loopOfDim[op.getDim()] != plan.vectorLoop)
     return {};
@@ -165,8 +164,7 @@ Value KernelBody::gatherFromMemRef(OpBuilder &builder, memref::LoadOp load,
 
   auto memref = cast<MemRefType>(source.getType());
   auto type = cast<VectorType>(vectorOf(memref.getElementType()));
-  Value first =
-      firstOfConsecutive(builder, load.getIndices().back(), values, point);
+  Value first = firstOfConsecutive(load.getIndices().back(), point);
   if (first && memref.isLastDimUnitStride() &&
       !memref.getElementType().isInteger(1) &&
       llvm::none_of(ArrayRef(indices).drop_back(), isVector)) {

@@ -56,8 +56,7 @@ private:
                          IRMapping &values, const Point &point);
   Value index(OpBuilder &builder, unsigned dim, const Point &point);
   /// The first lane's value of an index whose lanes are consecutive, or null.
-  Value firstOfConsecutive(OpBuilder &builder, Value index, IRMapping &values,
-                           const Point &point);
+  Value firstOfConsecutive(Value index, const Point &point);
   bool isVectorized(unsigned access) const;
   Value laneOffsets(OpBuilder &builder, unsigned access);
   Value maskOrAll(OpBuilder &builder, const Point &point);

@@ -61,9 +61,6 @@ struct LoopNest {
   /// adds up may depend on it, but not on the operands (see KernelPlan.h).
   bool innermostIsParallel = true;
 
-  ArrayRef<Access> inputs() const {
-    return ArrayRef(accesses).take_front(numInputs);
-  }
   ArrayRef<Access> outputs() const {
     return ArrayRef(accesses).drop_front(numInputs);
   }

@@ -6,6 +6,8 @@
 
 #include "remat/Transforms/Annotate/Annotate.h"
 
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;

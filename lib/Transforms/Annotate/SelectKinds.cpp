@@ -144,15 +144,15 @@ static SmallVector<Operation *> findBetween(Value begin, Operation *end) {
   return between;
 }
 
-/// `value`, before widening to the type in which a statistic is computed and
-/// before what it was shifted by.
+/// What `value` was before something was subtracted from it, element by
+/// element; `value` itself if nothing was.
 static Value findShifted(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isElementwise(op) || !computes<arith::SubFOp>(op))
     return value;
   // The minuend: the operand that is as big as the result.
   for (Value operand : op->getOperands())
-    if (operand.getDefiningOp() != op && operand.getType() == value.getType())
+    if (operand.getType() == value.getType())
       return operand;
   return value;
 }

@@ -109,7 +109,7 @@ static bool mayCrossPhases(LinalgOp producer, LinalgOp consumer) {
 /// destinations of `consumer` itself are fine where it reads element for
 /// element what it writes.
 static bool isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
-  auto isIdentityRead = [&](Value operand, OpOperand &init) {
+  auto isIdentityRead = [&](OpOperand &init) {
     return producer.getNumParallelLoops() == consumer.getNumLoops() &&
            consumer.getNumParallelLoops() == consumer.getNumLoops() &&
            llvm::all_of(producer.getIndexingMapsArray(),
@@ -131,7 +131,7 @@ static bool isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
       if (!writer || !writer.isDpsInit(&use))
         continue;
       if (writer == consumer) {
-        if (!isIdentityRead(operand, use))
+        if (!isIdentityRead(use))
           return true;
         continue;
       }

@@ -60,7 +60,7 @@ private:
   Value bringInputs(Reader &reader, const Slice &slice);
   void mapInputs(Reader &reader, const Slice &slice, IRMapping &mapping);
   void cloneSlice(Reader &reader, const Slice &slice);
-  void remarkOn(const Reader &reader, const Slice &slice);
+  void remarkOn(const Slice &slice);
 
   Block *body;
   Crossings &crossings;
@@ -385,7 +385,7 @@ static void dropUnusedInputs(BackwardOp backward) {
 // Report
 //===----------------------------------------------------------------------===//
 
-void RegionMaterializer::remarkOn(const Reader &reader, const Slice &slice) {
+void RegionMaterializer::remarkOn(const Slice &slice) {
   RegionOp region = getRegion();
   int64_t bytes = 0;
   bool offloads = false;
@@ -431,7 +431,7 @@ LogicalResult RegionMaterializer::run() {
       continue;
     }
     if (report)
-      remarkOn(reader, slice);
+      remarkOn(slice);
     if (!slice.ops.empty())
       cloneSlice(reader, slice);
     dropUnusedInputs(reader.backward);
