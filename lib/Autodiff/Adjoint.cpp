@@ -76,6 +76,15 @@ mlir::remat::collectActiveCaptures(Operation *op, const Activity &activity) {
   return captures;
 }
 
+LogicalResult mlir::remat::emitHasNoCotangent(Operation *op, Type type) {
+  return op->emitOpError()
+         << "is differentiated with respect to a value of type " << type
+         << ", but derivatives exist for floating-point scalars of 16 or "
+            "more bits and dense ranked tensors of them only; compute on "
+            "those (a complex number as its two parts), or give the "
+            "function around it a derivative with remat.custom_vjp";
+}
+
 void mlir::remat::eraseDead(Block &block, Operation *first) {
   Operation *next;
   for (Operation *op = block.empty() ? nullptr : &block.back();
@@ -208,13 +217,7 @@ LogicalResult Adjoint::reverse(Operation *op, AdjointScope &scope) {
       getInputs(op), [&](Value input) { return activity.isActive(input); });
   for (Value value : active)
     if (!hasCotangentType(value.getType()))
-      return op->emitOpError()
-             << "is differentiated with respect to a value of type "
-             << value.getType()
-             << ", but derivatives exist for floating-point scalars of 16 or "
-                "more bits and dense ranked tensors of them only; compute on "
-                "those (a complex number as its two parts), or give the "
-                "function around it a derivative with remat.custom_vjp";
+      return emitHasNoCotangent(op, value.getType());
 
   SmallVector<Value> results(op->getResults());
   LogicalResult result = success();

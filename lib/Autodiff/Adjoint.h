@@ -64,6 +64,9 @@ private:
   DenseMap<Operation *, unsigned> madeByRule;
 };
 
+/// Says that `op` computes with a type that has no derivatives. Fails.
+LogicalResult emitHasNoCotangent(Operation *op, Type type);
+
 /// Active values from outside `op` that its regions read, in program order.
 /// Fails with a diagnostic if one has no cotangent.
 FailureOr<SetVector<Value>> collectActiveCaptures(Operation *op,

@@ -1,6 +1,7 @@
 //===- ScalarAdjoint.cpp - Reverse mode on scalar bodies ------------------===//
 
 #include "ScalarAdjoint.h"
+#include "Adjoint.h"
 #include "CustomVJP.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -53,6 +54,8 @@ LogicalResult ScalarAdjoint::propagate(ArrayRef<Value> sources) {
       Value ct = cotangent(result);
       if (!ct)
         continue;
+      if (isa<FloatType>(ct.getType()) && !hasCotangentType(ct.getType()))
+        return emitHasNoCotangent(&op, ct.getType());
       if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
         activeGathers.push_back({extract, ct});
         continue;

@@ -8,6 +8,7 @@
 #include "remat/Pipelines/CPU.h"
 
 #include "remat/Conversion/Passes.h"
+#include "remat/Transforms/Checks/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -21,6 +22,7 @@
 using namespace mlir;
 
 void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
+  pm.addPass(createCheckTypesPass());
   pm.addPass(createConvertAssertToRuntime());
   pm.addPass(createConvertLinalgToLibrary());
   pm.addPass(createConvertLinalgToKernels());
@@ -39,6 +41,10 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createConvertVectorToSCFPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(arith::createArithExpandOpsPass());
+  // math.ipowi has no other lowering; powers of floating-point numbers have.
+  ConvertMathToFuncsOptions integerPowers;
+  integerPowers.minWidthOfFPowIExponent = 65;
+  pm.addPass(createConvertMathToFuncs(integerPowers));
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createConvertVectorToLLVMPass());

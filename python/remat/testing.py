@@ -23,7 +23,7 @@ LOWERING = """convert-linalg-aggregates-to-structured, canonicalize, cse,
   func.func(convert-linalg-to-loops, llvm-request-c-wrappers),
   expand-strided-metadata, lower-affine, convert-scf-to-cf,
   remat-approximate-math, arith-expand, memref-expand,
-  convert-math-to-llvm, convert-math-to-libm, convert-to-llvm, reconcile-unrealized-casts"""
+  convert-math-to-funcs{min-width-of-fpowi-exponent=65}, convert-math-to-llvm, convert-math-to-libm, convert-to-llvm, reconcile-unrealized-casts"""
 
 WEIGHTED_SUM = """  %{n}zero = arith.constant 0.0 : f64
   %{n}empty = tensor.empty() : tensor<f64>

@@ -71,3 +71,29 @@ func.func @winograd(%x: tensor<1x6x6x5xf32> {opt.param}) -> f32 {
   %r = tensor.extract %y[%c, %c, %c, %c, %c, %c] : tensor<6x6x1x1x1x5xf32>
   return %r : f32
 }
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+func.func @a_byte_in_a_body(%x: tensor<4xf32> {opt.param}) -> f32 {
+  %y = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : tensor<4xf32>) {
+  ^bb0(%a: f32):
+    %n = arith.truncf %a : f32 to f8E5M2
+    // expected-error @below {{is differentiated with respect to a value of type 'f8E5M2'}}
+    %p = arith.mulf %n, %n : f8E5M2
+    %w = arith.extf %p : f8E5M2 to f32
+    linalg.yield %w : f32
+  } -> tensor<4xf32>
+  %c = arith.constant 0 : index
+  %r = tensor.extract %y[%c] : tensor<4xf32>
+  return %r : f32
+}
+
+// -----
+
+// expected-error @below {{has type 'tensor<4xtf32>' and cannot be trained}}
+func.func @parameter_for_tensor_cores(%x: tensor<4xtf32> {opt.param}) -> tf32 {
+  %c = arith.constant 0 : index
+  %e = tensor.extract %x[%c] : tensor<4xtf32>
+  return %e : tf32
+}

@@ -84,3 +84,10 @@ func.func @reshape_and_cast(%w: tensor<2x6xf64> {opt.param}) -> tensor<f64> {
   %l = linalg.reduce {arith.addf} ins(%m3 : tensor<?x4xf64>) outs(%f : tensor<f64>) dimensions = [0, 1]
   return %l : tensor<f64>
 }
+func.func @integer_power(%x: tensor<3x4xf64> {opt.param}, %n: tensor<3x4xi32>) -> tensor<3x4xf64> {
+  %i = math.ipowi %n, %n : tensor<3x4xi32>
+  %f = arith.sitofp %i : tensor<3x4xi32> to tensor<3x4xf64>
+  %c = arith.mulf %f, %x : tensor<3x4xf64>
+  %d = arith.mulf %c, %x : tensor<3x4xf64>
+  return %d : tensor<3x4xf64>
+}

@@ -44,6 +44,28 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def CheckTypesPass : Pass<"remat-check-types"> {
+  let summary = "refuse types that have no lowering";
+  let description = [{
+    An operation on a type that nothing lowers would pass through one pass after
+    the other and come out as it went in, or be taken for what it is not (the
+    positions that a sparse tensor stores for its elements). The first one is an
+    error here, at its location, which names a way out:
+
+    | type | way out |
+    |---|---|
+    | sparse tensors | a dense tensor, by `sparse_tensor.convert` where the model starts |
+    | quantized types | `-lower-quant-ops -strip-func-quant-types` |
+    | f8, f6, f4, tf32 | f16, bf16 or f32 |
+    | signed and unsigned integers | signless ones; operations have the sign |
+
+    Complex numbers may be computed with, where no derivative passes through
+    them. In and out: any IR; nothing changes.
+
+    Example: `arith.mulf %a, %b : tensor<4xf8E4M3FN>` is refused.
+  }];
+}
+
 def HoistAssertsPass : Pass<"remat-hoist-asserts"> {
   let summary = "assertions in kernels become kernels of their own";
   let description = [{

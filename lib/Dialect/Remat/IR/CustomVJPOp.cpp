@@ -17,8 +17,10 @@ bool mlir::remat::hasCotangentType(Type type) {
       return false;
     type = tensor.getElementType();
   }
-  // Sums of derivatives have no meaning in formats of a byte.
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() >= 16;
+  // Sums of derivatives have no meaning in formats of a byte, and no processor
+  // computes in tf32 but inside of products.
+  return isa<FloatType>(type) && !isa<FloatTF32Type>(type) &&
+         type.getIntOrFloatBitWidth() >= 16;
 }
 
 FunctionType CustomVJPOp::getRuleType(MLIRContext *context, TypeRange operands,

@@ -1,0 +1,68 @@
+//===- CheckTypes.cpp - Types that nothing lowers -------------------------===//
+//
+// Later passes leave what they do not know alone, or complain about what they
+// made of it, far from where the model says it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/Checks/Passes.h"
+
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_CHECKTYPESPASS
+#include "remat/Transforms/Checks/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+
+/// What to do about a type that has no lowering; empty if it has one.
+static StringRef getWayOut(Type type) {
+  if (sparse_tensor::getSparseTensorEncoding(type))
+    return "keep it dense (sparse_tensor.convert)";
+  type = getElementTypeOrSelf(type);
+  if (isa<quant::QuantizedType>(type))
+    return "run -lower-quant-ops and -strip-func-quant-types first";
+  if (isa<FloatType>(type) &&
+      (isa<FloatTF32Type>(type) || type.getIntOrFloatBitWidth() < 16))
+    return "compute in f16, bf16 or f32";
+  if (auto integer = dyn_cast<IntegerType>(type);
+      integer && !integer.isSignless())
+    return "use signless integers (i8 for ui8); operations have the sign";
+  return "";
+}
+
+namespace {
+struct CheckTypesPass
+    : public remat::impl::CheckTypesPassBase<CheckTypesPass> {
+  void runOnOperation() override {
+    DenseMap<Type, StringRef> known;
+    auto isLowered = [&](Value value) {
+      auto [entry, isNew] = known.try_emplace(value.getType());
+      if (isNew)
+        entry->second = getWayOut(value.getType());
+      if (entry->second.empty())
+        return true;
+      emitError(value.getLoc())
+          << "a value of type " << value.getType()
+          << " has no lowering to the CPU; " << entry->second;
+      return false;
+    };
+    WalkResult result = getOperation()->walk<WalkOrder::PreOrder>(
+        [&](Operation *op) {
+          for (Value value : op->getResults())
+            if (!isLowered(value))
+              return WalkResult::interrupt();
+          for (Region &region : op->getRegions())
+            for (Block &block : region)
+              for (Value argument : block.getArguments())
+                if (!isLowered(argument))
+                  return WalkResult::interrupt();
+          return WalkResult::advance();
+        });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace

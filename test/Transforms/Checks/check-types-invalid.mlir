@@ -1,0 +1,55 @@
+// RUN: remat-opt %s -remat-check-types -split-input-file -verify-diagnostics
+// RUN: remat-opt %s -remat-train=target=cpu -split-input-file -verify-diagnostics
+// RUN: remat-opt %s -remat-lower-to-cpu -split-input-file -verify-diagnostics
+
+func.func @a_byte(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{a value of type 'tensor<4xf8E4M3FN>' has no lowering to the CPU; compute in f16, bf16 or f32}}
+  %n = arith.truncf %x : tensor<4xf32> to tensor<4xf8E4M3FN>
+  %w = arith.extf %n : tensor<4xf8E4M3FN> to tensor<4xf32>
+  return %w : tensor<4xf32>
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+func.func @in_a_body(%x: memref<4xf32>) {
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<4xf32>) {
+  ^bb0(%a: f32):
+    // expected-error @below {{a value of type 'f4E2M1FN' has no lowering to the CPU}}
+    %n = arith.truncf %a : f32 to f4E2M1FN
+    %w = arith.extf %n : f4E2M1FN to f32
+    linalg.yield %w : f32
+  }
+  return
+}
+
+// -----
+
+// expected-error @below {{a value of type 'tf32' has no lowering to the CPU; compute in f16, bf16 or f32}}
+func.func @tensor_cores(%x: tf32) -> tf32 {
+  return %x : tf32
+}
+
+// -----
+
+#sparse = #sparse_tensor.encoding<{ map = (d0) -> (d0 : compressed) }>
+// expected-error @below {{has no lowering to the CPU; keep it dense (sparse_tensor.convert)}}
+func.func @sparse(%x: tensor<4xf32, #sparse>, %i: index) -> f32 {
+  %e = tensor.extract %x[%i] : tensor<4xf32, #sparse>
+  return %e : f32
+}
+
+// -----
+
+// expected-error @below {{has no lowering to the CPU; run -lower-quant-ops and -strip-func-quant-types first}}
+func.func @quantized(%x: tensor<4x!quant.uniform<i8:f32, 1.0>>) -> tensor<4xf32> {
+  %y = quant.dcast %x : tensor<4x!quant.uniform<i8:f32, 1.0>> to tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{a value of type 'tensor<4xui8>' has no lowering to the CPU; use signless integers (i8 for ui8)}}
+func.func @unsigned(%x: tensor<4xui8>) -> tensor<4xui8> {
+  return %x : tensor<4xui8>
+}
