@@ -25,6 +25,7 @@ void remat::printMemoryTable(ArrayRef<FunctionMemory> functions,
     line("    residuals", function.parts.residuals);
     line("    gradients", function.parts.gradients);
     line("    temporaries", function.parts.temporaries);
+    line("residuals at most", function.residuals);
     line("parameters", function.parameters);
     line("optimizer state", function.optimizerState);
     line("model state", function.modelState);
@@ -56,6 +57,7 @@ void remat::printMemoryJSON(ArrayRef<FunctionMemory> functions,
             json.attribute("gradients", function.parts.gradients);
             json.attribute("temporaries", function.parts.temporaries);
           });
+          json.attribute("residuals", function.residuals);
           json.attributeObject("arguments", [&] {
             json.attribute("parameters", function.parameters);
             json.attribute("optimizer_state", function.optimizerState);

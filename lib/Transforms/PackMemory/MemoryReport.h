@@ -32,6 +32,8 @@ struct FunctionMemory {
   /// Largest sum of live bytes; `parts` is what they are made of.
   int64_t maxLive = 0;
   MemoryParts parts;
+  /// Largest sum of residuals that live at once, at the peak or elsewhere.
+  int64_t residuals = 0;
   /// Bytes of arguments.
   int64_t parameters = 0, optimizerState = 0, modelState = 0, data = 0,
           results = 0;

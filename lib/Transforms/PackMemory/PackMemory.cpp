@@ -39,6 +39,7 @@ constexpr llvm::StringLiteral arenaAttrName = "remat.arena";
 struct Frame {
   int64_t bytes = 0;
   MemoryParts parts;
+  int64_t residuals = 0;
   int64_t recomputedOps = 0;
 };
 
@@ -76,7 +77,7 @@ public:
   }
 
   Frame getFrame() const {
-    return {memory.arena, memory.parts, memory.recomputedOps};
+    return {memory.arena, memory.parts, memory.residuals, memory.recomputedOps};
   }
 
 private:
@@ -146,6 +147,7 @@ private:
     for (const Place &place : places)
       if (place.lifetime.first <= peak && peak <= place.lifetime.last)
         memory.parts += getParts(place);
+    memory.residuals = getMostResiduals();
     for (BlockArgument argument : function.getArguments())
       describeArgument(argument.getArgNumber(), argument.getType());
     function.walk([&](Operation *op) {
@@ -173,18 +175,41 @@ private:
       const Buffer &buffer = lifetimes.getBuffers()[index];
       if (peak < buffer.lifetime.first || buffer.lifetime.last < peak)
         continue;
-      bool inBackward =
-          buffer.wasIn(Phase::backward) || buffer.wasIn(Phase::recompute);
-      if (buffer.wasIn(Phase::forward) &&
-          (inBackward || buffer.wasIn(Phase::update)))
+      if (isResidual(buffer))
         parts.residuals = place.size;
-      else if (inBackward && buffer.wasIn(Phase::update))
+      else if (isInBackward(buffer) && buffer.wasIn(Phase::update))
         parts.gradients = place.size;
       else
         parts.temporaries = place.size;
       break;
     }
     return parts;
+  }
+
+  static bool isInBackward(const Buffer &buffer) {
+    return buffer.wasIn(Phase::backward) || buffer.wasIn(Phase::recompute);
+  }
+  static bool isResidual(const Buffer &buffer) {
+    return buffer.wasIn(Phase::forward) &&
+           (isInBackward(buffer) || buffer.wasIn(Phase::update));
+  }
+
+  int64_t getMostResiduals() {
+    std::vector<::remat::plan::Interval> kept;
+    auto add = [&](Lifetime lifetime, int64_t size) {
+      kept.push_back(
+          {lifetime.first, lifetime.last + 1, size, options.alignment});
+    };
+    for (const Place &place : places) {
+      if (func::CallOp call = place.call)
+        add(place.lifetime,
+            frames.lookup(symbols.lookup(call.getCallee())).residuals);
+      for (unsigned index : place.buffers)
+        if (const Buffer &buffer = lifetimes.getBuffers()[index];
+            isResidual(buffer))
+          add(buffer.lifetime, roundUp(buffer.size));
+    }
+    return ::remat::plan::getMaxLive(kept);
   }
 
   void describeArgument(unsigned index, Type type) {

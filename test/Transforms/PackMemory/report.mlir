@@ -10,6 +10,7 @@
 // CHECK-NEXT: residuals 64
 // CHECK-NEXT: gradients 256
 // CHECK-NEXT: temporaries 64
+// CHECK-NEXT: residuals at most 64
 // CHECK-NEXT: parameters 256
 // CHECK-NEXT: optimizer state 256
 // CHECK-NEXT: model state 16
@@ -25,6 +26,7 @@
 // JSON-NEXT: "residuals": 64
 // JSON-NEXT: "gradients": 256
 // JSON-NEXT: "temporaries": 64
+// JSON: "residuals": 64
 // JSON: "parameters": 256
 // JSON: "optimizer_state": 256
 // JSON: "recomputed_ops": 5

@@ -112,7 +112,8 @@ def PackMemoryPass : Pass<"remat-pack-memory", "ModuleOp"> {
     The report says for each function: bytes of the arena; the largest sum of
     bytes that live at once (equal unless packing left holes); what is alive at
     that point: `residuals` (used in the forward and later), `gradients` (used by
-    the backward and by an update), `temporaries`; bytes of arguments by class
+    the backward and by an update), `temporaries`; the largest sum of residuals,
+    wherever that is; bytes of arguments by class
     (`opt.param`, `opt.state`, `remat.state`, results, data); and the number of
     recomputed operations that one call runs. `report=-` prints it to the standard
     error, `report=FILE` writes JSON.
