@@ -26,13 +26,12 @@ struct Cut {
   const ConvShape &s;
   const ConvPlan &plan;
 
-  int64_t positions() const { return s.oh * s.ow; }
-  int64_t imageParts() const { return ceilDiv(s.n, plan.images); }
-  int64_t positionParts() const { return ceilDiv(positions(), plan.rows); }
+  int64_t imageParts() const { return remat::imageParts(s, plan); }
+  int64_t positionParts() const { return remat::positionParts(s, plan); }
   Columns at(int64_t imagePart, int64_t positionPart) const {
     int64_t n = imagePart * plan.images, first = positionPart * plan.rows;
     return {n, std::min(plan.images, s.n - n), first,
-            std::min(plan.rows, positions() - first)};
+            std::min(plan.rows, s.oh * s.ow - first)};
   }
 };
 

@@ -16,8 +16,6 @@
 
 namespace remat {
 
-inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 template <typename T> struct Workspace {
   T *shared;
   T *slots;

@@ -3,8 +3,8 @@
 // CHECK: func.func private @remat_conv_2d_backward_filter_f32(memref<?x?x?x?xf32>, memref<?x?x?x?xf32>, memref<?x?x?x?xf32>, memref<?xi8>, i64, i64, i64, i64, i64, i64) attributes {llvm.emit_c_interface}
 // CHECK-LABEL: func.func @reserves_workspace(
 func.func @reserves_workspace(%x: memref<2x8x8x3xf32>, %dy: memref<2x8x8x4xf32>, %dw: memref<3x3x3x4xf32>) {
-  // 2 slots of 128 positions, 9 taps and 3 channels of 4 bytes.
-  // CHECK: memref.alloc() : memref<27648xi8>
+  // All taps are one task: a slot of 16 positions, 9 taps and 3 channels of 4 bytes, no more than the results have.
+  // CHECK: memref.alloc() : memref<1728xi8>
   // CHECK: call @remat_conv_2d_backward_filter_f32({{.*}}) {remat.phase = "backward"}
   remat.conv_2d_backward_filter ins(%x, %dy : memref<2x8x8x3xf32>, memref<2x8x8x4xf32>) outs(%dw : memref<3x3x3x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>, remat.phase = "backward"}
@@ -23,10 +23,19 @@ func.func @copies_what_is_not_contiguous(%x: memref<2x8x8x3xf64, strided<[400, 4
 
 // CHECK-LABEL: func.func @channels_first(
 func.func @channels_first(%x: memref<2x3x8x8xf32>, %w: memref<4x3x3x3xf32>, %y: memref<2x4x8x8xf32>) {
-  // 2 slots of 128 positions; of each 4 results, and 9 taps of 3 channels, of 4 bytes.
-  // CHECK: memref.alloc() : memref<31744xi8>
+  // 2 slots of 16 positions, 9 taps and 3 channels of 4 bytes.
+  // CHECK: memref.alloc() : memref<3456xi8>
   // CHECK: call @remat_conv_2d_channels_first_f32
   remat.conv_2d ins(%x, %w : memref<2x3x8x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<2x4x8x8xf32>)
+      {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}
+  return
+}
+
+// CHECK-LABEL: func.func @large_images(
+func.func @large_images(%x: memref<8x32x64x64xf32>, %w: memref<32x32x3x3xf32>, %y: memref<8x32x64x64xf32>) {
+  // 2 slots of 256 positions, 9 taps and 32 channels of 4 bytes: the images have more.
+  // CHECK: memref.alloc() : memref<589824xi8>
+  remat.conv_2d ins(%x, %w : memref<8x32x64x64xf32>, memref<32x32x3x3xf32>) outs(%y : memref<8x32x64x64xf32>)
       {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}
   return
 }

@@ -38,20 +38,48 @@ struct ConvPlan {
   int64_t slotElements;
   /// Elements that all threads share.
   int64_t sharedElements;
+  /// Tasks that can be worked on at the same time, at most.
+  int64_t tasks;
   /// Channels first: `rows` positions of each of `images` images at once, and
   /// the filters of one task.
   int64_t images = 1, filters = 0;
 
-  int64_t workspaceElements(int64_t slots) const {
-    return sharedElements + slots * slotElements;
+  int64_t workspaceElements(int64_t threads) const {
+    return sharedElements + std::min(threads, tasks) * slotElements;
   }
 };
+
+inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// The most elements that a task may gather at once: as many as the images or
+/// the results have. The workspace of a small convolution would otherwise be
+/// what a step takes most of its memory for.
+inline int64_t convBudget(const ConvShape &s) {
+  return std::max(s.n * s.h * s.w * s.c, s.n * s.oh * s.ow * s.f);
+}
+
+/// Halves the longer side of what a task gathers, `positions` or `units` of
+/// `unit` elements, until `slotElements()` is within the budget.
+template <typename SlotElements>
+void fitBudget(const ConvShape &s, int64_t &positions, int64_t &units,
+               int64_t unit, SlotElements slotElements) {
+  constexpr int64_t kShort = 16;
+  while (slotElements() > convBudget(s)) {
+    bool few = units == 1 || units * unit <= kShort;
+    if (positions <= kShort && few)
+      return;
+    int64_t &longer = few || (positions > kShort && positions >= units * unit)
+                          ? positions
+                          : units;
+    longer = ceilDiv(longer, 2);
+  }
+}
 
 /// Long enough for the product's inner loop, short enough for the caches.
 constexpr int64_t kConvDepth = 576;
 
 inline int64_t convRows(int64_t positions) {
-  return positions >= 2048 ? 256 : std::min<int64_t>(positions, 128);
+  return positions >= 2048 ? 256 : std::clamp<int64_t>(positions, 1, 128);
 }
 
 inline int64_t convTaps(const ConvShape &s, int64_t channels) {
@@ -64,8 +92,12 @@ inline int64_t convChannels(const ConvShape &s) {
 }
 
 inline ConvPlan planConvForward(const ConvShape &s) {
-  int64_t rows = convRows(s.n * s.oh * s.ow), taps = convTaps(s, s.c);
-  return {rows, taps, s.c, s.isPointwise() ? 0 : rows * taps * s.c, 0};
+  ConvPlan plan{convRows(s.n * s.oh * s.ow), convTaps(s, s.c), s.c, 0, 0, 0};
+  auto slot = [&] { return s.isPointwise() ? 0 : plan.rows * plan.taps * s.c; };
+  fitBudget(s, plan.rows, plan.taps, s.c, slot);
+  plan.slotElements = slot();
+  plan.tasks = ceilDiv(s.n * s.oh * s.ow, plan.rows);
+  return plan;
 }
 
 /// Positions are those of the input; with strides, one residue class of them at
@@ -74,26 +106,43 @@ inline ConvPlan planConvForward(const ConvShape &s) {
 inline ConvPlan planConvBackwardData(const ConvShape &s) {
   constexpr int64_t kSmall = int64_t(1) << 18;
   int64_t classes = s.strideH * s.strideW;
-  int64_t rows = convRows(s.n * s.h * s.w / std::max<int64_t>(1, classes));
-  rows = std::max<int64_t>(rows, 1);
-  bool transpose = !s.isPointwise() && s.taps() * s.c * s.f <= kSmall;
-  int64_t taps = transpose ? convTaps(s, s.f) : 1;
-  int64_t slot =
-      s.isPointwise() ? 0 : rows * taps * s.f + (classes > 1 ? rows * s.c : 0);
-  return {rows, taps, s.f, slot, transpose ? s.taps() * s.c * s.f : 0};
+  bool transpose = !s.isPointwise() &&
+                   s.taps() * s.c * s.f <= std::min(kSmall, convBudget(s));
+  ConvPlan plan{convRows(s.n * s.h * s.w / classes),
+                transpose ? convTaps(s, s.f) : 1,
+                s.f,
+                0,
+                transpose ? s.taps() * s.c * s.f : 0,
+                0};
+  auto slot = [&] {
+    return s.isPointwise()
+               ? 0
+               : plan.rows * (plan.taps * s.f + (classes > 1 ? s.c : 0));
+  };
+  fitBudget(s, plan.rows, plan.taps, s.f, slot);
+  plan.slotElements = slot();
+  plan.tasks = ceilDiv(s.n * ceilDiv(s.h, s.strideH) * ceilDiv(s.w, s.strideW),
+                       plan.rows);
+  return plan;
 }
 
 /// A task owns the gradients of some taps and channels, and adds up all
 /// positions in order.
 inline ConvPlan planConvBackwardFilter(const ConvShape &s) {
   constexpr int64_t kElements = int64_t(1) << 17;
-  int64_t blocks = (s.c + 255) / 256;
-  int64_t channels = (s.c + blocks - 1) / blocks;
+  int64_t blocks = std::max<int64_t>(1, ceilDiv(s.c, 256));
+  int64_t channels = std::max<int64_t>(1, ceilDiv(s.c, blocks));
   int64_t taps = std::max<int64_t>(1, std::min(s.taps(), 32 / channels));
   int64_t rows = std::clamp<int64_t>(kElements / (taps * channels), 128, 1024);
   rows = std::max<int64_t>(1, std::min(rows, s.n * s.oh * s.ow));
-  return {rows, taps, channels, s.isPointwise() ? 0 : rows * taps * channels,
-          0};
+  ConvPlan plan{rows, taps, channels, 0, 0, 0};
+  auto slot = [&] {
+    return s.isPointwise() ? 0 : plan.rows * plan.taps * channels;
+  };
+  fitBudget(s, plan.rows, plan.taps, channels, slot);
+  plan.slotElements = slot();
+  plan.tasks = ceilDiv(s.taps(), plan.taps) * ceilDiv(s.c, channels);
+  return plan;
 }
 
 //===----------------------------------------------------------------------===//
@@ -103,13 +152,13 @@ inline ConvPlan planConvBackwardFilter(const ConvShape &s) {
 /// About `wanted` positions: a part of one image, or several small images.
 inline void cutPositions(const ConvShape &s, int64_t wanted, ConvPlan &plan) {
   int64_t positions = std::max<int64_t>(1, s.oh * s.ow);
+  plan.images = 1;
   if (2 * positions <= wanted) {
     plan.rows = positions;
     plan.images = std::max<int64_t>(1, std::min(s.n, wanted / positions));
     return;
   }
-  int64_t parts = (positions + wanted - 1) / wanted;
-  plan.rows = (positions + parts - 1) / parts;
+  plan.rows = ceilDiv(positions, ceilDiv(positions, wanted));
 }
 
 /// Whether the images' channels are the gathered matrix as they lie in memory.
@@ -117,33 +166,46 @@ inline bool liesGathered(const ConvShape &s, const ConvPlan &plan) {
   return s.isPointwise() && plan.images == 1;
 }
 
-/// What a task of `plan` gathers, and what it computes or reads of `filters`
-/// filters if it works on several images.
-inline int64_t channelsFirstSlot(const ConvShape &s, const ConvPlan &plan,
-                                 int64_t filters) {
-  int64_t columns = plan.images * plan.rows;
-  return (liesGathered(s, plan) ? 0 : plan.channels * s.taps() * columns) +
-         (plan.images > 1 ? filters * columns : 0);
+/// Cuts about `wanted` positions and `plan.channels` channels, less if they are
+/// too many. A slot holds what a task gathers, and what it computes or reads of
+/// `plan.filters` filters if it works on several images.
+inline void cutChannelsFirst(const ConvShape &s, int64_t wanted,
+                             ConvPlan &plan) {
+  auto slot = [&] {
+    cutPositions(s, wanted, plan);
+    int64_t columns = plan.images * plan.rows;
+    int64_t gathered = liesGathered(s, plan) ? 0 : plan.channels * s.taps();
+    return columns * (gathered + (plan.images > 1 ? plan.filters : 0));
+  };
+  fitBudget(s, wanted, plan.channels, s.taps(), slot);
+  plan.slotElements = slot();
+}
+
+inline int64_t imageParts(const ConvShape &s, const ConvPlan &plan) {
+  return ceilDiv(s.n, plan.images);
+}
+inline int64_t positionParts(const ConvShape &s, const ConvPlan &plan) {
+  return ceilDiv(s.oh * s.ow, plan.rows);
 }
 
 /// Products of filters with windows, `channels` channels at a time.
 inline ConvPlan planChannelsFirstForward(const ConvShape &s) {
-  ConvPlan plan{0, s.taps(), 0, 0, 0};
-  cutPositions(s, 256, plan);
-  plan.channels = liesGathered(s, plan) ? s.c : convChannels(s);
+  ConvPlan plan{0, s.taps(), convChannels(s), 0, 0, 0};
   plan.filters = s.f;
-  plan.slotElements = channelsFirstSlot(s, plan, s.f);
+  cutChannelsFirst(s, 256, plan);
+  if (liesGathered(s, plan))
+    plan.channels = s.c;
+  plan.tasks = imageParts(s, plan) * positionParts(s, plan);
   return plan;
 }
 
 /// A task owns some channels of some images. The products are cotangents of
 /// windows, which are added up window by window.
 inline ConvPlan planChannelsFirstBackwardData(const ConvShape &s) {
-  ConvPlan plan{0, s.taps(), 0, 0, 0};
-  cutPositions(s, 256, plan);
-  plan.channels = std::min(s.c, 2 * convChannels(s));
+  ConvPlan plan{0, s.taps(), std::min(s.c, 2 * convChannels(s)), 0, 0, 0};
   plan.filters = s.f;
-  plan.slotElements = channelsFirstSlot(s, plan, s.f);
+  cutChannelsFirst(s, 256, plan);
+  plan.tasks = imageParts(s, plan) * ceilDiv(s.c, plan.channels);
   return plan;
 }
 
@@ -151,16 +213,15 @@ inline ConvPlan planChannelsFirstBackwardData(const ConvShape &s) {
 /// where channels are few: every task gathers its channels' windows.
 inline ConvPlan planChannelsFirstBackwardFilter(const ConvShape &s) {
   constexpr int64_t kDepth = 128, kTasks = 16, kFewTasks = 4, kFilters = 32;
-  ConvPlan plan{0, s.taps(), 0, 0, 0};
-  cutPositions(s, 512, plan);
-  plan.channels = std::max<int64_t>(
-      1,
-      std::min(s.c, std::max((s.c + kTasks - 1) / kTasks, kDepth / s.taps())));
-  int64_t channelParts = (s.c + plan.channels - 1) / plan.channels;
+  int64_t channels = std::max<int64_t>(
+      1, std::min(s.c, std::max(ceilDiv(s.c, kTasks), kDepth / s.taps())));
+  ConvPlan plan{0, s.taps(), channels, 0, 0, 0};
+  int64_t channelParts = std::max<int64_t>(1, ceilDiv(s.c, channels));
   int64_t parts = channelParts < kFewTasks ? kTasks / channelParts : 1;
   plan.filters =
-      std::min(s.f, std::max<int64_t>(kFilters, (s.f + parts - 1) / parts));
-  plan.slotElements = channelsFirstSlot(s, plan, plan.filters);
+      std::min(s.f, std::max<int64_t>(kFilters, ceilDiv(s.f, parts)));
+  cutChannelsFirst(s, 512, plan);
+  plan.tasks = ceilDiv(s.c, plan.channels) * ceilDiv(s.f, plan.filters);
   return plan;
 }
 
