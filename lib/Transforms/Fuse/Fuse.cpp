@@ -94,8 +94,8 @@ static bool readsOneFullTensor(LinalgOp op) {
 }
 
 /// Fusing a forward producer into the backward would be a recompute that
-/// nobody asked for, and keep its operands alive until then: fine where it costs
-/// no time, and one operand instead of the value.
+/// nobody asked for, and keep its operands alive until then: fine where it
+/// costs no time, and one operand instead of the value.
 static bool mayCrossPhases(LinalgOp producer, LinalgOp consumer) {
   StringRef from = getPhase(producer), to = getPhase(consumer);
   return from == to || readsNoTensor(producer) ||
@@ -227,6 +227,21 @@ static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer) {
   return true;
 }
 
+/// Whether `consumer` is cheap to evaluate again from what it reads, and its
+/// results take more bytes: fused into its own readers they need not exist.
+static bool onlyWidens(LinalgOp consumer) {
+  return consumer.getNumLoops() == consumer.getNumParallelLoops() &&
+         isCheap(consumer) && readsOneFullTensor(consumer) &&
+         llvm::all_of(consumer.getDpsInits(), [&](Value init) {
+           std::optional<unsigned> to = getBitWidth(getElementTypeOrSelf(init));
+           return llvm::all_of(consumer.getDpsInputs(), [&](Value input) {
+             std::optional<unsigned> from =
+                 getBitWidth(getElementTypeOrSelf(input));
+             return from && to && *from < *to;
+           });
+         });
+}
+
 static Decision decide(LinalgOp producer, LinalgOp consumer,
                        bool keepAdjoints) {
   if (!isFusableProducer(producer) || !canFuse(producer, consumer))
@@ -248,7 +263,7 @@ static Decision decide(LinalgOp producer, LinalgOp consumer,
         return canDisappearInto(producer, reader);
       }))
     return Decision::Fuse;
-  if (getPhase(producer) == getPhase(consumer) &&
+  if (getPhase(producer) == getPhase(consumer) && !onlyWidens(consumer) &&
       haveSameIterationSpace(producer, consumer) &&
       isFirstReader(producer, consumer))
     return Decision::FuseAndKeepResults;

@@ -81,3 +81,26 @@ func.func @without_a_gradient_as_ever(%x: tensor<4xi32>, %y: tensor<i32>, %init:
   } -> tensor<i32>
   return %1, %2 : tensor<i32>, tensor<i32>
 }
+
+// The wider copy would be a second, larger residual; without keep-adjoints it disappears into its own readers later.
+// CHECK-LABEL: func.func @a_reader_that_only_widens_stays_apart
+// CHECK: %[[VALUE:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<4xf32>)
+// CHECK: %[[WIDE:.*]] = linalg.generic {{.*}} ins(%[[VALUE]] : tensor<4xf32>)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.extf
+// CHECK: return %[[VALUE]], %[[WIDE]]
+func.func @a_reader_that_only_widens_stays_apart(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf64>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.erf %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  %f = tensor.empty() : tensor<4xf64>
+  %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%0 : tensor<4xf32>) outs(%f : tensor<4xf64>) {
+  ^bb0(%a: f32, %o: f64):
+    %w = arith.extf %a : f32 to f64
+    linalg.yield %w : f64
+  } -> tensor<4xf64>
+  return %0, %1 : tensor<4xf32>, tensor<4xf64>
+}

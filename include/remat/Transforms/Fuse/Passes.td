@@ -32,7 +32,8 @@ def FusePass : Pass<"remat-fuse"> {
       at most one tensor of its own size (so that no more bytes stay alive than
       before), and then disappears;
     - otherwise into its first reader if both have the same iteration space and
-      nothing more has to stay alive; its value stays a second result.
+      nothing more has to stay alive; its value stays a second result. A reader
+      that only widens the value (`arith.extf`) stays apart, for its own readers.
 
     Borders: `remat.name` and `remat.barrier`, isolated regions (`remat.region`,
     `remat.backward`), contractions, convolutions and poolings (a library wants
