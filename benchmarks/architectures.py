@@ -20,19 +20,22 @@ IMAGE = dict(batch=4, size=32, classes=10, width=32, heads=4, layers=2)
 
 @dataclasses.dataclass
 class Model:
-    """A torch module, or a JAX function with its parameters. layers: path of the list of its equal layers."""
+    """A torch module, or a JAX function with its parameters. layers: path of the list of its equal layers. wide: it is
+    in float64."""
 
     function: object
     inputs: dict
     dims: dict
     params: object = None
     layers: str = ""
+    wide: bool = False
 
     def export(self, check=True):
         from remat import export
         if self.params is None:
             return export.from_torch(self.function, self.inputs, dims=self.dims, check=check)
-        return export.from_jax(self.function, self.params, self.inputs, dims=self.dims, check=check)
+        return export.from_jax(self.function, self.params, self.inputs, dims=self.dims, x64=self.wide,
+                               check=check)
 
 
 def perturb(module, seed=0):

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Models of architectures.py, trained by our program and by the framework that they come from.
+"""Exported models, trained by our program and by the framework that they come from.
 
-    exports.py train [NAME ...] [--optimizer sgd|adamw] [KEY=VALUE ...]   losses of 20 steps, side by side
-    exports.py bytes [NAME ...] [KEY=VALUE ...]                           residuals and peak under each policy
-    exports.py compile NAME layers=6,48 [KEY=VALUE ...]                   seconds to compile
+    exports.py train [MODEL ...] [--optimizer sgd|adamw] [--f64] [KEY=VALUE ...]   losses of 20 steps, side by side
+    exports.py bytes [MODEL ...] [KEY=VALUE ...]                                   residuals and peak under each policy
+    exports.py compile MODEL layers=6,48 [KEY=VALUE ...]                           seconds to compile
 
-KEY=VALUE changes a size of the models. `train` fails if a loss differs by more than 1e-3, `bytes` tells ours from the
-framework's by a ratio. Environment: BUILD_DIR, LLVM_PREFIX.
+A MODEL is a name of architectures.py (default: all), of which KEY=VALUE changes a size, or a file NAME.mlir as
+remat.export writes it, with --script FILE.py for the Python that exported it (see recorded.py). `train` fails if a loss
+differs by more than 1e-3; --f64 exports and trains in float64, which also models whose losses depend on the last bits
+bear. `bytes` tells ours from the framework's by a ratio. Environment: BUILD_DIR, LLVM_PREFIX.
 """
 import argparse
+import dataclasses
 import json
 import os
 import subprocess
@@ -21,44 +24,67 @@ from pathlib import Path
 import numpy as np
 
 import architectures
+import recorded
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("BUILD_DIR", ROOT / "build"))
 LLVM = Path(os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-22"))
 LIBRARIES = [BUILD / "lib/libremat_runtime.so", LLVM / "lib/libomp.so", LLVM / "lib/libmlir_c_runner_utils.so"]
-POLICIES = {"none": [], "full": ["--remat-annotate=blocks policy=nothing_saveable"],
-            "dots": ["--remat-annotate=blocks policy=dots_saveable"]}
+POLICIES = {"none": None, "full": "nothing_saveable", "dots": "dots_saveable"}
 # The same in our IR, torch and optax.
 OPTIMIZERS = {"sgd": ("#opt.sgd<lr=1.0e-2,momentum=0.9>", "SGD", dict(lr=1e-2, momentum=0.9)),
               "adamw": ("#opt.adamw<lr=1.0e-3,weight_decay=0.01>", "AdamW", dict(lr=1e-3, weight_decay=0.01))}
 STEPS = 20
 
 
-def make(name, sizes):
+def make(name, options):
+    if name.endswith(".mlir"):
+        return recorded.load(name, options.script)
     model, dims = architectures.MODELS[name]
-    return model(dims | sizes)
+    return model(dims | options.sizes)
+
+
+def widen(model):
+    """The same model in float64."""
+    fields = {f.name: getattr(model, f.name) for f in dataclasses.fields(architectures.Model)} | {"wide": True}
+    if model.params is None:
+        fields["function"] = model.function.double()
+        fields["inputs"] = {n: x.double() if x.is_floating_point() else x for n, x in model.inputs.items()}
+    else:
+        from remat.export import widen
+        fields["params"], fields["inputs"] = widen(model.params), widen(model.inputs)
+    return architectures.Model(**fields)
 
 
 # --- Ours --------------------------------------------------------------------------------------
 
 
-def compile_program(folder, name, policy="none", optimizer="sgd", mode="deferred"):
+def compile_program(folder, name, policy="none", regions="blocks", optimizer="sgd", mode="deferred"):
     """Returns the program, the memory report of its step, and seconds."""
     program, report = Path(folder, f"{name}.program.mlir"), Path(folder, f"{name}.memory.json")
+    annotate = [f"--remat-annotate={regions} policy=#remat.{POLICIES[policy]}"] if POLICIES[policy] else []
     start = time.perf_counter()
     subprocess.run([BUILD / "bin/remat-opt", Path(folder, f"{name}.mlir"), "-o", program,
                     f"--remat-import=spec={Path(folder, name)}.json optimizer={OPTIMIZERS[optimizer][0]} mode={mode}",
-                    *POLICIES[policy], f"--remat-train=report={report}"], check=True)
+                    *annotate, f"--remat-train=report={report}"], check=True)
     seconds = time.perf_counter() - start
     step = next(f for f in json.loads(report.read_text())["functions"] if f["name"] == "step")
     return program, step, seconds
 
 
+def has_blocks(folder, name):
+    """Whether `blocks` finds layers in the exported operations."""
+    model = Path(folder, name)
+    return subprocess.run([BUILD / "bin/remat-opt", f"{model}.mlir", f"--remat-import=spec={model}.json",
+                           "--remat-annotate=blocks", "-o", os.devnull], stderr=subprocess.DEVNULL).returncode == 0
+
+
 def run_program(folder, program, steps):
     """The losses of `steps` steps, all on the one batch of the data file, and the runtime's report."""
     log, report = Path(folder, "losses.tsv"), Path(folder, "run.json")
-    settings = {"DATA": Path(folder, "data.npz"), "INIT": Path(folder, "init.npz"), "STEPS": steps, "SHUFFLE": 0,
-                "LOG": log, "LOG_EVERY": 1, "REPORT": report}
+    files = {key: Path(folder, f"{key.lower()}.npz") for key in ("DATA", "INIT")}
+    settings = {key: file for key, file in files.items() if file.exists()} | {
+        "STEPS": steps, "SHUFFLE": 0, "LOG": log, "LOG_EVERY": 1, "REPORT": report}
     subprocess.run([LLVM / "bin/mlir-runner", program, "-O3", "-e", "main", "-entry-point-result=void",
                     "--shared-libs=" + ",".join(map(str, LIBRARIES))], check=True, stdout=subprocess.DEVNULL,
                    env=os.environ | {f"REMAT_{key}": str(value) for key, value in settings.items()})
@@ -70,7 +96,8 @@ def write_arrays(folder, exported):
     for argument in exported.arguments:
         by_role["data" if argument.role == "data" else "init"][argument.name] = argument.own
     for name, arrays in by_role.items():
-        np.savez(Path(folder, f"{name}.npz"), **arrays)
+        if arrays:
+            np.savez(Path(folder, f"{name}.npz"), **arrays)
 
 
 # --- The frameworks ----------------------------------------------------------------------------
@@ -88,12 +115,16 @@ def torch_losses(model, optimizer):
     losses = []
     with Draws():
         for _ in range(STEPS):
-            loss = model.function(*model.inputs.values())
+            loss = loss_of(model.function(*model.inputs.values()))
             steps.zero_grad()
             loss.backward()
             steps.step()
             losses.append(loss.item())
     return losses
+
+
+def loss_of(returned):
+    return returned[0] if isinstance(returned, tuple) else returned
 
 
 def jax_losses(model, optimizer):
@@ -109,24 +140,35 @@ def jax_losses(model, optimizer):
         changes, state = update.update(gradients, state, params)
         return optax.apply_updates(params, changes), state, loss
 
-    params, state, losses = model.params, update.init(model.params), []
-    for _ in range(STEPS):
-        params, state, loss = step(params, state)
-        losses.append(float(loss))
+    with jax.enable_x64(model.wide):
+        params, state, losses = model.params, update.init(model.params), []
+        for _ in range(STEPS):
+            params, state, loss = step(params, state)
+            losses.append(float(loss))
     return losses
 
 
-def torch_bytes(model, policy):
-    """Bytes of what autograd saves (without a policy), and the peak of a step above its start."""
+def torch_layers(model):
+    """Its equal layers: those it names, or the modules of a class of its own of which there are several."""
+    if model.layers:
+        return list(model.function.model.get_submodule(model.layers))
+    own = [m for m in model.function.modules() if not type(m).__module__.startswith("torch.nn")]
+    return [m for m in own if sum(type(other) is type(m) for other in own) > 1]
+
+
+def torch_bytes(model, policy, by_layer):
+    """Bytes of what autograd keeps between forward and backward, the peak of a step above its start, and whether the
+    policy is that of each layer or of the whole model."""
     import torch
     from torch.utils.checkpoint import checkpoint
 
     import peers_torch
     module, values = model.function, list(model.inputs.values())
+    layers = torch_layers(model) if by_layer else []
     if policy != "none":
         options = {} if policy == "full" else {
             "context_fn": partial(peers_torch.create_selective_checkpoint_contexts, peers_torch.DOTS)}
-        for layer in module.model.get_submodule(model.layers):
+        for layer in layers or [module]:
             layer.forward = partial(checkpoint, layer.forward, use_reentrant=False, preserve_rng_state=False, **options)
     optimizer = torch.optim.SGD(module.parameters(), lr=1e-2, foreach=False)
     given = {t.untyped_storage().data_ptr() for t in [*module.parameters(), *module.buffers(), *values]}
@@ -139,7 +181,7 @@ def torch_bytes(model, policy):
         return tensor
 
     def step():
-        module(*values).backward()
+        loss_of(module(*values)).backward()
         optimizer.step()
         optimizer.zero_grad()
 
@@ -147,71 +189,111 @@ def torch_bytes(model, policy):
     if policy == "none":
         with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
             module(*values)
-    residuals = sum(size for size, _ in saved.values()) or None
+    residuals = sum(size for size, _ in saved.values()) if policy == "none" else None
     saved.clear()
-    return residuals, peers_torch.peak_bytes(step)
+    return residuals, peers_torch.peak_bytes(step), "blocks" if layers else "whole"
 
 
-def jax_bytes(model, policy):
-    """XLA's temporaries of a step. A policy changes nothing here: the model has its own jax.checkpoint."""
+def under_policy(function, policy, params, inputs, by_layer):
+    """`function` with `policy` in the place of that of its own calls of jax.checkpoint, and how many these are. Without
+    any, or if not `by_layer`, the whole function is under the policy."""
     import jax
+    from jax._src.core import eval_jaxpr
+    saveable = {"full": jax.checkpoint_policies.nothing_saveable, "dots": jax.checkpoint_policies.dots_saveable}
+    traced = jax.make_jaxpr(function)(params, *inputs)
+    checkpoints = by_layer * sum(op.primitive.name in ("remat2", "checkpoint") for op in traced.jaxpr.eqns)
+
+    def changed(*arguments):
+        values = dict(zip([*traced.jaxpr.constvars, *traced.jaxpr.invars], [*traced.consts, *jax.tree.leaves(arguments)]))
+
+        def read(v):
+            return v.val if hasattr(v, "val") else values[v]
+
+        for op in traced.jaxpr.eqns:
+            operands = [read(v) for v in op.invars]
+            if op.primitive.name in ("remat2", "checkpoint"):
+                inner = partial(eval_jaxpr, op.params["jaxpr"], ())
+                results = (inner if policy == "none" or not checkpoints else jax.checkpoint(inner, policy=saveable[policy]))(*operands)
+            else:
+                results = op.primitive.bind(*operands, **op.primitive.get_bind_params(op.params))
+                results = results if op.primitive.multiple_results else [results]
+            values.update(zip(op.outvars, results))
+        return read(traced.jaxpr.outvars[0])
+
+    if policy != "none" and not checkpoints:
+        return jax.checkpoint(changed, policy=saveable[policy]), 0
+    return changed, checkpoints
+
+
+def jax_bytes(model, policy, by_layer):
+    """As torch_bytes: bytes of what jax.vjp keeps, XLA's temporaries of a step. The layers are those that the model puts
+    under jax.checkpoint."""
+    import jax
+    from jax._src.ad_checkpoint import saved_residuals  # jax.ad_checkpoint only prints them
+    inputs = list(model.inputs.values())
+    function, layers = under_policy(model.function, policy, model.params, inputs, by_layer)
 
     @partial(jax.jit, donate_argnums=0)
     def step(params, inputs):
-        loss, gradients = jax.value_and_grad(model.function)(params, *inputs)
+        loss, gradients = jax.value_and_grad(function)(params, *inputs)
         return jax.tree.map(lambda p, g: p - 1e-2 * g, params, gradients), loss
 
-    compiled = step.lower(model.params, list(model.inputs.values())).compile()
-    return None, compiled.memory_analysis().temp_size_in_bytes
+    kept = saved_residuals(function, model.params, *inputs)
+    residuals = sum(kind.size * kind.dtype.itemsize for kind, source in kept if "the argument" not in source)
+    compiled = step.lower(model.params, inputs).compile()
+    return residuals, compiled.memory_analysis().temp_size_in_bytes, "blocks" if layers else "whole"
 
 
 # --- Commands ----------------------------------------------------------------------------------
 
 
-def train(names, sizes, optimizer):
-    failed = 0
+def title(name):
+    return Path(name).stem
+
+
+def train(names, options):
+    failed, optimizer = 0, options.optimizer
     for name in names:
-        model = make(name, sizes)
+        model = make(name, options)
+        model = widen(model) if options.f64 else model
         with tempfile.TemporaryDirectory() as folder:
             exported = model.export()
-            exported.save(folder, name)
+            exported.save(folder, "model")
             write_arrays(folder, exported)
-            ours, _ = run_program(folder, compile_program(folder, name, optimizer=optimizer)[0], STEPS)
+            ours, _ = run_program(folder, compile_program(folder, "model", optimizer=optimizer)[0], STEPS)
         theirs = (torch_losses if model.params is None else jax_losses)(model, optimizer)
         worst = max(abs(a - b) for a, b in zip(ours, theirs, strict=True))
         failed += not worst <= 1e-3
-        print(f"{name:14} {optimizer:6} loss {ours[0]:.4f} -> {ours[-1]:.4f}, off by {worst:.1e} at most  "
+        print(f"{title(name):15} {optimizer:6} loss {ours[0]:.4f} -> {ours[-1]:.4f}, off by {worst:.1e} at most  "
               f"{'ok' if worst <= 1e-3 else 'FAIL'}", flush=True)
     return failed
 
 
 def show(value):
-    return f"{value / 2**20:9.1f}" if value is not None else " " * 9
+    return f"{value / 2**20:9.3f}" if value is not None else " " * 9
 
 
-def bytes_table(names, sizes):
-    print(f"{'MiB':14} policy | residuals, peak: ours | theirs | ratio of peaks")
+def bytes_table(names, options):
+    print(f"{'MiB':15} policy regions | residuals, peak: ours | theirs | ratio of peaks")
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            make(name, sizes).export(check=False).save(folder, name)
+            make(name, options).export(check=False).save(folder, "model")
+            by_layer = has_blocks(folder, "model")
             for policy in POLICIES:
-                model = make(name, sizes)
-                theirs = (torch_bytes if model.params is None else jax_bytes)(model, policy)
-                try:
-                    _, step, _ = compile_program(folder, name, policy)
-                except subprocess.CalledProcessError:
-                    print(f"{name:14} {policy:6} | no program", flush=True)
-                    continue
-                print(f"{name:14} {policy:6} |{show(step['peak']['residuals'])}{show(step['arena'])} |{show(theirs[0])}{show(theirs[1])} | "
-                      f"{step['arena'] / theirs[1]:.2f}", flush=True)
+                model = make(name, options)
+                *theirs, regions = (torch_bytes if model.params is None else jax_bytes)(model, policy, by_layer)
+                _, step, _ = compile_program(folder, "model", policy, regions)
+                print(f"{title(name):15} {policy:6} {regions:7} |{show(step['residuals'])}{show(step['arena'])} |"
+                      f"{show(theirs[0])}{show(theirs[1])} | {step['arena'] / theirs[1]:.2f}", flush=True)
 
 
-def compile_times(names, sizes, layers):
+def compile_times(names, options, layers):
     for name in names:
         seconds = []
         for count in layers:
             with tempfile.TemporaryDirectory() as folder:
-                exported = make(name, sizes | {"layers": count}).export(check=False)
+                options.sizes["layers"] = count
+                exported = make(name, options).export(check=False)
                 exported.save(folder, name)
                 write_arrays(folder, exported)
                 program, _, compiling = compile_program(folder, name)
@@ -219,25 +301,29 @@ def compile_times(names, sizes, layers):
                 _, report = run_program(folder, program, 1)
                 running = time.perf_counter() - start - sum(report["step_s"])
             seconds.append(compiling + running)
-            print(f"{name:14} {count:3} layers: remat-opt {compiling:.1f} s, mlir-runner {running:.1f} s", flush=True)
-        print(f"{name:14} ratio {seconds[-1] / seconds[0]:.1f}")
+            print(f"{name:15} {count:3} layers: remat-opt {compiling:.1f} s, mlir-runner {running:.1f} s", flush=True)
+        print(f"{name:15} ratio {seconds[-1] / seconds[0]:.1f}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=["train", "bytes", "compile"])
-    parser.add_argument("arguments", nargs="*")
+    parser.add_argument("arguments", nargs="*", metavar="MODEL|KEY=VALUE")
     parser.add_argument("--optimizer", choices=list(OPTIMIZERS), default="sgd")
+    parser.add_argument("--script")
+    parser.add_argument("--f64", action="store_true")
     options = parser.parse_intermixed_args()
     names = [a for a in options.arguments if "=" not in a] or list(architectures.MODELS)
     sizes = dict(a.split("=") for a in options.arguments if "=" in a)
     layers = [int(n) for n in sizes.pop("layers").split(",")] if options.command == "compile" else None
-    sizes = {key: int(value) for key, value in sizes.items()}
+    options.sizes = {key: int(value) for key, value in sizes.items()}
+    if not options.script and any(name.endswith(".mlir") for name in names):
+        parser.error("a model in a file needs --script, the Python that exported it")
     if options.command == "train":
-        return train(names, sizes, options.optimizer)
+        return train(names, options)
     if options.command == "bytes":
-        return bytes_table(names, sizes)
-    return compile_times(names, sizes, layers)
+        return bytes_table(names, options)
+    return compile_times(names, options, layers)
 
 
 if __name__ == "__main__":
