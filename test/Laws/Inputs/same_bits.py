@@ -8,6 +8,7 @@ A model that fails is reduced (layers are left out as long as it fails) and kept
 import argparse
 import concurrent.futures
 import itertools
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -17,7 +18,7 @@ from programs import Failure, Program
 from random_models import Model
 
 STEPS = 3
-POLICIES = "", "none", "everything_saveable", "nothing_saveable", "dots_saveable", 'save_only_names<"h">'
+POLICIES = "", "none", "everything_saveable", "nothing_saveable", "dots_saveable"
 MODES = "eager", "deferred"
 
 
@@ -42,12 +43,26 @@ def check_bits(program, threads, result, reference):
             raise Failure(f"{program.name}, {threads} threads: losses {found} instead of {expected}")
 
 
-def variants(seed, every):
+def names_in_regions(text):
+    names, depth, ends = set(), 0, []
+    for line in text.splitlines():
+        if "remat.region" in line:
+            ends.append(depth)
+        if ends:
+            names.update(re.findall(r'remat\.name "(\w+)"', line))
+        depth += line.count("{") - line.count("}")
+        if ends and depth <= ends[-1]:
+            ends.pop()
+    return sorted(names)
+
+
+def variants(model, seed, every):
     """Policy, mode, threads: all of them, or each policy once, with modes and threads in turn."""
+    policies = [*POLICIES, *(f'save_only_names<"{name}">' for name in names_in_regions(model)[:1])]
     if every:
-        yield from itertools.product(POLICIES, MODES, (1, 2))
+        yield from itertools.product(policies, MODES, (1, 2))
         return
-    for i, policy in enumerate(POLICIES):
+    for i, policy in enumerate(policies):
         yield policy, MODES[(i + seed) % 2], 1 + (i // 2 + seed) % 2
 
 
@@ -56,7 +71,7 @@ def check(folder, model, every):
     (Path(folder) / "model.mlir").write_text(model.text)
     np.savez(Path(folder) / "data.npz", **model.data())
     reference = None
-    for policy, mode, threads in variants(model.seed, every):
+    for policy, mode, threads in variants(model.text, model.seed, every):
         program = Program(folder, Path(folder) / "model.mlir", policy, mode)
         *result, measured = program.train(STEPS, threads)
         if not np.isfinite([float(loss) for loss in result[0]]).all():
