@@ -68,25 +68,22 @@ static bool isBlasMatrix(const Access &access, ArrayRef<unsigned> row,
 // Verbs
 //===----------------------------------------------------------------------===//
 
-/// Merges what can be merged: three dimensions of a tensor that are all rows of
-/// the matrix are its rows.
-static void mergeLoops(OpBuilder &builder, Location loc, LoopNest &nest,
-                       SmallVectorImpl<unsigned> &loops) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (unsigned outer : loops)
-      for (unsigned inner : loops)
-        if (!changed && outer != inner && nest.stepsAlike(outer, inner)) {
-          AffineExpr product =
-              builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1);
-          nest.loops[inner].size = affine::makeComposedFoldedAffineApply(
-              builder, loc, AffineMap::get(0, 2, product),
-              {nest.loops[outer].size, nest.loops[inner].size});
-          llvm::erase(loops, outer);
-          changed = true;
-          break;
-        }
-  }
+/// Merges two of `loops`, if there are two that are as good as one.
+static bool mergeTwo(OpBuilder &builder, Location loc, LoopNest &nest,
+                     SmallVectorImpl<unsigned> &loops) {
+  for (unsigned outer : loops)
+    for (unsigned inner : loops) {
+      if (outer == inner || !nest.stepsAlike(outer, inner))
+        continue;
+      AffineExpr product =
+          builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1);
+      nest.loops[inner].size = affine::makeComposedFoldedAffineApply(
+          builder, loc, AffineMap::get(0, 2, product),
+          {nest.loops[outer].size, nest.loops[inner].size});
+      llvm::erase(loops, outer);
+      return true;
+    }
+  return false;
 }
 
 /// The innermost loop of a matrix dimension is the one that BLAS runs over; put
@@ -117,7 +114,10 @@ static FailureOr<Product> matchProduct(OpBuilder &builder,
     product.loops[*role].push_back(loop);
   }
   for (SmallVector<unsigned> &loops : product.loops) {
-    mergeLoops(builder, op.getLoc(), product.nest, loops);
+    // Three dimensions of a tensor that are all rows of the matrix are its
+    // rows.
+    while (mergeTwo(builder, op.getLoc(), product.nest, loops))
+      ;
     putContiguousLast(product.nest, loops);
   }
   if (!isBlasMatrix(product.a(), product.loops[M], product.loops[K]) ||
