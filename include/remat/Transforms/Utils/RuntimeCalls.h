@@ -20,8 +20,8 @@ func::CallOp createRuntimeCall(OpBuilder &builder, Location loc,
                                SymbolTable &symbols, StringRef name,
                                ValueRange operands, TypeRange results = {});
 
-/// A private constant of the bytes of `text`, called `name` or like it. Texts
-/// are not empty, for no memref has no elements of its own.
+/// A private constant of the bytes of `text`, which are at least one, called
+/// `name`, or with a number behind that if there is such a symbol already.
 memref::GlobalOp createTextGlobal(Location loc, SymbolTable &symbols,
                                   StringRef name, StringRef text);
 
