@@ -409,7 +409,10 @@ remat::decideSignature(func::FuncOp function, const ExportSpec *spec,
     return failure();
   decision.loss = *loss;
   decision.resultNames[*loss] = "loss";
-  decision.resultReasons[*loss] = "the first floating-point scalar";
+  decision.resultReasons[*loss] =
+      function.getResultAttr(*loss, RematDialect::getLossAttrName())
+          ? "marked in the file"
+          : "the first floating-point scalar";
 
   for (unsigned i : llvm::seq(numResults))
     if (auto name = function.getResultAttrOfType<StringAttr>(
