@@ -192,4 +192,39 @@ def ReuseResultsPass : Pass<"remat-reuse-results"> {
     Statistic<"numSeparated", "separated", "Results taken out of a kernel">];
 }
 
+def RebuildPaddingPass : Pass<"remat-rebuild-padding"> {
+  let summary = "pad again in the backward instead of saving padded tensors";
+  let description = [{
+    Where a `tensor.pad` with a constant is read by the forward and by the
+    backward, the backward gets one of its own, behind a `remat.barrier`, and
+    what stays alive between the two is the source. That is done where the
+    backward reads the source anyway, or padding adds an eighth to it or more.
+    Convolutions that pad by themselves (`remat-fuse-padding`) have no such
+    tensor; depthwise and grouped ones and poolings do.
+
+    Run after fusion, once regions are gone and operations have a
+    `remat.phase`. No value changes.
+
+    Example: of
+
+    ```mlir
+    %p = tensor.pad %x low[0, 3] high[0, 3] { ... } : tensor<8x8xf32> to tensor<8x14xf32>
+    %y = linalg.conv_1d ins(%p, %w : ...) ...
+    %dw = linalg.generic {remat.phase = "backward", ...} ins(%p, %dy : ...) ...
+    ```
+
+    the last operation becomes
+
+    ```mlir
+    %x1 = remat.barrier %x after %dy : ...
+    %p1 = tensor.pad %x1 low[0, 3] high[0, 3] { ... } : tensor<8x8xf32> to tensor<8x14xf32>
+    %dw = linalg.generic {remat.phase = "backward", ...} ins(%p1, %dy : ...) ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::remat::RematDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numRebuilt", "rebuilt", "Padded tensors made again">];
+}
+
 #endif // REMAT_TRANSFORMS_FUSE_PASSES_TD
