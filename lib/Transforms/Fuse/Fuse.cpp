@@ -147,20 +147,16 @@ static bool isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
 /// What fusion would do with a producer and one of its readers.
 enum class Decision { Keep, Fuse, FuseAndKeepResults };
 
-/// The operations that read a value, or results of an operation, in no order
-/// that matters; stops after `limit`.
-template <typename ValueOrOp>
-static SetVector<Operation *> getReaders(ValueOrOp read, unsigned limit) {
+/// The operations that read results of `op`, in no order that matters; stops
+/// after `limit`.
+static SetVector<Operation *> getReaders(LinalgOp op, unsigned limit) {
   SetVector<Operation *> readers;
-  for (Operation *user : read.getUsers()) {
+  for (Operation *user : op->getUsers()) {
     readers.insert(user);
     if (readers.size() > limit)
       break;
   }
   return readers;
-}
-static SetVector<Operation *> getReaders(LinalgOp op, unsigned limit) {
-  return getReaders<Operation &>(*op, limit);
 }
 
 /// Whether `producer` can disappear into `reader`.
@@ -203,6 +199,28 @@ static unsigned countUses(LinalgOp producer, LinalgOp consumer) {
   return numUses;
 }
 
+/// Whether everything else that reads `value` comes before `first`: in the
+/// backward, `first` and `last` are then the ones that its cotangent begins
+/// with. A region hands on what it adds to the cotangent of an operand.
+static bool areLastReaders(Value value, Operation *first, Operation *last) {
+  Block *block = first->getBlock();
+  if (value.getParentBlock() != block)
+    return false;
+  for (Operation *user : value.getUsers()) {
+    Operation *ancestor = block->findAncestorOpInBlock(*user);
+    if (ancestor != first && ancestor != last &&
+        !ancestor->isBeforeInBlock(first))
+      return false;
+  }
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto region = dyn_cast_or_null<RegionOp>(block->getParentOp());
+  if (!argument || !region)
+    return true;
+  Value outside = region->getOperand(argument.getArgNumber());
+  return llvm::count(region->getOperands(), outside) == 1 &&
+         areLastReaders(outside, region, region);
+}
+
 /// Whether the adjoint of both together adds up, bit by bit, what the adjoints
 /// of one after the other add up: which of the two it is depends on where
 /// regions begin, and results may not.
@@ -221,7 +239,7 @@ static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer) {
       return false;
     // As above, for an operand of both with a cotangent from elsewhere.
     if (llvm::is_contained(consumer.getDpsInputs(), input->get()) &&
-        getReaders(input->get(), 2).size() > 2)
+        !areLastReaders(input->get(), producer, consumer))
       return false;
   }
   return true;

@@ -82,6 +82,38 @@ func.func @without_a_gradient_as_ever(%x: tensor<4xi32>, %y: tensor<i32>, %init:
   return %1, %2 : tensor<i32>, tensor<i32>
 }
 
+// All readers of %x end in one kernel: the last one takes the second last, and so on, in the order of the backward.
+// CHECK-LABEL: func.func @the_last_readers_become_one
+// CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<4xf32>)
+// CHECK: math.exp
+// CHECK: math.tanh
+// CHECK-NOT: linalg.generic
+func.func @the_last_readers_become_one(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %1 = linalg.add ins(%x, %0 : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %2 = linalg.tanh ins(%1 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %3 = linalg.mul ins(%x, %2 : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// c + (a + b) is not (c + a) + b, if c comes from a later reader: even if that one stands behind the region.
+// CHECK-LABEL: func.func @a_later_reader_comes_first_in_the_backward
+// CHECK: linalg.exp
+// CHECK-NEXT: linalg.mul
+// CHECK: linalg.negf
+func.func @a_later_reader_comes_first_in_the_backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = remat.region (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
+    %i = tensor.empty() : tensor<4xf32>
+    %1 = linalg.exp ins(%a : tensor<4xf32>) outs(%i : tensor<4xf32>) -> tensor<4xf32>
+    %2 = linalg.mul ins(%a, %1 : tensor<4xf32>, tensor<4xf32>) outs(%i : tensor<4xf32>) -> tensor<4xf32>
+    remat.yield %2 : tensor<4xf32>
+  }
+  %3 = linalg.negf ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %0, %3 : tensor<4xf32>, tensor<4xf32>
+}
+
 // The wider copy would be a second, larger residual; without keep-adjoints it disappears into its own readers later.
 // CHECK-LABEL: func.func @a_reader_that_only_widens_stays_apart
 // CHECK: %[[VALUE:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<4xf32>)
