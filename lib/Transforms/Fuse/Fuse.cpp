@@ -169,12 +169,13 @@ static bool canDisappearInto(LinalgOp producer, Operation *reader) {
          (isCheap(producer) || !isBroadcast(producer, consumer));
 }
 
-/// Whether `consumer` comes before everything else that reads `producer`.
+/// Whether `consumer` comes before everything else that reads `producer`. What
+/// its own body extracts from there is read before it has results.
 static bool isFirstReader(LinalgOp producer, LinalgOp consumer) {
   Block *block = consumer->getBlock();
   return llvm::all_of(producer->getUsers(), [&](Operation *user) {
-    Operation *ancestor = block->findAncestorOpInBlock(*user);
-    return ancestor == consumer || consumer->isBeforeInBlock(ancestor);
+    return user == consumer ||
+           consumer->isBeforeInBlock(block->findAncestorOpInBlock(*user));
   });
 }
 

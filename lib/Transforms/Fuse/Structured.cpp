@@ -8,6 +8,7 @@
 
 #include "remat/Transforms/Fuse/Structured.h"
 
+#include "Concatenation.h"
 #include "ParallelLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -205,6 +206,8 @@ void mlir::remat::replaceByStructured(Operation *root) {
       replaceGather(gather);
     else if (auto cast = dyn_cast<tensor::BitcastOp>(op))
       replaceBitcast(cast);
+    else if (auto generic = dyn_cast<linalg::GenericOp>(op))
+      (void)raiseConcatenation(rewriter, generic);
     else
       (void)replaceElementwiseByLinalg(op);
   });

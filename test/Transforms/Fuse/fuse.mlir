@@ -500,3 +500,25 @@ func.func @elements_of_other_types_have_a_size_too(%x: tensor<4xindex>, %z: tens
   %5 = linalg.sub ins(%3, %z : tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) outs(%f : tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
   return %1, %2, %4, %5 : tensor<4xindex>, tensor<4xindex>, tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>
 }
+
+// -----
+
+// Its reader has it as an operand that it ignores, and extracts from it: its value has to be there before.
+// CHECK-LABEL: func @extracted_by_its_reader(
+// CHECK:         %[[P:.*]] = linalg.exp
+// CHECK:         linalg.generic
+// CHECK:           tensor.extract %[[P]]
+func.func @extracted_by_its_reader(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
+  %c3 = arith.constant 3 : index
+  %e = tensor.empty() : tensor<4x3xf32>
+  %p = linalg.exp ins(%x : tensor<4x3xf32>) outs(%e : tensor<4x3xf32>) -> tensor<4x3xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<4x3xf32>) outs(%e : tensor<4x3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %at = arith.subi %c3, %i : index
+    %v = tensor.extract %p[%at, %j] : tensor<4x3xf32>
+    linalg.yield %v : f32
+  } -> tensor<4x3xf32>
+  return %y : tensor<4x3xf32>
+}

@@ -88,3 +88,62 @@ func.func @bits_of_numbers(%x: tensor<4xf32>) -> tensor<4xi32> {
   %y = tensor.bitcast %x : tensor<4xf32> to tensor<4xi32>
   return %y : tensor<4xi32>
 }
+
+// CHECK-LABEL: func @branches_of_a_concatenation(
+// CHECK-NEXT:    %[[Y:.*]] = tensor.concat dim(1) %arg0, %arg1, %arg2 : (tensor<?x1x3xf32>, tensor<?x8x3xf32>, tensor<?x1x3xf32>) -> tensor<?x10x3xf32>
+// CHECK-NEXT:    return %[[Y]]
+func.func @branches_of_a_concatenation(%a: tensor<?x1x3xf32>, %b: tensor<?x8x3xf32>, %c: tensor<?x1x3xf32>, %n: index) -> tensor<?x10x3xf32> {
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %e = tensor.empty(%n) : tensor<?x10x3xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} outs(%e : tensor<?x10x3xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %k = linalg.index 2 : index
+    %first = arith.cmpi ult, %j, %c1 : index
+    %v = scf.if %first -> (f32) {
+      %x = tensor.extract %a[%i, %j, %k] : tensor<?x1x3xf32>
+      scf.yield %x : f32
+    } else {
+      %second = arith.cmpi ult, %j, %c9 : index
+      %w = scf.if %second -> (f32) {
+        %at = arith.subi %j, %c1 : index
+        %x = tensor.extract %b[%i, %at, %k] : tensor<?x8x3xf32>
+        scf.yield %x : f32
+      } else {
+        %at = arith.subi %j, %c9 : index
+        %x = tensor.extract %c[%i, %at, %k] : tensor<?x1x3xf32>
+        scf.yield %x : f32
+      }
+      scf.yield %w : f32
+    }
+    linalg.yield %v : f32
+  } -> tensor<?x10x3xf32>
+  return %y : tensor<?x10x3xf32>
+}
+
+// The second part is read from its second element on.
+// CHECK-LABEL: func @branches_of_something_else(
+// CHECK-NOT:     tensor.concat
+// CHECK:         scf.if
+func.func @branches_of_something_else(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<4xf32> {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<4xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %first = arith.cmpi ult, %i, %c2 : index
+    %v = scf.if %first -> (f32) {
+      %x = tensor.extract %a[%i] : tensor<2xf32>
+      scf.yield %x : f32
+    } else {
+      %at = arith.subi %i, %c1 : index
+      %x = tensor.extract %b[%at] : tensor<3xf32>
+      scf.yield %x : f32
+    }
+    linalg.yield %v : f32
+  } -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}

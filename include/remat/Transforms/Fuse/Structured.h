@@ -16,7 +16,8 @@ Operation *replaceElementwiseByLinalg(Operation *op);
 /// tensors without being structured: tensor.generate, tensor.gather,
 /// tensor.bitcast, tensor.pad with another value than a constant, linalg.pack
 /// and linalg.unpack. scf.forall and scf.parallel with results and
-/// tensor.scatter become scf.for.
+/// tensor.scatter become scf.for; kernels that branch where they concatenate
+/// become a tensor.concat.
 void replaceByStructured(Operation *root);
 
 } // namespace remat
