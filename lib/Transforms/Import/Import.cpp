@@ -13,6 +13,8 @@
 #include "remat/Transforms/Import/Passes.h"
 
 #include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/Format.h"
@@ -274,6 +276,7 @@ LogicalResult ImportPass::import(ModuleOp module) {
   SmallVector<Row> rows = getRows(*function, *signature, *constants);
   applySignature(*function, *signature);
   hoistConstants(*function, *constants);
+  raiseExpandedFunctions(*function);
   if (rule)
     addTrainStep(*function);
   return report.empty() ? success() : writeReport(*function, rows);

@@ -38,6 +38,9 @@ struct ImportRules {
 /// `ml_program.global` -> arguments and results, in all functions.
 LogicalResult threadGlobals(ModuleOp module);
 
+/// The functions that `root` consists of: itself, and what it calls.
+SmallVector<func::FuncOp> getReachableFunctions(func::FuncOp root);
+
 /// All constant tensors of the functions that `root` consists of, with
 /// decisions. An error where a resource's bytes are missing.
 FailureOr<SmallVector<ModelConstant>> decideConstants(func::FuncOp root,
@@ -67,11 +70,21 @@ decideSignature(func::FuncOp function, const ExportSpec *spec,
 /// Puts the attributes on the function's own arguments and results.
 void applySignature(func::FuncOp function, const SignatureDecision &decision);
 
+/// Puts functions of math where exporters wrote out approximations of them whose
+/// derivatives are not the function's.
+void raiseExpandedFunctions(func::FuncOp root);
+
 /// Whether one of `patterns` (with * and ?) is `name`.
 bool matchesAny(ArrayRef<std::string> patterns, StringRef name);
 
 /// The name in `loc`, empty if there is none.
 StringRef getNameOf(Location loc);
+/// `params['layer_0']['kernel']` -> `layer_0.kernel`; its tree is `params`.
+/// Names without a path stay, with an empty tree.
+std::pair<std::string, StringRef> splitTreePath(StringRef path);
+
+/// "'a', 'b' and 3 more".
+std::string listNames(ArrayRef<std::string> names);
 
 } // namespace mlir::remat
 

@@ -65,6 +65,10 @@ def Import : Pass<"remat-import", "::mlir::ModuleOp"> {
     - **Results**: the loss (`remat.loss`), and the next value of a model state
       (`remat.state`), such as running statistics.
     - **Globals**: as `remat-thread-globals` does it.
+    - **Expanded functions**: `erfc`, which JAX's exact GELU is made of, arrives as a
+      choice between approximations that overflow where they are not chosen, so
+      that their derivatives are no numbers. What evaluates to `erfc` becomes
+      `math.erfc`.
     - With `optimizer=`, an `opt.optimizer` and a `remat.train_step @step`, so that
       `--remat-train` makes a program of the result.
 
@@ -89,7 +93,8 @@ def Import : Pass<"remat-import", "::mlir::ModuleOp"> {
        argument. The loss is the first scalar that is
        left.
 
-    A name is the description's, or that of a location or resource, or `arg<i>`.
+    A name is the description's, or that of a location or resource, or `arg<i>`;
+    data may be called like a weight.
     Integers are data. `report=-` prints what was decided and why.
 
     Errors, each at its place, before anything changes: no parameter; no scalar
@@ -128,6 +133,8 @@ def Import : Pass<"remat-import", "::mlir::ModuleOp"> {
            "a file">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
                            "::mlir::opt::OptDialect",
                            "::mlir::remat::RematDialect",
                            "::mlir::scf::SCFDialect"];
