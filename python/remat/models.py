@@ -69,62 +69,105 @@ def widen(array, kind):
     return array.astype(np.float64) if kind in FLOATS else array
 
 
-class Recorded:
-    """NAME.mlir and what is recorded beside it."""
+def check_entry(entry):
+    """What is wrong with an entry of the description, or nothing."""
+    if not isinstance(entry, dict):
+        return "is no object"
+    for key in ("name", "role", "dtype"):
+        if not isinstance(entry.get(key), str):
+            return f"has no text '{key}'"
+    shape = entry.get("shape", [])
+    if not isinstance(shape, list) or not all(type(n) is int for n in shape):
+        return "has a 'shape' that is no list of whole numbers"
+    if entry["dtype"] not in NUMPY_TYPES:
+        return f"has the unknown dtype '{entry['dtype']}'; there are {', '.join(NUMPY_TYPES)}"
+    return None if isinstance(entry.get("resource", ""), str) else "has a 'resource' that is no text"
 
-    def __init__(self, path):
-        self.path = Path(path)
+
+class Recorded:
+    """NAME.mlir and what is recorded beside it. `options` are further ones of remat-import."""
+
+    def __init__(self, path, options=""):
+        self.path, self.options = Path(path), options
         if self.path.suffix != ".mlir":
             raise Problem(f"{path} is no .mlir file")
-        for suffix in (".mlir", ".json", ".npz"):
-            if not self.path.with_suffix(suffix).is_file():
-                raise Problem(f"{self.path.with_suffix(suffix)} is missing")
-        self.text = self.path.read_text()
-        self.spec_path = self.path.with_suffix(".json")
+        # The same model with locations, NAME.loc.mlir, has the files of NAME.mlir.
+        beside = self.path.with_suffix("")
+        if beside.suffix == ".loc" and not beside.with_name(beside.name + ".json").is_file():
+            beside = beside.with_suffix("")
+        self.spec_path, self.arrays_path = (beside.with_name(beside.name + end) for end in (".json", ".npz"))
+        for file in (self.path, self.spec_path, self.arrays_path):
+            if not file.is_file():
+                raise Problem(f"{file} is missing")
         try:
+            self.text = self.path.read_text()
             self.spec = json.loads(self.spec_path.read_text())
-        except json.JSONDecodeError as problem:
+        except UnicodeDecodeError as problem:
+            raise Problem(f"{self.path} or {self.spec_path.name} is no text: {problem}") from None
+        except (json.JSONDecodeError, RecursionError) as problem:
             raise Problem(f"{self.spec_path}: {problem}") from None
-        for key in ("arguments", "results"):
-            if not isinstance(self.spec, dict) or not isinstance(self.spec.get(key), list):
-                raise Problem(f"{self.spec_path} has no list '{key}'")
-        for key in ("arguments", "results", "constants"):
-            for entry in self.spec.get(key, []):
-                if not isinstance(entry, dict) or not {"name", "role", "dtype"} <= entry.keys():
-                    raise Problem(f"{self.spec_path}: an entry of '{key}' has no name, role or dtype")
+        self.check_description()
         try:
-            with np.load(self.path.with_suffix(".npz")) as arrays:
+            with np.load(self.arrays_path) as arrays:
                 self.arrays = dict(arrays)
         except Exception as problem:  # numpy raises zipfile's, zlib's and its own
-            raise Problem(f"{self.path.with_suffix('.npz')} cannot be read: {problem}") from None
+            raise Problem(f"{self.arrays_path} cannot be read: {problem}") from None
+        self.name_leaves()
         for i, entry in enumerate(self.spec["arguments"]):
             self.check(f"arg{i}", entry)
+        for i, entry in enumerate(self.spec["results"]):
+            self.check(f"out{i}", entry)
+            if entry["dtype"] in FLOATS:
+                self.check(f"out64_{i}", entry, wide=True)
+        for key, entry in self.keys.items():
+            self.check(f"grad_{key}", entry)
+            self.check(f"grad64_{key}", entry, wide=True)
 
-    def check(self, key, entry):
-        array, kind = self.array(key), entry["dtype"]
-        if kind not in NUMPY_TYPES:
-            raise Problem(f"{self.spec_path}: '{entry['name']}' has the unknown dtype '{kind}'")
+    def check_description(self):
+        if not isinstance(self.spec, dict):
+            raise Problem(f"{self.spec_path} is no object with lists 'arguments' and 'results'")
+        self.spec.setdefault("constants", [])
+        for key in ("arguments", "results", "constants"):
+            if not isinstance(self.spec.get(key), list):
+                raise Problem(f"{self.spec_path} has no list '{key}'")
+            for i, entry in enumerate(self.spec[key]):
+                if wrong := check_entry(entry):
+                    raise Problem(f"{self.spec_path}: entry {i} of '{key}' {wrong}")
+
+    def name_leaves(self):
+        """Names what has none as remat-import does, and finds the gradients' keys."""
+        constants = [entry.get("resource") or entry["name"] for entry in self.spec["constants"]]
+        for key, prefix in (("arguments", "arg"), ("constants", "constant")):
+            for i, entry in enumerate(self.spec[key]):
+                entry["name"] = entry["name"] or f"{prefix}{i}"
+        self.keys = {str(i): e for i, e in enumerate(self.spec["arguments"]) if e["role"] == "parameter"}
+        self.keys |= {f"const_{k}": e for k, e in zip(constants, self.spec["constants"]) if e["role"] == "parameter"}
+
+    def check(self, key, entry, wide=False):
+        array, kind = self.array(key), "f64" if wide else entry["dtype"]
         shape = entry.get("shape", list(array.shape))
         fits = len(shape) == array.ndim and all(n in (-1, m) for n, m in zip(shape, array.shape))
-        if array.dtype.itemsize != np.dtype(NUMPY_TYPES[kind]).itemsize or not fits:
-            raise Problem(f"array '{key}' of {self.path.with_suffix('.npz')} is {array.dtype} {list(array.shape)}, but "
+        if array.dtype.kind not in "biuf" or array.dtype.itemsize != np.dtype(NUMPY_TYPES[kind]).itemsize or not fits:
+            raise Problem(f"array '{key}' of {self.arrays_path} is {array.dtype} {list(array.shape)}, but "
                           f"'{entry['name']}' is {kind} {shape}")
 
     def array(self, key):
         if key not in self.arrays:
-            raise Problem(f"{self.path.with_suffix('.npz')} has no array '{key}'")
+            raise Problem(f"{self.arrays_path} has no array '{key}'")
         return self.arrays[key]
 
     def gradients(self):
         """Name of each parameter -> (its type, the framework's gradient, the same in float64)."""
-        keys = [(e, str(i)) for i, e in enumerate(self.spec["arguments"])]
-        keys += [(e, f"const_{e.get('resource') or e['name']}") for e in self.spec.get("constants", [])]
         return {e["name"]: (e["dtype"], self.array(f"grad_{k}"), self.array(f"grad64_{k}"))
-                for e, k in keys if e["role"] == "parameter"}
+                for k, e in self.keys.items()}
+
+    def importing(self):
+        """The option of remat-opt that imports the model, without its closing quote."""
+        return f"--remat-import=spec='{self.spec_path}' {self.options}"
 
     def resource(self, key):
         """The bytes of a `dense_resource`: what stands in the text is their alignment, then they."""
-        found = re.search(rf'(?:^|\s){re.escape(key)}: "0x([0-9A-Fa-f]+)"', self.text)
+        found = re.search(rf'(?:^|\s)"?{re.escape(key)}"?: "0x([0-9A-Fa-f]+)"', self.text)
         if not found:
             raise Problem(f"{self.path} has no resource '{key}'")
         return bytes.fromhex(found[1])[4:]
@@ -142,7 +185,7 @@ def split(text, opening="([{<", closing=")]}>"):
     """Parts of `text` between commas that stand in no bracket and no string."""
     parts, depth, start, quoted, previous = [], 0, 0, False, ""
     for i, c in enumerate(text):
-        if c == '"' and previous != "\\":
+        if c == '"':  # inside of a string it is \22
             quoted = not quoted
         elif not quoted and not (c == ">" and previous == "-"):
             depth += (c in opening) - (c in closing)
@@ -158,13 +201,22 @@ def enclosed(text, start):
     depth, quoted, i = 0, False, start
     while True:
         c = text[i]
-        if c == '"' and text[i - 1] != "\\":
+        if c == '"':
             quoted = not quoted
         elif not quoted:
             depth += (c == "(") - (c == ")")
             if depth == 0:
                 return text[start + 1:i], i + 1
         i += 1
+
+
+def unquote(text):
+    """The value of an attribute; of a string, the text that MLIR printed with escapes."""
+    if not text.startswith('"'):
+        return text
+    plain = re.sub(rb"\\(\\|[0-9A-F]{2})", lambda m: m[1] if m[1] == b"\\" else bytes.fromhex(m[1].decode()),
+                   text.strip('"').encode())
+    return plain.decode(errors="replace")
 
 
 class Slot:
@@ -176,7 +228,7 @@ class Slot:
         self.attributes = {}
         for item in split(attributes.rpartition("}")[0]):
             key, _, value = item.partition(" = ")
-            self.attributes[key] = re.sub(r" : i64$", "", value).strip('"')
+            self.attributes[key] = unquote(re.sub(r" : i64$", "", value))
         inner = re.fullmatch(r"memref<((?:[?\d]+x)*)(\w+)>", self.type)
         self.is_memref = inner is not None
         self.kind = inner[2] if inner else self.type
@@ -229,7 +281,7 @@ class Variant:
         report, allocator = stem.with_suffix(".json"), stem.with_suffix(".c")
         allocator.write_text(ALLOCATOR)
         opt = tool("remat-opt", "REMAT_BIN")
-        run([opt, model.path, f"--remat-import=spec={model.spec_path} optimizer={MOMENTUM} mode={mode}", *annotate,
+        run([opt, model.path, f"{model.importing()} optimizer={MOMENTUM} mode={mode}", *annotate,
              "--remat-train-to-tensors", f"--remat-bufferize=report={report}", "-o", step])
         run([opt, step, "--remat-strip-annotations", "--remat-lower-to-cpu", "-o", lowered])
         translate, clang = tool("mlir-translate", "LLVM_BIN"), tool("clang", "LLVM_BIN")
@@ -254,8 +306,10 @@ class Variant:
             return np.frombuffer(data, NUMPY_TYPES[slot.kind]).reshape(slot.shape)
         if value:
             return parse_elements(value, slot)
+        # Data may be called like a weight.
+        is_data = "remat.data" in slot.attributes
         name = next((slot.attributes[k] for k in ("opt.param", "remat.state", "remat.data") if k in slot.attributes), None)
-        for i, entry in enumerate(self.model.spec["arguments"]):
+        for i, entry in sorted(enumerate(self.model.spec["arguments"]), key=lambda e: (e[1]["role"] == "data") != is_data):
             if entry["name"] == name:
                 return self.model.arrays[f"arg{i}"]
         return np.zeros(slot.shape, NUMPY_TYPES[slot.kind])
@@ -391,22 +445,28 @@ def compare_results(model, found):
 
 def compare_gradients(model, found):
     """(largest error, its parameter's name, names that are wrong). A gradient that is zero but for rounding (such as that
-    of a bias before a normalization) is measured by what the framework itself is off, or by the largest gradient's
-    rounding."""
+    of a bias before a normalization) is measured by what the framework itself is off, as far as that is little beside the
+    largest gradient, or by the largest gradient's rounding."""
     recorded = model.gradients()
     largest = max((np.linalg.norm(g64) for _, _, g64 in recorded.values()), default=0.0)
     worst, wrong = (0.0, "-"), []
     for name, (kind, own, wide) in recorded.items():
         value = found["gradients"].get(name)
+        if value is None and np.any(wide):
+            wrong.append(f"{name} (is no parameter of the step)")
+            continue
         value = np.zeros(wide.shape) if value is None else value.astype(np.float64)
         tolerance = model.tolerance(kind)
         error = distance(value, wide)
         if not error <= tolerance:
             off = np.linalg.norm(value - wide) if value.shape == wide.shape else np.inf
-            allowed = max(4 * np.linalg.norm(widen(own, kind) - wide), 1e-3 * tolerance * largest)
+            framework = min(4 * np.linalg.norm(widen(own, kind) - wide), tolerance * largest)
+            allowed = max(framework, 1e-3 * tolerance * largest)
             if off <= allowed:
                 continue
-            wrong.append(f"{name} ({error:.1e})")
+            lost = not np.any(wide) and not np.any(own)
+            wrong.append(f"{name} (zero by the record: if it is frozen or detached there, say so with --import or "
+                         "--annotate)" if lost else f"{name} ({error:.1e})")
         if not error <= worst[0]:
             worst = error, name
     return *worst, wrong

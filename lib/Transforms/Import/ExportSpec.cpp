@@ -66,15 +66,29 @@ static Location getPlace(MLIRContext *context, StringRef path,
   return FileLineColLoc::get(context, path, line, column);
 }
 
-/// An entry has one name and one meaning.
+/// The leaf of a tree that is nothing else has an empty path.
+static void fillNames(ExportSpec &spec) {
+  for (auto &[list, prefix] : {std::pair(&spec.arguments, "arg"),
+                               std::pair(&spec.constants, "constant")})
+    for (auto [index, entry] : llvm::enumerate(*list))
+      if (entry.name.empty())
+        entry.name = prefix + std::to_string(index);
+}
+
+/// An entry has one name and one meaning. Frameworks have the examples' names
+/// apart from those of weights.
 static LogicalResult checkNames(const ExportSpec &spec, Location place) {
-  llvm::StringSet<> names, updates;
+  llvm::StringSet<> names, weights, examples, updates;
   unsigned losses = 0;
   for (const auto *list : {&spec.arguments, &spec.constants})
-    for (const SpecEntry &entry : *list)
-      if (!names.insert(entry.name).second)
+    for (const SpecEntry &entry : *list) {
+      names.insert(entry.name);
+      bool isNew =
+          (entry.role == "data" ? examples : weights).insert(entry.name).second;
+      if (!isNew)
         return emitError(place)
                << "two entries are called '" << entry.name << "'";
+    }
   for (const SpecEntry &entry : spec.results) {
     losses += entry.role == "loss";
     if (entry.role == "buffer_update" && !names.contains(entry.name))
@@ -114,6 +128,7 @@ FailureOr<ExportSpec> ExportSpec::read(StringRef path, Location loc) {
   Location place = FileLineColLoc::get(context, path, 1, 1);
   if (!mapSpec(*value, spec, root))
     return emitError(place) << llvm::toString(root.getError());
+  fillNames(spec);
   if (failed(checkNames(spec, place)))
     return failure();
   return spec;

@@ -149,7 +149,10 @@ static void nameArguments(func::FuncOp function, const ExportSpec *spec,
           RematDialect::getDataAttrName()})
       if (auto name = function.getArgAttrOfType<StringAttr>(index, key))
         decision.name = name.str();
-    if (decision.name.empty() || !names.insert(decision.name).second) {
+    // The description's names are all different where that matters.
+    bool isSettled = spec && index < spec->arguments.size();
+    bool isNew = names.insert(decision.name).second;
+    if (decision.name.empty() || (!isNew && !isSettled)) {
       decision.name = "arg" + std::to_string(index);
       names.insert(decision.name);
     }
@@ -360,8 +363,11 @@ static LogicalResult checkUpdates(func::FuncOp function,
                                   const SignatureDecision &decision,
                                   ArrayRef<ModelConstant> constants) {
   llvm::StringMap<Type> types;
-  for (auto [index, argument] : llvm::enumerate(decision.arguments))
-    types[argument.name] = function.getArgumentTypes()[index];
+  for (auto [index, argument] : llvm::enumerate(decision.arguments)) {
+    Type &type = types[argument.name];
+    if (!type || argument.role == Role::state)
+      type = function.getArgumentTypes()[index];
+  }
   for (const ModelConstant &constant : constants)
     if (constant.decision.role == Role::state)
       types[constant.decision.name] = constant.value.getType();
