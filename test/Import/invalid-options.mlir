@@ -15,6 +15,8 @@
 // LOSS: error: expects one result with the role loss, got 0
 // RUN: echo '{"results": [{"name": "a", "role": "loss"}, {"name": "b", "role": "buffer_update"}]}' > bad.json && not %{model}"spec=bad.json" 2>&1 | FileCheck %s --check-prefix=BUFFER
 // BUFFER: error: a result is the new value of the buffer 'b', which is no argument and no constant
+// RUN: not %{model}"params=w,x data=x" 2>&1 | FileCheck %s --check-prefix=BOTH
+// BOTH: error: params= and data= both name 'x'; it is one
 // RUN: echo '{"arguments": [{"name": "w", "role": "data"}, {"name": "w", "role": "data"}]}' > bad.json && not %{model}"spec=bad.json" 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: two entries are called 'w'
 // RUN: echo '{"arguments": [{"name": "w", "role": "parameter"}]}' > bad.json && not %{model}"spec=bad.json" 2>&1 | FileCheck %s --check-prefix=COUNT

@@ -156,6 +156,14 @@ collectConstants(func::FuncOp root) {
   return constants;
 }
 
+/// Whether it is a number such as the zero of a mask or a count.
+static bool isWholeNumber(ElementsAttr value) {
+  if (!value.isSplat() || !isa<FloatType>(value.getElementType()))
+    return false;
+  auto number = value.getSplatValue<llvm::APFloat>();
+  return !number.isFinite() || number.isInteger();
+}
+
 /// The constant that an entry of the description means, null if it is none of
 /// the function's any more.
 static FailureOr<ModelConstant *>
@@ -182,20 +190,27 @@ findConstant(func::FuncOp root, MutableArrayRef<ModelConstant> constants,
   };
   if (!entry.shape || llvm::count_if(spec.constants, isOfType) > 1)
     return nullptr;
-  ModelConstant *found = nullptr;
+  SmallVector<ModelConstant *> found;
   for (ModelConstant &constant : constants) {
     ShapedType type = constant.value.getShapedType();
     std::string dtype;
     llvm::raw_string_ostream(dtype) << type.getElementType();
-    if (!constant.resource.empty() ||
-        ArrayRef(*entry.shape) != type.getShape() ||
-        (!entry.dtype.empty() && entry.dtype != dtype))
-      continue;
-    if (found)
-      return nullptr;
-    found = &constant;
+    if (constant.resource.empty() &&
+        ArrayRef(*entry.shape) == type.getShape() &&
+        (entry.dtype.empty() || entry.dtype == dtype))
+      found.push_back(&constant);
   }
-  return found;
+  if (found.size() > 1) {
+    llvm::erase_if(found, [](ModelConstant *constant) {
+      return isWholeNumber(constant->value);
+    });
+    if (found.size() == 1)
+      emitWarning(found[0]->uses.front().getLoc())
+          << "this is taken for '" << entry.name << "' of " << spec.path
+          << ", which has no resource: the other constants of its type are "
+             "whole numbers, which programs write themselves";
+  }
+  return found.size() == 1 ? found[0] : nullptr;
 }
 
 /// Whether a result is the new value of a buffer.
@@ -254,7 +269,8 @@ remat::decideConstants(func::FuncOp root, const ExportSpec *spec,
     if (matchesAny(rules.data, decision.name)) {
       decision.role = Role::data;
       decision.why = "data=";
-    } else if (matchesAny(rules.params, decision.name)) {
+    } else if (isChosenParameter(rules, decision.name,
+                                 constant.value.getType())) {
       decision.role = Role::parameter;
       decision.why = "params=";
     }

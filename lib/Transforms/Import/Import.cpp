@@ -263,6 +263,10 @@ LogicalResult ImportPass::import(ModuleOp module) {
   SmallVector<std::string> paramNames(params.begin(), params.end()),
       dataNames(data.begin(), data.end()),
       stateNames(state.begin(), state.end());
+  for (const std::string &name : paramNames)
+    if (llvm::is_contained(dataNames, name))
+      return emitError(function->getLoc())
+             << "params= and data= both name '" << name << "'; it is one";
   ImportRules rules{paramNames, dataNames, stateNames, minRank, minElements};
   FailureOr<SmallVector<ModelConstant>> constants =
       decideConstants(*function, description, rules);

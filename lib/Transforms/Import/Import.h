@@ -70,12 +70,16 @@ decideSignature(func::FuncOp function, const ExportSpec *spec,
 /// Puts the attributes on the function's own arguments and results.
 void applySignature(func::FuncOp function, const SignatureDecision &decision);
 
-/// Puts functions of math where exporters wrote out approximations of them whose
-/// derivatives are not the function's.
+/// Puts functions of math where exporters wrote out approximations of them
+/// whose derivatives are not the function's.
 void raiseExpandedFunctions(func::FuncOp root);
 
 /// Whether one of `patterns` (with * and ?) is `name`.
 bool matchesAny(ArrayRef<std::string> patterns, StringRef name);
+
+/// Whether `params` says so of what is called `name`; a pattern leaves integers
+/// out.
+bool isChosenParameter(const ImportRules &rules, StringRef name, Type type);
 
 /// The name in `loc`, empty if there is none.
 StringRef getNameOf(Location loc);

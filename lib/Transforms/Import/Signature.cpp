@@ -91,6 +91,12 @@ static bool isFloatTensor(Type type) {
   return isa<FloatType>(getElementTypeOrSelf(type));
 }
 
+bool remat::isChosenParameter(const ImportRules &rules, StringRef name,
+                              Type type) {
+  return llvm::is_contained(rules.params, name) ||
+         (isFloatTensor(type) && matchesAny(rules.params, name));
+}
+
 static bool isFloatScalar(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
   return isFloatTensor(type) && (!shaped || shaped.getRank() == 0);
@@ -191,7 +197,7 @@ static LogicalResult decideArguments(func::FuncOp function,
     Location loc = function.getArgument(index).getLoc();
     if (matchesAny(rules.data, decision.name)) {
       decision.why = "data=";
-    } else if (matchesAny(rules.params, decision.name)) {
+    } else if (isChosenParameter(rules, decision.name, type)) {
       decision.role = Role::parameter;
       decision.why = "params=";
     } else if (spec && index < spec->arguments.size()) {

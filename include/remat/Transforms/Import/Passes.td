@@ -79,7 +79,8 @@ def Import : Pass<"remat-import", "::mlir::ModuleOp"> {
        `constants` and `results`, each entry with a `name`, a `role`
        (`parameter`, `buffer`, `data`; `loss`, `output`, `buffer_update`), and
        optionally `shape` (-1: any), `dtype`, which are checked, and for a constant
-       its `resource` (without one: the only constant in the text of this type).
+       its `resource` (without one: the only constant in the text of this type, or
+       the only one that is no whole number, with a warning).
        Constants that are not listed stay;
     3. marks that the function carries already;
     4. rules. A constant is a weight if it is a `dense_resource`, or written out
@@ -115,7 +116,7 @@ def Import : Pass<"remat-import", "::mlir::ModuleOp"> {
     Option<"spec", "spec", "std::string", "\"\"",
            "JSON file with names and roles">,
     ListOption<"params", "params", "std::string",
-               "names of parameters (with * and ?)">,
+               "names of parameters (with * and ?, which pass over integers)">,
     ListOption<"data", "data", "std::string",
                "names of data; of constants: those that stay">,
     ListOption<"state", "state", "std::string",
