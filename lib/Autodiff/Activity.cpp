@@ -248,6 +248,7 @@ func::FuncOp CallSummaries::resolve(func::CallOp call) {
       symbols.lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
   if (!callee || findCustomRule(call) || callee.isExternal() ||
       !llvm::hasSingleElement(callee.getBody()) ||
+      !isa<func::ReturnOp>(callee.front().getTerminator()) ||
       llvm::is_contained(running, callee.getOperation()))
     return nullptr;
   return callee;

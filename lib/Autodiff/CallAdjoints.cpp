@@ -156,6 +156,9 @@ FailureOr<CalleeAdjoint> CallAdjoints::get(func::CallOp call,
     return call.emitOpError()
            << "calls @" << call.getCallee()
            << ", which has several blocks; run -lift-cf-to-scf first";
+  if (!isa<func::ReturnOp>(callee.front().getTerminator()))
+    return call.emitOpError() << "calls @" << call.getCallee()
+                              << ", which does not end in a func.return";
   if (llvm::is_contained(running, callee.getOperation()))
     return call.emitOpError()
            << "is recursive, and recursion is not differentiated; write @"

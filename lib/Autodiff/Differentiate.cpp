@@ -279,6 +279,13 @@ void DifferentiatePass::runOnOperation() {
           << ": it has several blocks; run -lift-cf-to-scf first";
       return signalPassFailure();
     }
+    // An operation of an unknown dialect may stand there.
+    if (!isa<func::ReturnOp>(function.front().getTerminator())) {
+      function.front().getTerminator()->emitError()
+          << "cannot differentiate @" << function.getName()
+          << ": it does not end in a func.return";
+      return signalPassFailure();
+    }
     if (failed(checkPolicyNames(function, symbols)))
       return signalPassFailure();
     FailureOr<unsigned> loss = findLoss(function);

@@ -1,6 +1,6 @@
 // RUN: remat-opt %s -remat-differentiate -split-input-file -verify-diagnostics
 // Whoever prints the operation with the message prints others that are not finished.
-// RUN: not remat-opt %s -split-input-file -remat-differentiate > /dev/null 2>&1
+// RUN: not remat-opt %s -split-input-file -remat-differentiate -mlir-print-op-on-diagnostic > /dev/null 2>&1
 
 // expected-error @below {{no result is a floating-point scalar such as f32 or tensor<f32>}}
 func.func @no_scalar_result(%w: tensor<4xf32> {opt.param}) -> tensor<4xf32> {
@@ -150,4 +150,23 @@ func.func @size_changes_in_the_loop(%w: tensor<?xf32> {opt.param}, %n: index) ->
   }
   %v = tensor.extract %r[%c0] : tensor<?xf32>
   return %v : f32
+}
+
+// -----
+
+// What a dialect is that nobody knows may end a function, too.
+func.func @ends_in_something(%x: tensor<f32> {opt.param}) -> tensor<f32> {
+  // expected-error @below {{cannot differentiate @ends_in_something: it does not end in a func.return}}
+  %0 = "chlo.erf"(%x) : (tensor<f32>) -> tensor<f32>
+}
+
+// -----
+
+func.func private @callee(%x: f32) -> f32 {
+  %0 = "chlo.erf"(%x) : (f32) -> f32
+}
+func.func @calls(%x: f32 {opt.param}) -> f32 {
+  // expected-error @below {{calls @callee, which does not end in a func.return}}
+  %0 = func.call @callee(%x) : (f32) -> f32
+  return %0 : f32
 }

@@ -17,8 +17,7 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// The functions that `root` consists of: itself, and what it calls.
-static SmallVector<func::FuncOp> getReachableFunctions(func::FuncOp root) {
+SmallVector<func::FuncOp> remat::getReachableFunctions(func::FuncOp root) {
   SymbolTableCollection symbols;
   llvm::SetVector<func::FuncOp> functions;
   functions.insert(root);

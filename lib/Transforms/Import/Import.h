@@ -83,13 +83,6 @@ bool isChosenParameter(const ImportRules &rules, StringRef name, Type type);
 
 /// The name in `loc`, empty if there is none.
 StringRef getNameOf(Location loc);
-/// `params['layer_0']['kernel']` -> `layer_0.kernel`; its tree is `params`.
-/// Names without a path stay, with an empty tree.
-std::pair<std::string, StringRef> splitTreePath(StringRef path);
-
-/// "'a', 'b' and 3 more".
-std::string listNames(ArrayRef<std::string> names);
-
 } // namespace mlir::remat
 
 #endif // REMAT_LIB_TRANSFORMS_IMPORT_IMPORT_H

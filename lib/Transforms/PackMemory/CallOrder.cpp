@@ -62,6 +62,10 @@ LogicalResult CallOrder::compute(ModuleOp module) {
       return function.emitError(
           "has several blocks; lifetimes need structured control flow: run "
           "-lift-cf-to-scf first");
+    Operation *terminator = function.front().getTerminator();
+    if (!isa<func::ReturnOp>(terminator))
+      return terminator->emitError()
+             << "ends @" << function.getName() << " instead of a func.return";
     function.walk([&](func::CallOp call) {
       auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
       if (!callee || callee.isDeclaration())
