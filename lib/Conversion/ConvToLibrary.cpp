@@ -86,26 +86,31 @@ static std::optional<ConvCall> getConvCall(Operation *op) {
   return std::nullopt;
 }
 
-/// The shape, if all of it is known.
+/// More images than this take no larger workspace.
+static constexpr int64_t kManyImages = 1 << 20;
+
+/// The shape, if all of it but the number of images is known. No number of them
+/// needs a larger workspace than many.
 static std::optional<runtime::ConvShape> getShape(const ConvCall &call) {
-  auto images = cast<MemRefType>(call.images.getType());
-  auto filters = cast<MemRefType>(call.filters.getType());
-  auto results = cast<MemRefType>(call.results.getType());
-  if (!images.hasStaticShape() || !filters.hasStaticShape() ||
-      !results.hasStaticShape())
+  ArrayRef<int64_t> x = cast<MemRefType>(call.images.getType()).getShape(),
+                    w = cast<MemRefType>(call.filters.getType()).getShape(),
+                    y = cast<MemRefType>(call.results.getType()).getShape();
+  if (ShapedType::isDynamicShape(x.drop_front()) ||
+      ShapedType::isDynamicShape(w) ||
+      ShapedType::isDynamicShape(y.drop_front()))
     return std::nullopt;
-  ArrayRef<int64_t> x = images.getShape(), w = filters.getShape(),
-                    y = results.getShape();
   unsigned row = call.channelsFirst ? 2 : 1,
            channel = call.channelsFirst ? 1 : 3;
   unsigned filterRow = call.channelsFirst ? 2 : 0;
-  return runtime::ConvShape{x[0],
+  int64_t inputs = w[call.channelsFirst ? 1 : 2];
+  int64_t groups = std::max<int64_t>(1, inputs ? x[channel] / inputs : 1);
+  return runtime::ConvShape{ShapedType::isDynamic(x[0]) ? kManyImages : x[0],
                             x[row],
                             x[row + 1],
-                            x[channel],
+                            inputs,
                             w[filterRow],
                             w[filterRow + 1],
-                            y[channel],
+                            y[channel] / groups,
                             y[row],
                             y[row + 1],
                             call.strides[0],
@@ -113,7 +118,20 @@ static std::optional<runtime::ConvShape> getShape(const ConvCall &call) {
                             call.dilations[0],
                             call.dilations[1],
                             call.padding[0],
-                            call.padding[2]};
+                            call.padding[2],
+                            groups};
+}
+
+/// Memory of the shape of `value` without gaps.
+static Value allocateLike(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<MemRefType>(value.getType());
+  SmallVector<Value> sizes;
+  for (int64_t dim : llvm::seq(type.getRank()))
+    if (type.isDynamicDim(dim))
+      sizes.push_back(memref::DimOp::create(builder, loc, value, dim));
+  return memref::AllocOp::create(
+      builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
+      sizes);
 }
 
 /// The runtime takes contiguous row-major memory; anything else is copied.
@@ -121,8 +139,7 @@ static Value makeContiguous(OpBuilder &builder, Location loc, Value value) {
   auto type = cast<MemRefType>(value.getType());
   if (type.getLayout().isIdentity())
     return value;
-  auto dense = MemRefType::get(type.getShape(), type.getElementType());
-  Value copy = memref::AllocOp::create(builder, loc, dense);
+  Value copy = allocateLike(builder, loc, value);
   memref::CopyOp::create(builder, loc, value, copy);
   return copy;
 }
@@ -132,8 +149,9 @@ static LogicalResult convert(const ConvCall &call, SymbolTable &symbols,
   std::optional<runtime::ConvShape> shape = getShape(call);
   if (!shape)
     return call.op->emitOpError()
-           << "has a dynamic shape, for which no workspace can be reserved; "
-              "give the batch a size, or leave remat-fuse-padding out";
+           << "has a dynamic size besides the number of images, for which no "
+              "workspace can be reserved; make it static, or leave "
+              "remat-fuse-padding out";
   OpBuilder builder(call.op);
   Location loc = call.op->getLoc();
   auto type = cast<MemRefType>(call.images.getType());
@@ -148,13 +166,8 @@ static LogicalResult convert(const ConvCall &call, SymbolTable &symbols,
     arguments.push_back(makeContiguous(builder, loc, operand));
   auto destinationType = cast<MemRefType>(destination.getType());
   bool isDense = destinationType.getLayout().isIdentity();
-  Value result = isDense
-                     ? destination
-                     : memref::AllocOp::create(
-                           builder, loc,
-                           MemRefType::get(destinationType.getShape(),
-                                           destinationType.getElementType()))
-                           .getResult();
+  Value result =
+      isDense ? destination : allocateLike(builder, loc, destination);
   arguments.push_back(result);
   auto dynamic = MemRefType::get(SmallVector<int64_t>(4, ShapedType::kDynamic),
                                  type.getElementType());

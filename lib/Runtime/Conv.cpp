@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConvDirect.h"
 #include "ConvWorkspace.h"
 
 #include <cstring>
@@ -66,6 +67,8 @@ void gather(const ConvShape &s, const T *x, int64_t first, int64_t rows,
 template <typename T>
 void forward(const ConvShape &s, T *x, T *w, T *y,
              const MemRef<int8_t, 1> &memory) {
+  if (s.isDirect())
+    return depthwiseForward(s, x, w, y);
   ConvPlan plan = planConvForward(s);
   Workspace<T> workspace = divide<T>(plan, memory);
   int64_t positions = s.n * s.oh * s.ow;
@@ -103,6 +106,8 @@ int64_t outputOf(int64_t i, int64_t k, int64_t dilation, int64_t pad,
 template <typename T>
 void backwardData(const ConvShape &s, T *dy, T *w, T *dx,
                   const MemRef<int8_t, 1> &memory) {
+  if (s.isDirect())
+    return depthwiseBackwardData(s, dy, w, dx);
   ConvPlan plan = planConvBackwardData(s);
   Workspace<T> workspace = divide<T>(plan, memory);
   bool small = plan.sharedElements > 0;
@@ -190,6 +195,8 @@ void backwardData(const ConvShape &s, T *dy, T *w, T *dx,
 template <typename T>
 void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw,
                     const MemRef<int8_t, 1> &memory) {
+  if (s.isDirect())
+    return depthwiseBackwardFilter(s, x, dy, dw);
   ConvPlan plan = planConvBackwardFilter(s);
   Workspace<T> workspace = divide<T>(plan, memory);
   int64_t positions = s.n * s.oh * s.ow;
@@ -222,14 +229,18 @@ void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw,
 template <typename T>
 ConvShape shapeOf(const MemRef<T, 4> &x, const MemRef<T, 4> &w,
                   const MemRef<T, 4> &y, const int64_t *window) {
-  return {x.sizes[0], x.sizes[1], x.sizes[2], x.sizes[3], w.sizes[0],
-          w.sizes[1], w.sizes[3], y.sizes[1], y.sizes[2], window[0],
-          window[1],  window[2],  window[3],  window[4],  window[5]};
+  int64_t groups = groupsOf(x.sizes[3], w.sizes[2]);
+  if (groups > 1 && (w.sizes[2] != 1 || w.sizes[3] != groups))
+    fail("a convolution with channels last has groups of several channels");
+  return {x.sizes[0], x.sizes[1], x.sizes[2],          w.sizes[2],
+          w.sizes[0], w.sizes[1], w.sizes[3] / groups, y.sizes[1],
+          y.sizes[2], window[0],  window[1],           window[2],
+          window[3],  window[4],  window[5],           groups};
 }
 
 } // namespace
 
-// Images (n, h, w, c), filters (kh, kw, c, f).
+// Images (n, h, w, c), filters (kh, kw, c, f); depthwise, (kh, kw, 1, c).
 REMAT_CONV(conv_2d, forward, a, b, c)
 REMAT_CONV(conv_2d_backward_data, backwardData, c, b, a)
 REMAT_CONV(conv_2d_backward_filter, backwardFilter, a, c, b)

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConvDirect.h"
 #include "ConvWorkspace.h"
 
 #include <cstring>
@@ -36,10 +37,10 @@ struct Cut {
 };
 
 /// For each row (channel, ky, kx) of a gathered matrix, for channels
-/// [c0, c0 + channels), calls `visit(start, before, inside, after)` for each
-/// run of its columns that lies in one row of one image: `inside` of them are
-/// the elements start, start + strideW, ... of the images, those around them
-/// are padding.
+/// [c0, c0 + channels) of those of all groups, calls
+/// `visit(start, before, inside, after)` for each run of its columns that lies
+/// in one row of one image: `inside` of them are the elements start,
+/// start + strideW, ... of the images, those around them are padding.
 template <typename Visit>
 void visitRuns(const ConvShape &s, const Columns &columns, int64_t c0,
                int64_t channels, Visit visit) {
@@ -57,7 +58,8 @@ void visitRuns(const ConvShape &s, const Columns &columns, int64_t c0,
         bool isInside = y >= 0 && y < s.h;
         int64_t from = isInside ? std::clamp(low, ox, stop) : stop;
         int64_t to = isInside ? std::clamp(high, from, stop) : stop;
-        visit(((i * s.c + c) * s.h + y) * s.w + from * s.strideW + shift,
+        visit(((i * s.groups * s.c + c) * s.h + y) * s.w + from * s.strideW +
+                  shift,
               from - ox, to - from, stop - to);
         left -= stop - ox;
       }
@@ -65,7 +67,8 @@ void visitRuns(const ConvShape &s, const Columns &columns, int64_t c0,
   }
 }
 
-/// Rows of `to` are (channel, ky, kx) for channels [c0, c0 + channels).
+/// Rows of `to` are (channel, ky, kx) for channels [c0, c0 + channels) of all
+/// groups.
 template <typename T>
 void gatherWindows(const ConvShape &s, const T *x, const Columns &columns,
                    int64_t c0, int64_t channels, T *to) {
@@ -125,63 +128,79 @@ void movePlanes(const ConvShape &s, T *images, int64_t planes, int64_t k0,
 template <typename T>
 void forward(const ConvShape &s, T *x, T *w, T *y,
              const MemRef<int8_t, 1> &memory) {
+  if (s.isDirect())
+    return directForward(s, x, w, y);
   ConvPlan plan = planChannelsFirstForward(s);
   Workspace<T> workspace = divide<T>(plan, memory);
   Cut cut{s, plan};
   bool gathered = liesGathered(s, plan), inPlace = plan.images == 1;
-  int64_t parts = cut.positionParts(), tasks = cut.imageParts() * parts;
+  int64_t allChannels = s.groups * s.c, allFilters = s.groups * s.f;
+  int64_t parts = cut.positionParts();
+  int64_t tasks = cut.imageParts() * parts * s.groups;
 #pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
   for (int64_t task = 0; task < tasks; ++task) {
-    Columns columns = cut.at(task / parts, task % parts);
+    int64_t group = task % s.groups, part = task / s.groups;
+    Columns columns = cut.at(part / parts, part % parts);
     T *result = workspace.slot(), *windows = result;
     if (!inPlace)
       windows += s.f * columns.count();
-    Matrix<T> out = planesOf(s, y, s.f, 0, s.f, columns, inPlace, result);
+    Matrix<T> out =
+        planesOf(s, y, allFilters, group * s.f, s.f, columns, inPlace, result);
     for (int64_t c0 = 0; c0 < s.c; c0 += plan.channels) {
       int64_t channels = std::min(plan.channels, s.c - c0);
-      int64_t depth = channels * s.taps();
+      int64_t depth = channels * s.taps(), first = group * s.c + c0;
       if (!gathered)
-        gatherWindows(s, x, columns, c0, channels, windows);
-      multiply(matrix(w + c0 * s.taps(), s.f, depth, s.c * s.taps()),
-               planesOf(s, x, s.c, c0, depth, columns, gathered, windows), out,
-               c0 != 0);
+        gatherWindows(s, x, columns, first, channels, windows);
+      multiply(
+          matrix(w + (group * s.f * s.c + c0) * s.taps(), s.f, depth,
+                 s.c * s.taps()),
+          planesOf(s, x, allChannels, first, depth, columns, gathered, windows),
+          out, c0 != 0);
     }
     if (!inPlace)
-      movePlanes<false>(s, y, s.f, 0, s.f, columns, result);
+      movePlanes<false>(s, y, allFilters, group * s.f, s.f, columns, result);
   }
 }
 
 template <typename T>
 void backwardData(const ConvShape &s, T *dy, T *w, T *dx,
                   const MemRef<int8_t, 1> &memory) {
+  if (s.isDirect())
+    return directBackwardData(s, dy, w, dx);
   ConvPlan plan = planChannelsFirstBackwardData(s);
   Workspace<T> workspace = divide<T>(plan, memory);
   Cut cut{s, plan};
   bool gathered = liesGathered(s, plan), inPlace = plan.images == 1;
-  int64_t parts = ceilDiv(s.c, plan.channels);
+  int64_t allChannels = s.groups * s.c, allFilters = s.groups * s.f;
+  int64_t parts = ceilDiv(s.c, plan.channels) * s.groups;
 #pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
   for (int64_t task = 0; task < cut.imageParts() * parts; ++task) {
-    int64_t c0 = task % parts * plan.channels;
+    int64_t group = task % s.groups;
+    int64_t c0 = task % parts / s.groups * plan.channels;
     int64_t channels = std::min(plan.channels, s.c - c0);
-    int64_t depth = channels * s.taps();
+    int64_t depth = channels * s.taps(), first = group * s.c + c0;
     Columns whole = cut.at(task / parts, 0);
     if (!gathered)
       for (int64_t i = whole.n; i < whole.n + whole.images; ++i)
-        std::memset(dx + (i * s.c + c0) * s.h * s.w, 0,
+        std::memset(dx + (i * allChannels + first) * s.h * s.w, 0,
                     channels * s.h * s.w * sizeof(T));
     for (int64_t part = 0; part < cut.positionParts(); ++part) {
       Columns columns = cut.at(task / parts, part);
       T *cotangents = workspace.slot(), *windows = cotangents;
       if (!inPlace) {
-        movePlanes<true>(s, dy, s.f, 0, s.f, columns, cotangents);
+        movePlanes<true>(s, dy, allFilters, group * s.f, s.f, columns,
+                         cotangents);
         windows += s.f * columns.count();
       }
-      multiply(transposed(w + c0 * s.taps(), depth, s.f, s.c * s.taps()),
-               planesOf(s, dy, s.f, 0, s.f, columns, inPlace, cotangents),
-               planesOf(s, dx, s.c, c0, depth, columns, gathered, windows),
+      multiply(transposed(w + (group * s.f * s.c + c0) * s.taps(), depth, s.f,
+                          s.c * s.taps()),
+               planesOf(s, dy, allFilters, group * s.f, s.f, columns, inPlace,
+                        cotangents),
+               planesOf(s, dx, allChannels, first, depth, columns, gathered,
+                        windows),
                false);
       if (!gathered)
-        scatterWindows(s, windows, columns, c0, channels, dx);
+        scatterWindows(s, windows, columns, first, channels, dx);
     }
   }
 }
@@ -189,19 +208,25 @@ void backwardData(const ConvShape &s, T *dy, T *w, T *dx,
 template <typename T>
 void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw,
                     const MemRef<int8_t, 1> &memory) {
+  if (s.isDirect())
+    return directBackwardFilter(s, x, dy, dw);
   ConvPlan plan = planChannelsFirstBackwardFilter(s);
   Workspace<T> workspace = divide<T>(plan, memory);
   Cut cut{s, plan};
   bool gathered = liesGathered(s, plan), inPlace = plan.images == 1;
+  int64_t allChannels = s.groups * s.c, allFilters = s.groups * s.f;
   int64_t channelParts = ceilDiv(s.c, plan.channels);
   int64_t filterParts = ceilDiv(s.f, plan.filters);
+  int64_t tasks = s.groups * channelParts * filterParts;
 #pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
-  for (int64_t task = 0; task < channelParts * filterParts; ++task) {
-    int64_t c0 = task / filterParts * plan.channels;
+  for (int64_t task = 0; task < tasks; ++task) {
+    int64_t group = task / (channelParts * filterParts);
+    int64_t c0 = task / filterParts % channelParts * plan.channels;
     int64_t channels = std::min(plan.channels, s.c - c0);
-    int64_t depth = channels * s.taps();
+    int64_t depth = channels * s.taps(), first = group * s.c + c0;
     int64_t f0 = task % filterParts * plan.filters;
     int64_t filters = std::min(plan.filters, s.f - f0);
+    f0 += group * s.f;
     Matrix<T> out =
         matrix(dw + (f0 * s.c + c0) * s.taps(), filters, depth, s.c * s.taps());
     for (int64_t imagePart = 0; imagePart < cut.imageParts(); ++imagePart)
@@ -209,17 +234,17 @@ void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw,
         Columns columns = cut.at(imagePart, part);
         T *cotangents = workspace.slot(), *windows = cotangents;
         if (!inPlace) {
-          movePlanes<true>(s, dy, s.f, f0, filters, columns, cotangents);
+          movePlanes<true>(s, dy, allFilters, f0, filters, columns, cotangents);
           windows += filters * columns.count();
         }
         if (!gathered)
-          gatherWindows(s, x, columns, c0, channels, windows);
-        Matrix<T> rows =
-            planesOf(s, x, s.c, c0, depth, columns, gathered, windows);
-        multiply(
-            planesOf(s, dy, s.f, f0, filters, columns, inPlace, cotangents),
-            transposed(rows.data, rows.columns, rows.rows, rows.rowStride), out,
-            imagePart + part != 0);
+          gatherWindows(s, x, columns, first, channels, windows);
+        Matrix<T> rows = planesOf(s, x, allChannels, first, depth, columns,
+                                  gathered, windows);
+        multiply(planesOf(s, dy, allFilters, f0, filters, columns, inPlace,
+                          cotangents),
+                 transposed(rows.data, rows.columns, rows.rows, rows.rowStride),
+                 out, imagePart + part != 0);
       }
   }
 }
@@ -227,14 +252,16 @@ void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw,
 template <typename T>
 ConvShape shapeOf(const MemRef<T, 4> &x, const MemRef<T, 4> &w,
                   const MemRef<T, 4> &y, const int64_t *window) {
-  return {x.sizes[0], x.sizes[2], x.sizes[3], x.sizes[1], w.sizes[2],
-          w.sizes[3], w.sizes[0], y.sizes[2], y.sizes[3], window[0],
-          window[1],  window[2],  window[3],  window[4],  window[5]};
+  int64_t groups = groupsOf(x.sizes[1], w.sizes[1]);
+  return {x.sizes[0], x.sizes[2], x.sizes[3],          w.sizes[1],
+          w.sizes[2], w.sizes[3], w.sizes[0] / groups, y.sizes[2],
+          y.sizes[3], window[0],  window[1],           window[2],
+          window[3],  window[4],  window[5],           groups};
 }
 
 } // namespace
 
-// Images (n, c, h, w), filters (f, c, kh, kw).
+// Images (n, c, h, w), filters (f, c / groups, kh, kw).
 REMAT_CONV(conv_2d_channels_first, forward, a, b, c)
 REMAT_CONV(conv_2d_channels_first_backward_data, backwardData, c, b, a)
 REMAT_CONV(conv_2d_channels_first_backward_filter, backwardFilter, a, c, b)

@@ -16,6 +16,12 @@
 
 namespace remat {
 
+/// How many groups there are if images have `channels` channels and filters
+/// read `inputs` of them.
+inline int64_t groupsOf(int64_t channels, int64_t inputs) {
+  return inputs > 0 ? std::max<int64_t>(1, channels / inputs) : 1;
+}
+
 template <typename T> struct Workspace {
   T *shared;
   T *slots;

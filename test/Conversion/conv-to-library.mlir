@@ -40,11 +40,31 @@ func.func @large_images(%x: memref<8x32x64x64xf32>, %w: memref<32x32x3x3xf32>, %
   return
 }
 
+// As many positions as of a batch that is large enough.
+// CHECK-LABEL: func.func @any_number_of_images(
+func.func @any_number_of_images(%x: memref<?x8x8x3xf32>, %w: memref<3x3x3x4xf32>, %y: memref<?x8x8x4xf32>) {
+  // 2 slots of 256 positions, 9 taps and 3 channels of 4 bytes.
+  // CHECK: memref.alloc() : memref<55296xi8>
+  // CHECK: call @remat_conv_2d_f32
+  remat.conv_2d ins(%x, %w : memref<?x8x8x3xf32>, memref<3x3x3x4xf32>) outs(%y : memref<?x8x8x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}
+  return
+}
+
+// CHECK-LABEL: func.func @depthwise_needs_no_workspace(
+func.func @depthwise_needs_no_workspace(%x: memref<2x32x8x8xf32>, %w: memref<32x1x3x3xf32>, %y: memref<2x32x8x8xf32>) {
+  // CHECK: memref.alloc() : memref<0xi8>
+  // CHECK: call @remat_conv_2d_channels_first_f32
+  remat.conv_2d ins(%x, %w : memref<2x32x8x8xf32>, memref<32x1x3x3xf32>) outs(%y : memref<2x32x8x8xf32>)
+      {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}
+  return
+}
+
 // -----
 
-func.func @dynamic_shape(%x: memref<?x8x8x3xf32>, %w: memref<1x1x3x4xf32>, %y: memref<?x8x8x4xf32>) {
-  // expected-error @+1 {{has a dynamic shape, for which no workspace can be reserved; give the batch a size}}
-  remat.conv_2d ins(%x, %w : memref<?x8x8x3xf32>, memref<1x1x3x4xf32>) outs(%y : memref<?x8x8x4xf32>)
+func.func @dynamic_shape(%x: memref<2x?x8x3xf32>, %w: memref<1x1x3x4xf32>, %y: memref<2x?x8x4xf32>) {
+  // expected-error @+1 {{has a dynamic size besides the number of images, for which no workspace can be reserved; make it static}}
+  remat.conv_2d ins(%x, %w : memref<2x?x8x3xf32>, memref<1x1x3x4xf32>) outs(%y : memref<2x?x8x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
   return
 }

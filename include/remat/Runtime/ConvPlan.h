@@ -15,12 +15,16 @@ namespace remat {
 
 /// A 2-d convolution of images (n, h, w, c) with filters (kh, kw, c, f) into
 /// images (n, oh, ow, f). Positions outside the input are zero; `padH` and
-/// `padW` count those before it.
+/// `padW` count those before it. There are `groups` of them side by side: `c`
+/// and `f` are the channels and filters of one.
 struct ConvShape {
   int64_t n, h, w, c, kh, kw, f, oh, ow;
   int64_t strideH, strideW, dilationH, dilationW, padH, padW;
+  int64_t groups = 1;
 
   int64_t taps() const { return kh * kw; }
+  /// Whether a group is too small for products of matrices (ConvDirect.h).
+  bool isDirect() const { return groups > 1 && c * f < 64; }
   /// Whether an output position is a product of one input position in order.
   bool isPointwise() const {
     return taps() == 1 && strideH == 1 && strideW == 1 && padH == 0 &&
@@ -55,7 +59,7 @@ inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// the results have. The workspace of a small convolution would otherwise be
 /// what a step takes most of its memory for.
 inline int64_t convBudget(const ConvShape &s) {
-  return std::max(s.n * s.h * s.w * s.c, s.n * s.oh * s.ow * s.f);
+  return s.groups * std::max(s.n * s.h * s.w * s.c, s.n * s.oh * s.ow * s.f);
 }
 
 /// Halves the longer side of what a task gathers, `positions` or `units` of
@@ -92,6 +96,8 @@ inline int64_t convChannels(const ConvShape &s) {
 }
 
 inline ConvPlan planConvForward(const ConvShape &s) {
+  if (s.isDirect())
+    return {1, 1, 1, 0, 0, 1};
   ConvPlan plan{convRows(s.n * s.oh * s.ow), convTaps(s, s.c), s.c, 0, 0, 0};
   auto slot = [&] { return s.isPointwise() ? 0 : plan.rows * plan.taps * s.c; };
   fitBudget(s, plan.rows, plan.taps, s.c, slot);
@@ -104,6 +110,8 @@ inline ConvPlan planConvForward(const ConvShape &s) {
 /// a time, because the others meet other taps. The filters are transposed once
 /// where they are small, so that several taps make one product.
 inline ConvPlan planConvBackwardData(const ConvShape &s) {
+  if (s.isDirect())
+    return {1, 1, 1, 0, 0, 1};
   constexpr int64_t kSmall = int64_t(1) << 18;
   int64_t classes = s.strideH * s.strideW;
   bool transpose = !s.isPointwise() &&
@@ -129,6 +137,8 @@ inline ConvPlan planConvBackwardData(const ConvShape &s) {
 /// A task owns the gradients of some taps and channels, and adds up all
 /// positions in order.
 inline ConvPlan planConvBackwardFilter(const ConvShape &s) {
+  if (s.isDirect())
+    return {1, 1, 1, 0, 0, 1};
   constexpr int64_t kElements = int64_t(1) << 17;
   int64_t blocks = std::max<int64_t>(1, ceilDiv(s.c, 256));
   int64_t channels = std::max<int64_t>(1, ceilDiv(s.c, blocks));
@@ -190,28 +200,34 @@ inline int64_t positionParts(const ConvShape &s, const ConvPlan &plan) {
 
 /// Products of filters with windows, `channels` channels at a time.
 inline ConvPlan planChannelsFirstForward(const ConvShape &s) {
+  if (s.isDirect())
+    return {1, 1, 1, 0, 0, 1};
   ConvPlan plan{0, s.taps(), convChannels(s), 0, 0, 0};
   plan.filters = s.f;
   cutChannelsFirst(s, 256, plan);
   if (liesGathered(s, plan))
     plan.channels = s.c;
-  plan.tasks = imageParts(s, plan) * positionParts(s, plan);
+  plan.tasks = imageParts(s, plan) * positionParts(s, plan) * s.groups;
   return plan;
 }
 
 /// A task owns some channels of some images. The products are cotangents of
 /// windows, which are added up window by window.
 inline ConvPlan planChannelsFirstBackwardData(const ConvShape &s) {
+  if (s.isDirect())
+    return {1, 1, 1, 0, 0, 1};
   ConvPlan plan{0, s.taps(), std::min(s.c, 2 * convChannels(s)), 0, 0, 0};
   plan.filters = s.f;
   cutChannelsFirst(s, 256, plan);
-  plan.tasks = imageParts(s, plan) * ceilDiv(s.c, plan.channels);
+  plan.tasks = imageParts(s, plan) * ceilDiv(s.c, plan.channels) * s.groups;
   return plan;
 }
 
 /// A task owns the gradients of some channels. Filters are shared out only
 /// where channels are few: every task gathers its channels' windows.
 inline ConvPlan planChannelsFirstBackwardFilter(const ConvShape &s) {
+  if (s.isDirect())
+    return {1, 1, 1, 0, 0, 1};
   constexpr int64_t kDepth = 128, kTasks = 16, kFewTasks = 4, kFilters = 32;
   int64_t channels = std::max<int64_t>(
       1, std::min(s.c, std::max(ceilDiv(s.c, kTasks), kDepth / s.taps())));
@@ -221,7 +237,8 @@ inline ConvPlan planChannelsFirstBackwardFilter(const ConvShape &s) {
   plan.filters =
       std::min(s.f, std::max<int64_t>(kFilters, ceilDiv(s.f, parts)));
   cutChannelsFirst(s, 512, plan);
-  plan.tasks = ceilDiv(s.c, plan.channels) * ceilDiv(s.f, plan.filters);
+  plan.tasks =
+      s.groups * ceilDiv(s.c, plan.channels) * ceilDiv(s.f, plan.filters);
   return plan;
 }
 

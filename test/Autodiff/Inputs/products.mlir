@@ -189,3 +189,62 @@ func.func @max_pool_with_index(%x: tensor<1x1x4x4xf64> {opt.param}) -> tensor<1x
   %s = math.sin %y : tensor<1x1x2x2xf64>
   return %s : tensor<1x1x2x2xf64>
 }
+func.func @conv_1d_padded(%x: tensor<2x3x9xf64> {opt.param}, %w: tensor<4x3x3xf64> {opt.param}, %b: tensor<2x4x5xf64> {opt.param}) -> tensor<2x4x5xf64> {
+  %zero = arith.constant 0.0 : f64
+  %p = tensor.pad %x low[0, 0, 1] high[0, 0, 2] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %zero : f64
+  } : tensor<2x3x9xf64> to tensor<2x3x12xf64>
+  %y = linalg.conv_1d_ncw_fcw {dilations = dense<1> : tensor<1xi64>, strides = dense<2> : tensor<1xi64>} ins(%p, %w : tensor<2x3x12xf64>, tensor<4x3x3xf64>) outs(%b : tensor<2x4x5xf64>) -> tensor<2x4x5xf64>
+  %z = math.sin %y : tensor<2x4x5xf64>
+  return %z : tensor<2x4x5xf64>
+}
+func.func @conv_1d_channels_last(%x: tensor<?x9x3xf64> {opt.param}, %w: tensor<3x3x4xf64> {opt.param}) -> tensor<?x7x4xf64> {
+  %zero = arith.constant 0.0 : f64
+  %c0 = arith.constant 0 : index
+  %d = tensor.dim %x, %c0 : tensor<?x9x3xf64>
+  %p = tensor.pad %x low[0, 2, 0] high[0, 0, 0] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %zero : f64
+  } : tensor<?x9x3xf64> to tensor<?x11x3xf64>
+  %e = tensor.empty(%d) : tensor<?x7x4xf64>
+  %f = linalg.fill ins(%zero : f64) outs(%e : tensor<?x7x4xf64>) -> tensor<?x7x4xf64>
+  %y = linalg.conv_1d_nwc_wcf {dilations = dense<2> : tensor<1xi64>} ins(%p, %w : tensor<?x11x3xf64>, tensor<3x3x4xf64>) outs(%f : tensor<?x7x4xf64>) -> tensor<?x7x4xf64>
+  %z = math.sin %y : tensor<?x7x4xf64>
+  return %z : tensor<?x7x4xf64>
+}
+func.func @depthwise_1d(%x: tensor<2x3x9xf64> {opt.param}, %w: tensor<3x4xf64> {opt.param}) -> tensor<2x3x6xf64> {
+  %zero = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<2x3x6xf64>
+  %f = linalg.fill ins(%zero : f64) outs(%e : tensor<2x3x6xf64>) -> tensor<2x3x6xf64>
+  %y = linalg.depthwise_conv_1d_ncw_cw ins(%x, %w : tensor<2x3x9xf64>, tensor<3x4xf64>) outs(%f : tensor<2x3x6xf64>) -> tensor<2x3x6xf64>
+  %z = math.sin %y : tensor<2x3x6xf64>
+  return %z : tensor<2x3x6xf64>
+}
+// As JAX has it: one filter for each channel in a dimension of its own.
+func.func @depthwise_with_unit_dimension(%x: tensor<?x6x7x3xf64> {opt.param}, %w: tensor<3x3x3x1xf64> {opt.param}) -> tensor<?x3x7x3x1xf64> {
+  %zero = arith.constant 0.0 : f64
+  %c0 = arith.constant 0 : index
+  %d = tensor.dim %x, %c0 : tensor<?x6x7x3xf64>
+  %p = tensor.pad %x low[0, 0, 1, 0] high[0, 1, 1, 0] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %zero : f64
+  } : tensor<?x6x7x3xf64> to tensor<?x7x9x3xf64>
+  %e = tensor.empty(%d) : tensor<?x3x7x3x1xf64>
+  %f = linalg.fill ins(%zero : f64) outs(%e : tensor<?x3x7x3x1xf64>) -> tensor<?x3x7x3x1xf64>
+  %y = linalg.depthwise_conv_2d_nhwc_hwcm {dilations = dense<1> : tensor<2xi64>, strides = dense<[2, 1]> : tensor<2xi64>} ins(%p, %w : tensor<?x7x9x3xf64>, tensor<3x3x3x1xf64>) outs(%f : tensor<?x3x7x3x1xf64>) -> tensor<?x3x7x3x1xf64>
+  %z = math.sin %y : tensor<?x3x7x3x1xf64>
+  return %z : tensor<?x3x7x3x1xf64>
+}
+func.func @large_groups(%x: tensor<1x2x8x4x3xf64> {opt.param}, %w: tensor<2x8x8x3x2xf64> {opt.param}) -> tensor<1x2x8x3x2xf64> {
+  %zero = arith.constant 0.0 : f64
+  %p = tensor.pad %x low[0, 0, 0, 0, 0] high[0, 0, 0, 1, 0] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index, %m: index):
+    tensor.yield %zero : f64
+  } : tensor<1x2x8x4x3xf64> to tensor<1x2x8x5x3xf64>
+  %e = tensor.empty() : tensor<1x2x8x3x2xf64>
+  %f = linalg.fill ins(%zero : f64) outs(%e : tensor<1x2x8x3x2xf64>) -> tensor<1x2x8x3x2xf64>
+  %y = linalg.conv_2d_ngchw_gfchw ins(%p, %w : tensor<1x2x8x5x3xf64>, tensor<2x8x8x3x2xf64>) outs(%f : tensor<1x2x8x3x2xf64>) -> tensor<1x2x8x3x2xf64>
+  %z = math.sin %y : tensor<1x2x8x3x2xf64>
+  return %z : tensor<1x2x8x3x2xf64>
+}

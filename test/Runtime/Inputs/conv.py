@@ -23,16 +23,20 @@ def definition(x, w, strides, dilations, padding, size, cotangent):
     inside = (slice(None), slice(ph, ph + x.shape[1]), slice(pw, pw + x.shape[2]))
     padded[inside] = x
     y, dx, dw_ = np.zeros_like(cotangent), np.zeros_like(padded), np.zeros_like(w)
-    for i in range(kh):
-        for j in range(kw):
-            at = (slice(None), slice(i * dh, i * dh + sh * (oh - 1) + 1, sh), slice(j * dw, j * dw + sw * (ow - 1) + 1, sw))
-            y += padded[at] @ w[i, j]
-            dx[at] += cotangent @ w[i, j].T
-            dw_[i, j] = np.einsum("nhwc,nhwf->cf", padded[at], cotangent)
+    groups = x.shape[3] // w.shape[2]
+    for g in range(groups):
+        c, f = (slice(g * n, (g + 1) * n) for n in (w.shape[2], w.shape[3] // groups))
+        for i in range(kh):
+            for j in range(kw):
+                at = (slice(None), slice(i * dh, i * dh + sh * (oh - 1) + 1, sh),
+                      slice(j * dw, j * dw + sw * (ow - 1) + 1, sw), c)
+                y[..., f] += padded[at] @ w[i, j, :, f]
+                dx[at] += cotangent[..., f] @ w[i, j, :, f].T
+                dw_[i, j, :, f] = np.einsum("nhwc,nhwf->cf", padded[at], cotangent[..., f])
     return y, dx[inside], dw_
 
 
-CASES = [  # batch, image, channels, kernel, filters, strides, dilations, padding
+CASES = [  # batch, image, channels, kernel, filters, strides, dilations, padding, groups if there are several
     (2, (8, 8), 3, (3, 3), 5, (1, 1), (1, 1), (1, 1)),
     (2, (9, 7), 4, (3, 3), 5, (2, 2), (1, 1), (1, 1)),
     (3, (8, 8), 16, (1, 1), 8, (2, 2), (1, 1), (0, 0)),
@@ -44,20 +48,31 @@ CASES = [  # batch, image, channels, kernel, filters, strides, dilations, paddin
     (2, (40, 40), 3, (3, 3), 70, (1, 1), (1, 1), (1, 1)),
     (3, (2, 3), 5, (3, 3), 4, (1, 1), (3, 3), (3, 3)),
     (2, (24, 24), 70, (1, 1), 80, (1, 1), (1, 1), (0, 0)),
+    (2, (9, 8), 70, (3, 3), 70, (1, 1), (1, 1), (1, 1), 70),
+    (3, (11, 12), 5, (3, 2), 5, (2, 3), (2, 1), (2, 0), 5),
+    (2, (1, 40), 6, (1, 7), 6, (1, 2), (1, 3), (0, 9), 6),
+    (2, (9, 7), 4, (3, 3), 12, (2, 1), (1, 1), (1, 1), 4),
+    (2, (9, 7), 6, (3, 3), 9, (1, 2), (1, 2), (1, 2), 3),
+    (2, (9, 9), 32, (3, 3), 48, (2, 2), (1, 1), (1, 1), 2),
+    (3, (40, 30), 30, (3, 3), 24, (1, 1), (1, 1), (1, 1), 3),
+    (3, (8, 8), 32, (1, 1), 32, (1, 1), (1, 1), (0, 0), 4),
 ]
 CHANNELS_FIRST = (0, 3, 1, 2), (3, 2, 0, 1)  # of images and filters
 rng = np.random.default_rng(0)
 for kind, tolerance in ((np.float64, 1e-12), (np.float32, 1e-4)):
-    for n, image, c, kernel, f, strides, dilations, padding in CASES:
+    for n, image, c, kernel, f, strides, dilations, padding, *rest in CASES:
+        groups = rest[0] if rest else 1
         x = rng.standard_normal((n, *image, c)).astype(kind)
-        w = rng.standard_normal((*kernel, c, f)).astype(kind)
+        w = rng.standard_normal((*kernel, c // groups, f)).astype(kind)
         size = [(image[i] + 2 * padding[i] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1 for i in (0, 1)]
         cotangent = rng.standard_normal((n, *size, f)).astype(kind)
         window = (*strides, *dilations, *padding)
         expected = definition(x.astype(np.float64), w.astype(np.float64), strides, dilations, padding, size,
                               cotangent.astype(np.float64))
         for layout, (images, filters) in (("", (range(4), range(4))), ("_channels_first", CHANNELS_FIRST)):
-            case = (layout, n, image, c, kernel, f, strides, dilations, padding)
+            if not layout and groups > 1 and not groups == c == f:
+                continue  # Channels last, a group has one channel and one filter.
+            case = (layout, n, image, c, kernel, f, strides, dilations, padding, groups)
             a, b, ct = (np.ascontiguousarray(v.transpose(o)) for v, o in ((x, images), (w, filters), (cotangent, images)))
             found = []
             for threads in (1, 2):

@@ -80,9 +80,9 @@ func.func @adds_an_accumulator_afterwards(%x: tensor<2x8x8x3xf32>, %w: tensor<1x
 
 // CHECK-LABEL: func.func @leaves_unknown_sizes_for_which_no_workspace_can_be_reserved(
 // CHECK: linalg.conv_2d_nhwc_hwcf
-func.func @leaves_unknown_sizes_for_which_no_workspace_can_be_reserved(%x: tensor<?x8x8x3xf32>, %w: tensor<1x1x3x4xf32>, %b: tensor<?x8x8x4xf32>) -> tensor<?x8x8x4xf32> {
-  %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<?x8x8x3xf32>, tensor<1x1x3x4xf32>) outs(%b : tensor<?x8x8x4xf32>) -> tensor<?x8x8x4xf32>
-  return %y : tensor<?x8x8x4xf32>
+func.func @leaves_unknown_sizes_for_which_no_workspace_can_be_reserved(%x: tensor<2x?x8x3xf32>, %w: tensor<1x1x3x4xf32>, %b: tensor<2x?x8x4xf32>) -> tensor<2x?x8x4xf32> {
+  %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<2x?x8x3xf32>, tensor<1x1x3x4xf32>) outs(%b : tensor<2x?x8x4xf32>) -> tensor<2x?x8x4xf32>
+  return %y : tensor<2x?x8x4xf32>
 }
 
 // CHECK-LABEL: func.func @leaves_types_that_the_library_does_not_have(
@@ -93,4 +93,47 @@ func.func @leaves_types_that_the_library_does_not_have(%x: tensor<2x8x8x3xbf16>,
   %f = linalg.fill ins(%zero : bf16) outs(%e : tensor<2x8x8x4xbf16>) -> tensor<2x8x8x4xbf16>
   %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<2x8x8x3xbf16>, tensor<1x1x3x4xbf16>) outs(%f : tensor<2x8x8x4xbf16>) -> tensor<2x8x8x4xbf16>
   return %y : tensor<2x8x8x4xbf16>
+}
+
+// CHECK-LABEL: func.func @makes_one_dimension_the_width(
+// CHECK-SAME: %[[X:.*]]: tensor<?x3x8xf32>, %[[W:.*]]: tensor<4x3x3xf32>
+func.func @makes_one_dimension_the_width(%x: tensor<?x3x8xf32>, %w: tensor<4x3x3xf32>, %e: tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  // CHECK-NOT: tensor.pad
+  %p = tensor.pad %x low[0, 0, 1] high[0, 0, 0] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %zero : f32
+  } : tensor<?x3x8xf32> to tensor<?x3x9xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32>
+  // CHECK: %[[IMAGES:.*]] = tensor.expand_shape %[[X]] {{\[\[}}0], [1], [2, 3]] {{.*}} into tensor<?x3x1x8xf32>
+  // CHECK: %[[FILTERS:.*]] = tensor.expand_shape %[[W]] {{.*}} into tensor<4x3x1x3xf32>
+  // CHECK: remat.conv_2d ins(%[[IMAGES]], %[[FILTERS]]
+  // CHECK-SAME: {channels_first, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 1, 0>, strides = array<i64: 1, 2>}
+  // CHECK: tensor.collapse_shape %{{.*}} {{\[\[}}0], [1], [2, 3]] : tensor<?x4x1x4xf32> into tensor<?x4x4xf32>
+  %y = linalg.conv_1d_ncw_fcw {dilations = dense<1> : tensor<1xi64>, strides = dense<2> : tensor<1xi64>}
+      ins(%p, %w : tensor<?x3x9xf32>, tensor<4x3x3xf32>) outs(%f : tensor<?x4x4xf32>) -> tensor<?x4x4xf32>
+  return %y : tensor<?x4x4xf32>
+}
+
+// CHECK-LABEL: func.func @gives_depthwise_filters_one_channel(
+// CHECK: remat.conv_2d ins(%{{.*}}, %{{.*}} : tensor<2x8x8x5xf32>, tensor<3x3x1x5xf32>)
+func.func @gives_depthwise_filters_one_channel(%x: tensor<2x8x8x5xf32>, %w: tensor<3x3x5xf32>, %e: tensor<2x6x6x5xf32>) -> tensor<2x6x6x5xf32> {
+  %y = linalg.depthwise_conv_2d_nhwc_hwc ins(%x, %w : tensor<2x8x8x5xf32>, tensor<3x3x5xf32>) outs(%e : tensor<2x6x6x5xf32>) -> tensor<2x6x6x5xf32>
+  return %y : tensor<2x6x6x5xf32>
+}
+
+// CHECK-LABEL: func.func @puts_groups_and_channels_together(
+// CHECK: remat.conv_2d ins(%{{.*}}, %{{.*}} : tensor<2x6x8x8xf32>, tensor<8x3x1x1xf32>)
+// CHECK: tensor.expand_shape %{{.*}} {{\[\[}}0], [1, 2], [3], [4]] {{.*}} into tensor<2x2x4x8x8xf32>
+func.func @puts_groups_and_channels_together(%x: tensor<2x2x3x8x8xf32>, %w: tensor<2x4x3x1x1xf32>, %e: tensor<2x2x4x8x8xf32>) -> tensor<2x2x4x8x8xf32> {
+  %y = linalg.conv_2d_ngchw_gfchw ins(%x, %w : tensor<2x2x3x8x8xf32>, tensor<2x4x3x1x1xf32>) outs(%e : tensor<2x2x4x8x8xf32>) -> tensor<2x2x4x8x8xf32>
+  return %y : tensor<2x2x4x8x8xf32>
+}
+
+// CHECK-LABEL: func.func @leaves_several_filters_for_each_channel_alone(
+// CHECK-NOT: remat.conv_2d
+// CHECK: return
+func.func @leaves_several_filters_for_each_channel_alone(%x: tensor<2x8x8x5xf32>, %w: tensor<3x3x5x2xf32>, %e: tensor<2x6x6x5x2xf32>) -> tensor<2x6x6x5x2xf32> {
+  %y = linalg.depthwise_conv_2d_nhwc_hwcm {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>} ins(%x, %w : tensor<2x8x8x5xf32>, tensor<3x3x5x2xf32>) outs(%e : tensor<2x6x6x5x2xf32>) -> tensor<2x6x6x5x2xf32>
+  return %y : tensor<2x6x6x5x2xf32>
 }

@@ -91,15 +91,22 @@ def FusePass : Pass<"remat-fuse"> {
 def FusePaddingPass : Pass<"remat-fuse-padding"> {
   let summary = "make convolutions read zeros around their images";
   let description = [{
-    `linalg.conv_2d_nhwc_hwcf` and `linalg.conv_2d_nchw_fchw` of f32 or f64 with
-    static shapes become `remat.conv_2d`, and take a zero `tensor.pad` of height
-    and width in front of them along. Run before differentiation: the backward
-    then needs the image, which other operations need as well, and not its
-    padded copy. An accumulator that does not start at zero (a bias) is added by
-    an operation of its own.
+    Convolutions of f32 or f64 whose sizes are static but for the number of
+    images become `remat.conv_2d`, and take a zero `tensor.pad` of height and
+    width in front of them along. Run before differentiation: the backward then
+    needs the image, which other operations need as well, and not its padded
+    copy. An accumulator that does not start at zero (a bias) is added by an
+    operation of its own.
 
-    Other convolutions stay as they are: they differentiate and lower as
-    structured operations, without the library.
+    | linalg | becomes |
+    |---|---|
+    | `conv_2d_nhwc_hwcf`, `conv_2d_nchw_fchw` | the same |
+    | `conv_1d_nwc_wcf`, `conv_1d_ncw_fcw` | images of height 1 |
+    | `conv_2d_ngchw_gfchw` | groups, by filters of fewer channels |
+    | `depthwise_conv_*` of one or two dimensions, one filter for each channel | as many groups as channels |
+
+    Operands are reshaped, not moved. Other convolutions stay as they are: they
+    differentiate and lower as structured operations, without the library.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::remat::RematDialect",

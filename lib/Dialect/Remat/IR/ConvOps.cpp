@@ -50,11 +50,25 @@ static LogicalResult verifyConv(Operation *op, Value images, Value filters,
   unsigned filterChannel = channelsFirst ? 1 : 2,
            filter = channelsFirst ? 0 : 3;
   if (failed(expectSize(op, results, 0, size(images, 0), "the batch size")) ||
-      failed(expectSize(op, filters, filterChannel, size(images, channel),
-                        "the number of input channels")) ||
       failed(expectSize(op, results, channel, size(filters, filter),
                         "the number of output channels")))
     return failure();
+  int64_t channels = size(images, channel),
+          inputs = size(filters, filterChannel),
+          outputs = size(filters, filter);
+  if (channels != inputs && !ShapedType::isDynamic(channels) &&
+      !ShapedType::isDynamic(inputs) && !ShapedType::isDynamic(outputs)) {
+    int64_t groups =
+        inputs > 0 && channels % inputs == 0 ? channels / inputs : 0;
+    if (groups < 2 || outputs % groups != 0)
+      return op->emitOpError()
+             << "the number of input channels must be " << channels
+             << ", or a part of it that makes groups of equal size, got "
+             << inputs << " for " << outputs << " output channels";
+    if (!channelsFirst && (inputs != 1 || outputs != groups))
+      return op->emitOpError() << "channels last, a group has one channel and "
+                                  "one filter; make it channels_first";
+  }
   for (unsigned i : {0, 1}) {
     int64_t input = size(images, row + i),
             window = size(filters, filterRow + i);

@@ -30,14 +30,19 @@ class Remat_ConvOp<string mnemonic> : Op<Remat_Dialect, mnemonic, [
 
 defvar convText = [{
     Images are (n, h, w, c), filters (kh, kw, c, f); with `channels_first` (n,
-    c, h, w) and (f, c, kh, kw). `strides` and `dilations` are (y, x), `padding` is (low y, high y, low x, high x): that many positions
-    around the input count as zero. They exist in no buffer, where a
-    `tensor.pad` in front of a convolution is one more residual.
+    c, h, w) and (f, c, kh, kw). `strides` and `dilations` are (y, x), `padding`
+    is (low y, high y, low x, high x): that many positions around the input
+    count as zero. They exist in no buffer, where a `tensor.pad` in front of a
+    convolution is one more residual.
+
+    Filters of fewer channels than the images have read groups of them: of f
+    filters of c channels on images of g * c, the first f / g read the first c
+    channels, and so on. Channels last, a group has one channel and one filter
+    (a depthwise convolution).
 
     `init` is overwritten, not added to. `remat-fuse-padding` makes these
-    operations of `tensor.pad` and `linalg.conv_2d_nhwc_hwcf` or
-    `linalg.conv_2d_nchw_fchw`, and `convert-conv-to-library` calls of the
-    runtime.
+    operations of `tensor.pad` and linalg's convolutions, and
+    `convert-conv-to-library` calls of the runtime.
 }];
 
 def Remat_Conv2DOp : Remat_ConvOp<"conv_2d"> {
