@@ -34,8 +34,7 @@ static StringRef getWayOut(Type type) {
 }
 
 namespace {
-struct CheckTypesPass
-    : public remat::impl::CheckTypesPassBase<CheckTypesPass> {
+struct CheckTypesPass : public remat::impl::CheckTypesPassBase<CheckTypesPass> {
   void runOnOperation() override {
     DenseMap<Type, StringRef> known;
     auto isLowered = [&](Value value) {
@@ -49,8 +48,8 @@ struct CheckTypesPass
           << " has no lowering to the CPU; " << entry->second;
       return false;
     };
-    WalkResult result = getOperation()->walk<WalkOrder::PreOrder>(
-        [&](Operation *op) {
+    WalkResult result =
+        getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
           for (Value value : op->getResults())
             if (!isLowered(value))
               return WalkResult::interrupt();
