@@ -253,10 +253,21 @@ template <typename T>
 ConvShape shapeOf(const MemRef<T, 4> &x, const MemRef<T, 4> &w,
                   const MemRef<T, 4> &y, const int64_t *window) {
   int64_t groups = groupsOf(x.sizes[1], w.sizes[1]);
-  return {x.sizes[0], x.sizes[2], x.sizes[3],          w.sizes[1],
-          w.sizes[2], w.sizes[3], w.sizes[0] / groups, y.sizes[2],
-          y.sizes[3], window[0],  window[1],           window[2],
-          window[3],  window[4],  window[5],           groups};
+  ConvShape s{x.sizes[0], x.sizes[2], x.sizes[3],          w.sizes[1],
+              w.sizes[2], w.sizes[3], w.sizes[0] / groups, y.sizes[2],
+              y.sizes[3], window[0],  window[1],           window[2],
+              window[3],  window[4],  window[5],           groups};
+  // PyTorch's convolutions of one dimension arrive as columns. In memory they
+  // are rows, which are long.
+  if (s.w == 1 && s.ow == 1 && s.kw == 1 && s.padW == 0) {
+    std::swap(s.h, s.w);
+    std::swap(s.oh, s.ow);
+    std::swap(s.kh, s.kw);
+    std::swap(s.strideH, s.strideW);
+    std::swap(s.dilationH, s.dilationW);
+    std::swap(s.padH, s.padW);
+  }
+  return s;
 }
 
 } // namespace

@@ -106,13 +106,29 @@ template <typename T> struct Lanes {
   std::array<T, kCount> sums{};
 
   void add(const T *a, int64_t stride, const T *b, int64_t count) {
-    int64_t j = 0;
     if (stride == 1)
-      for (; j + kCount <= count; j += kCount)
-        for (int64_t lane = 0; lane < kCount; ++lane)
-          sums[lane] += a[j + lane] * b[j + lane];
-    for (int64_t lane = 0; j < count; ++j, lane = (lane + 1) % kCount)
-      sums[lane] += a[j * stride] * b[j];
+      addBlocks<1>(a, b, count);
+    else if (stride == 2)
+      addBlocks<2>(a, b, count);
+    else
+      for (int64_t j = 0; j < count; ++j)
+        sums[j % kCount] += a[j * stride] * b[j];
+  }
+  /// In a copy: the compiler cannot know that rows and sums lie apart.
+  template <int64_t kStride>
+  void addBlocks(const T *a, const T *b, int64_t count) {
+    std::array<T, kCount> now = sums;
+    int64_t j = 0;
+    for (; j + kCount <= count; j += kCount)
+      for (int64_t lane = 0; lane < kCount; ++lane)
+        now[lane] += a[(j + lane) * kStride] * b[j + lane];
+    for (int64_t lane = 0; lane < kCount; lane += 4) {
+      int64_t left = count - j - lane;
+      for (int64_t i = 0; i < 4; ++i)
+        if (left >= 4 || i < left)
+          now[lane + i] += a[(j + lane + i) * kStride] * b[j + lane + i];
+    }
+    sums = now;
   }
   T total() const {
     T sum = 0;
