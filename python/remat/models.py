@@ -445,8 +445,8 @@ def compare_results(model, found):
 
 def compare_gradients(model, found):
     """(largest error, its parameter's name, names that are wrong). A gradient that is zero but for rounding (such as that
-    of a bias before a normalization) is measured by what the framework itself is off, as far as that is little beside the
-    largest gradient, or by the largest gradient's rounding."""
+    of a bias before a normalization) is measured by what the framework itself is off, as far as that is little, or by the
+    largest gradient's rounding."""
     recorded = model.gradients()
     largest = max((np.linalg.norm(g64) for _, _, g64 in recorded.values()), default=0.0)
     worst, wrong = (0.0, "-"), []
@@ -460,8 +460,9 @@ def compare_gradients(model, found):
         error = distance(value, wide)
         if not error <= tolerance:
             off = np.linalg.norm(value - wide) if value.shape == wide.shape else np.inf
-            framework = min(4 * np.linalg.norm(widen(own, kind) - wide), tolerance * largest)
-            allowed = max(framework, 1e-3 * tolerance * largest)
+            # A record whose two gradients have little in common is no measure.
+            little = tolerance * max(largest, 10 * np.linalg.norm(wide))
+            allowed = max(min(4 * np.linalg.norm(widen(own, kind) - wide), little), 1e-3 * tolerance * largest)
             if off <= allowed:
                 continue
             lost = not np.any(wide) and not np.any(own)
