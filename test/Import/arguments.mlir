@@ -51,3 +51,17 @@ func.func @seeded(%w: tensor<4xf32> {opt.param}) -> tensor<f32> {
   %l = call @f(%w, %seed) : (tensor<4xf32>, tensor<i64>) -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+// Unsigned integers, as StableHLO's conversion leaves them.
+// CHECK-LABEL: func.func @unsigned(
+// CHECK-SAME: %{{[^ ]*}}: tensor<4xf32> {opt.param = "w"}, %[[X:[^ ]*]]: tensor<4xi8> {remat.data = "x"}, %{{[^ ]*}}: i32 {remat.data = "n"})
+// CHECK-NOT: unrealized_conversion_cast
+// CHECK: call @g(%{{.*}}, %[[X]])
+func.func private @g(tensor<4xf32>, tensor<4xi8>) -> tensor<f32>
+func.func @unsigned(%w: tensor<4xf32> loc("params['w']"), %x: tensor<4xui8> loc("x"), %n: ui32 loc("n")) -> tensor<f32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<4xui8> to tensor<4xi8>
+  %l = call @g(%w, %0) : (tensor<4xf32>, tensor<4xi8>) -> tensor<f32>
+  return %l : tensor<f32>
+}

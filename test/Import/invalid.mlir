@@ -81,3 +81,12 @@ func.func @blocks(%w: tensor<f32> {opt.param}) -> tensor<f32> {
 ^next:
   return %w : tensor<f32>
 }
+
+// -----
+
+func.func private @f(tensor<f32>, tensor<4xui8>) -> tensor<f32>
+// expected-error @+1 {{argument 1 has type 'tensor<4xui8>', and 'func.call' reads it with its sign; cast it to 'tensor<4xi8>' first}}
+func.func @unsigned(%w: tensor<f32> {opt.param}, %x: tensor<4xui8>) -> tensor<f32> {
+  %l = call @f(%w, %x) : (tensor<f32>, tensor<4xui8>) -> tensor<f32>
+  return %l : tensor<f32>
+}

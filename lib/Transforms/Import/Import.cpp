@@ -93,6 +93,42 @@ static LogicalResult checkCounts(func::FuncOp function,
   return check("results", spec.results.size(), function.getNumResults());
 }
 
+/// JAX's unsigned integers stay so in the signature, and are cast where the
+/// body begins. Operations have the signs, types have none.
+static LogicalResult dropSigns(func::FuncOp function) {
+  for (BlockArgument argument : function.getArguments()) {
+    auto type = dyn_cast<ShapedType>(argument.getType());
+    Type element = type ? type.getElementType() : argument.getType();
+    if (!element.isSignedInteger() && !element.isUnsignedInteger())
+      continue;
+    Type signless = IntegerType::get(function.getContext(),
+                                     element.getIntOrFloatBitWidth());
+    if (type)
+      signless = type.clone(signless);
+    SmallVector<UnrealizedConversionCastOp> casts;
+    for (Operation *user : argument.getUsers()) {
+      auto cast = dyn_cast<UnrealizedConversionCastOp>(user);
+      if (!cast || cast->getNumResults() != 1 ||
+          cast.getResult(0).getType() != signless)
+        return emitError(argument.getLoc())
+               << "argument " << argument.getArgNumber() << " has type "
+               << argument.getType() << ", and '" << user->getName()
+               << "' reads it with its sign; cast it to " << signless
+               << " first";
+      casts.push_back(cast);
+    }
+    argument.setType(signless);
+    for (UnrealizedConversionCastOp cast : casts) {
+      cast.getResult(0).replaceAllUsesWith(argument);
+      cast.erase();
+    }
+  }
+  function.setType(FunctionType::get(function.getContext(),
+                                     function.getBody().getArgumentTypes(),
+                                     function.getResultTypes()));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Report
 //===----------------------------------------------------------------------===//
@@ -257,7 +293,7 @@ LogicalResult ImportPass::import(ModuleOp module) {
   if (failed(function) ||
       (description && failed(checkCounts(*function, *description))))
     return failure();
-  if (failed(threadGlobals(module)))
+  if (failed(dropSigns(*function)) || failed(threadGlobals(module)))
     return failure();
 
   SmallVector<std::string> paramNames(params.begin(), params.end()),
