@@ -5,6 +5,7 @@ A model is NAME.mlir with NAME.json (names and roles, see remat-import) and NAME
 """
 
 import ctypes
+import functools
 import json
 import multiprocessing
 import os
@@ -88,7 +89,7 @@ class Recorded:
     """NAME.mlir and what is recorded beside it. `options` are further ones of remat-import."""
 
     def __init__(self, path, options=""):
-        self.path, self.options = Path(path), options
+        self.path, self.options, self.tolerances = Path(path), options, {}
         if self.path.suffix != ".mlir":
             raise Problem(f"{path} is no .mlir file")
         # The same model with locations, NAME.loc.mlir, has the files of NAME.mlir.
@@ -165,17 +166,32 @@ class Recorded:
         """The option of remat-opt that imports the model, without its closing quote."""
         return f"--remat-import=spec='{self.spec_path}' {self.options}"
 
+    @functools.cached_property
+    def resources(self):
+        """Where in the text the digits of each `dense_resource` are. Models have hundreds of megabytes of them."""
+        found, at = {}, self.text.find("{-#")
+        while at >= 0 and (at := self.text.find(': "0x', at)) >= 0:
+            key = re.search(r'"([^"]*)"$|([^\s{,"]+)$', self.text[max(0, at - 1000):at])
+            end = self.text.index('"', at + 3)
+            if key:
+                found[key[1] or key[2]] = slice(at + 5, end)
+            at = end
+        return found
+
     def resource(self, key):
         """The bytes of a `dense_resource`: what stands in the text is their alignment, then they."""
-        found = re.search(rf'(?:^|\s)"?{re.escape(key)}"?: "0x([0-9A-Fa-f]+)"', self.text)
-        if not found:
+        if key not in self.resources:
             raise Problem(f"{self.path} has no resource '{key}'")
-        return bytes.fromhex(found[1])[4:]
+        return bytes.fromhex(self.text[self.resources[key]])[4:]
 
     def tolerance(self, kind):
         """Of the narrowest type that takes part in the computation."""
-        narrow = next((k for k in ("bf16", "f16", "f32") if re.search(rf"[x<(: ]{k}\b", self.text)), kind)
-        return {"f64": 1e-10, "f32": 1e-4, "f16": 2e-2, "bf16": 2e-2}[narrow if kind in FLOATS else "f64"]
+        if kind not in self.tolerances:
+            code = self.text.partition("{-#")[0]  # without the bytes of weights
+            narrow = next((k for k in ("bf16", "f16", "f32") if re.search(rf"[x<(: ]{k}\b", code)), kind)
+            self.tolerances[kind] = {"f64": 1e-10, "f32": 1e-4, "f16": 2e-2, "bf16": 2e-2}[
+                narrow if kind in FLOATS else "f64"]
+        return self.tolerances[kind]
 
 
 # --- Signatures --------------------------------------------------------------------------------
@@ -302,7 +318,7 @@ class Variant:
         """What an argument holds before the step, without those that only take up memory."""
         value = slot.attributes.get("remat.init")
         if value and value.startswith("dense_resource<"):
-            data = self.model.resource(re.match(r"dense_resource<([^>]*)>", value)[1])
+            data = self.model.resource(re.match(r"dense_resource<([^>]*)>", value)[1].strip('"'))
             return np.frombuffer(data, NUMPY_TYPES[slot.kind]).reshape(slot.shape)
         if value:
             return parse_elements(value, slot)
