@@ -69,11 +69,14 @@ def compile_program(folder, name, policy="none", regions="blocks", optimizer="sg
     return program, next(f for f in json.loads(report.read_text())["functions"] if f["name"] == "step")
 
 
-def has_blocks(folder, name):
-    """Whether `blocks` finds layers in the exported operations."""
-    model = Path(folder, name)
-    return subprocess.run([BUILD / "bin/remat-opt", f"{model}.mlir", f"--remat-import=spec={model}.json",
-                           "--remat-annotate=blocks", "-o", os.devnull], stderr=subprocess.DEVNULL).returncode == 0
+def layer_selector(model, folder, name):
+    """What makes a region of each layer, if that can be said: the scope that the model names, or `blocks`."""
+    if model.layers:
+        return f"scope={model.layers}.*"
+    path = Path(folder, name)
+    found = subprocess.run([BUILD / "bin/remat-opt", f"{path}.mlir", f"--remat-import=spec={path}.json",
+                            "--remat-annotate=blocks", "-o", os.devnull], stderr=subprocess.DEVNULL).returncode == 0
+    return "blocks" if found else None
 
 
 def run_program(folder, program, steps):
@@ -84,7 +87,8 @@ def run_program(folder, program, steps):
         "STEPS": steps, "SHUFFLE": 0, "LOG": log, "LOG_EVERY": 1, "REPORT": report}
     subprocess.run([LLVM / "bin/mlir-runner", program, "-O3", "-e", "main", "-entry-point-result=void",
                     "--shared-libs=" + ",".join(map(str, LIBRARIES))], check=True, stdout=subprocess.DEVNULL,
-                   env=os.environ | {f"REMAT_{key}": str(value) for key, value in settings.items()})
+                   env=os.environ | {f"REMAT_{key}": str(value) for key, value in settings.items()}
+                   | {"OMP_WAIT_POLICY": "passive"})  # threads that wait would count as compilation
     return [float(line.split("\t")[1]) for line in log.read_text().splitlines()], json.loads(report.read_text())
 
 
@@ -154,8 +158,8 @@ def torch_layers(model):
 
 
 def torch_bytes(model, policy, by_layer):
-    """Bytes of what autograd keeps between forward and backward, the peak of a step above its start, and whether the
-    policy is that of each layer or of the whole model."""
+    """Bytes of what autograd keeps between forward and backward, the peak of a step above its start, and how many layers
+    the policy is that of; if there are none, it is that of the whole model."""
     import torch
     from torch.utils.checkpoint import checkpoint
 
@@ -188,7 +192,7 @@ def torch_bytes(model, policy, by_layer):
             module(*values)
     residuals = sum(size for size, _ in saved.values()) if policy == "none" else None
     saved.clear()
-    return residuals, peers_torch.peak_bytes(step), "blocks" if layers else "whole"
+    return residuals, peers_torch.peak_bytes(step), len(layers)
 
 
 def under_policy(function, policy, params, inputs, by_layer):
@@ -238,7 +242,7 @@ def jax_bytes(model, policy, by_layer):
     kept = saved_residuals(function, model.params, *inputs)
     residuals = sum(kind.size * kind.dtype.itemsize for kind, source in kept if "the argument" not in source)
     compiled = step.lower(model.params, inputs).compile()
-    return residuals, compiled.memory_analysis().temp_size_in_bytes, "blocks" if layers else "whole"
+    return residuals, compiled.memory_analysis().temp_size_in_bytes, layers
 
 
 # --- Commands ----------------------------------------------------------------------------------
@@ -271,16 +275,16 @@ def show(value):
 
 
 def bytes_table(names, options):
-    print(f"{'MiB':15} policy regions | residuals, peak: ours | theirs | ratio of peaks")
+    print(f"{'MiB':15} policy regions   | residuals, peak: ours | theirs | ratio of peaks")
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             make(name, options).export(check=False).save(folder, "model")
-            by_layer = has_blocks(folder, "model")
             for policy in POLICIES:
                 model = make(name, options)
-                *theirs, regions = (torch_bytes if model.params is None else jax_bytes)(model, policy, by_layer)
-                _, step = compile_program(folder, "model", policy, regions)
-                print(f"{title(name):15} {policy:6} {regions:7} |{show(step['residuals'])}{show(step['arena'])} |"
+                selector = layer_selector(model, folder, "model")
+                *theirs, layers = (torch_bytes if model.params is None else jax_bytes)(model, policy, selector is not None)
+                _, step = compile_program(folder, "model", policy, selector if layers else "whole")
+                print(f"{title(name):15} {policy:6} {f'{layers} layers' if layers else 'whole':9} |{show(step['residuals'])}{show(step['arena'])} |"
                       f"{show(theirs[0])}{show(theirs[1])} | {step['arena'] / theirs[1]:.2f}", flush=True)
 
 
