@@ -122,6 +122,7 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
   oneShot.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(oneShot));
+  pm.addPass(createRestoreLayoutsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createResultsToOutParamsPass());

@@ -52,6 +52,37 @@ def PrepareBufferizationPass
   let dependentDialects = ["bufferization::BufferizationDialect"];
 }
 
+def RestoreLayoutsPass : Pass<"remat-restore-layouts"> {
+  let summary = "branches hand on contiguous buffers as such";
+  let description = [{
+    Run after one-shot bufferization, which gives a result of an `scf.if` unknown
+    strides where it does not see through a loop in one of its branches. If all
+    branches yield a buffer with the identity layout (before casts), so does the
+    operation:
+
+    ```mlir
+    %r = scf.if %c -> (memref<?x4xf32, strided<[?, ?], offset: ?>>) {
+      %a = memref.cast %tape : memref<?x4xf32> to memref<?x4xf32, strided<[?, ?], offset: ?>>
+      scf.yield %a : memref<?x4xf32, strided<[?, ?], offset: ?>>
+    } else ...
+    ```
+    becomes
+    ```mlir
+    %s = scf.if %c -> (memref<?x4xf32>) {
+      scf.yield %tape : memref<?x4xf32>
+    } else ...
+    %r = memref.cast %s : memref<?x4xf32> to memref<?x4xf32, strided<[?, ?], offset: ?>>
+    ```
+
+    Kernels with unknown strides are neither products for the library nor
+    vectorized, and would add up in another order than those that read the same
+    values from elsewhere.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numRestored", "restored", "Results that are contiguous again">];
+}
+
 def ResultsToOutParamsPass : Pass<"remat-results-to-out-params", "ModuleOp"> {
   let summary = "callers provide the memory of results";
   let description = [{
