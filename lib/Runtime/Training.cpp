@@ -25,17 +25,23 @@ public:
   void read(const std::string &path, const char *source,
             const std::vector<TrainArgument> &arguments, Role role);
   bool empty() const { return arrays.empty(); }
-  int64_t numBatches() const { return batch ? examples / batch : 0; }
+  /// 1 if no array has examples.
+  int64_t numBatches() const { return batch ? examples / batch : 1; }
   int64_t numExamples() const { return examples; }
   int64_t batchSize() const { return batch; }
-  /// Copies the rows into the arguments' buffers.
-  void fill(const int64_t *rows, const std::vector<char *> &buffers) const;
+  /// Copies the rows, and what belongs to the `index`-th run of the function,
+  /// into the arguments' buffers.
+  void fill(const int64_t *rows, int64_t index,
+            const std::vector<char *> &buffers) const;
 
 private:
   struct Array {
     size_t argument;
+    /// Of an example, or of the value of a step.
     size_t rowBytes;
     char *elements;
+    /// How many steps have a value of their own; 0 if rows are examples.
+    int64_t steps;
   };
   std::vector<Array> arrays;
   int64_t examples = 0, batch = 0;
@@ -80,6 +86,15 @@ private:
 // Data
 //===----------------------------------------------------------------------===//
 
+/// Reading checks type and shape; the elements stay in memory.
+static char *load(ArrayFile &file, const std::string &name,
+                  const ArrayType &type) {
+  auto *elements =
+      static_cast<char *>(allocate(MemoryClass::data, type.numBytes()));
+  file.read(name, type, elements);
+  return elements;
+}
+
 void Dataset::read(const std::string &path, const char *source,
                    const std::vector<TrainArgument> &arguments, Role role) {
   std::string keys;
@@ -103,8 +118,21 @@ void Dataset::read(const std::string &path, const char *source,
     ArrayType expected = argument.type;
     if (found.shape.empty())
       fail(path + ": array '" + argument.name +
-           "' is a scalar; its first dimension has to count examples");
-    if (arrays.empty()) {
+           "' is a scalar; its first dimension has to count examples, or steps "
+           "if the model takes a scalar");
+    if (expected.shape.empty() ||
+        found.shape.size() == expected.shape.size() + 1) {
+      if (found.shape[0] == 0)
+        fail(path + ": array '" + argument.name + "' has a value for no step");
+      size_t bytes = expected.numBytes();
+      expected.shape.insert(expected.shape.begin(), found.shape[0]);
+      arrays.push_back({i, bytes, load(file, argument.name, expected),
+                        static_cast<int64_t>(found.shape[0])});
+      continue;
+    }
+    if (expected.shape[0] == 0)
+      fail("the model takes no examples of '" + argument.name + "'");
+    if (batch == 0) {
       first = argument.name;
       examples = found.shape[0];
       batch = expected.shape[0];
@@ -118,23 +146,27 @@ void Dataset::read(const std::string &path, const char *source,
            std::to_string(found.shape[0]) + " examples, but '" + first +
            "' has " + std::to_string(examples));
     expected.shape[0] = examples;
-    // Reading checks type and shape; the elements stay in memory.
-    auto *elements =
-        static_cast<char *>(allocate(MemoryClass::data, expected.numBytes()));
-    file.read(argument.name, expected, elements);
-    arrays.push_back({i, argument.type.numBytes() / batch, elements});
+    arrays.push_back({i, argument.type.numBytes() / batch,
+                      load(file, argument.name, expected), 0});
   }
   if (examples < batch)
     fail(path + ": array '" + first + "' has " + std::to_string(examples) +
          " examples, fewer than one batch of " + std::to_string(batch));
 }
 
-void Dataset::fill(const int64_t *rows,
+void Dataset::fill(const int64_t *rows, int64_t index,
                    const std::vector<char *> &buffers) const {
-  for (const Array &array : arrays)
+  for (const Array &array : arrays) {
+    if (array.steps) {
+      std::memcpy(buffers[array.argument],
+                  array.elements + index % array.steps * array.rowBytes,
+                  array.rowBytes);
+      continue;
+    }
     for (int64_t i = 0; i < batch; ++i)
       std::memcpy(buffers[array.argument] + i * array.rowBytes,
                   array.elements + rows[i] * array.rowBytes, array.rowBytes);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,7 +322,8 @@ int64_t Training::next() {
       for (int64_t i = order.size(); i < data.numExamples(); ++i)
         order.push_back(i);
     }
-    data.fill(&order[step % data.numBatches() * data.batchSize()], buffers);
+    data.fill(order.data() + step % data.numBatches() * data.batchSize(), step,
+              buffers);
   }
   beginStep();
   return step;
@@ -345,7 +378,7 @@ void Training::evalNext() {
     std::vector<int64_t> rows(evalData.batchSize());
     for (size_t i = 0; i < rows.size(); ++i)
       rows[i] = evalBatch * evalData.batchSize() + i;
-    evalData.fill(rows.data(), buffers);
+    evalData.fill(rows.data(), evalBatch, buffers);
   }
   ++evalBatch;
 }

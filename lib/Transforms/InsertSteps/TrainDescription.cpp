@@ -249,11 +249,12 @@ LogicalResult TrainDescription::addArgument(Callee &callee, unsigned argument,
     return addLine(function, argument, "arena", "", "");
   std::string key = getDataKey(callee, argument);
   auto memref = dyn_cast<MemRefType>(type);
-  if (!memref || memref.getRank() == 0)
+  if (!memref)
     return emitError(loc)
            << "argument " << argument << " ('" << key
-           << "') is data, so its first dimension counts examples, got " << type
-           << "; a state has 'remat.state', a parameter 'opt.param'";
+           << "') is data, a tensor whose first dimension counts examples or "
+              "of which each step has its own, got "
+           << type << "; a state has 'remat.state', a parameter 'opt.param'";
   return addLine(function, argument, isEvaluation ? "eval_data" : "data", key,
                  "");
 }

@@ -66,6 +66,14 @@ np.testing.assert_allclose(saved["seen"], 4 * y.sum(dtype="f8"), rtol=1e-5)
 assert list(saved["remat.random0"]) == [7, 20] and saved["remat.step"] == 20
 print("matches NumPy", flush=True)
 
+# A value for each step, of all arrays or of one: the same batches again.
+for name, arrays in {"steps": {"x": x.reshape(5, 4, 3), "y": y.reshape(5, 4)}, "mixed": {"x": x.reshape(5, 4, 3), "y": y}}.items():
+    np.savez(name + "_data.npz", **arrays)
+    run(init="init.npz", data=name + "_data.npz", shuffle=0, checkpoint=name + ".npz", log="")
+    again = np.load(name + ".npz")
+    assert all(np.array_equal(again[key], saved[key]) for key in saved), name
+print("takes a value for each step", flush=True)
+
 whole, whole_log = read("run.npz"), read("log")
 for stop in (1, 4, 13):
     os.remove("run.npz")
@@ -122,6 +130,10 @@ refuses(data="bad.npz")
 np.savez("bad.npz", x=x, y=y[:19])
 refuses(data="bad.npz")
 np.savez("bad.npz", x=x[:3], y=y[:3])
+refuses(data="bad.npz")
+np.savez("bad.npz", x=x.reshape(5, 4, 3)[:, :, :2], y=y)
+refuses(data="bad.npz")
+np.savez("bad.npz", x=np.zeros((0, 4, 3), "f4"), y=y)
 refuses(data="bad.npz")
 with open("truncated.npz", "wb") as file:
     file.write(read("train.npz")[:-100])

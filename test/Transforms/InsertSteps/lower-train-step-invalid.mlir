@@ -48,7 +48,7 @@ func.func @step(
 opt.optimizer @o = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@o)
 func.func @step(
-    // expected-error @+1 {{argument 0 ('arr_0') is data, so its first dimension counts examples, got 'f32'; a state has 'remat.state', a parameter 'opt.param'}}
+    // expected-error @+1 {{argument 0 ('arr_0') is data, a tensor whose first dimension counts examples or of which each step has its own, got 'f32'; a state has 'remat.state', a parameter 'opt.param'}}
     %x: f32) -> f32 {
   return %x : f32
 }

@@ -29,7 +29,7 @@ def Remat_Dialect : Dialect {
     | `remat.gradient_of = i` | result | the gradient of the loss with respect to argument `i` |
     | `remat.updates = i` | result | the next value of argument `i`, written in place |
     | `remat.step` | argument | the number of the step, from 0 |
-    | `remat.data = "key"` | argument | a mini-batch of this array of the data file |
+    | `remat.data = "key"` | argument | a mini-batch of this array of the data file, or, if that has one dimension more, the step's value |
     | `remat.metric = "name"` | result | what the evaluation's result is called |
     | `remat.phase = "..."` | operation | `backward`, `recompute` or `update`; absent: forward |
   }];
