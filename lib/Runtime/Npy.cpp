@@ -195,9 +195,15 @@ private:
     for (const TypeCode &code : typeCodes)
       if (descr.size() > 1 && descr.substr(1) == code.descr)
         return code.dtype;
+    // MLIR's integers have no sign: the bits are what they are.
+    for (auto [unsignedDescr, type] : {std::pair("u2", DType::i16),
+                                       std::pair("u4", DType::i32),
+                                       std::pair("u8", DType::i64)})
+      if (descr.size() > 1 && descr.substr(1) == unsignedDescr)
+        return type;
     fail(where + ": element type '" + descr +
-         "' is not supported (bool, int8 to int64, uint8, float16 to float64, "
-         "bfloat16 are)");
+         "' is not supported (bool, integers of 8 to 64 bits, float16 to "
+         "float64, bfloat16 are)");
   }
 
   const char *at;

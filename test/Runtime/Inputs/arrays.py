@@ -13,7 +13,7 @@ library = runtime.load(sys.argv[1])
 folder = tempfile.TemporaryDirectory()
 os.chdir(folder.name)
 NAMES = {"bool": "i1", "int8": "i8", "uint8": "i8", "int32": "i32", "int64": "i64", "float16": "f16",
-         "float32": "f32", "float64": "f64"}
+         "float32": "f32", "float64": "f64", "uint32": "i32", "uint64": "i64"}
 
 
 class Unranked(ctypes.Structure):
@@ -89,7 +89,7 @@ with open("version2.npy", "wb") as file:
     np.lib.format.write_array(file, arrays["int64"], version=(2, 0))
 assert same(read("version2.npy", "", arrays["int64"]), arrays["int64"])
 
-mine = {key: array for key, array in arrays.items() if key != "uint8"}
+mine = {key: array for key, array in arrays.items() if not key.startswith("uint")}
 write("mine.npz", mine)
 first = open("mine.npz", "rb").read()
 with np.load("mine.npz") as loaded:
