@@ -13,6 +13,7 @@
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -118,8 +119,8 @@ static bool isUpdate(scf::IfOp op, unsigned index) {
   });
 }
 
-/// Not a `tensor.empty`: that would be eliminated in favour of a slice of what the
-/// result is inserted into, which bufferization then takes for a conflict.
+/// Not a `tensor.empty`: that would be eliminated in favour of a slice of what
+/// the result is inserted into, which bufferization then takes for a conflict.
 static Value createDestination(scf::IfOp op, unsigned index) {
   OpBuilder builder(op);
   auto type = cast<RankedTensorType>(op.getResult(index).getType());
@@ -144,6 +145,42 @@ static Value createDestination(scf::IfOp op, unsigned index) {
   return {};
 }
 
+/// Whether `value`, from around the inner branch `op`, is computed behind
+/// `destination` and read by others than the branch. The elimination of empty
+/// tensors would compute it there, though another region of `op` overwrites it
+/// before those reads: bufferization cannot keep both then.
+static bool needsOwnBuffer(Value value, Value destination, scf::IfOp op) {
+  Operation *start = destination.getDefiningOp();
+  Operation *definition = value.getDefiningOp();
+  if (!definition || op->isProperAncestor(definition))
+    return false;
+  Operation *position = start->getBlock()->findAncestorOpInBlock(*definition);
+  if (!position || position->isBeforeInBlock(start))
+    return false;
+  while (auto result = dyn_cast_or_null<OpResult>(value)) {
+    if (!result.hasOneUse())
+      return !result.getDefiningOp<tensor::EmptyOp>();
+    Value updated = getDestination(result);
+    value = updated ? updated : getViewedTensor(result);
+  }
+  return false;
+}
+
+/// Not a `linalg.copy`: the elimination would take that for an insertion too.
+static Value copyInto(OpBuilder &builder, Value value, Value destination) {
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  SmallVector<AffineMap> maps(2, builder.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  auto yieldInput = [](OpBuilder &body, Location loc, ValueRange scalars) {
+    linalg::YieldOp::create(body, loc, scalars.front());
+  };
+  return linalg::GenericOp::create(builder, value.getLoc(), value.getType(),
+                                   value, destination, maps, iterators,
+                                   yieldInput)
+      .getResult(0);
+}
+
 /// Makes result `index` live in `destination`. An inner branch that makes it is
 /// told so, and is then `done`.
 static void fill(scf::IfOp op, unsigned index, Value destination,
@@ -163,8 +200,11 @@ static void fill(scf::IfOp op, unsigned index, Value destination,
       continue;
     }
     OpBuilder builder(operand.getOwner());
+    Value value = operand.get();
+    if (needsOwnBuffer(value, destination, op))
+      value = copyInto(builder, value, destination);
     operand.set(bufferization::MaterializeInDestinationOp::create(
-                    builder, operand.get().getLoc(), operand.get(), destination)
+                    builder, value.getLoc(), value, destination)
                     ->getResult(0));
   }
 }

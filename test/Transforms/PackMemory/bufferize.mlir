@@ -120,3 +120,64 @@ func.func @loop_keeps_the_old_value_while_it_is_read(%x: tensor<4x4xf32>, %w: te
   }
   return %r : tensor<4x4xf32>
 }
+
+// -----
+
+// %f is read behind the inner branch, which leaves something else in the first
+// result's buffer.
+
+// CHECK-LABEL: func.func private @inner_branch_hands_on_what_others_read
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<8xf32> {remat.result = 0 : i64}, %[[B:[a-z0-9]+]]: memref<8xf32> {remat.result = 1 : i64})
+// CHECK: scf.if
+// CHECK-NEXT: linalg.log ins(%{{.*}}) outs(%[[B]] : memref<8xf32>)
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: linalg.generic {{.*}} ins(%[[B]] : memref<8xf32>) outs(%[[A]] : memref<8xf32>)
+// CHECK: linalg.exp ins(%{{.*}}) outs(%[[A]] : memref<8xf32>)
+// CHECK-NOT: memref.copy
+func.func private @inner_branch_hands_on_what_others_read(%flag: i1, %more: i1, %x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %r:2 = scf.if %flag -> (tensor<8xf32>, tensor<8xf32>) {
+    %e = tensor.empty() : tensor<8xf32>
+    %f = linalg.log ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    %inner = scf.if %more -> tensor<8xf32> {
+      scf.yield %f : tensor<8xf32>
+    } else {
+      %h = linalg.exp ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+      scf.yield %h : tensor<8xf32>
+    }
+    scf.yield %inner, %f : tensor<8xf32>, tensor<8xf32>
+  } else {
+    %e = tensor.empty() : tensor<8xf32>
+    %f = linalg.exp ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    %g = linalg.exp ins(%f : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %f, %g : tensor<8xf32>, tensor<8xf32>
+  }
+  return %r#0, %r#1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func private @inner_branch_computes_what_nobody_else_reads
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<8xf32> {remat.result = 0 : i64})
+// CHECK: scf.if
+// CHECK-NEXT: linalg.log ins(%{{.*}}) outs(%[[A]] : memref<8xf32>)
+// CHECK-NOT: memref.copy
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func private @inner_branch_computes_what_nobody_else_reads(%flag: i1, %more: i1, %x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = scf.if %flag -> tensor<8xf32> {
+    %e = tensor.empty() : tensor<8xf32>
+    %f = linalg.log ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    %inner = scf.if %more -> tensor<8xf32> {
+      scf.yield %f : tensor<8xf32>
+    } else {
+      %h = linalg.exp ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+      scf.yield %h : tensor<8xf32>
+    }
+    scf.yield %inner : tensor<8xf32>
+  } else {
+    %e = tensor.empty() : tensor<8xf32>
+    %f = linalg.exp ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %f : tensor<8xf32>
+  }
+  return %r : tensor<8xf32>
+}

@@ -46,10 +46,14 @@ def PrepareBufferizationPass
     **Branches.** Each tensor that an `scf.if` returns gets a buffer before it,
     which both branches fill, unless both update the same tensor in place. Two
     results of which each branch defines another (residuals of the one and of the
-    other) become one. An `scf.index_switch` becomes a chain of `scf.if`s: one-shot
-    bufferization of LLVM 22 writes over its results.
+    other) become one. A tensor that an inner branch hands on while others read
+    it too is copied there: `-eliminate-empty-tensors` would compute it in the
+    result's buffer, which the inner branch's other region overwrites. An
+    `scf.index_switch` becomes a chain of `scf.if`s: one-shot bufferization of
+    LLVM 22 writes over its results.
   }];
-  let dependentDialects = ["bufferization::BufferizationDialect"];
+  let dependentDialects = ["bufferization::BufferizationDialect",
+                           "linalg::LinalgDialect"];
 }
 
 def RestoreLayoutsPass : Pass<"remat-restore-layouts"> {
