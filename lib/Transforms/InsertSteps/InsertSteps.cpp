@@ -199,26 +199,33 @@ static void returnUpdates(StepFunction &step,
       returned.push_back(state);
     }
   }
-  SmallVector<Attribute> attributes;
-  if (ArrayAttr old = function.getAllResultAttrs())
-    llvm::append_range(attributes, old.getValue());
-  attributes.resize(returned.size(), builder.getDictionaryAttr({}));
+  // All attributes at once: to set one is to make the array of all anew.
+  SmallVector<NamedAttrList> results(returned.size()), arguments;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    results[i] = function.getResultAttrDict(i);
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    arguments.push_back(function.getArgAttrDict(i));
+  StringRef writable = bufferization::BufferizationDialect::kWritableAttrName;
+  for (auto [argument, type] :
+       llvm::zip_equal(arguments, function.getArgumentTypes()))
+    if (isa<TensorType>(type))
+      argument.set(writable, builder.getBoolAttr(false));
+  for (auto [result, argument] : updates) {
+    results[result].set(RematDialect::getUpdatesAttrName(),
+                        builder.getI64IntegerAttr(argument));
+    if (isa<TensorType>(function.getArgument(argument).getType()))
+      arguments[argument].set(writable, builder.getBoolAttr(true));
+  }
 
   terminator->setOperands(returned);
   function.setFunctionType(builder.getFunctionType(
       function.getArgumentTypes(),
       llvm::to_vector(ValueRange(returned).getTypes())));
-  function.setAllResultAttrs(attributes);
-  StringRef writable = bufferization::BufferizationDialect::kWritableAttrName;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (isa<TensorType>(function.getArgument(i).getType()))
-      function.setArgAttr(i, writable, builder.getBoolAttr(false));
-  for (auto [result, argument] : updates) {
-    function.setResultAttr(result, RematDialect::getUpdatesAttrName(),
-                           builder.getI64IntegerAttr(argument));
-    if (isa<TensorType>(function.getArgument(argument).getType()))
-      function.setArgAttr(argument, writable, builder.getBoolAttr(true));
-  }
+  auto getDictionary = [&](const NamedAttrList &attributes) {
+    return attributes.getDictionary(builder.getContext());
+  };
+  function.setAllResultAttrs(llvm::map_to_vector(results, getDictionary));
+  function.setAllArgAttrs(llvm::map_to_vector(arguments, getDictionary));
 }
 
 /// What only gradients of frozen parameters needed. The other gradients have no

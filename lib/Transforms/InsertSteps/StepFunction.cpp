@@ -171,10 +171,14 @@ static void addArguments(TrainStepOp train, StepFunction &step) {
   Builder builder(function.getContext());
   auto optimizer = SymbolTable::lookupNearestSymbolFrom<opt::OptimizerOp>(
       train, train.getOptimizerAttr());
-  auto add = [&](Type type, DictionaryAttr attributes, Location loc) {
-    unsigned index = function.getNumArguments();
-    (void)function.insertArgument(index, type, attributes, loc);
-    return index;
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  SmallVector<Location> locs;
+  auto add = [&](Type type, DictionaryAttr attribute, Location loc) {
+    types.push_back(type);
+    attributes.push_back(attribute);
+    locs.push_back(loc);
+    return function.getNumArguments() + types.size() - 1;
   };
   for (TrainedParameter &trained : step.trained) {
     Value param = function.getArgument(trained.argument);
@@ -196,6 +200,8 @@ static void addArguments(TrainStepOp train, StepFunction &step) {
       builder.getDictionaryAttr(builder.getNamedAttr(
           RematDialect::getStepAttrName(), builder.getUnitAttr())),
       train.getLoc());
+  SmallVector<unsigned> positions(types.size(), function.getNumArguments());
+  (void)function.insertArguments(positions, types, attributes, locs);
 }
 
 FailureOr<StepFunction> mlir::remat::createStepFunction(TrainStepOp train,
