@@ -38,6 +38,13 @@ struct BarrierOpInterface
     return {{barrier->getResult(index), BufferRelation::Equivalent}};
   }
 
+  /// The default asks each operand, which for all gradients is quadratic.
+  AliasingOpOperandList getAliasingOpOperands(Operation *op, Value value,
+                                              const AnalysisState &) const {
+    unsigned index = cast<OpResult>(value).getResultNumber();
+    return {{&op->getOpOperand(index), BufferRelation::Equivalent}};
+  }
+
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
