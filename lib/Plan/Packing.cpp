@@ -41,11 +41,56 @@ private:
 
 enum class Fit { first, best };
 
+bool overlap(const Interval &a, const Interval &b) {
+  return a.lower < b.upper && b.lower < a.upper;
+}
+
 /// Who is alive together with whom, once for all orders.
 class Conflicts {
 public:
   explicit Conflicts(const std::vector<Interval> &intervals)
-      : neighbors(intervals.size()) {
+      : intervals(intervals), counts(intervals.size(), 0) {
+    std::vector<int64_t> starts, ends;
+    for (const Interval &interval : intervals) {
+      if (isEmpty(interval))
+        continue;
+      starts.push_back(interval.lower);
+      ends.push_back(interval.upper);
+    }
+    std::sort(starts.begin(), starts.end());
+    std::sort(ends.begin(), ends.end());
+    // All but itself, those that begin later and those that end before.
+    for (size_t i = 0; i < intervals.size(); ++i) {
+      if (isEmpty(intervals[i]))
+        continue;
+      counts[i] =
+          std::lower_bound(starts.begin(), starts.end(), intervals[i].upper) -
+          starts.begin() - 1 -
+          (std::upper_bound(ends.begin(), ends.end(), intervals[i].lower) -
+           ends.begin());
+      total += counts[i];
+    }
+  }
+
+  int64_t count(size_t i) const { return counts[i]; }
+
+  /// Whether so many buffers conflict that their lists, which take memory and
+  /// have to be sorted, cost more than a look at all buffers.
+  bool areDense() const {
+    constexpr int64_t listCost = 8;
+    int64_t n = static_cast<int64_t>(intervals.size());
+    return total > n * n / listCost;
+  }
+
+  const std::vector<size_t> &of(size_t i) {
+    if (neighbors.empty())
+      listNeighbors();
+    return neighbors[i];
+  }
+
+private:
+  void listNeighbors() {
+    neighbors.resize(intervals.size());
     std::vector<size_t> byStart;
     for (size_t i = 0; i < intervals.size(); ++i)
       if (!isEmpty(intervals[i]))
@@ -70,18 +115,49 @@ public:
     }
   }
 
-  const std::vector<size_t> &of(size_t i) const { return neighbors[i]; }
+  const std::vector<Interval> &intervals;
+  std::vector<int64_t> counts;
+  int64_t total = 0;
+  std::vector<std::vector<size_t>> neighbors;
+};
+
+/// Looks for a gap between occupied ranges that come in the order of their
+/// lower ends.
+class GapSearch {
+public:
+  GapSearch(const Interval &interval, Fit fit) : interval(interval), fit(fit) {}
+
+  /// Whether the search is over.
+  bool visit(int64_t lower, int64_t upper) {
+    int64_t start = alignTo(end, interval.alignment);
+    if (lower - start >= interval.size && lower - end < bestGap) {
+      bestGap = lower - end;
+      bestOffset = start;
+      if (fit == Fit::first)
+        return true;
+    }
+    end = std::max(end, upper);
+    return false;
+  }
+
+  int64_t getOffset() const {
+    return bestOffset >= 0 ? bestOffset : alignTo(end, interval.alignment);
+  }
 
 private:
-  std::vector<std::vector<size_t>> neighbors;
+  const Interval &interval;
+  Fit fit;
+  int64_t end = 0;
+  int64_t bestGap = std::numeric_limits<int64_t>::max(), bestOffset = -1;
 };
 
 /// Places buffers one by one, in a given order, into the gaps that the
 /// neighbors placed before leave.
 class Placer {
 public:
-  Placer(const std::vector<Interval> &intervals, const Conflicts &conflicts)
-      : intervals(intervals), conflicts(conflicts) {}
+  Placer(const std::vector<Interval> &intervals, Conflicts &conflicts)
+      : intervals(intervals), conflicts(conflicts),
+        areDense(conflicts.areDense()) {}
 
   /// Gives up as soon as the height reaches `limit`; the height is then
   /// `limit` or more and the offsets are incomplete.
@@ -89,10 +165,18 @@ public:
     Packing result;
     result.offsets.assign(intervals.size(), 0);
     placed.assign(intervals.size(), false);
+    byOffset.clear();
     for (size_t i : order) {
       const Interval &interval = intervals[i];
       int64_t offset = findOffset(i, result.offsets, fit);
       result.offsets[i] = offset;
+      if (areDense)
+        byOffset.insert(std::upper_bound(byOffset.begin(), byOffset.end(),
+                                         offset,
+                                         [&](int64_t offset, size_t j) {
+                                           return offset < result.offsets[j];
+                                         }),
+                        i);
       placed[i] = true;
       result.height = std::max(result.height, offset + interval.size);
       if (result.height >= limit)
@@ -106,32 +190,32 @@ public:
 private:
   int64_t findOffset(size_t i, const std::vector<int64_t> &offsets, Fit fit) {
     const Interval &interval = intervals[i];
+    visits += conflicts.count(i);
+    GapSearch search(interval, fit);
+    if (areDense) {
+      for (size_t j : byOffset)
+        if (overlap(interval, intervals[j]) &&
+            search.visit(offsets[j], offsets[j] + intervals[j].size))
+          break;
+      return search.getOffset();
+    }
     occupied.clear();
     for (size_t j : conflicts.of(i))
       if (placed[j])
         occupied.push_back({offsets[j], offsets[j] + intervals[j].size});
-    visits += static_cast<int64_t>(conflicts.of(i).size());
     std::sort(occupied.begin(), occupied.end());
-    int64_t end = 0;
-    int64_t bestGap = std::numeric_limits<int64_t>::max(), bestOffset = -1;
-    for (auto [lower, upper] : occupied) {
-      int64_t start = alignTo(end, interval.alignment);
-      if (lower - start >= interval.size) {
-        if (fit == Fit::first)
-          return start;
-        if (lower - end < bestGap) {
-          bestGap = lower - end;
-          bestOffset = start;
-        }
-      }
-      end = std::max(end, upper);
-    }
-    return bestOffset >= 0 ? bestOffset : alignTo(end, interval.alignment);
+    for (auto [lower, upper] : occupied)
+      if (search.visit(lower, upper))
+        break;
+    return search.getOffset();
   }
 
   const std::vector<Interval> &intervals;
-  const Conflicts &conflicts;
+  Conflicts &conflicts;
+  const bool areDense;
   std::vector<bool> placed;
+  /// What is placed, if conflicts are dense.
+  std::vector<size_t> byOffset;
   std::vector<std::pair<int64_t, int64_t>> occupied;
   int64_t visits = 0;
 };
@@ -231,7 +315,7 @@ getOrders(const std::vector<Interval> &intervals) {
 /// below it in time, moves forward.
 std::vector<size_t> perturb(const std::vector<size_t> &order,
                             const std::vector<Interval> &intervals,
-                            const Conflicts &conflicts, const Packing &packing,
+                            Conflicts &conflicts, const Packing &packing,
                             Random &random) {
   std::vector<size_t> onTop;
   for (size_t position = 0; position < order.size(); ++position) {
@@ -343,8 +427,7 @@ bool remat::plan::isValidPacking(const std::vector<Interval> &intervals,
       return false;
     height = std::max(height, offset + intervals[i].size);
     for (size_t j = 0; j < i; ++j) {
-      if (isEmpty(intervals[j]) || intervals[i].lower >= intervals[j].upper ||
-          intervals[j].lower >= intervals[i].upper)
+      if (isEmpty(intervals[j]) || !overlap(intervals[i], intervals[j]))
         continue;
       if (offset < packing.offsets[j] + intervals[j].size &&
           packing.offsets[j] < offset + intervals[i].size)

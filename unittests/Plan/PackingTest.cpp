@@ -88,6 +88,17 @@ TEST(Packing, TrainingStepsMeetTheLowerBound) {
   }
 }
 
+/// Two ways lead to the neighbors of a buffer: one for few, one for many. What
+/// follows the step in time makes them few in the same problem.
+TEST(Packing, IsTheSameWhetherManyOrFewBuffersConflict) {
+  std::vector<Interval> dense = makeTrainingStep(24), sparse = dense;
+  for (int64_t i = 0; i < 2000; ++i)
+    sparse.push_back({48 + i, 49 + i, 64, 64});
+  std::vector<int64_t> offsets = pack(sparse).offsets;
+  offsets.resize(dense.size());
+  EXPECT_EQ(pack(dense).offsets, offsets);
+}
+
 TEST(Packing, IsDeterministic) {
   std::vector<Interval> intervals = readInstance("A");
   EXPECT_EQ(pack(intervals).offsets, pack(intervals).offsets);

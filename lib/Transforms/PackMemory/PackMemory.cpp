@@ -152,7 +152,7 @@ private:
       describeArgument(argument.getArgNumber(), argument.getType());
     function.walk([&](Operation *op) {
       if (auto copy = dyn_cast<memref::CopyOp>(op);
-          copy && !llvm::is_contained(takeOver.getNeedlessCopies(), copy))
+          copy && !takeOver.getNeedlessCopies().contains(copy))
         memory.copiedBytes +=
             getRunCount(op) *
             std::max<int64_t>(

@@ -129,7 +129,7 @@ void TakeOver::visitCopy(memref::CopyOp copy) {
   if (result < 0 || !canMerge(operand, result))
     return;
   merge(operand, result);
-  needlessCopies.push_back(copy);
+  needlessCopies.insert(copy);
 }
 
 void TakeOver::merge(int operand, int result) {

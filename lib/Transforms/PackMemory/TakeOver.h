@@ -6,6 +6,7 @@
 #include "Lifetimes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::remat {
 
@@ -19,7 +20,9 @@ public:
 
   /// The first buffer in the chain that shares its place with buffer `index`.
   unsigned getPlace(unsigned index) const { return placeOf[index]; }
-  ArrayRef<memref::CopyOp> getNeedlessCopies() const { return needlessCopies; }
+  const llvm::SetVector<memref::CopyOp> &getNeedlessCopies() const {
+    return needlessCopies;
+  }
   int64_t getCount() const { return count; }
 
 private:
@@ -35,7 +38,7 @@ private:
   Lifetimes &lifetimes;
   SmallVector<unsigned> placeOf;
   SmallVector<int> successor;
-  SmallVector<memref::CopyOp> needlessCopies;
+  llvm::SetVector<memref::CopyOp> needlessCopies;
   int64_t count = 0;
 };
 
