@@ -1,4 +1,4 @@
-//===- CheckTypes.cpp - Types that nothing lowers -------------------------===//
+//===- CheckTypes.cpp - What nothing lowers -------------------------------===//
 //
 // Later passes leave what they do not know alone, or complain about what they
 // made of it, far from where the model says it.
@@ -7,6 +7,9 @@
 
 #include "remat/Transforms/Checks/Passes.h"
 
+#include "remat/Transforms/Utils/Resources.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"
 
@@ -52,6 +55,11 @@ struct CheckTypesPass : public remat::impl::CheckTypesPassBase<CheckTypesPass> {
         getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
           for (Value value : op->getResults())
             if (!isLowered(value))
+              return WalkResult::interrupt();
+          if (auto constant = dyn_cast<arith::ConstantOp>(op))
+            if (auto resource =
+                    dyn_cast<DenseResourceElementsAttr>(constant.getValue());
+                resource && failed(remat::checkResource(op, resource)))
               return WalkResult::interrupt();
           for (Region &region : op->getRegions())
             for (Block &block : region)

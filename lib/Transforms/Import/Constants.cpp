@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Import.h"
+#include "remat/Transforms/Utils/Resources.h"
 
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -92,26 +93,6 @@ static std::pair<Role, std::string> applyRule(const ModelConstant &constant,
   return {Role::parameter, constant.resource.empty()
                                ? "floating-point values in the text"
                                : "floating-point resource"};
-}
-
-/// Bytes are there, and as many as the type says.
-static LogicalResult checkResource(arith::ConstantOp op,
-                                   DenseResourceElementsAttr value) {
-  StringRef key = value.getRawHandle().getKey();
-  AsmResourceBlob *blob = value.getRawHandle().getBlob();
-  if (!blob)
-    return op.emitError() << "dense_resource<" << key
-                          << "> has no bytes: the module's dialect_resources "
-                             "have no entry of this name; export it with its "
-                             "weights (not with elided resources)";
-  ShapedType type = value.getShapedType();
-  unsigned bits = type.getElementTypeBitWidth();
-  int64_t expected = type.getNumElements() * llvm::divideCeil(bits, 8u);
-  if (bits != 1 && static_cast<int64_t>(blob->getData().size()) != expected)
-    return op.emitError() << "dense_resource<" << key << "> has "
-                          << blob->getData().size() << " bytes, but " << type
-                          << " needs " << expected;
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -53,3 +53,11 @@ func.func @quantized(%x: tensor<4x!quant.uniform<i8:f32, 1.0>>) -> tensor<4xf32>
 func.func @unsigned(%x: tensor<4xui8>) -> tensor<4xui8> {
   return %x : tensor<4xui8>
 }
+
+// -----
+
+func.func @lost_weights() -> tensor<4xf32> {
+  // expected-error @below {{dense_resource<lost> has no bytes: the module's dialect_resources have no entry of this name}}
+  %w = arith.constant dense_resource<lost> : tensor<4xf32>
+  return %w : tensor<4xf32>
+}
