@@ -33,9 +33,25 @@ bool isArgumentWrittenBack(Value value) {
          });
 }
 
+/// Whether something behind `loop`, in its block, reads `value`. Being written
+/// is not a read.
+bool isReadBehind(Value value, LoopLikeOpInterface loop) {
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    auto write =
+        dyn_cast<bufferization::MaterializeInDestinationOp>(use.getOwner());
+    if (write &&
+        write.getDestMutable().getOperandNumber() == use.getOperandNumber())
+      return false;
+    Operation *reader =
+        loop->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    return reader && loop->isBeforeInBlock(reader);
+  });
+}
+
 /// Loops that update such an argument's own buffer would have written it before
-/// the end, and those that read the tensor that they start from would find it
-/// changed. One-shot bufferization rejects both: they work on a copy.
+/// the end, and those that start from a tensor that they or operations behind
+/// them read would leave it changed. One-shot bufferization rejects both: they
+/// work on a copy.
 void startFromCopies(LoopLikeOpInterface loop) {
   OpBuilder builder(loop);
   for (OpOperand &init : loop.getInitsMutable()) {
@@ -44,7 +60,8 @@ void startFromCopies(LoopLikeOpInterface loop) {
     bool isReadInside = llvm::any_of(value.getUsers(), [&](Operation *user) {
       return loop->isProperAncestor(user);
     });
-    if (type && (isReadInside || isArgumentWrittenBack(value)))
+    if (type && (isReadInside || isReadBehind(value, loop) ||
+                 isArgumentWrittenBack(value)))
       init.set(bufferization::AllocTensorOp::create(
           builder, loop.getLoc(), type, /*dynamicSizes=*/ValueRange(),
           /*copy=*/value));

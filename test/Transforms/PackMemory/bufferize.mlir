@@ -181,3 +181,28 @@ func.func private @inner_branch_computes_what_nobody_else_reads(%flag: i1, %more
   }
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// The tape keeps the state from before the inner loop.
+
+// CHECK-LABEL: func.func private @inner_loop_starts_from_what_is_read_behind_it
+// CHECK: scf.for
+// CHECK: memref.copy
+// CHECK: scf.for
+// CHECK: linalg.exp
+func.func private @inner_loop_starts_from_what_is_read_behind_it(%x: tensor<8xf32>, %tape: tensor<4x8xf32>) -> (tensor<8xf32>, tensor<4x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %r:2 = scf.for %i = %c0 to %c4 step %c1 iter_args(%h = %x, %t = %tape) -> (tensor<8xf32>, tensor<4x8xf32>) {
+    %inner = scf.for %j = %c0 to %c4 step %c1 iter_args(%g = %h) -> tensor<8xf32> {
+      %e = tensor.empty() : tensor<8xf32>
+      %y = linalg.exp ins(%g : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+      scf.yield %y : tensor<8xf32>
+    }
+    %u = tensor.insert_slice %h into %t[%i, 0] [1, 8] [1, 1] : tensor<8xf32> into tensor<4x8xf32>
+    scf.yield %inner, %u : tensor<8xf32>, tensor<4x8xf32>
+  }
+  return %r#0, %r#1 : tensor<8xf32>, tensor<4x8xf32>
+}

@@ -39,9 +39,9 @@ def PrepareBufferizationPass
     in its memory directly; otherwise one copy per iteration remains. Tensors
     that a loop updates in place (tapes, accumulators) are left as they are.
     Values that are handed on are copied in an order in which none is overwritten
-    too early, those that are swapped through a temporary. A loop that reads the
-    tensor that it starts from starts from a copy. An `scf.while` passes on all
-    that it carries, in order.
+    too early, those that are swapped through a temporary. A loop starts from
+    a copy of a tensor that it, or something behind it, reads. An `scf.while`
+    passes on all that it carries, in order.
 
     **Branches.** Each tensor that an `scf.if` returns gets a buffer before it,
     which both branches fill, unless both update the same tensor in place. Two
