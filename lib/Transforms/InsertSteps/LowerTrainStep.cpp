@@ -306,10 +306,6 @@ struct LowerTrainStepPass
           << "is the second of this module, but there is only one @main";
       return signalPassFailure();
     }
-    if (trains.empty() && !module.lookupSymbol("main"))
-      emitWarning(module.getLoc(),
-                  "no remat.train_step says what to train, so there is no "
-                  "@main: write one, or have remat-import make it");
     for (TrainStepOp train : trains) {
       if (failed(lowerTrainStep(module, train)))
         return signalPassFailure();
