@@ -81,8 +81,7 @@ static Value getOuterBuffer(Value value, Operation *op) {
       value = common;
       continue;
     }
-    Value destination = getDestination(result);
-    value = destination ? destination : getViewedTensor(result);
+    value = getBufferSource(result);
     if (!value)
       return {};
   }
@@ -160,8 +159,7 @@ static bool needsOwnBuffer(Value value, Value destination, scf::IfOp op) {
   while (auto result = dyn_cast_or_null<OpResult>(value)) {
     if (!result.hasOneUse())
       return !result.getDefiningOp<tensor::EmptyOp>();
-    Value updated = getDestination(result);
-    value = updated ? updated : getViewedTensor(result);
+    value = getBufferSource(result);
   }
   return false;
 }

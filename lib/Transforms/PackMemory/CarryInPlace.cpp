@@ -20,13 +20,6 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// The tensor that `result` shares a buffer with, if its operation works in
-/// place; null for a new one.
-static Value getSource(OpResult result) {
-  Value destination = getDestination(result);
-  return destination ? destination : getViewedTensor(result);
-}
-
 /// Whether `value` is `carried` after operations of its block that update it in
 /// place, with no read of an earlier value behind a later update.
 static bool isUpdateOf(Value value, BlockArgument carried) {
@@ -65,7 +58,7 @@ static llvm::BitVector getRoots(Value value, Block *block) {
       continue;
     }
     auto result = cast<OpResult>(values[next]);
-    if (Value source = getSource(result))
+    if (Value source = getBufferSource(result))
       values.insert(source);
     else if (isBranch(result.getOwner()))
       for (Region &region : result.getOwner()->getRegions())

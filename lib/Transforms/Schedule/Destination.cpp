@@ -27,9 +27,8 @@ static Value getDestinationAround(OpResult value) {
     while (auto result = dyn_cast<OpResult>(at)) {
       if (!branch->isProperAncestor(result.getOwner()))
         break;
-      Value destination = remat::getDestination(result);
-      isWritten |= bool(destination);
-      at = destination ? destination : remat::getViewedTensor(result);
+      isWritten |= bool(remat::getDestination(result));
+      at = remat::getBufferSource(result);
       if (!at)
         break;
     }
@@ -70,4 +69,9 @@ Value remat::getViewedTensor(OpResult value) {
   if (auto read = dyn_cast<TapeReadOp>(op))
     return read.getTape();
   return {};
+}
+
+Value remat::getBufferSource(OpResult value) {
+  Value destination = getDestination(value);
+  return destination ? destination : getViewedTensor(value);
 }

@@ -20,6 +20,10 @@ Value getDestination(OpResult value);
 /// barriers); null if there is none.
 Value getViewedTensor(OpResult value);
 
+/// The operand that `value` shares a buffer with in either way; null if it has
+/// one of its own.
+Value getBufferSource(OpResult value);
+
 } // namespace mlir::remat
 
 #endif // REMAT_TRANSFORMS_SCHEDULE_DESTINATION_H
