@@ -68,8 +68,10 @@ private:
         parsePolicy(getOperation().getLoc(), policy, "none, ");
     if (failed(attribute))
       return failure();
-    SmallVector<RegionOp> regions;
-    getOperation().walk([&](RegionOp region) { regions.push_back(region); });
+    SmallVector<std::pair<RegionOp, SetVector<StringRef>>> regions;
+    getOperation().walk([&](RegionOp region) {
+      regions.emplace_back(region, getNames(region));
+    });
     if (regions.empty()) {
       emitWarning(getOperation().getLoc(), "policy=")
           << policy.getValue()
@@ -82,8 +84,8 @@ private:
     SmallVector<StringAttr> mentioned;
     attribute->collectNames(mentioned);
     SetVector<StringRef> known;
-    for (RegionOp region : regions)
-      known.insert_range(getNames(region));
+    for (auto &[region, names] : regions)
+      known.insert_range(names);
     for (StringAttr name : mentioned) {
       if (known.contains(name.getValue()))
         continue;
@@ -95,16 +97,14 @@ private:
       return error << "there are "
                    << listNearestFirst(name.getValue(), known.getArrayRef());
     }
-    for (RegionOp region : regions) {
-      SetVector<StringRef> names = getNames(region);
-      if (llvm::all_of(mentioned, [&](StringAttr name) {
+    for (auto &[region, names] : regions)
+      if (llvm::all_of(mentioned, [&names = names](StringAttr name) {
             return names.contains(name.getValue());
           }))
         region.setPolicyAttr(*attribute);
       else
         region.emitRemark("keeps its policy: it has not all names that ")
             << *attribute << " mentions";
-    }
     return success();
   }
 
