@@ -11,6 +11,7 @@
 #include "remat/Transforms/Fuse/Passes.h"
 
 #include "ElementwiseFusion.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -120,26 +121,32 @@ static bool storesValues(GenericOp op) {
 // Rewrites
 //===----------------------------------------------------------------------===//
 
-/// The tensors of full size from which `op` computes what it yields once
-/// `read` are arguments instead of computed.
-static SetVector<OpOperand *> getFullInputs(GenericOp op, ValueRange yielded,
-                                            const SetVector<Value> &read) {
-  SetVector<OpOperand *> inputs;
-  SetVector<Value> work(yielded.begin(), yielded.end());
-  for (size_t i = 0; i < work.size(); ++i) {
-    Value scalar = work[i];
-    if (read.contains(scalar))
+/// The scalars of the body of `op`, and from around it, that `yielded` are
+/// computed from where those in `read` are given.
+static SetVector<Value> getNeeded(GenericOp op, ValueRange yielded,
+                                  const SetVector<Value> &read) {
+  SetVector<Value> needed(yielded.begin(), yielded.end());
+  for (size_t i = 0; i < needed.size(); ++i) {
+    Operation *inner = needed[i].getDefiningOp();
+    if (!inner || inner->getBlock() != op.getBlock() ||
+        read.contains(needed[i]))
       continue;
-    if (OpOperand *input = getInput(op, scalar)) {
-      if (isFull(op, input))
-        inputs.insert(input);
-      continue;
-    }
-    if (Operation *inner = scalar.getDefiningOp();
-        inner && inner->getBlock() == op.getBlock())
-      work.insert(inner->operand_begin(), inner->operand_end());
+    needed.insert_range(inner->getOperands());
+    // A branch in a body reads more than its operands.
+    getUsedValuesDefinedAbove(inner->getRegions(), needed);
   }
-  return inputs;
+  return needed;
+}
+
+/// The tensors of full size among what `yielded` are computed from.
+static SetVector<Value> getFullTensors(GenericOp op, ValueRange yielded,
+                                       const SetVector<Value> &read) {
+  SetVector<Value> tensors;
+  for (Value scalar : getNeeded(op, yielded, read))
+    if (OpOperand *input = getInput(op, scalar);
+        input && isFull(op, input) && !read.contains(scalar))
+      tensors.insert(input->get());
+  return tensors;
 }
 
 /// Makes a copy of `op` that has the results `kept` only and no operand that it
@@ -162,14 +169,7 @@ static GenericOp createReader(RewriterBase &rewriter, GenericOp op,
     types.push_back(op->getResult(result).getType());
   }
 
-  // What the copy needs of the body.
-  SetVector<Value> needed(yielded.begin(), yielded.end());
-  for (size_t i = 0; i < needed.size(); ++i)
-    if (Operation *inner = needed[i].getDefiningOp();
-        inner && inner->getBlock() == op.getBlock() &&
-        !read.contains(needed[i]))
-      needed.insert(inner->operand_begin(), inner->operand_end());
-
+  SetVector<Value> needed = getNeeded(op, yielded, read);
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
   SmallVector<Value> replaced;
@@ -210,7 +210,7 @@ static GenericOp createReader(RewriterBase &rewriter, GenericOp op,
           values.push_back(mapping.lookupOrDefault(value));
         linalg::YieldOp::create(b, loc, values);
       });
-  reader->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  copyAttributes(op, reader);
   return reader;
 }
 
@@ -235,15 +235,9 @@ static GenericOp reuse(RewriterBase &rewriter, GenericOp stored,
     return {};
   AffineMap map = stored.getIndexingMapMatchingResult(result).compose(loopMap);
   OperandRange yielded = reader.getBlock()->getTerminator()->getOperands();
-  auto getTensors = [&](const SetVector<Value> &read) {
-    SetVector<Value> tensors;
-    for (OpOperand *input : getFullInputs(reader, yielded, read))
-      tensors.insert(input->get());
-    return tensors;
-  };
-  SetVector<Value> tensors = getTensors(read);
+  SetVector<Value> tensors = getFullTensors(reader, yielded, read);
   tensors.insert(result);
-  if (tensors.size() >= getTensors({}).size())
+  if (tensors.size() >= getFullTensors(reader, yielded, {}).size())
     return {};
   rewriter.setInsertionPoint(reader);
   SmallVector<unsigned> kept =
@@ -281,7 +275,7 @@ static GenericOp separate(RewriterBase &rewriter, GenericOp op) {
         continue;
       SetVector<Value> read;
       read.insert(scalar);
-      if (!getFullInputs(op, yielded[made.getResultNumber()], read).empty())
+      if (!getFullTensors(op, yielded[made.getResultNumber()], read).empty())
         continue;
       rewriter.setInsertionPointAfter(op);
       GenericOp maker = createReader(rewriter, op, other,

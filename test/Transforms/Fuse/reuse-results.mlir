@@ -111,6 +111,49 @@ func.func @no_product(%y: tensor<8x4xf32>, %dy: tensor<8x4xf32>, %v: tensor<4xf3
 
 // -----
 
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#inner = affine_map<(d0, d1) -> (d1)>
+
+// What only a branch of the body reads stays an operand.
+// CHECK-LABEL: func @in_branch
+// CHECK: %[[DX:.*]] = linalg.generic
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[DX]] :
+// CHECK: ^bb0(%[[H:.*]]: f32, %[[M:.*]]: f32, %{{.*}}: f32):
+// CHECK: scf.if
+// CHECK-NEXT: scf.yield %[[H]]
+// CHECK: scf.yield %[[M]]
+// CHECK: arith.mulf %[[M]], %
+func.func @in_branch(%y: tensor<8x4xf32>, %dy: tensor<8x4xf32>, %h: tensor<8x4xf32>, %db: tensor<4xf32>, %flag: i1)
+    -> (tensor<4xf32>, tensor<8x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %dx = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %dy : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %c = arith.cmpf ogt, %a, %zero : f32
+    %m = arith.select %c, %b, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<8x4xf32>
+  %sum_h = linalg.generic {indexing_maps = [#id, #id, #id, #inner], iterator_types = ["reduction", "parallel"]}
+      ins(%y, %dy, %h : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) outs(%db : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32, %g: f32, %out: f32):
+    %c = arith.cmpf ogt, %a, %zero : f32
+    %m = arith.select %c, %b, %zero : f32
+    %p = scf.if %flag -> f32 {
+      scf.yield %g : f32
+    } else {
+      scf.yield %m : f32
+    }
+    %q = arith.mulf %m, %p : f32
+    %s = arith.addf %out, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %dx2 = linalg.exp ins(%dx : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %sum_h, %dx2 : tensor<4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
 #id = affine_map<(d0) -> (d0)>
 
 // What must stay as it is: each second kernel keeps its body.
