@@ -12,7 +12,6 @@ bear. `bytes` tells ours from the framework's by a ratio. Environment: BUILD_DIR
 """
 import argparse
 import dataclasses
-import json
 import os
 import resource
 import subprocess
@@ -24,13 +23,9 @@ from pathlib import Path
 import numpy as np
 
 import architectures
+import ours
 import recorded
 
-ROOT = Path(__file__).resolve().parent.parent
-BUILD = Path(os.environ.get("BUILD_DIR", ROOT / "build"))
-LLVM = Path(os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-22"))
-LIBRARIES = [BUILD / "lib/libremat_runtime.so", LLVM / "lib/libomp.so", LLVM / "lib/libmlir_c_runner_utils.so"]
-POLICIES = {"none": None, "full": "nothing_saveable", "dots": "dots_saveable"}
 # The same in our IR, torch and optax.
 OPTIMIZERS = {"sgd": ("#opt.sgd<lr=1.0e-2,momentum=0.9>", "SGD", dict(lr=1e-2, momentum=0.9)),
               "adamw": ("#opt.adamw<lr=1.0e-3,weight_decay=0.01>", "AdamW", dict(lr=1e-3, weight_decay=0.01))}
@@ -62,11 +57,10 @@ def widen(model):
 def compile_program(folder, name, policy="none", regions="blocks", optimizer="sgd", mode="deferred"):
     """Returns the program and the memory report of its step."""
     program, report = Path(folder, f"{name}.program.mlir"), Path(folder, f"{name}.memory.json")
-    annotate = [f"--remat-annotate={regions} policy=#remat.{POLICIES[policy]}"] if POLICIES[policy] else []
-    subprocess.run([BUILD / "bin/remat-opt", Path(folder, f"{name}.mlir"), "-o", program,
-                    f"--remat-import=spec={Path(folder, name)}.json optimizer={OPTIMIZERS[optimizer][0]} mode={mode}",
-                    *annotate, f"--remat-train=report={report}"], check=True)
-    return program, next(f for f in json.loads(report.read_text())["functions"] if f["name"] == "step")
+    annotate = [f"--remat-annotate={regions} policy=#remat.{ours.POLICIES[policy]}"] if policy != "none" else []
+    return program, ours.compile_model(Path(folder, f"{name}.mlir"), program, report, [
+        f"--remat-import=spec={Path(folder, name)}.json optimizer={OPTIMIZERS[optimizer][0]} mode={mode}", *annotate,
+        f"--remat-train=report={report}"])
 
 
 def layer_selector(model, folder, name):
@@ -74,22 +68,9 @@ def layer_selector(model, folder, name):
     if model.layers:
         return f"scope={model.layers}.*"
     path = Path(folder, name)
-    found = subprocess.run([BUILD / "bin/remat-opt", f"{path}.mlir", f"--remat-import=spec={path}.json",
+    found = subprocess.run([ours.BUILD / "bin/remat-opt", f"{path}.mlir", f"--remat-import=spec={path}.json",
                             "--remat-annotate=blocks", "-o", os.devnull], stderr=subprocess.DEVNULL).returncode == 0
     return "blocks" if found else None
-
-
-def run_program(folder, program, steps):
-    """The losses of `steps` steps, all on the one batch of the data file, and the runtime's report."""
-    log, report = Path(folder, "losses.tsv"), Path(folder, "run.json")
-    files = {key: Path(folder, f"{key.lower()}.npz") for key in ("DATA", "INIT")}
-    settings = {key: file for key, file in files.items() if file.exists()} | {
-        "STEPS": steps, "SHUFFLE": 0, "LOG": log, "LOG_EVERY": 1, "REPORT": report}
-    subprocess.run([LLVM / "bin/mlir-runner", program, "-O3", "-e", "main", "-entry-point-result=void",
-                    "--shared-libs=" + ",".join(map(str, LIBRARIES))], check=True, stdout=subprocess.DEVNULL,
-                   env=os.environ | {f"REMAT_{key}": str(value) for key, value in settings.items()}
-                   | {"OMP_WAIT_POLICY": "passive"})  # threads that wait would count as compilation
-    return [float(line.split("\t")[1]) for line in log.read_text().splitlines()], json.loads(report.read_text())
 
 
 def write_arrays(folder, exported):
@@ -261,11 +242,11 @@ def train(names, options):
             exported = model.export()
             exported.save(folder, "model")
             write_arrays(folder, exported)
-            ours, _ = run_program(folder, compile_program(folder, "model", optimizer=optimizer)[0], STEPS)
+            found, _ = ours.run_program(folder, compile_program(folder, "model", optimizer=optimizer)[0], STEPS)
         theirs = (torch_losses if model.params is None else jax_losses)(model, optimizer)
-        worst = max(abs(a - b) for a, b in zip(ours, theirs, strict=True))
+        worst = max(abs(a - b) for a, b in zip(found, theirs, strict=True))
         failed += not worst <= 1e-3
-        print(f"{title(name):15} {optimizer:6} loss {ours[0]:.4f} -> {ours[-1]:.4f}, off by {worst:.1e} at most  "
+        print(f"{title(name):15} {optimizer:6} loss {found[0]:.4f} -> {found[-1]:.4f}, off by {worst:.1e} at most  "
               f"{'ok' if worst <= 1e-3 else 'FAIL'}", flush=True)
     return failed
 
@@ -279,7 +260,7 @@ def bytes_table(names, options):
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             make(name, options).export(check=False).save(folder, "model")
-            for policy in POLICIES:
+            for policy in ours.POLICIES:
                 model = make(name, options)
                 selector = layer_selector(model, folder, "model")
                 *theirs, layers = (torch_bytes if model.params is None else jax_bytes)(model, policy, selector is not None)
@@ -308,7 +289,8 @@ def compile_times(names, options, layers):
                 exported.save(folder, name)
                 write_arrays(folder, exported)
                 (program, _), compiling = cpu_seconds(compile_program, folder, name)
-                _, running = cpu_seconds(run_program, folder, program, 1)
+                # Threads that wait would count as compilation.
+                _, running = cpu_seconds(ours.run_program, folder, program, 1, {"OMP_WAIT_POLICY": "passive"})
             seconds.append(compiling + running)
             print(f"{name:15} {count:3} layers: remat-opt {compiling:.1f} s, mlir-runner with a step {running:.1f} s",
                   flush=True)
