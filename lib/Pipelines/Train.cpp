@@ -86,7 +86,7 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   cleanUp(pm);
   pm.addPass(createReuseResultsPass());
   pm.addPass(createFusePass());
-  pm.addPass(createRebuildPaddingPass());
+  pm.addPass(createRebuildPass());
   InsertStepsOptions steps;
   steps.dropLoss = true;
   pm.addPass(createInsertSteps(steps));

@@ -40,6 +40,18 @@ StringRef remat::getPhase(Operation *op) {
   return phase ? phase.getValue() : "";
 }
 
+bool remat::isInBackward(Operation *op) {
+  for (; op; op = op->getParentOp())
+    if (StringRef phase = getPhase(op); !phase.empty())
+      return phase == kBackwardPhase || phase == kRecomputePhase;
+  return false;
+}
+
+bool remat::isKeptAnyway(Value value) {
+  return isa<BlockArgument>(value) || matchPattern(value, m_Constant()) ||
+         llvm::any_of(value.getUsers(), isInBackward);
+}
+
 bool remat::isLibraryKernel(LinalgOp op) {
   if (op->hasAttr("remat.conv") || isaConvolutionOpInterface(op))
     return true;
@@ -48,6 +60,35 @@ bool remat::isLibraryKernel(LinalgOp op) {
   FailureOr<ContractionDimensions> dims = inferContractionDims(op);
   return failed(dims) || !isa<GenericOp>(op) || !dims->m.empty() ||
          !dims->n.empty();
+}
+
+bool remat::readsTensorsInBody(LinalgOp op) {
+  bool readsTensors = false;
+  visitUsedValuesDefinedAbove(op->getRegions(), [&](OpOperand *operand) {
+    readsTensors |= isa<ShapedType>(operand->get().getType());
+  });
+  return readsTensors;
+}
+
+/// A producer that is evaluated more than once may have this many operations;
+/// beyond, loading its value is faster.
+static constexpr unsigned kMaxCheapOps = 8;
+
+bool remat::isCheap(LinalgOp op) {
+  unsigned numOps = 0;
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (isa<arith::ConstantOp, linalg::IndexOp>(inner))
+      continue;
+    if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
+            arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp,
+            arith::RemSIOp, arith::RemUIOp>(inner))
+      return false;
+    if (!isa<arith::ArithDialect>(inner.getDialect()) &&
+        !isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp>(inner))
+      return false;
+    ++numOps;
+  }
+  return numOps <= kMaxCheapOps;
 }
 
 bool remat::isFusableProducer(LinalgOp op) {
@@ -64,11 +105,7 @@ bool remat::isFusableProducer(LinalgOp op) {
   for (Operation &inner : *op.getBlock())
     if (!isMemoryEffectFree(&inner))
       return false;
-  bool capturesTensor = false;
-  visitUsedValuesDefinedAbove(op->getRegions(), [&](OpOperand *operand) {
-    capturesTensor |= isa<ShapedType>(operand->get().getType());
-  });
-  return !capturesTensor;
+  return !readsTensorsInBody(op);
 }
 
 bool remat::isFusableConsumer(LinalgOp op) {

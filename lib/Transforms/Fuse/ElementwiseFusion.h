@@ -15,6 +15,20 @@ namespace mlir::remat {
 /// The `remat.phase` of `op`; empty for the forward.
 StringRef getPhase(Operation *op);
 
+/// Whether `op`, or what it is part of, runs in the backward.
+bool isInBackward(Operation *op);
+
+/// Whether the backward has `value` at hand whatever is done about others: an
+/// argument, a constant, or an operand of something there.
+bool isKeptAnyway(Value value);
+
+/// Whether evaluating the body again is faster than a load from memory that
+/// is not in the cache: few operations, each of about one cycle.
+bool isCheap(linalg::LinalgOp op);
+
+/// Whether the body takes elements from tensors that are no operands of `op`.
+bool readsTensorsInBody(linalg::LinalgOp op);
+
 /// Whether a library takes this operation, so that its operands are to stay in
 /// memory: a convolution, a pooling, or a contraction with a dimension of only
 /// one operand (a sum of elementwise products is a mere reduction).

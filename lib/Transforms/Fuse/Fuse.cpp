@@ -29,9 +29,8 @@ using linalg::LinalgOp;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// A producer that is evaluated more than once may have this many operations
-/// and readers; beyond, loading its value is faster.
-static constexpr unsigned kMaxCheapOps = 8;
+/// A producer that is evaluated more than once may have this many readers;
+/// beyond, loading its value is faster.
 static constexpr unsigned kMaxReaders = 8;
 
 /// Whether the values depend on scalars and indices only: constants, masks
@@ -40,25 +39,6 @@ static bool readsNoTensor(LinalgOp op) {
   return llvm::none_of(op.getDpsInputs(), [](Value input) {
     return isa<ShapedType>(input.getType());
   });
-}
-
-/// Whether evaluating the body again is faster than a load from memory that
-/// is not in the cache: few operations, each of about one cycle.
-static bool isCheap(LinalgOp op) {
-  unsigned numOps = 0;
-  for (Operation &inner : op.getBlock()->without_terminator()) {
-    if (isa<arith::ConstantOp, linalg::IndexOp>(inner))
-      continue;
-    if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
-            arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp,
-            arith::RemSIOp, arith::RemUIOp>(inner))
-      return false;
-    if (!isa<arith::ArithDialect>(inner.getDialect()) &&
-        !isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp>(inner))
-      return false;
-    ++numOps;
-  }
-  return numOps <= kMaxCheapOps;
 }
 
 /// Bits that an element takes; none for types that only their dialect knows.
@@ -93,6 +73,16 @@ static bool readsOneFullTensor(LinalgOp op) {
   return full.size() <= 1;
 }
 
+/// Whether the backward, if it read the operands of `op` instead of its
+/// results, would keep one of them for it at most.
+static bool keepsOneForAnother(LinalgOp op) {
+  SetVector<Value> kept;
+  for (Value input : op.getDpsInputs())
+    if (isa<TensorType>(input.getType()) && !isKeptAnyway(input))
+      kept.insert(input);
+  return kept.size() <= 1 && readsOneFullTensor(op);
+}
+
 /// Fusing a forward producer into the backward would be a recompute that
 /// nobody asked for, and keep its operands alive until then: fine where it
 /// costs no time, and one operand instead of the value.
@@ -101,7 +91,7 @@ static bool mayCrossPhases(LinalgOp producer, LinalgOp consumer) {
   return from == to || readsNoTensor(producer) ||
          (from == kRecomputePhase && to == kBackwardPhase) ||
          (from.empty() && to == kBackwardPhase && isCheap(producer) &&
-          readsOneFullTensor(producer));
+          keepsOneForAnother(producer));
 }
 
 /// Whether an operation between the two takes an operand of `producer` as its

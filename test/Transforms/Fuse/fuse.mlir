@@ -397,6 +397,46 @@ func.func @nor_one_that_would_keep_two_tensors(%x: tensor<4xf32>, %y: tensor<4xf
   return %1 : tensor<4xf32>
 }
 
+// The smaller operand counts as well.
+// CHECK-LABEL: func.func @nor_one_that_would_keep_a_tensor_and_a_row(
+func.func @nor_one_that_would_keep_a_tensor_and_a_row(%w: tensor<4x8xf32>, %v: tensor<8xf32>) -> tensor<4x8xf32> {
+  // CHECK: %[[X:.*]] = remat.barrier %arg0
+  // CHECK: %[[R:.*]] = remat.barrier %arg1
+  // CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%[[X]], %[[R]]
+  // CHECK: linalg.exp {remat.phase = "backward"} ins(%[[Y]]
+  %e = tensor.empty() : tensor<4x8xf32>
+  %x = remat.barrier %w : tensor<4x8xf32>
+  %r = remat.barrier %v : tensor<8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x, %r : tensor<4x8xf32>, tensor<8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  } -> tensor<4x8xf32>
+  %dy = linalg.exp {remat.phase = "backward"} ins(%y : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %dy : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @but_one_of_which_it_keeps_the_tensor_anyway(
+func.func @but_one_of_which_it_keeps_the_tensor_anyway(%w: tensor<4x8xf32>, %v: tensor<8xf32>, %z: tensor<4x4xf32>) -> (tensor<4x8xf32>, tensor<4x4xf32>) {
+  // CHECK: %[[X:.*]] = remat.barrier %arg0
+  // CHECK: %[[R:.*]] = remat.barrier %arg1
+  // CHECK-NEXT: linalg.generic {{.*}} ins(%[[X]], %[[R]] {{.*}} attrs = {remat.phase = "backward"}
+  %e = tensor.empty() : tensor<4x8xf32>
+  %x = remat.barrier %w : tensor<4x8xf32>
+  %r = remat.barrier %v : tensor<8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x, %r : tensor<4x8xf32>, tensor<8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  } -> tensor<4x8xf32>
+  %dy = linalg.exp {remat.phase = "backward"} ins(%y : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %dx = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+      {remat.phase = "backward"} ins(%x, %x : tensor<4x8xf32>, tensor<4x8xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %dy, %dx : tensor<4x8xf32>, tensor<4x4xf32>
+}
+
 // CHECK-LABEL: func.func @a_cheap_one_keeps_its_operand_instead(
 func.func @a_cheap_one_keeps_its_operand_instead(%x: tensor<4xf32>) -> tensor<4xf64> {
   // CHECK:     linalg.generic {{.*}} ins(%arg0 : tensor<4xf32>) {{.*}} attrs = {remat.phase = "backward"}

@@ -201,15 +201,25 @@ def ReuseResultsPass : Pass<"remat-reuse-results"> {
     Statistic<"numSeparated", "separated", "Results taken out of a kernel">];
 }
 
-def RebuildPaddingPass : Pass<"remat-rebuild-padding"> {
-  let summary = "pad again in the backward instead of saving padded tensors";
+def RebuildPass : Pass<"remat-rebuild"> {
+  let summary = "make cheap values again in the backward instead of saving them";
   let description = [{
-    Where a `tensor.pad` with a constant is read by the forward and by the
-    backward, the backward gets one of its own, behind a `remat.barrier`, and
-    what stays alive between the two is the source. That is done where the
-    backward reads the source anyway, or padding adds an eighth to it or more.
-    Convolutions that pad by themselves (`remat-fuse-padding`) have no such
-    tensor; depthwise and grouped ones and poolings do.
+    Where a cheap value is read by the forward and by the backward, the backward
+    gets one of its own, made from a `remat.barrier` of its sources, and what
+    stays alive between the two are these. Cheap is, with the reshapes and fills
+    that belong to it:
+
+    - a `tensor.pad` with a constant whose source the backward reads anyway, or
+      to which padding adds an eighth or more. Convolutions that pad by themselves
+      (`remat-fuse-padding`) have no such tensor; depthwise and grouped ones and
+      poolings do;
+    - masks and indices that a few operations make of what is there anyway:
+      arguments, constants, and what the backward reads;
+    - floating-point numbers wider than all that they are made of, which is there
+      anyway, by at most one reduction: the means in `f64` of which torch-mlir
+      computes a variance in `f32`.
+
+    What is neither stays saved: the policy of a region says what is recomputed.
 
     Run after fusion, once regions are gone and operations have a
     `remat.phase`. No value changes.
@@ -233,7 +243,7 @@ def RebuildPaddingPass : Pass<"remat-rebuild-padding"> {
   let dependentDialects = ["::mlir::remat::RematDialect",
                            "::mlir::tensor::TensorDialect"];
   let statistics = [
-    Statistic<"numRebuilt", "rebuilt", "Padded tensors made again">];
+    Statistic<"numRebuilt", "rebuilt", "Values made again">];
 }
 
 #endif // REMAT_TRANSFORMS_FUSE_PASSES_TD
