@@ -30,6 +30,7 @@ import recorded
 OPTIMIZERS = {"sgd": ("#opt.sgd<lr=1.0e-2,momentum=0.9>", "SGD", dict(lr=1e-2, momentum=0.9)),
               "adamw": ("#opt.adamw<lr=1.0e-3,weight_decay=0.01>", "AdamW", dict(lr=1e-3, weight_decay=0.01))}
 STEPS = 20
+ALIGNMENT = 64  # bytes: of a buffer in our arena, and of a storage of torch on the CPU
 
 
 def make(name, options):
@@ -159,7 +160,7 @@ def torch_bytes(model, policy, by_layer):
     def keep(tensor):
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in given:
-            saved[storage.data_ptr()] = (storage.nbytes(), tensor)
+            saved[storage.data_ptr()] = (-storage.nbytes() // ALIGNMENT * -ALIGNMENT, tensor)
         return tensor
 
     def step():
