@@ -124,6 +124,13 @@ def gpt2_dropout(d):
                 n_positions=d["length"], use_cache=False)
 
 
+def opt(d):
+    """Counts positions by a cumulative sum."""
+    return text("OPTForCausalLM", d, "model.decoder.layers", "next", hidden_size=d["width"], word_embed_proj_dim=d["width"],
+                num_hidden_layers=d["layers"], num_attention_heads=d["heads"], ffn_dim=4 * d["width"],
+                max_position_embeddings=d["length"], use_cache=False, dropout=0.0)
+
+
 def llama(d):
     return text("LlamaForCausalLM", d, "model.layers", "next", **decoder(d))
 
@@ -270,10 +277,11 @@ def equinox_gru(d):
 
 
 MODELS = {
-    "gpt2": (gpt2, TEXT), "gpt2_dropout": (gpt2_dropout, TEXT), "llama": (llama, TEXT), "mistral": (mistral, TEXT),
-    "qwen3": (qwen3, TEXT), "gemma2": (gemma2, TEXT), "bert": (bert, TEXT), "t5_encoder": (t5_encoder, TEXT),
-    "vit": (vit, IMAGE), "resnet": (resnet, IMAGE), "convnext": (convnext, IMAGE), "mobilenet": (mobilenet, IMAGE),
-    "flax_encoder": (flax_encoder, TEXT), "flax_resnet": (flax_resnet, IMAGE), "equinox_gru": (equinox_gru, TEXT),
+    "gpt2": (gpt2, TEXT), "gpt2_dropout": (gpt2_dropout, TEXT), "opt": (opt, TEXT), "llama": (llama, TEXT),
+    "mistral": (mistral, TEXT), "qwen3": (qwen3, TEXT), "gemma2": (gemma2, TEXT), "bert": (bert, TEXT),
+    "t5_encoder": (t5_encoder, TEXT), "vit": (vit, IMAGE), "resnet": (resnet, IMAGE), "convnext": (convnext, IMAGE),
+    "mobilenet": (mobilenet, IMAGE), "flax_encoder": (flax_encoder, TEXT), "flax_resnet": (flax_resnet, IMAGE),
+    "equinox_gru": (equinox_gru, TEXT),
 }
 
 

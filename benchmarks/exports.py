@@ -89,14 +89,11 @@ def write_arrays(folder, exported):
 def torch_losses(model, optimizer):
     import torch
 
-    from remat.torch_reference import Draws
-    for part in model.function.modules():
-        if getattr(part, "padding_idx", None) is not None:
-            part.padding_idx = None
+    from remat.torch_reference import AllRows, Draws
     _, kind, options = OPTIMIZERS[optimizer]
     steps = getattr(torch.optim, kind)(model.function.parameters(), **options)
     losses = []
-    with Draws():
+    with Draws(), AllRows():
         for _ in range(STEPS):
             loss = loss_of(model.function(*model.inputs.values()))
             steps.zero_grad()

@@ -129,11 +129,8 @@ def run_torch(module, inputs, wide):
     """Outputs, gradients by parameter, and buffers after the step; in float64 if `wide`."""
     import torch
 
-    from remat.torch_reference import Draws, Wide
+    from remat.torch_reference import AllRows, Draws, Wide
     module = copy.deepcopy(module)
-    for part in module.modules():
-        if getattr(part, "padding_idx", None) is not None:
-            part.padding_idx = None  # see from_torch
     with contextlib.ExitStack() as stack:
         if wide:
             module = module.double()
@@ -141,6 +138,7 @@ def run_torch(module, inputs, wide):
             stack.enter_context(default_type(torch.float64))
             stack.enter_context(Wide())
         stack.enter_context(Draws())
+        stack.enter_context(AllRows())  # see from_torch
         outputs = module(*inputs)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         outputs[0].backward()
@@ -163,7 +161,8 @@ def drop_unread_names(program, tensors):
 
 
 def decompositions():
-    """torch-mlir's, and one of GELU by tanh, for which its own lowering has a factor of 0.79772 instead of 0.79788."""
+    """torch-mlir's, and two of ours. GELU by tanh: its own lowering has a factor of 0.79772 instead of 0.79788. Cumulative
+    sums, by which many models of text count positions: it leaves `tm_tensor.scan`, which nothing upstream reads."""
     import math
 
     import torch
@@ -174,7 +173,19 @@ def decompositions():
             return NotImplemented
         return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
-    return fx.get_decomposition_table() | {torch.ops.aten.gelu.default: gelu}
+    def cumsum(x, dim, *, dtype=None):
+        size = x.shape[dim]
+        if not isinstance(size, int):
+            return NotImplemented
+        x = x.to(dtype or (x.dtype if x.is_floating_point() or x.is_complex() else torch.int64))
+        distance = 1
+        while distance < size:  # each element holds the sum of `distance` elements up to its own
+            zeros = torch.zeros_like(x.narrow(dim, 0, distance))
+            x = x + torch.cat([zeros, x.narrow(dim, 0, size - distance)], dim)
+            distance *= 2
+        return x
+
+    return fx.get_decomposition_table() | {torch.ops.aten.gelu.default: gelu, torch.ops.aten.cumsum.default: cumsum}
 
 
 def import_with_paths(program):
@@ -210,7 +221,8 @@ def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None, ch
     from torch.export.graph_signature import InputKind, OutputKind
 
     values, dynamic = list(inputs.values()), dynamic or {}
-    padded = [n for n, part in module.named_modules() if getattr(part, "padding_idx", None) is not None]
+    padded = [n for n, part in module.named_modules()
+              if isinstance(part, torch.nn.Embedding) and part.padding_idx is not None]
     if padded:
         warnings.warn(f"the export of {', '.join(padded)} does not know its padding_idx: that row gets a gradient like "
                       "any other (in the numbers recorded here, too)", stacklevel=2)
@@ -230,7 +242,7 @@ def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None, ch
             arguments.append(Value(name, "data", to_numpy(tensor), shape=shape))
         elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
             value = Value(spec.target, "buffer", to_numpy(tensors[spec.target]))
-            if spec.kind == InputKind.PARAMETER:
+            if spec.kind == InputKind.PARAMETER and tensors[spec.target].requires_grad:
                 value.role = "parameter"
                 value.gradient = (own[1][spec.target], wide[1][spec.target]) if check else None
             arguments.append(value)

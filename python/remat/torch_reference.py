@@ -1,10 +1,11 @@
 """What a PyTorch module computes where its export computes it otherwise: for numbers to compare an export with.
 
-Two dispatch modes, to be used as contexts around a call of the module:
+Dispatch modes, to be used as contexts around a call of the module, and of its backward:
 
 - `Draws`: random draws as torch-mlir's lowering makes them, so that dropout masks are the same.
 - `Wide`: float64 also where the module's code names float32 (`x.to(torch.float32)` in a normalization,
   `softmax(..., dtype=torch.float32)`).
+- `AllRows`: gradients for all rows of embeddings, that of `padding_idx` too, of which an export does not know.
 """
 
 import numpy as np
@@ -72,6 +73,13 @@ class Draws(TorchDispatchMode):
         if torch.Tag.nondeterministic_seeded in op.tags and not draws_nothing(op, args, kwargs):
             raise NotImplementedError(f"{op} draws random numbers in a way that has no counterpart here")
         return op(*args, **kwargs)
+
+
+class AllRows(TorchDispatchMode):
+    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        if op is aten.embedding_dense_backward.default:
+            args = (*args[:3], -1, *args[4:])
+        return op(*args, **kwargs or {})
 
 
 class Wide(TorchDispatchMode):
