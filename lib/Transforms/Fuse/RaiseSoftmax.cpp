@@ -2,7 +2,9 @@
 //
 // Exporters spell softmax as five kernels. Differentiated one by one they save
 // the scores and the probabilities; the derivative of a softmax needs only the
-// latter, of which attention has one for each pair of positions.
+// latter, of which attention has one for each pair of positions. Its logarithm
+// has no operation, but in it, too, the maximum is there for the range of exp
+// only: with a gradient, it would be searched for once more in the backward.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +15,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_RAISESOFTMAXPASS
@@ -110,6 +113,23 @@ static bool isReadOnlyBy(Value value, Operation *first, Operation *second) {
   });
 }
 
+/// The maximum of rows of what `shift` subtracts it from, as `shift` reads it,
+/// and the dimension of rows.
+static std::optional<std::pair<OpOperand *, unsigned>>
+getShiftByMax(arith::SubFOp shift) {
+  GenericOp kernel = getKernel(shift);
+  std::optional<Read> x = getRead(kernel, shift.getLhs());
+  std::optional<Read> max = getRead(kernel, shift.getRhs());
+  if (!x || !x->map.isIdentity())
+    return std::nullopt;
+  std::optional<unsigned> dim =
+      getReducedDim<arith::MaximumFOp, arith::MaxNumFOp>(max, x->source);
+  if (!dim)
+    return std::nullopt;
+  auto argument = cast<BlockArgument>(shift.getRhs());
+  return std::pair(kernel.getMatchingOpOperand(argument), *dim);
+}
+
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -137,17 +157,63 @@ struct RaiseSoftmax : OpRewritePattern<GenericOp> {
         getRead(getKernel(power), power.getOperand()));
     if (!shift)
       return failure();
-    std::optional<Read> x = getRead(getKernel(shift), shift.getLhs());
-    if (!x || !x->map.isIdentity() ||
-        x->source.getType() != op.getResult(0).getType())
-      return failure();
-    std::optional<Read> max = getRead(getKernel(shift), shift.getRhs());
-    if (getReducedDim<arith::MaximumFOp, arith::MaxNumFOp>(max, x->source) !=
-        dim)
+    Value x = getRead(getKernel(shift), shift.getLhs()).value_or(Read()).source;
+    auto max = getShiftByMax(shift);
+    if (!max || max->second != dim || x.getType() != op.getResult(0).getType())
       return failure();
     rewriter.replaceOpWithNewOp<linalg::SoftmaxOp>(
-        op, TypeRange{op.getResult(0).getType()}, x->source,
-        op.getDpsInits()[0], *dim);
+        op, TypeRange{op.getResult(0).getType()}, x, op.getDpsInits()[0], *dim);
+    return success();
+  }
+};
+
+/// d - log sum exp(d), where d = x - max x: the same for any number in the
+/// place of the maximum, so that the gradient of this one is zero.
+struct DetachMax : OpRewritePattern<GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    auto subtract = getElementwise<arith::SubFOp>(op);
+    if (!subtract)
+      return failure();
+    auto shift = getProducer<arith::SubFOp>(getRead(op, subtract.getLhs()));
+    std::optional<Read> log = getRead(op, subtract.getRhs());
+    if (!shift || !log)
+      return failure();
+    auto max = getShiftByMax(shift);
+    auto logKernel = log->source.getDefiningOp<GenericOp>();
+    auto logarithm = getElementwise<math::LogOp>(logKernel);
+    if (!max || !logarithm)
+      return failure();
+    std::optional<Read> sum = getRead(logKernel, logarithm.getOperand());
+    auto sumKernel = sum ? sum->source.getDefiningOp<GenericOp>() : GenericOp();
+    if (!sumKernel || !sum->map.isIdentity() ||
+        sumKernel.getNumDpsInputs() != 1)
+      return failure();
+    // The sum is read where its logarithm is.
+    std::optional<Read> term = lookThroughCopies(
+        {sumKernel.getDpsInputs()[0],
+         sumKernel.getMatchingIndexingMap(sumKernel.getDpsInputOperand(0))});
+    auto power = getProducer<math::ExpOp>(term);
+    Value shifted = getKernel(shift).getResult(0);
+    if (!power || !startsFromZero(sum->source))
+      return failure();
+    Value powers = getKernel(power).getResult(0);
+    std::optional<Read> exponent =
+        getRead(getKernel(power), power.getOperand());
+    if (!exponent || exponent->source != shifted ||
+        !exponent->map.isIdentity() ||
+        getReducedDim<arith::AddFOp>(Read{sum->source, log->map}, powers) !=
+            max->second ||
+        !isReadOnlyBy(powers, sumKernel, sumKernel) ||
+        !isReadOnlyBy(shifted, op, getKernel(power)))
+      return failure();
+    GenericOp kernel = getKernel(shift);
+    rewriter.setInsertionPoint(kernel);
+    Value detached =
+        StopGradientOp::create(rewriter, kernel.getLoc(), max->first->get());
+    rewriter.modifyOpInPlace(kernel, [&] { max->first->set(detached); });
     return success();
   }
 };
@@ -156,7 +222,7 @@ struct RaiseSoftmaxPass
     : mlir::remat::impl::RaiseSoftmaxPassBase<RaiseSoftmaxPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<RaiseSoftmax>(&getContext());
+    patterns.add<DetachMax, RaiseSoftmax>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

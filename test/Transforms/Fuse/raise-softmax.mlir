@@ -118,3 +118,73 @@ func.func private @parts(%x: !t, %bound: !t, %low: tensor<8xf32>) -> (!t, !t) {
   } -> !t
   return %y, %p : !t, !t
 }
+
+// -----
+
+// The logarithm of a softmax stays in its parts, but the maximum has no gradient in it.
+#full = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#kept = affine_map<(i, j) -> (i, 0)>
+// CHECK-LABEL: func @detaches_the_maximum(
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>
+// CHECK: %[[MAX:.*]] = linalg.generic {{.*}} ins(%[[X]]
+// CHECK: arith.maximumf
+// CHECK: %[[M1:.*]] = tensor.expand_shape %[[MAX]]
+// CHECK: %[[STOPPED:.*]] = remat.stop_gradient %[[M1]] : tensor<4x1xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[X]], %[[STOPPED]]
+// CHECK: arith.subf
+// CHECK-NOT: remat.stop_gradient
+// CHECK-LABEL: func @not_where_shifted_values_go_elsewhere(
+// CHECK-NOT: remat.stop_gradient
+func.func private @parts(%x: tensor<4x8xf32>, %low: tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %max = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x8xf32>) outs(%low : tensor<4xf32>) {
+  ^bb0(%a: f32, %m: f32):
+    %n = arith.maximumf %a, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<4xf32>
+  %m1 = tensor.expand_shape %max [[0, 1]] output_shape [4, 1] : tensor<4xf32> into tensor<4x1xf32>
+  %d = linalg.generic {indexing_maps = [#full, #kept, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m1 : tensor<4x8xf32>, tensor<4x1xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %m: f32, %o: f32):
+    %r = arith.subf %a, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %p = linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%d : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %e1 = tensor.empty() : tensor<4x1xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x1xf32>) -> tensor<4x1xf32>
+  %s = linalg.generic {indexing_maps = [#full, #kept], iterator_types = ["parallel", "reduction"]}
+      ins(%p : tensor<4x8xf32>) outs(%z : tensor<4x1xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %a, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<4x1xf32>
+  %l = linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%s : tensor<4x1xf32>) outs(%e1 : tensor<4x1xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.log %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4x1xf32>
+  %y = linalg.generic {indexing_maps = [#full, #kept, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%d, %l : tensor<4x8xf32>, tensor<4x1xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.subf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  return %y, %d : tensor<4x8xf32>, tensor<4x8xf32>
+}
+func.func @detaches_the_maximum(%x: tensor<4x8xf32>, %low: tensor<4xf32>) -> tensor<4x8xf32> {
+  %y, %d = func.call @parts(%x, %low) : (tensor<4x8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  return %y : tensor<4x8xf32>
+}
+func.func @not_where_shifted_values_go_elsewhere(%x: tensor<4x8xf32>, %low: tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %y, %d = func.call @parts(%x, %low) : (tensor<4x8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  return %y, %d : tensor<4x8xf32>, tensor<4x8xf32>
+}

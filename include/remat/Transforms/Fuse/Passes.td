@@ -151,6 +151,12 @@ def RaiseSoftmaxPass : Pass<"remat-raise-softmax"> {
     probabilities would both be saved. Dimensions of size 1, broadcasts and
     an argmax beside the maximum may stand in between, as torch-mlir and IREE
     write them. A softmax whose exponentials have other readers stays.
+
+    Its logarithm, `d - log(sum(exp(d)))` of `d = x - max(x)`, stays in parts as well.
+    But whatever number stands in the place of the maximum, its value is the same: a
+    `remat.stop_gradient` says that the maximum has no gradient. The backward would
+    otherwise search for it once more, to add nothing to its cotangent.
+
     Run before fusion. No value changes but for the order of the sum.
 
     Example:
@@ -159,7 +165,8 @@ def RaiseSoftmaxPass : Pass<"remat-raise-softmax"> {
     %y = linalg.softmax dimension(1) ins(%x : tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
     ```
   }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::remat::RematDialect"];
 }
 
 def ReuseResultsPass : Pass<"remat-reuse-results"> {
