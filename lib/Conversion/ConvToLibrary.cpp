@@ -36,7 +36,8 @@ struct ConvCall {
   Planner planners[2];
 
   runtime::ConvPlan plan(const runtime::ConvShape &shape) const {
-    return planners[channelsFirst](shape);
+    return shape.isEmpty() ? runtime::ConvPlan()
+                           : planners[channelsFirst](shape);
   }
   std::string function() const {
     bool isF64 = cast<MemRefType>(images.getType()).getElementType().isF64();

@@ -44,6 +44,13 @@ Workspace<T> divide(const ConvPlan &plan, const MemRef<int8_t, 1> &memory) {
           static_cast<int>(std::min<int64_t>(slots, omp_get_max_threads()))};
 }
 
+template <typename T> void fillWithZeros(const MemRef<T, 4> &memory) {
+  int64_t elements = 1;
+  for (int64_t size : memory.sizes)
+    elements *= size;
+  std::fill_n(memory.data(), elements, T(0));
+}
+
 /// Dense row-major matrix.
 template <typename T>
 Matrix<T> matrix(T *data, int64_t rows, int64_t columns, int64_t stride) {
@@ -70,8 +77,10 @@ Matrix<T> transposed(T *data, int64_t rows, int64_t columns, int64_t stride) {
       MemRef<int8_t, 1> *workspace, int64_t strideH, int64_t strideW,          \
       int64_t dilationH, int64_t dilationW, int64_t padH, int64_t padW) {      \
     int64_t window[] = {strideH, strideW, dilationH, dilationW, padH, padW};   \
-    FUNCTION<T>(shapeOf(*X, *W, *Y, window), a->data(), b->data(), c->data(),  \
-                *workspace);                                                   \
+    ConvShape shape = shapeOf(*X, *W, *Y, window);                             \
+    if (shape.isEmpty())                                                       \
+      return fillWithZeros(*c);                                                \
+    FUNCTION<T>(shape, a->data(), b->data(), c->data(), *workspace);           \
   }
 
 #endif // REMAT_RUNTIME_CONVWORKSPACE_H

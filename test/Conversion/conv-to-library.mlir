@@ -60,6 +60,31 @@ func.func @depthwise_needs_no_workspace(%x: memref<2x32x8x8xf32>, %w: memref<32x
   return
 }
 
+// Nothing is added up, so nothing is gathered.
+// CHECK-LABEL: func.func @no_images(
+// CHECK: memref.alloc() : memref<0xi8>
+func.func @no_images(%x: memref<0x3x8x8xf32>, %w: memref<4x3x3x3xf32>, %y: memref<0x4x6x6xf32>) {
+  remat.conv_2d ins(%x, %w : memref<0x3x8x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<0x4x6x6xf32>)
+      {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
+  return
+}
+
+// CHECK-LABEL: func.func @no_filters(
+// CHECK: memref.alloc() : memref<0xi8>
+func.func @no_filters(%x: memref<2x3x8x8xf32>, %dy: memref<2x0x6x6xf32>, %dw: memref<0x3x3x3xf32>) {
+  remat.conv_2d_backward_filter ins(%x, %dy : memref<2x3x8x8xf32>, memref<2x0x6x6xf32>) outs(%dw : memref<0x3x3x3xf32>)
+      {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
+  return
+}
+
+// CHECK-LABEL: func.func @no_channels(
+// CHECK: memref.alloc() : memref<0xi8>
+func.func @no_channels(%dy: memref<2x4x6x6xf32>, %w: memref<4x0x3x3xf32>, %dx: memref<2x0x8x8xf32>) {
+  remat.conv_2d_backward_data ins(%dy, %w : memref<2x4x6x6xf32>, memref<4x0x3x3xf32>) outs(%dx : memref<2x0x8x8xf32>)
+      {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
+  return
+}
+
 // -----
 
 func.func @dynamic_shape(%x: memref<2x?x8x3xf32>, %w: memref<1x1x3x4xf32>, %y: memref<2x?x8x4xf32>) {

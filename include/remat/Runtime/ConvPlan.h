@@ -23,6 +23,11 @@ struct ConvShape {
   int64_t groups = 1;
 
   int64_t taps() const { return kh * kw; }
+  /// Whether there is nothing to add up: the result, if it has elements at all,
+  /// is zero. No plan is for these.
+  bool isEmpty() const {
+    return std::min({n, h, w, c, kh, kw, f, oh, ow}) == 0;
+  }
   /// Whether a group is too small for products of matrices (ConvDirect.h).
   bool isDirect() const { return groups > 1 && c * f < 64; }
   /// Whether an output position is a product of one input position in order.

@@ -87,6 +87,15 @@ func.func @conv_of_wrong_size_channels_first(%x: tensor<2x3x8x8xf32>, %w: tensor
 
 // -----
 
+func.func @conv_without_window(%x: tensor<2x8x8x3xf32>, %w: tensor<3x0x3x4xf32>, %e: tensor<2x6x9x4xf32>) {
+  // expected-error @+1 {{a filter needs at least one position}}
+  %0 = remat.conv_2d ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x0x3x4xf32>) outs(%e : tensor<2x6x9x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>} -> tensor<2x6x9x4xf32>
+  return
+}
+
+// -----
+
 func.func @conv_of_wrong_channels(%x: tensor<2x8x8x3xf32>, %w: tensor<1x1x5x4xf32>, %e: tensor<2x8x8x4xf32>) {
   // expected-error @+1 {{the number of input channels must be 3, or a part of it that makes groups of equal size, got 5 for 4 output channels}}
   %0 = remat.conv_2d ins(%x, %w : tensor<2x8x8x3xf32>, tensor<1x1x5x4xf32>) outs(%e : tensor<2x8x8x4xf32>)

@@ -72,6 +72,8 @@ static LogicalResult verifyConv(Operation *op, Value images, Value filters,
   for (unsigned i : {0, 1}) {
     int64_t input = size(images, row + i),
             window = size(filters, filterRow + i);
+    if (window == 0)
+      return op->emitOpError() << "a filter needs at least one position";
     if (ShapedType::isDynamic(input) || ShapedType::isDynamic(window))
       continue;
     int64_t span = dilations[i] * (window - 1) + 1;
