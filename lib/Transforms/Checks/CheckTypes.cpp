@@ -7,11 +7,13 @@
 
 #include "remat/Transforms/Checks/Passes.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Utils/Resources.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_CHECKTYPESPASS
@@ -36,6 +38,22 @@ static StringRef getWayOut(Type type) {
   return "";
 }
 
+/// Whether the weights that `op` names are there.
+static LogicalResult checkResources(Operation *op) {
+  auto check = [&](Attribute value) {
+    auto resource = dyn_cast_if_present<DenseResourceElementsAttr>(value);
+    return resource ? remat::checkResource(op, resource) : success();
+  };
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return check(constant.getValue());
+  if (auto function = dyn_cast<FunctionOpInterface>(op))
+    for (unsigned i : llvm::seq(function.getNumArguments()))
+      if (failed(check(
+              function.getArgAttr(i, remat::RematDialect::getInitAttrName()))))
+        return failure();
+  return success();
+}
+
 namespace {
 struct CheckTypesPass : public remat::impl::CheckTypesPassBase<CheckTypesPass> {
   void runOnOperation() override {
@@ -56,11 +74,8 @@ struct CheckTypesPass : public remat::impl::CheckTypesPassBase<CheckTypesPass> {
           for (Value value : op->getResults())
             if (!isLowered(value))
               return WalkResult::interrupt();
-          if (auto constant = dyn_cast<arith::ConstantOp>(op))
-            if (auto resource =
-                    dyn_cast<DenseResourceElementsAttr>(constant.getValue());
-                resource && failed(remat::checkResource(op, resource)))
-              return WalkResult::interrupt();
+          if (failed(checkResources(op)))
+            return WalkResult::interrupt();
           for (Region &region : op->getRegions())
             for (Block &block : region)
               for (Value argument : block.getArguments())

@@ -6,9 +6,10 @@
 
 #include "remat/Transforms/Utils/Resources.h"
 
+#include "remat/Dialect/Remat/IR/Sizes.h"
+
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Operation.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -22,9 +23,14 @@ LogicalResult mlir::remat::checkResource(Operation *op,
                               "have no entry of this name; export it with its "
                               "weights (not with elided resources)";
   ShapedType type = value.getShapedType();
-  unsigned bits = type.getElementTypeBitWidth();
-  int64_t expected = type.getNumElements() * llvm::divideCeil(bits, 8u);
-  if (bits != 1 && static_cast<int64_t>(blob->getData().size()) != expected)
+  if (!type.hasStaticShape())
+    return op->emitError() << "dense_resource<" << key
+                           << "> is as large as its bytes say, so its type "
+                              "needs a static shape, got "
+                           << type;
+  int64_t expected = estimateBytes(type);
+  if (!type.getElementType().isInteger(1) &&
+      static_cast<int64_t>(blob->getData().size()) != expected)
     return op->emitError() << "dense_resource<" << key << "> has "
                            << blob->getData().size() << " bytes, but " << type
                            << " needs " << expected;

@@ -61,3 +61,50 @@ func.func @lost_weights() -> tensor<4xf32> {
   %w = arith.constant dense_resource<lost> : tensor<4xf32>
   return %w : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @below {{dense_resource<lost> has no bytes}}
+func.func @lost_initial_value(%w: tensor<4xf32> {remat.state = "w", remat.init = dense_resource<lost> : tensor<4xf32>}) {
+  return
+}
+
+// -----
+
+func.func @short_weights() -> tensor<2xcomplex<f32>> {
+  // expected-error @below {{dense_resource<short> has 8 bytes, but 'tensor<2xcomplex<f32>>' needs 16}}
+  %w = arith.constant dense_resource<short> : tensor<2xcomplex<f32>>
+  return %w : tensor<2xcomplex<f32>>
+}
+
+{-# dialect_resources: { builtin: { short: "0x040000000000000000000000" } } #-}
+
+// -----
+
+func.func @more_weights_than_64_bits_count() -> tensor<4611686018427387904xf32> {
+  // expected-error @below {{dense_resource<few> has 8 bytes, but 'tensor<4611686018427387904xf32>' needs}}
+  %w = arith.constant dense_resource<few> : tensor<4611686018427387904xf32>
+  return %w : tensor<4611686018427387904xf32>
+}
+
+{-# dialect_resources: { builtin: { few: "0x040000000000000000000000" } } #-}
+
+// -----
+
+func.func @weights_of_any_size() -> tensor<?xf32> {
+  // expected-error @below {{dense_resource<any> is as large as its bytes say, so its type needs a static shape, got 'tensor<?xf32>'}}
+  %w = arith.constant dense_resource<any> : tensor<?xf32>
+  return %w : tensor<?xf32>
+}
+
+{-# dialect_resources: { builtin: { any: "0x040000000000000000000000" } } #-}
+
+// -----
+
+func.func @numbers_of_any_kind() {
+  %c = arith.constant dense_resource<pair> : tensor<1xcomplex<f32>>
+  %i = arith.constant dense_resource<pair> : tensor<1xindex>
+  return
+}
+
+{-# dialect_resources: { builtin: { pair: "0x040000000000000000000000" } } #-}

@@ -59,7 +59,8 @@ def CheckTypesPass : Pass<"remat-check-types"> {
     | f8, f6, f4, tf32 | f16, bf16 or f32 |
     | signed and unsigned integers | signless ones; operations have the sign |
 
-    So are constants whose `dense_resource` has no bytes or too few.
+    So are constants and initial values (`remat.init`) whose `dense_resource` has
+    no bytes or too few.
 
     Complex numbers may be computed with, where no derivative passes through
     them. In and out: any IR; nothing changes.
