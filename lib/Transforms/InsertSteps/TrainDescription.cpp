@@ -22,8 +22,8 @@ SmallVector<CallResult> mlir::remat::getResults(const Callee &callee) {
   SmallVector<std::pair<int64_t, CallResult>> placed;
   SmallVector<CallResult> returned;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (auto position =
-            function.getArgAttrOfType<IntegerAttr>(i, "remat.result"))
+    if (auto position = function.getArgAttrOfType<IntegerAttr>(
+            i, RematDialect::getResultAttrName()))
       placed.emplace_back(position.getInt(),
                           CallResult{function.getArgAttrDict(i),
                                      function.getArgumentTypes()[i], -1,
@@ -243,7 +243,7 @@ LogicalResult TrainDescription::addArgument(Callee &callee, unsigned argument,
     return addLine(function, argument, isEvaluation ? "eval_random" : "random",
                    "remat.random" + std::to_string(position), initial);
   }
-  if (has("remat.result"))
+  if (has(RematDialect::getResultAttrName()))
     return addLine(function, argument, "result", "", "");
   if (has("remat.arena"))
     return addLine(function, argument, "arena", "", "");

@@ -223,7 +223,7 @@ private:
       memory.parameters += bytes;
     else if (has("opt.state"))
       memory.optimizerState += bytes;
-    else if (has("remat.result"))
+    else if (has(RematDialect::getResultAttrName()))
       memory.results += bytes;
     else if (has(RematDialect::getStateAttrName()))
       memory.modelState += bytes;

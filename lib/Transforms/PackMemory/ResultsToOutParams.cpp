@@ -131,7 +131,7 @@ private:
     MLIRContext *context = function.getContext();
     SmallVector<NamedAttribute> attributes(function.getResultAttrs(index));
     attributes.emplace_back(
-        StringAttr::get(context, "remat.result"),
+        StringAttr::get(context, RematDialect::getResultAttrName()),
         IntegerAttr::get(IntegerType::get(context, 64), index));
     unsigned position = function.getNumArguments();
     (void)function.insertArgument(position, type,

@@ -45,6 +45,21 @@ func.func private @update_of_another_shape(tensor<4xf32>) -> (tensor<3xf32> {rem
 
 // -----
 
+// expected-error @+1 {{'remat.updates' of result 0 names argument 0, which is the number of the step}}
+func.func private @update_of_the_step(i64 {remat.step}) -> (i64 {remat.updates = 0})
+
+// -----
+
+// expected-error @+1 {{'remat.updates' of argument 1 is the index (i64) of one of 2 arguments, got 99 : i64}}
+func.func private @memory_of_nobodys_update(memref<4xf32>, memref<4xf32> {remat.result = 0, remat.updates = 99})
+
+// -----
+
+// expected-error @+1 {{'remat.result' of argument 0 is an integer, got "x"}}
+func.func private @result_that_is_no_number(memref<4xf32> {remat.result = "x"})
+
+// -----
+
 func.func @phase_that_does_not_exist(%x: f32) -> f32 {
   // expected-error @+1 {{'remat.phase' is "backward", "recompute" or "update", got "forward"}}
   %y = math.sin %x {remat.phase = "forward"} : f32

@@ -44,17 +44,22 @@ struct Place {
     return emitError() << "has no value, got " << attribute.getValue();
   }
 
-  /// The index of an argument of the function; a lowered one has others.
+  /// The index of an argument of the function that has a value of its own; a
+  /// lowered function has other arguments.
   LogicalResult expectArgument() const {
     auto function = dyn_cast<func::FuncOp>(op);
-    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
-    if (!function ||
-        (number && number.getType().isSignlessInteger(64) &&
-         number.getInt() >= 0 && number.getInt() < function.getNumArguments()))
+    if (!function)
       return success();
-    return emitError() << "is the index (i64) of one of "
-                       << function.getNumArguments() << " arguments, got "
-                       << attribute.getValue();
+    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!number || !number.getType().isSignlessInteger(64) ||
+        number.getInt() < 0 || number.getInt() >= function.getNumArguments())
+      return emitError() << "is the index (i64) of one of "
+                         << function.getNumArguments() << " arguments, got "
+                         << attribute.getValue();
+    if (function.getArgAttr(getIndex(), RematDialect::getStepAttrName()))
+      return emitError() << "names argument " << getIndex()
+                         << ", which is the number of the step";
+    return success();
   }
 
   /// The index of an argument of the result's shape and element type.
@@ -92,8 +97,11 @@ LogicalResult RematDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   StringRef name = attribute.getName();
   if (name == getStateAttrName() || name == getDataAttrName())
     return place.expectName();
-  if (name == getSeedAttrName())
+  if (name == getSeedAttrName() || name == getResultAttrName())
     return place.expectInteger();
+  // What a result was called, if memory of the caller's took its place.
+  if (name == getUpdatesAttrName() || name == getGradientOfAttrName())
+    return place.expectArgument();
   if (name == getStepAttrName())
     return place.expectUnit();
   return success();

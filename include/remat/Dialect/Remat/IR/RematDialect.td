@@ -61,6 +61,9 @@ def Remat_Dialect : Dialect {
     static constexpr llvm::StringLiteral getStepAttrName() {
       return "remat.step";
     }
+    static constexpr llvm::StringLiteral getResultAttrName() {
+      return "remat.result";
+    }
     static constexpr llvm::StringLiteral getDataAttrName() {
       return "remat.data";
     }
