@@ -227,7 +227,7 @@ LogicalResult TrainDescription::addArgument(Callee &callee, unsigned argument,
           argument, OptDialect::getStateAttrName())) {
     auto of = function.getArgAttrOfType<IntegerAttr>(
         argument, OptDialect::getStateOfAttrName());
-    if (!of || of.getInt() < 0 || of.getInt() >= function.getNumArguments())
+    if (!of)
       return emitError(loc)
              << "argument " << argument
              << " has 'opt.state', but no 'opt.state_of = <argument>'";

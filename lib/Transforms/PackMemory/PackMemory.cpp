@@ -221,7 +221,7 @@ private:
     };
     if (has(opt::OptDialect::getParamAttrName()))
       memory.parameters += bytes;
-    else if (has("opt.state"))
+    else if (has(opt::OptDialect::getStateAttrName()))
       memory.optimizerState += bytes;
     else if (has(RematDialect::getResultAttrName()))
       memory.results += bytes;

@@ -183,5 +183,5 @@ func.func private @state_of_nobody(tensor<4xf32> {opt.param}, tensor<4xf32> {opt
 
 // -----
 
-// expected-error @+1 {{'opt.state' of argument 0 is a name or nothing, got 1 : i64}}
-func.func private @state_without_name(tensor<4xf32> {opt.state = 1})
+// expected-error @+1 {{'opt.state' of argument 0 is a name, got unit}}
+func.func private @state_without_name(tensor<4xf32> {opt.state})

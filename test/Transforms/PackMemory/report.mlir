@@ -30,7 +30,7 @@
 // JSON: "parameters": 256
 // JSON: "optimizer_state": 256
 // JSON: "recomputed_ops": 5
-func.func @step(%w: memref<16x4xf32> {opt.param = "w"}, %m: memref<16x4xf32> {opt.state},
+func.func @step(%w: memref<16x4xf32> {opt.param = "w"}, %m: memref<16x4xf32> {opt.state = "m"},
                 %s: memref<4xf32> {remat.state = "mean"}, %x: memref<16xf32>, %y: memref<16xf32> {remat.result = 0 : i64}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -2,11 +2,11 @@
 
 #include "Hyperparameters.h"
 
+#include "remat/Dialect/ArgumentIndex.h"
 #include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -119,22 +119,20 @@ LogicalResult OptDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return success();
   }
   if (name == getStateAttrName()) {
-    if (!isa<UnitAttr, StringAttr>(value))
+    auto state = dyn_cast<StringAttr>(value);
+    if (!state || state.empty())
       return op->emitError() << "'opt.state' of argument " << argument
-                             << " is a name or nothing, got " << value;
+                             << " is a name, got " << value;
     return success();
   }
   if (name == getStateOfAttrName()) {
     auto function = dyn_cast<func::FuncOp>(op);
-    auto of = dyn_cast<IntegerAttr>(value);
-    if (function &&
-        (!of || !of.getType().isSignlessInteger(64) || of.getInt() < 0 ||
-         of.getInt() >= function.getNumArguments()))
+    if (!function)
+      return success();
+    return remat::expectArgumentIndex(function, value, [&] {
       return op->emitError()
-             << "'opt.state_of' of argument " << argument
-             << " is the index (i64) of one of " << function.getNumArguments()
-             << " arguments, got " << value;
-    return success();
+             << "'opt.state_of' of argument " << argument << " ";
+    });
   }
   return op->emitError() << "unknown attribute '" << name << "' on argument "
                          << argument

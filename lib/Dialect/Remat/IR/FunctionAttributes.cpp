@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/ArgumentIndex.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -50,12 +49,9 @@ struct Place {
     auto function = dyn_cast<func::FuncOp>(op);
     if (!function)
       return success();
-    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
-    if (!number || !number.getType().isSignlessInteger(64) ||
-        number.getInt() < 0 || number.getInt() >= function.getNumArguments())
-      return emitError() << "is the index (i64) of one of "
-                         << function.getNumArguments() << " arguments, got "
-                         << attribute.getValue();
+    if (failed(expectArgumentIndex(function, attribute.getValue(),
+                                   [&] { return emitError(); })))
+      return failure();
     if (function.getArgAttr(getIndex(), RematDialect::getStepAttrName()))
       return emitError() << "names argument " << getIndex()
                          << ", which is the number of the step";
