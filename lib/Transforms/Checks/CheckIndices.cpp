@@ -31,17 +31,27 @@ using namespace mlir;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An operand that says where in dimension `dim` of `tensor` an operation reads
-/// or writes `extent` elements.
+/// An operand that says where in dimension `dim` of `tensor` an operation
+/// begins to read or write. It reaches over `extent` elements, of which
+/// `before` lie before the first that it reads or writes.
 struct Index {
   Operation *op;
   OpOperand *operand;
   Value tensor;
   unsigned dim;
-  int64_t extent;
+  int64_t extent = 1;
+  int64_t before = 0;
 
   RankedTensorType type() const {
     return cast<RankedTensorType>(tensor.getType());
+  }
+  /// How many values the operand may have, none if the tensor is too small for
+  /// any; dynamic if its size is.
+  int64_t count() const {
+    int64_t size = type().getDimSize(dim);
+    return ShapedType::isDynamic(size)
+               ? size
+               : std::max<int64_t>(size - extent + 1, 0);
   }
 };
 } // namespace
@@ -136,7 +146,7 @@ static void collectIndices(Operation *op, SmallVectorImpl<Index> &found) {
         cast<RankedTensorType>(tensor.getType()).getShape();
     for (auto [dim, size] : llvm::enumerate(shape))
       if (!isInRange(indices[dim].get(), size))
-        found.push_back({op, &indices[dim], tensor, unsigned(dim), 1});
+        found.push_back({op, &indices[dim], tensor, unsigned(dim)});
   };
   if (auto extract = dyn_cast<tensor::ExtractOp>(op))
     return addAll(extract.getTensor(), extract.getIndicesMutable());
@@ -146,17 +156,18 @@ static void collectIndices(Operation *op, SmallVectorImpl<Index> &found) {
   if (!slice || !isa<tensor::ExtractSliceOp, tensor::InsertSliceOp>(op))
     return;
   Value tensor = op->getOperand(isa<tensor::InsertSliceOp>(op) ? 1 : 0);
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(tensor.getType()).getShape();
-  for (auto [dim, total] : llvm::enumerate(shape)) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  for (unsigned dim : llvm::seq<unsigned>(type.getRank())) {
     if (!slice.isDynamicOffset(dim) || slice.isDynamicSize(dim) ||
         slice.isDynamicStride(dim) || slice.getStaticSize(dim) == 0)
       continue;
-    int64_t extent =
-        1 + (slice.getStaticSize(dim) - 1) * slice.getStaticStride(dim);
+    int64_t reach = (slice.getStaticSize(dim) - 1) * slice.getStaticStride(dim);
+    int64_t extent = 1 + std::abs(reach), before = std::max<int64_t>(-reach, 0);
     OpOperand &offset = op->getOpOperand(slice.getIndexOfDynamicOffset(dim));
-    int64_t count = ShapedType::isDynamic(total) ? total : total - extent + 1;
-    if (isReadFromTensor(offset.get()) && !isInRange(offset.get(), count))
-      found.push_back({op, &offset, tensor, unsigned(dim), extent});
+    Index index{op, &offset, tensor, dim, extent, before};
+    if (isReadFromTensor(offset.get()) &&
+        (before != 0 || !isInRange(offset.get(), index.count())))
+      found.push_back(index);
   }
 }
 
@@ -185,12 +196,12 @@ static std::string getMessage(const Index &index) {
   if (ShapedType::isDynamic(size))
     os << "the tensor";
   else
-    os << "0.." << size - index.extent;
+    os << index.before << ".." << index.before + size - index.extent;
   return text;
 }
 
-/// How many values the index may have where `builder` stands. Inside of a
-/// kernel the size is taken outside, where the tensor is one.
+/// `index.count()` where `builder` stands. Inside of a kernel the size is taken
+/// outside, where the tensor is one.
 static Value getCount(OpBuilder &builder, const Index &index) {
   OpBuilder::InsertionGuard guard(builder);
   Location loc = index.op->getLoc();
@@ -198,22 +209,28 @@ static Value getCount(OpBuilder &builder, const Index &index) {
   if (auto kernel = index.op->getParentOfType<linalg::LinalgOp>();
       kernel && !kernel->isAncestor(tensor.getParentBlock()->getParentOp()))
     builder.setInsertionPoint(kernel);
-  int64_t size = index.type().getDimSize(index.dim);
-  if (!ShapedType::isDynamic(size))
-    return arith::ConstantIndexOp::create(builder, loc,
-                                          size - index.extent + 1);
-  Value dynamic = getValueOrCreateConstantIndexOp(
+  int64_t count = index.count();
+  if (!ShapedType::isDynamic(count))
+    return arith::ConstantIndexOp::create(builder, loc, count);
+  Value size = getValueOrCreateConstantIndexOp(
       builder, loc, tensor::getMixedSize(builder, loc, tensor, index.dim));
   if (index.extent == 1)
-    return dynamic;
+    return size;
   Value taken = arith::ConstantIndexOp::create(builder, loc, index.extent - 1);
-  return arith::SubIOp::create(builder, loc, dynamic, taken);
+  Value none = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value left = arith::SubIOp::create(builder, loc, size, taken);
+  return arith::MaxSIOp::create(builder, loc, left, none);
 }
 
 static void check(const Index &index) {
   OpBuilder builder(index.op);
   Location loc = index.op->getLoc();
   Value value = index.operand->get();
+  Value before;
+  if (index.before != 0) {
+    before = arith::ConstantIndexOp::create(builder, loc, index.before);
+    value = arith::SubIOp::create(builder, loc, value, before);
+  }
   Value count = getCount(builder, index);
   // Unsigned: a negative index is a very large one.
   Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
@@ -221,7 +238,10 @@ static void check(const Index &index) {
   cf::AssertOp::create(builder, loc, inside, getMessage(index));
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value last = arith::SubIOp::create(builder, loc, count, one);
-  index.operand->set(arith::MinUIOp::create(builder, loc, value, last));
+  Value safe = arith::MinUIOp::create(builder, loc, value, last);
+  if (before)
+    safe = arith::AddIOp::create(builder, loc, safe, before);
+  index.operand->set(safe);
 }
 
 /// Asserts the sizes that `cast` claims to know.

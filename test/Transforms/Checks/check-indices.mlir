@@ -104,6 +104,35 @@ func.func @the_last_slice_ends_with_the_tensor(%x: tensor<10xf32>, %token: tenso
   return %0 : tensor<3xf32>
 }
 
+// CHECK-LABEL: func.func @a_tensor_that_is_too_small_has_no_slice
+// CHECK: %[[SIZE:.*]] = tensor.dim
+// CHECK: %[[LEFT:.*]] = arith.subi %[[SIZE]], %{{.*}} : index
+// CHECK: %[[COUNT:.*]] = arith.maxsi %[[LEFT]], %{{.*}} : index
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %{{.*}}, %[[COUNT]] : index
+// CHECK: cf.assert %[[INSIDE]]
+// CHECK: tensor.extract_slice
+func.func @a_tensor_that_is_too_small_has_no_slice(%x: tensor<?xf32>, %token: tensor<index>) -> tensor<3xf32> {
+  %i = tensor.extract %token[] : tensor<index>
+  %0 = tensor.extract_slice %x[%i] [3] [1] : tensor<?xf32> to tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// CHECK-LABEL: func.func @a_slice_that_runs_backwards
+// CHECK: %[[I:.*]] = tensor.extract %
+// CHECK: %[[BEFORE:.*]] = arith.constant 3 : index
+// CHECK: %[[FIRST:.*]] = arith.subi %[[I]], %[[BEFORE]] : index
+// CHECK: %[[COUNT:.*]] = arith.constant 5 : index
+// CHECK: arith.cmpi ult, %[[FIRST]], %[[COUNT]] : index
+// CHECK: cf.assert %{{.*}}, "{{.*}}: index 0 is not in 3..7"
+// CHECK: %[[CLAMPED:.*]] = arith.minui %[[FIRST]], %{{.*}} : index
+// CHECK: %[[SAFE:.*]] = arith.addi %[[CLAMPED]], %[[BEFORE]] : index
+// CHECK: tensor.extract_slice %{{.*}}[%[[SAFE]]] [4] [-1]
+func.func @a_slice_that_runs_backwards(%x: tensor<8xf32>, %token: tensor<index>) -> tensor<4xf32> {
+  %i = tensor.extract %token[] : tensor<index>
+  %0 = tensor.extract_slice %x[%i] [4] [-1] : tensor<8xf32> to tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @offsets_that_are_computed_are_left_alone
 // CHECK-NOT: cf.assert
 // CHECK: return
