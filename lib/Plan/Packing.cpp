@@ -69,7 +69,14 @@ public:
           (std::upper_bound(ends.begin(), ends.end(), intervals[i].lower) -
            ends.begin());
       total += counts[i];
+      byStart.push_back(i);
     }
+    std::sort(byStart.begin(), byStart.end(), [&](size_t a, size_t b) {
+      return std::pair(intervals[a].lower, a) <
+             std::pair(intervals[b].lower, b);
+    });
+    if (!areDense())
+      listNeighbors();
   }
 
   int64_t count(size_t i) const { return counts[i]; }
@@ -82,23 +89,23 @@ public:
     return total > n * n / listCost;
   }
 
-  const std::vector<size_t> &of(size_t i) {
-    if (neighbors.empty())
-      listNeighbors();
-    return neighbors[i];
+  /// Those in conflict with `i` in the order in which they begin, if there are
+  /// lists.
+  const std::vector<size_t> &of(size_t i) const { return neighbors[i]; }
+
+  /// Number `n` of them.
+  size_t neighbor(size_t i, size_t n) const {
+    if (!areDense())
+      return neighbors[i][n];
+    for (size_t j : byStart)
+      if (j != i && overlap(intervals[i], intervals[j]) && n-- == 0)
+        return j;
+    return i;
   }
 
 private:
   void listNeighbors() {
     neighbors.resize(intervals.size());
-    std::vector<size_t> byStart;
-    for (size_t i = 0; i < intervals.size(); ++i)
-      if (!isEmpty(intervals[i]))
-        byStart.push_back(i);
-    std::sort(byStart.begin(), byStart.end(), [&](size_t a, size_t b) {
-      return std::pair(intervals[a].lower, a) <
-             std::pair(intervals[b].lower, b);
-    });
     std::vector<size_t> active;
     for (size_t i : byStart) {
       active.erase(std::remove_if(active.begin(), active.end(),
@@ -118,6 +125,7 @@ private:
   const std::vector<Interval> &intervals;
   std::vector<int64_t> counts;
   int64_t total = 0;
+  std::vector<size_t> byStart;
   std::vector<std::vector<size_t>> neighbors;
 };
 
@@ -155,7 +163,7 @@ private:
 /// neighbors placed before leave.
 class Placer {
 public:
-  Placer(const std::vector<Interval> &intervals, Conflicts &conflicts)
+  Placer(const std::vector<Interval> &intervals, const Conflicts &conflicts)
       : intervals(intervals), conflicts(conflicts),
         areDense(conflicts.areDense()) {}
 
@@ -211,7 +219,7 @@ private:
   }
 
   const std::vector<Interval> &intervals;
-  Conflicts &conflicts;
+  const Conflicts &conflicts;
   const bool areDense;
   std::vector<bool> placed;
   /// What is placed, if conflicts are dense.
@@ -315,7 +323,7 @@ getOrders(const std::vector<Interval> &intervals) {
 /// below it in time, moves forward.
 std::vector<size_t> perturb(const std::vector<size_t> &order,
                             const std::vector<Interval> &intervals,
-                            Conflicts &conflicts, const Packing &packing,
+                            const Conflicts &conflicts, const Packing &packing,
                             Random &random) {
   std::vector<size_t> onTop;
   for (size_t position = 0; position < order.size(); ++position) {
@@ -324,9 +332,9 @@ std::vector<size_t> perturb(const std::vector<size_t> &order,
       onTop.push_back(position);
   }
   size_t from = onTop[random.below(onTop.size())];
-  const std::vector<size_t> &neighbors = conflicts.of(order[from]);
-  if (!neighbors.empty() && random.below(4) == 0) {
-    size_t neighbor = neighbors[random.below(neighbors.size())];
+  int64_t count = conflicts.count(order[from]);
+  if (count != 0 && random.below(4) == 0) {
+    size_t neighbor = conflicts.neighbor(order[from], random.below(count));
     from = std::find(order.begin(), order.end(), neighbor) - order.begin();
   }
   std::vector<size_t> result = order;
