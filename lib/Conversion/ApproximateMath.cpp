@@ -216,7 +216,7 @@ struct PowerPattern : OpRewritePattern<math::FPowIOp> {
 };
 
 /// min(max(x, low), high). Upstream's expansion takes the bounds in the other
-/// order, which is the lower bound for all x.
+/// order, which is the upper bound for all x.
 struct ClampPattern : OpRewritePattern<math::ClampFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::ClampFOp op,
