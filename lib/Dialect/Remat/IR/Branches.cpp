@@ -11,6 +11,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -121,19 +122,8 @@ Operation *mlir::remat::appendBranchResults(Operation *branch,
 
 Operation *mlir::remat::eraseBranchResults(Operation *branch,
                                            const llvm::BitVector &results) {
-  SmallVector<Type> types;
-  SmallVector<Value> kept;
-  for (OpResult result : branch->getResults())
-    if (!results.test(result.getResultNumber())) {
-      types.push_back(result.getType());
-      kept.push_back(result);
-    }
   for (Region &region : branch->getRegions())
     if (!region.empty())
       region.front().getTerminator()->eraseOperands(results);
-  Operation *slim = recreate(branch, types);
-  for (auto [from, to] : llvm::zip_equal(kept, slim->getResults()))
-    from.replaceAllUsesWith(to);
-  branch->erase();
-  return slim;
+  return IRRewriter(branch).eraseOpResults(branch, results);
 }
