@@ -93,16 +93,6 @@ void forward(const ConvShape &s, T *x, T *w, T *y,
   }
 }
 
-/// Output coordinate that input coordinate `i` meets under tap `k`, or -1.
-int64_t outputOf(int64_t i, int64_t k, int64_t dilation, int64_t pad,
-                 int64_t stride, int64_t size) {
-  int64_t o = i + pad - k * dilation;
-  if (o < 0 || o % stride != 0)
-    return -1;
-  o /= stride;
-  return o < size ? o : -1;
-}
-
 template <typename T>
 void backwardData(const ConvShape &s, T *dy, T *w, T *dx,
                   const MemRef<int8_t, 1> &memory) {

@@ -46,20 +46,18 @@ void visitRuns(const ConvShape &s, const Columns &columns, int64_t c0,
                int64_t channels, Visit visit) {
   for (int64_t row = c0 * s.taps(); row < (c0 + channels) * s.taps(); ++row) {
     int64_t c = row / s.taps(), ky = row / s.kw % s.kh, kx = row % s.kw;
-    int64_t shift = kx * s.dilationW - s.padW;
     // The outputs of a row that meet the image, before it is cut.
-    int64_t low = shift < 0 ? ceilDiv(-shift, s.strideW) : 0;
-    int64_t high = s.w > shift ? (s.w - 1 - shift) / s.strideW + 1 : 0;
+    Run run = runOf(kx, s.dilationW, s.padW, s.strideW, s.w, s.ow);
     for (int64_t i = columns.n; i < columns.n + columns.images; ++i) {
       int64_t ox = columns.first % s.ow, left = columns.rows;
       for (int64_t oy = columns.first / s.ow; left > 0; ++oy, ox = 0) {
         int64_t stop = std::min(s.ow, ox + left);
         int64_t y = oy * s.strideH + ky * s.dilationH - s.padH;
         bool isInside = y >= 0 && y < s.h;
-        int64_t from = isInside ? std::clamp(low, ox, stop) : stop;
-        int64_t to = isInside ? std::clamp(high, from, stop) : stop;
+        int64_t from = isInside ? std::clamp(run.from, ox, stop) : stop;
+        int64_t to = isInside ? std::clamp(run.to, from, stop) : stop;
         visit(((i * s.groups * s.c + c) * s.h + y) * s.w + from * s.strideW +
-                  shift,
+                  run.shift,
               from - ox, to - from, stop - to);
         left -= stop - ox;
       }

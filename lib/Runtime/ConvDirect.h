@@ -29,6 +29,16 @@ inline Run runOf(int64_t tap, int64_t dilation, int64_t pad, int64_t stride,
   return {from, std::clamp(to, from, outputs), shift};
 }
 
+/// Output coordinate that input coordinate `i` meets under tap `k`, or -1.
+inline int64_t outputOf(int64_t i, int64_t k, int64_t dilation, int64_t pad,
+                        int64_t stride, int64_t outputs) {
+  int64_t o = i + pad - k * dilation;
+  if (o < 0 || o % stride != 0)
+    return -1;
+  o /= stride;
+  return o < outputs ? o : -1;
+}
+
 //===----------------------------------------------------------------------===//
 // Channels first
 //===----------------------------------------------------------------------===//
@@ -196,11 +206,11 @@ void depthwiseBackwardData(const ConvShape &s, const T *dy, const T *w, T *dx) {
     T *to = dx + row * s.w * channels;
     std::fill_n(to, s.w * channels, T(0));
     for (int64_t ky = 0; ky < s.kh; ++ky) {
-      int64_t oy = row % s.h + s.padH - ky * s.dilationH;
-      if (oy < 0 || oy % s.strideH != 0 || oy / s.strideH >= s.oh)
+      int64_t oy =
+          outputOf(row % s.h, ky, s.dilationH, s.padH, s.strideH, s.oh);
+      if (oy < 0)
         continue;
-      const T *from =
-          dy + (row / s.h * s.oh + oy / s.strideH) * s.ow * channels;
+      const T *from = dy + (row / s.h * s.oh + oy) * s.ow * channels;
       for (int64_t kx = 0; kx < s.kw; ++kx) {
         const T *factors = w + (ky * s.kw + kx) * channels;
         Run run = runOf(kx, s.dilationW, s.padW, s.strideW, s.w, s.ow);
