@@ -29,8 +29,8 @@ static StringRef getWayOut(Type type) {
   type = getElementTypeOrSelf(type);
   if (isa<quant::QuantizedType>(type))
     return "run -lower-quant-ops and -strip-func-quant-types first";
-  if (isa<FloatType>(type) &&
-      (isa<FloatTF32Type>(type) || type.getIntOrFloatBitWidth() < 16))
+  if (auto number = dyn_cast<FloatType>(type);
+      number && !remat::isComputable(number))
     return "compute in f16, bf16 or f32";
   if (auto integer = dyn_cast<IntegerType>(type);
       integer && !integer.isSignless())

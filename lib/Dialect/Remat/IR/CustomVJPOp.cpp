@@ -3,25 +3,12 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::remat;
-
-bool mlir::remat::hasCotangentType(Type type) {
-  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
-    if (sparse_tensor::getSparseTensorEncoding(tensor))
-      return false;
-    type = tensor.getElementType();
-  }
-  // Sums of derivatives have no meaning in formats of a byte, and no processor
-  // computes in tf32 but inside of products.
-  return isa<FloatType>(type) && !isa<FloatTF32Type>(type) &&
-         type.getIntOrFloatBitWidth() >= 16;
-}
 
 FunctionType CustomVJPOp::getRuleType(MLIRContext *context, TypeRange operands,
                                       TypeRange results) {

@@ -2,6 +2,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -43,4 +44,18 @@ void RematDialect::initialize() {
 #define GET_OP_LIST
 #include "remat/Dialect/Remat/IR/RematOps.cpp.inc"
       >();
+}
+
+bool mlir::remat::isComputable(FloatType type) {
+  return !isa<FloatTF32Type>(type) && type.getWidth() >= 16;
+}
+
+bool mlir::remat::hasCotangentType(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+    if (sparse_tensor::getSparseTensorEncoding(tensor))
+      return false;
+    type = tensor.getElementType();
+  }
+  auto number = dyn_cast<FloatType>(type);
+  return number && isComputable(number);
 }

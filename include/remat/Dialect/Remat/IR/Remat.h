@@ -48,8 +48,12 @@ bool isDot(Operation *op);
 /// both inputs and the result.
 bool hasBatchDims(Operation *op);
 
-/// Whether values of this type have cotangents: floating-point numbers of 16 or
-/// more bits, and dense ranked tensors of them.
+/// Whether numbers of this type are computed with: all but tf32, which
+/// processors know inside of products only, and formats of a byte, in which
+/// sums have no meaning.
+bool isComputable(FloatType type);
+/// Whether values of this type have cotangents: floating-point numbers that are
+/// computed with, and dense ranked tensors of them.
 bool hasCotangentType(Type type);
 
 /// `value` without the `remat.name`s around it: the same bits.
