@@ -11,6 +11,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Runtime/ConvPlan.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
+#include <array>
 #include <thread>
 
 namespace mlir::remat {
@@ -36,8 +37,13 @@ struct ConvCall {
   Planner planners[2];
 
   runtime::ConvPlan plan(const runtime::ConvShape &shape) const {
-    return shape.isEmpty() ? runtime::ConvPlan()
-                           : planners[channelsFirst](shape);
+    return shape.isEmpty() || shape.isDirect() ? runtime::ConvPlan()
+                                               : planners[channelsFirst](shape);
+  }
+  /// What the runtime is told besides the operands.
+  std::array<int64_t, 6> window() const {
+    return {strides[0],   strides[1], dilations[0],
+            dilations[1], padding[0], padding[2]};
   }
   std::string function() const {
     bool isF64 = cast<MemRefType>(images.getType()).getElementType().isF64();
@@ -48,42 +54,30 @@ struct ConvCall {
 };
 
 static std::optional<ConvCall> getConvCall(Operation *op) {
+  auto make = [](auto conv, Value images, Value filters, Value results,
+                 StringRef suffix, Planner last, Planner first) {
+    return ConvCall{conv,
+                    images,
+                    filters,
+                    results,
+                    conv.getStrides(),
+                    conv.getDilations(),
+                    conv.getPadding(),
+                    conv.getChannelsFirst(),
+                    suffix,
+                    {last, first}};
+  };
   if (auto conv = dyn_cast<Conv2DOp>(op))
-    return ConvCall{
-        op,
-        conv.getLhs(),
-        conv.getRhs(),
-        conv.getInit(),
-        conv.getStrides(),
-        conv.getDilations(),
-        conv.getPadding(),
-        conv.getChannelsFirst(),
-        "",
-        {runtime::planConvForward, runtime::planChannelsFirstForward}};
+    return make(conv, conv.getLhs(), conv.getRhs(), conv.getInit(), "",
+                runtime::planConvForward, runtime::planChannelsFirstForward);
   if (auto conv = dyn_cast<Conv2DBackwardDataOp>(op))
-    return ConvCall{op,
-                    conv.getInit(),
-                    conv.getRhs(),
-                    conv.getLhs(),
-                    conv.getStrides(),
-                    conv.getDilations(),
-                    conv.getPadding(),
-                    conv.getChannelsFirst(),
-                    "_backward_data",
-                    {runtime::planConvBackwardData,
-                     runtime::planChannelsFirstBackwardData}};
+    return make(conv, conv.getInit(), conv.getRhs(), conv.getLhs(),
+                "_backward_data", runtime::planConvBackwardData,
+                runtime::planChannelsFirstBackwardData);
   if (auto conv = dyn_cast<Conv2DBackwardFilterOp>(op))
-    return ConvCall{op,
-                    conv.getLhs(),
-                    conv.getInit(),
-                    conv.getRhs(),
-                    conv.getStrides(),
-                    conv.getDilations(),
-                    conv.getPadding(),
-                    conv.getChannelsFirst(),
-                    "_backward_filter",
-                    {runtime::planConvBackwardFilter,
-                     runtime::planChannelsFirstBackwardFilter}};
+    return make(conv, conv.getLhs(), conv.getInit(), conv.getRhs(),
+                "_backward_filter", runtime::planConvBackwardFilter,
+                runtime::planChannelsFirstBackwardFilter);
   return std::nullopt;
 }
 
@@ -100,27 +94,11 @@ static std::optional<runtime::ConvShape> getShape(const ConvCall &call) {
       ShapedType::isDynamicShape(w) ||
       ShapedType::isDynamicShape(y.drop_front()))
     return std::nullopt;
-  unsigned row = call.channelsFirst ? 2 : 1,
-           channel = call.channelsFirst ? 1 : 3;
-  unsigned filterRow = call.channelsFirst ? 2 : 0;
-  int64_t inputs = w[call.channelsFirst ? 1 : 2];
-  int64_t groups = std::max<int64_t>(1, inputs ? x[channel] / inputs : 1);
-  return runtime::ConvShape{ShapedType::isDynamic(x[0]) ? kManyImages : x[0],
-                            x[row],
-                            x[row + 1],
-                            inputs,
-                            w[filterRow],
-                            w[filterRow + 1],
-                            y[channel] / groups,
-                            y[row],
-                            y[row + 1],
-                            call.strides[0],
-                            call.strides[1],
-                            call.dilations[0],
-                            call.dilations[1],
-                            call.padding[0],
-                            call.padding[2],
-                            groups};
+  SmallVector<int64_t> images(x);
+  if (ShapedType::isDynamic(images[0]))
+    images[0] = kManyImages;
+  return runtime::getConvShape(images.data(), w.data(), y.data(),
+                               call.window().data(), call.channelsFirst);
 }
 
 /// Memory of the shape of `value` without gaps.
@@ -177,8 +155,7 @@ static LogicalResult convert(const ConvCall &call, SymbolTable &symbols,
   arguments.push_back(memref::CastOp::create(
       builder, loc,
       MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), workspace));
-  for (int64_t value : {call.strides[0], call.strides[1], call.dilations[0],
-                        call.dilations[1], call.padding[0], call.padding[2]})
+  for (int64_t value : call.window())
     arguments.push_back(arith::ConstantOp::create(
         builder, loc, builder.getI64IntegerAttr(value)));
 

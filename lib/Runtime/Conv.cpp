@@ -72,9 +72,8 @@ void forward(const ConvShape &s, T *x, T *w, T *y,
   ConvPlan plan = planConvForward(s);
   Workspace<T> workspace = divide<T>(plan, memory);
   int64_t positions = s.n * s.oh * s.ow;
-  int64_t tasks = ceilDiv(positions, plan.rows);
 #pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
-  for (int64_t task = 0; task < tasks; ++task) {
+  for (int64_t task = 0; task < plan.tasks; ++task) {
     int64_t first = task * plan.rows;
     int64_t rows = std::min(plan.rows, positions - first);
     Matrix<T> out = matrix(y + first * s.f, rows, s.f, s.f);
@@ -190,10 +189,9 @@ void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw,
   ConvPlan plan = planConvBackwardFilter(s);
   Workspace<T> workspace = divide<T>(plan, memory);
   int64_t positions = s.n * s.oh * s.ow;
-  int64_t tapTasks = ceilDiv(s.taps(), plan.taps);
   int64_t channelTasks = ceilDiv(s.c, plan.channels);
 #pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
-  for (int64_t task = 0; task < tapTasks * channelTasks; ++task) {
+  for (int64_t task = 0; task < plan.tasks; ++task) {
     int64_t tap = task / channelTasks * plan.taps;
     int64_t taps = std::min(plan.taps, s.taps() - tap);
     int64_t c0 = task % channelTasks * plan.channels;
@@ -216,17 +214,7 @@ void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw,
   }
 }
 
-template <typename T>
-ConvShape shapeOf(const MemRef<T, 4> &x, const MemRef<T, 4> &w,
-                  const MemRef<T, 4> &y, const int64_t *window) {
-  int64_t groups = groupsOf(x.sizes[3], w.sizes[2]);
-  if (groups > 1 && (w.sizes[2] != 1 || w.sizes[3] != groups))
-    fail("a convolution with channels last has groups of several channels");
-  return {x.sizes[0], x.sizes[1], x.sizes[2],          w.sizes[2],
-          w.sizes[0], w.sizes[1], w.sizes[3] / groups, y.sizes[1],
-          y.sizes[2], window[0],  window[1],           window[2],
-          window[3],  window[4],  window[5],           groups};
-}
+constexpr bool kChannelsFirst = false;
 
 } // namespace
 

@@ -134,9 +134,8 @@ void forward(const ConvShape &s, T *x, T *w, T *y,
   bool gathered = liesGathered(s, plan), inPlace = plan.images == 1;
   int64_t allChannels = s.groups * s.c, allFilters = s.groups * s.f;
   int64_t parts = cut.positionParts();
-  int64_t tasks = cut.imageParts() * parts * s.groups;
 #pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
-  for (int64_t task = 0; task < tasks; ++task) {
+  for (int64_t task = 0; task < plan.tasks; ++task) {
     int64_t group = task % s.groups, part = task / s.groups;
     Columns columns = cut.at(part / parts, part % parts);
     T *result = workspace.slot(), *windows = result;
@@ -172,7 +171,7 @@ void backwardData(const ConvShape &s, T *dy, T *w, T *dx,
   int64_t allChannels = s.groups * s.c, allFilters = s.groups * s.f;
   int64_t parts = ceilDiv(s.c, plan.channels) * s.groups;
 #pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
-  for (int64_t task = 0; task < cut.imageParts() * parts; ++task) {
+  for (int64_t task = 0; task < plan.tasks; ++task) {
     int64_t group = task % s.groups;
     int64_t c0 = task % parts / s.groups * plan.channels;
     int64_t channels = std::min(plan.channels, s.c - c0);
@@ -215,9 +214,8 @@ void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw,
   int64_t allChannels = s.groups * s.c, allFilters = s.groups * s.f;
   int64_t channelParts = ceilDiv(s.c, plan.channels);
   int64_t filterParts = ceilDiv(s.f, plan.filters);
-  int64_t tasks = s.groups * channelParts * filterParts;
 #pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
-  for (int64_t task = 0; task < tasks; ++task) {
+  for (int64_t task = 0; task < plan.tasks; ++task) {
     int64_t group = task / (channelParts * filterParts);
     int64_t c0 = task / filterParts % channelParts * plan.channels;
     int64_t channels = std::min(plan.channels, s.c - c0);
@@ -247,26 +245,7 @@ void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw,
   }
 }
 
-template <typename T>
-ConvShape shapeOf(const MemRef<T, 4> &x, const MemRef<T, 4> &w,
-                  const MemRef<T, 4> &y, const int64_t *window) {
-  int64_t groups = groupsOf(x.sizes[1], w.sizes[1]);
-  ConvShape s{x.sizes[0], x.sizes[2], x.sizes[3],          w.sizes[1],
-              w.sizes[2], w.sizes[3], w.sizes[0] / groups, y.sizes[2],
-              y.sizes[3], window[0],  window[1],           window[2],
-              window[3],  window[4],  window[5],           groups};
-  // PyTorch's convolutions of one dimension arrive as columns. In memory they
-  // are rows, which are long.
-  if (s.w == 1 && s.ow == 1 && s.kw == 1 && s.padW == 0) {
-    std::swap(s.h, s.w);
-    std::swap(s.oh, s.ow);
-    std::swap(s.kh, s.kw);
-    std::swap(s.strideH, s.strideW);
-    std::swap(s.dilationH, s.dilationW);
-    std::swap(s.padH, s.padW);
-  }
-  return s;
-}
+constexpr bool kChannelsFirst = true;
 
 } // namespace
 

@@ -16,12 +16,6 @@
 
 namespace remat {
 
-/// How many groups there are if images have `channels` channels and filters
-/// read `inputs` of them.
-inline int64_t groupsOf(int64_t channels, int64_t inputs) {
-  return inputs > 0 ? std::max<int64_t>(1, channels / inputs) : 1;
-}
-
 template <typename T> struct Workspace {
   T *shared;
   T *slots;
@@ -65,7 +59,7 @@ Matrix<T> transposed(T *data, int64_t rows, int64_t columns, int64_t stride) {
 
 /// The entry points of FUNCTION for f32 and f64. X, W and Y are which of the
 /// operands a, b and c are images, filters and results, all row-major and
-/// contiguous; `shapeOf` is the including file's. `workspace` holds what
+/// contiguous; `kChannelsFirst` is the including file's. `workspace` holds what
 /// ConvPlan.h says for at least one slot.
 #define REMAT_CONV(NAME, FUNCTION, X, W, Y)                                    \
   REMAT_CONV_OF(NAME##_f32, FUNCTION, float, X, W, Y)                          \
@@ -77,7 +71,8 @@ Matrix<T> transposed(T *data, int64_t rows, int64_t columns, int64_t stride) {
       MemRef<int8_t, 1> *workspace, int64_t strideH, int64_t strideW,          \
       int64_t dilationH, int64_t dilationW, int64_t padH, int64_t padW) {      \
     int64_t window[] = {strideH, strideW, dilationH, dilationW, padH, padW};   \
-    ConvShape shape = shapeOf(*X, *W, *Y, window);                             \
+    ConvShape shape =                                                          \
+        getConvShape(X->sizes, W->sizes, Y->sizes, window, kChannelsFirst);    \
     if (shape.isEmpty())                                                       \
       return fillWithZeros(*c);                                                \
     FUNCTION<T>(shape, a->data(), b->data(), c->data(), *workspace);           \

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace remat {
 
@@ -24,7 +25,7 @@ struct ConvShape {
 
   int64_t taps() const { return kh * kw; }
   /// Whether there is nothing to add up: the result, if it has elements at all,
-  /// is zero. No plan is for these.
+  /// is zero. No plan is for these, nor for direct ones.
   bool isEmpty() const {
     return std::min({n, h, w, c, kh, kw, f, oh, ow}) == 0;
   }
@@ -36,6 +37,58 @@ struct ConvShape {
            padW == 0 && oh == h && ow == w;
   }
 };
+
+/// Which dimension is what in images (n, h, w, c) and filters (kh, kw, c, f),
+/// or channels first, (n, c, h, w) and (f, c, kh, kw). The width is behind the
+/// height.
+struct ConvDims {
+  unsigned channel, row;
+  unsigned filterRow, filterChannel, filter;
+};
+
+inline ConvDims getConvDims(bool channelsFirst) {
+  return channelsFirst ? ConvDims{1, 2, 2, 1, 0} : ConvDims{3, 1, 0, 2, 3};
+}
+
+/// The convolution of images of sizes `x` with filters of sizes `w` into images
+/// of sizes `y`; `window` are strides, dilations and the padding in front.
+inline ConvShape getConvShape(const int64_t *x, const int64_t *w,
+                              const int64_t *y, const int64_t *window,
+                              bool channelsFirst) {
+  ConvDims dims = getConvDims(channelsFirst);
+  const int64_t *in = x + dims.row, *out = y + dims.row;
+  const int64_t *taps = w + dims.filterRow;
+  int64_t inputs = w[dims.filterChannel];
+  int64_t groups =
+      inputs > 0 ? std::max<int64_t>(1, x[dims.channel] / inputs) : 1;
+  ConvShape s{x[0],
+              in[0],
+              in[1],
+              inputs,
+              taps[0],
+              taps[1],
+              w[dims.filter] / groups,
+              out[0],
+              out[1],
+              window[0],
+              window[1],
+              window[2],
+              window[3],
+              window[4],
+              window[5],
+              groups};
+  // PyTorch's convolutions of one dimension arrive as columns. In memory they
+  // are rows, which are long.
+  if (channelsFirst && s.w == 1 && s.ow == 1 && s.kw == 1 && s.padW == 0) {
+    std::swap(s.h, s.w);
+    std::swap(s.oh, s.ow);
+    std::swap(s.kh, s.kw);
+    std::swap(s.strideH, s.strideW);
+    std::swap(s.dilationH, s.dilationW);
+    std::swap(s.padH, s.padW);
+  }
+  return s;
+}
 
 /// A convolution is a product of a matrix of gathered input positions with the
 /// filters. It is gathered piece by piece: `rows` positions and `taps` filter
@@ -101,8 +154,6 @@ inline int64_t convChannels(const ConvShape &s) {
 }
 
 inline ConvPlan planConvForward(const ConvShape &s) {
-  if (s.isDirect())
-    return {1, 1, 1, 0, 0, 1};
   ConvPlan plan{convRows(s.n * s.oh * s.ow), convTaps(s, s.c), s.c, 0, 0, 0};
   auto slot = [&] { return s.isPointwise() ? 0 : plan.rows * plan.taps * s.c; };
   fitBudget(s, plan.rows, plan.taps, s.c, slot);
@@ -115,8 +166,6 @@ inline ConvPlan planConvForward(const ConvShape &s) {
 /// a time, because the others meet other taps. The filters are transposed once
 /// where they are small, so that several taps make one product.
 inline ConvPlan planConvBackwardData(const ConvShape &s) {
-  if (s.isDirect())
-    return {1, 1, 1, 0, 0, 1};
   constexpr int64_t kSmall = int64_t(1) << 18;
   int64_t classes = s.strideH * s.strideW;
   bool transpose = !s.isPointwise() &&
@@ -142,8 +191,6 @@ inline ConvPlan planConvBackwardData(const ConvShape &s) {
 /// A task owns the gradients of some taps and channels, and adds up all
 /// positions in order.
 inline ConvPlan planConvBackwardFilter(const ConvShape &s) {
-  if (s.isDirect())
-    return {1, 1, 1, 0, 0, 1};
   constexpr int64_t kElements = int64_t(1) << 17;
   int64_t blocks = std::max<int64_t>(1, ceilDiv(s.c, 256));
   int64_t channels = std::max<int64_t>(1, ceilDiv(s.c, blocks));
@@ -205,8 +252,6 @@ inline int64_t positionParts(const ConvShape &s, const ConvPlan &plan) {
 
 /// Products of filters with windows, `channels` channels at a time.
 inline ConvPlan planChannelsFirstForward(const ConvShape &s) {
-  if (s.isDirect())
-    return {1, 1, 1, 0, 0, 1};
   ConvPlan plan{0, s.taps(), convChannels(s), 0, 0, 0};
   plan.filters = s.f;
   cutChannelsFirst(s, 256, plan);
@@ -219,8 +264,6 @@ inline ConvPlan planChannelsFirstForward(const ConvShape &s) {
 /// A task owns some channels of some images. The products are cotangents of
 /// windows, which are added up window by window.
 inline ConvPlan planChannelsFirstBackwardData(const ConvShape &s) {
-  if (s.isDirect())
-    return {1, 1, 1, 0, 0, 1};
   ConvPlan plan{0, s.taps(), std::min(s.c, 2 * convChannels(s)), 0, 0, 0};
   plan.filters = s.f;
   cutChannelsFirst(s, 256, plan);
@@ -231,8 +274,6 @@ inline ConvPlan planChannelsFirstBackwardData(const ConvShape &s) {
 /// A task owns the gradients of some channels. Filters are shared out only
 /// where channels are few: every task gathers its channels' windows.
 inline ConvPlan planChannelsFirstBackwardFilter(const ConvShape &s) {
-  if (s.isDirect())
-    return {1, 1, 1, 0, 0, 1};
   constexpr int64_t kDepth = 128, kTasks = 16, kFewTasks = 4, kFilters = 32;
   int64_t channels = std::max<int64_t>(
       1, std::min(s.c, std::max(ceilDiv(s.c, kTasks), kDepth / s.taps())));

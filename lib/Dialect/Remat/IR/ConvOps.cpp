@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Runtime/ConvPlan.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -44,18 +45,14 @@ static LogicalResult verifyConv(Operation *op, Value images, Value filters,
   auto size = [](Value value, unsigned dimension) {
     return cast<ShapedType>(value.getType()).getDimSize(dimension);
   };
-  // Where the channels, the height and the height of the filter are.
-  unsigned channel = channelsFirst ? 1 : 3, row = channelsFirst ? 2 : 1;
-  unsigned filterRow = channelsFirst ? 2 : 0;
-  unsigned filterChannel = channelsFirst ? 1 : 2,
-           filter = channelsFirst ? 0 : 3;
+  ::remat::ConvDims dims = ::remat::getConvDims(channelsFirst);
   if (failed(expectSize(op, results, 0, size(images, 0), "the batch size")) ||
-      failed(expectSize(op, results, channel, size(filters, filter),
+      failed(expectSize(op, results, dims.channel, size(filters, dims.filter),
                         "the number of output channels")))
     return failure();
-  int64_t channels = size(images, channel),
-          inputs = size(filters, filterChannel),
-          outputs = size(filters, filter);
+  int64_t channels = size(images, dims.channel),
+          inputs = size(filters, dims.filterChannel),
+          outputs = size(filters, dims.filter);
   if (channels != inputs && !ShapedType::isDynamic(channels) &&
       !ShapedType::isDynamic(inputs) && !ShapedType::isDynamic(outputs)) {
     int64_t groups =
@@ -70,8 +67,8 @@ static LogicalResult verifyConv(Operation *op, Value images, Value filters,
                                   "one filter; make it channels_first";
   }
   for (unsigned i : {0, 1}) {
-    int64_t input = size(images, row + i),
-            window = size(filters, filterRow + i);
+    int64_t input = size(images, dims.row + i),
+            window = size(filters, dims.filterRow + i);
     if (window == 0)
       return op->emitOpError() << "a filter needs at least one position";
     if (ShapedType::isDynamic(input) || ShapedType::isDynamic(window))
@@ -81,7 +78,7 @@ static LogicalResult verifyConv(Operation *op, Value images, Value filters,
     if (padded < span)
       return op->emitOpError() << "the filter is larger than the padded image";
     if (failed(expectSize(
-            op, results, row + i, (padded - span) / strides[i] + 1,
+            op, results, dims.row + i, (padded - span) / strides[i] + 1,
             i == 0 ? "the height of the result" : "the width of the result")))
       return failure();
   }
