@@ -109,14 +109,9 @@ void MainBuilder::emitInitialValues() {
     if (!value)
       continue;
     auto type = cast<MemRefType>(description.types[index]);
-    std::string name = "__remat_init_" + std::to_string(index);
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(module.getBody());
-      memref::GlobalOp::create(builder, name, builder.getStringAttr("private"),
-                               type, value, /*constant=*/true,
-                               /*alignment=*/IntegerAttr());
-    }
+    memref::GlobalOp constant = createConstantGlobal(
+        builder.getLoc(), symbols, "__remat_init_" + std::to_string(index),
+        type, value);
     Value number =
         arith::ConstantIntOp::create(builder, static_cast<int64_t>(index), 64);
     Value isNeeded =
@@ -125,7 +120,8 @@ void MainBuilder::emitInitialValues() {
         scf::IfOp::create(builder, isNeeded, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(branch.thenBlock());
-    Value global = memref::GetGlobalOp::create(builder, type, name);
+    Value global =
+        memref::GetGlobalOp::create(builder, type, constant.getSymName());
     memref::CopyOp::create(builder, global, buffers[index]);
   }
 }

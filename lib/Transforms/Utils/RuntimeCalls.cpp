@@ -22,20 +22,29 @@ func::CallOp mlir::remat::createRuntimeCall(OpBuilder &builder, Location loc,
   return func::CallOp::create(builder, loc, name, results, operands);
 }
 
-memref::GlobalOp mlir::remat::createTextGlobal(Location loc,
-                                               SymbolTable &symbols,
-                                               StringRef name, StringRef text) {
+memref::GlobalOp mlir::remat::createConstantGlobal(Location loc,
+                                                   SymbolTable &symbols,
+                                                   StringRef name,
+                                                   MemRefType type,
+                                                   ElementsAttr value) {
   auto builder =
       OpBuilder::atBlockBegin(&symbols.getOp()->getRegion(0).front());
-  auto type = MemRefType::get(text.size(), builder.getI8Type());
-  auto bytes = DenseElementsAttr::getFromRawBuffer(
-      RankedTensorType::get(type.getShape(), type.getElementType()),
-      ArrayRef(text.data(), text.size()));
   auto global = memref::GlobalOp::create(
-      builder, loc, name, builder.getStringAttr("private"), type, bytes,
+      builder, loc, name, builder.getStringAttr("private"), type, value,
       /*constant=*/true, /*alignment=*/IntegerAttr());
   symbols.insert(global);
   return global;
+}
+
+memref::GlobalOp mlir::remat::createTextGlobal(Location loc,
+                                               SymbolTable &symbols,
+                                               StringRef name, StringRef text) {
+  Type byte = IntegerType::get(loc.getContext(), 8);
+  auto type = MemRefType::get(text.size(), byte);
+  return createConstantGlobal(loc, symbols, name, type,
+                              DenseElementsAttr::getFromRawBuffer(
+                                  RankedTensorType::get(type.getShape(), byte),
+                                  ArrayRef(text.data(), text.size())));
 }
 
 Value mlir::remat::createTextOperand(OpBuilder &builder, Location loc,

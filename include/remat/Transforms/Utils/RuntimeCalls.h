@@ -20,8 +20,13 @@ func::CallOp createRuntimeCall(OpBuilder &builder, Location loc,
                                SymbolTable &symbols, StringRef name,
                                ValueRange operands, TypeRange results = {});
 
-/// A private constant of the bytes of `text`, which are at least one, called
-/// `name`, or with a number behind that if there is such a symbol already.
+/// A private constant called `name`, or with a number behind that if there is
+/// such a symbol already.
+memref::GlobalOp createConstantGlobal(Location loc, SymbolTable &symbols,
+                                      StringRef name, MemRefType type,
+                                      ElementsAttr value);
+
+/// The same of the bytes of `text`, which are at least one.
 memref::GlobalOp createTextGlobal(Location loc, SymbolTable &symbols,
                                   StringRef name, StringRef text);
 
