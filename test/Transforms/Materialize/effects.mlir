@@ -123,3 +123,43 @@ func.func @pure_functions_may_run_again(%x: f32, %ct: f32) -> (f32, f32) {
   }
   return %y, %dx : f32, f32
 }
+
+// -----
+
+func.func private @print(f32)
+
+func.func private @first(%x: f32, %more: i1) -> f32 {
+  %0 = scf.if %more -> f32 {
+    %no = arith.constant false
+    %1 = func.call @second(%x, %no) : (f32, i1) -> f32
+    scf.yield %1 : f32
+  } else {
+    scf.yield %x : f32
+  }
+  func.call @print(%x) : (f32) -> ()
+  return %0 : f32
+}
+
+func.func private @second(%x: f32, %more: i1) -> f32 {
+  %0 = func.call @first(%x, %more) : (f32, i1) -> f32
+  return %0 : f32
+}
+
+// Functions that call each other have an effect if one of them has it.
+// CHECK-LABEL: func.func @calls_in_a_circle(
+// CHECK: call @second(%{{.*}}, %{{.*}})
+// CHECK-NEXT: call @first
+// CHECK: return
+func.func @calls_in_a_circle(%x: f32, %ct: f32, %ok: i1) -> (f32, f32) {
+  %unread = func.call @second(%x, %ok) : (f32, i1) -> f32
+  %unread_too = func.call @first(%x, %ok) : (f32, i1) -> f32
+  %y, %r = remat.region (%a = %x : f32) -> f32 residuals(f32) {
+    %0 = math.exp %a : f32
+    remat.yield %0 : f32 residuals(%0 : f32)
+  }
+  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+    %1 = arith.mulf %dy, %s : f32
+    remat.yield %1 : f32
+  }
+  return %y, %dx : f32, f32
+}

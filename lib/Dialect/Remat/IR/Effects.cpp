@@ -8,15 +8,21 @@ using namespace mlir;
 using namespace mlir::remat;
 
 bool Effects::isPureFunction(func::FuncOp function) {
+  if (impureFunctions.contains(function))
+    return false;
   // A recursive function is what the rest of it is.
-  auto [it, isFirst] = pureFunctions.try_emplace(function, true);
-  if (!isFirst)
-    return it->second;
+  if (!pureFunctions.insert(function).second)
+    return true;
   bool pure = function.isExternal()
                   ? function->hasAttr("remat.pure")
                   : llvm::all_of(function.getBody().getOps(),
                                  [&](Operation &op) { return isPure(&op); });
-  return pureFunctions[function] = pure;
+  if (!pure) {
+    impureFunctions.insert(function);
+    // What calls it was pure as long as nothing else was known of it.
+    pureFunctions.clear();
+  }
+  return pure;
 }
 
 bool Effects::isPure(Operation *op) {

@@ -33,7 +33,7 @@ private:
   bool isPureFunction(func::FuncOp function);
 
   SymbolTableCollection symbols;
-  DenseMap<Operation *, bool> pureFunctions;
+  DenseSet<Operation *> pureFunctions, impureFunctions;
 };
 
 } // namespace mlir::remat
