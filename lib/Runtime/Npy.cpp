@@ -34,6 +34,11 @@ static constexpr TypeCode typeCodes[] = {
     {DType::f64, "f64", 8, "f8"},
     // NumPy has no bf16; ml_dtypes stores it as two opaque bytes.
     {DType::bf16, "bf16", 2, "V2"},
+    // MLIR's integers have no sign: the bits are what they are. What is written
+    // is the first row of a type.
+    {DType::i16, "i16", 2, "u2"},
+    {DType::i32, "i32", 4, "u4"},
+    {DType::i64, "i64", 8, "u8"},
 };
 
 static const TypeCode &codeOf(DType type) {
@@ -195,12 +200,6 @@ private:
     for (const TypeCode &code : typeCodes)
       if (descr.size() > 1 && descr.substr(1) == code.descr)
         return code.dtype;
-    // MLIR's integers have no sign: the bits are what they are.
-    for (auto [unsignedDescr, type] : {std::pair("u2", DType::i16),
-                                       std::pair("u4", DType::i32),
-                                       std::pair("u8", DType::i64)})
-      if (descr.size() > 1 && descr.substr(1) == unsignedDescr)
-        return type;
     fail(where + ": element type '" + descr +
          "' is not supported (bool, integers of 8 to 64 bits, float16 to "
          "float64, bfloat16 are)");
