@@ -198,7 +198,7 @@ void MainBuilder::emitEvaluation(Value count) {
   callRuntime("eval_next", {});
   func::CallOp call = emitCall(callee, Value());
   int64_t index = 0;
-  for (const CallResult &result : getResults(callee)) {
+  for (const CallResult &result : callee.results) {
     if (!getScalarType(result.type))
       continue;
     Value number = arith::ConstantIntOp::create(builder, index++, 64);
@@ -207,7 +207,7 @@ void MainBuilder::emitEvaluation(Value count) {
 }
 
 LogicalResult MainBuilder::build() {
-  SmallVector<CallResult> results = getResults(description.step);
+  ArrayRef<CallResult> results = description.step.results;
   const CallResult *loss = findLoss(results);
   func::FuncOp step = description.step.function;
   if (!loss)
@@ -277,9 +277,9 @@ static LogicalResult lowerTrainStep(ModuleOp module, TrainStepOp train) {
     return train.emitOpError()
            << "becomes a function @main, but the module has one already";
   TrainDescription description(train);
-  if (failed(description.addStep(step)))
+  if (failed(description.addOptions()) || failed(description.addStep(step)))
     return failure();
-  warnOfConstantStates(step, getResults(description.step));
+  warnOfConstantStates(step, description.step.results);
   if (train.getEval()) {
     auto function = module.lookupSymbol<func::FuncOp>(*train.getEval());
     if (!function)

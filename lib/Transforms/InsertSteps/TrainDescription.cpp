@@ -16,7 +16,7 @@ using opt::OptDialect;
 // Results
 //===----------------------------------------------------------------------===//
 
-SmallVector<CallResult> mlir::remat::getResults(const Callee &callee) {
+static SmallVector<CallResult> getResults(const Callee &callee) {
   func::FuncOp function = callee.function;
   Builder builder(function.getContext());
   SmallVector<std::pair<int64_t, CallResult>> placed;
@@ -70,19 +70,34 @@ static Location getArgumentLoc(func::FuncOp function, unsigned argument) {
                                : function.getArgument(argument).getLoc();
 }
 
-TrainDescription::TrainDescription(TrainStepOp train) : train(train), os(text) {
+/// Appends a name, or a path: tabs and newlines end what they stand in.
+LogicalResult TrainDescription::addName(Location loc, StringRef name) {
+  if (name.contains('\t') || name.contains('\n'))
+    return emitError(loc) << "a name without tabs and newlines is needed, got '"
+                          << name << "'";
+  os << name;
+  return success();
+}
+
+LogicalResult TrainDescription::addOptions() {
   os << "steps\t" << train.getSteps() << "\nseed\t" << train.getSeed()
      << "\nlog_every\t" << train.getLogEvery() << "\ncheckpoint_every\t"
      << train.getCheckpointEvery() << "\neval_every\t" << train.getEvalEvery()
      << "\nshuffle\t" << train.getShuffle() << "\n";
-  auto path = [&](StringRef name, std::optional<StringRef> value) {
-    if (value)
-      os << name << "\t" << *value << "\n";
-  };
-  path("data", train.getData());
-  path("init", train.getInit());
-  path("checkpoint", train.getCheckpoint());
-  path("eval_data", train.getEvalData());
+  std::pair<StringRef, std::optional<StringRef>> paths[] = {
+      {"data", train.getData()},
+      {"init", train.getInit()},
+      {"checkpoint", train.getCheckpoint()},
+      {"eval_data", train.getEvalData()}};
+  for (auto [option, path] : paths) {
+    if (!path)
+      continue;
+    os << option << "\t";
+    if (failed(addName(train.getLoc(), *path)))
+      return failure();
+    os << "\n";
+  }
+  return success();
 }
 
 LogicalResult TrainDescription::addLine(func::FuncOp function,
@@ -115,9 +130,6 @@ LogicalResult TrainDescription::addLine(func::FuncOp function,
            << "argument " << argument << " ('" << name << "') has type " << type
            << "; main knows i1, i8, i16, i32, i64, f16, bf16, f32, f64 and "
               "memrefs of them (bufferize first)";
-  if (name.contains('\t') || name.contains('\n'))
-    return emitError(loc) << "a name without tabs and newlines is needed, got '"
-                          << name << "'";
   bool isSaved = role == "parameter" || role == "optimizer" ||
                  role == "state" || role == "random";
   if (isSaved && !keys.try_emplace(name, types.size()).second)
@@ -126,7 +138,10 @@ LogicalResult TrainDescription::addLine(func::FuncOp function,
                           << "' in checkpoints, but another one is called that";
   os << "argument\t" << role << "\t" << element << "\t";
   llvm::interleave(shape, os, " ");
-  os << "\t" << name << "\t" << initial << "\n";
+  os << "\t";
+  if (failed(addName(loc, name)))
+    return failure();
+  os << "\t" << initial << "\n";
   types.push_back(type);
   initialValues.emplace_back();
   return success();
@@ -262,16 +277,17 @@ LogicalResult TrainDescription::addArgument(Callee &callee, unsigned argument,
 /// The names of the evaluation's results, and a check that there are any.
 LogicalResult TrainDescription::addMetrics() {
   int64_t count = 0;
-  for (const CallResult &result : getResults(evaluation)) {
+  for (const CallResult &result : evaluation.results) {
     if (!getScalarType(result.type))
       continue;
     auto name =
         result.attributes.getAs<StringAttr>(RematDialect::getMetricAttrName());
     os << "metric\t";
-    if (name)
-      os << name.getValue() << "\n";
-    else
-      os << train.getEval() << count << "\n";
+    if (failed(addName(evaluation.function.getLoc(),
+                       name ? name.str()
+                            : (*train.getEval() + Twine(count)).str())))
+      return failure();
+    os << "\n";
     ++count;
   }
   if (count == 0)
@@ -285,6 +301,7 @@ LogicalResult TrainDescription::addStep(func::FuncOp function) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (failed(addArgument(step, i, /*isEvaluation=*/false)))
       return failure();
+  step.results = getResults(step);
   return success();
 }
 
@@ -294,5 +311,6 @@ LogicalResult TrainDescription::addEvaluation(func::FuncOp function) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (failed(addArgument(evaluation, i, /*isEvaluation=*/true)))
       return failure();
+  evaluation.results = getResults(evaluation);
   return addMetrics();
 }

@@ -10,13 +10,6 @@
 
 namespace mlir::remat {
 
-/// What main knows of one function that it calls.
-struct Callee {
-  func::FuncOp function;
-  /// For each argument, the buffer that holds it, or -1 for the step's number.
-  SmallVector<int> buffers;
-};
-
 /// A result of a call, wherever it is: returned, or in a buffer of main's.
 struct CallResult {
   DictionaryAttr attributes;
@@ -26,8 +19,14 @@ struct CallResult {
   int buffer = -1;
 };
 
-/// All results in the order of the function on tensors.
-SmallVector<CallResult> getResults(const Callee &callee);
+/// What main knows of one function that it calls.
+struct Callee {
+  func::FuncOp function;
+  /// For each argument, the buffer that holds it, or -1 for the step's number.
+  SmallVector<int> buffers;
+  /// All results in the order of the function on tensors.
+  SmallVector<CallResult> results;
+};
 
 /// Whether this is what a `!remat.rng` is lowered to.
 bool isRandomState(Type type);
@@ -39,8 +38,9 @@ Type getScalarType(Type type);
 /// argument in it is the number of its buffer.
 class TrainDescription {
 public:
-  explicit TrainDescription(TrainStepOp train);
+  explicit TrainDescription(TrainStepOp train) : train(train), os(text) {}
 
+  LogicalResult addOptions();
   LogicalResult addStep(func::FuncOp step);
   LogicalResult addEvaluation(func::FuncOp function);
 
@@ -52,6 +52,7 @@ public:
   std::string text;
 
 private:
+  LogicalResult addName(Location loc, StringRef name);
   LogicalResult addArgument(Callee &callee, unsigned argument,
                             bool isEvaluation);
   LogicalResult addLine(func::FuncOp function, unsigned argument,

@@ -103,3 +103,18 @@ func.func @step(
   %loss = arith.constant 0.0 : f32
   return %loss : f32
 }
+
+// -----
+
+opt.optimizer @o = #opt.sgd<lr = 0.1>
+// expected-error @+1 {{a name without tabs and newlines is needed, got 'my}}
+remat.train_step @step for @loss optimizer(@o) {data = "my\tdata.npz"}
+func.func private @step(memref<4xf32> {opt.param = "w"}) -> f32
+
+// -----
+
+opt.optimizer @o = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@o) eval(@eval)
+func.func private @step(memref<4xf32> {opt.param = "w"}) -> f32
+// expected-error @+1 {{a name without tabs and newlines is needed, got 'a}}
+func.func private @eval(memref<4xf32> {opt.param = "w"}) -> (f32 {remat.metric = "a\tmetric"})
