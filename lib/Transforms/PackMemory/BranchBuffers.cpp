@@ -8,6 +8,8 @@
 
 #include "BranchBuffers.h"
 
+#include "InPlace.h"
+
 #include "remat/Dialect/Remat/IR/Branches.h"
 #include "remat/Transforms/Schedule/Destination.h"
 
@@ -100,22 +102,38 @@ static bool mayRunAfter(Operation *user, Operation *op) {
   return true;
 }
 
-/// Whether both branches leave the result in one buffer anyway, which nobody
-/// else reads any more.
-static bool isUpdate(scf::IfOp op, unsigned index) {
+/// The buffer from around `op` that both branches leave the result in anyway,
+/// if nobody else reads it any more; else null.
+static Value getUpdated(scf::IfOp op, unsigned index) {
   Value common;
   for (Region &region : op->getRegions()) {
     Value buffer = getOuterBuffer(getYielded(region, index).get(), op);
     if (!buffer || (common && common != buffer))
-      return false;
+      return {};
     common = buffer;
   }
   auto argument = dyn_cast<BlockArgument>(common);
   bool isCallers =
       argument && isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  return !isCallers && llvm::none_of(common.getUsers(), [&](Operation *user) {
+  bool isRead = llvm::any_of(common.getUsers(), [&](Operation *user) {
     return !op->isAncestor(user) && mayRunAfter(user, op);
   });
+  return isCallers || isRead ? Value() : common;
+}
+
+/// Has a region that cannot compute result `index` in `buffer` copy it there.
+static void update(scf::IfOp op, unsigned index, Value buffer) {
+  for (Region &region : op->getRegions()) {
+    OpOperand &operand = getYielded(region, index);
+    Value value = operand.get();
+    if (value.getType() != buffer.getType() ||
+        isUpdateOf(value, buffer, &region.front()))
+      continue;
+    OpBuilder builder(operand.getOwner());
+    operand.set(bufferization::MaterializeInDestinationOp::create(
+                    builder, value.getLoc(), value, buffer)
+                    ->getResult(0));
+  }
 }
 
 /// Not a `tensor.empty`: that would be eliminated in favour of a slice of what
@@ -216,9 +234,12 @@ void mlir::remat::shareBranchBuffers(ModuleOp module) {
   for (scf::IfOp op : branches)
     for (OpResult result : op->getResults()) {
       unsigned index = result.getResultNumber();
-      if (!isa<RankedTensorType>(result.getType()) || done.contains(result) ||
-          isUpdate(op, index))
+      if (!isa<RankedTensorType>(result.getType()) || done.contains(result))
         continue;
+      if (Value buffer = getUpdated(op, index)) {
+        update(op, index, buffer);
+        continue;
+      }
       Value destination = createDestination(op, index);
       if (destination)
         fill(op, index, destination, done);

@@ -8,8 +8,9 @@
 
 #include "CarryInPlace.h"
 
+#include "InPlace.h"
+
 #include "remat/Dialect/Remat/IR/Branches.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Schedule/Destination.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -19,32 +20,6 @@
 
 using namespace mlir;
 using namespace mlir::remat;
-
-/// Whether `value` is `carried` after operations of its block that update it in
-/// place, with no read of an earlier value behind a later update.
-static bool isUpdateOf(Value value, BlockArgument carried) {
-  Block *block = carried.getOwner();
-  while (value != carried) {
-    auto result = dyn_cast<OpResult>(value);
-    if (!result || result.getOwner()->getBlock() != block)
-      return false;
-    Operation *op = result.getOwner();
-    Value destination = getDestination(result);
-    Value before = destination ? destination
-                   : isa<BarrierOp>(op) ? getViewedTensor(result)
-                                        : Value();
-    if (!before || before.getParentBlock() != block)
-      return false;
-    if (destination)
-      for (Operation *user : before.getUsers()) {
-        Operation *reader = block->findAncestorOpInBlock(*user);
-        if (reader != op && !reader->isBeforeInBlock(op))
-          return false;
-      }
-    value = before;
-  }
-  return true;
-}
 
 /// Arguments of `block` whose buffer may be that of `value`.
 static llvm::BitVector getRoots(Value value, Block *block) {
@@ -82,13 +57,12 @@ static void carryInPlace(MutableArrayRef<OpOperand> yielded,
   SmallVector<unsigned> pending;
   for (auto [index, operand, argument] : llvm::enumerate(yielded, carried))
     if (isa<RankedTensorType>(argument.getType()) &&
-        !isUpdateOf(operand.get(), argument))
+        !isUpdateOf(operand.get(), argument, end->getBlock()))
       pending.push_back(index);
   auto isReadByAnother = [&](unsigned index) {
     return llvm::any_of(pending, [&](unsigned other) {
-      return other != index &&
-             getRoots(yielded[other].get(), end->getBlock())
-                 .test(carried[index].getArgNumber());
+      return other != index && getRoots(yielded[other].get(), end->getBlock())
+                                   .test(carried[index].getArgNumber());
     });
   };
   while (!pending.empty()) {
@@ -102,10 +76,10 @@ static void carryInPlace(MutableArrayRef<OpOperand> yielded,
       continue;
     }
     OpOperand &operand = yielded[*next];
-    operand.set(bufferization::MaterializeInDestinationOp::create(
-                    builder, operand.get().getLoc(), operand.get(),
-                    carried[*next])
-                    ->getResult(0));
+    operand.set(
+        bufferization::MaterializeInDestinationOp::create(
+            builder, operand.get().getLoc(), operand.get(), carried[*next])
+            ->getResult(0));
     pending.erase(next);
   }
 }

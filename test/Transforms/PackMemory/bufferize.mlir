@@ -206,3 +206,95 @@ func.func private @inner_loop_starts_from_what_is_read_behind_it(%x: tensor<8xf3
   }
   return %r#0, %r#1 : tensor<8xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// The first product reads the cotangent that it adds to, and the second one adds
+// to the sum.
+
+// CHECK-LABEL: func.func private @product_reads_the_carried_tensor_that_it_adds_to
+// CHECK: scf.for
+// CHECK-NEXT: %[[SUM:.*]] = memref.view
+// CHECK-NEXT: memref.copy %[[CARRIED:.*]], %[[SUM]]
+// CHECK-NEXT: linalg.matmul ins(%{{.*}}, %[[CARRIED]] {{.*}} outs(%[[SUM]]
+// CHECK-NEXT: linalg.matmul {{.*}} outs(%[[SUM]]
+// CHECK-NEXT: memref.copy %[[SUM]], %[[CARRIED]]
+func.func private @product_reads_the_carried_tensor_that_it_adds_to(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %n: index) -> tensor<4x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%g = %x) -> tensor<4x4xf32> {
+    %s = linalg.matmul ins(%w, %g : tensor<4x4xf32>, tensor<4x4xf32>) outs(%g : tensor<4x4xf32>) -> tensor<4x4xf32>
+    %t = linalg.matmul ins(%w, %w : tensor<4x4xf32>, tensor<4x4xf32>) outs(%s : tensor<4x4xf32>) -> tensor<4x4xf32>
+    scf.yield %t : tensor<4x4xf32>
+  }
+  return %r : tensor<4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func private @branch_reads_the_carried_tensor_that_it_adds_to
+// CHECK: scf.for
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: %[[SUM:.*]] = memref.view
+// CHECK-NEXT: memref.copy %[[CARRIED:.*]], %[[SUM]]
+// CHECK-NEXT: linalg.matmul ins(%{{.*}}, %[[CARRIED]] {{.*}} outs(%[[SUM]]
+// CHECK-NEXT: memref.copy %[[SUM]], %[[CARRIED]]
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+func.func private @branch_reads_the_carried_tensor_that_it_adds_to(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %n: index, %p : i1) -> tensor<4x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%g = %x) -> tensor<4x4xf32> {
+    %t = scf.if %p -> tensor<4x4xf32> {
+      %s = linalg.matmul ins(%w, %g : tensor<4x4xf32>, tensor<4x4xf32>) outs(%g : tensor<4x4xf32>) -> tensor<4x4xf32>
+      scf.yield %s : tensor<4x4xf32>
+    } else {
+      scf.yield %g : tensor<4x4xf32>
+    }
+    scf.yield %t : tensor<4x4xf32>
+  }
+  return %r : tensor<4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func private @branch_reads_the_carried_tensor_after_an_update
+// CHECK: scf.if
+// CHECK-NEXT: %[[NEXT:.*]] = memref.view
+// CHECK-NEXT: linalg.exp ins(%[[CARRIED:.*]] : {{.*}} outs(%[[NEXT]]
+// CHECK-NEXT: linalg.add ins(%[[NEXT]], %[[CARRIED]] {{.*}} outs(%[[NEXT]]
+// CHECK-NEXT: memref.copy %[[NEXT]], %[[CARRIED]]
+func.func private @branch_reads_the_carried_tensor_after_an_update(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %n: index, %p : i1) -> tensor<4x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%g = %x) -> tensor<4x4xf32> {
+    %t = scf.if %p -> tensor<4x4xf32> {
+      %s = linalg.exp ins(%g : tensor<4x4xf32>) outs(%g : tensor<4x4xf32>) -> tensor<4x4xf32>
+      %t = linalg.add ins(%s, %g : tensor<4x4xf32>, tensor<4x4xf32>) outs(%s : tensor<4x4xf32>) -> tensor<4x4xf32>
+      scf.yield %t : tensor<4x4xf32>
+    } else {
+      scf.yield %g : tensor<4x4xf32>
+    }
+    scf.yield %t : tensor<4x4xf32>
+  }
+  return %r : tensor<4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func private @carried_tensor_is_read_behind_the_update_of_a_barrier
+// CHECK: scf.for
+// CHECK: linalg.exp {{.*}} outs(%[[NEXT:.*]] :
+// CHECK: linalg.add ins(%[[CARRIED:.*]], %[[H:.*]] : {{.*}} outs(%[[H]]
+// CHECK: memref.copy %[[NEXT]], %[[CARRIED]]
+func.func private @carried_tensor_is_read_behind_the_update_of_a_barrier(%x: tensor<16xf32>, %z: tensor<16xf32>, %n: index) -> (tensor<16xf32>, tensor<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%g = %x, %h = %z) -> (tensor<16xf32>, tensor<16xf32>) {
+    %b = remat.barrier %g after %h : tensor<16xf32> after tensor<16xf32>
+    %s = linalg.exp ins(%b : tensor<16xf32>) outs(%b : tensor<16xf32>) -> tensor<16xf32>
+    %t = linalg.add ins(%g, %h : tensor<16xf32>, tensor<16xf32>) outs(%h : tensor<16xf32>) -> tensor<16xf32>
+    scf.yield %s, %t : tensor<16xf32>, tensor<16xf32>
+  }
+  return %r#0, %r#1 : tensor<16xf32>, tensor<16xf32>
+}

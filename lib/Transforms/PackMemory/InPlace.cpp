@@ -1,0 +1,71 @@
+//===- InPlace.cpp - Which values one buffer can hold in turn -------------===//
+//
+// One-shot bufferization copies what is overwritten before its last read. Where
+// a value has to stay in one buffer (carried by a loop, returned by both
+// regions of a branch) such a copy has to be made elsewhere, and before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "InPlace.h"
+
+#include "remat/Dialect/Remat/IR/Branches.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Schedule/Destination.h"
+
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+/// Whether `op` reads elements of `value`, which it updates, after it has
+/// written them. Branches and loops read it inside, operation by operation.
+static bool readsWhatItWrites(Operation *op, Value value) {
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &operand : op->getOpOperands())
+    if (operand.get() == value)
+      uses.push_back(&operand);
+  if (uses.size() < 2)
+    return false;
+  auto bufferizable = dyn_cast<bufferization::BufferizableOpInterface>(op);
+  bufferization::BufferizationOptions options;
+  bufferization::AnalysisState state(options);
+  return !bufferizable ||
+         !bufferizable.bufferizesToElementwiseAccess(state, uses);
+}
+
+/// Whether something in `block` behind `writer` reads `value`.
+static bool isReadBehind(Value value, Operation *writer, Block *block) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    Operation *reader = block->findAncestorOpInBlock(*user);
+    return reader && writer->isBeforeInBlock(reader);
+  });
+}
+
+bool mlir::remat::isUpdateOf(Value value, Value source, Block *block) {
+  // What overwrites the version that the walk has come to.
+  Operation *writer = nullptr;
+  while (value != source) {
+    auto result = dyn_cast<OpResult>(value);
+    if (!result || result.getOwner()->getBlock() != block)
+      return false;
+    Operation *op = result.getOwner();
+    Value before = getDestination(result);
+    if (before)
+      writer = op;
+    else if (isa<BarrierOp>(op))
+      before = getViewedTensor(result);
+    if (!before || (writer && isReadBehind(before, writer, block)) ||
+        (writer == op && readsWhatItWrites(op, before)))
+      return false;
+    if (isBranch(op))
+      for (Region &region : op->getRegions()) {
+        Block *inner = &region.front();
+        Value yielded =
+            inner->getTerminator()->getOperand(result.getResultNumber());
+        if (!isUpdateOf(yielded, before, inner))
+          return false;
+      }
+    value = before;
+  }
+  return true;
+}

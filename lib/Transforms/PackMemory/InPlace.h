@@ -1,0 +1,17 @@
+//===- InPlace.h - Which values one buffer can hold in turn -----*- C++ -*-===//
+
+#ifndef REMAT_TRANSFORMS_PACKMEMORY_INPLACE_H
+#define REMAT_TRANSFORMS_PACKMEMORY_INPLACE_H
+
+#include "mlir/IR/Value.h"
+
+namespace mlir::remat {
+
+/// Whether `value` is `source` after operations of `block`, and of the branches
+/// among them, that bufferization lets update it in place: none of them, nor
+/// what stands behind it in `block`, reads what it overwrites.
+bool isUpdateOf(Value value, Value source, Block *block);
+
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_PACKMEMORY_INPLACE_H
