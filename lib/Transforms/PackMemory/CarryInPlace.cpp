@@ -75,11 +75,15 @@ static void carryInPlace(MutableArrayRef<OpOperand> yielded,
           operand.get()));
       continue;
     }
-    OpOperand &operand = yielded[*next];
-    operand.set(
-        bufferization::MaterializeInDestinationOp::create(
-            builder, operand.get().getLoc(), operand.get(), carried[*next])
-            ->getResult(0));
+    Value value = yielded[*next].get();
+    Value placed = bufferization::MaterializeInDestinationOp::create(
+                       builder, value.getLoc(), value, carried[*next])
+                       ->getResult(0);
+    // Where a value is carried twice, the second buffer is a copy of the first
+    // one: the value may be computed there.
+    for (unsigned index : pending)
+      if (yielded[index].get() == value)
+        yielded[index].set(placed);
     pending.erase(next);
   }
 }

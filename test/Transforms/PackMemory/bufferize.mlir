@@ -298,3 +298,22 @@ func.func private @carried_tensor_is_read_behind_the_update_of_a_barrier(%x: ten
   }
   return %r#0, %r#1 : tensor<16xf32>, tensor<16xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func private @loop_carries_a_value_twice
+// CHECK: scf.for
+// CHECK-NEXT: linalg.fill {{.*}} outs(%[[FIRST:.*]] : memref<4xf32>)
+// CHECK-NEXT: memref.copy %[[FIRST]], %{{.*}}
+// CHECK-NEXT: }
+func.func private @loop_carries_a_value_twice(%x: tensor<4xf32>, %z: tensor<4xf32>, %n: index) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%g = %x, %h = %z) -> (tensor<4xf32>, tensor<4xf32>) {
+    %e = tensor.empty() : tensor<4xf32>
+    %f = linalg.fill ins(%one : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %f, %f : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
