@@ -27,8 +27,9 @@ static Value getDestinationAround(OpResult value) {
     while (auto result = dyn_cast<OpResult>(at)) {
       if (!branch->isProperAncestor(result.getOwner()))
         break;
-      isWritten |= bool(remat::getDestination(result));
-      at = remat::getBufferSource(result);
+      Value destination = remat::getDestination(result);
+      isWritten |= bool(destination);
+      at = destination ? destination : remat::getViewedTensor(result);
       if (!at)
         break;
     }
