@@ -168,7 +168,9 @@ struct FoldIntoResult : OpInterfaceRewritePattern<LinalgOp> {
     if (!copied || !copied->map.isPermutation())
       return failure();
     auto product = copied->source.getDefiningOp<LinalgOp>();
-    if (!isProductOnTensors(product) || !product->hasOneUse())
+    // A product outside of the loop that transposes it would move into it.
+    if (!isProductOnTensors(product) || !product->hasOneUse() ||
+        product->getBlock() != op->getBlock())
       return failure();
     auto fill = product.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
     if (!fill)

@@ -161,6 +161,13 @@ struct RaiseSoftmax : OpRewritePattern<GenericOp> {
     auto max = getShiftByMax(shift);
     if (!max || max->second != dim || x.getType() != op.getResult(0).getType())
       return failure();
+    // What is computed outside of a loop would move into it.
+    Operation *parts[] = {max->source.getDefiningOp(), getKernel(shift),
+                          getKernel(power), sum->source.getDefiningOp()};
+    if (llvm::any_of(parts, [&](Operation *part) {
+          return part->getBlock() != op->getBlock();
+        }))
+      return failure();
     rewriter.replaceOpWithNewOp<linalg::SoftmaxOp>(
         op, TypeRange{op.getResult(0).getType()}, x, op.getDpsInits()[0], *dim);
     return success();

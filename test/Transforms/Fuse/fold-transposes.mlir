@@ -99,3 +99,26 @@ func.func @unless_something_else_reads_it_there(%x: tensor<2x4xf32>, %w: tensor<
   }
   return %y, %v : tensor<2x18xf32>, tensor<4x18xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @must_not_move_a_product_into_a_loop(
+// CHECK: linalg.matmul
+// CHECK: scf.for
+// CHECK-NOT: linalg.generic
+// CHECK: linalg.transpose
+func.func @must_not_move_a_product_into_a_loop(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>, %x: tensor<4x8xf32>, %n: index) -> tensor<4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<8x4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %y = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x4xf32>) outs(%z : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %x) -> tensor<4x8xf32> {
+    %f = tensor.empty() : tensor<4x8xf32>
+    %t = linalg.transpose ins(%y : tensor<8x4xf32>) outs(%f : tensor<4x8xf32>) permutation = [1, 0]
+    %u = linalg.add ins(%s, %t : tensor<4x8xf32>, tensor<4x8xf32>) outs(%f : tensor<4x8xf32>) -> tensor<4x8xf32>
+    scf.yield %u : tensor<4x8xf32>
+  }
+  return %r : tensor<4x8xf32>
+}

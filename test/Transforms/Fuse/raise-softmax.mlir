@@ -188,3 +188,56 @@ func.func @not_where_shifted_values_go_elsewhere(%x: tensor<4x8xf32>, %low: tens
   %y, %d = func.call @parts(%x, %low) : (tensor<4x8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
   return %y, %d : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// Only the division is in the loop.
+#full = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+!t = tensor<4x8xf32>
+// CHECK-LABEL: func @must_not_move_into_a_loop(
+// CHECK-NOT: linalg.softmax
+// CHECK: return
+func.func @must_not_move_into_a_loop(%x: !t, %low: tensor<4xf32>, %n: index) -> !t {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : !t
+  %max = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : !t) outs(%low : tensor<4xf32>) {
+  ^bb0(%a: f32, %m: f32):
+    %r = arith.maximumf %a, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  %d = linalg.generic {indexing_maps = [#full, #row, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %max : !t, tensor<4xf32>) outs(%e : !t) {
+  ^bb0(%a: f32, %m: f32, %o: f32):
+    %r = arith.subf %a, %m : f32
+    linalg.yield %r : f32
+  } -> !t
+  %p = linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%d : !t) outs(%e : !t) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> !t
+  %e1 = tensor.empty() : tensor<4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%p : !t) outs(%z : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %a, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  %result = scf.for %i = %c0 to %n step %c1 iter_args(%carried = %x) -> !t {
+    %y = linalg.generic {indexing_maps = [#full, #row, #full], iterator_types = ["parallel", "parallel"]}
+        ins(%p, %s : !t, tensor<4xf32>) outs(%e : !t) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %r = arith.divf %a, %b : f32
+      linalg.yield %r : f32
+    } -> !t
+    %next = arith.addf %carried, %y : !t
+    scf.yield %next : !t
+  }
+  return %result : !t
+}

@@ -150,7 +150,8 @@ def RaiseSoftmaxPass : Pass<"remat-raise-softmax"> {
     whose derivative needs its result only: without it, scores and
     probabilities would both be saved. Dimensions of size 1, broadcasts and
     an argmax beside the maximum may stand in between, as torch-mlir and IREE
-    write them. A softmax whose exponentials have other readers stays.
+    write them. A softmax whose exponentials have other readers stays,
+    and so does one that is computed partly outside of a loop.
 
     Its logarithm, `d - log(sum(exp(d)))` of `d = x - max(x)`, stays in parts as well.
     But whatever number stands in the place of the maximum, its value is the same: a
