@@ -167,17 +167,22 @@ getZeroPadding(tensor::PadOp pad, unsigned first, unsigned rank) {
   return padding;
 }
 
+static bool isStaticButForBatch(Value images) {
+  auto type = cast<RankedTensorType>(images.getType());
+  return !ShapedType::isDynamicShape(type.getShape().drop_front());
+}
+
 /// Whether the library has the types and a workspace can be reserved.
 static bool isForLibrary(linalg::LinalgOp op) {
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
-  auto isKnown = [&](Value value, bool isBatch) {
-    auto type = cast<RankedTensorType>(value.getType());
-    return type.getElementType() == element &&
-           !ShapedType::isDynamicShape(type.getShape().drop_front(isBatch));
-  };
+  auto filters = cast<RankedTensorType>(op->getOperand(1).getType());
   return (element.isF32() || element.isF64()) &&
-         isKnown(op->getOperand(0), true) &&
-         isKnown(op->getOperand(1), false) && isKnown(op->getOperand(2), true);
+         llvm::all_of(op->getOperandTypes(),
+                      [&](Type type) {
+                        return getElementTypeOrSelf(type) == element;
+                      }) &&
+         isStaticButForBatch(op->getOperand(0)) && filters.hasStaticShape() &&
+         isStaticButForBatch(op->getOperand(2));
 }
 
 namespace {
@@ -203,7 +208,8 @@ struct FusePadding : OpInterfaceRewritePattern<linalg::LinalgOp> {
       return values;
     };
     SmallVector<int64_t> padding(4, 0);
-    if (auto pad = images.getDefiningOp<tensor::PadOp>()) {
+    if (auto pad = images.getDefiningOp<tensor::PadOp>();
+        pad && isStaticButForBatch(pad.getSource())) {
       StringRef inSpace = layout->channelsFirst ? "23" : "12";
       unsigned first = layout->images.find_first_of(inSpace);
       unsigned rank = layout->images.find_last_of(inSpace) + 1 - first;

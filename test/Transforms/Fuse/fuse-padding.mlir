@@ -85,6 +85,20 @@ func.func @leaves_unknown_sizes_for_which_no_workspace_can_be_reserved(%x: tenso
   return %y : tensor<2x?x8x4xf32>
 }
 
+// CHECK-LABEL: func.func @leaves_padding_of_unknown_sizes_to_tensor_pad(
+// CHECK: %[[P:.*]] = tensor.pad
+// CHECK: remat.conv_2d ins(%[[P]], {{.*}}padding = array<i64: 0, 0, 0, 0>
+func.func @leaves_padding_of_unknown_sizes_to_tensor_pad(%x: tensor<?x?x8x3xf32>, %w: tensor<3x3x3x4xf32>, %y: tensor<?x8x8x4xf32>) -> tensor<?x8x8x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 1, 1, 0] high[0, 1, 1, 0] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %zero : f32
+  } : tensor<?x?x8x3xf32> to tensor<?x10x10x3xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%y : tensor<?x8x8x4xf32>) -> tensor<?x8x8x4xf32>
+  %r = linalg.conv_2d_nhwc_hwcf ins(%p, %w : tensor<?x10x10x3xf32>, tensor<3x3x3x4xf32>) outs(%f : tensor<?x8x8x4xf32>) -> tensor<?x8x8x4xf32>
+  return %r : tensor<?x8x8x4xf32>
+}
+
 // CHECK-LABEL: func.func @leaves_types_that_the_library_does_not_have(
 // CHECK: linalg.conv_2d_nhwc_hwcf
 func.func @leaves_types_that_the_library_does_not_have(%x: tensor<2x8x8x3xbf16>, %w: tensor<1x1x3x4xbf16>) -> tensor<2x8x8x4xbf16> {
