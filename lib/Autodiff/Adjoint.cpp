@@ -46,8 +46,7 @@ BackwardOp mlir::remat::createProvisionalBackward(OpBuilder &builder,
 }
 
 void mlir::remat::markBackward(Operation *op) {
-  op->setAttr(RematDialect::getPhaseAttrName(),
-              StringAttr::get(op->getContext(), kBackwardPhase));
+  setPhase(op, kBackwardPhase);
   // The scalars inside a kernel are no operations of the step.
   if (isa<linalg::LinalgOp>(op))
     return;

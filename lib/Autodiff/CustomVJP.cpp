@@ -285,14 +285,12 @@ static void inlineCall(func::CallOp call, func::FuncOp callee) {
   Block &body = callee.getBody().front();
   IRMapping mapping;
   mapping.map(body.getArguments(), call.getOperands());
-  Attribute phase = call->getAttr(RematDialect::getPhaseAttrName());
   for (Operation &op : body.without_terminator()) {
     Operation *clone = builder.clone(op, mapping);
     clone->walk([&](Operation *inner) {
       inner->setLoc(CallSiteLoc::get(inner->getLoc(), call.getLoc()));
     });
-    if (phase)
-      clone->setAttr(RematDialect::getPhaseAttrName(), phase);
+    copyPhase(call, clone);
   }
   for (auto [result, value] :
        llvm::zip_equal(call.getResults(), body.getTerminator()->getOperands()))

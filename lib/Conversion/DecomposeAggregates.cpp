@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -20,15 +21,6 @@ namespace mlir::remat {
 using namespace mlir;
 
 namespace {
-/// Gives what is inserted the phase of the operation that it replaces.
-struct PhaseListener : OpBuilder::Listener {
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    if (phase && !isa_and_nonnull<linalg::LinalgOp>(op->getParentOp()))
-      op->setAttr("remat.phase", phase);
-  }
-  Attribute phase;
-};
-
 struct DecomposeAggregatesPass
     : remat::impl::DecomposeAggregatesBase<DecomposeAggregatesPass> {
   void runOnOperation() override {
@@ -36,8 +28,7 @@ struct DecomposeAggregatesPass
     getOperation()->walk(
         [&](linalg::AggregatedOpInterface op) { aggregates.push_back(op); });
     for (linalg::AggregatedOpInterface op : aggregates) {
-      PhaseListener listener;
-      listener.phase = op->getAttr("remat.phase");
+      remat::PhaseListener listener(remat::getPhase(op));
       IRRewriter rewriter(&getContext(), &listener);
       rewriter.setInsertionPoint(op);
       FailureOr<SmallVector<Value>> parts = op.decomposeOperation(rewriter);

@@ -7,6 +7,7 @@
 
 #include "KernelEmitter.h"
 #include "remat/Conversion/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -188,8 +189,7 @@ static bool convertToKernel(linalg::LinalgOp op, KernelTable &table) {
   func::FuncOp kernel = table.getOrInsert(createKernel(*nest, site));
   auto call =
       func::CallOp::create(builder, op.getLoc(), kernel, site.arguments());
-  if (Attribute phase = op->getAttr("remat.phase"))
-    call->setAttr("remat.phase", phase);
+  copyPhase(op, call);
   op->erase();
   return true;
 }

@@ -8,6 +8,7 @@
 #include "LoopNest.h"
 #include "Products.h"
 #include "remat/Conversion/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -204,8 +205,7 @@ private:
     arguments.push_back(
         arith::ConstantIntOp::create(b, loc, b.getI64Type(), accumulate));
     func::CallOp call = createRuntimeCall(b, loc, symbols, name, arguments);
-    if (Attribute phase = nest.op->getAttr("remat.phase"))
-      call->setAttr("remat.phase", phase);
+    copyPhase(nest.op, call);
   }
 
   /// The operand as batch x batch x rows x columns.

@@ -35,18 +35,6 @@ static bool isAllParallel(LinalgOp op) {
   return op.getNumParallelLoops() == op.getNumLoops();
 }
 
-StringRef remat::getPhase(Operation *op) {
-  auto phase = op->getAttrOfType<StringAttr>(RematDialect::getPhaseAttrName());
-  return phase ? phase.getValue() : "";
-}
-
-bool remat::isInBackward(Operation *op) {
-  for (; op; op = op->getParentOp())
-    if (StringRef phase = getPhase(op); !phase.empty())
-      return phase == kBackwardPhase || phase == kRecomputePhase;
-  return false;
-}
-
 bool remat::isKeptAnyway(Value value) {
   return isa<BlockArgument>(value) || matchPattern(value, m_Constant()) ||
          llvm::any_of(value.getUsers(), isInBackward);

@@ -12,12 +12,6 @@
 
 namespace mlir::remat {
 
-/// The `remat.phase` of `op`; empty for the forward.
-StringRef getPhase(Operation *op);
-
-/// Whether `op`, or what it is part of, runs in the backward.
-bool isInBackward(Operation *op);
-
 /// Whether the backward has `value` at hand whatever is done about others: an
 /// argument, a constant, or an operand of something there.
 bool isKeptAnyway(Value value);

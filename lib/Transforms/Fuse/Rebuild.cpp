@@ -89,15 +89,13 @@ public:
       break;
     }
     OpBuilder builder(reader);
-    auto phase = builder.getStringAttr(kBackwardPhase);
     auto barrier = BarrierOp::create(builder, value.getLoc(),
                                      sources.getArrayRef(), after);
     IRMapping mapping;
     mapping.map(sources.getArrayRef(), barrier.getResults());
-    barrier->setAttr(RematDialect::getPhaseAttrName(), phase);
+    setPhase(barrier, kBackwardPhase);
     for (Operation *op : ops)
-      builder.clone(*op, mapping)
-          ->setAttr(RematDialect::getPhaseAttrName(), phase);
+      setPhase(builder.clone(*op, mapping), kBackwardPhase);
     return mapping.lookup(value);
   }
 

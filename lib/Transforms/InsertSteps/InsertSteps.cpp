@@ -253,7 +253,7 @@ static LogicalResult insertSteps(TrainStepOp train, bool isJointShared) {
   // Whatever was only needed for gradients that nobody uses reads no parameter.
   eraseDeadOperations(*step, step->function.getBody().front());
 
-  UpdatePhase phase;
+  PhaseListener phase(kUpdatePhase);
   OpBuilder builder(train.getContext(), &phase);
   SmallVector<opt::EagerStepOp> steps;
   if (train.isEager())

@@ -2,8 +2,6 @@
 
 #include "Kernels.h"
 
-#include "remat/Dialect/Remat/IR/Remat.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -11,16 +9,6 @@
 
 using namespace mlir;
 using namespace mlir::remat;
-
-void UpdatePhase::notifyOperationInserted(Operation *op,
-                                          OpBuilder::InsertPoint) {
-  // Scalars of a kernel's body, which is built before its operation, have no
-  // phase of their own.
-  Operation *parent = op->getParentOp();
-  if (parent && !isa<linalg::LinalgOp>(parent))
-    op->setAttr(RematDialect::getPhaseAttrName(),
-                StringAttr::get(op->getContext(), kUpdatePhase));
-}
 
 Value mlir::remat::convertFloat(OpBuilder &builder, Location loc, Value value,
                                 Type type) {

@@ -11,12 +11,6 @@
 
 namespace mlir::remat {
 
-/// A listener that marks what is built as part of the update.
-struct UpdatePhase : public OpBuilder::Listener {
-  void notifyOperationInserted(Operation *op,
-                               OpBuilder::InsertPoint previous) override;
-};
-
 /// `value` in the floating-point type `type`.
 Value convertFloat(OpBuilder &builder, Location loc, Value value, Type type);
 

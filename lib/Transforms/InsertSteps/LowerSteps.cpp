@@ -176,7 +176,7 @@ static LogicalResult lowerStep(EagerStepOp op, SharedScalars &shared) {
   if (std::optional<APFloat> clip = optimizer.getClipValue())
     preparation.clipValue = clip->convertToDouble();
 
-  UpdatePhase phase;
+  PhaseListener phase(kUpdatePhase);
   OpBuilder builder(op, &phase);
   Location loc = op.getLoc();
   SmallVector<Value> scalars(

@@ -88,8 +88,7 @@ static Value emitAccumulate(OpBuilder &builder, Location loc, Value gradient,
   };
   auto add = linalg::GenericOp::create(builder, loc, TypeRange{type}, gradient,
                                        sum, maps, iterators, body);
-  add->setAttr(RematDialect::getPhaseAttrName(),
-               builder.getStringAttr(kBackwardPhase));
+  setPhase(add, kBackwardPhase);
   return add.getResult(0);
 }
 

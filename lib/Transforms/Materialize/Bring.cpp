@@ -245,8 +245,7 @@ Value Crossings::cloneCheap(Value value, Operation *forward,
   }
   OpBuilder builder(reader);
   Operation *clone = builder.clone(*op, mapping);
-  clone->setDiscardableAttr(RematDialect::getPhaseAttrName(),
-                            builder.getStringAttr(kRecomputePhase));
+  setPhase(clone, kRecomputePhase);
   return clone->getResult(cast<OpResult>(value).getResultNumber());
 }
 
@@ -321,7 +320,6 @@ Value Crossings::bringThroughTape(Value value, scf::ForOp forward,
   OpBuilder builder(reader);
   auto read = TapeReadOp::create(builder, value.getLoc(), value.getType(), tape,
                                  link.read);
-  read->setDiscardableAttr(RematDialect::getPhaseAttrName(),
-                           builder.getStringAttr(kBackwardPhase));
+  setPhase(read, kBackwardPhase);
   return read.getValue();
 }

@@ -20,11 +20,9 @@ using namespace mlir::remat;
 
 /// Phases belong to whole operations of the step, not to a kernel's scalars.
 static void markBackward(Block &block) {
-  auto phase = StringAttr::get(block.front().getContext(), kBackwardPhase);
   block.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!op->hasTrait<OpTrait::IsTerminator>() &&
-        !op->hasAttr(RematDialect::getPhaseAttrName()))
-      op->setDiscardableAttr(RematDialect::getPhaseAttrName(), phase);
+    if (!op->hasTrait<OpTrait::IsTerminator>() && getPhase(op).empty())
+      setPhase(op, kBackwardPhase);
     return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
                                      : WalkResult::advance();
   });

@@ -243,11 +243,10 @@ Value RegionMaterializer::bringInputs(Reader &reader, const Slice &slice) {
 
 /// Phases belong to whole operations of the step, not to a kernel's scalars.
 static void markRecompute(Operation *root) {
-  auto phase = StringAttr::get(root->getContext(), kRecomputePhase);
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!op->hasTrait<OpTrait::IsTerminator>() &&
         !op->hasTrait<OpTrait::ConstantLike>())
-      op->setDiscardableAttr(RematDialect::getPhaseAttrName(), phase);
+      setPhase(op, kRecomputePhase);
     return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
                                      : WalkResult::advance();
   });

@@ -81,9 +81,8 @@ Lifetimes::Lifetimes(func::FuncOp function) {
 
 void Lifetimes::number(Operation *op) {
   int64_t first = next++;
-  auto phase = op->getAttrOfType<StringAttr>(RematDialect::getPhaseAttrName());
   // Constants and scalars of the backward stand at the top of the function.
-  if (phase && phase.getValue() == "backward" && touchesMemory(op))
+  if (remat::getPhase(op) == kBackwardPhase && touchesMemory(op))
     firstBackward = std::min(firstBackward, first);
   if (isSequential(op))
     for (Region &region : op->getRegions())
@@ -99,12 +98,11 @@ int Lifetimes::getBuffer(Value value) const {
 
 Phase Lifetimes::getPhase(Operation *op) const {
   for (Operation *at = op; at; at = at->getParentOp())
-    if (auto phase =
-            at->getAttrOfType<StringAttr>(RematDialect::getPhaseAttrName()))
-      return llvm::StringSwitch<Phase>(phase.getValue())
-          .Case("backward", Phase::backward)
-          .Case("recompute", Phase::recompute)
-          .Case("update", Phase::update)
+    if (StringRef phase = remat::getPhase(at); !phase.empty())
+      return llvm::StringSwitch<Phase>(phase)
+          .Case(kBackwardPhase, Phase::backward)
+          .Case(kRecomputePhase, Phase::recompute)
+          .Case(kUpdatePhase, Phase::update)
           .Default(Phase::forward);
   // Bufferization makes copies without attributes, and scheduling moves forward
   // operations that only the backward reads behind its beginning.

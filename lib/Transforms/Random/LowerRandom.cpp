@@ -356,8 +356,7 @@ static void lowerDraw(Operation *op, ValueRange sizes) {
                         position};
         linalg::YieldOp::create(b, loc, emitElement(element, op));
       });
-  if (auto phase = op->getAttr(RematDialect::getPhaseAttrName()))
-    kernel->setDiscardableAttr(RematDialect::getPhaseAttrName(), phase);
+  copyPhase(op, kernel);
 
   Value blocks;
   if (type.hasStaticShape()) {

@@ -4,6 +4,7 @@
 #define REMAT_DIALECT_REMAT_IR_REMAT_H
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -74,6 +75,26 @@ Operation *eraseResults(RewriterBase &rewriter, Operation *op,
 inline constexpr llvm::StringLiteral kBackwardPhase = "backward";
 inline constexpr llvm::StringLiteral kRecomputePhase = "recompute";
 inline constexpr llvm::StringLiteral kUpdatePhase = "update";
+
+/// The phase of `op`; empty for the forward.
+StringRef getPhase(Operation *op);
+/// Whether `op`, or what it is part of, runs in the backward.
+bool isInBackward(Operation *op);
+/// Says that `op` is part of `phase`; does nothing for the forward.
+void setPhase(Operation *op, StringRef phase);
+/// For what takes the place of `from`, or of a part of it.
+void copyPhase(Operation *from, Operation *to);
+
+/// Gives what is built a phase, unless it has one. The scalars of a kernel's
+/// body are no operations of the step and get none.
+struct PhaseListener : OpBuilder::Listener {
+  explicit PhaseListener(StringRef phase) : phase(phase) {}
+  void notifyOperationInserted(Operation *op,
+                               OpBuilder::InsertPoint previous) override;
+
+private:
+  StringRef phase;
+};
 } // namespace mlir::remat
 
 #endif // REMAT_DIALECT_REMAT_IR_REMAT_H

@@ -1,0 +1,47 @@
+//===- Phases.cpp - Phases of a training step -----------------------------===//
+//
+// Whatever replaces an operation keeps its phase: plans and reports go by it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+StringRef mlir::remat::getPhase(Operation *op) {
+  auto phase = op->getAttrOfType<StringAttr>(RematDialect::getPhaseAttrName());
+  return phase ? phase.getValue() : "";
+}
+
+bool mlir::remat::isInBackward(Operation *op) {
+  for (; op; op = op->getParentOp())
+    if (StringRef phase = getPhase(op); !phase.empty())
+      return phase == kBackwardPhase || phase == kRecomputePhase;
+  return false;
+}
+
+void mlir::remat::setPhase(Operation *op, StringRef phase) {
+  if (!phase.empty())
+    op->setDiscardableAttr(RematDialect::getPhaseAttrName(),
+                           StringAttr::get(op->getContext(), phase));
+}
+
+void mlir::remat::copyPhase(Operation *from, Operation *to) {
+  setPhase(to, getPhase(from));
+}
+
+void PhaseListener::notifyOperationInserted(Operation *op,
+                                            OpBuilder::InsertPoint) {
+  if (phase.empty() || !getPhase(op).empty())
+    return;
+  for (Operation *at = op; Block *block = at->getBlock();) {
+    at = block->getParentOp();
+    // A kernel's body may be built before the kernel.
+    if (!at || isa<linalg::LinalgOp>(at))
+      return;
+  }
+  setPhase(op, phase);
+}
