@@ -61,8 +61,7 @@ mlir::remat::collectActiveCaptures(Operation *op, const Activity &activity) {
   for (Region &region : op->getRegions())
     region.walk<WalkOrder::PreOrder>([&](Operation *inner) {
       for (Value operand : inner->getOperands())
-        if (activity.isActive(operand) &&
-            !op->isAncestor(operand.getParentRegion()->getParentOp()))
+        if (activity.isActive(operand) && !isDefinedIn(operand, op))
           captures.insert(operand);
       return inner->hasTrait<OpTrait::IsIsolatedFromAbove>()
                  ? WalkResult::skip()

@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-bool mlir::remat::isDefinedIn(Value value, Operation *op) {
-  return op->isAncestor(value.getParentRegion()->getParentOp());
-}
-
 bool mlir::remat::isSameIndex(Value lhs, Value rhs) {
   if (lhs == rhs)
     return true;

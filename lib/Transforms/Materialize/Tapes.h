@@ -9,8 +9,6 @@
 
 namespace mlir::remat {
 
-bool isDefinedIn(Value value, Operation *op);
-
 /// Whether two indices are equal in every execution: the same pure arithmetic
 /// on the same values, which CSE may or may not have merged.
 bool isSameIndex(Value lhs, Value rhs);

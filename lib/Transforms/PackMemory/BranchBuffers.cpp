@@ -63,27 +63,31 @@ static void mergeResults(scf::IfOp op) {
 // Destinations
 //===----------------------------------------------------------------------===//
 
+static Value getOuterBuffer(Value value, Operation *op);
+
+/// The tensor from around `branch` in whose buffer all its regions leave result
+/// `index`; null if there is no such.
+static Value getCommonBuffer(Operation *branch, unsigned index) {
+  Value common;
+  for (Region &region : branch->getRegions()) {
+    Value buffer = getOuterBuffer(getYielded(region, index).get(), branch);
+    if (!buffer || (common && common != buffer))
+      return {};
+    common = buffer;
+  }
+  return common;
+}
+
 /// The tensor from around `op` whose buffer `value` takes over; null if it is
 /// in a buffer of its own.
 static Value getOuterBuffer(Value value, Operation *op) {
-  while (op->isAncestor(value.getParentRegion()->getParentOp())) {
+  while (isDefinedIn(value, op)) {
     auto result = dyn_cast<OpResult>(value);
     if (!result)
       return {};
-    Operation *inner = result.getOwner();
-    if (isBranch(inner)) {
-      Value common;
-      for (Region &region : inner->getRegions()) {
-        Value buffer = getOuterBuffer(
-            getYielded(region, result.getResultNumber()).get(), inner);
-        if (!buffer || (common && common != buffer))
-          return {};
-        common = buffer;
-      }
-      value = common;
-      continue;
-    }
-    value = getBufferSource(result);
+    value = isBranch(result.getOwner())
+                ? getCommonBuffer(result.getOwner(), result.getResultNumber())
+                : getBufferSource(result);
     if (!value)
       return {};
   }
@@ -105,13 +109,9 @@ static bool mayRunAfter(Operation *user, Operation *op) {
 /// The buffer from around `op` that both branches leave the result in anyway,
 /// if nobody else reads it any more; else null.
 static Value getUpdated(scf::IfOp op, unsigned index) {
-  Value common;
-  for (Region &region : op->getRegions()) {
-    Value buffer = getOuterBuffer(getYielded(region, index).get(), op);
-    if (!buffer || (common && common != buffer))
-      return {};
-    common = buffer;
-  }
+  Value common = getCommonBuffer(op, index);
+  if (!common)
+    return {};
   auto argument = dyn_cast<BlockArgument>(common);
   bool isCallers =
       argument && isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
@@ -146,7 +146,7 @@ static Value createDestination(scf::IfOp op, unsigned index) {
     if (isUndefined(yielded))
       continue;
     SmallVector<OpFoldResult> sizes =
-        op->isAncestor(yielded.getParentRegion()->getParentOp())
+        isDefinedIn(yielded, op)
             ? getSizesBefore(builder, op, yielded)
             : tensor::getMixedSizes(builder, op.getLoc(), yielded);
     if (llvm::is_contained(sizes, OpFoldResult()))

@@ -23,6 +23,10 @@ bool mlir::remat::isBranch(Operation *op) {
          });
 }
 
+bool mlir::remat::isDefinedIn(Value value, Operation *op) {
+  return op->isAncestor(value.getParentRegion()->getParentOp());
+}
+
 bool mlir::remat::isUndefined(Value value) {
   if (auto cast = value.getDefiningOp<tensor::CastOp>())
     value = cast.getSource();
@@ -58,7 +62,7 @@ mlir::remat::getSizesBefore(OpBuilder &builder, Operation *op, Value value) {
         builder, value.getLoc(), presburger::BoundType::EQ, value, dim,
         [&](Value candidate, std::optional<int64_t>,
             ValueBoundsConstraintSet &) {
-          return !op->isAncestor(candidate.getParentRegion()->getParentOp());
+          return !isDefinedIn(candidate, op);
         });
     sizes.push_back(succeeded(bound) ? *bound : OpFoldResult());
   }

@@ -19,6 +19,9 @@ namespace mlir::remat {
 /// `scf.execute_region`.
 bool isBranch(Operation *op);
 
+/// Whether `value` is defined inside `op`.
+bool isDefinedIn(Value value, Operation *op);
+
 /// Whether no program may depend on `value`: the contents of a `tensor.empty`,
 /// a `ub.poison`.
 bool isUndefined(Value value);
