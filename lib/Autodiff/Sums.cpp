@@ -7,18 +7,14 @@
 
 #include "Sums.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::remat;
-
-static bool isZeroFill(Value value) {
-  auto fill = value.getDefiningOp<linalg::FillOp>();
-  return fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
-}
 
 /// Whether result `index` of `op` is its `outs` plus something, so that it can
 /// start from another sum than zero.
@@ -52,7 +48,7 @@ startFrom(Value sum, Value contribution,
       return failure();
   unsigned index = cast<OpResult>(contribution).getResultNumber();
   OpOperand *init = op.getDpsInitOperand(index);
-  if (!isZeroFill(init->get()) || !addsToInit(op, index))
+  if (!getZeroFilled(init->get()) || !addsToInit(op, index))
     return failure();
   init->set(sum);
   return success();
@@ -109,7 +105,7 @@ static bool areDisjoint(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
 static bool isZeroAt(Value sum, tensor::InsertSliceOp slice) {
   // Far longer chains than models have would make this quadratic.
   for (unsigned step = 0; step < 64; ++step) {
-    if (isZeroFill(sum))
+    if (getZeroFilled(sum))
       return true;
     auto earlier = sum.getDefiningOp<tensor::InsertSliceOp>();
     if (!earlier || !areDisjoint(earlier, slice))
@@ -128,7 +124,7 @@ static Value addToSlice(OpBuilder &builder, Location loc, Value sum,
   if (!madeByRule.contains(op) || !contribution.use_empty())
     return nullptr;
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op);
-      insert && isZeroFill(insert.getDest())) {
+      insert && getZeroFilled(insert.getDest())) {
     Value added = insert.getSource();
     if (!isZeroAt(sum, insert)) {
       Value part = tensor::ExtractSliceOp::create(
@@ -141,7 +137,7 @@ static Value addToSlice(OpBuilder &builder, Location loc, Value sum,
         insert.getMixedSizes(), insert.getMixedStrides());
   }
   if (auto insert = dyn_cast<tensor::InsertOp>(op);
-      insert && isZeroFill(insert.getDest())) {
+      insert && getZeroFilled(insert.getDest())) {
     Value element =
         tensor::ExtractOp::create(builder, loc, sum, insert.getIndices());
     element = arith::AddFOp::create(builder, loc, element, insert.getScalar());

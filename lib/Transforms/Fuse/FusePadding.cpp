@@ -23,14 +23,6 @@ namespace mlir::remat {
 using namespace mlir;
 using namespace mlir::remat;
 
-/// The destination that `value` fills with zero, or null.
-static Value getZeroFilled(Value value) {
-  auto fill = value.getDefiningOp<linalg::FillOp>();
-  if (!fill || !matchPattern(fill.value(), m_AnyZeroFloat()))
-    return nullptr;
-  return fill.output();
-}
-
 /// Where the dimensions of a convolution's operands go in those of
 /// remat.conv_2d, one digit for each of them.
 namespace {

@@ -11,6 +11,8 @@
 #include "Copies.h"
 #include "remat/Transforms/Fuse/Passes.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -97,9 +99,7 @@ static bool startsFromZero(Value reduction) {
   auto result = cast<OpResult>(reduction);
   auto kernel = cast<GenericOp>(result.getOwner());
   Value init = kernel.getDpsInits()[result.getResultNumber()];
-  if (auto fill = init.getDefiningOp<linalg::FillOp>())
-    return matchPattern(fill.value(), m_AnyZeroFloat());
-  return matchPattern(init, m_AnyZeroFloat());
+  return getZeroFilled(init) || matchPattern(init, m_AnyZeroFloat());
 }
 
 /// Whether everything that depends on `value`, through copies, is `first` or

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -69,6 +70,13 @@ bool mlir::remat::hasBatchDims(Operation *op) {
   FailureOr<linalg::ContractionDimensions> dims =
       linalg::inferContractionDims(linalgOp);
   return succeeded(dims) && !dims->batch.empty();
+}
+
+Value mlir::remat::getZeroFilled(Value value) {
+  auto fill = value.getDefiningOp<linalg::FillOp>();
+  if (!fill || !matchPattern(fill.value(), m_AnyZeroFloat()))
+    return {};
+  return fill.output();
 }
 
 Value mlir::remat::lookThroughNames(Value value) {

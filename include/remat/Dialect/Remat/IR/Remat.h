@@ -49,6 +49,10 @@ bool isDot(Operation *op);
 /// both inputs and the result.
 bool hasBatchDims(Operation *op);
 
+/// The destination that `value` is with zeros in it, by a linalg.fill; null if
+/// it is anything else.
+Value getZeroFilled(Value value);
+
 /// Whether numbers of this type are computed with: all but tf32, which
 /// processors know inside of products only, and formats of a byte, in which
 /// sums have no meaning.
