@@ -8,6 +8,8 @@
 
 #include "Concatenation.h"
 
+#include "ElementwiseFusion.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -87,6 +89,9 @@ bool remat::raiseConcatenation(RewriterBase &rewriter, GenericOp op) {
   if (end != type.getDimSize(*dim))
     return false;
   parts.push_back(last);
-  rewriter.replaceOpWithNewOp<tensor::ConcatOp>(op, type, *dim, parts);
+  auto concat =
+      tensor::ConcatOp::create(rewriter, op.getLoc(), type, *dim, parts);
+  remat::copyAttributes(op, concat);
+  rewriter.replaceOp(op, concat);
   return true;
 }

@@ -179,11 +179,12 @@ struct FoldIntoResult : OpInterfaceRewritePattern<LinalgOp> {
     maps.back() = inversePermutation(copied->map).compose(maps.back());
     if (!isLibraryProduct(maps))
       return failure();
-    Value init = linalg::FillOp::create(rewriter, fill.getLoc(), fill.value(),
-                                        op.getDpsInits()[0])
-                     .getResult(0);
-    rewriter.replaceOp(op, createProduct(rewriter, product,
-                                         product.getDpsInputs(), init, maps));
+    auto init = linalg::FillOp::create(rewriter, fill.getLoc(), fill.value(),
+                                       op.getDpsInits()[0]);
+    copyAttributes(fill, init);
+    rewriter.replaceOp(op,
+                       createProduct(rewriter, product, product.getDpsInputs(),
+                                     init.getResult(0), maps));
     return success();
   }
 };

@@ -229,12 +229,14 @@ struct FusePadding : OpInterfaceRewritePattern<linalg::LinalgOp> {
     copyAttributes(op, conv);
     Value result =
         fromConv2D(rewriter, loc, conv->getResult(0), layout->results, type);
-    if (destination)
-      rewriter.replaceOp(op, result);
-    else // Such as a bias, which fuses with what follows.
-      rewriter.replaceOpWithNewOp<linalg::AddOp>(op, TypeRange(type),
-                                                 ValueRange{initial, result},
-                                                 ValueRange{createEmpty()});
+    if (!destination) { // Such as a bias, which fuses with what follows.
+      auto add = linalg::AddOp::create(rewriter, loc, TypeRange(type),
+                                       ValueRange{initial, result},
+                                       ValueRange{createEmpty()});
+      copyAttributes(op, add);
+      result = add.getResult(0);
+    }
+    rewriter.replaceOp(op, result);
     return success();
   }
 };

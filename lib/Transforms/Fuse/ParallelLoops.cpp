@@ -8,6 +8,8 @@
 
 #include "ParallelLoops.h"
 
+#include "ElementwiseFusion.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,8 +25,16 @@ static void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
     builder.clone(op, mapping);
 }
 
-LogicalResult mlir::remat::replaceForall(scf::ForallOp forall) {
-  OpBuilder builder(forall);
+/// Puts `nest` in place of `op`.
+static void replace(Operation *op, const scf::LoopNest &nest) {
+  if (!nest.loops.empty())
+    copyAttributes(op, nest.loops.front());
+  op->replaceAllUsesWith(nest.results);
+  op->erase();
+}
+
+LogicalResult mlir::remat::replaceForall(OpBuilder &builder,
+                                         scf::ForallOp forall) {
   Location loc = forall.getLoc();
   Block &body = *forall.getBody();
   SmallVector<tensor::ParallelInsertSliceOp> inserts;
@@ -62,16 +72,15 @@ LogicalResult mlir::remat::replaceForall(scf::ForallOp forall) {
         }
         return scf::ValueVector(next);
       });
-  forall.replaceAllUsesWith(nest.results);
-  forall.erase();
+  replace(forall, nest);
   return success();
 }
 
-void mlir::remat::replaceParallel(scf::ParallelOp parallel) {
+void mlir::remat::replaceParallel(OpBuilder &builder,
+                                  scf::ParallelOp parallel) {
   // Without results it has effects only, of which nothing is differentiated.
   if (parallel.getNumResults() == 0)
     return;
-  OpBuilder builder(parallel);
   Block &body = *parallel.getBody();
   auto reduce = cast<scf::ReduceOp>(body.getTerminator());
   scf::LoopNest nest = scf::buildLoopNest(
@@ -94,12 +103,11 @@ void mlir::remat::replaceParallel(scf::ParallelOp parallel) {
         }
         return next;
       });
-  parallel.replaceAllUsesWith(nest.results);
-  parallel.erase();
+  replace(parallel, nest);
 }
 
-void mlir::remat::replaceScatter(tensor::ScatterOp scatter) {
-  OpBuilder builder(scatter);
+void mlir::remat::replaceScatter(OpBuilder &builder,
+                                 tensor::ScatterOp scatter) {
   Location loc = scatter.getLoc();
   Value source = scatter.getSource(), indices = scatter.getIndices();
   RankedTensorType type = scatter.getDestType();
@@ -165,6 +173,5 @@ void mlir::remat::replaceScatter(tensor::ScatterOp scatter) {
         }
         return scf::ValueVector{next};
       });
-  scatter.replaceAllUsesWith(nest.results[0]);
-  scatter.erase();
+  replace(scatter, nest);
 }

@@ -6,6 +6,7 @@
 #include "mlir/Support/LLVM.h"
 
 namespace mlir {
+class OpBuilder;
 namespace scf {
 class ForallOp;
 class ParallelOp;
@@ -19,11 +20,11 @@ namespace remat {
 /// A nest of scf.for that inserts, one after the other, the slices that
 /// `forall`'s iterations insert in parallel. Fails if they combine in another
 /// way.
-LogicalResult replaceForall(scf::ForallOp forall);
+LogicalResult replaceForall(OpBuilder &builder, scf::ForallOp forall);
 /// A nest of scf.for that reduces in the order of the iterations.
-void replaceParallel(scf::ParallelOp parallel);
+void replaceParallel(OpBuilder &builder, scf::ParallelOp parallel);
 /// A nest of scf.for over the positions, each of which inserts a slice.
-void replaceScatter(tensor::ScatterOp scatter);
+void replaceScatter(OpBuilder &builder, tensor::ScatterOp scatter);
 
 } // namespace remat
 } // namespace mlir

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Copies.h"
+#include "ElementwiseFusion.h"
 #include "remat/Transforms/Fuse/Passes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -113,10 +114,18 @@ static bool isReadOnlyBy(Value value, Operation *first, Operation *second) {
   });
 }
 
-/// The maximum of rows of what `shift` subtracts it from, as `shift` reads it,
-/// and the dimension of rows.
-static std::optional<std::pair<OpOperand *, unsigned>>
-getShiftByMax(arith::SubFOp shift) {
+namespace {
+/// x - max x, over one dimension.
+struct ShiftByMax {
+  Value x;
+  Operation *maximum;
+  /// That the subtracting kernel reads the maximum by, perhaps through copies.
+  OpOperand *operand;
+  unsigned dim;
+};
+} // namespace
+
+static std::optional<ShiftByMax> getShiftByMax(arith::SubFOp shift) {
   GenericOp kernel = getKernel(shift);
   std::optional<Read> x = getRead(kernel, shift.getLhs());
   std::optional<Read> max = getRead(kernel, shift.getRhs());
@@ -127,7 +136,8 @@ getShiftByMax(arith::SubFOp shift) {
   if (!dim)
     return std::nullopt;
   auto argument = cast<BlockArgument>(shift.getRhs());
-  return std::pair(kernel.getMatchingOpOperand(argument), *dim);
+  return ShiftByMax{x->source, max->source.getDefiningOp(),
+                    kernel.getMatchingOpOperand(argument), *dim};
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,19 +167,22 @@ struct RaiseSoftmax : OpRewritePattern<GenericOp> {
         getRead(getKernel(power), power.getOperand()));
     if (!shift)
       return failure();
-    Value x = getRead(getKernel(shift), shift.getLhs()).value_or(Read()).source;
-    auto max = getShiftByMax(shift);
-    if (!max || max->second != dim || x.getType() != op.getResult(0).getType())
+    std::optional<ShiftByMax> shifted = getShiftByMax(shift);
+    if (!shifted || shifted->dim != dim ||
+        shifted->x.getType() != op.getResult(0).getType())
       return failure();
     // What is computed outside of a loop would move into it.
-    Operation *parts[] = {max->source.getDefiningOp(), getKernel(shift),
-                          getKernel(power), sum->source.getDefiningOp()};
+    Operation *parts[] = {shifted->maximum, getKernel(shift), getKernel(power),
+                          sum->source.getDefiningOp()};
     if (llvm::any_of(parts, [&](Operation *part) {
           return part->getBlock() != op->getBlock();
         }))
       return failure();
-    rewriter.replaceOpWithNewOp<linalg::SoftmaxOp>(
-        op, TypeRange{op.getResult(0).getType()}, x, op.getDpsInits()[0], *dim);
+    auto softmax = linalg::SoftmaxOp::create(
+        rewriter, op.getLoc(), TypeRange{op.getResult(0).getType()}, shifted->x,
+        op.getDpsInits()[0], *dim);
+    copyAttributes(op, softmax);
+    rewriter.replaceOp(op, softmax);
     return success();
   }
 };
@@ -188,39 +201,38 @@ struct DetachMax : OpRewritePattern<GenericOp> {
     std::optional<Read> log = getRead(op, subtract.getRhs());
     if (!shift || !log)
       return failure();
-    auto max = getShiftByMax(shift);
+    std::optional<ShiftByMax> shifted = getShiftByMax(shift);
     auto logKernel = log->source.getDefiningOp<GenericOp>();
     auto logarithm = getElementwise<math::LogOp>(logKernel);
-    if (!max || !logarithm)
+    if (!shifted || !logarithm)
       return failure();
     std::optional<Read> sum = getRead(logKernel, logarithm.getOperand());
     auto sumKernel = sum ? sum->source.getDefiningOp<GenericOp>() : GenericOp();
     if (!sumKernel || !sum->map.isIdentity() ||
         sumKernel.getNumDpsInputs() != 1)
       return failure();
-    // The sum is read where its logarithm is.
     std::optional<Read> term = lookThroughCopies(
         {sumKernel.getDpsInputs()[0],
          sumKernel.getMatchingIndexingMap(sumKernel.getDpsInputOperand(0))});
     auto power = getProducer<math::ExpOp>(term);
-    Value shifted = getKernel(shift).getResult(0);
+    Value difference = getKernel(shift).getResult(0);
     if (!power || !startsFromZero(sum->source))
       return failure();
     Value powers = getKernel(power).getResult(0);
     std::optional<Read> exponent =
         getRead(getKernel(power), power.getOperand());
-    if (!exponent || exponent->source != shifted ||
+    if (!exponent || exponent->source != difference ||
         !exponent->map.isIdentity() ||
         getReducedDim<arith::AddFOp>(Read{sum->source, log->map}, powers) !=
-            max->second ||
+            shifted->dim ||
         !isReadOnlyBy(powers, sumKernel, sumKernel) ||
-        !isReadOnlyBy(shifted, op, getKernel(power)))
+        !isReadOnlyBy(difference, op, getKernel(power)))
       return failure();
     GenericOp kernel = getKernel(shift);
     rewriter.setInsertionPoint(kernel);
-    Value detached =
-        StopGradientOp::create(rewriter, kernel.getLoc(), max->first->get());
-    rewriter.modifyOpInPlace(kernel, [&] { max->first->set(detached); });
+    Value detached = StopGradientOp::create(rewriter, kernel.getLoc(),
+                                            shifted->operand->get());
+    rewriter.modifyOpInPlace(kernel, [&] { shifted->operand->set(detached); });
     return success();
   }
 };

@@ -9,7 +9,9 @@
 #include "remat/Transforms/Fuse/Structured.h"
 
 #include "Concatenation.h"
+#include "ElementwiseFusion.h"
 #include "ParallelLoops.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -89,22 +91,21 @@ Operation *mlir::remat::replaceElementwiseByLinalg(Operation *op) {
 }
 
 /// arith.bitcast, element by element.
-static void replaceBitcast(tensor::BitcastOp cast) {
-  OpBuilder builder(cast);
+static void replaceBitcast(OpBuilder &builder, tensor::BitcastOp cast) {
   Value source = cast.getSource();
   auto from = dyn_cast<RankedTensorType>(source.getType());
   auto to = dyn_cast<RankedTensorType>(cast.getType());
   if (!from || !to || from.getShape() != to.getShape())
     return;
   Value bits = arith::BitcastOp::create(builder, cast.getLoc(), to, source);
+  copyAttributes(cast, bits.getDefiningOp());
   cast.replaceAllUsesWith(bits);
   cast.erase();
   (void)replaceElementwiseByLinalg(bits.getDefiningOp());
 }
 
 /// tensor.extract at the coordinates that the indices hold.
-static void replaceGather(tensor::GatherOp gather) {
-  OpBuilder builder(gather);
+static void replaceGather(OpBuilder &builder, tensor::GatherOp gather) {
   Location loc = gather.getLoc();
   Value source = gather.getSource(), indices = gather.getIndices();
   auto type = cast<RankedTensorType>(gather.getResult().getType());
@@ -150,6 +151,7 @@ static void replaceGather(tensor::GatherOp gather) {
         Value element = tensor::ExtractOp::create(b, loc, source, position);
         linalg::YieldOp::create(b, loc, element);
       });
+  copyAttributes(gather, generic);
   Value result = generic.getResult(0);
   if (result.getType() != type)
     result = tensor::CastOp::create(builder, loc, type, result);
@@ -164,8 +166,8 @@ static bool padsWithConstant(tensor::PadOp pad) {
 }
 
 void mlir::remat::replaceByStructured(Operation *root) {
-  IRRewriter rewriter(root->getContext());
-  // Collected first: what comes of one of them may be another.
+  // Collected first: what comes of one of them may be another. From the inside
+  // out: a loop is cloned into its replacement.
   auto forEach = [&](auto replace) {
     SmallVector<Operation *> ops;
     root->walk([&](Operation *op) {
@@ -173,39 +175,34 @@ void mlir::remat::replaceByStructured(Operation *root) {
         ops.push_back(op);
     });
     for (Operation *op : ops) {
+      PhaseListener listener(getPhase(op));
+      IRRewriter rewriter(op->getContext(), &listener);
       rewriter.setInsertionPoint(op);
-      replace(op);
+      replace(rewriter, op);
     }
   };
-  forEach([&](Operation *op) {
+  forEach([](RewriterBase &rewriter, Operation *op) {
     if (auto pack = dyn_cast<linalg::PackOp>(op))
       (void)linalg::lowerPack(rewriter, pack);
     else if (auto unpack = dyn_cast<linalg::UnPackOp>(op))
       (void)linalg::lowerUnPack(rewriter, unpack);
     else if (auto scatter = dyn_cast<tensor::ScatterOp>(op))
-      replaceScatter(scatter);
+      replaceScatter(rewriter, scatter);
+    else if (auto forall = dyn_cast<scf::ForallOp>(op))
+      (void)replaceForall(rewriter, forall);
+    else if (auto parallel = dyn_cast<scf::ParallelOp>(op))
+      replaceParallel(rewriter, parallel);
   });
-  // From the inside out: a loop is cloned into its replacement.
-  SmallVector<Operation *> loops;
-  root->walk([&](Operation *op) {
-    if (op != root && isa<scf::ForallOp, scf::ParallelOp>(op))
-      loops.push_back(op);
-  });
-  for (Operation *op : loops)
-    if (auto forall = dyn_cast<scf::ForallOp>(op))
-      (void)replaceForall(forall);
-    else
-      replaceParallel(cast<scf::ParallelOp>(op));
-  forEach([&](Operation *op) {
+  forEach([](RewriterBase &rewriter, Operation *op) {
     if (auto generate = dyn_cast<tensor::GenerateOp>(op))
       (void)linalg::rewriteInDestinationPassingStyle(rewriter, generate);
     else if (auto pad = dyn_cast<tensor::PadOp>(op);
              pad && !padsWithConstant(pad))
       (void)linalg::rewriteInDestinationPassingStyle(rewriter, pad);
     else if (auto gather = dyn_cast<tensor::GatherOp>(op))
-      replaceGather(gather);
+      replaceGather(rewriter, gather);
     else if (auto cast = dyn_cast<tensor::BitcastOp>(op))
-      replaceBitcast(cast);
+      replaceBitcast(rewriter, cast);
     else if (auto generic = dyn_cast<linalg::GenericOp>(op))
       (void)raiseConcatenation(rewriter, generic);
     else

@@ -71,10 +71,10 @@ func.func @leaves_padding_of_channels_to_tensor_pad(%x: tensor<2x3x8x8xf32>, %w:
 
 // CHECK-LABEL: func.func @adds_an_accumulator_afterwards(
 // CHECK-SAME: %[[B:[^:]*]]: tensor<2x8x8x4xf32>) ->
-// CHECK: %[[Y:.*]] = remat.conv_2d
-// CHECK: linalg.add ins(%[[B]], %[[Y]]
+// CHECK: %[[Y:.*]] = remat.conv_2d {{.*}}kept
+// CHECK: linalg.add {kept} ins(%[[B]], %[[Y]]
 func.func @adds_an_accumulator_afterwards(%x: tensor<2x8x8x3xf32>, %w: tensor<1x1x3x4xf32>, %b: tensor<2x8x8x4xf32>) -> tensor<2x8x8x4xf32> {
-  %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<2x8x8x3xf32>, tensor<1x1x3x4xf32>) outs(%b : tensor<2x8x8x4xf32>) -> tensor<2x8x8x4xf32>
+  %y = linalg.conv_2d_nhwc_hwcf {kept} ins(%x, %w : tensor<2x8x8x3xf32>, tensor<1x1x3x4xf32>) outs(%b : tensor<2x8x8x4xf32>) -> tensor<2x8x8x4xf32>
   return %y : tensor<2x8x8x4xf32>
 }
 

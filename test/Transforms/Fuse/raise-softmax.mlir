@@ -6,7 +6,7 @@
 #kept = affine_map<(i, j) -> (i, 0)>
 // CHECK-LABEL: func @finds_torch(
 // CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>
-// CHECK: %[[Y:.*]] = linalg.softmax dimension(1) ins(%[[X]] : tensor<4x8xf32>)
+// CHECK: %[[Y:.*]] = linalg.softmax {kept} dimension(1) ins(%[[X]] : tensor<4x8xf32>)
 // CHECK-NOT: math.exp
 // CHECK: return %[[Y]]
 func.func @finds_torch(%x: tensor<4x8xf32>, %low: tensor<4xf32>, %index: tensor<4xi64>) -> tensor<4x8xf32> {
@@ -44,7 +44,7 @@ func.func @finds_torch(%x: tensor<4x8xf32>, %low: tensor<4xf32>, %index: tensor<
     linalg.yield %r : f32
   } -> tensor<4x1xf32>
   %y = linalg.generic {indexing_maps = [#full, #kept, #full], iterator_types = ["parallel", "parallel"]}
-      ins(%p, %s : tensor<4x8xf32>, tensor<4x1xf32>) outs(%e : tensor<4x8xf32>) {
+      ins(%p, %s : tensor<4x8xf32>, tensor<4x1xf32>) outs(%e : tensor<4x8xf32>) attrs = {kept} {
   ^bb0(%a: f32, %b: f32, %o: f32):
     %r = arith.divf %a, %b : f32
     linalg.yield %r : f32

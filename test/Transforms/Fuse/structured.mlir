@@ -90,13 +90,13 @@ func.func @bits_of_numbers(%x: tensor<4xf32>) -> tensor<4xi32> {
 }
 
 // CHECK-LABEL: func @branches_of_a_concatenation(
-// CHECK-NEXT:    %[[Y:.*]] = tensor.concat dim(1) %arg0, %arg1, %arg2 : (tensor<?x1x3xf32>, tensor<?x8x3xf32>, tensor<?x1x3xf32>) -> tensor<?x10x3xf32>
+// CHECK-NEXT:    %[[Y:.*]] = tensor.concat dim(1) %arg0, %arg1, %arg2 {remat.phase = "recompute"} : (tensor<?x1x3xf32>, tensor<?x8x3xf32>, tensor<?x1x3xf32>) -> tensor<?x10x3xf32>
 // CHECK-NEXT:    return %[[Y]]
 func.func @branches_of_a_concatenation(%a: tensor<?x1x3xf32>, %b: tensor<?x8x3xf32>, %c: tensor<?x1x3xf32>, %n: index) -> tensor<?x10x3xf32> {
   %c1 = arith.constant 1 : index
   %c9 = arith.constant 9 : index
   %e = tensor.empty(%n) : tensor<?x10x3xf32>
-  %y = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} outs(%e : tensor<?x10x3xf32>) {
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} outs(%e : tensor<?x10x3xf32>) attrs = {remat.phase = "recompute"} {
   ^bb0(%out: f32):
     %i = linalg.index 0 : index
     %j = linalg.index 1 : index
@@ -146,4 +146,74 @@ func.func @branches_of_something_else(%a: tensor<2xf32>, %b: tensor<3xf32>) -> t
     linalg.yield %v : f32
   } -> tensor<4xf32>
   return %y : tensor<4xf32>
+}
+
+// Whatever takes the place of an operation is part of the same phase.
+// CHECK-LABEL: func @gather_and_bitcast_stay_in_their_phase(
+// CHECK-COUNT-2: linalg.generic {{.*}} attrs = {{.*}}kept, remat.phase = "recompute"}
+func.func @gather_and_bitcast_stay_in_their_phase(%t: tensor<8xf32>, %p: tensor<5x1xi32>) -> (tensor<5xf32>, tensor<8xi32>) {
+  %y = tensor.gather %t[%p] gather_dims([0]) {kept, remat.phase = "recompute"} : (tensor<8xf32>, tensor<5x1xi32>) -> tensor<5xf32>
+  %z = tensor.bitcast %t {kept, remat.phase = "recompute"} : tensor<8xf32> to tensor<8xi32>
+  return %y, %z : tensor<5xf32>, tensor<8xi32>
+}
+
+// CHECK-LABEL: func @generate_and_pad_stay_in_their_phase(
+// CHECK: linalg.generic {{.*}} attrs = {{.*}}remat.phase = "backward"}
+// CHECK: linalg.fill {remat.phase = "backward"}
+// CHECK: tensor.insert_slice {{.*}} {remat.phase = "backward"}
+func.func @generate_and_pad_stay_in_their_phase(%x: tensor<8xf32>, %v: f32) -> (tensor<8xf32>, tensor<10xf32>) {
+  %y = tensor.generate {
+  ^bb0(%i: index):
+    %e = tensor.extract %x[%i] : tensor<8xf32>
+    tensor.yield %e : f32
+  } {remat.phase = "backward"} : tensor<8xf32>
+  %z = tensor.pad %x low[1] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %v : f32
+  } {remat.phase = "backward"} : tensor<8xf32> to tensor<10xf32>
+  return %y, %z : tensor<8xf32>, tensor<10xf32>
+}
+
+// CHECK-LABEL: func @layouts_stay_in_their_phase(
+// CHECK: tensor.expand_shape {{.*}} {remat.phase = "backward"}
+// CHECK: linalg.transpose {{.*}} {remat.phase = "backward"}
+func.func @layouts_stay_in_their_phase(%x: tensor<4x6xf32>, %e: tensor<2x3x2x2xf32>) -> tensor<2x3x2x2xf32> {
+  %p = linalg.pack %x inner_dims_pos = [0, 1] inner_tiles = [2, 2] into %e {remat.phase = "backward"} : tensor<4x6xf32> -> tensor<2x3x2x2xf32>
+  return %p : tensor<2x3x2x2xf32>
+}
+
+// CHECK-LABEL: func @loops_stay_in_their_phase(
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: tensor.insert_slice {{.*}} {remat.phase = "backward"}
+// CHECK: } {remat.phase = "backward"}
+// CHECK: } {kept, remat.phase = "backward"}
+// CHECK: scf.for
+// CHECK: arith.addf {{.*}} {remat.phase = "backward"}
+// CHECK: } {kept, remat.phase = "backward"}
+// CHECK: scf.for
+// CHECK: tensor.insert %{{.*}} {remat.phase = "backward"}
+// CHECK: } {kept, remat.phase = "backward"}
+func.func @loops_stay_in_their_phase(%x: tensor<4x6xf32>, %p: tensor<5x1xi32>, %s: tensor<5xf32>, %d: tensor<8xf32>) -> (tensor<4x6xf32>, f32, tensor<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x6xf32>
+  %a = scf.forall (%i, %j) in (4, 6) shared_outs(%o = %e) -> tensor<4x6xf32> {
+    %t = tensor.extract_slice %x[%i, %j] [1, 1] [1, 1] : tensor<4x6xf32> to tensor<1x1xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %o[%i, %j] [1, 1] [1, 1] : tensor<1x1xf32> into tensor<4x6xf32>
+    }
+  } {kept, remat.phase = "backward"}
+  %b = scf.parallel (%i) = (%c0) to (%c4) step (%c1) init (%zero) -> f32 {
+    %v = tensor.extract %x[%i, %c0] : tensor<4x6xf32>
+    scf.reduce(%v : f32) {
+    ^bb0(%l: f32, %r: f32):
+      %sum = arith.addf %l, %r : f32
+      scf.reduce.return %sum : f32
+    }
+  } {kept, remat.phase = "backward"}
+  %c = tensor.scatter %s into %d[%p] scatter_dims([0]) unique {kept, remat.phase = "backward"} : (tensor<5xf32>, tensor<8xf32>, tensor<5x1xi32>) -> tensor<8xf32>
+  return %a, %b, %c : tensor<4x6xf32>, f32, tensor<8xf32>
 }
