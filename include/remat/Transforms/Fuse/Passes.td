@@ -17,9 +17,10 @@ def FusePass : Pass<"remat-fuse"> {
     What computes on tensors without being structured becomes so first: `arith`,
     `math` and `complex` on tensors, `tensor.generate`, `tensor.gather`,
     `tensor.bitcast`, `tensor.pad` with another value than a constant,
-    `linalg.pack` and `linalg.unpack`. A kernel that branches on where an element
-    lies, to take it from one tensor or the next, as StableHLO's conversion writes
-    it, becomes a `tensor.concat`.
+    `linalg.pack` and `linalg.unpack`. `scf.forall` and `scf.parallel` with
+    results, and `tensor.scatter`, become nests of `scf.for`. A kernel that
+    branches on where an element lies, to take it from one tensor or the next, as
+    StableHLO's conversion writes it, becomes a `tensor.concat`.
     An elementwise producer, named (`linalg.add`, `linalg.map`,
     `linalg.broadcast`, `linalg.transpose`, `linalg.fill`, ...) or generic, is
     fused into the elementwise or reducing operation that reads it:
@@ -219,8 +220,8 @@ def RebuildPass : Pass<"remat-rebuild"> {
 
     - a `tensor.pad` with a constant whose source the backward reads anyway, or
       to which padding adds an eighth or more. Convolutions that pad by themselves
-      (`remat-fuse-padding`) have no such tensor; depthwise and grouped ones and
-      poolings do;
+      (`remat-fuse-padding`) have no such tensor; poolings and convolutions that
+      that pass leaves alone do;
     - masks and indices that a few operations make of what is there anyway:
       arguments, constants, and what the backward reads;
     - floating-point numbers wider than all that they are made of, which is there
