@@ -36,10 +36,6 @@ static bool isProductOnTensors(LinalgOp op) {
          linalg::isaContractionOpInterface(op);
 }
 
-static bool readsLoop(AffineMap map, unsigned loop) {
-  return map.isFunctionOfDim(loop);
-}
-
 /// Whether a product with these maps is one, and one for a library: each loop
 /// is in two operands at least, and no operand has a batch dimension innermost,
 /// where matrices must be contiguous.
@@ -49,7 +45,7 @@ static bool isLibraryProduct(ArrayRef<AffineMap> maps) {
     if (!map.isProjectedPermutation())
       return false;
     for (unsigned loop = 0; loop < uses.size(); ++loop)
-      uses[loop] += readsLoop(map, loop);
+      uses[loop] += map.isFunctionOfDim(loop);
   }
   return llvm::all_of(uses, [](unsigned count) { return count >= 2; }) &&
          llvm::all_of(maps, [&](AffineMap map) {
@@ -71,8 +67,9 @@ static bool isCollapsedTranspose(OpOperand *operand) {
   for (unsigned i = 0; i < groups.size(); ++i) {
     unsigned loop = map.getDimPosition(i);
     bool isBatch =
-        llvm::all_of(product.getIndexingMapsArray(),
-                     [&](AffineMap other) { return readsLoop(other, loop); });
+        llvm::all_of(product.getIndexingMapsArray(), [&](AffineMap other) {
+          return other.isFunctionOfDim(loop);
+        });
     if (groups[i].size() > 1 && !isBatch)
       return false;
   }

@@ -106,6 +106,21 @@ void mlir::remat::replaceParallel(OpBuilder &builder,
   replace(parallel, nest);
 }
 
+SmallVector<Value> mlir::remat::readCoordinates(OpBuilder &builder,
+                                                Location loc, Value indices,
+                                                ValueRange position,
+                                                unsigned count) {
+  SmallVector<Value> coordinates, at(position);
+  at.emplace_back();
+  for (unsigned number : llvm::seq(count)) {
+    at.back() = arith::ConstantIndexOp::create(builder, loc, number);
+    Value coordinate = tensor::ExtractOp::create(builder, loc, indices, at);
+    coordinates.push_back(getValueOrCreateCastToIndexLike(
+        builder, loc, builder.getIndexType(), coordinate));
+  }
+  return coordinates;
+}
+
 void mlir::remat::replaceScatter(OpBuilder &builder,
                                  tensor::ScatterOp scatter) {
   Location loc = scatter.getLoc();
@@ -145,14 +160,10 @@ void mlir::remat::replaceScatter(OpBuilder &builder,
       builder, loc, lower, upper, step, scatter.getDest(),
       [&](OpBuilder &b, Location, ValueRange ivs, ValueRange carried) {
         SmallVector<OpFoldResult> offsets(sizes.size(), zero);
-        for (auto [number, dim] : llvm::enumerate(scattered)) {
-          SmallVector<Value> at(ivs);
-          at.push_back(arith::ConstantIndexOp::create(b, loc, number));
-          Value index = tensor::ExtractOp::create(b, loc, indices, at);
-          if (!index.getType().isIndex())
-            index = arith::IndexCastOp::create(b, loc, b.getIndexType(), index);
-          offsets[dim] = index;
-        }
+        for (auto [dim, offset] :
+             llvm::zip_equal(scattered, readCoordinates(b, loc, indices, ivs,
+                                                        scattered.size())))
+          offsets[dim] = offset;
         SmallVector<OpFoldResult> sourceOffsets(sourceSizes.size(), zero);
         for (auto [dim, iv] : llvm::enumerate(ivs))
           sourceOffsets[dim] = iv;

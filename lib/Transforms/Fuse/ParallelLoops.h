@@ -3,10 +3,9 @@
 #ifndef REMAT_LIB_TRANSFORMS_FUSE_PARALLELLOOPS_H
 #define REMAT_LIB_TRANSFORMS_FUSE_PARALLELLOOPS_H
 
-#include "mlir/Support/LLVM.h"
+#include "mlir/IR/Builders.h"
 
 namespace mlir {
-class OpBuilder;
 namespace scf {
 class ForallOp;
 class ParallelOp;
@@ -23,6 +22,11 @@ namespace remat {
 LogicalResult replaceForall(OpBuilder &builder, scf::ForallOp forall);
 /// A nest of scf.for that reduces in the order of the iterations.
 void replaceParallel(OpBuilder &builder, scf::ParallelOp parallel);
+/// The coordinates that `indices` of a gather or scatter hold at `position`, as
+/// indices, for the `count` dimensions that they are of.
+SmallVector<Value> readCoordinates(OpBuilder &builder, Location loc,
+                                   Value indices, ValueRange position,
+                                   unsigned count);
 /// A nest of scf.for over the positions, each of which inserts a slice.
 void replaceScatter(OpBuilder &builder, tensor::ScatterOp scatter);
 

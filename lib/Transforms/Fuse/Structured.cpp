@@ -134,14 +134,10 @@ static void replaceGather(OpBuilder &builder, tensor::GatherOp gather) {
         SmallVector<Value> batch, position(sourceRank);
         for (int64_t dim : llvm::seq(batchRank))
           batch.push_back(linalg::IndexOp::create(b, loc, dim));
-        for (auto [number, dim] : llvm::enumerate(gathered)) {
-          SmallVector<Value> at(batch);
-          at.push_back(arith::ConstantIndexOp::create(b, loc, number));
-          Value index = tensor::ExtractOp::create(b, loc, indices, at);
-          if (!index.getType().isIndex())
-            index = arith::IndexCastOp::create(b, loc, b.getIndexType(), index);
-          position[dim] = index;
-        }
+        for (auto [dim, coordinate] :
+             llvm::zip_equal(gathered, readCoordinates(b, loc, indices, batch,
+                                                       gathered.size())))
+          position[dim] = coordinate;
         int64_t loop = batchRank;
         for (int64_t dim : llvm::seq(sourceRank))
           if (!position[dim])
