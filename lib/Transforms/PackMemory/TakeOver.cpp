@@ -42,7 +42,7 @@ int TakeOver::getStarting(Value value, Operation *op) const {
 /// The buffer `value`, if it ends at `op` and nobody takes it over, or -1.
 int TakeOver::getDying(Value value, Operation *op) const {
   int index = getWhole(value);
-  if (index < 0 || successor[index] >= 0 ||
+  if (index < 0 || takenOver.test(index) ||
       lifetimes.getBuffers()[index].lifetime.last !=
           lifetimes.getPositions(op).second ||
       lifetimes.isCaptured(index, op))
@@ -88,7 +88,7 @@ bool TakeOver::canMerge(int operand, int result) const {
 
 TakeOver::TakeOver(Lifetimes &lifetimes)
     : lifetimes(lifetimes), placeOf(lifetimes.getBuffers().size()),
-      successor(placeOf.size(), -1) {
+      takenOver(placeOf.size()) {
   std::iota(placeOf.begin(), placeOf.end(), 0);
 }
 
@@ -133,7 +133,6 @@ void TakeOver::visitCopy(memref::CopyOp copy) {
 }
 
 void TakeOver::merge(int operand, int result) {
-  successor[operand] = result;
+  takenOver.set(operand);
   placeOf[result] = placeOf[operand];
-  ++count;
 }

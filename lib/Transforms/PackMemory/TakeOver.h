@@ -6,6 +6,7 @@
 #include "Lifetimes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::remat {
@@ -23,7 +24,7 @@ public:
   const llvm::SetVector<memref::CopyOp> &getNeedlessCopies() const {
     return needlessCopies;
   }
-  int64_t getCount() const { return count; }
+  int64_t getCount() const { return takenOver.count(); }
 
 private:
   void visitElementwise(linalg::LinalgOp op);
@@ -37,9 +38,8 @@ private:
 
   Lifetimes &lifetimes;
   SmallVector<unsigned> placeOf;
-  SmallVector<int> successor;
+  llvm::BitVector takenOver;
   llvm::SetVector<memref::CopyOp> needlessCopies;
-  int64_t count = 0;
 };
 
 } // namespace mlir::remat
