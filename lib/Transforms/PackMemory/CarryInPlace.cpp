@@ -14,8 +14,6 @@
 #include "remat/Transforms/Schedule/Destination.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -94,15 +92,6 @@ void mlir::remat::carryInPlace(scf::ForOp loop) {
                  llvm::to_vector(loop.getRegionIterArgs()));
 }
 
-/// Something of the type of `value` to begin with.
-static Value createUndefined(OpBuilder &builder, Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type)
-    return ub::PoisonOp::create(builder, value.getLoc(), value.getType());
-  return tensor::EmptyOp::create(builder, value.getLoc(), type.getShape(),
-                                 type.getElementType(), type.getEncoding());
-}
-
 /// Lets the first region pass on all that it gets, and what it computes behind
 /// it. Returns null if that has a size that is not static.
 static scf::WhileOp passOnState(scf::WhileOp loop) {
@@ -127,7 +116,7 @@ static scf::WhileOp passOnState(scf::WhileOp loop) {
   OpBuilder builder(loop);
   SmallVector<Value> inits(loop.getInits());
   for (Value value : computed)
-    inits.push_back(createUndefined(builder, value));
+    inits.push_back(createUndefined(builder, value.getLoc(), value.getType()));
   auto passing = scf::WhileOp::create(builder, loop.getLoc(),
                                       ValueRange(inits).getTypes(), inits);
   passing->setDiscardableAttrs(loop->getDiscardableAttrDictionary());

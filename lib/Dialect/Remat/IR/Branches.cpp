@@ -33,6 +33,23 @@ bool mlir::remat::isUndefined(Value value) {
   return isa_and_nonnull<tensor::EmptyOp, ub::PoisonOp>(value.getDefiningOp());
 }
 
+Value mlir::remat::createUndefined(OpBuilder &builder, Location loc, Type type,
+                                   ArrayRef<OpFoldResult> sizes) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return ub::PoisonOp::create(builder, loc, type);
+  if (tensor.hasStaticShape())
+    return tensor::EmptyOp::create(builder, loc, tensor.getShape(),
+                                   tensor.getElementType(),
+                                   tensor.getEncoding());
+  Value empty = tensor::EmptyOp::create(
+      builder, loc, sizes, tensor.getElementType(), tensor.getEncoding());
+  // Sizes may be known better than by the type.
+  return empty.getType() == type
+             ? empty
+             : tensor::CastOp::create(builder, loc, type, empty).getResult();
+}
+
 Value mlir::remat::getOnlyDefinedValue(OpResult result) {
   Value defined;
   for (Region &region : result.getOwner()->getRegions()) {
@@ -97,22 +114,13 @@ Operation *mlir::remat::appendBranchResults(Operation *branch,
       if (!region.isAncestor(value.getParentRegion())) {
         OpBuilder builder(end);
         auto tensor = dyn_cast<RankedTensorType>(value.getType());
-        if (tensor && sizes.empty() && tensor.getRank() != 0)
+        if (tensor && sizes.empty() && !tensor.hasStaticShape())
           sizes = getSizesBefore(before, branch, value);
         // An unknown size is taken for 0, which allocates nothing.
         llvm::replace(sizes, OpFoldResult(),
                       OpFoldResult(before.getIndexAttr(0)));
         yielded =
-            tensor ? tensor::EmptyOp::create(builder, value.getLoc(), sizes,
-                                             tensor.getElementType(),
-                                             tensor.getEncoding())
-                         .getResult()
-                   : ub::PoisonOp::create(builder, value.getLoc(),
-                                          value.getType())
-                         .getResult();
-        if (yielded.getType() != value.getType())
-          yielded = tensor::CastOp::create(builder, value.getLoc(),
-                                           value.getType(), yielded);
+            createUndefined(builder, value.getLoc(), value.getType(), sizes);
       }
       end->insertOperands(end->getNumOperands(), yielded);
     }

@@ -26,6 +26,11 @@ bool isDefinedIn(Value value, Operation *op);
 /// a `ub.poison`.
 bool isUndefined(Value value);
 
+/// Such a value of `type`; `sizes` are those of a tensor whose shape is not
+/// static.
+Value createUndefined(OpBuilder &builder, Location loc, Type type,
+                      ArrayRef<OpFoldResult> sizes = {});
+
 /// What `result` of a branch is if it is anything: the value that one region
 /// yields where all others yield undefined ones. Null if several are defined.
 Value getOnlyDefinedValue(OpResult result);
