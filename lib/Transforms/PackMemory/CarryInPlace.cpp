@@ -51,17 +51,29 @@ static void carryInPlace(MutableArrayRef<OpOperand> yielded,
   if (yielded.empty())
     return;
   Operation *end = yielded.front().getOwner();
+  Block *block = end->getBlock();
   OpBuilder builder(end);
+  // In whose buffers each pending operand may be, and how many in each.
+  llvm::BitVector none(block->getNumArguments());
+  SmallVector<llvm::BitVector> roots(yielded.size(), none);
+  SmallVector<unsigned> numReaders(block->getNumArguments(), 0);
+  auto setRoots = [&](unsigned index, const llvm::BitVector &to) {
+    for (unsigned root : roots[index].set_bits())
+      --numReaders[root];
+    for (unsigned root : to.set_bits())
+      ++numReaders[root];
+    roots[index] = to;
+  };
   SmallVector<unsigned> pending;
   for (auto [index, operand, argument] : llvm::enumerate(yielded, carried))
     if (isa<RankedTensorType>(argument.getType()) &&
-        !isUpdateOf(operand.get(), argument, end->getBlock()))
+        !isUpdateOf(operand.get(), argument, block)) {
       pending.push_back(index);
+      setRoots(index, getRoots(operand.get(), block));
+    }
   auto isReadByAnother = [&](unsigned index) {
-    return llvm::any_of(pending, [&](unsigned other) {
-      return other != index && getRoots(yielded[other].get(), end->getBlock())
-                                   .test(carried[index].getArgNumber());
-    });
+    unsigned argument = carried[index].getArgNumber();
+    return numReaders[argument] > roots[index].test(argument);
   };
   while (!pending.empty()) {
     auto *next = llvm::find_if_not(pending, isReadByAnother);
@@ -71,6 +83,7 @@ static void carryInPlace(MutableArrayRef<OpOperand> yielded,
           builder, operand.get().getLoc(),
           cast<RankedTensorType>(operand.get().getType()), ValueRange(),
           operand.get()));
+      setRoots(pending.front(), none);
       continue;
     }
     Value value = yielded[*next].get();
@@ -79,9 +92,14 @@ static void carryInPlace(MutableArrayRef<OpOperand> yielded,
                        ->getResult(0);
     // Where a value is carried twice, the second buffer is a copy of the first
     // one: the value may be computed there.
+    llvm::BitVector root = none;
+    root.set(carried[*next].getArgNumber());
     for (unsigned index : pending)
-      if (yielded[index].get() == value)
+      if (yielded[index].get() == value) {
         yielded[index].set(placed);
+        setRoots(index, root);
+      }
+    setRoots(*next, none);
     pending.erase(next);
   }
 }
