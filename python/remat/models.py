@@ -15,12 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from remat.testing import NUMPY_TYPES, descriptor_type, from_descriptor, to_descriptor, tool
+from remat.testing import (ARENA_ALIGNMENT, NUMPY_TYPES, descriptor_type, from_descriptor, make_arena, to_descriptor,
+                           tool)
 
 FLOATS = "f64", "f32", "f16", "bf16"
 MOMENTUM = "#opt.sgd<lr=1.0e-2,momentum=0.9>"  # After the first step its state is the gradient, to the bit.
-ARENA_GUARD = 4096
-ALIGNMENT = 64
 
 # The compiled step's own allocations (those of dynamic size) are counted; it is linked with --wrap.
 ALLOCATOR = r"""
@@ -364,13 +363,10 @@ class Variant:
                 arrays.append(None)
                 arguments.append(ctypes.c_int64(0))
                 continue
-            is_arena = "remat.arena" in slot.attributes
-            array = np.array(self.initial(slot) if not is_arena else np.zeros(slot.shape[0] + ARENA_GUARD + ALIGNMENT),
-                             NUMPY_TYPES[slot.kind], order="C")
-            if is_arena:
-                start = -array.ctypes.data % ALIGNMENT
-                arena = array[start:start + slot.shape[0] + ARENA_GUARD]
-                array = arena
+            if "remat.arena" in slot.attributes:
+                array = arena = make_arena(slot.shape[0])
+            else:
+                array = np.array(self.initial(slot), NUMPY_TYPES[slot.kind], order="C")
             arrays.append(array)
             arguments.append(ctypes.byref(to_descriptor(array)))
         returned = [(f"r{i}", descriptor_type(len(r.shape)) if r.is_memref else self.scalar(r))
@@ -391,7 +387,7 @@ class Variant:
                 touched = max(touched, int(changed[-1]) + 1 if len(changed) else 0)
             found = self.collect(arrays, results)
         library.remat_allocated_peak.restype = ctypes.c_int64
-        found["bytes"] = -(-touched // ALIGNMENT) * ALIGNMENT
+        found["bytes"] = -(-touched // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
         found["allocated"] = library.remat_allocated_peak()
         return found
 

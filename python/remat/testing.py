@@ -33,6 +33,8 @@ WEIGHTED_SUM = """  %{n}zero = arith.constant 0.0 : f64
 NUMPY_TYPES = {"f64": "f8", "f32": "f4", "f16": "f2", "bf16": "u2",
                "i64": "i8", "index": "i8", "i32": "i4", "i16": "i2", "i8": "i1", "i1": "?"}
 
+ARENA_ALIGNMENT, ARENA_GUARD, ARENA_FILL = 64, 4096, 0x55
+
 
 def tool(name, folder_variable):
     folder = os.environ.get(folder_variable)
@@ -66,6 +68,13 @@ def to_descriptor(array):
         memref.sizes[:] = array.shape
         memref.strides[:] = [s // array.itemsize for s in array.strides]
     return memref
+
+
+def make_arena(size):
+    """An aligned arena of `size` bytes and ARENA_GUARD more, which nobody may write."""
+    memory = np.full(size + ARENA_GUARD + ARENA_ALIGNMENT, ARENA_FILL, "i1")  # what lies there must not matter
+    start = -memory.ctypes.data % ARENA_ALIGNMENT
+    return memory[start:start + size + ARENA_GUARD]
 
 
 def from_descriptor(memref, dtype):
@@ -172,20 +181,32 @@ class TrainedLibrary(Library):
     def __init__(self, text, work, name="module"):
         super().__init__(text, work, "func.func(llvm-request-c-wrappers), remat-train-to-tensors, remat-bufferize", name)
 
-    def call(self, name, arrays, results, dynamic=()):
+    def call(self, name, arrays, results, dynamic=(), plain=None):
         """Calls @name. `results` lists (element type, shape) of its tensors; those named in `dynamic` have dynamic types,
-        and come back as memrefs of their own. None stands for a result that is one of the arguments."""
+        and come back as memrefs of their own. A gradient that is one of the arguments comes back in no memory: what it
+        is takes `plain`, the results of another library."""
         entry = getattr(self.library, f"_mlir_ciface_{name}")
         signature = re.search(rf"func.func @{name}\(.*", self.text).group()
         written = {int(i) for i in re.findall(r"remat.result = (\d+)", signature)}
-        arena = np.zeros(1 << 22, "i1")
-        arena = arena[-arena.ctypes.data % 64:]
+        arena = re.search(r"memref<(\d+)xi8> \{[^}]*remat\.arena", signature)
+        arenas = [make_arena(int(arena[1]))] if arena else []
         arrays = [np.array(a, order="C") for a in arrays]
         outs = {i: np.empty(shape, NUMPY_TYPES[kind]) for i, (kind, shape) in enumerate(results) if i in written}
         fields = [(f"r{i}", descriptor_type(len(results[i][1]))) for i in dynamic]
         returned = type("Results", (ctypes.Structure,), {"_fields_": fields})()
-        pointers = [ctypes.byref(to_descriptor(a)) for a in arrays + list(outs.values()) + [arena]]
+        pointers = [ctypes.byref(to_descriptor(a)) for a in arrays + list(outs.values()) + arenas]
         entry(*([ctypes.byref(returned)] if dynamic else []), *pointers)
-        return [outs[i] if i in outs else
-                from_descriptor(getattr(returned, f"r{i}"), NUMPY_TYPES[kind]) if i in dynamic else None
-                for i, (kind, _) in enumerate(results)]
+        if any((memory[-ARENA_GUARD:] != ARENA_FILL).any() for memory in arenas):
+            raise RuntimeError(f"@{name} writes behind its arena of {arena[1]} bytes")
+
+        def result(i, kind):
+            if i in outs:
+                return outs[i]
+            if i in dynamic:
+                return from_descriptor(getattr(returned, f"r{i}"), NUMPY_TYPES[kind])
+            value = plain[i] if plain and i else None  # the loss is no argument
+            if value is None or not any(a.size == value.size and np.array_equal(a.ravel(), value.ravel()) for a in arrays):
+                raise RuntimeError(f"result {i} of @{name} is lost")
+            return value
+
+        return [result(i, kind) for i, (kind, _) in enumerate(results)]
