@@ -1,12 +1,12 @@
 """Padded convolutions of both layouts with a bias, from linalg through differentiation to library calls, against JAX in
 float64."""
-import sys
+import re
+import tempfile
 
 import jax
 import numpy as np
 
-import compile as compiler
-from compile import runtime
+from remat.testing import TrainedLibrary
 
 jax.config.update("jax_enable_x64", True)
 random = np.random.default_rng(0)
@@ -83,12 +83,14 @@ for layout in ("nhwc", "nchw"):
         arrays = [random.standard_normal(shape).astype("f8") for shape in (x, w, (f,), y)]
         checks.append((name, arrays, expected(layout, *arrays, pads, strides, dilations)))
 
-passes = "remat-fuse-padding,remat-differentiate,canonicalize,remat-bufferize,func.func(llvm-request-c-wrappers),remat-lower-to-cpu"
-library = compiler.compile("".join(texts), sys.argv[1], (f"--pass-pipeline=builtin.module({passes})",))
+with tempfile.TemporaryDirectory() as folder:
+    library = TrainedLibrary("".join(texts), folder)
 for name, arrays, want in checks:
-    results = [np.full(v.shape, np.nan, "f8") for v in want]
-    runtime.call(library, f"{name}_grad", *arrays, *results, np.zeros(16 << 20, np.int8))
-    for result, value in zip(results, want):
+    function = library.text.partition(f"func.func @{name}_grad(")[2].partition("func.func")[0]
+    called = sorted(re.findall(r"call @remat_conv_2d_(?:channels_first_)?(\w*)f64\(", function))
+    assert called == ["", "backward_data_", "backward_filter_"], (name, called)
+    results = library.call(f"{name}_grad", arrays, [("f64", v.shape) for v in want])
+    for result, value in zip(results, want, strict=True):
         error = np.abs(result - value).max(initial=0) / (np.abs(value).max(initial=0) or 1)
         assert error < 1e-11, (name, value.shape, error)
 print("convolutions: ok")
