@@ -24,31 +24,35 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "test/Laws/Inputs")]
 from mutations import POLICIES, mutate  # noqa: E402
+from pipeline import read_pipeline  # noqa: E402
 from remat.random_families import make_programs  # noqa: E402
 
 SEPARATOR = "\n// -----\n"
 BATCH = 30
-# The training pipeline in steps: mutants of what they leave reach the passes behind them.
-STAGES = ["inline,symbol-dce,remat-thread-rng,remat-lower-random", "canonicalize,cse,remat-fuse-padding,remat-fuse",
-          "remat-differentiate", "canonicalize,cse,remat-materialize",
-          "canonicalize,cse,remat-inline-regions,convert-linalg-aggregates-to-structured,canonicalize,cse,remat-fuse",
-          "remat-insert-steps", "opt-lower-steps,symbol-dce,canonicalize,cse",
-          "remat-lower-tapes,remat-split-destinations,remat-schedule", "remat-bufferize",
-          "remat-lower-train-step", "remat-lower-to-cpu"]
+# The training pipeline in steps, of which these passes are the last: mutants of what a step leaves reach the passes behind it.
+ENDS = {"remat-lower-random", "remat-fuse", "remat-differentiate", "remat-materialize", "remat-insert-steps",
+        "opt-lower-steps", "remat-schedule"}
+LAST_STAGES = ["remat-bufferize", "remat-lower-train-step", "remat-lower-to-cpu"]
 UPSTREAM = ["canonicalize", "cse", "inline", "symbol-dce", "sccp", "loop-invariant-code-motion", "mem2reg",
             "convert-elementwise-to-linalg", "linalg-generalize-named-ops", "scf-for-loop-canonicalization",
             "one-shot-bufferize{bufferize-function-boundaries}", "convert-scf-to-cf", "control-flow-sink"]
 PIPELINES = ["remat-train", "remat-train-to-tensors", "remat-bufferize", "remat-lower-to-cpu"]
-# Values of options that are neither true nor false.
+# remat-annotate takes one option of each, and refuses most other choices.
+SELECTORS = ["blocks", "whole", "checkpoints", "calls", "scope", "ops"]
+ACTIONS = ["policy", "recompute", "name", "stop", "vjp"]
+# Values of options that are neither true nor false, of one pass or of all.
 OPTIONS = {
     "policy": ["none", "every_k<2>", *(policy for policy in POLICIES if "<" not in policy)], "report": ["-"],
     "mode": ["eager", "deferred"], "arena": ["auto", "argument", "alloc", "global", "none"], "alignment": ["0", "1", "64"],
     "wrt": ["0", "1", "-1", "9"], "threads": ["0", "1", "-2"], "function": ["loss", "main", "missing"],
     "pick": ["0", "-1", "1-3", "9", "x"], "every": ["0", "1", "2", "-1"], "group": ["0", "1", "2", "100"],
     "spec": ["missing.json"], "params": ["*", "w", "missing"], "data": ["*", "x"], "state": ["s:0", "s:9", "s", "*:1"],
-    "min-rank": ["0", "1", "-1"], "min-elements": ["0", "1", "1000000"], "optimizer": ["#opt.sgd<lr=0.1>", "#opt.adamw<lr=0.1>"],
+    "scope": ["*", "layers.*", "x"], "calls": ["*", "layer", "missing"], "ops": ["softmax", "dot,norm", "math.exp"],
+    "recompute": ["elementwise,norm", "dot", "math.exp"], "name": ["h"], "vjp": ["@loss", "@missing"],
+    "remat-annotate.report": ["true"], "min-rank": ["0", "1", "-1"], "min-elements": ["0", "1", "1000000"],
+    "optimizer": ["#opt.sgd<lr=0.1>", "#opt.adamw<lr=0.1>"],
 }
 PLACE = re.compile(r"((?:lib|include/remat|tools)/[\w/]+\.(?:cpp|h|td)):(\d+)")
 # What the verifier says: behind a pass of ours, of its result.
@@ -61,6 +65,18 @@ KNOWN = {
     "mlir::linalg::TransposeOp::parse": "permutation = [1, 0.0]",
     "mlir::linalg::ReduceOp::parse": "dimensions = [0.0]",
 }
+
+
+def read_stages(tool):
+    stages = [[]]
+    for name in read_pipeline(tool, clean_up=True):
+        stages[-1].append(name)
+        if name.split("{")[0] in ENDS:
+            stages.append([])
+    ends = {stage[-1].split("{")[0] for stage in stages[:-1]}
+    if ends != ENDS or stages[-1]:
+        sys.exit(f"the training pipeline has other passes: {sorted(ENDS - ends)} are gone, {stages[-1]} are at its end")
+    return [",".join(stage) for stage in stages[:-1]] + LAST_STAGES
 
 
 def passes_of_the_project():
@@ -112,7 +128,7 @@ class Failure:
 class Fuzzer:
     def __init__(self, options, folder):
         self.options, self.folder = options, Path(folder)
-        self.passes = passes_of_the_project()
+        self.passes, self.stages = passes_of_the_project(), read_stages(options.tool)
         programs = [program.source for program in make_programs(options.programs, options.seed)]
         self.seeds = list(dict.fromkeys([*seed_modules(options.files), *programs]))
         self.derived = {}
@@ -160,7 +176,7 @@ class Fuzzer:
             if (seed, count) not in self.derived:
                 path = self.folder / "seed.mlir"
                 path.write_text(self.seeds[seed])
-                pipeline = ",".join(STAGES[:count])
+                pipeline = ",".join(self.stages[:count])
                 try:
                     done = subprocess.run([self.options.tool, path, f"--pass-pipeline=builtin.module({pipeline})"],
                                           capture_output=True, text=True, timeout=self.options.limit, cwd=self.folder)
@@ -174,17 +190,20 @@ class Fuzzer:
 
     def with_options(self, rng, name):
         """A pass with a random choice of its options."""
-        chosen = []
-        for option in self.passes.get(name, ["policy", "mode"] if name.startswith("remat-train") else []):
-            if rng.random() < 0.3:
-                chosen.append(f"{option}={rng.choice(OPTIONS.get(option, ['true', 'false']))}")
+        options = self.passes.get(name, ["policy", "mode"] if name.startswith("remat-train") else [])
+        chosen = [option for option in options if rng.random() < 0.3]
+        if name == "remat-annotate" and rng.random() < 0.9:
+            chosen = [option for option in chosen if option not in SELECTORS + ACTIONS]
+            chosen += [rng.choice(SELECTORS), rng.choice(ACTIONS)]
+        values = [OPTIONS.get(f"{name}.{option}") or OPTIONS.get(option, ["true", "false"]) for option in chosen]
+        chosen = [f"{option}={rng.choice(choices)}" for option, choices in zip(chosen, values)]
         return f"{name}{{{' '.join(chosen)}}}" if chosen else name
 
     def random_pipeline(self, rng, stage):
         """Mostly what comes next in the training pipeline, or one pass, or several in any order."""
         kind = rng.random()
         if kind < 0.35:
-            return ",".join(STAGES[stage:stage + rng.randint(1, len(STAGES))]) or "remat-train"
+            return ",".join(self.stages[stage:stage + rng.randint(1, len(self.stages))]) or "remat-train"
         if kind < 0.5:
             return self.with_options(rng, rng.choice(PIPELINES))
         names = list(self.passes) + (UPSTREAM if kind > 0.6 else [])
@@ -193,7 +212,7 @@ class Fuzzer:
     def batch(self, number):
         """Mutants of one seed and neighbours under one pipeline."""
         rng = random.Random(f"{self.options.seed}/{number}")
-        stage = rng.choice([0, 0, 0] + list(range(1, len(STAGES))))
+        stage = rng.choice([0, 0, 0] + list(range(1, len(self.stages))))
         pipeline = self.random_pipeline(rng, stage)
         texts = []
         for _ in range(min(BATCH, self.options.count - self.total)):

@@ -3,12 +3,12 @@
 import sys
 from pathlib import Path
 
-from pipeline import CLEAN_UP, PASSES, opt
+from pipeline import CLEAN_UP, opt, read_pipeline
 
-failures = []
+failures, passes = [], read_pipeline()
 for file in sys.argv[1:]:
     text = Path(file).read_text()
-    for name in PASSES:
+    for name in passes:
         text = opt(text, name)
         if opt(text, name) != text:
             failures.append(f"{file}: a second {name} changes something")

@@ -6,17 +6,13 @@ import subprocess
 CLEAN_UP = ["canonicalize", "cse"]
 
 
-def read_pipeline():
-    """The passes of `remat-train-to-tensors` with their options, but for the clean-up between them."""
-    dump = subprocess.run(["remat-opt", "--remat-train-to-tensors", "--dump-pass-pipeline"], input="",
+def read_pipeline(tool="remat-opt", clean_up=False):
+    """The passes of `remat-train-to-tensors` with their options, but for the clean-up between them if it is not asked for."""
+    dump = subprocess.run([tool, "--remat-train-to-tensors", "--dump-pass-pipeline"], input="",
                           capture_output=True, text=True, check=True).stderr
     (passes,) = re.findall(r"builtin\.module\(\n(.*)\n\)\n", dump, re.DOTALL)
     lines = [line.strip() for line in passes.split(",\n")]
-    return [line for line in lines if line.split("{")[0] not in CLEAN_UP]
-
-
-PASSES = read_pipeline()
-FIRST = next(index for index, name in enumerate(PASSES) if name.startswith("remat-differentiate"))
+    return [line for line in lines if clean_up or line.split("{")[0] not in CLEAN_UP]
 
 
 def opt(text, *passes):

@@ -6,8 +6,10 @@ import json
 import sys
 from pathlib import Path
 
-from pipeline import CLEAN_UP, FIRST, PASSES, opt
+from pipeline import CLEAN_UP, opt, read_pipeline
 
+PASSES = read_pipeline()
+FIRST = next(index for index, name in enumerate(PASSES) if name.startswith("remat-differentiate"))
 UNDOERS = ["cse", "canonicalize", "loop-invariant-code-motion", "sccp", "cse"]
 
 
