@@ -43,6 +43,10 @@ SCALAR = [
      "%n = arith.negf %s : f64\n%ex = math.exp %n : f64\n%l = math.log1p %ex : f64\n%r = arith.addf %m, %l : f64",
      1, 1, (0.5, 0.5), "jnp.logaddexp(x, y)"),
     ("floor", "%r = math.floor %x : f64", 0.5, 0, (0, 0), "jnp.floor(x)"),
+    ("ceil", "%r = math.ceil %x : f64", 1, 0, (0, 0), "jnp.ceil(x)"),
+    ("round", "%r = math.round %x : f64", 0.5, 0, (0, 0), "jax.lax.round(x)"),
+    ("roundeven", "%r = math.roundeven %x : f64", 0.5, 0, (0, 0), "jnp.round(x)"),
+    ("trunc", "%r = math.trunc %x : f64", 1, 0, (0, 0), "jnp.trunc(x)"),
     ("remf", "%r = arith.remf %x, %y : f64", 7.5, 2, (1, -3), "jax.lax.rem(x, y)"),
     ("sqrt at 0", "%r = math.sqrt %x : f64", 0, 0, (INF, 0), "jnp.sqrt(x)"),
     ("0 * sqrt at 0", "%s = math.sqrt %x : f64\n%r = arith.mulf %s, %y : f64", 0, 0, (NAN, 0), "jnp.sqrt(x) * y"),
@@ -69,6 +73,9 @@ SCALAR = [
      "%r = arith.select %p, %l, %y : f64", -1, 3, (-0.0, 1), "jnp.where(x > 0, jnp.log(x), y)"),
     ("infinite slope behind a mask", "%c = arith.constant 0.0 : f64\n%p = arith.cmpf ogt, %x, %c : f64\n"
      "%l = math.sqrt %x : f64\n%r = arith.select %p, %l, %y : f64", 0, 3, (NAN, 1), "jnp.where(x > 0, jnp.sqrt(x), y)"),
+    ("infinity times x behind a mask", "%c = arith.constant 0.0 : f64\n%inf = arith.constant 0x7FF0000000000000 : f64\n"
+     "%p = arith.cmpf ogt, %x, %c : f64\n%m = arith.mulf %x, %inf : f64\n%r = arith.select %p, %m, %y : f64",
+     -1, 3, (0, 1), None),
     ("a safe argument before the mask", "%c = arith.constant 0.0 : f64\n%one = arith.constant 1.0 : f64\n"
      "%p = arith.cmpf ogt, %x, %c : f64\n%s = arith.select %p, %x, %one : f64\n%l = math.sqrt %s : f64\n"
      "%r = arith.select %p, %l, %y : f64", 0, 3, (0, 1), "jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1.)), y)"),
