@@ -13,10 +13,10 @@ from mlir_text import Printer, Value, scalar_body, typed
 EPSILON = "1.0e-05"
 
 
-def layer_norm(p, x, gain, bias):
+def layer_norm(p, x, gain, bias, epsilon=EPSILON):
     rows, d = x.shape
     total = p.generic([(x, "d0 d1")], (rows,), scalar_body("addf acc a0"), reduced=(1,))
-    n, eps = p.scalar(f"{d}.0"), p.scalar(EPSILON)
+    n, eps = p.scalar(f"{d}.0"), p.scalar(epsilon)
     squares = p.generic([(x, "d0 d1"), (total, "d0")], (rows,), scalar_body(f"""
         divf a1 {n}
         subf a0 b0
@@ -138,11 +138,11 @@ def conv(p, x, w, stride):
                 start.shape)
 
 
-def batch_norm(p, x, gain, bias, then_relu, residual=None):
+def batch_norm(p, x, gain, bias, then_relu, residual=None, epsilon=EPSILON):
     """Returns the result and the batch's mean and unbiased variance."""
     channels = (x.shape[3],)
     count = x.shape[0] * x.shape[1] * x.shape[2]
-    n, unbiased, eps, zero = (p.scalar(t) for t in (f"{count}.0", f"{count - 1}.0", EPSILON, "0.0"))
+    n, unbiased, eps, zero = (p.scalar(t) for t in (f"{count}.0", f"{count - 1}.0", epsilon, "0.0"))
     total = p.generic([(x, "d0 d1 d2 d3")], channels, scalar_body("addf acc a0"), reduced=(0, 1, 2))
     mean = p.generic([(total, "d0")], channels, scalar_body(f"divf a0 {n}"))
     squares = p.generic([(x, "d0 d1 d2 d3"), (mean, "d3")], channels,

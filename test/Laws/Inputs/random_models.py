@@ -24,6 +24,7 @@ ACTIVATIONS = {
     "tanh": "math.tanh b0", "sine": "math.sin b0",
     "sigmoid": "negf b0\nmath.exp b1\naddf b2 {one}\ndivf {one} b3", "relu": "maximumf b0 {zero}"}
 EXAMPLES = 5  # mini-batches in the data
+EPSILON = "1.0"  # of norms: a small one multiplies gradients wherever rows are alike, which many norms do not survive
 
 
 class RandomState(Value):
@@ -138,7 +139,7 @@ class Model:
         gain, bias = self.parameter("gain", (self.width,), "ones"), self.parameter("bias", (self.width,), "zeros")
 
         def emit(p, env):
-            env["x"] = blocks.layer_norm(p, env["x"], env[gain], env[bias])
+            env["x"] = blocks.layer_norm(p, env["x"], env[gain], env[bias], EPSILON)
         return Layer(emit, [gain, bias])
 
     def image(self, p, x):
@@ -154,7 +155,8 @@ class Model:
         relu = self.random.random() < 0.5
 
         def emit(p, env):
-            y, statistics = blocks.batch_norm(p, self.image(p, env["x"]), env[gain], env[bias], relu)
+            y, statistics = blocks.batch_norm(p, self.image(p, env["x"]), env[gain], env[bias], relu,
+                                              epsilon=EPSILON)
             keep, move = p.scalar("0.9"), p.scalar("0.1")
             for state, value in zip((mean, variance), statistics):
                 env[state] = p.generic([(env[state], "d0"), (value, "d0")], c, scalar_body(
