@@ -70,7 +70,7 @@ func.func @bernoulli(%rng: !remat.rng) {
 // -----
 
 func.func @conv_of_wrong_size(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32>, %e: tensor<2x8x8x4xf32>) {
-  // expected-error @+1 {{the height of the result must be 6, got 8}}
+  // expected-error @+1 {{the height of the result must be at most 6, got 8}}
   %0 = remat.conv_2d ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>} -> tensor<2x8x8x4xf32>
   return
@@ -79,7 +79,7 @@ func.func @conv_of_wrong_size(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32>, 
 // -----
 
 func.func @conv_of_wrong_size_channels_first(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %e: tensor<2x4x6x8xf32>) {
-  // expected-error @+1 {{the width of the result must be 6, got 8}}
+  // expected-error @+1 {{the width of the result must be at most 6, got 8}}
   %0 = remat.conv_2d ins(%x, %w : tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) outs(%e : tensor<2x4x6x8xf32>)
       {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>} -> tensor<2x4x6x8xf32>
   return

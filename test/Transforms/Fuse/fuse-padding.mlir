@@ -78,6 +78,13 @@ func.func @adds_an_accumulator_afterwards(%x: tensor<2x8x8x3xf32>, %w: tensor<1x
   return %y : tensor<2x8x8x4xf32>
 }
 
+// CHECK-LABEL: func.func @takes_results_that_leave_positions_out(
+// CHECK: remat.conv_2d {{.*}} -> tensor<2x3x2x4xf32>
+func.func @takes_results_that_leave_positions_out(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32>, %b: tensor<2x3x2x4xf32>) -> tensor<2x3x2x4xf32> {
+  %y = linalg.conv_2d_nhwc_hwcf ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>) outs(%b : tensor<2x3x2x4xf32>) -> tensor<2x3x2x4xf32>
+  return %y : tensor<2x3x2x4xf32>
+}
+
 // CHECK-LABEL: func.func @leaves_unknown_sizes_for_which_no_workspace_can_be_reserved(
 // CHECK: linalg.conv_2d_nhwc_hwcf
 func.func @leaves_unknown_sizes_for_which_no_workspace_can_be_reserved(%x: tensor<2x?x8x3xf32>, %w: tensor<1x1x3x4xf32>, %b: tensor<2x?x8x4xf32>) -> tensor<2x?x8x4xf32> {

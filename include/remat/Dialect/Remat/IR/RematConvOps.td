@@ -33,7 +33,8 @@ defvar convText = [{
     c, h, w) and (f, c, kh, kw). `strides` and `dilations` are (y, x), `padding`
     is (low y, high y, low x, high x): that many positions around the input
     count as zero. They exist in no buffer, where a `tensor.pad` in front of a
-    convolution is one more residual.
+    convolution is one more residual. As with linalg's convolutions, a result may
+    be smaller than the input allows: the positions at its end are left out.
 
     Filters of fewer channels than the images have read groups of them: of f
     filters of c channels on images of g * c, the first f / g read the first c
