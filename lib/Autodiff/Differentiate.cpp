@@ -9,7 +9,6 @@
 #include "CallAdjoints.h"
 #include "CustomVJP.h"
 #include "WhileToFor.h"
-#include "remat/Autodiff/PolicyNames.h"
 
 #include "remat/Autodiff/Passes.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
@@ -286,8 +285,6 @@ void DifferentiatePass::runOnOperation() {
           << ": it does not end in a func.return";
       return signalPassFailure();
     }
-    if (failed(checkPolicyNames(function, symbols)))
-      return signalPassFailure();
     FailureOr<unsigned> loss = findLoss(function);
     if (failed(loss))
       return signalPassFailure();

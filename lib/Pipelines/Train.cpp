@@ -58,6 +58,7 @@ static void cleanUp(OpPassManager &pm) {
 void remat::buildToTensorsPipeline(OpPassManager &pm,
                                    const ToTensorsOptions &options) {
   pm.addPass(createCheckTypesPass());
+  pm.addPass(createCheckPolicyNamesPass());
   // Memory is planned in one function: what it calls becomes part of it, after
   // differentiation if it has a derivative of its own.
   pm.addPass(createBindCustomVJP());

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Autodiff/PolicyNames.h"
 #include "remat/Dialect/Remat/IR/Policies.h"
 #include "remat/Transforms/Annotate/Annotate.h"
 #include "remat/Transforms/Annotate/Passes.h"
+#include "remat/Transforms/Checks/PolicyNames.h"
 
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SetVector.h"

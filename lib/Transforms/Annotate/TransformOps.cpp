@@ -7,9 +7,9 @@
 
 #include "remat/Transforms/Annotate/TransformOps.h"
 
-#include "remat/Autodiff/PolicyNames.h"
 #include "remat/Dialect/Remat/IR/Policies.h"
 #include "remat/Transforms/Annotate/Annotate.h"
+#include "remat/Transforms/Checks/PolicyNames.h"
 
 #include "llvm/ADT/SetVector.h"
 

@@ -44,6 +44,21 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def CheckPolicyNamesPass : Pass<"remat-check-policy-names", "::mlir::ModuleOp"> {
+  let summary = "refuse policies with names that nothing carries";
+  let description = [{
+    A policy such as `#remat.save_only_names<"mlp_uot">` saves nothing where the
+    `remat.name` says "mlp_out". That is an error here, with the nearest name: if
+    no `remat.name` in the region, or in a function that it calls, carries a name
+    that the region's policy mentions.
+
+    In and out: any IR; nothing changes. Run it first. A `remat.name` of a value
+    that nobody needs goes with that value (`-canonicalize`), and two names of one
+    value become one (`-cse`): behind those a policy may mention names that are
+    gone.
+  }];
+}
+
 def CheckTypesPass : Pass<"remat-check-types"> {
   let summary = "refuse types that have no lowering";
   let description = [{

@@ -1,7 +1,7 @@
 //===- PolicyNames.h - Names that policies mention --------------*- C++ -*-===//
 
-#ifndef REMAT_AUTODIFF_POLICYNAMES_H
-#define REMAT_AUTODIFF_POLICYNAMES_H
+#ifndef REMAT_TRANSFORMS_CHECKS_POLICYNAMES_H
+#define REMAT_TRANSFORMS_CHECKS_POLICYNAMES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -13,4 +13,4 @@ LogicalResult checkPolicyNames(func::FuncOp function,
                                SymbolTableCollection &symbols);
 } // namespace mlir::remat
 
-#endif // REMAT_AUTODIFF_POLICYNAMES_H
+#endif // REMAT_TRANSFORMS_CHECKS_POLICYNAMES_H

@@ -1,16 +1,23 @@
-//===- PolicyNames.cpp - Names that policies mention ----------------------===//
+//===- CheckPolicyNames.cpp - Names that policies mention -----------------===//
 //
 // A misspelled name would save nothing, in silence. No verifier can say so: a
 // name dies with a value that nobody needs any more, and the policy stays.
+// Therefore it is said at the start.
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Autodiff/PolicyNames.h"
+#include "remat/Transforms/Checks/PolicyNames.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Checks/Passes.h"
 
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/ADT/SetVector.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_CHECKPOLICYNAMESPASS
+#include "remat/Transforms/Checks/Passes.h.inc"
+} // namespace mlir::remat
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -83,3 +90,15 @@ LogicalResult mlir::remat::checkPolicyNames(func::FuncOp function,
   }
   return success();
 }
+
+namespace {
+struct CheckPolicyNamesPass
+    : mlir::remat::impl::CheckPolicyNamesPassBase<CheckPolicyNamesPass> {
+  void runOnOperation() override {
+    SymbolTableCollection symbols;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(checkPolicyNames(function, symbols)))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,15 @@
+// RUN: remat-opt %s -remat-train-to-tensors | FileCheck %s
+
+// The name goes with a value that nobody needs; the policy that mentions it is
+// no mistake.
+
+// CHECK-LABEL: func.func @name_of_what_nobody_needs_grad
+func.func @name_of_what_nobody_needs(%x: f32 {opt.param}) -> f32 {
+  %0:2 = remat.region policy(#remat.save_only_names<"h">) (%a = %x : f32) -> f32, f32 {
+    %1 = math.sin %a : f32
+    %2 = remat.name "h" %1 : f32
+    %3 = math.cos %a : f32
+    remat.yield %2, %3 : f32, f32
+  }
+  return %0#1 : f32
+}
