@@ -180,13 +180,13 @@ static bool mayBeActive(LinalgOp op) {
          });
 }
 
-/// How often the body of `consumer` uses elements of `producer`.
-static unsigned countUses(LinalgOp producer, LinalgOp consumer) {
+/// How often the body of `op` uses elements of the inputs that `isCounted`
+/// chooses.
+static unsigned countUses(LinalgOp op, function_ref<bool(Value)> isCounted) {
   unsigned numUses = 0;
-  for (OpOperand *input : consumer.getDpsInputOperands())
-    if (input->get().getDefiningOp() == producer)
-      numUses +=
-          llvm::range_size(consumer.getMatchingBlockArgument(input).getUses());
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (isCounted(input->get()))
+      numUses += llvm::range_size(op.getMatchingBlockArgument(input).getUses());
   return numUses;
 }
 
@@ -212,25 +212,46 @@ static bool areLastReaders(Value value, Operation *first, Operation *last) {
          areLastReaders(outside, region, region);
 }
 
+/// Whether the adjoint of both together adds up the cotangent of `value`, which
+/// both read, like their adjoints one after the other.
+static bool keepsCotangent(Value value, LinalgOp producer, LinalgOp consumer) {
+  // A sum of sums over the loops is not one sum over them.
+  auto isElementwise = [&](LinalgOp op) {
+    return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+      return input->get() != value ||
+             op.getMatchingIndexingMap(input).isPermutation();
+    });
+  };
+  // The consumer's share is c. From elsewhere, (e + c) + p is not e + (c + p);
+  // from several uses in the producer, (c + p) + q is not c + (p + q).
+  return areLastReaders(value, producer, consumer) && isElementwise(producer) &&
+         isElementwise(consumer) &&
+         countUses(producer, [&](Value input) { return input == value; }) < 2;
+}
+
 /// Whether the adjoint of both together adds up, bit by bit, what the adjoints
 /// of one after the other add up: which of the two it is depends on where
 /// regions begin, and results may not.
 static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer) {
   SetVector<Operation *> readers = getReaders(producer, 1);
+  auto isProduced = [&](Value input) {
+    return input.getDefiningOp() == producer;
+  };
   // A cotangent that comes from another reader: c + (a + b) is not (c + a) + b.
-  if (readers.size() > 1 && countUses(producer, consumer) > 1)
+  if (readers.size() > 1 && countUses(consumer, isProduced) > 1)
     return false;
   std::optional<AffineMap> loopMap = getOnlyLoopMap(producer, consumer);
   if (!loopMap || !loopMap->isPermutation())
     return false;
   for (OpOperand *input : producer.getDpsInputOperands()) {
+    if (!isa<FloatType>(getElementTypeOrSelf(input->get())))
+      continue;
     // The gradient of a broadcast operand is a sum in the order of the loops.
     if (!loopMap->isIdentity() &&
         !producer.getMatchingIndexingMap(input).isPermutation())
       return false;
-    // As above, for an operand of both with a cotangent from elsewhere.
     if (llvm::is_contained(consumer.getDpsInputs(), input->get()) &&
-        !areLastReaders(input->get(), producer, consumer))
+        !keepsCotangent(input->get(), producer, consumer))
       return false;
   }
   return true;

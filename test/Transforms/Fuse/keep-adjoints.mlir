@@ -114,6 +114,73 @@ func.func @a_later_reader_comes_first_in_the_backward(%x: tensor<4xf32>) -> (ten
   return %0, %3 : tensor<4xf32>, tensor<4xf32>
 }
 
+// c + (p + q) is not (c + p) + q, if the first kernel uses %x twice.
+// CHECK-LABEL: func.func @a_producer_that_uses_a_shared_operand_twice
+// CHECK: linalg.generic
+// CHECK: linalg.mul
+func.func @a_producer_that_uses_a_shared_operand_twice(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %1 = math.exp %a : f32
+    %2 = arith.addf %1, %a : f32
+    linalg.yield %2 : f32
+  } -> tensor<4xf32>
+  %3 = linalg.mul ins(%x, %0 : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// The gradient of %b is two sums over the rows, not a sum of two.
+// CHECK-LABEL: func.func @a_shared_broadcast_operand
+// CHECK: linalg.generic
+// CHECK: math.tanh
+// CHECK: linalg.generic
+func.func @a_shared_broadcast_operand(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x, %b : tensor<4x8xf32>, tensor<8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %c: f32, %out: f32):
+    %1 = arith.addf %a, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x8xf32>
+  %3 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%0, %b : tensor<4x8xf32>, tensor<8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %c: f32, %out: f32):
+    %4 = arith.mulf %a, %c : f32
+    linalg.yield %4 : f32
+  } -> tensor<4x8xf32>
+  return %3 : tensor<4x8xf32>
+}
+
+// No cotangent: a mask.
+// CHECK-LABEL: func.func @a_shared_mask
+// CHECK: linalg.generic
+// CHECK-NOT: linalg.generic
+func.func @a_shared_mask(%x: tensor<4x8xf32>, %m: tensor<8xi1>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m : tensor<4x8xf32>, tensor<8xi1>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %c: i1, %out: f32):
+    %1 = math.tanh %a : f32
+    %2 = arith.select %c, %1, %a : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x8xf32>
+  %3 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%0, %m : tensor<4x8xf32>, tensor<8xi1>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %c: i1, %out: f32):
+    %4 = math.sin %a : f32
+    %5 = arith.select %c, %4, %a : f32
+    linalg.yield %5 : f32
+  } -> tensor<4x8xf32>
+  return %3 : tensor<4x8xf32>
+}
+
 // The wider copy would be a second, larger residual; without keep-adjoints it disappears into its own readers later.
 // CHECK-LABEL: func.func @a_reader_that_only_widens_stays_apart
 // CHECK: %[[VALUE:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<4xf32>)
