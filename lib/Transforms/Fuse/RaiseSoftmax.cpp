@@ -18,7 +18,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_RAISESOFTMAXPASS
