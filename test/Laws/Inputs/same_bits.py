@@ -1,7 +1,7 @@
 """Law 1 and law 3 on random models: every policy, update mode and thread count gives the same bits, and the arena that
 the compiler predicts is what the runtime measures.
 
-    same_bits.py [--count N] [--first SEED] [--all] [--skip LAYERS] [--keep FOLDER]
+    same_bits.py [--count N] [--seed SEED] [--all] [--skip LAYERS] [--keep FOLDER]
 
 A model that fails is reduced (layers are left out as long as it fails) and kept in FOLDER. LIBRARIES names what mlir-runner loads.
 """
@@ -106,20 +106,20 @@ def examine(seed, skip, options):
     skip = reduce(seed, skip, options.all)
     path = Path(options.keep) / f"model{seed}.mlir"
     path.write_text(Model(seed, skip).text)
-    return f"model {seed}: {failure_of(seed, skip, options.all) or message}\n  kept as {path}; same_bits.py --first {seed} --count 1" + \
+    return f"model {seed}: {failure_of(seed, skip, options.all) or message}\n  kept as {path}; same_bits.py --seed {seed} --count 1" + \
         (f" --skip {','.join(map(str, sorted(skip)))}" if skip else "")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=6)
-    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="of the first model; the next ones count on")
     parser.add_argument("--all", action="store_true", help="every policy, mode and thread count, not a choice of them")
     parser.add_argument("--skip", default="", help="layers to leave out, such as 0,2")
     parser.add_argument("--keep", default=tempfile.gettempdir(), help="folder for models that fail")
     options = parser.parse_args()
     skip = {int(i) for i in options.skip.split(",") if i}
-    seeds = range(options.first, options.first + options.count)
+    seeds = range(options.seed, options.seed + options.count)
     models = [Model(seed, skip) for seed in seeds]
     regions = sum("remat.region" in model.text for model in models)
     static = sum(not model.is_dynamic for model in models)
