@@ -50,13 +50,31 @@ class Problem(Exception):
     """Something is wrong with the model or its files; the text says what."""
 
 
+class Crash(Problem):
+    """A tool did not say what is wrong, but was ended by a signal."""
+
+
 def run(command):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        errors = [line for line in lines if "error:" in line] or lines[-1:]
-        raise Problem(f"{Path(str(command[0])).name}: {errors[0].strip()[:400]}")
+        name, lines = Path(str(command[0])).name, done.stderr.strip().splitlines()
+        errors = [line for line in lines if re.search("error:|LLVM ERROR|Assertion", line)] or lines[-1:]
+        message = errors[0].strip()[:400] if errors else f"exit code {done.returncode}"
+        if done.returncode < 0:
+            raise Crash(f"{name} ended by signal {-done.returncode}: {message}")
+        raise Problem(f"{name}: {message}")
     return done
+
+
+def has_layers(model, options=()):
+    """Whether remat-annotate finds layers in the file `model` behind other options. A crash is no answer."""
+    try:
+        run([tool("remat-opt", "REMAT_BIN"), model, *options, "--remat-annotate=blocks", "-o", os.devnull])
+    except Crash:
+        raise
+    except Problem:
+        return False
+    return True
 
 
 # --- Files -------------------------------------------------------------------------------------
