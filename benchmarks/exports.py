@@ -14,7 +14,6 @@ import argparse
 import dataclasses
 import os
 import resource
-import subprocess
 import sys
 import tempfile
 from functools import partial
@@ -25,6 +24,10 @@ import numpy as np
 import architectures
 import ours
 import recorded
+from remat.export import as_tuple, widen as widen_arrays
+from remat.models import Problem, has_layers
+
+os.environ.setdefault("REMAT_BIN", str(ours.BUILD / "bin"))
 
 # The same in our IR, torch and optax.
 OPTIMIZERS = {"sgd": ("#opt.sgd<lr=1.0e-2,momentum=0.9>", "SGD", dict(lr=1e-2, momentum=0.9)),
@@ -47,8 +50,7 @@ def widen(model):
         fields["function"] = model.function.double()
         fields["inputs"] = {n: x.double() if x.is_floating_point() else x for n, x in model.inputs.items()}
     else:
-        from remat.export import widen
-        fields["params"], fields["inputs"] = widen(model.params), widen(model.inputs)
+        fields["params"], fields["inputs"] = widen_arrays(model.params), widen_arrays(model.inputs)
     return architectures.Model(**fields)
 
 
@@ -69,9 +71,7 @@ def layer_selector(model, folder, name):
     if model.layers:
         return f"scope={model.layers}.*"
     path = Path(folder, name)
-    found = subprocess.run([ours.BUILD / "bin/remat-opt", f"{path}.mlir", f"--remat-import=spec={path}.json",
-                            "--remat-annotate=blocks", "-o", os.devnull], stderr=subprocess.DEVNULL).returncode == 0
-    return "blocks" if found else None
+    return "blocks" if has_layers(f"{path}.mlir", [f"--remat-import=spec={path}.json"]) else None
 
 
 def write_arrays(folder, exported):
@@ -95,16 +95,12 @@ def torch_losses(model, optimizer):
     losses = []
     with Draws(), AllRows():
         for _ in range(STEPS):
-            loss = loss_of(model.function(*model.inputs.values()))
+            loss = as_tuple(model.function(*model.inputs.values()))[0]
             steps.zero_grad()
             loss.backward()
             steps.step()
             losses.append(loss.item())
     return losses
-
-
-def loss_of(returned):
-    return returned[0] if isinstance(returned, tuple) else returned
 
 
 def jax_losses(model, optimizer):
@@ -161,7 +157,7 @@ def torch_bytes(model, policy, by_layer):
         return tensor
 
     def step():
-        loss_of(module(*values)).backward()
+        as_tuple(module(*values))[0].backward()
         optimizer.step()
         optimizer.zero_grad()
 
@@ -257,10 +253,11 @@ def bytes_table(names, options):
     print(f"{'MiB':15} policy regions   | residuals, peak: ours | theirs | ratio of peaks")
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            make(name, options).export(check=False).save(folder, "model")
+            model = make(name, options)
+            model.export(check=False).save(folder, "model")
+            selector = layer_selector(model, folder, "model")
             for policy in ours.POLICIES:
-                model = make(name, options)
-                selector = layer_selector(model, folder, "model")
+                model = make(name, options)  # a policy changes the module
                 *theirs, layers = (torch_bytes if model.params is None else jax_bytes)(model, policy, selector is not None)
                 _, step = compile_program(folder, "model", policy, selector if layers else "whole")
                 print(f"{title(name):15} {policy:6} {f'{layers} layers' if layers else 'whole':9} |{show(step['residuals'])}{show(step['arena'])} |"
@@ -295,6 +292,36 @@ def compile_times(names, options, layers):
         print(f"{name:15} ratio {seconds[-1] / seconds[0]:.1f}")
 
 
+def parse_sizes(options, fail):
+    """The sizes that the command line changes, by name, each a list: of one number, or for `compile` the numbers of layers."""
+    sizes = {}
+    for text in (a for a in options.arguments if "=" in a):
+        key, _, value = text.partition("=")
+        numbers = value.split(",")
+        if not all(n.isdecimal() for n in numbers):
+            fail(f"{text}: expected KEY=NUMBER")
+        if len(numbers) > 1 and (options.command, key) != ("compile", "layers"):
+            fail(f"{text}: only `compile` takes several numbers, of layers")
+        sizes[key] = [int(n) for n in numbers]
+    return sizes
+
+
+def check_models(names, sizes, options, fail):
+    known = {}
+    for name in names:
+        if name.endswith(".mlir"):
+            if not options.script:
+                fail("a model in a file needs --script, the Python that exported it")
+            if sizes or options.command == "compile":
+                fail(f"{name}: a model in a file has the sizes with which it was exported")
+        elif name not in architectures.MODELS:
+            fail(f"no model is called {name}; there are {', '.join(architectures.MODELS)}")
+        else:
+            known |= architectures.MODELS[name][1]
+    if wrong := sizes.keys() - known.keys():
+        fail(f"no size is called {', '.join(sorted(wrong))}; there are {', '.join(known)}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=["train", "bytes", "compile"])
@@ -304,16 +331,20 @@ def main():
     parser.add_argument("--f64", action="store_true")
     options = parser.parse_intermixed_args()
     names = [a for a in options.arguments if "=" not in a] or list(architectures.MODELS)
-    sizes = dict(a.split("=") for a in options.arguments if "=" in a)
-    layers = [int(n) for n in sizes.pop("layers").split(",")] if options.command == "compile" else None
-    options.sizes = {key: int(value) for key, value in sizes.items()}
-    if not options.script and any(name.endswith(".mlir") for name in names):
-        parser.error("a model in a file needs --script, the Python that exported it")
-    if options.command == "train":
-        return train(names, options)
-    if options.command == "bytes":
-        return bytes_table(names, options)
-    return compile_times(names, options, layers)
+    sizes = parse_sizes(options, parser.error)
+    check_models(names, sizes, options, parser.error)
+    layers = sizes.pop("layers", None) if options.command == "compile" else None
+    if options.command == "compile" and not layers:
+        parser.error("compile needs numbers of layers, such as layers=6,48")
+    options.sizes = {key: number for key, (number,) in sizes.items()}
+    try:
+        if options.command == "train":
+            return train(names, options)
+        if options.command == "bytes":
+            return bytes_table(names, options)
+        return compile_times(names, options, layers)
+    except Problem as problem:
+        sys.exit(f"{parser.prog}: {problem}")
 
 
 if __name__ == "__main__":
