@@ -157,11 +157,14 @@ class Fuzzer:
         return failure if bad and not failure.is_known else None
 
     def select_valid(self, texts):
-        """Those that parse and verify: only these may a pass get. Where the parser fails, each for itself."""
+        """Those that parse and verify: only these may a pass get. Where that is not told, each for itself."""
         status, errors = self.execute(texts, "", 2 * self.options.limit)
-        if status not in (0, 1):
-            return [t for text in texts for t in self.select_valid([text])] if len(texts) > 1 else []
         bad = {int(line) for line in re.findall(r"batch\.mlir:(\d+):\d+: error", errors)}
+        if len(texts) == 1:
+            return texts if status == 0 else []
+        # What has a location of its own, such as loc("layer"), does not tell its line.
+        if status not in (0, 1) or errors.count(": error: ") != len(re.findall(r"batch\.mlir:\d+:\d+: error: ", errors)):
+            return [t for text in texts for t in self.select_valid([text])]
         good, line = [], 1
         for text in texts:
             lines = text.count("\n") + SEPARATOR.count("\n")
