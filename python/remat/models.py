@@ -109,7 +109,7 @@ class Recorded:
         self.path, self.options, self.tolerances = Path(path), options, {}
         if self.path.suffix != ".mlir":
             raise Problem(f"{path} is no .mlir file")
-        # The same model with locations, NAME.loc.mlir, has the files of NAME.mlir.
+        # NAME.loc.mlir, which some exporters write for a model with its locations, has the files of NAME.mlir.
         beside = self.path.with_suffix("")
         if beside.suffix == ".loc" and not beside.with_name(beside.name + ".json").is_file():
             beside = beside.with_suffix("")
