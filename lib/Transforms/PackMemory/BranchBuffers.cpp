@@ -197,6 +197,20 @@ static Value copyInto(OpBuilder &builder, Value value, Value destination) {
       .getResult(0);
 }
 
+/// Where to put `value` into its destination, at the `end` of a region: in
+/// front of newer values.
+static Operation *getPosition(Value value, Operation *end) {
+  Operation *position = end;
+  while (auto other =
+             dyn_cast_or_null<bufferization::MaterializeInDestinationOp>(
+                 position->getPrevNode())) {
+    if (!isOlder(value, other.getSource(), end->getBlock()))
+      break;
+    position = other;
+  }
+  return position;
+}
+
 /// Makes result `index` live in `destination`. An inner branch that makes it is
 /// told so, and is then `done`.
 static void fill(scf::IfOp op, unsigned index, Value destination,
@@ -215,8 +229,8 @@ static void fill(scf::IfOp op, unsigned index, Value destination,
            done);
       continue;
     }
-    OpBuilder builder(operand.getOwner());
     Value value = operand.get();
+    OpBuilder builder(getPosition(value, operand.getOwner()));
     if (needsOwnBuffer(value, destination, op))
       value = copyInto(builder, value, destination);
     operand.set(bufferization::MaterializeInDestinationOp::create(

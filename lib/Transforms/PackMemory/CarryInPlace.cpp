@@ -76,7 +76,12 @@ static void carryInPlace(MutableArrayRef<OpOperand> yielded,
     return numReaders[argument] > roots[index].test(argument);
   };
   while (!pending.empty()) {
-    auto *next = llvm::find_if_not(pending, isReadByAnother);
+    auto *next = pending.end();
+    for (auto *it = pending.begin(); it != pending.end(); ++it)
+      if (!isReadByAnother(*it) &&
+          (next == pending.end() ||
+           isOlder(yielded[*it].get(), yielded[*next].get(), end->getBlock())))
+        next = it;
     if (next == pending.end()) {
       OpOperand &operand = yielded[pending.front()];
       operand.set(bufferization::AllocTensorOp::create(

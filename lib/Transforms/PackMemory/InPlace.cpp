@@ -69,3 +69,12 @@ bool mlir::remat::isUpdateOf(Value value, Value source, Block *block) {
   }
   return true;
 }
+
+bool mlir::remat::isOlder(Value value, Value other, Block *block) {
+  Operation *newer = other.getDefiningOp();
+  if (!newer || newer->getBlock() != block)
+    return false;
+  Operation *definition = value.getDefiningOp();
+  return !definition || definition->getBlock() != block ||
+         definition->isBeforeInBlock(newer);
+}

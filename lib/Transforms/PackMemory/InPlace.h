@@ -12,6 +12,11 @@ namespace mlir::remat {
 /// what stands behind it in `block`, reads what it overwrites.
 bool isUpdateOf(Value value, Value source, Block *block);
 
+/// Whether `value` is there before `other`, which `block` computes. What is to
+/// be kept in several buffers at the end of `block` goes there in this order: a
+/// newer value may be an update of an older one, and computed in its place.
+bool isOlder(Value value, Value other, Block *block);
+
 } // namespace mlir::remat
 
 #endif // REMAT_TRANSFORMS_PACKMEMORY_INPLACE_H

@@ -317,3 +317,50 @@ func.func private @loop_carries_a_value_twice(%x: tensor<4xf32>, %z: tensor<4xf3
   }
   return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// %f is placed before its update is, which could otherwise be where %f is.
+
+// CHECK-LABEL: func.func private @loop_carries_a_value_and_its_update
+// CHECK: scf.for
+// CHECK-NEXT: linalg.exp {{.*}} outs(%[[F:.*]] : memref<4xf32>)
+// CHECK-NEXT: %[[W:.*]] = memref.view
+// CHECK-NEXT: memref.copy %[[F]], %[[W]]
+// CHECK-NEXT: memref.store %{{.*}}, %[[W]]
+// CHECK-NEXT: memref.copy %[[W]], %{{.*}}
+// CHECK-NEXT: }
+func.func private @loop_carries_a_value_and_its_update(%x: tensor<4xf32>, %z: tensor<4xf32>, %n: index, %v: f32, %k: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%g = %x, %h = %z) -> (tensor<4xf32>, tensor<4xf32>) {
+    %e = tensor.empty() : tensor<4xf32>
+    %f = linalg.exp ins(%k : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %w = tensor.insert %v into %f[%c1] : tensor<4xf32>
+    scf.yield %w, %f : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func private @branch_returns_a_value_and_its_update
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<4xf32> {remat.result = 0 : i64}, %[[B:[a-z0-9]+]]: memref<4xf32> {remat.result = 1 : i64}
+// CHECK: scf.if
+// CHECK-NEXT: linalg.exp {{.*}} outs(%[[B]] : memref<4xf32>)
+// CHECK: %[[W:.*]] = memref.view
+// CHECK-NEXT: memref.copy %[[B]], %[[W]]
+// CHECK-NEXT: memref.store %{{.*}}, %[[W]]
+// CHECK-NEXT: memref.copy %[[W]], %[[A]]
+func.func private @branch_returns_a_value_and_its_update(%x: tensor<4xf32>, %p: i1, %v: f32, %i: index) -> (tensor<4xf32>, tensor<4xf32>) {
+  %r:2 = scf.if %p -> (tensor<4xf32>, tensor<4xf32>) {
+    %e = tensor.empty() : tensor<4xf32>
+    %f = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %w = tensor.insert %v into %f[%i] : tensor<4xf32>
+    scf.yield %w, %f : tensor<4xf32>, tensor<4xf32>
+  } else {
+    scf.yield %x, %x : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
