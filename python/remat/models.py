@@ -180,8 +180,9 @@ class Recorded:
                 for k, e in self.keys.items()}
 
     def importing(self):
-        """The option of remat-opt that imports the model, without its closing quote."""
-        return f"--remat-import=spec='{self.spec_path}' {self.options}"
+        """The option of remat-opt that imports the model."""
+        quote = '"' if "'" in str(self.spec_path) else "'"
+        return f"--remat-import=spec={quote}{self.spec_path}{quote} {self.options}"
 
     @functools.cached_property
     def resources(self):
@@ -321,7 +322,7 @@ class Variant:
         run([translate, "--mlir-to-llvmir", lowered, "-o", ir])
         libraries = Path(translate).resolve().parent.parent / "lib"
         runtime = Path(opt).resolve().parent.parent / "lib"
-            # -Bsymbolic: the C library has a function called step, too.
+        # -Bsymbolic: the C library has a function called step, too.
         folders = ["-Wl,-Bsymbolic", *(f"-Wl,-rpath,{f}" for f in (libraries, runtime))]
         run([clang, "-O1", "-Wno-override-module", "-shared", "-fPIC", ir, allocator, runtime / "libremat_runtime.so",
              libraries / "libmlir_c_runner_utils.so", libraries / "libomp.so", "-lm", *folders,
@@ -462,6 +463,7 @@ def compare_results(model, found):
         if entry["role"] == "buffer_update":
             value = found["updated"].get(entry["name"], value)
         if value is None:
+            wrong.append(f"{entry['name']} (is missing)")
             continue
         if kind not in FLOATS:
             if not np.array_equal(value, model.array(f"out{i}")):

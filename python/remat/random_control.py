@@ -230,10 +230,10 @@ class Control:
         def build():
             inner = {"vectors": passed[:2], "scalars": [passed[2]]}
             self.matrix = passed[3]
-            lines_before = len(self.p.arguments)
+            arguments_before = len(self.p.arguments)
             for _ in range(self.rng.randint(1, 2)):
                 self.closed(inner)
-            assert len(self.p.arguments) == lines_before
+            assert len(self.p.arguments) == arguments_before
             # Results that share a buffer confuse upstream's bufferization of calls.
             return [self.map(f"math.{name}", self.rng.choice(inner["vectors"])) for name in ("sin", "tanh")]
 

@@ -9,8 +9,6 @@ The same seed and number give the same program. Values stay away from poles; kin
 import itertools
 import random
 
-import numpy as np
-
 from remat.random_control import control
 from remat.random_layers import layers
 from remat.random_programs import Body, Program, affine, random_map, tensor

@@ -82,7 +82,7 @@ class Layers:
         identity, row = affine(2, ["d0", "d1"]), affine(2, ["d0"])
         return self.p.generic(["parallel"] * 2, [(x, self.type, identity), (total, tensor(rows), row)],
                               [(self.p.empty(self.shape), self.type, identity)],
-                              lambda a: ([f"%q = arith.mulf {a[0]}, {a[1]} : f64", f"%r = math.sin %q : f64"], ["%r"]))
+                              lambda a: ([f"%q = arith.mulf {a[0]}, {a[1]} : f64", "%r = math.sin %q : f64"], ["%r"]))
 
     def name(self, scope):
         label = self.rng.choice("gh")

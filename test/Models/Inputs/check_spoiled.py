@@ -90,7 +90,7 @@ CHANGES = {
 
 
 def check(number, change):
-    case = folder / f"case {number}"  # a folder with a space
+    case = folder / f"case {number}'s"  # a folder with a space and a quote
     case.mkdir(parents=True)
     model = {"text": sample.with_suffix(".mlir").read_text(), "files": {},
              "spec": json.loads(sample.with_suffix(".json").read_text()), "arrays": dict(np.load(sample.with_suffix(".npz")))}
