@@ -98,7 +98,17 @@ SmallVector<Value> SignDescentAttr::emitUpdate(OpBuilder &builder, Location loc,
                                                Value param, Value grad,
                                                ValueRange,
                                                ValueRange scalars) const {
-  Value step = math::CopySignOp::create(builder, loc, scalars[0], grad);
+  Type type = grad.getType();
+  auto constant = [&](double value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getFloatAttr(type, value));
+  };
+  Value zero = constant(0.0);
+  Value isZero = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
+                                       grad, zero);
+  Value sign = math::CopySignOp::create(builder, loc, constant(1.0), grad);
+  sign = arith::SelectOp::create(builder, loc, isZero, zero, sign);
+  Value step = arith::MulFOp::create(builder, loc, scalars[0], sign);
   return {arith::SubFOp::create(builder, loc, param, step)};
 }
 
