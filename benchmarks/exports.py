@@ -24,10 +24,11 @@ import numpy as np
 import architectures
 import ours
 import recorded
+from remat import training
 from remat.export import as_tuple, widen as widen_arrays
 from remat.models import Problem, has_layers
 
-os.environ.setdefault("REMAT_BIN", str(ours.BUILD / "bin"))
+os.environ.setdefault("REMAT_BIN", str(training.BUILD / "bin"))
 
 # The same in our IR, torch and optax.
 OPTIMIZERS = {"sgd": ("#opt.sgd<lr=1.0e-2,momentum=0.9>", "SGD", dict(lr=1e-2, momentum=0.9)),
@@ -61,7 +62,7 @@ def compile_program(folder, name, policy="none", regions="blocks", optimizer="sg
     """Returns the program and the memory report of its step."""
     program, report = Path(folder, f"{name}.program.mlir"), Path(folder, f"{name}.memory.json")
     annotate = [f"--remat-annotate={regions} policy=#remat.{ours.POLICIES[policy]}"] if policy != "none" else []
-    return program, ours.compile_model(Path(folder, f"{name}.mlir"), program, report, [
+    return program, training.compile_model(Path(folder, f"{name}.mlir"), program, report, [
         f"--remat-import=spec={Path(folder, name)}.json optimizer={OPTIMIZERS[optimizer][0]} mode={mode}", *annotate,
         f"--remat-train=report={report}"])
 

@@ -1,7 +1,5 @@
-"""Compiles models with remat-opt and trains them with the stock mlir-runner, as a user would."""
-import json
-import os
-import subprocess
+"""Compiles the benchmarks' models and trains them on one batch."""
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -11,17 +9,10 @@ import numpy as np
 import models
 import workloads
 
-ROOT = Path(__file__).resolve().parent.parent
-BUILD = Path(os.environ.get("BUILD_DIR", ROOT / "build"))
-LLVM = Path(os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-22"))
-LIBRARIES = [BUILD / "lib/libremat_runtime.so", LLVM / "lib/libomp.so", LLVM / "lib/libmlir_c_runner_utils.so"]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
+from remat import training  # noqa: E402  (needs the path above)
+
 POLICIES = {"none": "none", "full": "nothing_saveable", "dots": "dots_saveable"}
-
-
-def compile_model(source, program, report, passes):
-    """Writes the program, and the memory report to which the passes point; returns the report of the step."""
-    subprocess.run([BUILD / "bin/remat-opt", source, "-o", program, *passes], check=True)
-    return next(f for f in json.loads(report.read_text())["functions"] if f["name"] == "step")
 
 
 def compile_program(workload, dims, policy, mode, folder):
@@ -29,22 +20,18 @@ def compile_program(workload, dims, policy, mode, folder):
     source, program, report = (Path(folder, name) for name in ("model.mlir", "program.mlir", "memory.json"))
     source.write_text(models.mlir(workload, dims))
     start = time.perf_counter()
-    step = compile_model(source, program, report,
-                         [f"--remat-train=policy={POLICIES[policy]} mode={mode} report={report}"])
+    step = training.compile_model(source, program, report,
+                                  [f"--remat-train=policy={POLICIES[policy]} mode={mode} report={report}"])
     return program, step, time.perf_counter() - start
 
 
 def run_program(folder, program, steps, environment=None):
     """The losses of `steps` steps, all on the first batch of data.npz, from init.npz where there are these; and the
     runtime's report."""
-    log, report = Path(folder, "losses.tsv"), Path(folder, "run.json")
     files = {key: Path(folder, f"{key.lower()}.npz") for key in ("DATA", "INIT")}
-    settings = {key: file for key, file in files.items() if file.exists()} | {
-        "STEPS": steps, "SHUFFLE": 0, "LOG": log, "LOG_EVERY": 1, "REPORT": report}
-    subprocess.run([LLVM / "bin/mlir-runner", program, "-O3", "-e", "main", "-entry-point-result=void",
-                    "--shared-libs=" + ",".join(map(str, LIBRARIES))], check=True, stdout=subprocess.DEVNULL,
-                   env=os.environ | {f"REMAT_{key}": str(value) for key, value in settings.items()} | (environment or {}))
-    return [float(line.split("\t")[1]) for line in log.read_text().splitlines()], json.loads(report.read_text())
+    settings = {key: file for key, file in files.items() if file.exists()} | {"STEPS": steps, "SHUFFLE": 0}
+    losses, report = training.run_program(program, folder, settings, environment)
+    return [float(loss) for loss in losses], report
 
 
 def measure(workload, dims, policy, mode, steps):

@@ -8,18 +8,14 @@ columns behind it add up to it. Times are medians of a few steps. Every variant 
 bit. Run it where the model's data file is.
 """
 import argparse
-import json
-import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-BUILD = Path(os.environ.get("BUILD_DIR", ROOT / "build"))
-LLVM = Path(os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-22"))
-LIBRARIES = [BUILD / "lib/libremat_runtime.so", LLVM / "lib/libmlir_c_runner_utils.so", LLVM / "lib/libomp.so"]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
+from remat import training  # noqa: E402  (needs the path above)
+
 POLICIES = ["none", "everything_saveable", "dots_saveable", "nothing_saveable"]
 COLUMNS = ["policy", "update", "peak", "parameters", "optimizer", "residuals", "gradients", "temporaries", "other",
            "ms/step", "recomputed ops"]
@@ -33,26 +29,15 @@ def compile_program(model, policy, update, folder):
     """Returns the program's file and the memory report of its step."""
     program, report = Path(folder, "program.mlir"), Path(folder, "report.json")
     options = f"target=cpu policy={policy} mode={update} report={report}"
-    subprocess.run([BUILD / "bin/remat-opt", model, f"--remat-train={options}", "-o", program], check=True)
-    functions = {f["name"]: f for f in json.loads(report.read_text())["functions"]}
-    return program, functions[re.search(r"remat\.train_step @(\w+)", model.read_text())[1]]
-
-
-def run_program(program, folder, **environment):
-    """Runs it silently and returns the runtime's report and the losses with all digits."""
-    report, log = Path(folder, "run.json"), Path(folder, "losses")
-    environment |= {"REMAT_REPORT": str(report), "REMAT_LOG": str(log), "REMAT_LOG_EVERY": "1"}
-    subprocess.run([LLVM / "bin/mlir-runner", program, "-O3", "-e", "main", "-entry-point-result=void",
-                    "--shared-libs=" + ",".join(map(str, LIBRARIES))],
-                   check=True, stdout=subprocess.DEVNULL, env=os.environ | environment)
-    return json.loads(report.read_text()), log.read_text()
+    step = re.search(r"remat\.train_step @(\w+)", model.read_text())[1]
+    return program, training.compile_model(model, program, report, [f"--remat-train={options}"], step)
 
 
 def measure(model, policy, update, steps):
     """Returns a row of the table, and the losses."""
     with tempfile.TemporaryDirectory() as folder:
         program, memory = compile_program(model, policy, update, folder)
-        run, losses = run_program(program, folder, REMAT_STEPS=str(steps), REMAT_CHECKPOINT="")
+        losses, run = training.run_program(program, folder, {"STEPS": steps, "CHECKPOINT": ""})
     arguments, peak = memory["arguments"], memory["peak"]
     shown = [arguments["parameters"], arguments["optimizer_state"], peak["residuals"], peak["gradients"],
              peak["temporaries"]]
@@ -85,7 +70,7 @@ def main():
             print_row(row)
             expected = expected or losses
             if losses != expected:
-                sys.exit(f"{policy}, {update}: the losses are\n{losses}instead of\n{expected}")
+                sys.exit(f"{policy}, {update}: the losses are {losses} instead of {expected}")
     print("The losses are the same in all of them, bit by bit.")
 
 

@@ -1,0 +1,30 @@
+"""Compile training programs with remat-opt and run them with the stock mlir-runner, as a user would.
+
+Environment: BUILD_DIR, LLVM_PREFIX.
+"""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("BUILD_DIR", ROOT / "build"))
+LLVM = Path(os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-22"))
+LIBRARIES = [BUILD / "lib/libremat_runtime.so", LLVM / "lib/libomp.so", LLVM / "lib/libmlir_c_runner_utils.so"]
+
+
+def compile_model(source, program, report, passes, step="step"):
+    """Writes the program, and the memory report to which the passes point; returns the report of the step."""
+    subprocess.run([BUILD / "bin/remat-opt", source, "-o", program, *passes], check=True)
+    return next(f for f in json.loads(report.read_text())["functions"] if f["name"] == step)
+
+
+def run_program(program, folder, settings, environment=None):
+    """Runs silently, with the runtime's `settings` (STEPS for REMAT_STEPS) and files in `folder`. Returns the losses with
+    all their digits, and the runtime's report."""
+    log, report = Path(folder, "losses.tsv"), Path(folder, "run.json")
+    settings = settings | {"LOG": log, "LOG_EVERY": 1, "REPORT": report}
+    subprocess.run([LLVM / "bin/mlir-runner", program, "-O3", "-e", "main", "-entry-point-result=void",
+                    "--shared-libs=" + ",".join(map(str, LIBRARIES))], check=True, stdout=subprocess.DEVNULL,
+                   env=os.environ | {f"REMAT_{key}": str(value) for key, value in settings.items()} | (environment or {}))
+    return [line.split("\t")[1] for line in log.read_text().splitlines()], json.loads(report.read_text())
