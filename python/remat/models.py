@@ -349,8 +349,8 @@ class Variant:
         return np.zeros(slot.shape, NUMPY_TYPES[slot.kind])
 
     def call(self):
-        """Runs one step in a process of its own. Returns gradients and new parameters and states by name, the results
-        by number, and the bytes of memory that were used."""
+        """Runs one step in a process of its own, by a fork: no other thread may compute meanwhile. Returns gradients and
+        new parameters and states by name, the results by number, and the bytes of memory that were used."""
         receive, send = multiprocessing.Pipe(duplex=False)
         process = multiprocessing.get_context("fork").Process(target=self.child, args=(send,))
         process.start()
