@@ -279,6 +279,13 @@ static Decision decide(LinalgOp producer, LinalgOp consumer,
   keepAdjoints &= mayBeActive(producer);
   if (readsNoTensor(producer) && !keepAdjoints)
     return Decision::Fuse;
+  // Adjoints of kernels that a reader was kept apart of: the value would be
+  // saved for one part of a kernel, of which the other computes it again.
+  if (!keepAdjoints && getPhase(producer).empty() &&
+      getPhase(consumer) == kBackwardPhase && isFusableConsumer(consumer) &&
+      !isOverwrittenBetween(producer, consumer) &&
+      isComputedAnyway(producer, consumer))
+    return Decision::Fuse;
   if (!canDisappearInto(producer, consumer) ||
       (keepAdjoints && !keepsAdjoint(producer, consumer)))
     return Decision::Keep;

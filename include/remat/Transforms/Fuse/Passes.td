@@ -45,7 +45,8 @@ def FusePass : Pass<"remat-fuse"> {
     Phases: a kernel keeps the `remat.phase` of the reader; producers of another
     phase stay apart, but for those that read no tensor, for `recompute` into
     `backward`, and for cheap forward ones into `backward` under the condition
-    above: the backward then keeps the operand instead of the value. What is
+    above, and ones that the reader there computes anyway but for its last, cheap
+    steps: the backward then keeps the operand instead of the value. What is
     fused is read later than before, so a producer stays where something between
     the two writes one of its operands in place.
     Destinations stay what they are: `outs(%w)` never becomes a fresh tensor.
