@@ -134,8 +134,9 @@ static bool isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
   return false;
 }
 
-/// What fusion would do with a producer and one of its readers.
-enum class Decision { Keep, Fuse, FuseAndKeepResults };
+/// What fusion would do with a producer and one of its readers. Later: once
+/// the reader, which is about to disappear, is not there.
+enum class Decision { Keep, Later, Fuse, FuseAndKeepResults };
 
 /// The operations that read results of `op`, in no order that matters; stops
 /// after `limit`.
@@ -272,6 +273,18 @@ static bool onlyWidens(LinalgOp consumer) {
          });
 }
 
+/// Whether `op` will be evaluated in all of its readers, some of them in the
+/// backward: as a part of a larger kernel it would be saved for those.
+static bool isAboutToDisappear(LinalgOp op) {
+  SetVector<Operation *> readers = getReaders(op, kMaxReaders);
+  return readers.size() <= kMaxReaders && isFusableProducer(op) &&
+         isCheap(op) && readsOneFullTensor(op) &&
+         llvm::any_of(readers, isInBackward) && !isInBackward(op) &&
+         llvm::all_of(readers, [&](Operation *reader) {
+           return canDisappearInto(op, reader);
+         });
+}
+
 static Decision decide(LinalgOp producer, LinalgOp consumer,
                        bool keepAdjoints) {
   if (!isFusableProducer(producer) || !canFuse(producer, consumer))
@@ -303,7 +316,9 @@ static Decision decide(LinalgOp producer, LinalgOp consumer,
   if (getPhase(producer) == getPhase(consumer) && !onlyWidens(consumer) &&
       haveSameIterationSpace(producer, consumer) &&
       isFirstReader(producer, consumer))
-    return Decision::FuseAndKeepResults;
+    return !keepAdjoints && isAboutToDisappear(consumer)
+               ? Decision::Later
+               : Decision::FuseAndKeepResults;
   return Decision::Keep;
 }
 
@@ -323,13 +338,17 @@ struct FusePass : remat::impl::FusePassBase<FusePass> {
 
   void runOnOperation() override {
     replaceByStructured(getOperation());
-    for (Region &region : getOperation()->getRegions())
+    for (Region &region : getOperation()->getRegions()) {
+      isUnfinished = false;
       fuseIn(region);
+      if (isUnfinished)
+        fuseIn(region);
+    }
   }
 
 private:
   /// Program order: a producer has everything that it reads in it when its
-  /// reader's turn comes, so that one sweep suffices.
+  /// reader's turn comes, so that one sweep suffices, but for what waits.
   void fuseIn(Region &region) {
     for (Block &block : region) {
       // A dead reader would keep its producer from disappearing.
@@ -360,12 +379,13 @@ private:
       LinalgOp producer;
       for (Value input : consumer.getDpsInputs()) {
         producer = input.getDefiningOp<LinalgOp>();
-        if (producer)
-          decision = decide(producer, consumer, keepAdjoints);
-        if (decision != Decision::Keep)
+        decision = producer ? decide(producer, consumer, keepAdjoints)
+                            : Decision::Keep;
+        isUnfinished |= decision == Decision::Later;
+        if (decision > Decision::Later)
           break;
       }
-      if (decision == Decision::Keep)
+      if (decision <= Decision::Later)
         break;
       consumer = fuse(rewriter, producer, consumer,
                       decision == Decision::FuseAndKeepResults);
@@ -378,5 +398,8 @@ private:
       eliminateCommonSubExpressions(rewriter, dominance, consumer);
     }
   }
+
+  /// Whether something waited for a reader to disappear.
+  bool isUnfinished = false;
 };
 } // namespace

@@ -36,7 +36,8 @@ def FusePass : Pass<"remat-fuse"> {
       before), and then disappears;
     - otherwise into its first reader if both have the same iteration space and
       nothing more has to stay alive; its value stays a second result. A reader
-      that only widens the value (`arith.extf`) stays apart, for its own readers.
+      that only widens the value (`arith.extf`) stays apart, for its own readers,
+      and so does a cheap one that the backward can evaluate again.
 
     Borders: `remat.name` and `remat.barrier`, isolated regions (`remat.region`,
     `remat.backward`), contractions, convolutions and poolings (a library wants
