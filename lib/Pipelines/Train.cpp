@@ -64,8 +64,14 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createBindCustomVJP());
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
-  if (!options.policy.empty() || !options.mode.empty())
-    pm.addPass(createOverridePass({options.policy, options.mode}));
+  // Regions that are to go shape the kernels first: these, and with them the
+  // bits of gradients, are the same under every policy.
+  bool withoutRegions = options.policy == "none";
+  std::string policy = options.policy;
+  if (withoutRegions)
+    policy.clear();
+  if (!policy.empty() || !options.mode.empty())
+    pm.addPass(createOverridePass({policy, options.mode}));
   pm.addPass(createCheckIndicesPass());
   pm.addPass(createHoistAssertsPass());
   pm.addPass(createThreadRngPass());
@@ -77,6 +83,8 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   FusePassOptions fuseForward;
   fuseForward.keepAdjoints = true;
   pm.addPass(createFusePass(fuseForward));
+  if (withoutRegions)
+    pm.addPass(createOverridePass({options.policy, /*mode=*/""}));
   pm.addPass(createDifferentiate());
   pm.addPass(createInlineCustomVJP());
   cleanUp(pm);

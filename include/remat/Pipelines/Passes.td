@@ -11,8 +11,10 @@ def OverridePass : Pass<"remat-override", "ModuleOp"> {
     Gives every `remat.region` one policy and every `remat.train_step` one mode,
     so that variants of a model can be compared without editing it.
     `policy=none` takes the regions away altogether, and names with them: all
-    that the backward needs is saved, and fusion knows no borders. A region that
-    has not every name that the policy mentions keeps its own, with a remark.
+    that the backward needs is saved. In `remat-train` that happens once fusion has
+    made the kernels of the forward, up to the borders of regions: another order of
+    the sums in their adjoints would be other bits than under a policy. A region
+    that has not every name that the policy mentions keeps its own, with a remark.
 
     Example: `--remat-override="policy=dots_saveable mode=deferred"`.
   }];

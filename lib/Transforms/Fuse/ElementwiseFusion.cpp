@@ -62,22 +62,17 @@ bool remat::readsTensorsInBody(LinalgOp op) {
 /// beyond, loading its value is faster.
 static constexpr unsigned kMaxCheapOps = 8;
 
-/// Whether `inner` takes about one cycle.
-static bool isCheapScalar(Operation *inner) {
-  if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
-          arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp,
-          arith::RemSIOp, arith::RemUIOp>(inner))
-    return false;
-  return isa<arith::ArithDialect>(inner->getDialect()) ||
-         isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp>(inner);
-}
-
 bool remat::isCheap(LinalgOp op) {
   unsigned numOps = 0;
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (isa<arith::ConstantOp, linalg::IndexOp>(inner))
       continue;
-    if (!isCheapScalar(&inner))
+    if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
+            arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp,
+            arith::RemSIOp, arith::RemUIOp>(inner))
+      return false;
+    if (!isa<arith::ArithDialect>(inner.getDialect()) &&
+        !isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp>(inner))
       return false;
     ++numOps;
   }
@@ -206,64 +201,6 @@ std::optional<AffineMap> remat::getOnlyLoopMap(LinalgOp producer,
 bool remat::haveSameIterationSpace(LinalgOp producer, LinalgOp consumer) {
   std::optional<AffineMap> loopMap = getOnlyLoopMap(producer, consumer);
   return isAllParallel(consumer) && loopMap && loopMap->isPermutation();
-}
-
-bool remat::isComputedAnyway(LinalgOp producer, LinalgOp consumer) {
-  std::optional<AffineMap> loopMap = getOnlyLoopMap(producer, consumer);
-  if (!loopMap)
-    return false;
-  // What the producer's body knows, by what the consumer's body calls it.
-  DenseMap<Value, Value> known;
-  for (OpOperand *operand : producer.getDpsInputOperands()) {
-    AffineMap map = producer.getMatchingIndexingMap(operand).compose(*loopMap);
-    for (OpOperand *input : consumer.getDpsInputOperands())
-      if (input->get() == operand->get() &&
-          consumer.getMatchingIndexingMap(input) == map)
-        known[producer.getMatchingBlockArgument(operand)] =
-            consumer.getMatchingBlockArgument(input);
-    // A new operand would stay alive for it.
-    if (!known.contains(producer.getMatchingBlockArgument(operand)))
-      return false;
-  }
-  auto isKnown = [&](Value value) {
-    return known.contains(value) ||
-           value.getParentBlock() != producer.getBlock();
-  };
-  for (Operation &inner : producer.getBlock()->without_terminator()) {
-    if (inner.getNumRegions() != 0 || isa<IndexOp>(inner) ||
-        !llvm::all_of(inner.getOperands(), isKnown))
-      continue;
-    for (Operation &twin : consumer.getBlock()->without_terminator())
-      if (OperationEquivalence::isEquivalentTo(
-              &inner, &twin,
-              [&](Value value, Value other) {
-                return success(known.lookup_or(value, value) == other);
-              },
-              /*markEquivalent=*/nullptr,
-              OperationEquivalence::IgnoreLocations)) {
-        for (auto [result, other] :
-             llvm::zip_equal(inner.getResults(), twin.getResults()))
-          known[result] = other;
-        break;
-      }
-  }
-  // The last few operations may be missing if they are cheap.
-  unsigned numMissing = 0;
-  SetVector<Value> needed;
-  for (OpOperand *read : getReads(producer, consumer))
-    needed.insert(producer.getBlock()->getTerminator()->getOperand(
-        cast<OpResult>(read->get()).getResultNumber()));
-  for (unsigned i = 0; i < needed.size(); ++i) {
-    if (isKnown(needed[i]))
-      continue;
-    Operation *inner = needed[i].getDefiningOp();
-    if (!inner || !isCheapScalar(inner) || isa<IndexOp>(inner) ||
-        ++numMissing > kMaxCheapOps)
-      return false;
-    for (Value operand : inner->getOperands())
-      needed.insert(operand);
-  }
-  return true;
 }
 
 //===----------------------------------------------------------------------===//

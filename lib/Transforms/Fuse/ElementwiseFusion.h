@@ -56,10 +56,6 @@ std::optional<AffineMap> getOnlyLoopMap(linalg::LinalgOp producer,
 bool haveSameIterationSpace(linalg::LinalgOp producer,
                             linalg::LinalgOp consumer);
 
-/// Whether the body of `consumer` evaluates, from operands of its own, what it
-/// reads of `producer`, but for a few cheap operations. Requires `canFuse`.
-bool isComputedAnyway(linalg::LinalgOp producer, linalg::LinalgOp consumer);
-
 /// Replaces `consumer` by an operation that evaluates `producer` in its body
 /// and erases `producer` if nothing else uses it. With `keepResults`, uses of
 /// `producer` elsewhere are fed by extra results (before those of `consumer`)

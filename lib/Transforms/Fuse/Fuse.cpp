@@ -134,9 +134,8 @@ static bool isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
   return false;
 }
 
-/// What fusion would do with a producer and one of its readers. Later: once
-/// the reader, which is about to disappear, is not there.
-enum class Decision { Keep, Later, Fuse, FuseAndKeepResults };
+/// What fusion would do with a producer and one of its readers.
+enum class Decision { Keep, Fuse, FuseAndKeepResults };
 
 /// The operations that read results of `op`, in no order that matters; stops
 /// after `limit`.
@@ -181,13 +180,13 @@ static bool mayBeActive(LinalgOp op) {
          });
 }
 
-/// How often the body of `op` uses elements of the inputs that `isCounted`
-/// chooses.
-static unsigned countUses(LinalgOp op, function_ref<bool(Value)> isCounted) {
+/// How often the body of `consumer` uses elements of `producer`.
+static unsigned countUses(LinalgOp producer, LinalgOp consumer) {
   unsigned numUses = 0;
-  for (OpOperand *input : op.getDpsInputOperands())
-    if (isCounted(input->get()))
-      numUses += llvm::range_size(op.getMatchingBlockArgument(input).getUses());
+  for (OpOperand *input : consumer.getDpsInputOperands())
+    if (input->get().getDefiningOp() == producer)
+      numUses +=
+          llvm::range_size(consumer.getMatchingBlockArgument(input).getUses());
   return numUses;
 }
 
@@ -223,11 +222,9 @@ static bool keepsCotangent(Value value, LinalgOp producer, LinalgOp consumer) {
              op.getMatchingIndexingMap(input).isPermutation();
     });
   };
-  // The consumer's share is c. From elsewhere, (e + c) + p is not e + (c + p);
-  // from several uses in the producer, (c + p) + q is not c + (p + q).
+  // The consumer's share is c: from elsewhere, (e + c) + p is not e + (c + p).
   return areLastReaders(value, producer, consumer) && isElementwise(producer) &&
-         isElementwise(consumer) &&
-         countUses(producer, [&](Value input) { return input == value; }) < 2;
+         isElementwise(consumer);
 }
 
 /// Whether the adjoint of both together adds up, bit by bit, what the adjoints
@@ -235,11 +232,8 @@ static bool keepsCotangent(Value value, LinalgOp producer, LinalgOp consumer) {
 /// regions begin, and results may not.
 static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer) {
   SetVector<Operation *> readers = getReaders(producer, 1);
-  auto isProduced = [&](Value input) {
-    return input.getDefiningOp() == producer;
-  };
   // A cotangent that comes from another reader: c + (a + b) is not (c + a) + b.
-  if (readers.size() > 1 && countUses(consumer, isProduced) > 1)
+  if (readers.size() > 1 && countUses(producer, consumer) > 1)
     return false;
   std::optional<AffineMap> loopMap = getOnlyLoopMap(producer, consumer);
   if (!loopMap || !loopMap->isPermutation())
@@ -273,31 +267,12 @@ static bool onlyWidens(LinalgOp consumer) {
          });
 }
 
-/// Whether `op` will be evaluated in all of its readers, some of them in the
-/// backward: as a part of a larger kernel it would be saved for those.
-static bool isAboutToDisappear(LinalgOp op) {
-  SetVector<Operation *> readers = getReaders(op, kMaxReaders);
-  return readers.size() <= kMaxReaders && isFusableProducer(op) &&
-         isCheap(op) && readsOneFullTensor(op) &&
-         llvm::any_of(readers, isInBackward) && !isInBackward(op) &&
-         llvm::all_of(readers, [&](Operation *reader) {
-           return canDisappearInto(op, reader);
-         });
-}
-
 static Decision decide(LinalgOp producer, LinalgOp consumer,
                        bool keepAdjoints) {
   if (!isFusableProducer(producer) || !canFuse(producer, consumer))
     return Decision::Keep;
   keepAdjoints &= mayBeActive(producer);
   if (readsNoTensor(producer) && !keepAdjoints)
-    return Decision::Fuse;
-  // Adjoints of kernels that a reader was kept apart of: the value would be
-  // saved for one part of a kernel, of which the other computes it again.
-  if (!keepAdjoints && getPhase(producer).empty() &&
-      getPhase(consumer) == kBackwardPhase && isFusableConsumer(consumer) &&
-      !isOverwrittenBetween(producer, consumer) &&
-      isComputedAnyway(producer, consumer))
     return Decision::Fuse;
   if (!canDisappearInto(producer, consumer) ||
       (keepAdjoints && !keepsAdjoint(producer, consumer)))
@@ -316,9 +291,7 @@ static Decision decide(LinalgOp producer, LinalgOp consumer,
   if (getPhase(producer) == getPhase(consumer) && !onlyWidens(consumer) &&
       haveSameIterationSpace(producer, consumer) &&
       isFirstReader(producer, consumer))
-    return !keepAdjoints && isAboutToDisappear(consumer)
-               ? Decision::Later
-               : Decision::FuseAndKeepResults;
+    return Decision::FuseAndKeepResults;
   return Decision::Keep;
 }
 
@@ -338,17 +311,13 @@ struct FusePass : remat::impl::FusePassBase<FusePass> {
 
   void runOnOperation() override {
     replaceByStructured(getOperation());
-    for (Region &region : getOperation()->getRegions()) {
-      isUnfinished = false;
+    for (Region &region : getOperation()->getRegions())
       fuseIn(region);
-      if (isUnfinished)
-        fuseIn(region);
-    }
   }
 
 private:
   /// Program order: a producer has everything that it reads in it when its
-  /// reader's turn comes, so that one sweep suffices, but for what waits.
+  /// reader's turn comes, so that one sweep suffices.
   void fuseIn(Region &region) {
     for (Block &block : region) {
       // A dead reader would keep its producer from disappearing.
@@ -379,13 +348,12 @@ private:
       LinalgOp producer;
       for (Value input : consumer.getDpsInputs()) {
         producer = input.getDefiningOp<LinalgOp>();
-        decision = producer ? decide(producer, consumer, keepAdjoints)
-                            : Decision::Keep;
-        isUnfinished |= decision == Decision::Later;
-        if (decision > Decision::Later)
+        if (producer)
+          decision = decide(producer, consumer, keepAdjoints);
+        if (decision != Decision::Keep)
           break;
       }
-      if (decision <= Decision::Later)
+      if (decision == Decision::Keep)
         break;
       consumer = fuse(rewriter, producer, consumer,
                       decision == Decision::FuseAndKeepResults);
@@ -398,8 +366,5 @@ private:
       eliminateCommonSubExpressions(rewriter, dominance, consumer);
     }
   }
-
-  /// Whether something waited for a reader to disappear.
-  bool isUnfinished = false;
 };
 } // namespace

@@ -452,65 +452,6 @@ func.func @a_cheap_one_keeps_its_operand_instead(%x: tensor<4xf32>) -> tensor<4x
   return %1 : tensor<4xf64>
 }
 
-// The reader evaluates tanh for another reason: what is made of it need not be kept, though others read it, too.
-// CHECK-LABEL: func.func @a_costly_one_whose_reader_computes_it_anyway(
-// CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<4xf32>)
-// CHECK: linalg.matvec ins(%arg1, %[[T]]
-// CHECK: linalg.generic {{.*}} ins(%arg0, %arg2 : tensor<4xf32>, tensor<4xf32>) {{.*}} attrs = {remat.phase = "backward"}
-// CHECK: math.tanh
-// CHECK-NOT: math.tanh
-// CHECK: return
-func.func @a_costly_one_whose_reader_computes_it_anyway(%x: tensor<4xf32>, %w: tensor<4x4xf32>, %dy: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %one = arith.constant 1.0 : f32
-  %e = tensor.empty() : tensor<4xf32>
-  %t = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
-      ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
-  ^bb0(%a: f32, %o: f32):
-    %b = math.tanh %a : f32
-    %c = arith.addf %b, %one : f32
-    linalg.yield %c : f32
-  } -> tensor<4xf32>
-  %y = linalg.matvec ins(%w, %t : tensor<4x4xf32>, tensor<4xf32>) outs(%dy : tensor<4xf32>) -> tensor<4xf32>
-  %dx = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
-      iterator_types = ["parallel"], remat.phase = "backward"}
-      ins(%x, %t, %dy : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
-  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
-    %d = math.tanh %a : f32
-    %f = arith.mulf %d, %c : f32
-    %g = arith.mulf %f, %b : f32
-    linalg.yield %g : f32
-  } -> tensor<4xf32>
-  return %y, %dx : tensor<4xf32>, tensor<4xf32>
-}
-
-// %x goes into the kernel that stays, not into that of %square, which is evaluated where it is read.
-// CHECK-LABEL: func.func @a_reader_that_is_about_to_disappear(
-// CHECK: %[[KERNEL:.*]]:2 = linalg.generic {{.*}} ins(%arg0 : tensor<4xf32>)
-// CHECK: math.exp
-// CHECK: math.tanh
-// CHECK: linalg.generic {{.*}} ins(%[[KERNEL]]#0, %arg1 : tensor<4xf32>, tensor<4xf32>) {{.*}} attrs = {remat.phase = "backward"}
-// CHECK-NOT: linalg.generic
-func.func @a_reader_that_is_about_to_disappear(%u: tensor<4xf32>, %dy: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %e = tensor.empty() : tensor<4xf32>
-  %x = linalg.exp ins(%u : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
-  %square = linalg.mul ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
-  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
-      ins(%x, %square : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
-  ^bb0(%a: f32, %b: f32, %o: f32):
-    %c = math.tanh %b : f32
-    %d = arith.mulf %a, %c : f32
-    linalg.yield %d : f32
-  } -> tensor<4xf32>
-  %dx = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"], remat.phase = "backward"}
-      ins(%x, %square, %dy : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
-  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
-    %d = arith.mulf %b, %c : f32
-    %f = arith.mulf %a, %d : f32
-    linalg.yield %f : f32
-  } -> tensor<4xf32>
-  return %y, %dx : tensor<4xf32>, tensor<4xf32>
-}
-
 // CHECK-LABEL: func.func @a_recomputed_slice_fuses_into_the_backward(
 func.func @a_recomputed_slice_fuses_into_the_backward(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK:     linalg.generic {{.*}} attrs = {remat.phase = "backward"}

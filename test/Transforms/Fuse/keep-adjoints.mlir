@@ -114,23 +114,6 @@ func.func @a_later_reader_comes_first_in_the_backward(%x: tensor<4xf32>) -> (ten
   return %0, %3 : tensor<4xf32>, tensor<4xf32>
 }
 
-// c + (p + q) is not (c + p) + q, if the first kernel uses %x twice.
-// CHECK-LABEL: func.func @a_producer_that_uses_a_shared_operand_twice
-// CHECK: linalg.generic
-// CHECK: linalg.mul
-func.func @a_producer_that_uses_a_shared_operand_twice(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %e = tensor.empty() : tensor<4xf32>
-  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
-      ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
-  ^bb0(%a: f32, %out: f32):
-    %1 = math.exp %a : f32
-    %2 = arith.addf %1, %a : f32
-    linalg.yield %2 : f32
-  } -> tensor<4xf32>
-  %3 = linalg.mul ins(%x, %0 : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
-  return %3 : tensor<4xf32>
-}
-
 // The gradient of %b is two sums over the rows, not a sum of two.
 // CHECK-LABEL: func.func @a_shared_broadcast_operand
 // CHECK: linalg.generic

@@ -36,8 +36,7 @@ def FusePass : Pass<"remat-fuse"> {
       before), and then disappears;
     - otherwise into its first reader if both have the same iteration space and
       nothing more has to stay alive; its value stays a second result. A reader
-      that only widens the value (`arith.extf`) stays apart, for its own readers,
-      and so does a cheap one that the backward can evaluate again.
+      that only widens the value (`arith.extf`) stays apart, for its own readers.
 
     Borders: `remat.name` and `remat.barrier`, isolated regions (`remat.region`,
     `remat.backward`), contractions, convolutions and poolings (a library wants
@@ -46,8 +45,7 @@ def FusePass : Pass<"remat-fuse"> {
     Phases: a kernel keeps the `remat.phase` of the reader; producers of another
     phase stay apart, but for those that read no tensor, for `recompute` into
     `backward`, and for cheap forward ones into `backward` under the condition
-    above, and ones that the reader there computes anyway but for its last, cheap
-    steps: the backward then keeps the operand instead of the value. What is
+    above: the backward then keeps the operand instead of the value. What is
     fused is read later than before, so a producer stays where something between
     the two writes one of its operands in place.
     Destinations stay what they are: `outs(%w)` never becomes a fresh tensor.
