@@ -164,8 +164,9 @@ static bool canDisappearInto(LinalgOp producer, Operation *reader) {
 static bool isFirstReader(LinalgOp producer, LinalgOp consumer) {
   Block *block = consumer->getBlock();
   return llvm::all_of(producer->getUsers(), [&](Operation *user) {
+    Operation *ancestor = block->findAncestorOpInBlock(*user);
     return user == consumer ||
-           consumer->isBeforeInBlock(block->findAncestorOpInBlock(*user));
+           (ancestor && consumer->isBeforeInBlock(ancestor));
   });
 }
 
@@ -200,7 +201,7 @@ static bool areLastReaders(Value value, Operation *first, Operation *last) {
   for (Operation *user : value.getUsers()) {
     Operation *ancestor = block->findAncestorOpInBlock(*user);
     if (ancestor != first && ancestor != last &&
-        !ancestor->isBeforeInBlock(first))
+        !(ancestor && ancestor->isBeforeInBlock(first)))
       return false;
   }
   auto argument = dyn_cast<BlockArgument>(value);

@@ -173,6 +173,8 @@ static bool rebuild(Value value) {
   bool isReadBefore = false;
   for (Operation *user : value.getUsers()) {
     Operation *ancestor = block->findAncestorOpInBlock(*user);
+    if (!ancestor)
+      return false;
     isReadBefore |= !isInBackward(user);
     if (isInBackward(user) && (!first || ancestor->isBeforeInBlock(first)))
       first = ancestor;

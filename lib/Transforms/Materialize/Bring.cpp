@@ -263,8 +263,8 @@ static OpFoldResult getLength(scf::ForOp loop, Value index) {
   return {};
 }
 
-/// A result of `loop` that records `value` at `index` in each iteration; null if
-/// its size is not known before the loop.
+/// A result of `loop` that records `value` at `index` in each iteration; null
+/// if its size is not known before the loop.
 static Value addTape(scf::ForOp loop, Value value, Value index) {
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   for (auto [number, yielded] : llvm::enumerate(yield.getOperands())) {

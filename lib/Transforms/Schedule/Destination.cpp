@@ -16,8 +16,8 @@
 
 using namespace mlir;
 
-/// The tensor from outside that a branch updates in place: the gradient to which
-/// the branches that are taken add.
+/// The tensor from outside that a branch updates in place: the gradient to
+/// which the branches that are taken add.
 static Value getDestinationAround(OpResult value) {
   Operation *branch = value.getOwner();
   for (Region &region : branch->getRegions()) {

@@ -562,3 +562,20 @@ func.func @extracted_by_its_reader(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
   } -> tensor<4x3xf32>
   return %y : tensor<4x3xf32>
 }
+
+// -----
+
+// Readers in other blocks come neither before nor after.
+// CHECK-LABEL: func.func @unstructured_control_flow(
+// CHECK: linalg.exp
+// CHECK: linalg.tanh
+// CHECK: cf.br
+// CHECK: linalg.tanh
+func.func @unstructured_control_flow(%u: tensor<4xf32>, %e: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %x = linalg.exp ins(%u : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %y = linalg.tanh ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  cf.br ^bb1
+^bb1:
+  %z = linalg.tanh ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %y, %z : tensor<4xf32>, tensor<4xf32>
+}

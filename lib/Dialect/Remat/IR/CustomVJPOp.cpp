@@ -108,8 +108,8 @@ CustomVJPOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   auto function =
       symbolTable.lookupNearestSymbolFrom<func::FuncOp>(*this, target);
   if (!function)
-    return emitOpError()
-           << "is for " << target << ", but there is no such function";
+    return emitOpError() << "is for " << target
+                         << ", but there is no such function";
   FunctionType needed = getRuleType(getContext(), function.getArgumentTypes(),
                                     function.getResultTypes());
   if (!isRuleFor(rule.getFunctionType(), needed)) {

@@ -40,8 +40,8 @@ Value getOnlyDefinedValue(OpResult result);
 /// takes its place, whose last results they are. The blocks stay the same.
 Operation *appendBranchResults(Operation *branch, ArrayRef<Value> values);
 
-/// Sizes of `value`, a tensor inside `op`, by what is known before `op`; null for
-/// those that are not. `builder` stands before `op`.
+/// Sizes of `value`, a tensor inside `op`, by what is known before `op`; null
+/// for those that are not. `builder` stands before `op`.
 SmallVector<OpFoldResult> getSizesBefore(OpBuilder &builder, Operation *op,
                                          Value value);
 
