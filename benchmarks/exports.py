@@ -27,6 +27,7 @@ import recorded
 from remat import training
 from remat.export import as_tuple, widen as widen_arrays
 from remat.models import Problem, has_layers
+from remat.testing import ARENA_ALIGNMENT
 
 os.environ.setdefault("REMAT_BIN", str(training.BUILD / "bin"))
 
@@ -34,7 +35,6 @@ os.environ.setdefault("REMAT_BIN", str(training.BUILD / "bin"))
 OPTIMIZERS = {"sgd": ("#opt.sgd<lr=1.0e-2,momentum=0.9>", "SGD", dict(lr=1e-2, momentum=0.9)),
               "adamw": ("#opt.adamw<lr=1.0e-3,weight_decay=0.01>", "AdamW", dict(lr=1e-3, weight_decay=0.01))}
 STEPS = 20
-ALIGNMENT = 64  # bytes: of a buffer in our arena, and of a storage of torch on the CPU
 
 
 def make(name, options):
@@ -154,7 +154,8 @@ def torch_bytes(model, policy, by_layer):
     def keep(tensor):
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in given:
-            saved[storage.data_ptr()] = (-storage.nbytes() // ALIGNMENT * -ALIGNMENT, tensor)
+            # In lines as buffers in our arena: torch aligns storages likewise.
+            saved[storage.data_ptr()] = (-(-storage.nbytes() // ARENA_ALIGNMENT) * ARENA_ALIGNMENT, tensor)
         return tensor
 
     def step():

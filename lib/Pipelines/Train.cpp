@@ -66,12 +66,12 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createSymbolDCEPass());
   // Regions that are to go shape the kernels first: these, and with them the
   // bits of gradients, are the same under every policy.
-  bool withoutRegions = options.policy == "none";
-  std::string policy = options.policy;
+  OverridePassOptions override{options.policy, options.mode};
+  bool withoutRegions = override.policy == "none";
   if (withoutRegions)
-    policy.clear();
-  if (!policy.empty() || !options.mode.empty())
-    pm.addPass(createOverridePass({policy, options.mode}));
+    override.policy.clear();
+  if (!override.policy.empty() || !override.mode.empty())
+    pm.addPass(createOverridePass(override));
   pm.addPass(createCheckIndicesPass());
   pm.addPass(createHoistAssertsPass());
   pm.addPass(createThreadRngPass());

@@ -66,11 +66,18 @@ static GenericOp getKernel(Operation *scalar) {
   return cast<GenericOp>(scalar->getParentOp());
 }
 
-/// Whether `row` is a reduction of `full` by an `Op`, read along the dimension
-/// that it reduces, which is returned.
+namespace {
+/// What a reduction over one dimension reads, and that dimension.
+struct Reduced {
+  Value full;
+  unsigned dim;
+};
+} // namespace
+
+/// What `row` is a reduction of by an `Op`, if it is read along the dimension
+/// that it reduces.
 template <typename... Op>
-static std::optional<unsigned> getReducedDim(std::optional<Read> row,
-                                             Value full) {
+static std::optional<Reduced> getReduced(std::optional<Read> row) {
   if (!row)
     return std::nullopt;
   auto kernel = row->source.getDefiningOp<GenericOp>();
@@ -86,12 +93,12 @@ static std::optional<unsigned> getReducedDim(std::optional<Read> row,
     return std::nullopt;
   Value term = combiner->getOperand(combiner->getOperand(0) == sum);
   std::optional<Read> read = getRead(kernel, term);
-  if (!read || read->source != full || !read->map.isIdentity() ||
+  if (!read || !read->map.isIdentity() ||
       kernel.getMatchingIndexingMap(init) != row->map)
     return std::nullopt;
   SmallVector<unsigned> reduced;
   kernel.getReductionDims(reduced);
-  return reduced.front();
+  return Reduced{read->source, reduced.front()};
 }
 
 /// Whether what `reduction` starts from changes nothing in a sum.
@@ -114,29 +121,46 @@ static bool isReadOnlyBy(Value value, Operation *first, Operation *second) {
 }
 
 namespace {
-/// x - max x, over one dimension.
-struct ShiftByMax {
-  Value x;
-  Operation *maximum;
-  /// That the subtracting kernel reads the maximum by, perhaps through copies.
-  OpOperand *operand;
+/// The sum of exp(x - max x) over one dimension.
+struct SumOfPowers {
+  Value x, differences, powers;
+  Operation *maximum, *sum;
+  /// By which the kernel of the differences reads the maximum, perhaps through
+  /// copies.
+  OpOperand *shift;
   unsigned dim;
 };
 } // namespace
 
-static std::optional<ShiftByMax> getShiftByMax(arith::SubFOp shift) {
-  GenericOp kernel = getKernel(shift);
-  std::optional<Read> x = getRead(kernel, shift.getLhs());
-  std::optional<Read> max = getRead(kernel, shift.getRhs());
-  if (!x || !x->map.isIdentity())
+/// `row`, read along the dimension of the sum, as such a sum.
+static std::optional<SumOfPowers> getSumOfPowers(std::optional<Read> row) {
+  std::optional<Reduced> sum = getReduced<arith::AddFOp>(row);
+  if (!sum || !startsFromZero(row->source))
     return std::nullopt;
-  std::optional<unsigned> dim =
-      getReducedDim<arith::MaximumFOp, arith::MaxNumFOp>(max, x->source);
-  if (!dim)
+  auto power =
+      getElementwise<math::ExpOp>(sum->full.getDefiningOp<GenericOp>());
+  if (!power)
     return std::nullopt;
-  auto argument = cast<BlockArgument>(shift.getRhs());
-  return ShiftByMax{x->source, max->source.getDefiningOp(),
-                    kernel.getMatchingOpOperand(argument), *dim};
+  auto subtract =
+      getProducer<arith::SubFOp>(getRead(getKernel(power), power.getOperand()));
+  if (!subtract)
+    return std::nullopt;
+  GenericOp kernel = getKernel(subtract);
+  std::optional<Read> x = getRead(kernel, subtract.getLhs());
+  std::optional<Read> maximum = getRead(kernel, subtract.getRhs());
+  std::optional<Reduced> max =
+      getReduced<arith::MaximumFOp, arith::MaxNumFOp>(maximum);
+  if (!x || !x->map.isIdentity() || !max || max->full != x->source ||
+      max->dim != sum->dim)
+    return std::nullopt;
+  auto argument = cast<BlockArgument>(subtract.getRhs());
+  return SumOfPowers{x->source,
+                     kernel.getResult(0),
+                     sum->full,
+                     maximum->source.getDefiningOp(),
+                     row->source.getDefiningOp(),
+                     kernel.getMatchingOpOperand(argument),
+                     sum->dim};
 }
 
 //===----------------------------------------------------------------------===//
@@ -153,33 +177,22 @@ struct RaiseSoftmax : OpRewritePattern<GenericOp> {
     auto divide = getElementwise<arith::DivFOp>(op);
     if (!divide)
       return failure();
-    auto power = getProducer<math::ExpOp>(getRead(op, divide.getLhs()));
-    if (!power)
-      return failure();
-    Value powers = getKernel(power).getResult(0);
-    std::optional<Read> sum = getRead(op, divide.getRhs());
-    std::optional<unsigned> dim = getReducedDim<arith::AddFOp>(sum, powers);
-    if (!dim || !startsFromZero(sum->source) ||
-        !isReadOnlyBy(powers, op, sum->source.getDefiningOp()))
-      return failure();
-    auto shift = getProducer<arith::SubFOp>(
-        getRead(getKernel(power), power.getOperand()));
-    if (!shift)
-      return failure();
-    std::optional<ShiftByMax> shifted = getShiftByMax(shift);
-    if (!shifted || shifted->dim != dim ||
-        shifted->x.getType() != op.getResult(0).getType())
+    std::optional<Read> powers = getRead(op, divide.getLhs());
+    auto sum = getSumOfPowers(getRead(op, divide.getRhs()));
+    if (!sum || !powers || powers->source != sum->powers ||
+        !powers->map.isIdentity() || !isReadOnlyBy(sum->powers, op, sum->sum) ||
+        sum->x.getType() != op.getResult(0).getType())
       return failure();
     // What is computed outside of a loop would move into it.
-    Operation *parts[] = {shifted->maximum, getKernel(shift), getKernel(power),
-                          sum->source.getDefiningOp()};
+    Operation *parts[] = {sum->maximum, sum->differences.getDefiningOp(),
+                          sum->powers.getDefiningOp(), sum->sum};
     if (llvm::any_of(parts, [&](Operation *part) {
           return part->getBlock() != op->getBlock();
         }))
       return failure();
     auto softmax = linalg::SoftmaxOp::create(
-        rewriter, op.getLoc(), TypeRange{op.getResult(0).getType()}, shifted->x,
-        op.getDpsInits()[0], *dim);
+        rewriter, op.getLoc(), TypeRange{op.getResult(0).getType()}, sum->x,
+        op.getDpsInits()[0], sum->dim);
     copyAttributes(op, softmax);
     rewriter.replaceOp(op, softmax);
     return success();
@@ -196,42 +209,28 @@ struct DetachMax : OpRewritePattern<GenericOp> {
     auto subtract = getElementwise<arith::SubFOp>(op);
     if (!subtract)
       return failure();
-    auto shift = getProducer<arith::SubFOp>(getRead(op, subtract.getLhs()));
-    std::optional<Read> log = getRead(op, subtract.getRhs());
-    if (!shift || !log)
+    std::optional<Read> differences = getRead(op, subtract.getLhs());
+    std::optional<Read> row = getRead(op, subtract.getRhs());
+    if (!differences || !differences->map.isIdentity() || !row)
       return failure();
-    std::optional<ShiftByMax> shifted = getShiftByMax(shift);
-    auto logKernel = log->source.getDefiningOp<GenericOp>();
-    auto logarithm = getElementwise<math::LogOp>(logKernel);
-    if (!shifted || !logarithm)
+    auto kernel = row->source.getDefiningOp<GenericOp>();
+    auto log = getElementwise<math::LogOp>(kernel);
+    if (!log)
       return failure();
-    std::optional<Read> sum = getRead(logKernel, logarithm.getOperand());
-    auto sumKernel = sum ? sum->source.getDefiningOp<GenericOp>() : GenericOp();
-    if (!sumKernel || !sum->map.isIdentity() ||
-        sumKernel.getNumDpsInputs() != 1)
+    std::optional<Read> logged = getRead(kernel, log.getOperand());
+    if (!logged || !logged->map.isIdentity())
       return failure();
-    std::optional<Read> term = lookThroughCopies(
-        {sumKernel.getDpsInputs()[0],
-         sumKernel.getMatchingIndexingMap(sumKernel.getDpsInputOperand(0))});
-    auto power = getProducer<math::ExpOp>(term);
-    Value difference = getKernel(shift).getResult(0);
-    if (!power || !startsFromZero(sum->source))
+    // The sum is read where its logarithm is.
+    auto sum = getSumOfPowers(Read{logged->source, row->map});
+    if (!sum || sum->differences != differences->source ||
+        !isReadOnlyBy(sum->powers, sum->sum, sum->sum) ||
+        !isReadOnlyBy(sum->differences, op, sum->powers.getDefiningOp()))
       return failure();
-    Value powers = getKernel(power).getResult(0);
-    std::optional<Read> exponent =
-        getRead(getKernel(power), power.getOperand());
-    if (!exponent || exponent->source != difference ||
-        !exponent->map.isIdentity() ||
-        getReducedDim<arith::AddFOp>(Read{sum->source, log->map}, powers) !=
-            shifted->dim ||
-        !isReadOnlyBy(powers, sumKernel, sumKernel) ||
-        !isReadOnlyBy(difference, op, getKernel(power)))
-      return failure();
-    GenericOp kernel = getKernel(shift);
-    rewriter.setInsertionPoint(kernel);
-    Value detached = StopGradientOp::create(rewriter, kernel.getLoc(),
-                                            shifted->operand->get());
-    rewriter.modifyOpInPlace(kernel, [&] { shifted->operand->set(detached); });
+    GenericOp shifting = cast<GenericOp>(sum->shift->getOwner());
+    rewriter.setInsertionPoint(shifting);
+    Value detached =
+        StopGradientOp::create(rewriter, shifting.getLoc(), sum->shift->get());
+    rewriter.modifyOpInPlace(shifting, [&] { sum->shift->set(detached); });
     return success();
   }
 };

@@ -91,9 +91,9 @@ public:
     OpBuilder builder(reader);
     auto barrier = BarrierOp::create(builder, value.getLoc(),
                                      sources.getArrayRef(), after);
+    setPhase(barrier, kBackwardPhase);
     IRMapping mapping;
     mapping.map(sources.getArrayRef(), barrier.getResults());
-    setPhase(barrier, kBackwardPhase);
     for (Operation *op : ops)
       setPhase(builder.clone(*op, mapping), kBackwardPhase);
     return mapping.lookup(value);
