@@ -478,12 +478,9 @@ def compare_results(model, found):
 def compare_gradients(model, found):
     """(largest error, its parameter's name, names that are wrong). A gradient that is zero but for rounding (such as that
     of a bias before a normalization) is measured by what the framework itself is off, as far as that is little, or by the
-    largest gradient's rounding. And where a statistic of a few values multiplies all rounding, so that the framework
-    comes near the tolerance with any gradient, the others are measured by that one, too."""
+    largest gradient's rounding."""
     recorded = model.gradients()
     largest = max((np.linalg.norm(g64) for _, _, g64 in recorded.values()), default=0.0)
-    errors = [(distance(widen(own, kind), wide), model.tolerance(kind)) for kind, own, wide in recorded.values()]
-    conditioning = max((error for error, tolerance in errors if error <= tolerance), default=0.0)
     worst, wrong = (0.0, "-"), []
     for name, (kind, own, wide) in recorded.items():
         value = found["gradients"].get(name)
@@ -497,8 +494,7 @@ def compare_gradients(model, found):
             off = np.linalg.norm(value - wide) if value.shape == wide.shape else np.inf
             # A record whose two gradients have little in common is no measure.
             little = tolerance * max(largest, 10 * np.linalg.norm(wide))
-            own_error = max(np.linalg.norm(widen(own, kind) - wide), conditioning * np.linalg.norm(wide))
-            allowed = max(min(4 * own_error, little), 1e-3 * tolerance * largest)
+            allowed = max(min(4 * np.linalg.norm(widen(own, kind) - wide), little), 1e-3 * tolerance * largest)
             if off <= allowed:
                 continue
             lost = not np.any(wide) and not np.any(own)
