@@ -10,6 +10,7 @@
 
 #include "remat/Dialect/Remat/IR/Branches.h"
 
+#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -56,8 +57,27 @@ Value mlir::remat::addResidual(RegionOp region, Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Paths
+// Routes
 //===----------------------------------------------------------------------===//
+
+namespace {
+/// Values that have reached the backward while others are still on their way.
+/// An operation that gets a new result is replaced, and the values here are
+/// operands of a detached operation, so that they are replaced along with it.
+class RoutedValues {
+public:
+  explicit RoutedValues(MLIRContext *context)
+      : holder(UnrealizedConversionCastOp(Operation::create(
+            OperationState(UnknownLoc::get(context),
+                           UnrealizedConversionCastOp::getOperationName())))) {}
+
+  void push_back(Value value) { holder->getInputsMutable().append(value); }
+  OperandRange get() { return holder->getInputs(); }
+
+private:
+  OwningOpRef<UnrealizedConversionCastOp> holder;
+};
+} // namespace
 
 /// Whether `value` may be an operand of `op`. Forward operations come before
 /// backward ones, so only the borders of isolated operations matter.
@@ -153,7 +173,7 @@ Value Crossings::bringThroughCalls(Value value, func::FuncOp forward,
   else
     addResult(forward, value, number);
 
-  SmallVector<Value> passed;
+  RoutedValues passed(forward.getContext());
   for (CallLink link : it->second) {
     Value outside = argument ? link.forward.getOperand(number)
                              : link.forward.getResult(number);
@@ -164,7 +184,7 @@ Value Crossings::bringThroughCalls(Value value, func::FuncOp forward,
   }
   SmallVector<CallLink> links = callLinks[backward];
   for (BlockArgument known : backward.getArguments())
-    if (llvm::all_of(llvm::zip_equal(links, passed), [&](auto pair) {
+    if (llvm::all_of(llvm::zip_equal(links, passed.get()), [&](auto pair) {
           auto &[link, value] = pair;
           return link.backward.getOperand(known.getArgNumber()) == value;
         }))
@@ -173,7 +193,7 @@ Value Crossings::bringThroughCalls(Value value, func::FuncOp forward,
   if (failed(
           backward.insertArgument(last, value.getType(), {}, value.getLoc())))
     return {};
-  for (auto [link, operand] : llvm::zip_equal(links, passed))
+  for (auto [link, operand] : llvm::zip_equal(links, passed.get()))
     link.backward->insertOperands(last, operand);
   return backward.getArgument(last);
 }
@@ -184,8 +204,8 @@ Value Crossings::bringIntoBranch(Value value, Operation *forward,
                                  Operation *backward, Operation *reader) {
   if (!isDefinedIn(value, forward))
     return bring(value, forward->getBlock(), backward);
-  if (isCheap(value, forward, {}))
-    return cloneCheap(value, forward, backward, {}, reader);
+  if (auto slice = getCheapSlice(value, forward, {}))
+    return cloneCheap(value, *slice, forward, backward, {}, reader);
   auto isValue = [&](OpResult result) {
     return getOnlyDefinedValue(result) == value;
   };
@@ -204,49 +224,64 @@ Value Crossings::bringIntoLoop(Value value, scf::ForOp forward,
   if (it == links.end())
     return {};
   LoopLink link = it->second;
-  if (isCheap(value, forward, link))
-    return cloneCheap(value, forward, backward, link, reader);
+  if (auto slice = getCheapSlice(value, forward, link))
+    return cloneCheap(value, *slice, forward, backward, link, reader);
   return bringThroughTape(value, forward, backward, link, reader);
 }
 
-/// Whether the backward of `forward` can compute `value` anew at no cost: index
-/// arithmetic, and slices of tensors from outside.
-bool Crossings::isCheap(Value value, Operation *forward, const LoopLink &link) {
-  if (!isDefinedIn(value, forward) || value == link.written)
-    return true;
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getNumRegions() != 0 || !isPure(op))
+/// Whether the backward may compute the results of `op` again at no cost: index
+/// arithmetic and slices.
+static bool isCheap(Operation *op) {
+  if (op->getNumRegions() != 0 || !isPure(op) ||
+      isa<NameOp, BarrierOp, TapeReadOp>(op))
     return false;
-  bool isCheapOp =
-      isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-          tensor::CollapseShapeOp, tensor::CastOp, tensor::ExtractOp>(op) ||
-      op->hasTrait<OpTrait::ConstantLike>() ||
-      llvm::none_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>);
-  return isCheapOp && !isa<NameOp, BarrierOp, TapeReadOp>(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return isCheap(operand, forward, link);
-         });
+  return isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+             tensor::CollapseShapeOp, tensor::CastOp, tensor::ExtractOp>(op) ||
+         op->hasTrait<OpTrait::ConstantLike>() ||
+         llvm::none_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>);
 }
 
-Value Crossings::cloneCheap(Value value, Operation *forward,
-                            Operation *backward, const LoopLink &link,
-                            Operation *reader) {
-  if (!isDefinedIn(value, forward))
-    return bring(value, forward->getBlock(), backward);
-  if (value == link.written)
-    return link.read;
-  Operation *op = value.getDefiningOp();
-  IRMapping mapping;
-  for (Value operand : op->getOperands()) {
-    Value brought = cloneCheap(operand, forward, backward, link, reader);
+std::optional<Crossings::CheapSlice>
+Crossings::getCheapSlice(Value value, Operation *forward,
+                         const LoopLink &link) {
+  CheapSlice slice;
+  SetVector<Value> values;
+  values.insert(value);
+  for (unsigned next = 0; next < values.size(); ++next) {
+    Value read = values[next];
+    if (read == link.written)
+      continue;
+    if (!isDefinedIn(read, forward)) {
+      slice.inputs.push_back(read);
+      continue;
+    }
+    Operation *op = read.getDefiningOp();
+    if (!op || !isCheap(op))
+      return std::nullopt;
+    slice.ops.insert(op);
+    values.insert_range(op->getOperands());
+  }
+  return slice;
+}
+
+Value Crossings::cloneCheap(Value value, const CheapSlice &slice,
+                            Operation *forward, Operation *backward,
+                            const LoopLink &link, Operation *reader) {
+  RoutedValues inputs(value.getContext());
+  for (Value input : slice.inputs) {
+    Value brought = bring(input, forward->getBlock(), backward);
     if (!brought)
       return {};
-    mapping.map(operand, brought);
+    inputs.push_back(brought);
   }
+  IRMapping mapping;
+  if (link.written)
+    mapping.map(link.written, link.read);
+  mapping.map(ValueRange(slice.inputs), inputs.get());
   OpBuilder builder(reader);
-  Operation *clone = builder.clone(*op, mapping);
-  setPhase(clone, kRecomputePhase);
-  return clone->getResult(cast<OpResult>(value).getResultNumber());
+  for (Operation *op : topologicalSort(slice.ops))
+    setPhase(builder.clone(*op, mapping), kRecomputePhase);
+  return mapping.lookup(value);
 }
 
 /// The size of the tapes that `loop` writes at `index`.

@@ -88,9 +88,19 @@ private:
                       Operation *reader);
   Value bringIntoBranch(Value value, Operation *forward, Operation *backward,
                         Operation *reader);
-  bool isCheap(Value value, Operation *forward, const LoopLink &link);
-  Value cloneCheap(Value value, Operation *forward, Operation *backward,
-                   const LoopLink &link, Operation *reader);
+  /// Operations that the backward of a loop or branch clones instead of reading
+  /// their result from the forward, and the values from outside that they read.
+  struct CheapSlice {
+    SetVector<Operation *> ops;
+    SmallVector<Value> inputs;
+  };
+
+  /// The slice of `value` in `forward`; none if part of it has a cost.
+  std::optional<CheapSlice> getCheapSlice(Value value, Operation *forward,
+                                          const LoopLink &link);
+  Value cloneCheap(Value value, const CheapSlice &slice, Operation *forward,
+                   Operation *backward, const LoopLink &link,
+                   Operation *reader);
   Value bringThroughCalls(Value value, func::FuncOp forward,
                           func::FuncOp backward);
   void addResult(func::FuncOp function, Value value, unsigned &number);

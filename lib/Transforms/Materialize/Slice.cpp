@@ -45,24 +45,28 @@ static bool isGenerator(Operation *op) {
 
 /// Whether recomputing `value` costs nothing that matters and does not keep
 /// more bytes alive than saving it. A view of something that may not be saved
-/// is not free: its source would be computed again.
-static bool isFree(Value value, PolicyAttrInterface policy) {
+/// is not free: its source would be computed again. `known` holds the answers
+/// so far: a source that several operands lead to is looked at once.
+static bool isFree(Value value, PolicyAttrInterface policy,
+                   DenseMap<Value, bool> &known) {
+  if (auto it = known.find(value); it != known.end())
+    return it->second;
   Operation *op = value.getDefiningOp();
   if (isGenerator(op))
-    return true;
+    return known[value] = true;
   if (getRecomputeCost(op) != 0)
-    return false;
+    return known[value] = false;
   int64_t kept = 0;
   for (Value operand : op->getOperands()) {
     operand = lookThroughNames(operand);
     Operation *producer = operand.getDefiningOp();
     if (!producer || isGenerator(producer))
       continue;
-    if (!policy.isSaveable(operand) && !isFree(operand, policy))
-      return false;
+    if (!policy.isSaveable(operand) && !isFree(operand, policy, known))
+      return known[value] = false;
     kept += getNumBytes(operand.getType());
   }
-  return kept <= getNumBytes(value.getType());
+  return known[value] = kept <= getNumBytes(value.getType());
 }
 
 Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed) {
@@ -70,6 +74,7 @@ Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed) {
   PolicyAttrInterface policy = region.getPolicyOrDefault();
   SetVector<Value> values;
   SetVector<Operation *> ops;
+  DenseMap<Value, bool> known;
   for (Value value : needed)
     values.insert(lookThroughNames(value));
   for (unsigned next = 0; next < values.size(); ++next) {
@@ -77,7 +82,7 @@ Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed) {
     Operation *op = value.getDefiningOp();
     if (!op || ops.contains(op))
       continue;
-    if (!isFree(value, policy) && policy.isSaveable(value)) {
+    if (!isFree(value, policy, known) && policy.isSaveable(value)) {
       slice.saved.insert(value);
       continue;
     }
