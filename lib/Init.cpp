@@ -18,7 +18,8 @@
 #include "remat/Transforms/Import/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
-#include "remat/Transforms/Materialize/RecomputeCostOpInterface.h"
+#include "remat/Transforms/Plan/Passes.h"
+#include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 #include "remat/Transforms/PackMemory/Passes.h"
 #include "remat/Transforms/Random/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
@@ -42,6 +43,7 @@ void mlir::remat::registerAllPasses() {
   registerFusePasses();
   registerImportPasses();
   registerInsertStepsPasses();
+  registerPlanPasses();
   registerMaterializePasses();
   registerPackMemoryPasses();
   registerPipelinesPasses();

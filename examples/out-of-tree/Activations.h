@@ -5,7 +5,7 @@
 
 #include "remat/Autodiff/DifferentiableOpInterface.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
-#include "remat/Transforms/Materialize/RecomputeCostOpInterface.h"
+#include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 
 #include "ActivationsDialect.h.inc"
 #define GET_ATTRDEF_CLASSES

@@ -9,7 +9,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "remat/Autodiff/DifferentiableOpInterface.td"
 include "remat/Dialect/Opt/IR/OptAttributes.td"
-include "remat/Transforms/Materialize/RecomputeCostOpInterface.td"
+include "remat/Transforms/Plan/RecomputeCostOpInterface.td"
 
 def Act_Dialect : Dialect {
   let name = "act";

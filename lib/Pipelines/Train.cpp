@@ -15,6 +15,7 @@
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
+#include "remat/Transforms/Plan/Passes.h"
 #include "remat/Transforms/PackMemory/Passes.h"
 #include "remat/Transforms/Random/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
@@ -88,6 +89,7 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createDifferentiate());
   pm.addPass(createInlineCustomVJP());
   cleanUp(pm);
+  pm.addPass(createPlan());
   pm.addPass(createMaterialize());
   cleanUp(pm);
   pm.addPass(createInlineRegions());

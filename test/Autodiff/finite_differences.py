@@ -91,7 +91,7 @@ def main():
     parser.add_argument("--family", nargs="*", default=list(FAMILIES), choices=list(FAMILIES))
     parser.add_argument("--trained", type=int, default=0)
     parser.add_argument("--keep", type=Path)
-    parser.add_argument("--passes", default="remat-differentiate, canonicalize, remat-materialize, remat-inline-regions, "
+    parser.add_argument("--passes", default="remat-differentiate, canonicalize, remat-plan, remat-materialize, remat-inline-regions, "
                         "canonicalize, cse, remat-lower-tapes, remat-prepare-bufferization")
     options = parser.parse_args()
     programs = make_programs(options.count, options.seed, options.family)

@@ -53,12 +53,17 @@ struct InlineRegionsPass : remat::impl::InlineRegionsBase<InlineRegionsPass> {
     // it, in constant time.
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<RegionOp, BackwardOp, NameOp, StopGradientOp>(op))
+      if (isa<RegionOp, BackwardOp, NameOp, StopGradientOp, PlanOp>(op))
         ops.push_back(op);
     });
     if (ops.empty())
       return markAllAnalysesPreserved();
     for (Operation *op : ops) {
+      if (auto plan = dyn_cast<PlanOp>(op)) {
+        plan->replaceAllUsesWith(plan.getResiduals());
+        plan->erase();
+        continue;
+      }
       if (isa<NameOp, StopGradientOp>(op)) {
         op->replaceAllUsesWith(op->getOperands());
         op->erase();

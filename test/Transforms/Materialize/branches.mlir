@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-differentiate -canonicalize -cse -remat-materialize -canonicalize -cse | FileCheck %s
+// RUN: remat-opt %s -remat-differentiate -canonicalize -cse -remat-plan -remat-materialize -canonicalize -cse | FileCheck %s
 
 // A branch in a region: the whole choice is made again in the backward, on the
 // operands, and nothing leaves the forward but the output.

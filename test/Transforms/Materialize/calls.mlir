@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-materialize -split-input-file | FileCheck %s
+// RUN: remat-opt %s -remat-plan -remat-materialize -split-input-file | FileCheck %s
 
 // A layer that is called twice: its region's residual crosses as a result of the
 // forward function and an argument of the backward function. The recompute needs

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-materialize -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: remat-opt %s -remat-plan -remat-materialize -split-input-file -verify-diagnostics | FileCheck %s
 
 func.func private @observe(f32) -> f32
 func.func private @print(f32)

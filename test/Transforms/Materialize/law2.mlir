@@ -1,8 +1,8 @@
 // Passes that clean up, between every two of ours: the same operations are
 // recomputed, and nothing is saved that was not.
 // DEFINE: %{cleanup} = func.func(loop-invariant-code-motion),cse,canonicalize,sccp,cse,canonicalize,func.func(loop-invariant-code-motion)
-// RUN: remat-opt %s -pass-pipeline="builtin.module(%{cleanup},remat-materialize,%{cleanup},remat-inline-regions,%{cleanup},remat-lower-tapes,%{cleanup})" | FileCheck %s
-// RUN: remat-opt %s -pass-pipeline="builtin.module(remat-materialize,remat-inline-regions,remat-lower-tapes)" | FileCheck %s
+// RUN: remat-opt %s -pass-pipeline="builtin.module(%{cleanup},remat-plan,%{cleanup},remat-materialize,%{cleanup},remat-inline-regions,%{cleanup},remat-lower-tapes,%{cleanup})" | FileCheck %s
+// RUN: remat-opt %s -pass-pipeline="builtin.module(remat-plan,remat-materialize,remat-inline-regions,remat-lower-tapes)" | FileCheck %s
 
 // CHECK-LABEL: func.func @straight_code(
 // CHECK-COUNT-2: math.exp

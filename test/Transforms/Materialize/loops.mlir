@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-materialize -split-input-file | FileCheck %s
+// RUN: remat-opt %s -remat-plan -remat-materialize -split-input-file | FileCheck %s
 
 // The tape of the residual goes, that of the carried operand comes; the slice of
 // an invariant tensor is taken again rather than taped.

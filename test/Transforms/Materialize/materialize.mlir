@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-materialize -split-input-file | FileCheck %s
+// RUN: remat-opt %s -remat-plan -remat-materialize -split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @sin_of_sin_holds_one_sin_and_two_cos(
 // CHECK: remat.region (%[[A:.*]] = %{{.*}} : f32) -> f32 {

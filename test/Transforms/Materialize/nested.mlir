@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-materialize -split-input-file | FileCheck %s
+// RUN: remat-opt %s -remat-plan -remat-materialize -split-input-file | FileCheck %s
 
 // p = exp, whose derivative needs its own output: twice forward, three times
 // backward.

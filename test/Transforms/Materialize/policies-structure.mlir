@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-materialize="report=true" -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: remat-opt %s -remat-plan="report=true" -remat-materialize -split-input-file -verify-diagnostics | FileCheck %s
 
 // Attention's products have a batch dimension, the layer's product has none.
 func.func @products_without_batch_dimension(%x: tensor<2x4x4xf32>, %w: tensor<4x4xf32>, %ct: tensor<2x4x4xf32>, %cu: tensor<4x4xf32>)

@@ -2,7 +2,7 @@
 // three named: which sines the backward recomputes.
 
 // DEFINE: %{policy} = nothing_saveable
-// DEFINE: %{saves} = sed 's/POLICY/#remat.%{policy}/' %s | remat-opt -remat-materialize="report=true" 2>&1 | grep -o "saves [0-9]* values ([0-9]* bytes), recomputes [0-9]* operations"
+// DEFINE: %{saves} = sed 's/POLICY/#remat.%{policy}/' %s | remat-opt -remat-plan="report=true" -remat-materialize 2>&1 | grep -o "saves [0-9]* values ([0-9]* bytes), recomputes [0-9]* operations"
 // RUN: %{saves} | FileCheck %s --check-prefix=NOTHING
 // NOTHING: saves 0 values (0 bytes), recomputes 3 operations
 // REDEFINE: %{policy} = everything_saveable

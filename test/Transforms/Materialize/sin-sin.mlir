@@ -3,7 +3,7 @@
 // custom policies).
 
 // DEFINE: %{policy} = nothing_saveable
-// DEFINE: %{recomputes} = sed 's/POLICY/#remat.%{policy}/' %s | remat-opt -remat-materialize -cse -canonicalize | FileCheck %s
+// DEFINE: %{recomputes} = sed 's/POLICY/#remat.%{policy}/' %s | remat-opt -remat-plan -remat-materialize -cse -canonicalize | FileCheck %s
 // RUN: %{recomputes} --check-prefixes=CHECK,NEITHER
 // REDEFINE: %{policy} = everything_saveable
 // RUN: %{recomputes} --check-prefixes=CHECK,BOTH

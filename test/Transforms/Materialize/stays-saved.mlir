@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-materialize -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: remat-opt %s -remat-plan -remat-materialize -split-input-file -verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: func.func @a_residual_that_the_model_reads(
 // CHECK: residuals(f32)

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-materialize | FileCheck %s
+// RUN: remat-opt %s -remat-plan -remat-materialize | FileCheck %s
 // RUN: remat-opt %S/../../../examples/digits.mlir -remat-train-to-tensors='policy=save_only_names<"conv">' | FileCheck %s --check-prefix=DIGITS
 
 // The example names views of its convolutions: none of them runs again.

@@ -1,7 +1,7 @@
 // The counterpart of law2.mlir, which shows that its tests can fail: without a
 // barrier, and with phases gone as after passes that drop attributes, CSE merges
 // the recompute with the original. With the barrier it does not.
-// RUN: remat-opt %s -remat-materialize -remat-inline-regions | sed 's/ {remat.phase = "[a-z]*"}//' > %t.mlir
+// RUN: remat-opt %s -remat-plan -remat-materialize -remat-inline-regions | sed 's/ {remat.phase = "[a-z]*"}//' > %t.mlir
 // RUN: remat-opt %t.mlir -cse | FileCheck %s
 
 // CHECK-LABEL: func.func @without(

@@ -6,39 +6,23 @@
 include "mlir/Pass/PassBase.td"
 
 def Materialize : Pass<"remat-materialize", "::mlir::ModuleOp"> {
-  let summary = "recompute in the backward what policies do not let it save";
+  let summary = "execute plans: compute again in the backward what is not kept";
   let description = [{
-    In: a joint function in which every value that a `remat.backward` reads is a
-    residual of its `remat.region` (`remat-differentiate` makes it; so may
-    anybody else). Out: the same with the residuals gone that the regions'
-    policies forbid.
+    In: a joint function with a `remat.plan` in each `remat.backward` about whose
+    residuals `remat-plan` has decided. Out: the same without plans, and without
+    the residuals that are computed again. Backwards without a plan stay as they
+    are. Nothing is decided here.
 
-    For each region, inner ones first, the slice of its body that leads to the
-    forbidden residuals is cloned into the backward: it goes back to the region's
-    operands and to values that the policy permits, which become residuals if
-    they are not yet. A value is saved only if the backward needs it. What costs
-    nothing to compute from values that are no bigger (constants, fills, views,
-    random draws, and whatever says so in its `RecomputeCostOpInterface`) is never
-    saved. The clones carry `remat.phase = "recompute"`,
-    stand in front of their first reader, and read what they start from through
-    one `remat.barrier` on the backward's cotangents: those operands of the
-    backward that are neither operands nor residuals of the region.
-
-    Residuals are followed, and new ones sent, through the borders of outer
-    regions (whose policies judge them in turn), through tapes of `scf.for` loops
-    and through results and arguments of called functions. In a backward loop,
-    index arithmetic and slices of loop-invariant tensors are recomputed rather
-    than taped. A residual whose path is not understood stays saved, with a
-    warning.
+    For each region, inner ones first, the slice of its body that leads from the
+    plan's `from` to these residuals is cloned into the backward. The clones carry
+    `remat.phase = "recompute"`, stand in front of their first reader, and read
+    what they start from through one `remat.barrier` on the backward's cotangents.
 
     Finally, everything that nobody reads any more is removed: operations,
-    results, operands, tapes.
+    results, operands, tapes. Operations with side effects that nothing needed
+    depends on are left out of the clones.
 
-    An operation with side effects happens once per step. It is left out of a
-    recompute if nothing needs its results, and refused otherwise. A function
-    without a body counts as pure if it has the unit attribute `remat.pure`.
-
-    Example, under the default policy:
+    Example:
 
     ```mlir
     %y, %r = remat.region (%a = %x : f32) -> f32 residuals(f32) {
@@ -47,7 +31,9 @@ def Materialize : Pass<"remat-materialize", "::mlir::ModuleOp"> {
       remat.yield %1 : f32 residuals(%0 : f32)
     }
     %dx = remat.backward (%a = %x : f32, %s = %r : f32, %dy = %ct : f32) -> f32 {
-      %c = math.cos %s : f32
+      %p = remat.plan %s from %a : f32 from f32
+          [#remat.decision<recompute by "#remat.nothing_saveable" because "not permitted">]
+      %c = math.cos %p : f32
       ...
     ```
 
@@ -62,10 +48,6 @@ def Materialize : Pass<"remat-materialize", "::mlir::ModuleOp"> {
       ...
     ```
   }];
-  let options = [
-    Option<"report", "report", "bool", "false",
-           "Emit a remark for each region: values and bytes saved, operations recomputed and what they cost">,
-  ];
   let dependentDialects = ["::mlir::tensor::TensorDialect",
                            "::mlir::scf::SCFDialect"];
 }

@@ -19,6 +19,8 @@
 using namespace mlir;
 using namespace mlir::remat;
 
+#include "remat/Dialect/Remat/IR/RematEnums.cpp.inc"
+
 #include "remat/Dialect/Remat/IR/RematAttrInterfaces.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES

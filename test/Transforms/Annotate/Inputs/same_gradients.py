@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from remat.testing import Library, run, tool
 
-BACKWARD = ("remat-differentiate, remat-inline-custom-vjp, canonicalize, cse, remat-materialize, canonicalize, cse, "
+BACKWARD = ("remat-differentiate, remat-inline-custom-vjp, canonicalize, cse, remat-plan, remat-materialize, canonicalize, cse, "
             "remat-inline-regions, remat-lower-tapes, func.func(convert-elementwise-to-linalg)")
 LARGER = {"16": "2048", "12": "192"}
 

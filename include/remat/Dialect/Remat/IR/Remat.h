@@ -23,6 +23,8 @@ class RewriterBase;
 
 #include "remat/Dialect/Remat/IR/RematDialect.h.inc"
 
+#include "remat/Dialect/Remat/IR/RematEnums.h.inc"
+
 #include "remat/Dialect/Remat/IR/RematAttrInterfaces.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "remat/Dialect/Remat/IR/RematTypes.h.inc"

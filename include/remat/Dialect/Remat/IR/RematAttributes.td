@@ -4,6 +4,8 @@
 #define REMAT_DIALECT_REMAT_IR_REMATATTRIBUTES_TD
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/IR/EnumAttr.td"
 include "remat/Dialect/Remat/IR/RematDialect.td"
 
 def Remat_PolicyAttrInterface : AttrInterface<"PolicyAttrInterface"> {
@@ -116,5 +118,49 @@ def Remat_AnyOf : AttrDef<Remat_Dialect, "AnyOf", [
   let assemblyFormat = "`<` $policies `>`";
   let genVerifyDecl = 1;
 }
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+def Remat_DecisionKind : I32EnumAttr<"DecisionKind", "what happens to a residual", [
+    I32EnumAttrCase<"Save", 0, "save">,
+    I32EnumAttrCase<"Recompute", 1, "recompute">,
+    I32EnumAttrCase<"Rebuild", 2, "rebuild">,
+    I32EnumAttrCase<"Offload", 3, "offload">]> {
+  let cppNamespace = "::mlir::remat";
+  let genSpecializedAttr = 0;
+}
+
+def Remat_Decision : AttrDef<Remat_Dialect, "Decision"> {
+  let mnemonic = "decision";
+  let summary = "what a backward does about one of its residuals, who decided so, and why";
+  let description = [{
+    | kind | meaning |
+    |---|---|
+    | `save` | kept from forward to backward |
+    | `recompute` | computed again in the backward, because it may not be saved |
+    | `rebuild` | computed again in the backward, because that costs nothing and keeps no more bytes alive |
+    | `offload` | as `save`, in host memory where the target has memory of its own |
+
+    `by` is the policy (or another planner) that decided, `reason` a short
+    sentence for `remat-explain`.
+
+    Example: `#remat.decision<save by "#remat.dots_saveable" because "permitted">`.
+  }];
+  let parameters = (ins EnumParameter<Remat_DecisionKind>:$kind,
+                        "::mlir::StringAttr":$by, "::mlir::StringAttr":$reason);
+  let assemblyFormat = "`<` $kind `by` $by `because` $reason `>`";
+  let extraClassDeclaration = [{
+    /// Whether the backward computes the value again.
+    bool runsAgain() const {
+      return getKind() == DecisionKind::Recompute ||
+             getKind() == DecisionKind::Rebuild;
+    }
+  }];
+}
+
+def Remat_DecisionArray
+    : TypedArrayAttrBase<Remat_Decision, "decisions, one for each residual">;
 
 #endif // REMAT_DIALECT_REMAT_IR_REMATATTRIBUTES_TD

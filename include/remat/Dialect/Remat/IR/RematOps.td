@@ -183,6 +183,45 @@ def Remat_BarrierOp : Remat_Op<"barrier", [
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$values, "::mlir::ValueRange":$after)>];
 }
 
+def Remat_PlanOp : Remat_Op<"plan", [
+    Pure, AttrSizedOperandSegments, ParentOneOf<["BackwardOp"]>]> {
+  let summary = "what a backward does about each of its residuals";
+  let description = [{
+    The decisions of `remat-plan` for the backward in which it stands, one for
+    each residual that the backward reads: the results are the residuals,
+    unchanged. `from` is what the residuals that are computed again start from:
+    operands of the region, and values inside it that are saved. They are read
+    here so that they stay available.
+
+    With it the program computes what it computed before; `remat-materialize`
+    executes the decisions, and removes the operation.
+
+    Example:
+
+    ```mlir
+    %dx = remat.backward (%a = %x : f32, %s = %r#0 : f32, %t = %r#1 : f32, %dy = %ct : f32) -> f32 {
+      %p:2 = remat.plan %s, %t from %a : f32, f32 from f32
+          [#remat.decision<recompute by "#remat.nothing_saveable" because "not permitted">,
+           #remat.decision<save by "#remat.nothing_saveable" because "a use is not understood">]
+      ...
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$residuals, Variadic<AnyType>:$from,
+                       Remat_DecisionArray:$decisions);
+  let results = (outs Variadic<AnyType>:$results);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$residuals,
+                                 "::mlir::ValueRange":$from,
+                                 "::llvm::ArrayRef<::mlir::Attribute>":$decisions)>];
+  let extraClassDeclaration = [{
+    ::mlir::remat::DecisionAttr getDecision(unsigned residual) {
+      return ::llvm::cast<::mlir::remat::DecisionAttr>(getDecisions()[residual]);
+    }
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Tapes: residuals of loops
 //===----------------------------------------------------------------------===//

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_TRANSFORMS_MATERIALIZE_CROSSINGS_H
-#define REMAT_TRANSFORMS_MATERIALIZE_CROSSINGS_H
+#ifndef REMAT_TRANSFORMS_PLAN_CROSSINGS_H
+#define REMAT_TRANSFORMS_PLAN_CROSSINGS_H
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -131,4 +131,4 @@ Value addResidual(RegionOp region, Value value);
 
 } // namespace mlir::remat
 
-#endif // REMAT_TRANSFORMS_MATERIALIZE_CROSSINGS_H
+#endif // REMAT_TRANSFORMS_PLAN_CROSSINGS_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Transforms/Materialize/RecomputeCostOpInterface.h"
+#include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-#include "remat/Transforms/Materialize/RecomputeCostOpInterface.cpp.inc"
+#include "remat/Transforms/Plan/RecomputeCostOpInterface.cpp.inc"
 
 int64_t mlir::remat::getRecomputeCost(Operation *op) {
   if (auto cost = dyn_cast<RecomputeCostOpInterface>(op))

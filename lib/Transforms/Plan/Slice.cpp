@@ -7,10 +7,10 @@
 #include "Slice.h"
 
 #include "remat/Dialect/Remat/IR/Sizes.h"
-#include "remat/Transforms/Materialize/RecomputeCostOpInterface.h"
+#include "remat/Transforms/Plan/Reader.h"
+#include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -18,13 +18,6 @@ using namespace mlir::remat;
 int64_t mlir::remat::getNumBytes(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
   return shaped && !shaped.hasStaticShape() ? 0 : estimateBytes(type);
-}
-
-SetVector<Value> mlir::remat::getReadValues(Operation *op) {
-  SetVector<Value> values(op->operand_begin(), op->operand_end());
-  if (op->getNumRegions() != 0 && !op->hasTrait<OpTrait::IsIsolatedFromAbove>())
-    getUsedValuesDefinedAbove(op->getRegions(), values);
-  return values;
 }
 
 /// Whether `op` makes its result out of nothing: no tensor enters it.

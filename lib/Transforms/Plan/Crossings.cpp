@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Crossings.h"
+#include "remat/Transforms/Plan/Crossings.h"
 #include "Tapes.h"
 
 #include "remat/Dialect/Remat/IR/Branches.h"
@@ -80,6 +80,10 @@ void Crossings::follow(Value value, unsigned residual,
         follow(result, residual, left, reads, opaque);
         continue;
       }
+    } else if (auto plan = dyn_cast<PlanOp>(user)) {
+      if (number < plan.getResiduals().size())
+        follow(plan.getResult(number), residual, left, reads, opaque);
+      continue;
     } else if (auto write = dyn_cast<TapeWriteOp>(user)) {
       if (number == 0 && followTapeWrite(write, residual, left, reads, opaque))
         continue;
@@ -266,6 +270,10 @@ Value Crossings::getOrigin(Value value) {
     if (auto region = value.getDefiningOp<RegionOp>()) {
       value = region.getYield()->getOperand(
           cast<OpResult>(value).getResultNumber());
+      continue;
+    }
+    if (auto plan = value.getDefiningOp<PlanOp>()) {
+      value = plan.getResiduals()[cast<OpResult>(value).getResultNumber()];
       continue;
     }
     Operation *definition = value.getDefiningOp();

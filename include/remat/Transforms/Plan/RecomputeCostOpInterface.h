@@ -1,11 +1,11 @@
 //===- RecomputeCostOpInterface.h - Cost of a recompute ---------*- C++ -*-===//
 
-#ifndef REMAT_TRANSFORMS_MATERIALIZE_RECOMPUTECOSTOPINTERFACE_H
-#define REMAT_TRANSFORMS_MATERIALIZE_RECOMPUTECOSTOPINTERFACE_H
+#ifndef REMAT_TRANSFORMS_PLAN_RECOMPUTECOSTOPINTERFACE_H
+#define REMAT_TRANSFORMS_PLAN_RECOMPUTECOSTOPINTERFACE_H
 
 #include "mlir/IR/OpDefinition.h"
 
-#include "remat/Transforms/Materialize/RecomputeCostOpInterface.h.inc"
+#include "remat/Transforms/Plan/RecomputeCostOpInterface.h.inc"
 
 namespace mlir::remat {
 /// What computing the results of `op` once more costs, by its interface or by
@@ -15,4 +15,4 @@ int64_t getRecomputeCost(Operation *op);
 void registerRecomputeCostExternalModels(DialectRegistry &registry);
 } // namespace mlir::remat
 
-#endif // REMAT_TRANSFORMS_MATERIALIZE_RECOMPUTECOSTOPINTERFACE_H
+#endif // REMAT_TRANSFORMS_PLAN_RECOMPUTECOSTOPINTERFACE_H

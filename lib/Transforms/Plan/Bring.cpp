@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Crossings.h"
 #include "Tapes.h"
+#include "remat/Transforms/Plan/Crossings.h"
 
 #include "remat/Dialect/Remat/IR/Branches.h"
 

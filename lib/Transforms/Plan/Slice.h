@@ -1,7 +1,7 @@
 //===- Slice.h - What to save and what to recompute -------------*- C++ -*-===//
 
-#ifndef REMAT_TRANSFORMS_MATERIALIZE_SLICE_H
-#define REMAT_TRANSFORMS_MATERIALIZE_SLICE_H
+#ifndef REMAT_TRANSFORMS_PLAN_SLICE_H
+#define REMAT_TRANSFORMS_PLAN_SLICE_H
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "llvm/ADT/SetVector.h"
@@ -25,12 +25,9 @@ struct Slice {
 /// views, and draws of random numbers, of which only the state is saved.
 Slice computeSlice(RegionOp region, ArrayRef<Value> needed);
 
-/// Values from outside `op` that it reads, those of its regions included.
-SetVector<Value> getReadValues(Operation *op);
-
 /// Size of a value of this type in memory; 0 if it is not static.
 int64_t getNumBytes(Type type);
 
 } // namespace mlir::remat
 
-#endif // REMAT_TRANSFORMS_MATERIALIZE_SLICE_H
+#endif // REMAT_TRANSFORMS_PLAN_SLICE_H

@@ -1,7 +1,7 @@
 //===- Tapes.h - Which iteration a tape's slot belongs to -------*- C++ -*-===//
 
-#ifndef REMAT_TRANSFORMS_MATERIALIZE_TAPES_H
-#define REMAT_TRANSFORMS_MATERIALIZE_TAPES_H
+#ifndef REMAT_TRANSFORMS_PLAN_TAPES_H
+#define REMAT_TRANSFORMS_PLAN_TAPES_H
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -22,4 +22,4 @@ TapeWriteOp getWriteOf(Value tape);
 
 } // namespace mlir::remat
 
-#endif // REMAT_TRANSFORMS_MATERIALIZE_TAPES_H
+#endif // REMAT_TRANSFORMS_PLAN_TAPES_H

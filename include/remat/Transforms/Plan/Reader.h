@@ -1,0 +1,55 @@
+//===- Reader.h - What a backward reads of its region -----------*- C++ -*-===//
+//
+// The planner decides about these values; materialization replaces them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TRANSFORMS_PLAN_READER_H
+#define REMAT_TRANSFORMS_PLAN_READER_H
+
+#include "remat/Transforms/Plan/Crossings.h"
+
+namespace mlir::remat {
+
+/// One backward of one region: its arguments in terms of the forward.
+struct Reader {
+  BackwardOp backward;
+  /// For values of the region's body (without names): the argument that has it.
+  DenseMap<Value, BlockArgument> have;
+  /// The inverse: what an argument has.
+  DenseMap<BlockArgument, Value> valueOf;
+  /// Arguments of the region that arrive as operands and are read.
+  SmallVector<Value> operands;
+  /// Values that arrive as residuals and are read.
+  SmallVector<Value> needed;
+  /// Arguments that are neither operands nor residuals of the region.
+  SmallVector<BlockArgument> cotangents;
+
+  /// The plan of the backward, if it has one.
+  PlanOp getPlan();
+  void set(Value value, BlockArgument argument) {
+    have[value] = argument;
+    valueOf[argument] = value;
+  }
+};
+
+/// The backwards that read residuals of `region`, in the order of their first
+/// use. Residuals with an entry in `opaque` (see `Crossings::getReads`) are not
+/// among those needed. A value that arrives twice is read once afterwards.
+SmallVector<Reader> getReaders(RegionOp region, Crossings &crossings,
+                               SmallVectorImpl<Operation *> &opaque);
+
+/// Drops operands that the body of `backward` does not read: they must not look
+/// needed to the regions around.
+void dropUnusedInputs(BackwardOp backward);
+
+/// Values from outside `op` that it reads, those of its regions included.
+SetVector<Value> getReadValues(Operation *op);
+
+/// Bodies of all regions of `module`: those of called functions first, then
+/// inner ones before outer ones.
+SmallVector<Block *> getRegionBodies(ModuleOp module);
+
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_PLAN_READER_H

@@ -1,0 +1,147 @@
+//===- Reader.cpp - What a backward reads of its region -------------------===//
+//
+// A backward sees arguments; decisions are about the forward values that they
+// hold.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/Plan/Reader.h"
+
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+PlanOp Reader::getPlan() {
+  for (PlanOp plan : backward.getBodyBlock()->getOps<PlanOp>())
+    return plan;
+  return {};
+}
+
+/// Whether everything that reads `value` is about to compute it again in an
+/// inner backward: then the backwards around that one do not need it.
+static bool isReplacedInside(Value value) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto backward = dyn_cast<BackwardOp>(user))
+      return isReplacedInside(
+          backward.getBodyBlock()->getArgument(use.getOperandNumber()));
+    if (auto read = dyn_cast<TapeReadOp>(user))
+      return isReplacedInside(read.getValue());
+    auto plan = dyn_cast<PlanOp>(user);
+    return plan && use.getOperandNumber() < plan.getResiduals().size() &&
+           plan.getDecision(use.getOperandNumber()).runsAgain();
+  });
+}
+
+/// Cotangents are what is neither an operand nor a residual of the region.
+static Reader getReader(RegionOp region, BackwardOp backward,
+                        ArrayRef<ResidualRead> reads,
+                        ArrayRef<Operation *> opaque, Crossings &crossings) {
+  Reader reader;
+  reader.backward = backward;
+  Block *body = region.getBodyBlock();
+  DenseMap<Value, BlockArgument> operandOf;
+  for (auto [operand, argument] :
+       llvm::zip_equal(region.getInputs(), body->getArguments()))
+    operandOf.try_emplace(crossings.getOrigin(operand), argument);
+
+  DenseMap<unsigned, unsigned> residualOf;
+  for (const ResidualRead &read : reads)
+    residualOf[read.operand] = read.residual;
+  OperandRange residuals = region.getYield().getResiduals();
+  for (BlockArgument argument : backward.getBodyBlock()->getArguments()) {
+    unsigned number = argument.getArgNumber();
+    Value value;
+    if (auto it = residualOf.find(number); it != residualOf.end())
+      value = lookThroughNames(residuals[it->second]);
+    else
+      value =
+          operandOf.lookup(crossings.getOrigin(backward.getInputs()[number]));
+    if (!value) {
+      reader.cotangents.push_back(argument);
+      continue;
+    }
+    if (auto it = reader.have.find(value); it != reader.have.end()) {
+      argument.replaceAllUsesWith(it->second);
+      reader.valueOf[argument] = value;
+    } else {
+      reader.set(value, argument);
+    }
+  }
+  for (BlockArgument argument : body->getArguments())
+    if (auto it = reader.have.find(argument);
+        it != reader.have.end() && !it->second.use_empty())
+      reader.operands.push_back(argument);
+  SetVector<Value> needed;
+  for (const ResidualRead &read : reads) {
+    Value value = lookThroughNames(residuals[read.residual]);
+    if (!isa<BlockArgument>(value) && !opaque[read.residual] &&
+        !isReplacedInside(reader.have[value]))
+      needed.insert(value);
+  }
+  reader.needed = needed.takeVector();
+  return reader;
+}
+
+SmallVector<Reader>
+mlir::remat::getReaders(RegionOp region, Crossings &crossings,
+                        SmallVectorImpl<Operation *> &opaque) {
+  llvm::MapVector<Operation *, SmallVector<ResidualRead>> readsOf;
+  for (const ResidualRead &read : crossings.getReads(region, opaque))
+    readsOf[read.backward].push_back(read);
+  SmallVector<Reader> readers;
+  for (auto &[backward, reads] : readsOf)
+    readers.push_back(getReader(region, cast<BackwardOp>(backward), reads,
+                                opaque, crossings));
+  return readers;
+}
+
+SetVector<Value> mlir::remat::getReadValues(Operation *op) {
+  SetVector<Value> values(op->operand_begin(), op->operand_end());
+  if (op->getNumRegions() != 0 && !op->hasTrait<OpTrait::IsIsolatedFromAbove>())
+    getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values;
+}
+
+void mlir::remat::dropUnusedInputs(BackwardOp backward) {
+  llvm::BitVector unused = getUnusedInputs(backward);
+  SetVector<Value> dropped;
+  for (unsigned index : unused.set_bits())
+    dropped.insert(backward.getInputs()[index]);
+  eraseInputs(backward, unused);
+  for (Value value : dropped)
+    if (auto read = value.getDefiningOp<TapeReadOp>(); read && read.use_empty())
+      read.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+/// A called function is inside the regions that call it.
+static void addCalleesFirst(func::FuncOp function, SymbolTable &symbols,
+                            DenseSet<Operation *> &seen,
+                            SetVector<func::FuncOp> &functions) {
+  if (!seen.insert(function).second)
+    return;
+  function.walk([&](func::CallOp call) {
+    if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee()))
+      addCalleesFirst(callee, symbols, seen, functions);
+  });
+  functions.insert(function);
+}
+
+SmallVector<Block *> mlir::remat::getRegionBodies(ModuleOp module) {
+  SymbolTable symbols(module);
+  DenseSet<Operation *> seen;
+  SetVector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    addCalleesFirst(function, symbols, seen, functions);
+  SmallVector<Block *> bodies;
+  for (func::FuncOp function : functions)
+    function.walk(
+        [&](RegionOp region) { bodies.push_back(region.getBodyBlock()); });
+  return bodies;
+}

@@ -1,0 +1,90 @@
+// RUN: remat-opt %s -remat-plan -split-input-file | FileCheck %s
+// RUN: remat-opt %s -remat-plan -canonicalize -cse -sccp -loop-invariant-code-motion -remat-plan -split-input-file | FileCheck %s
+
+// One decision for each residual: what may not be saved is computed again from
+// the region's operand, which becomes an operand of the backward.
+// CHECK-LABEL: func.func @what_the_policy_forbids_is_recomputed_from_operands(
+// CHECK: remat.region ({{.*}}) -> f32 residuals(f32) {
+// CHECK: remat.backward ({{.*}}%[[S:[a-z0-9]+]] = %residuals : f32{{.*}}%[[A:[a-z0-9]+]] = %arg0 : f32) -> f32 {
+// CHECK-NEXT: %[[P:.*]] = remat.plan %[[S]] from %[[A]] : f32 from f32 [#remat.decision<recompute by "#remat.nothing_saveable" because "not permitted">]
+// CHECK-NEXT: arith.mulf %{{.*}}, %[[P]]
+func.func @what_the_policy_forbids_is_recomputed_from_operands(%x: f32, %ct: f32) -> (f32, f32) {
+  %y, %r = remat.region (%a = %x : f32) -> f32 residuals(f32) {
+    %0 = math.exp %a : f32
+    remat.yield %0 : f32 residuals(%0 : f32)
+  }
+  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+    %1 = arith.mulf %dy, %s : f32
+    remat.yield %1 : f32
+  }
+  return %y, %dx : f32, f32
+}
+
+// -----
+
+// A value that the backward does not read itself is saved where a recompute
+// starts from it, and not what lies before it.
+// CHECK-LABEL: func.func @a_recompute_starts_from_what_may_be_saved(
+// CHECK: remat.region {{.*}} residuals(f32, f32) {
+// CHECK: remat.plan %[[E:.*]], %[[N:.*]] from %[[N]] : f32, f32 from f32
+// CHECK-SAME: #remat.decision<recompute by "#remat.save_only_names<\22n\22>" because "not permitted">
+// CHECK-SAME: #remat.decision<save by "#remat.save_only_names<\22n\22>" because "permitted">
+func.func @a_recompute_starts_from_what_may_be_saved(%x: f32, %ct: f32) -> (f32, f32) {
+  %y, %r = remat.region policy(#remat.save_only_names<"n">) (%a = %x : f32) -> f32 residuals(f32) {
+    %0 = math.sin %a : f32
+    %n = remat.name "n" %0 : f32
+    %1 = math.exp %n : f32
+    remat.yield %1 : f32 residuals(%1 : f32)
+  }
+  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+    %1 = arith.mulf %dy, %s : f32
+    remat.yield %1 : f32
+  }
+  return %y, %dx : f32, f32
+}
+
+// -----
+
+// What costs nothing is not saved, whatever the policy permits.
+// CHECK-LABEL: func.func @what_costs_nothing_is_rebuilt(
+// CHECK: #remat.decision<rebuild by "#remat.everything_saveable" because "costs nothing">
+func.func @what_costs_nothing_is_rebuilt(%x: tensor<2x4xf32>, %ct: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %y, %r = remat.region policy(#remat.everything_saveable) (%a = %x : tensor<2x4xf32>) -> tensor<8xf32> residuals(tensor<8xf32>) {
+    %v = tensor.collapse_shape %a [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+    %0 = math.exp %v : tensor<8xf32>
+    remat.yield %0 : tensor<8xf32> residuals(%v : tensor<8xf32>)
+  }
+  %dx = remat.backward (%v = %r : tensor<8xf32>, %dy = %ct : tensor<8xf32>) -> tensor<8xf32> {
+    %1 = arith.mulf %dy, %v : tensor<8xf32>
+    remat.yield %1 : tensor<8xf32>
+  }
+  return %y, %dx : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Both regions decide, each for its border: the inner backward computes %0
+// again from %h, which the outer one in turn recomputes.
+// CHECK-LABEL: func.func @what_an_inner_recompute_starts_from_is_decided_around_it(
+// CHECK: remat.backward
+// CHECK-NEXT: remat.plan {{.*}}recompute by "#remat.nothing_saveable"
+// CHECK: remat.backward
+// CHECK-NEXT: remat.plan {{.*}}recompute by "#remat.nothing_saveable"
+func.func @what_an_inner_recompute_starts_from_is_decided_around_it(%x: f32, %ct: f32) -> (f32, f32) {
+  %y, %r = remat.region (%a = %x : f32) -> f32 residuals(f32) {
+    %h = math.sin %a : f32
+    %i, %ir = remat.region (%b = %h : f32) -> f32 residuals(f32) {
+      %0 = math.exp %b : f32
+      remat.yield %0 : f32 residuals(%0 : f32)
+    }
+    remat.yield %i : f32 residuals(%ir : f32)
+  }
+  %dx = remat.backward (%hr = %r : f32, %dy = %ct : f32) -> f32 {
+    %0 = remat.backward (%i = %hr : f32, %di = %dy : f32) -> f32 {
+      %1 = arith.mulf %i, %di : f32
+      remat.yield %1 : f32
+    }
+    remat.yield %0 : f32
+  }
+  return %y, %dx : f32, f32
+}
