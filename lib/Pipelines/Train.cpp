@@ -15,8 +15,8 @@
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
-#include "remat/Transforms/Plan/Passes.h"
 #include "remat/Transforms/PackMemory/Passes.h"
+#include "remat/Transforms/Plan/Passes.h"
 #include "remat/Transforms/Random/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
 
@@ -56,8 +56,10 @@ static void cleanUp(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void remat::buildToTensorsPipeline(OpPassManager &pm,
-                                   const ToTensorsOptions &options) {
+namespace mlir::remat {
+/// Up to the decisions about what the backward keeps.
+static void buildPlanPipeline(OpPassManager &pm,
+                              const ToTensorsOptions &options) {
   pm.addPass(createCheckTypesPass());
   pm.addPass(createCheckPolicyNamesPass());
   // Memory is planned in one function: what it calls becomes part of it, after
@@ -90,6 +92,18 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createInlineCustomVJP());
   cleanUp(pm);
   pm.addPass(createPlan());
+}
+} // namespace mlir::remat
+
+void remat::buildExplainPipeline(OpPassManager &pm,
+                                 const ToTensorsOptions &options) {
+  buildPlanPipeline(pm, options);
+  pm.addPass(createPrintPlan());
+}
+
+void remat::buildToTensorsPipeline(OpPassManager &pm,
+                                   const ToTensorsOptions &options) {
+  buildPlanPipeline(pm, options);
   pm.addPass(createMaterialize());
   cleanUp(pm);
   pm.addPass(createInlineRegions());
@@ -149,6 +163,10 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
 }
 
 void remat::registerTrainPipelines() {
+  PassPipelineRegistration<ToTensorsOptions>(
+      "remat-explain",
+      "Print what the backward of a model keeps and computes again, and why",
+      buildExplainPipeline);
   PassPipelineRegistration<ToTensorsOptions>(
       "remat-train-to-tensors",
       "Differentiate, rematerialize, update and schedule, on tensors",

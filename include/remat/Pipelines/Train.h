@@ -72,6 +72,10 @@ struct TrainOptions : public PassPipelineOptions<TrainOptions>,
 /// tensors, ordered for memory.
 void buildToTensorsPipeline(OpPassManager &pm, const ToTensorsOptions &options);
 
+/// Appends the passes up to the decisions about what the backward keeps, and
+/// prints these to the standard error.
+void buildExplainPipeline(OpPassManager &pm, const ToTensorsOptions &options);
+
 /// Appends the passes that take functions on tensors to functions on memrefs
 /// that return none, and then packs their memory.
 void buildBufferizePipeline(OpPassManager &pm, const BufferizeOptions &options);
@@ -79,8 +83,8 @@ void buildBufferizePipeline(OpPassManager &pm, const BufferizeOptions &options);
 /// Appends all of them, down to the LLVM dialect.
 void buildTrainPipeline(OpPassManager &pm, const TrainOptions &options);
 
-/// Registers the above as `remat-train-to-tensors`, `remat-bufferize` and
-/// `remat-train`.
+/// Registers the above as `remat-train-to-tensors`, `remat-explain`,
+/// `remat-bufferize` and `remat-train`.
 void registerTrainPipelines();
 
 } // namespace remat

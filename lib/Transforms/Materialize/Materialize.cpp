@@ -77,6 +77,10 @@ LogicalResult RegionMaterializer::execute(Reader &reader, PlanOp plan) {
   recomputed.clear();
   inputs.clear();
   SetVector<Value> start;
+  // What arrives as a copy that is not recognized is no cotangent either.
+  llvm::erase_if(reader.cotangents, [&](BlockArgument argument) {
+    return llvm::is_contained(plan.getFrom(), argument);
+  });
   for (Value value : plan.getFrom())
     if (Value known = reader.valueOf.lookup(cast<BlockArgument>(value)))
       start.insert(known);

@@ -19,9 +19,7 @@ PlanOp Reader::getPlan() {
   return {};
 }
 
-/// Whether everything that reads `value` is about to compute it again in an
-/// inner backward: then the backwards around that one do not need it.
-static bool isReplacedInside(Value value) {
+bool mlir::remat::isReplacedInside(Value value) {
   return llvm::all_of(value.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
     if (auto backward = dyn_cast<BackwardOp>(user))

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-materialize -split-input-file | FileCheck %s
+// RUN: remat-opt %s -remat-plan -remat-materialize -split-input-file | FileCheck %s
 
 // A recompute starts from two values that leave the same branch, one after the
 // other: the branch that has both takes the place of the one that has the first.

@@ -65,4 +65,28 @@ def Plan : Pass<"remat-plan", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def PrintPlan : Pass<"remat-print-plan", "::mlir::ModuleOp"> {
+  let summary = "print a table of what backwards keep and compute again, and why";
+  let description = [{
+    In: what `remat-plan` leaves. Out: the same. Prints to the standard error, for
+    each region, a line for each value that its backward needs: bytes (times the
+    iterations of the loops around it), whether it is saved or computed again,
+    what an evaluation costs (in scalar operations, see
+    `RecomputeCostOpInterface`), who decided and why, and the line of the model.
+    After that come, for each function, the values outside of regions that the backward reads:
+    no policy judges these.
+
+    The pipeline `--remat-explain` runs everything up to `remat-plan` and this.
+
+    Example:
+
+    ```
+    region "block0" at model.mlir:12, policy #remat.dots_saveable
+      value          decision   bytes  cost  by                    because        at
+      linalg.matmul  save       65536        #remat.dots_saveable  permitted      model.mlir:15
+      "act"          recompute  65536  16384 #remat.dots_saveable  not permitted  model.mlir:17
+    ```
+  }];
+}
+
 #endif // REMAT_TRANSFORMS_PLAN_PASSES_TD

@@ -39,6 +39,10 @@ struct Reader {
 SmallVector<Reader> getReaders(RegionOp region, Crossings &crossings,
                                SmallVectorImpl<Operation *> &opaque);
 
+/// Whether everything that reads `value`, or the tape `value`, is about to
+/// compute it again in an inner backward: then nothing else needs it.
+bool isReplacedInside(Value value);
+
 /// Drops operands that the body of `backward` does not read: they must not look
 /// needed to the regions around.
 void dropUnusedInputs(BackwardOp backward);
