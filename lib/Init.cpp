@@ -18,9 +18,10 @@
 #include "remat/Transforms/Import/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
+#include "remat/Transforms/Normalize/Passes.h"
+#include "remat/Transforms/PackMemory/Passes.h"
 #include "remat/Transforms/Plan/Passes.h"
 #include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
-#include "remat/Transforms/PackMemory/Passes.h"
 #include "remat/Transforms/Random/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
 
@@ -45,6 +46,7 @@ void mlir::remat::registerAllPasses() {
   registerInsertStepsPasses();
   registerPlanPasses();
   registerMaterializePasses();
+  registerNormalizePasses();
   registerPackMemoryPasses();
   registerPipelinesPasses();
   registerRandomPasses();

@@ -10,7 +10,7 @@
 #include "Adjoint.h"
 #include "Captures.h"
 #include "WhileToFor.h"
-#include "remat/Transforms/Fuse/Structured.h"
+#include "remat/Transforms/Normalize/Structured.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -177,7 +177,8 @@ FailureOr<CalleeAdjoint> CallAdjoints::get(func::CallOp call,
   FailureOr<CalleeAdjoint> adjoint = build(callee, wanted, seeded);
   running.pop_back();
   if (failed(adjoint)) {
-    // Not at the operation: it would be printed, and its function is unfinished.
+    // Not at the operation: it would be printed, and its function is
+    // unfinished.
     emitRemark(call.getLoc())
         << "while differentiating the function that is called here";
     return failure();

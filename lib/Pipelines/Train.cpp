@@ -15,6 +15,7 @@
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
+#include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/PackMemory/Passes.h"
 #include "remat/Transforms/Plan/Passes.h"
 #include "remat/Transforms/Random/Passes.h"

@@ -24,8 +24,8 @@ int main(int argc, char **argv) {
   // What stands at a location is shown with it; the operation, which may be the
   // whole module, is added on request.
   mlir::registerMLIRContextCLOptions();
-  auto *printOp = llvm::cl::getRegisteredOptions().lookup(
-      "mlir-print-op-on-diagnostic");
+  auto *printOp =
+      llvm::cl::getRegisteredOptions().lookup("mlir-print-op-on-diagnostic");
   if (printOp)
     static_cast<llvm::cl::opt<bool> *>(printOp)->setInitialValue(false);
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Checks/Passes.h"
-#include "remat/Transforms/Fuse/Structured.h"
+#include "remat/Transforms/Normalize/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

@@ -15,6 +15,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Utils/Attributes.h"
 
 using namespace mlir;
 using namespace mlir::linalg;
@@ -298,16 +299,6 @@ static SmallVector<Value> cloneBody(RewriterBase &rewriter, LinalgOp producer,
   for (Value value : producer.getBlock()->getTerminator()->getOperands())
     yielded.push_back(mapping.lookupOrDefault(value));
   return yielded;
-}
-
-void remat::copyAttributes(Operation *from, Operation *to, bool withPhase) {
-  for (NamedAttribute attr : from->getDiscardableAttrs()) {
-    StringAttr name = attr.getName();
-    bool isPhase = name == remat::RematDialect::getPhaseAttrName();
-    if (!to->hasAttr(name) && (withPhase || !isPhase) &&
-        !name.getValue().starts_with("linalg."))
-      to->setDiscardableAttr(name, attr.getValue());
-  }
 }
 
 /// Moves the body of `consumer` behind what `builder` has and replaces it.

@@ -63,10 +63,6 @@ bool haveSameIterationSpace(linalg::LinalgOp producer,
 linalg::GenericOp fuse(RewriterBase &rewriter, linalg::LinalgOp producer,
                        linalg::LinalgOp consumer, bool keepResults);
 
-/// Adds the attributes of `from` to `to`, but for those that it has, for what
-/// linalg remembers of named operations, and without `withPhase` for the phase.
-void copyAttributes(Operation *from, Operation *to, bool withPhase = true);
-
 /// Turns inputs of `op` that are splat constants into scalar constants of the
 /// body. Returns the new operation, or null if there is none to turn.
 linalg::GenericOp foldSplatInputs(RewriterBase &rewriter, linalg::LinalgOp op);

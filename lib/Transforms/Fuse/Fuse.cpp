@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Fuse/Passes.h"
-#include "remat/Transforms/Fuse/Structured.h"
+#include "remat/Transforms/Normalize/Structured.h"
 
 #include "ElementwiseFusion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

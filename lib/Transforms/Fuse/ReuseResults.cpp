@@ -13,6 +13,7 @@
 #include "ElementwiseFusion.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Utils/Attributes.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::remat {

@@ -31,8 +31,8 @@ std::optional<Read> mlir::remat::getCopied(linalg::LinalgOp op) {
 
 /// The position of the dimension of `group` that is not of size 1; none if
 /// there is no such, failure if there are several.
-static FailureOr<std::optional<int64_t>> findOnlyLarge(ArrayRef<int64_t> shape,
-                                                       ArrayRef<int64_t> group) {
+static FailureOr<std::optional<int64_t>>
+findOnlyLarge(ArrayRef<int64_t> shape, ArrayRef<int64_t> group) {
   std::optional<int64_t> found;
   for (int64_t dim : group) {
     if (shape[dim] == 1)
@@ -59,7 +59,8 @@ static AffineMap readBeforeReshape(Operation *reshape, AffineMap map) {
     }
   } else {
     auto collapse = cast<tensor::CollapseShapeOp>(reshape);
-    for (auto [i, group] : llvm::enumerate(collapse.getReassociationIndices())) {
+    for (auto [i, group] :
+         llvm::enumerate(collapse.getReassociationIndices())) {
       auto large = findOnlyLarge(collapse.getSrcType().getShape(), group);
       if (failed(large))
         return {};

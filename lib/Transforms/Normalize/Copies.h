@@ -1,7 +1,7 @@
 //===- Copies.h - Kernels that only move elements ---------------*- C++ -*-===//
 
-#ifndef REMAT_LIB_TRANSFORMS_FUSE_COPIES_H
-#define REMAT_LIB_TRANSFORMS_FUSE_COPIES_H
+#ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_COPIES_H
+#define REMAT_LIB_TRANSFORMS_NORMALIZE_COPIES_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -13,8 +13,8 @@ struct Read {
   AffineMap map;
 };
 
-/// Where each element of the result of `op`, a transposition or broadcast, named
-/// or generic, comes from. None if `op` is null or does anything else.
+/// Where each element of the result of `op`, a transposition or broadcast,
+/// named or generic, comes from. None if `op` is null or does anything else.
 std::optional<Read> getCopied(linalg::LinalgOp op);
 
 /// The same elements, read before transpositions, broadcasts, and reshapes that
@@ -23,4 +23,4 @@ Read lookThroughCopies(Read read);
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_TRANSFORMS_FUSE_COPIES_H
+#endif // REMAT_LIB_TRANSFORMS_NORMALIZE_COPIES_H

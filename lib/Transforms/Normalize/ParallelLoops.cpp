@@ -8,7 +8,7 @@
 
 #include "ParallelLoops.h"
 
-#include "ElementwiseFusion.h"
+#include "remat/Transforms/Utils/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ElementwiseFusion.h"
-#include "remat/Transforms/Fuse/Passes.h"
+#include "remat/Transforms/Normalize/Passes.h"
+#include "remat/Transforms/Utils/Attributes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -17,7 +17,7 @@
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_FUSEPADDINGPASS
-#include "remat/Transforms/Fuse/Passes.h.inc"
+#include "remat/Transforms/Normalize/Passes.h.inc"
 } // namespace mlir::remat
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 //===- Concatenation.h - Concatenations out of branches --------*- C++ -*-===//
 
-#ifndef REMAT_LIB_TRANSFORMS_FUSE_CONCATENATION_H
-#define REMAT_LIB_TRANSFORMS_FUSE_CONCATENATION_H
+#ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_CONCATENATION_H
+#define REMAT_LIB_TRANSFORMS_NORMALIZE_CONCATENATION_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -14,4 +14,4 @@ bool raiseConcatenation(RewriterBase &rewriter, linalg::GenericOp op);
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_TRANSFORMS_FUSE_CONCATENATION_H
+#endif // REMAT_LIB_TRANSFORMS_NORMALIZE_CONCATENATION_H

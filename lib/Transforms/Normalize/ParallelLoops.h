@@ -1,7 +1,7 @@
 //===- ParallelLoops.h - Parallel loops as loops in order -------*- C++ -*-===//
 
-#ifndef REMAT_LIB_TRANSFORMS_FUSE_PARALLELLOOPS_H
-#define REMAT_LIB_TRANSFORMS_FUSE_PARALLELLOOPS_H
+#ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_PARALLELLOOPS_H
+#define REMAT_LIB_TRANSFORMS_NORMALIZE_PARALLELLOOPS_H
 
 #include "mlir/IR/Builders.h"
 
@@ -33,4 +33,4 @@ void replaceScatter(OpBuilder &builder, tensor::ScatterOp scatter);
 } // namespace remat
 } // namespace mlir
 
-#endif // REMAT_LIB_TRANSFORMS_FUSE_PARALLELLOOPS_H
+#endif // REMAT_LIB_TRANSFORMS_NORMALIZE_PARALLELLOOPS_H

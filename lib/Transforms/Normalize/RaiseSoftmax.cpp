@@ -9,8 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Copies.h"
-#include "ElementwiseFusion.h"
-#include "remat/Transforms/Fuse/Passes.h"
+#include "remat/Transforms/Normalize/Passes.h"
+#include "remat/Transforms/Utils/Attributes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -21,7 +21,7 @@
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_RAISESOFTMAXPASS
-#include "remat/Transforms/Fuse/Passes.h.inc"
+#include "remat/Transforms/Normalize/Passes.h.inc"
 } // namespace mlir::remat
 
 using namespace mlir;

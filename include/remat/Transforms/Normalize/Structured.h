@@ -1,7 +1,7 @@
 //===- Structured.h - Computations on tensors as kernels --------*- C++ -*-===//
 
-#ifndef REMAT_TRANSFORMS_FUSE_STRUCTURED_H
-#define REMAT_TRANSFORMS_FUSE_STRUCTURED_H
+#ifndef REMAT_TRANSFORMS_NORMALIZE_STRUCTURED_H
+#define REMAT_TRANSFORMS_NORMALIZE_STRUCTURED_H
 
 namespace mlir {
 class Operation;
@@ -23,4 +23,4 @@ void replaceByStructured(Operation *root);
 } // namespace remat
 } // namespace mlir
 
-#endif // REMAT_TRANSFORMS_FUSE_STRUCTURED_H
+#endif // REMAT_TRANSFORMS_NORMALIZE_STRUCTURED_H

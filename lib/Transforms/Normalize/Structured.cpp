@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Transforms/Fuse/Structured.h"
+#include "remat/Transforms/Normalize/Structured.h"
 
 #include "Concatenation.h"
-#include "ElementwiseFusion.h"
 #include "ParallelLoops.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Utils/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"

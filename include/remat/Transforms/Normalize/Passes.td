@@ -1,0 +1,90 @@
+//===- Passes.td ------------------------------------------*- tablegen -*-===//
+
+#ifndef REMAT_TRANSFORMS_NORMALIZE_PASSES_TD
+#define REMAT_TRANSFORMS_NORMALIZE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FoldTransposesPass : Pass<"remat-fold-transposes"> {
+  let summary = "make products read and write transposed operands in place";
+  let description = [{
+    Puts transpositions and broadcasts of operands of contractions, named
+    (`linalg.transpose`, `linalg.broadcast`) or generic, into the contraction's
+    indexing maps, and transpositions of results likewise where the product starts
+    from a `linalg.fill`. Heads that an exporter transposed and then collapsed with
+    the batch into one dimension get loops of their own again. Run before
+    differentiation: the adjoints then read and write the same layouts, and
+    what is saved is what other operations need as well. A `remat.region` that
+    takes a transposed tensor for its products takes the tensor itself instead.
+
+    A library product wants matrices with one contiguous dimension, so a
+    transposition that would put a batch dimension innermost stays. So do
+    those that would split the summed dimension.
+
+    Example:
+
+    ```mlir
+    %t = linalg.transpose ins(%w : tensor<64x16xf32>) outs(%e : tensor<16x64xf32>) permutation = [1, 0]
+    %y = linalg.matmul ins(%x, %t : tensor<8x16xf32>, tensor<16x64xf32>) outs(%z : tensor<8x64xf32>) -> tensor<8x64xf32>
+    ```
+
+    becomes a `linalg.generic` that reads `%w` by `(m, n, k) -> (n, k)`.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def RaiseSoftmaxPass : Pass<"remat-raise-softmax"> {
+  let summary = "find softmax in its parts";
+  let description = [{
+    Exporters write softmax as a maximum over one dimension, `subf`, `exp`, a sum,
+    and `divf`, each a kernel of its own. This pass makes one `linalg.softmax` of them,
+    whose derivative needs its result only: without it, scores and
+    probabilities would both be saved. Dimensions of size 1, broadcasts and
+    an argmax beside the maximum may stand in between, as torch-mlir and IREE
+    write them. A softmax whose exponentials have other readers stays,
+    and so does one that is computed partly outside of a loop.
+
+    Its logarithm, `d - log(sum(exp(d)))` of `d = x - max(x)`, stays in parts as well.
+    But whatever number stands in the place of the maximum, its value is the same: a
+    `remat.stop_gradient` says that the maximum has no gradient. The backward would
+    otherwise search for it once more, to add nothing to its cotangent.
+
+    Run before fusion. No value changes but for the order of the sum.
+
+    Example:
+
+    ```mlir
+    %y = linalg.softmax dimension(1) ins(%x : tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::remat::RematDialect"];
+}
+
+def FusePaddingPass : Pass<"remat-fuse-padding"> {
+  let summary = "make convolutions read zeros around their images";
+  let description = [{
+    Convolutions of f32 or f64 whose sizes are static but for the number of
+    images become `remat.conv_2d`, and take a zero `tensor.pad` of height and
+    width in front of them along. Run before differentiation: the backward then
+    needs the image, which other operations need as well, and not its padded
+    copy. An accumulator that does not start at zero (a bias) is added by an
+    operation of its own.
+
+    | linalg | becomes |
+    |---|---|
+    | `conv_2d_nhwc_hwcf`, `conv_2d_nchw_fchw` | the same |
+    | `conv_1d_nwc_wcf`, `conv_1d_ncw_fcw` | images of height 1 |
+    | `conv_2d_ngchw_gfchw` | groups, by filters of fewer channels |
+    | `depthwise_conv_*` of one or two dimensions, one filter for each channel | as many groups as channels |
+
+    Operands are reshaped, not moved. Other convolutions stay as they are: they
+    differentiate and lower as structured operations, without the library.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::remat::RematDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+#endif // REMAT_TRANSFORMS_NORMALIZE_PASSES_TD
