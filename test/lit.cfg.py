@@ -45,5 +45,9 @@ for module in ("numpy", "jax", "torch", "sklearn", "torch_mlir", "transformers",
     if importable(module):
         config.available_features.add(module.split(".")[0])
 
+for tool in ("clang-format", "clang-tidy"):
+    if shutil.which(os.path.join(config.llvm_bin, tool)) or shutil.which(tool + "-22"):
+        config.available_features.add(tool)
+
 if os.path.exists(os.path.join(config.remat_build, "bin", "RematPlanTests")):
     config.available_features.add("gtest")
