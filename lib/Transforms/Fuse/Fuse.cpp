@@ -149,14 +149,15 @@ static SetVector<Operation *> getReaders(LinalgOp op, unsigned limit) {
   return readers;
 }
 
-/// Whether `producer` can disappear into `reader`.
+/// Whether `producer` can disappear into `reader`. What looks at all operands
+/// comes last: most producers fail before.
 static bool canDisappearInto(LinalgOp producer, Operation *reader) {
   auto consumer = dyn_cast<LinalgOp>(reader);
   return consumer && consumer->getBlock() == producer->getBlock() &&
-         isFusableConsumer(consumer) && canFuse(producer, consumer) &&
-         mayCrossPhases(producer, consumer) &&
+         mayCrossPhases(producer, consumer) && isFusableConsumer(consumer) &&
+         (isCheap(producer) || !isBroadcast(producer, consumer)) &&
          !isOverwrittenBetween(producer, consumer) &&
-         (isCheap(producer) || !isBroadcast(producer, consumer));
+         canFuse(producer, consumer);
 }
 
 /// Whether `consumer` comes before everything else that reads `producer`. What
@@ -268,14 +269,43 @@ static bool onlyWidens(LinalgOp consumer) {
          });
 }
 
+/// A kernel grows to this many operations: fusing the next producer copies them
+/// all, so that a chain without end would take quadratic time.
+static constexpr unsigned kMaxKernelOps = 1024;
+
+/// The adjoint has a kernel for each operand that is not read element for
+/// element, and each of them computes the body again: the operations of all of
+/// them together.
+static constexpr unsigned kMaxAdjointOps = 512;
+
+static bool wouldBeTooLarge(LinalgOp producer, LinalgOp consumer,
+                            bool keepAdjoints) {
+  unsigned numOps = 0, numFloatOps = 0, numSums = 0;
+  for (LinalgOp op : {producer, consumer}) {
+    for (Operation &inner : op.getBlock()->without_terminator()) {
+      ++numOps;
+      numFloatOps += llvm::any_of(inner.getResultTypes(), [](Type type) {
+        return isa<FloatType>(type);
+      });
+    }
+    for (OpOperand *input : op.getDpsInputOperands())
+      numSums += isa<TensorType>(input->get().getType()) &&
+                 isa<FloatType>(getElementTypeOrSelf(input->get())) &&
+                 !op.getMatchingIndexingMap(input).isPermutation();
+  }
+  return numOps > kMaxKernelOps ||
+         (keepAdjoints && numFloatOps * numSums > kMaxAdjointOps);
+}
+
 static Decision decide(LinalgOp producer, LinalgOp consumer,
                        bool keepAdjoints) {
-  if (!isFusableProducer(producer) || !canFuse(producer, consumer))
+  if (!isFusableProducer(producer))
     return Decision::Keep;
   keepAdjoints &= mayBeActive(producer);
   if (readsNoTensor(producer) && !keepAdjoints)
-    return Decision::Fuse;
+    return canFuse(producer, consumer) ? Decision::Fuse : Decision::Keep;
   if (!canDisappearInto(producer, consumer) ||
+      wouldBeTooLarge(producer, consumer, keepAdjoints) ||
       (keepAdjoints && !keepsAdjoint(producer, consumer)))
     return Decision::Keep;
   SetVector<Operation *> readers = getReaders(producer, kMaxReaders);
@@ -286,7 +316,7 @@ static Decision decide(LinalgOp producer, LinalgOp consumer,
   // Not with a gradient: f'(x) (a + b) is not f'(x) a + f'(x) b.
   if (!keepAdjoints && readers.size() <= kMaxReaders && isCheap(producer) &&
       llvm::all_of(readers, [&](Operation *reader) {
-        return canDisappearInto(producer, reader);
+        return reader == consumer || canDisappearInto(producer, reader);
       }))
     return Decision::Fuse;
   if (getPhase(producer) == getPhase(consumer) && !onlyWidens(consumer) &&
