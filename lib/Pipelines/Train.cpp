@@ -142,7 +142,7 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
                                    const BufferizeOptions &options) {
   pm.addPass(createSplitDestinationsPass());
   pm.addPass(createPrepareBufferizationPass());
-  pm.addPass(bufferization::createEmptyTensorEliminationPass());
+  pm.addPass(createEliminateEmptyTensorsPass());
   bufferization::OneShotBufferizePassOptions oneShot;
   oneShot.bufferizeFunctionBoundaries = true;
   oneShot.functionBoundaryTypeConversion =

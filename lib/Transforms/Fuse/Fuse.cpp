@@ -276,7 +276,7 @@ static constexpr unsigned kMaxKernelOps = 1024;
 /// The adjoint has a kernel for each operand that is not read element for
 /// element, and each of them computes the body again: the operations of all of
 /// them together.
-static constexpr unsigned kMaxAdjointOps = 512;
+static constexpr unsigned kMaxAdjointOps = 256;
 
 static bool wouldBeTooLarge(LinalgOp producer, LinalgOp consumer,
                             bool keepAdjoints) {

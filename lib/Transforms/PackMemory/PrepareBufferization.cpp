@@ -9,6 +9,7 @@
 
 #include "BranchBuffers.h"
 #include "CarryInPlace.h"
+#include "SplitAccumulations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -134,10 +135,12 @@ struct PrepareBufferizationPass
         carryInPlace(loop);
       }
     });
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      splitAccumulations(function);
       if (!function.isDeclaration() &&
           !called.contains(function.getSymNameAttr()))
         protectArguments(function);
+    }
   }
 };
 

@@ -51,9 +51,25 @@ def PrepareBufferizationPass
     result's buffer, which the inner branch's other region overwrites. An
     `scf.index_switch` becomes a chain of `scf.if`s: one-shot bufferization of
     LLVM 22 writes over its results.
+
+    **Long sums.** A chain of more than 16 operations that compute in one
+    another's results gets its buffer here, and is cut into pieces that read and
+    write it: the time that bufferization takes grows with the cube of the number
+    of values in one buffer.
   }];
   let dependentDialects = ["bufferization::BufferizationDialect",
-                           "linalg::LinalgDialect"];
+                           "linalg::LinalgDialect", "memref::MemRefDialect"];
+}
+
+def EliminateEmptyTensorsPass
+    : Pass<"remat-eliminate-empty-tensors", "ModuleOp"> {
+  let summary = "run -eliminate-empty-tensors where it can find anything";
+  let description = [{
+    Upstream's `-eliminate-empty-tensors` analyzes the module as one-shot
+    bufferization does, and takes as long. This pass runs it only if a tensor
+    that is inserted into another one may have been computed in a
+    `tensor.empty`; otherwise it would change nothing.
+  }];
 }
 
 def RestoreLayoutsPass : Pass<"remat-restore-layouts"> {
