@@ -135,11 +135,27 @@ private:
 };
 } // namespace
 
+/// Whether `a` and `b` are equal up to their operands.
+static bool isSameFunction(Operation *a, Operation *b) {
+  DenseMap<Value, Value> inside;
+  auto isOutside = [](Operation *op, Value value) {
+    return !op->isAncestor(value.getParentBlock()->getParentOp());
+  };
+  return OperationEquivalence::isEquivalentTo(
+      a, b,
+      [&](Value x, Value y) {
+        if (auto it = inside.find(x); it != inside.end())
+          return success(it->second == y);
+        return success(isOutside(a, x) && isOutside(b, y) &&
+                       x.getType() == y.getType());
+      },
+      [&](Value x, Value y) { inside[x] = y; },
+      OperationEquivalence::IgnoreLocations);
+}
+
 func::FuncOp Outliner::getFunctionFor(Operation *op, CustomVJPOp custom) {
   for (auto [inside, function] : made)
-    if (OperationEquivalence::isEquivalentTo(
-            op, inside, OperationEquivalence::ignoreValueEquivalence,
-            /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations))
+    if (isSameFunction(op, inside))
       return function;
   Location loc = op->getLoc();
   std::string name = op->getName().getStringRef().str();

@@ -20,7 +20,6 @@
 #include "remat/Transforms/Annotate/Repeats.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/BitVector.h"
@@ -44,47 +43,65 @@ struct Sequence {
   SmallVector<int64_t> liveBytes;
 };
 
-/// Makes operations that are equal up to their operands look equal.
-struct SameKind : DenseMapInfo<Operation *> {
-  static unsigned getHashValue(const Operation *op) {
-    return OperationEquivalence::computeHash(
-        const_cast<Operation *>(op), OperationEquivalence::ignoreHashValue,
-        OperationEquivalence::ignoreHashValue,
-        OperationEquivalence::IgnoreLocations);
-  }
-  static bool isEqual(const Operation *first, const Operation *second) {
-    if (first == second)
-      return true;
-    if (isSpecial(first) || isSpecial(second))
-      return false;
-    // Values inside the operations correspond to each other; of those from
-    // outside, the type counts.
-    DenseMap<Value, Value> inside;
-    return OperationEquivalence::isEquivalentTo(
-        const_cast<Operation *>(first), const_cast<Operation *>(second),
-        [&](Value a, Value b) {
-          auto it = inside.find(a);
-          return success(it == inside.end() ? a.getType() == b.getType()
-                                            : it->second == b);
-        },
-        [&](Value a, Value b) { inside[a] = b; },
-        OperationEquivalence::IgnoreLocations);
-  }
+/// Writes an operation as a sequence, equal for two of them if and only if they
+/// are equal up to locations and operands: of these, the types count, and of
+/// values and blocks inside, which one it is.
+class StructureWriter {
+public:
+  explicit StructureWriter(Operation *op) { write(op); }
+  std::vector<const void *> sequence;
 
 private:
-  static bool isSpecial(const Operation *op) {
-    return op == getEmptyKey() || op == getTombstoneKey();
+  void write(Operation *op);
+  void writeNumber(size_t number) {
+    sequence.push_back(reinterpret_cast<const void *>(number));
   }
-};
-} // namespace
+  void writeTypes(ValueRange values) {
+    writeNumber(values.size());
+    for (Value value : values)
+      sequence.push_back(value.getType().getAsOpaquePointer());
+  }
+  void define(ValueRange values) {
+    writeTypes(values);
+    for (Value value : values)
+      inside.try_emplace(value.getAsOpaquePointer(), inside.size());
+  }
 
-namespace {
+  /// The numbers of values and blocks.
+  DenseMap<const void *, size_t> inside;
+};
+
 /// Numbers for kinds of operations and for classes of them.
 struct KindMap {
-  DenseMap<Operation *, unsigned, SameKind> ofOps;
+  std::map<std::vector<const void *>, unsigned> ofOps;
   std::map<SmallVector<unsigned>, unsigned> classes;
 };
 } // namespace
+
+void StructureWriter::write(Operation *op) {
+  sequence.push_back(op->getName().getAsOpaquePointer());
+  sequence.push_back(op->getAttrDictionary().getAsOpaquePointer());
+  writeTypes(op->getOperands());
+  for (Value operand : op->getOperands()) {
+    auto it = inside.find(operand.getAsOpaquePointer());
+    writeNumber(it == inside.end() ? 0 : it->second + 1);
+  }
+  for (Block *successor : op->getSuccessors())
+    writeNumber(inside.lookup(successor));
+  define(op->getResults());
+  for (Region &region : op->getRegions()) {
+    writeNumber(region.getBlocks().size());
+    for (Block &block : region) {
+      inside.try_emplace(&block, inside.size());
+      define(block.getArguments());
+    }
+    for (Block &block : region) {
+      writeNumber(block.getOperations().size());
+      for (Operation &inner : block)
+        write(&inner);
+    }
+  }
+}
 
 /// The position of whoever reads a value of the sequence; none for one that is
 /// no operation on activations.
@@ -114,7 +131,9 @@ static Sequence buildSequence(OpRange &&candidates, Block &block,
     sequence.positions[op] = sequence.ops.size();
     sequence.ops.push_back(op);
     SmallVector<unsigned> key = {
-        kinds.ofOps.try_emplace(op, kinds.ofOps.size()).first->second};
+        kinds.ofOps
+            .try_emplace(StructureWriter(op).sequence, kinds.ofOps.size())
+            .first->second};
     forEachUsedValue(op, [&](Value value) {
       key.push_back(isActivation(origins.get(value)));
     });
