@@ -80,36 +80,54 @@ public:
     unsigned count = ret.getNumOperands();
     SmallVector<Decision> decisions(count);
     llvm::BitVector gone(count);
-    for (unsigned index = 0; index < count; ++index) {
-      decisions[index] = rewriteResult(index);
-      if (decisions[index].kind != Decision::keep)
-        gone.set(index);
-    }
+    // A result that is the old value of an argument is copied before the new
+    // value is.
+    for (bool isUpdate : {false, true})
+      for (unsigned index = 0; index < count; ++index) {
+        if (getUpdated(index).has_value() != isUpdate)
+          continue;
+        decisions[index] = rewriteResult(index);
+        if (decisions[index].kind != Decision::keep)
+          gone.set(index);
+      }
     ret->eraseOperands(gone);
     (void)function.eraseResults(gone);
     return decisions;
   }
 
 private:
+  /// The argument whose new value the result is.
+  std::optional<unsigned> getUpdated(unsigned index) {
+    auto updates = function.getResultAttrOfType<IntegerAttr>(
+        index, RematDialect::getUpdatesAttrName());
+    return updates ? std::optional<unsigned>(updates.getInt()) : std::nullopt;
+  }
+
+  /// Whether results say of themselves that they are new values of arguments.
+  /// Another one that is an argument is its old value then.
+  bool marksUpdates() {
+    return llvm::any_of(llvm::seq(function.getNumResults()),
+                        [&](unsigned i) { return getUpdated(i).has_value(); });
+  }
+
   Decision rewriteResult(unsigned index) {
     Decision decision;
     Value value = ret.getOperand(index);
     if (!isa<MemRefType>(value.getType()))
       return decision;
-    auto updates = function.getResultAttrOfType<IntegerAttr>(
-        index, RematDialect::getUpdatesAttrName());
+    std::optional<unsigned> updated = getUpdated(index);
     Value buffer = getWholeBuffer(value, decision.views);
     auto argument = dyn_cast<BlockArgument>(buffer);
     if (argument && argument.getOwner() == &function.front() &&
-        (!updates || updates.getInt() == argument.getArgNumber())) {
+        (updated ? *updated == argument.getArgNumber() : !marksUpdates())) {
       decision.kind = Decision::dropForArgument;
       decision.argument = argument.getArgNumber();
       return decision;
     }
-    if (updates) {
+    if (updated) {
       decision.views.clear();
       decision.kind = Decision::dropForArgument;
-      decision.argument = updates.getInt();
+      decision.argument = *updated;
       copy(value, function.getArgument(decision.argument),
            "is not computed in place");
       return decision;

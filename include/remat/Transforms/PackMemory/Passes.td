@@ -116,7 +116,8 @@ def ResultsToOutParamsPass : Pass<"remat-results-to-out-params", "ModuleOp"> {
     | anything else | a trailing argument and a copy at the end, with a remark |
 
     A result with `remat.updates = i` that was not computed in place is copied
-    into argument `i`, with a remark. The new arguments carry the attributes of
+    into argument `i`, with a remark. Where there are such results, others that
+    are an argument are its old value, which is copied before. The new arguments carry the attributes of
     their result and `remat.result = <result index>`.
 
     This differs from upstream's `-drop-equivalent-buffer-results` and
