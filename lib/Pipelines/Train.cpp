@@ -40,6 +40,7 @@ namespace mlir::remat {
 static void buildPlanPipeline(OpPassManager &pm,
                               const ToTensorsOptions &options) {
   pm.addPass(createCheckTypesPass());
+  pm.addPass(createCheckContentsPass());
   pm.addPass(createCheckPolicyNamesPass());
   // Memory is planned in one function: what it calls becomes part of it, after
   // differentiation if it has a derivative of its own.

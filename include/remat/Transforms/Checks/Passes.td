@@ -5,6 +5,28 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckContentsPass : Pass<"remat-check-contents"> {
+  let summary = "warn where elements that nothing wrote are read";
+  let description = [{
+    The elements of a `tensor.empty` are undefined. An operation that computes
+    with them (a product that accumulates into it, a kernel whose body uses that
+    argument) makes numbers that differ from run to run. Each one is a warning
+    that names the operand. Views and regions are looked through, loops and
+    branches are not.
+
+    In and out: any tensor IR; nothing changes. Run it on the model as it was
+    written: rewrites may use a `tensor.empty` where its contents do not matter.
+
+    Example:
+
+    ```mlir
+    %e = tensor.empty() : tensor<8x8xf32>
+    // warning: operand #2 of 'linalg.matmul' is read, but its contents are undefined
+    %p = linalg.matmul ins(%x, %w : ...) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+    ```
+  }];
+}
+
 def CheckIndicesPass : Pass<"remat-check-indices"> {
   let summary = "an index from the data that is out of range is an error, not a wild read";
   let description = [{
