@@ -188,8 +188,8 @@ AnnotatePass::select(ArrayRef<func::FuncOp> chosen) {
   if (checkpoints && selections.empty())
     return emitError(all.front().getLoc(), "no scope in the locations of @")
            << all.front().getName()
-           << " is a jax.checkpoint; export with "
-              "as_text(debug_info=True) to have scopes";
+           << " is a checkpoint; export with python/remat, or with "
+              "as_text(debug_info=True), to have scopes";
   if (failed(checkMatched(all, "calls=", "called function", calls, hasCall,
                           collectCallees)) ||
       failed(checkMatched(all, "scope=", "scope", scopes, hasScope,
@@ -230,6 +230,24 @@ LogicalResult AnnotatePass::makeRegions(IRRewriter &rewriter,
   return success();
 }
 
+/// Leaves out selections inside of later ones: what leaves them is not what
+/// leaves the whole.
+static void keepOutermost(SmallVector<Selection> &selections) {
+  DenseSet<Operation *> selected;
+  SmallVector<Selection> outermost;
+  for (Selection &selection : llvm::reverse(selections)) {
+    bool isInside = false;
+    for (Operation *op = selection.ops.front(); op; op = op->getParentOp())
+      isInside |= selected.contains(op);
+    if (isInside)
+      continue;
+    selected.insert_range(selection.ops);
+    outermost.push_back(std::move(selection));
+  }
+  selections.assign(std::make_move_iterator(outermost.rbegin()),
+                    std::make_move_iterator(outermost.rend()));
+}
+
 LogicalResult AnnotatePass::annotate() {
   if (failed(checkOptions()))
     return failure();
@@ -241,6 +259,8 @@ LogicalResult AnnotatePass::annotate() {
   if (failed(selections))
     return failure();
   IRRewriter rewriter(&getContext());
+  if (!name.empty() || stop || !vjp.empty())
+    keepOutermost(*selections);
   if (!name.empty())
     return nameOutputs(rewriter, *selections, name);
   if (stop)

@@ -42,6 +42,31 @@ StringRef ScopePath::getComponent(size_t index) const {
   return StringRef(text).slice(begins[index], ends[index]);
 }
 
+/// The place of the "#" in "checkpoint#2"; none without a number.
+static size_t findNumber(StringRef name) {
+  StringRef stem = name.rtrim("0123456789");
+  bool isNumbered = stem.size() != name.size() && stem.ends_with("#");
+  return isNumbered ? stem.size() - 1 : StringRef::npos;
+}
+
+/// "name" for "transpose(jvp(name))", but all of "jit(function)".
+static StringRef stripTransformations(StringRef component) {
+  while (component.ends_with(")") && component.contains('(') &&
+         !component.starts_with("jit("))
+    component = component.drop_back().split('(').second;
+  return component;
+}
+
+StringRef ScopePath::getName(size_t index) const {
+  StringRef name = stripTransformations(getComponent(index));
+  return name.take_front(findNumber(name));
+}
+
+bool ScopePath::isNumbered(size_t index) const {
+  StringRef name = stripTransformations(getComponent(index));
+  return findNumber(name) != StringRef::npos;
+}
+
 StringRef ScopePath::getPrefix(size_t count) const {
   return count == 0 ? StringRef() : StringRef(text).take_front(ends[count - 1]);
 }
@@ -59,22 +84,28 @@ static SmallVector<ScopePath, 1> nest(ArrayRef<ScopePath> outer,
   return nested;
 }
 
-ArrayRef<ScopePath> Scopes::get(Location loc) {
-  if (auto it = paths.find(loc); it != paths.end())
+ArrayRef<ScopePath> Scopes::get(Location loc, bool isChild) {
+  if (auto it = paths.find({loc, isChild}); it != paths.end())
     return it->second;
   SmallVector<ScopePath, 1> found;
+  auto copy = [&](Location part, bool isChildOfName) {
+    return SmallVector<ScopePath, 1>(get(part, isChildOfName));
+  };
   if (auto name = dyn_cast<NameLoc>(loc)) {
     ScopePath own(name.getName());
-    SmallVector<ScopePath, 1> outer(get(name.getChildLoc()));
-    found = nest(outer, own.size() ? ArrayRef(own) : ArrayRef<ScopePath>());
+    // JAX gives a name the stack of calls, of functions with their lines.
+    bool isFrame = isChild && isa<FileLineColRange>(name.getChildLoc());
+    if (!isFrame)
+      found = nest(copy(name.getChildLoc(), true),
+                   own.size() ? ArrayRef(own) : ArrayRef<ScopePath>());
   } else if (auto call = dyn_cast<CallSiteLoc>(loc)) {
-    SmallVector<ScopePath, 1> caller(get(call.getCaller()));
-    found = nest(caller, get(call.getCallee()));
+    found =
+        nest(copy(call.getCaller(), isChild), copy(call.getCallee(), isChild));
   } else if (auto fused = dyn_cast<FusedLoc>(loc)) {
     for (Location part : fused.getLocations())
-      llvm::append_range(found, SmallVector<ScopePath, 1>(get(part)));
+      llvm::append_range(found, copy(part, isChild));
   }
-  return paths[loc] = std::move(found);
+  return paths[{loc, isChild}] = std::move(found);
 }
 
 FailureOr<ScopePattern> ScopePattern::parse(Location loc, StringRef text) {
@@ -109,7 +140,8 @@ size_t ScopePattern::match(const ScopePath &path) const {
   for (ArrayRef<llvm::GlobPattern> globs : alternatives)
     for (size_t begin = 0; begin + globs.size() <= path.size(); ++begin)
       if (llvm::all_of(llvm::seq<size_t>(0, globs.size()), [&](size_t index) {
-            return globs[index].match(path.getComponent(begin + index));
+            return globs[index].match(path.getComponent(begin + index)) ||
+                   globs[index].match(path.getName(begin + index));
           }))
         return begin + globs.size();
   return 0;

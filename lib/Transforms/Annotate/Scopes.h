@@ -21,6 +21,10 @@ public:
 
   size_t size() const { return ends.size(); }
   StringRef getComponent(size_t index) const;
+  /// The component without JAX's transformations and without the number of an
+  /// application: "checkpoint" for "vmap(checkpoint#2)".
+  StringRef getName(size_t index) const;
+  bool isNumbered(size_t index) const;
   /// The first `count` components, as they were written.
   StringRef getPrefix(size_t count) const;
   StringRef getText() const { return text; }
@@ -35,15 +39,18 @@ class Scopes {
 public:
   /// The paths of `loc`: of a name, itself, in the scope of what is nested in
   /// it; of a call site, the callee's in the caller's; of fused locations,
-  /// each one's. None for what only says file and line.
-  ArrayRef<ScopePath> get(Location loc);
+  /// each one's. None for what only says file and line, nor for the functions
+  /// of a stack of calls that is nested in a name.
+  ArrayRef<ScopePath> get(Location loc) { return get(loc, /*isChild=*/false); }
 
 private:
-  DenseMap<Attribute, SmallVector<ScopePath, 1>> paths;
+  ArrayRef<ScopePath> get(Location loc, bool isChild);
+
+  DenseMap<std::pair<Attribute, unsigned>, SmallVector<ScopePath, 1>> paths;
 };
 
 /// Some components in a row, such as `layers.*` or `checkpoint/layer_[0-3]`,
-/// each a glob pattern.
+/// each a glob pattern, of a component as it is written or of its name.
 class ScopePattern {
 public:
   /// Fails at `loc` if `text` is no pattern.

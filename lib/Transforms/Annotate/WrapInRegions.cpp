@@ -25,9 +25,8 @@ namespace {
 class Wrapper {
 public:
   Wrapper(RewriterBase &rewriter, const Origins &origins,
-          const DenseMap<Operation *, unsigned> &selected,
-          DenseSet<Operation *> &copied, Block *block,
-          ArrayRef<Operation *> ops)
+          const DenseSet<Operation *> &selected, DenseSet<Operation *> &copied,
+          Block *block, ArrayRef<Operation *> ops)
       : rewriter(rewriter), origins(origins), selected(selected),
         copied(copied), block(block), ops(ops), inside(ops.begin(), ops.end()) {
   }
@@ -52,7 +51,7 @@ private:
 
   RewriterBase &rewriter;
   const Origins &origins;
-  const DenseMap<Operation *, unsigned> &selected;
+  const DenseSet<Operation *> &selected;
   /// What was copied into any region; the original may be dead now.
   DenseSet<Operation *> &copied;
   Block *block;
@@ -339,8 +338,8 @@ splitConvex(const Selection &selection) {
   }
 }
 
-/// Takes out of `selection` what is no activation and is read by others: the
-/// first layer's scope may hold the mask of all layers.
+/// Takes out of `selection` what is no activation and is read by other
+/// operations: the first layer's scope may hold the mask of all layers.
 static void leaveShared(Selection &selection, const Origins &origins) {
   DenseSet<Operation *> inside(selection.ops.begin(), selection.ops.end());
   Block *block = selection.ops.front()->getBlock();
@@ -348,7 +347,9 @@ static void leaveShared(Selection &selection, const Origins &origins) {
     if (!origins.isActivation(op) && !isa<RegionOp>(op) &&
         isMemoryEffectFree(op) &&
         llvm::any_of(op->getUsers(), [&](Operation *user) {
-          return !inside.contains(block->findAncestorOpInBlock(*user));
+          Operation *ancestor = block->findAncestorOpInBlock(*user);
+          return !inside.contains(ancestor) &&
+                 !ancestor->hasTrait<OpTrait::IsTerminator>();
         }))
       inside.erase(op);
   if (!inside.empty())
@@ -366,14 +367,19 @@ static std::string describe(RegionOp region) {
   return text;
 }
 
-/// Each selected operation belongs to one selection and to no region, and a
-/// selection is more than a region.
-static LogicalResult checkOverlaps(ArrayRef<Selection> selections,
-                                   DenseMap<Operation *, unsigned> &selected) {
-  for (auto [index, selection] : llvm::enumerate(selections))
+/// Each selected operation is in no region, a selection is more than a region,
+/// and one that has an operation in common with an earlier one contains it.
+static LogicalResult checkOverlaps(ArrayRef<Selection> selections) {
+  DenseMap<Operation *, unsigned> latest;
+  for (auto [index, selection] : llvm::enumerate(selections)) {
+    DenseMap<unsigned, size_t> common;
+    for (Operation *op : selection.ops)
+      if (auto it = latest.find(op); it != latest.end())
+        ++common[it->second];
     for (Operation *op : selection.ops) {
-      auto [it, isFirst] = selected.try_emplace(op, index);
-      if (!isFirst && it->second != index)
+      auto it = latest.find(op);
+      if (it != latest.end() &&
+          common[it->second] != selections[it->second].ops.size())
         return emitError(op->getLoc(), "'")
                << op->getName() << "' is selected twice, for \""
                << selections[it->second].label << "\" and for \""
@@ -392,7 +398,21 @@ static LogicalResult checkOverlaps(ArrayRef<Selection> selections,
       diagnostic.attachNote(region.getLoc()) << describe(region);
       return diagnostic;
     }
+    for (Operation *op : selection.ops)
+      latest[op] = index;
+  }
   return success();
+}
+
+/// Replaces operations of `selection` that moved from `block` into regions of
+/// an earlier one by these regions.
+static void replaceByRegions(Selection &selection, Block *block) {
+  SetVector<Operation *> ops;
+  for (Operation *op : selection.ops)
+    ops.insert(block->findAncestorOpInBlock(*op));
+  selection.ops = ops.takeVector();
+  llvm::sort(selection.ops,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
 }
 
 /// Removes the originals of what every reader has made again.
@@ -416,19 +436,25 @@ LogicalResult mlir::remat::wrapInRegions(RewriterBase &rewriter,
       ofFunction = std::make_unique<Origins>(function);
     leaveShared(selection, *ofFunction);
   }
-  DenseMap<Operation *, unsigned> selected;
-  if (failed(checkOverlaps(reduced, selected)))
+  if (failed(checkOverlaps(reduced)))
     return failure();
-  SetVector<Block *> blocks;
-  DenseSet<Operation *> copied;
+  DenseSet<Operation *> selected, copied;
+  SmallVector<Block *> blocks;
   for (const Selection &selection : reduced) {
+    selected.insert_range(selection.ops);
+    blocks.push_back(selection.ops.front()->getBlock());
+  }
+  for (auto [selection, block] : llvm::zip_equal(reduced, blocks)) {
+    replaceByRegions(selection, block);
+    // A selection that is all of another one adds nothing to it.
+    if (selection.ops.size() == 1 && isa<RegionOp>(selection.ops.front()))
+      continue;
+    selected.insert_range(selection.ops);
     SmallVector<SmallVector<Operation *>> parts = splitConvex(selection);
     if (parts.size() > 1)
       emitRemark(selection.ops.front()->getLoc(), "\"")
           << selection.label << "\" becomes " << parts.size()
           << " regions: what is outside of it reads from it and is read by it";
-    Block *block = selection.ops.front()->getBlock();
-    blocks.insert(block);
     auto function = selection.ops.front()->getParentOfType<func::FuncOp>();
     for (ArrayRef<Operation *> part : parts)
       regions.push_back(

@@ -15,10 +15,10 @@
 // SOME-NEXT: head {{ *[0-9]+}} 2 512 64 #remat.dots_saveable
 
 // CHECKPOINTS: @loss: 3 regions
-// CHECKPOINTS: jit(loss)/checkpoint {{ *[0-9]+}} 5 {{[0-9]+}} 384
-// CHECKPOINTS-NEXT: jit(loss)/checkpoint {{ *[0-9]+}} 5 {{[0-9]+}} 384
-// CHECKPOINTS-NEXT: jit(loss)/checkpoint {{ *[0-9]+}} 5 {{[0-9]+}} 384
-// CHECKPOINTS-NOT: jit(loss)/checkpoint {{ *[0-9]+}}
+// CHECKPOINTS: jit(loss)/checkpoint#0 {{ *[0-9]+}} 5 {{[0-9]+}} 384
+// CHECKPOINTS-NEXT: jit(loss)/checkpoint#1 {{ *[0-9]+}} 5 {{[0-9]+}} 384
+// CHECKPOINTS-NEXT: jit(loss)/checkpoint#2 {{ *[0-9]+}} 5 {{[0-9]+}} 384
+// CHECKPOINTS-NOT: jit(loss)/checkpoint{{[^ ]*}} {{ *[0-9]+}}
 
 // Names nest in names, call sites place a callee in its caller's scope, and of
 // fused locations each counts. What has no name and lies between belongs to it;

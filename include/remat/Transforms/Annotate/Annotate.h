@@ -66,7 +66,8 @@ FailureOr<SmallVector<Selection>> selectScopes(func::FuncOp function,
 /// All scopes of `function`, as far as they lead.
 SmallVector<std::string> collectScopes(func::FuncOp function);
 
-/// The instances of `jax.checkpoint` that the locations of `function` tell of.
+/// The applications of checkpoints that the locations of `function` tell of,
+/// inner ones before those around them.
 SmallVector<Selection> selectCheckpoints(func::FuncOp function);
 
 /// Of `blocks`, those at the indices in `pick` ("0,2-4", counted from 0, a
@@ -83,6 +84,8 @@ FailureOr<SmallVector<Selection>> chooseBlocks(Location loc,
 /// again inside; what only the selection reads and what is made of parameters
 /// or data alone moves in, and what others read of it stays outside; operations
 /// that depend on the region move behind it.
+/// Of two selections with operations in common, the later one contains the
+/// earlier one, and its region that one's.
 /// A selection on whose operations something else depends that they depend on
 /// in turn becomes several regions, with a remark. Appends the regions.
 LogicalResult wrapInRegions(RewriterBase &rewriter,

@@ -19,7 +19,7 @@ def Annotate : Pass<"remat-annotate", "::mlir::ModuleOp"> {
     | `whole` | everything that the function computes |
     | `calls=layer*` | each call of a function with such a name |
     | `scope=layers.*` | what the locations place under such a scope, for each scope of its own: `layers.0`, `layers.1` (PyTorch), `jit(loss)/Model/layer_0` (JAX). A pattern is one or more components in a row, found anywhere in the scope |
-    | `checkpoints` | each `jax.checkpoint` that the locations tell of |
+    | `checkpoints` | each application of `jax.checkpoint` or `torch.utils.checkpoint` that the locations tell of, and those inside it: regions in regions |
     | `ops=softmax,norm` | operations by kind: `dot`, `elementwise`, `reduction`, `softmax`, `norm`, `gather`, or a name such as `math.*`, also of what a structured operation's body computes |
 
     | action | makes of each of them |
@@ -82,7 +82,7 @@ def Annotate : Pass<"remat-annotate", "::mlir::ModuleOp"> {
            "Select layers by their structure">,
     Option<"whole", "whole", "bool", "false", "Select the whole function">,
     Option<"checkpoints", "checkpoints", "bool", "false",
-           "Select what was under jax.checkpoint">,
+           "Select what was under a checkpoint of JAX or PyTorch">,
     ListOption<"calls", "calls", "std::string",
                "Select calls of functions by patterns of their names">,
     ListOption<"scopes", "scope", "std::string",
@@ -94,7 +94,7 @@ def Annotate : Pass<"remat-annotate", "::mlir::ModuleOp"> {
     Option<"every", "every", "int64_t", "1", "Every k-th block only">,
     Option<"group", "group", "int64_t", "1", "k blocks in one region">,
     Option<"policy", "policy", "std::string", "\"\"",
-           "Policy of the regions, with or without `#remat.`">,
+           "Policy of the regions, with or without `#remat.`; in braces if it has spaces">,
     ListOption<"recompute", "recompute", "std::string",
                "Kinds of operations whose results the regions may not save">,
     Option<"name", "name", "std::string", "\"\"",

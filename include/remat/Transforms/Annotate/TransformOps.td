@@ -65,7 +65,7 @@ def Remat_MatchKindOp : Remat_MatchPatternsOp<"match_kind"> {
 }
 
 def Remat_MatchCheckpointsOp : Remat_MatchOp<"match_checkpoints"> {
-  let summary = "what was under jax.checkpoint";
+  let summary = "what was under a checkpoint";
   let description = [{
     As `checkpoints` of `remat-annotate`.
     }] # common # [{
