@@ -10,8 +10,8 @@ the order of `named_parameters` and `named_buffers`, or the leaves of `params`),
 
 `save` writes three files:
 
-- NAME.mlir: `func.func @loss` in upstream dialects. Locations name where an operation comes from: the path of the
-  module (`layers.0.norm1`) or JAX's scopes (`jit(loss)/GPT/layer_0/LayerNorm_0/mul`).
+- NAME.mlir: `func.func @loss` in upstream dialects (and `remat.name`). Locations name where an operation comes from: the
+  path of the module (`layers.0.norm1`) or JAX's scopes (`jit(loss)/GPT/layer_0/LayerNorm_0/mul`).
 - NAME.json: `arguments`, `constants` and `results` in order, each with the framework's `name`, a `role` (`parameter`,
   `buffer`, `data`; `loss`, `output`, `buffer_update`), `shape` (-1: dynamic) and `dtype`.
 - NAME.npz: `arg<i>`, `out<i>` and `grad_<i>` at the model's own precision, `out64_<i>` and `grad64_<i>` of the same
@@ -29,6 +29,9 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+
+from remat import jax_program
+from remat.locations import keep_scopes
 
 ELEMENT_TYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
                  "int32": "i32", "int16": "i16", "int8": "i8", "uint32": "i32", "uint8": "i8", "bool": "i1"}
@@ -129,7 +132,7 @@ def run_torch(module, inputs, wide):
     """Outputs, gradients by parameter, and buffers after the step; in float64 if `wide`."""
     import torch
 
-    from remat.torch_reference import AllRows, Draws, Wide
+    from remat.torch_reference import AllRows, Draws, Wide, plain_checkpoints
     module = copy.deepcopy(module)
     with contextlib.ExitStack() as stack:
         if wide:
@@ -137,6 +140,7 @@ def run_torch(module, inputs, wide):
             inputs = [x.double() if x.is_floating_point() else x for x in inputs]
             stack.enter_context(default_type(torch.float64))
             stack.enter_context(Wide())
+        stack.enter_context(plain_checkpoints())
         stack.enter_context(Draws())
         stack.enter_context(AllRows())  # see from_torch
         outputs = module(*inputs)
@@ -160,37 +164,9 @@ def drop_unread_names(program, tensors):
     return specs
 
 
-def decompositions():
-    """torch-mlir's, and two of ours. GELU by tanh: its own lowering has a factor of 0.79772 instead of 0.79788. Cumulative
-    sums, by which many models of text count positions: it leaves `tm_tensor.scan`, which nothing upstream reads."""
-    import math
-
-    import torch
-    from torch_mlir import fx
-
-    def gelu(x, approximate="none"):
-        if approximate != "tanh":
-            return NotImplemented
-        return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
-
-    def cumsum(x, dim, *, dtype=None):
-        size = x.shape[dim]
-        if not isinstance(size, int):
-            return NotImplemented
-        x = x.to(dtype or (x.dtype if x.is_floating_point() or x.is_complex() else torch.int64))
-        distance = 1
-        while distance < size:  # each element holds the sum of `distance` elements up to its own
-            zeros = torch.zeros_like(x.narrow(dim, 0, distance))
-            x = x + torch.cat([zeros, x.narrow(dim, 0, size - distance)], dim)
-            distance *= 2
-        return x
-
-    return fx.get_decomposition_table() | {torch.ops.aten.gelu.default: gelu, torch.ops.aten.cumsum.default: cumsum}
-
-
 def import_with_paths(program):
-    """The module in linalg on tensors. Its locations are module paths: torch-mlir's own are source lines, which are the
-    same for all layers that a loop makes."""
+    """The module in linalg on tensors. Its locations are module paths (and checkpoints): torch-mlir's own are source lines,
+    which are the same for all layers that a loop makes."""
     from torch_mlir import fx, ir
     from torch_mlir.dialects import torch as torch_dialect
     from torch_mlir.extras import fx_importer
@@ -199,7 +175,11 @@ def import_with_paths(program):
         def get_node_location(self, node):
             stack = node.meta.get("nn_module_stack")
             path = list(stack.values())[-1][0] if stack else ""
-            return ir.Location.name(path.removeprefix("L['self'].") or "root", context=self._c)
+            location = ir.Location.name(path.removeprefix("L['self'].") or "root", context=self._c)
+            checkpoints = node.meta.get("custom", {}).get("checkpoints")
+            if not checkpoints:
+                return location
+            return ir.Location.fused([location, ir.Location.name(".".join(checkpoints), context=self._c)], context=self._c)
 
     context = ir.Context()
     torch_dialect.register_dialect(context)
@@ -219,6 +199,10 @@ def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None, ch
     """
     import torch
     from torch.export.graph_signature import InputKind, OutputKind
+    from torch_mlir import fx
+
+    from remat import torch_decompositions
+    from remat.torch_reference import plain_checkpoints, traced_bodies
 
     values, dynamic = list(inputs.values()), dynamic or {}
     padded = [n for n, part in module.named_modules()
@@ -230,8 +214,10 @@ def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None, ch
     shapes = tuple({a: symbols[d] for a, d in dynamic.get(n, {}).items()} or None for n in inputs) if dynamic else None
     own, wide = (run_torch(module, values, wide) if check else None for wide in (False, True))
     tensors = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers())
-    program = torch.export.export(module, tuple(values), dynamic_shapes=shapes)
-    program = program.run_decompositions(decompositions())
+    with plain_checkpoints(), torch.fx.traceback.preserve_node_meta():
+        program = torch.export.export(module, tuple(values), dynamic_shapes=shapes)
+    with traced_bodies():
+        program = program.run_decompositions(fx.get_decomposition_table() | torch_decompositions.TABLE)
 
     arguments, results = [], []
     rest = iter(inputs.items())
@@ -292,31 +278,12 @@ def widen(tree):
                         else np.asarray(a), tree)
 
 
-def keep_names_of_locations(text):
-    """Keeps of each location its innermost name, behind an alias: IREE repeats whole call stacks at each operation."""
-    pieces, at, names = [], 0, {}
-    for match in re.finditer(r'\bloc\((?:"([^"]*)"(?=[()]))?', text):
-        if match.start() < at:
-            continue
-        depth, end = 1, match.end()
-        while depth:  # to the parenthesis that closes this location; quoted ones do not count
-            if text[end] == '"':
-                end = text.index('"', end + 1)
-            depth += {"(": 1, ")": -1}.get(text[end], 0)
-            end += 1
-        alias = names.setdefault(match[1], f"#loc{len(names)}") if match[1] else "unknown"
-        pieces += [text[at:match.start()], f"loc({alias})"]
-        at = end
-    return "".join(pieces) + text[at:] + "".join(f'{alias} = loc("{name}")\n' for name, alias in names.items())
-
-
 def stablehlo_to_linalg(text):
     """Linalg on tensors by IREE's input conversion, with MLIR's functions in the place of IREE's."""
     from iree.compiler import tools
     text = tools.compile_str(text, input_type="stablehlo", output_mlir_debuginfo=True, extra_args=[
         "--compile-to=input", "--iree-input-demote-f64-to-f32=false", "--iree-input-demote-i64-to-i32=false"]).decode()
-    text = text.replace("util.func public @main", "func.func @loss").replace("util.return", "return")
-    return keep_names_of_locations(text)
+    return text.replace("util.func public @main", "func.func @loss").replace("util.return", "return")
 
 
 def from_jax(loss, params, inputs, *, outputs=("loss",), dims=None, x64=False, check=True):
@@ -329,8 +296,8 @@ def from_jax(loss, params, inputs, *, outputs=("loss",), dims=None, x64=False, c
     values = list(inputs.values())
     with jax.enable_x64(x64):
         own = run_jax(loss, params, values) if check else None
-        lowered = jax.jit(loss, keep_unused=True).lower(params, *values)
-        text = stablehlo_to_linalg(lowered.as_text(debug_info=True))
+        text, names = jax_program.lower(loss, params, values)
+        text = keep_scopes(jax_program.restore_names(stablehlo_to_linalg(text), names))
         shapes = as_tuple(jax.eval_shape(loss, params, *values))
     arguments = [Value(jax.tree_util.keystr(path, simple=True, separator="."), "parameter", np.asarray(leaf))
                  for path, leaf in jax.tree_util.tree_leaves_with_path(params)]

@@ -1,12 +1,15 @@
 """What a PyTorch module computes where its export computes it otherwise: for numbers to compare an export with.
 
-Dispatch modes, to be used as contexts around a call of the module, and of its backward:
+Contexts around a call of the module, and of its backward:
 
 - `Draws`: random draws as torch-mlir's lowering makes them, so that dropout masks are the same.
 - `Wide`: float64 also where the module's code names float32 (`x.to(torch.float32)` in a normalization,
   `softmax(..., dtype=torch.float32)`).
 - `AllRows`: gradients for all rows of embeddings, that of `padding_idx` too, of which an export does not know.
 """
+
+import contextlib
+import itertools
 
 import numpy as np
 import torch
@@ -91,3 +94,58 @@ class Wide(TorchDispatchMode):
             return torch.float64 if narrow else value
 
         return op(*tree_map(widen, args), **tree_map(widen, kwargs or {}))
+
+
+@contextlib.contextmanager
+def plain_checkpoints():
+    """Functions under `torch.utils.checkpoint` run once, so that nothing draws or counts twice. What torch.export traces
+    says in its metadata which applications it is in, from the outermost: ("checkpoint#0", "checkpoint#1")."""
+    from torch.fx.traceback import annotate
+    from torch.utils import checkpoint as library
+    numbers, around = itertools.count(), []
+
+    @contextlib.contextmanager
+    def application():
+        around.append(f"checkpoint#{next(numbers)}")
+        with annotate({"checkpoints": tuple(around)}):
+            yield
+        around.pop()
+
+    def run_around(*_, **__):
+        with application():
+            yield
+
+    class Reentrant:
+        @staticmethod
+        def apply(function, preserve_state, *args):
+            with application():
+                return function(*args)
+
+    saved = library.CheckpointFunction, library._checkpoint_without_reentrant_generator
+    library.CheckpointFunction, library._checkpoint_without_reentrant_generator = Reentrant, run_around
+    try:
+        yield
+    finally:
+        library.CheckpointFunction, library._checkpoint_without_reentrant_generator = saved
+
+
+@contextlib.contextmanager
+def traced_bodies():
+    """Decompositions keep the metadata of operations under `torch.autocast` or `torch.no_grad`, which stand in modules of
+    their own in an exported program."""
+    from torch._higher_order_ops.wrap import WrapWithAutocast, WrapWithSetGradEnabled
+    saved = {kind: kind.__call__ for kind in (WrapWithAutocast, WrapWithSetGradEnabled)}
+
+    def interpret(call):
+        def wrapped(self, *args, **kwargs):
+            return call(self, *(torch.fx.Interpreter(a).run if isinstance(a, torch.fx.GraphModule) else a for a in args),
+                        **kwargs)
+        return wrapped
+
+    for kind, call in saved.items():
+        kind.__call__ = interpret(call)
+    try:
+        yield
+    finally:
+        for kind, call in saved.items():
+            kind.__call__ = call

@@ -1,0 +1,96 @@
+"""Operations of JAX that StableHLO's way to linalg leaves in a dialect of IREE's own, by others that it does not: cumulative
+sums and the like, sorts, and scatters. They compute the same, a sort in n^2 comparisons instead of n log n."""
+
+import functools
+
+
+def cumulative(combine):
+    def compute(x, *, axis, reverse):
+        from jax import lax
+        return lax.associative_scan(combine, x, reverse=reverse, axis=axis)
+    return compute
+
+
+def take_in_order(ranks, arrays, count):
+    """The elements of `arrays` of the ranks 0 to `count` - 1, along the last dimension."""
+    from jax import lax
+    from jax import numpy as jnp
+    numbers = lax.broadcasted_iota("int32", (count, ranks.shape[-1]), 1)
+    holds = ranks[..., None, :] == lax.broadcasted_iota("int32", (count, 1), 0)
+    places = jnp.where(holds, numbers, 0).sum(-1)
+    return [jnp.take_along_axis(a, places, -1) for a in arrays], places
+
+
+def rank(keys, before):
+    """How many elements along the last dimension come before each one: by the first key that differs, then by position."""
+    from jax import lax
+    from jax import numpy as jnp
+    size = keys[0].shape[-1]
+    first = lax.broadcasted_iota("int32", (size, size), 1) < lax.broadcasted_iota("int32", (size, size), 0)
+    for key in reversed(keys):
+        other, own = key[..., None, :], key[..., :, None]
+        first = before(other, own) | ((other == own) & first)
+    return first.astype("int32").sum(-1)
+
+
+def sort(*arrays, dimension, is_stable, num_keys):
+    from jax import numpy as jnp
+    moved = [jnp.moveaxis(a, dimension, -1) for a in arrays]
+    ranks = rank(moved[:num_keys], jnp.less)
+    return tuple(jnp.moveaxis(a, -1, dimension) for a in take_in_order(ranks, moved, ranks.shape[-1])[0])
+
+
+def top_k(x, *, k, axis=-1, **_):
+    from jax import numpy as jnp
+    moved = jnp.moveaxis(x, axis, -1)
+    (values,), places = take_in_order(rank([moved], jnp.greater), [moved], k)
+    return jnp.moveaxis(values, -1, axis), jnp.moveaxis(places, -1, axis)
+
+
+def scatter(combine):
+    def compute(x, indices, updates, *, dimension_numbers, mode, **_):
+        return scatter_in_order(combine, x, indices, updates, dimension_numbers, mode)
+    return compute
+
+
+def scatter_in_order(combine, x, indices, updates, numbers, mode):
+    """One window of `updates` after the other."""
+    import jax
+    from jax import lax
+    from jax import numpy as jnp
+    kept = [d for d in range(x.ndim) if d not in numbers.inserted_window_dims + numbers.operand_batching_dims]
+    window = [1] * x.ndim
+    for dimension, size in zip(kept, (updates.shape[d] for d in numbers.update_window_dims)):
+        window[dimension] = size
+    batch = indices.shape[:-1]
+    updates = jnp.moveaxis(updates, numbers.update_window_dims, range(len(batch), updates.ndim)).reshape(-1, *window)
+    starts = [jnp.zeros(batch, indices.dtype)] * x.ndim
+    for dimension, source in zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims):
+        starts[dimension] = lax.broadcasted_iota(indices.dtype, batch, source)
+    for number, dimension in enumerate(numbers.scatter_dims_to_operand_dims):
+        starts[dimension] = indices[..., number]
+    starts = jnp.stack(starts, -1).reshape(-1, x.ndim)
+    last = jnp.array(x.shape, starts.dtype) - jnp.array(window, starts.dtype)
+    if mode == lax.GatherScatterMode.CLIP:
+        starts = jnp.clip(starts, 0, last)
+    inside = ((starts >= 0) & (starts <= last)).all(-1)
+
+    def step(x, update):
+        start, is_inside, values = update
+        old = lax.dynamic_slice(x, start, window)
+        return lax.dynamic_update_slice(x, jnp.where(is_inside, combine(old, values), old), start), None
+
+    return jax.lax.scan(step, x, (starts, inside, updates))[0]
+
+
+@functools.cache
+def table():
+    """By the primitive's name."""
+    from jax import lax
+    from jax import numpy as jnp
+    combinations = {"scatter": lambda old, new: new, "scatter-add": lax.add, "scatter-sub": lax.sub, "scatter-mul": lax.mul,
+                    "scatter-min": lax.min, "scatter-max": lax.max}
+    return {"cumsum": cumulative(lax.add), "cumprod": cumulative(lax.mul),
+            "cummax": cumulative(lax.max), "cummin": cumulative(lax.min),
+            "cumlogsumexp": cumulative(jnp.logaddexp), "sort": sort, "top_k": top_k,
+            **{name: scatter(combine) for name, combine in combinations.items()}}

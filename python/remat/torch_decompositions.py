@@ -1,0 +1,145 @@
+"""Operations of PyTorch that torch-mlir lowers to a dialect of its own (`tm_tensor`), or with other numbers, by others. They
+compute the same; a sort takes n^2 comparisons instead of n log n, a scatter looks at each update for each element."""
+
+import math
+
+import torch
+
+aten = torch.ops.aten
+
+
+def gelu(x, approximate="none"):
+    """By tanh: torch-mlir's own lowering has a factor of 0.79772 instead of 0.79788."""
+    if approximate != "tanh":
+        return NotImplemented
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+
+
+def cumulative(combine, neutral):
+    def compute(x, dim, *, dtype=None):
+        size = x.shape[dim] if x.ndim else None
+        if not isinstance(size, int):
+            return NotImplemented
+        x = x.to(dtype or (x.dtype if x.is_floating_point() or x.is_complex() else torch.int64))
+        distance = 1
+        while distance < size:  # each element combines `distance` elements up to its own
+            before = torch.full_like(x.narrow(dim, 0, distance), neutral)
+            x = combine(x, torch.cat([before, x.narrow(dim, 0, size - distance)], dim))
+            distance *= 2
+        return x
+    return compute
+
+
+# --- Sorts --------------------------------------------------------------------------------------
+
+
+def in_order(x, dim, descending, first, count):
+    """The elements of the ranks from `first` on along `dim`, and their places; equal ones by place."""
+    size = x.shape[dim] if x.ndim else None
+    if not isinstance(size, int):
+        return NotImplemented
+    moved, numbers = x.movedim(dim, -1), torch.arange(size)
+    own, other = moved.unsqueeze(-1), moved.unsqueeze(-2)
+    before = other > own if descending else other < own
+    ranks = (before | ((other == own) & (numbers < numbers[:, None]))).sum(-1)
+    holds = ranks.unsqueeze(-2) == torch.arange(first, first + count)[:, None]
+    places = torch.where(holds, numbers, 0).sum(-1)
+    return moved.gather(-1, places).movedim(-1, dim), places.movedim(-1, dim)
+
+
+def sort(x, dim=-1, descending=False):
+    return in_order(x, dim, descending, 0, x.shape[dim] if x.ndim else 0)
+
+
+def sort_stable(x, *, stable, dim=-1, descending=False):
+    return sort(x, dim, descending)
+
+
+def top_k(x, k, dim=-1, largest=True, sorted=True):
+    return in_order(x, dim, largest, 0, k)
+
+
+def kth_value(x, k, dim=-1, keepdim=False):
+    found = in_order(x, dim, False, k - 1, 1)
+    return found if keepdim or found is NotImplemented else tuple(part.squeeze(dim) for part in found)
+
+
+def median(x, dim, keepdim=False):
+    size = x.shape[dim] if x.ndim else None
+    return kth_value(x, (size + 1) // 2, dim, keepdim) if isinstance(size, int) else NotImplemented
+
+
+# --- Scatters -----------------------------------------------------------------------------------
+
+
+def add_rows(x, dim, places, rows, accumulate):
+    """`x` with `rows` added, or put, to its elements at `places` of `dim`, of which there is one for each element of `rows`, or
+    one for each row. Of several at one place, the last one stays."""
+    size, count = x.shape[dim], rows.shape[dim]
+    x, rows = x.movedim(dim, -1), rows.movedim(dim, -1)
+    if not isinstance(size, int) or not isinstance(count, int) or x.shape[:-1] != rows.shape[:-1]:
+        return NotImplemented
+    places = places if places.ndim == 1 else places.movedim(dim, -1)
+    hits, numbers = places.unsqueeze(-2) == torch.arange(size)[:, None], torch.arange(count)
+    if not accumulate:
+        hits = hits & (torch.where(hits, numbers, -1).amax(-1, keepdim=True) == numbers)
+    new = torch.where(hits, rows.unsqueeze(-2), torch.zeros((), dtype=rows.dtype)).sum(-1).to(x.dtype)
+    return (x + new if accumulate else torch.where(hits.any(-1), new, x)).movedim(-1, dim)
+
+
+def narrow_to(source, index):
+    return source[tuple(slice(0, size) for size in index.shape)]
+
+
+def scatter(x, dim, index, source):
+    return add_rows(x, dim, index, narrow_to(source, index), False)
+
+
+def scatter_value(x, dim, index, value):
+    return add_rows(x, dim, index, torch.full(index.shape, value, dtype=x.dtype), False)
+
+
+def scatter_add(x, dim, index, source):
+    return add_rows(x, dim, index, narrow_to(source, index), True)
+
+
+def scatter_reduce(x, dim, index, source, reduce, *, include_self=True):
+    return scatter_add(x, dim, index, source) if reduce == "sum" and include_self else NotImplemented
+
+
+def index_add(x, dim, index, source, *, alpha=1):
+    return add_rows(x, dim, index, source * alpha, True)
+
+
+def index_put(x, indices, values, accumulate=False):
+    """By one index into the leading dimensions."""
+    if any(index is None or not index.dtype.is_signed for index in indices):
+        return NotImplemented
+    sizes, rest = x.shape[:len(indices)], x.shape[len(indices):]
+    if not all(isinstance(size, int) for size in sizes):
+        return NotImplemented
+    flat = 0
+    for size, index in zip(sizes, torch.broadcast_tensors(*indices)):
+        flat = flat * size + torch.where(index < 0, index + size, index)
+    rows = values.expand(*flat.shape, *rest).reshape(-1, *rest)
+    new = add_rows(x.reshape(-1, *rest), 0, flat.reshape(-1), rows, accumulate)
+    return new if new is NotImplemented else new.reshape(x.shape)
+
+
+TABLE = {
+    aten.gelu.default: gelu,
+    aten.cumsum.default: cumulative(torch.add, 0),
+    aten.cumprod.default: cumulative(torch.mul, 1),
+    aten.logcumsumexp.default: cumulative(torch.logaddexp, -math.inf),
+    aten.sort.default: sort,
+    aten.sort.stable: sort_stable,
+    aten.topk.default: top_k,
+    aten.kthvalue.default: kth_value,
+    aten.median.dim: median,
+    aten.scatter.src: scatter,
+    aten.scatter.value: scatter_value,
+    aten.scatter_add.default: scatter_add,
+    aten.scatter_reduce.two: scatter_reduce,
+    aten.index_add.default: index_add,
+    aten.index_put.default: index_put,
+}
