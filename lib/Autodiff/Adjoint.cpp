@@ -114,8 +114,10 @@ LogicalResult Adjoint::accumulate(AdjointScope &scope, Location loc,
     return success();
   bool inPlace =
       isa<BlockArgument>(it->second) || scope.accumulators.contains(it->second);
-  it->second = addContribution(scope.builder, loc, it->second, contribution,
-                               inPlace, madeByRule);
+  static const DenseMap<Operation *, unsigned> noneMayChange;
+  it->second = addContribution(
+      scope.builder, loc, it->second, contribution, inPlace,
+      sharedContributions.contains(contribution) ? noneMayChange : madeByRule);
   return success();
 }
 
@@ -126,10 +128,8 @@ LogicalResult Adjoint::accumulate(AdjointScope &scope, Location loc,
 namespace {
 class RuleContext : public VJPContext {
 public:
-  RuleContext(Adjoint &adjoint, const Activity &activity, AdjointScope &scope,
-              Operation *op)
-      : VJPContext(scope.builder), adjoint(adjoint), activity(activity),
-        scope(scope), op(op) {}
+  RuleContext(const Activity &activity, AdjointScope &scope, Operation *op)
+      : VJPContext(scope.builder), activity(activity), scope(scope), op(op) {}
 
   Value cotangent(unsigned index) override {
     return scope.cotangents.lookup(op->getResult(index));
@@ -149,16 +149,15 @@ public:
     return activity.isActive(captured) && hasCotangentType(captured.getType());
   }
   void accumulateCaptured(Value captured, Value value) override {
-    if (!isCapturedValueWanted(captured))
-      return;
-    if (failed(adjoint.accumulate(scope, op->getLoc(), captured, value)))
-      result = failure();
+    if (isCapturedValueWanted(captured))
+      contributions.emplace_back(captured, value);
   }
 
-  LogicalResult result = success();
+  /// Queued until the rule is done: adding may change the operation that makes
+  /// a contribution, which the rule may still read or add somewhere else.
+  SmallVector<std::pair<Value, Value>> contributions;
 
 private:
-  Adjoint &adjoint;
   const Activity &activity;
   AdjointScope &scope;
   Operation *op;
@@ -193,12 +192,30 @@ LogicalResult Adjoint::reverseByRule(Operation *op, AdjointScope &scope) {
   MadeByRule listener(madeByRule);
   OpBuilder::Listener *outer = scope.builder.getListener();
   scope.builder.setListener(&listener);
-  RuleContext context(*this, activity, scope, op);
+  RuleContext context(activity, scope, op);
   LogicalResult result = differentiable.buildVJP(context);
-  scope.builder.setListener(outer);
   scope.builder.setInsertionPointToEnd(scope.builder.getBlock());
+  if (succeeded(result))
+    result = addContributions(op, context.contributions, scope);
+  scope.builder.setListener(outer);
   madeByRule.clear();
-  return failure(failed(result) || failed(context.result));
+  return result;
+}
+
+LogicalResult
+Adjoint::addContributions(Operation *op,
+                          ArrayRef<std::pair<Value, Value>> contributions,
+                          AdjointScope &scope) {
+  DenseSet<Value> seen;
+  for (Value contribution : llvm::make_second_range(contributions))
+    if (!seen.insert(contribution).second)
+      sharedContributions.insert(contribution);
+  LogicalResult result = success();
+  for (auto [value, contribution] : contributions)
+    if (failed(accumulate(scope, op->getLoc(), value, contribution)))
+      result = failure();
+  sharedContributions.clear();
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

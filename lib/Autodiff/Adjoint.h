@@ -51,6 +51,10 @@ public:
 private:
   LogicalResult reverse(Operation *op, AdjointScope &scope);
   LogicalResult reverseByRule(Operation *op, AdjointScope &scope);
+  LogicalResult
+  addContributions(Operation *op,
+                   ArrayRef<std::pair<Value, Value>> contributions,
+                   AdjointScope &scope);
   LogicalResult reverseRegion(RegionOp region, AdjointScope &scope);
   LogicalResult reverseLoop(scf::ForOp loop, AdjointScope &scope);
   LogicalResult reverseCall(func::CallOp call, AdjointScope &scope);
@@ -62,6 +66,8 @@ private:
   CallAdjoints &calls;
   /// Operations that the rule in progress has made, and their order.
   DenseMap<Operation *, unsigned> madeByRule;
+  /// What that rule contributes more than once, and so must stay as it is.
+  DenseSet<Value> sharedContributions;
 };
 
 /// Says that `op` computes with a type that has no derivatives. Fails.

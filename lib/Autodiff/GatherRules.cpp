@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Activity.h"
 #include "AdjointKernel.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -30,8 +31,9 @@ public:
 
 private:
   void findRows();
-  bool readsOnlyOuterLoops(Value index, const llvm::SmallBitVector &rows);
+  DenseSet<Value> findVaryingAlong(const llvm::SmallBitVector &rows);
   Value indexAt(Value value, IRMapping &mapping, ValueRange position);
+  Value elementAt(OpOperand *operand, ValueRange position);
   Value addRow(OpBuilder &inner, Value table, Value elements,
                ValueRange position);
 
@@ -57,9 +59,10 @@ void Scatter::findRows() {
       rowLoopOf[dim] = loop.getDim();
       rows.set(loop.getDim());
     }
+  DenseSet<Value> varying = findVaryingAlong(rows);
   bool independent = true;
   for (auto [dim, index] : llvm::enumerate(extract.getIndices()))
-    independent &= rowLoopOf[dim] >= 0 || readsOnlyOuterLoops(index, rows);
+    independent &= rowLoopOf[dim] >= 0 || !varying.contains(index);
   if (!independent) {
     rowLoopOf.assign(rowLoopOf.size(), -1);
     rows.reset();
@@ -69,59 +72,61 @@ void Scatter::findRows() {
       outerLoops.push_back(loop);
 }
 
-bool Scatter::readsOnlyOuterLoops(Value index,
-                                  const llvm::SmallBitVector &rows) {
-  if (auto argument = dyn_cast<BlockArgument>(index)) {
-    if (argument.getOwner() != op.getBlock())
-      return true;
-    AffineMap map =
-        op.getMatchingIndexingMap(op.getMatchingOpOperand(argument));
-    for (unsigned loop : rows.set_bits())
-      if (map.isFunctionOfDim(loop))
-        return false;
-    return true;
-  }
-  Operation *producer = index.getDefiningOp();
-  if (producer->getBlock() != op.getBlock())
-    return true;
-  if (auto loop = dyn_cast<linalg::IndexOp>(producer))
-    return !rows.test(loop.getDim());
-  return producer->getNumRegions() == 0 &&
-         llvm::all_of(producer->getOperands(),
-                      [&](Value v) { return readsOnlyOuterLoops(v, rows); });
+/// The values of the body that change along one of the loops `rows`.
+DenseSet<Value> Scatter::findVaryingAlong(const llvm::SmallBitVector &rows) {
+  SmallVector<Value> sources;
+  for (OpOperand &operand : op->getOpOperands())
+    if (llvm::any_of(rows.set_bits(), [&](unsigned loop) {
+          return op.getMatchingIndexingMap(&operand).isFunctionOfDim(loop);
+        }))
+      sources.push_back(op.getMatchingBlockArgument(&operand));
+  op.getBlock()->walk([&](linalg::IndexOp index) {
+    if (!rows.test(index.getDim()))
+      return;
+    Operation *top = op.getBlock()->findAncestorOpInBlock(*index);
+    llvm::append_range(sources, top->getResults());
+  });
+  return findDependents(*op.getBlock(), sources);
 }
 
 /// Recomputes an index of the body outside of it, at `position` in the loops.
 Value Scatter::indexAt(Value value, IRMapping &mapping, ValueRange position) {
   if (Value known = mapping.lookupOrNull(value))
     return known;
-  Value result = value;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (argument.getOwner() != op.getBlock())
-      return value;
-    OpOperand *operand = op.getMatchingOpOperand(argument);
-    result = operand->get();
-    if (isa<RankedTensorType>(result.getType())) {
-      SmallVector<Value> indices;
-      for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults()) {
-        AffineMap map = AffineMap::get(op.getNumLoops(), 0, expr);
-        indices.push_back(affine::AffineApplyOp::create(b, loc, map, position));
-      }
-      result = tensor::ExtractOp::create(b, loc, result, indices);
-    }
-  } else if (Operation *producer = value.getDefiningOp();
-             producer->getBlock() == op.getBlock()) {
-    if (auto loop = dyn_cast<linalg::IndexOp>(producer)) {
-      result = position[loop.getDim()];
-    } else {
-      for (Value operand : producer->getOperands())
-        indexAt(operand, mapping, position);
-      b.clone(*producer, mapping);
-      return mapping.lookup(value);
-    }
+  Operation *producer = value.getDefiningOp();
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && argument.getOwner() == op.getBlock()) {
+    Value element = elementAt(op.getMatchingOpOperand(argument), position);
+    mapping.map(value, element);
+    return element;
   }
-  mapping.map(value, result);
-  return result;
+  if (!producer || producer->getBlock() != op.getBlock())
+    return value;
+  if (auto loop = dyn_cast<linalg::IndexOp>(producer)) {
+    mapping.map(value, position[loop.getDim()]);
+    return position[loop.getDim()];
+  }
+  for (Value input : getInputs(producer))
+    indexAt(input, mapping, position);
+  Operation *clone = b.clone(*producer, mapping);
+  // A branch may hold loop indices of its own.
+  clone->walk([&](linalg::IndexOp index) {
+    index.replaceAllUsesWith(position[index.getDim()]);
+    index.erase();
+  });
+  return mapping.lookup(value);
+}
+
+/// What the body reads of `operand` at `position` in the loops.
+Value Scatter::elementAt(OpOperand *operand, ValueRange position) {
+  if (!isa<RankedTensorType>(operand->get().getType()))
+    return operand->get();
+  SmallVector<Value> indices;
+  for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults()) {
+    AffineMap map = AffineMap::get(op.getNumLoops(), 0, expr);
+    indices.push_back(affine::AffineApplyOp::create(b, loc, map, position));
+  }
+  return tensor::ExtractOp::create(b, loc, operand->get(), indices);
 }
 
 /// Adds the elements of one position of the outer loops to the table.

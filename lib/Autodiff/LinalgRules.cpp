@@ -11,12 +11,13 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::remat;
 
-/// The values of the body that are computed from `sources`.
-static DenseSet<Value> dependents(Block &body, ArrayRef<Value> sources) {
+DenseSet<Value> mlir::remat::findDependents(Block &body,
+                                            ArrayRef<Value> sources) {
   DenseSet<Value> found(sources.begin(), sources.end());
   for (Operation &op : body) {
     bool reads = false;
@@ -30,32 +31,33 @@ static DenseSet<Value> dependents(Block &body, ArrayRef<Value> sources) {
   return found;
 }
 
-/// Whether `value` is `accumulator` plus something that no accumulator enters,
-/// possibly under a mask: then every term has the cotangent of the sum.
-static bool isSum(Value value, Value accumulator,
-                  const DenseSet<Value> &dependent) {
-  if (value == accumulator)
-    return true;
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return false;
-  auto sums = [&](unsigned i) {
-    return isSum(op->getOperand(i), accumulator, dependent);
-  };
-  auto free = [&](unsigned i) {
-    return !dependent.contains(op->getOperand(i));
-  };
-  if (isa<arith::AddFOp>(op))
-    return (sums(0) && free(1)) || (free(0) && sums(1));
-  if (isa<arith::SubFOp>(op))
-    return sums(0) && free(1);
-  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-    return sums(0);
-  if (isa<arith::SelectOp>(op))
-    return free(0) && sums(1) && sums(2);
-  if (isa<math::FmaOp>(op))
-    return free(0) && free(1) && sums(2);
-  return false;
+/// The values of the body that are `accumulator` plus something that no
+/// accumulator enters, possibly under a mask: then every term has the cotangent
+/// of the sum.
+static DenseSet<Value> findSums(Block &body, Value accumulator,
+                                const DenseSet<Value> &dependent) {
+  DenseSet<Value> sums = {accumulator};
+  for (Operation &op : body) {
+    auto isSum = [&](unsigned i) { return sums.contains(op.getOperand(i)); };
+    auto isFree = [&](unsigned i) {
+      return !dependent.contains(op.getOperand(i));
+    };
+    if (llvm::TypeSwitch<Operation *, bool>(&op)
+            .Case([&](arith::AddFOp) {
+              return (isSum(0) && isFree(1)) || (isFree(0) && isSum(1));
+            })
+            .Case([&](arith::SubFOp) { return isSum(0) && isFree(1); })
+            .Case<arith::ExtFOp, arith::TruncFOp>(
+                [&](auto) { return isSum(0); })
+            .Case([&](arith::SelectOp) {
+              return isFree(0) && isSum(1) && isSum(2);
+            })
+            .Case(
+                [&](math::FmaOp) { return isFree(0) && isFree(1) && isSum(2); })
+            .Default(false))
+      sums.insert(op.getResult(0));
+  }
+  return sums;
 }
 
 namespace {
@@ -70,7 +72,7 @@ static Form classify(linalg::LinalgOp op, VJPContext &vjp) {
     if (isAccumulated(op, i))
       accumulators.push_back(
           op.getMatchingBlockArgument(op.getDpsInitOperand(i)));
-  DenseSet<Value> dependent = dependents(body, accumulators);
+  DenseSet<Value> dependent = findDependents(body, accumulators);
   Form form = Form::Linear;
   for (unsigned i = 0, end = op.getNumDpsInits(); i < end; ++i) {
     if (!vjp.cotangent(i))
@@ -84,7 +86,7 @@ static Form classify(linalg::LinalgOp op, VJPContext &vjp) {
     if (!dependent.contains(yield))
       return Form::Overwritten;
     Value own = op.getMatchingBlockArgument(op.getDpsInitOperand(i));
-    if (!isSum(yield, own, dependent))
+    if (!findSums(body, own, dependent).contains(yield))
       form = Form::Nonlinear;
   }
   return form;

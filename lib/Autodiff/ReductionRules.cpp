@@ -73,16 +73,6 @@ static int orderOf(Value condition, Value term, Value accumulator) {
   }
 }
 
-/// Whether `value` is computed from the block argument `source`.
-static bool dependsOn(Value value, Value source) {
-  if (value == source)
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && op->getBlock() == source.getParentBlock() &&
-         llvm::any_of(op->getOperands(),
-                      [&](Value v) { return dependsOn(v, source); });
-}
-
 namespace {
 /// The parts that the two ways to share an extremum's cotangent have in common.
 struct Extremum {
@@ -388,9 +378,12 @@ FailureOr<bool> mlir::remat::buildExtremumVJP(linalg::LinalgOp op,
                     op.getMatchingBlockArgument(init));
   if (!term || !map.isProjectedPermutation(/*allowZeroInResults=*/true))
     return false;
-  for (unsigned index : accumulators)
-    if (dependsOn(term, op.getMatchingBlockArgument(&op->getOpOperand(index))))
-      return false;
+  SmallVector<Value> running =
+      llvm::map_to_vector(accumulators, [&](unsigned index) -> Value {
+        return op.getMatchingBlockArgument(&op->getOpOperand(index));
+      });
+  if (findDependents(*op.getBlock(), running).contains(term))
+    return false;
   Extremum extremum{
       op, vjp, term, map, *output, init->getOperandNumber(), accumulators};
   bool readsWindows =

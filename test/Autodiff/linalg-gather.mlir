@@ -70,3 +70,38 @@ func.func @softmax_reads_its_result_only(%x: tensor<5x8xf32> {opt.param}, %init:
   %l = linalg.reduce { arith.addf } ins(%y : tensor<5x8xf32>) outs(%init : tensor<f32>) dimensions = [0, 1]
   return %l : tensor<f32>
 }
+
+// -----
+
+// The branch that chooses the row does not read the loop along the rows.
+// CHECK-LABEL: func.func @a_branch_chooses_the_row_grad(
+// CHECK: scf.for %{{.*}} to %c5 step
+// CHECK: %[[N:.*]] = tensor.extract %arg1[%{{.*}}]
+// CHECK: %[[ROW:.*]] = scf.if
+// CHECK:   arith.addi %[[N]]
+// CHECK: arith.index_cast %[[ROW]]
+// CHECK: tensor.extract_slice {{.*}} [1, 8] [1, 1]
+#row = affine_map<(d0, d1) -> (d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @a_branch_chooses_the_row(%table: tensor<4x8xf32> {opt.param}, %rows: tensor<5xi64>, %init: tensor<f32>) -> tensor<f32> {
+  %e = tensor.empty() : tensor<5x8xf32>
+  %c0 = arith.constant 0 : i64
+  %c4 = arith.constant 4 : i64
+  %y = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%rows : tensor<5xi64>) outs(%e : tensor<5x8xf32>) {
+  ^bb0(%n: i64, %o: f32):
+    %isNegative = arith.cmpi slt, %n, %c0 : i64
+    %m = scf.if %isNegative -> (i64) {
+      %p = arith.addi %n, %c4 : i64
+      scf.yield %p : i64
+    } else {
+      scf.yield %n : i64
+    }
+    %i = arith.index_cast %m : i64 to index
+    %j = linalg.index 1 : index
+    %v = tensor.extract %table[%i, %j] : tensor<4x8xf32>
+    linalg.yield %v : f32
+  } -> tensor<5x8xf32>
+  %l = linalg.reduce { arith.addf } ins(%y : tensor<5x8xf32>) outs(%init : tensor<f32>) dimensions = [0, 1]
+  return %l : tensor<f32>
+}

@@ -192,3 +192,31 @@ func.func @upsample_by_map(%t: tensor<1x3x3xf64> {opt.param}) -> tensor<1x6x6xf6
   } -> tensor<1x6x6xf64>
   return %y : tensor<1x6x6xf64>
 }
+// Negative positions again, by a branch that holds a loop index, too.
+func.func @branch_chooses_position(%t: tensor<3x4xf64> {opt.param}, %ix: tensor<5xi64>) -> tensor<5x4xf64> {
+  %c1 = arith.constant 1 : i64
+  %c0 = arith.constant 0 : i64
+  %c3 = arith.constant 3 : i64
+  %e = tensor.empty() : tensor<5x4xf64>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%ix : tensor<5xi64>) outs(%e : tensor<5x4xf64>) {
+  ^bb0(%n0: i64, %o: f64):
+    %n = arith.subi %n0, %c1 : i64
+    %neg = arith.cmpi slt, %n, %c0 : i64
+    %m = scf.if %neg -> (i64) {
+      %fix = arith.addi %n, %c3 : i64
+      scf.yield %fix : i64
+    } else {
+      %row = linalg.index 0 : index
+      %p = arith.index_cast %row : index to i64
+      %q = arith.addi %n, %p : i64
+      %r = arith.remui %q, %c3 : i64
+      scf.yield %r : i64
+    }
+    %i = arith.index_cast %m : i64 to index
+    %j = linalg.index 1 : index
+    %v = tensor.extract %t[%i, %j] : tensor<3x4xf64>
+    linalg.yield %v : f64
+  } -> tensor<5x4xf64>
+  %z = math.sin %y : tensor<5x4xf64>
+  return %z : tensor<5x4xf64>
+}
