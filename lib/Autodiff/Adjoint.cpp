@@ -7,9 +7,11 @@
 
 #include "Adjoint.h"
 #include "CustomVJP.h"
+#include "ScalarAdjoint.h"
 #include "Sums.h"
 
 #include "remat/Autodiff/DifferentiableOpInterface.h"
+#include "remat/Autodiff/ScalarDifferentiableOpInterface.h"
 #include "remat/Dialect/Remat/IR/Branches.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -176,13 +178,14 @@ struct MadeByRule : OpBuilder::Listener {
 
 LogicalResult Adjoint::reverseByRule(Operation *op, AdjointScope &scope) {
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  bool hasScalarRule = isa<ScalarDifferentiableOpInterface>(op);
   if (!differentiable &&
       isa<linalg::WinogradInputTransformOp, linalg::WinogradFilterTransformOp,
           linalg::WinogradOutputTransformOp>(op))
     return op->emitOpError()
            << "has no derivative rule; differentiate the convolution that it "
               "is a part of, and transform convolutions after that";
-  if (!differentiable)
+  if (!differentiable && !hasScalarRule)
     return op->emitOpError()
            << "has no derivative rule; implement DifferentiableOpInterface for "
               "it (docs/add-a-rule.md), or lower it to operations that have "
@@ -193,7 +196,8 @@ LogicalResult Adjoint::reverseByRule(Operation *op, AdjointScope &scope) {
   OpBuilder::Listener *outer = scope.builder.getListener();
   scope.builder.setListener(&listener);
   RuleContext context(activity, scope, op);
-  LogicalResult result = differentiable.buildVJP(context);
+  LogicalResult result = differentiable ? differentiable.buildVJP(context)
+                                        : buildScalarVJP(op, context);
   scope.builder.setInsertionPointToEnd(scope.builder.getBlock());
   if (succeeded(result))
     result = addContributions(op, context.contributions, scope);

@@ -80,12 +80,9 @@ DenseSet<Value> Scatter::findVaryingAlong(const llvm::SmallBitVector &rows) {
           return op.getMatchingIndexingMap(&operand).isFunctionOfDim(loop);
         }))
       sources.push_back(op.getMatchingBlockArgument(&operand));
-  op.getBlock()->walk([&](linalg::IndexOp index) {
-    if (!rows.test(index.getDim()))
-      return;
-    Operation *top = op.getBlock()->findAncestorOpInBlock(*index);
-    llvm::append_range(sources, top->getResults());
-  });
+  for (auto index : op.getBlock()->getOps<linalg::IndexOp>())
+    if (rows.test(index.getDim()))
+      sources.push_back(index);
   return findDependents(*op.getBlock(), sources);
 }
 
@@ -108,12 +105,7 @@ Value Scatter::indexAt(Value value, IRMapping &mapping, ValueRange position) {
   }
   for (Value input : getInputs(producer))
     indexAt(input, mapping, position);
-  Operation *clone = b.clone(*producer, mapping);
-  // A branch may hold loop indices of its own.
-  clone->walk([&](linalg::IndexOp index) {
-    index.replaceAllUsesWith(position[index.getDim()]);
-    index.erase();
-  });
+  b.clone(*producer, mapping);
   return mapping.lookup(value);
 }
 
@@ -136,6 +128,12 @@ Value Scatter::addRow(OpBuilder &inner, Value table, Value elements,
   SmallVector<OpFoldResult> tableOffsets, tableSizes, loopOffsets, loopSizes;
   SmallVector<int64_t> tableShape, loopShape;
   SmallVector<unsigned> tableLoops;
+  Type sumType = getElementTypeOrSelf(table);
+  auto widened = [&](OpBuilder &at, Value element) -> Value {
+    if (element.getType() == sumType)
+      return element;
+    return arith::ExtFOp::create(at, loc, sumType, element);
+  };
   auto staticSize = [](OpFoldResult size) {
     return getConstantIntValue(size).value_or(ShapedType::kDynamic);
   };
@@ -163,18 +161,18 @@ Value Scatter::addRow(OpBuilder &inner, Value table, Value elements,
         getValueOrCreateConstantIndexOp(inner, loc, tableOffsets);
     Value old = tensor::ExtractOp::create(inner, loc, table, at);
     Value element = tensor::ExtractOp::create(inner, loc, elements, position);
-    Value sum = arith::AddFOp::create(inner, loc, old, element);
+    Value sum = arith::AddFOp::create(inner, loc, old, widened(inner, element));
     return tensor::InsertOp::create(inner, loc, sum, table, at);
   }
-  Type elementType = getElementTypeOrSelf(table.getType());
   SmallVector<OpFoldResult> tableStrides(tableSizes.size(), b.getIndexAttr(1));
   SmallVector<OpFoldResult> loopStrides(loopSizes.size(), b.getIndexAttr(1));
   Value old = tensor::ExtractSliceOp::create(
-      inner, loc, RankedTensorType::get(tableShape, elementType), table,
+      inner, loc, RankedTensorType::get(tableShape, sumType), table,
       tableOffsets, tableSizes, tableStrides);
   Value row = tensor::ExtractSliceOp::create(
-      inner, loc, RankedTensorType::get(loopShape, elementType), elements,
-      loopOffsets, loopSizes, loopStrides);
+      inner, loc,
+      RankedTensorType::get(loopShape, getElementTypeOrSelf(elements)),
+      elements, loopOffsets, loopSizes, loopStrides);
   // The row's dimensions are in loop order, the table's in its own.
   SmallVector<unsigned> loopOrder(tableLoops);
   llvm::sort(loopOrder);
@@ -190,7 +188,8 @@ Value Scatter::addRow(OpBuilder &inner, Value table, Value elements,
                           identity},
       SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
       [&](OpBuilder &body, Location, ValueRange v) {
-        Value next = arith::AddFOp::create(body, loc, v[1], v[0]);
+        Value next =
+            arith::AddFOp::create(body, loc, v[1], widened(body, v[0]));
         linalg::YieldOp::create(body, loc, next);
       });
   return tensor::InsertSliceOp::create(inner, loc, sum.getResult(0), table,
@@ -203,7 +202,7 @@ Value Scatter::build(Value elements) {
       fillZeros(b, loc,
                 tensor::EmptyOp::create(
                     b, loc, tensor::getMixedSizes(b, loc, extract.getTensor()),
-                    type.getElementType()));
+                    accumulationType(type.getElementType())));
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   SmallVector<Value> upper;
@@ -222,7 +221,7 @@ Value Scatter::build(Value elements) {
           position[loop] = iv;
         return scf::ValueVector{addRow(b, carried[0], elements, position)};
       });
-  return nest.results[0];
+  return narrow(b, loc, nest.results[0], type.getElementType());
 }
 
 LogicalResult mlir::remat::emitGatherCotangents(AdjointKernel &kernel,

@@ -47,10 +47,7 @@ SmallVector<Value> mlir::remat::wantedSources(linalg::LinalgOp op,
   return sources;
 }
 
-/// `value` in the wider type: unrounded where it was rounded last, and a
-/// product as the exact product of its factors, which is what product kernels
-/// compute.
-static Value widen(AdjointKernel &kernel, Value value, Type type) {
+Value mlir::remat::widen(AdjointKernel &kernel, Value value, Type type) {
   if (value.getType() == type)
     return value;
   OpBuilder &b = kernel.builder;
@@ -67,8 +64,7 @@ static Value widen(AdjointKernel &kernel, Value value, Type type) {
   return extend(value);
 }
 
-/// Rounds a tensor to a narrower element type.
-static Value narrow(OpBuilder &b, Location loc, Value tensor, Type type) {
+Value mlir::remat::narrow(OpBuilder &b, Location loc, Value tensor, Type type) {
   if (getElementTypeOrSelf(tensor.getType()) == type)
     return tensor;
   unsigned rank = cast<RankedTensorType>(tensor.getType()).getRank();

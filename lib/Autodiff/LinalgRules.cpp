@@ -19,15 +19,16 @@ using namespace mlir::remat;
 DenseSet<Value> mlir::remat::findDependents(Block &body,
                                             ArrayRef<Value> sources) {
   DenseSet<Value> found(sources.begin(), sources.end());
-  for (Operation &op : body) {
+  // Values in branches first, then what the branches yield.
+  body.walk([&](Operation *op) {
     bool reads = false;
-    op.walk([&](Operation *inner) {
+    op->walk([&](Operation *inner) {
       reads |= llvm::any_of(inner->getOperands(),
                             [&](Value v) { return found.contains(v); });
     });
     if (reads)
-      found.insert_range(op.getResults());
-  }
+      found.insert_range(op->getResults());
+  });
   return found;
 }
 
@@ -37,12 +38,21 @@ DenseSet<Value> mlir::remat::findDependents(Block &body,
 static DenseSet<Value> findSums(Block &body, Value accumulator,
                                 const DenseSet<Value> &dependent) {
   DenseSet<Value> sums = {accumulator};
-  for (Operation &op : body) {
-    auto isSum = [&](unsigned i) { return sums.contains(op.getOperand(i)); };
+  body.walk([&](Operation *op) {
+    auto isSum = [&](unsigned i) { return sums.contains(op->getOperand(i)); };
     auto isFree = [&](unsigned i) {
-      return !dependent.contains(op.getOperand(i));
+      return !dependent.contains(op->getOperand(i));
     };
-    if (llvm::TypeSwitch<Operation *, bool>(&op)
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      for (OpResult result : op->getResults())
+        if (isFree(0) && llvm::all_of(op->getRegions(), [&](Region &region) {
+              return sums.contains(region.front().getTerminator()->getOperand(
+                  result.getResultNumber()));
+            }))
+          sums.insert(result);
+      return;
+    }
+    if (llvm::TypeSwitch<Operation *, bool>(op)
             .Case([&](arith::AddFOp) {
               return (isSum(0) && isFree(1)) || (isFree(0) && isSum(1));
             })
@@ -55,8 +65,8 @@ static DenseSet<Value> findSums(Block &body, Value accumulator,
             .Case(
                 [&](math::FmaOp) { return isFree(0) && isFree(1) && isSum(2); })
             .Default(false))
-      sums.insert(op.getResult(0));
-  }
+      sums.insert(op->getResult(0));
+  });
   return sums;
 }
 
@@ -231,7 +241,10 @@ static LogicalResult buildStructuredVJP(linalg::LinalgOp op, VJPContext &vjp) {
   return *built ? success() : buildReplayVJP(op, vjp);
 }
 
-/// From the result: dx = y * (dy - sum(dy * y)).
+/// From the result: dx = y * (dy - sum(dy * y)). A row that the loss does not
+/// depend on may be undefined (all -inf, behind the select of a safe softmax):
+/// a factor of zero gives zero, whatever y is. As y is not negative, the zero
+/// has the product's sign.
 static LogicalResult buildSoftmaxVJP(linalg::SoftmaxOp op, VJPContext &vjp) {
   Value dy = vjp.cotangent(0);
   if (!dy || !vjp.isWanted(0))
@@ -260,6 +273,14 @@ static LogicalResult buildSoftmaxVJP(linalg::SoftmaxOp op, VJPContext &vjp) {
                ? v
                : Value(arith::ExtFOp::create(inner, loc, sumType, v));
   };
+  auto multiply = [&](OpBuilder &inner, Value factor, Value y) -> Value {
+    Value zero =
+        arith::ConstantOp::create(inner, loc, inner.getZeroAttr(sumType));
+    Value isZero = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
+                                         factor, zero);
+    Value product = arith::MulFOp::create(inner, loc, factor, extend(inner, y));
+    return arith::SelectOp::create(inner, loc, isZero, factor, product);
+  };
 
   Value zeros =
       fillZeros(b, loc, tensor::EmptyOp::create(b, loc, outer, sumType));
@@ -267,8 +288,7 @@ static LogicalResult buildSoftmaxVJP(linalg::SoftmaxOp op, VJPContext &vjp) {
       b, loc, zeros.getType(), ValueRange{dy, y}, zeros,
       ArrayRef<AffineMap>{identity, identity, reduced}, reducing,
       [&](OpBuilder &inner, Location, ValueRange v) {
-        Value product = arith::MulFOp::create(inner, loc, extend(inner, v[0]),
-                                              extend(inner, v[1]));
+        Value product = multiply(inner, extend(inner, v[0]), v[1]);
         Value next = arith::AddFOp::create(inner, loc, v[2], product);
         linalg::YieldOp::create(inner, loc, next);
       });
@@ -279,8 +299,7 @@ static LogicalResult buildSoftmaxVJP(linalg::SoftmaxOp op, VJPContext &vjp) {
       [&](OpBuilder &inner, Location, ValueRange v) {
         Value centered =
             arith::SubFOp::create(inner, loc, extend(inner, v[0]), v[2]);
-        Value product =
-            arith::MulFOp::create(inner, loc, extend(inner, v[1]), centered);
+        Value product = multiply(inner, centered, v[1]);
         if (sumType != elementType)
           product = arith::TruncFOp::create(inner, loc, elementType, product);
         linalg::YieldOp::create(inner, loc, product);

@@ -263,13 +263,15 @@ LogicalResult Extremum::giveToFirst() {
                                      .getResult();
                                })
             : fillZeros(b, loc, kernel.emptyLike(b, init, flag));
-    Value zeros =
-        fillZeros(b, loc, kernel.emptyLike(b, index, contribution.getType()));
-    BlockArgument sum = kernel.addAccumulator(contribution.getType());
-    Value next = arith::AddFOp::create(kernel.builder, loc, sum, contribution);
+    Type type = contribution.getType(), sumType = accumulationType(type);
+    Value zeros = fillZeros(b, loc, kernel.emptyLike(b, index, sumType));
+    BlockArgument sum = kernel.addAccumulator(sumType);
+    Value next = arith::AddFOp::create(kernel.builder, loc, sum,
+                                       widen(kernel, contribution, sumType));
     AffineMap readMap = op.getMatchingIndexingMap(&operand);
-    vjp.accumulate(index, kernel.cut(b, {{zeros, readMap, next, sum},
-                                         {start, map, nowGiven, given}})[0]);
+    Value total = kernel.cut(
+        b, {{zeros, readMap, next, sum}, {start, map, nowGiven, given}})[0];
+    vjp.accumulate(index, narrow(b, loc, total, type));
   }
   if (vjp.isWanted(init))
     vjp.accumulate(init, whereInitIsResult(ct()));

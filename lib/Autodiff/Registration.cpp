@@ -12,10 +12,10 @@ using namespace mlir;
 
 void mlir::remat::registerDifferentiableExternalModels(
     DialectRegistry &registry) {
-  registerArithRules(registry);
   registerLinalgRules(registry);
   registerConvRules(registry);
   registerRematRules(registry);
+  registerScalarRules(registry);
   registerTensorRules(registry);
   registerShapeBounds(registry);
 }

@@ -9,12 +9,15 @@
 #define REMAT_LIB_AUTODIFF_SCALARADJOINT_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace mlir::remat {
+
+class VJPContext;
 
 /// Reverse mode on a block of scalar operations. Operations are built at the
 /// builder's insertion point; primal values are recomputed there when a rule
@@ -46,6 +49,8 @@ public:
 
   /// The forward value, recomputed on demand.
   Value primal(Value value);
+  /// Whether the cotangent of `value` is wanted.
+  bool isActive(Value value) const { return active.contains(value); }
   /// Whether `value` is known without recomputing anything.
   bool isKnown(Value value) const { return primals.contains(value); }
   /// Adds `cotangent` to that of `value`, if `value` is active.
@@ -55,26 +60,18 @@ public:
   std::optional<APFloat> constantOf(Value value);
 
   Value constant(double value, Type type);
-  Value mul(Value a, Value b);
-  Value div(Value a, Value b);
-  Value plus(Value a, Value b);
-  Value minus(Value a, Value b);
-  Value neg(Value a);
-  /// `factor * a`, and `a + summand`.
-  Value scale(Value a, double factor);
-  Value offset(Value a, double summand);
-  Value compare(arith::CmpFPredicate predicate, Value a, Value b);
-  /// `condition ? a : 0`: a cotangent behind a mask is exactly zero, also where
-  /// it would have been infinite or NaN.
+  /// `condition ? a : 0`.
   Value guard(Value condition, Value a);
-  Value guardNot(Value condition, Value a);
 
   OpBuilder &builder;
   Location loc;
 
 private:
+  LogicalResult reverse(Operation *op);
   /// Runs back through a call of a function with a rule of its own.
-  LogicalResult propagateCall(func::CallOp call);
+  LogicalResult reverseCall(func::CallOp call);
+  /// Runs back through the region that the forward has taken.
+  LogicalResult reverseIf(scf::IfOp op);
 
   Block &body;
   IRMapping primals;
@@ -84,11 +81,9 @@ private:
   SmallVector<Gather> activeGathers;
 };
 
-/// The derivative rules of arith and math: adds the contributions of
-/// `cotangent` (of result `result` of `op`) to the operands. Fails without a
-/// diagnostic if there is no rule.
-LogicalResult applyScalarRule(Operation *op, unsigned result, Value cotangent,
-                              ScalarAdjoint &adjoint);
+/// The backward of an operation on scalars between tensor operations, by the
+/// rule that it has in bodies.
+LogicalResult buildScalarVJP(Operation *op, VJPContext &vjp);
 
 } // namespace mlir::remat
 

@@ -20,9 +20,9 @@ Scalar Scalar::beside(Scalar other) const {
 
 Scalar Scalar::compare(arith::CmpFPredicate predicate, Scalar other) const {
   Scalar a = beside(other), b = other.beside(a);
-  return {*a.builder, *a.loc,
-          arith::CmpFOp::create(*a.builder, *a.loc, predicate, a.value,
-                                b.value)};
+  return {
+      *a.builder, *a.loc,
+      arith::CmpFOp::create(*a.builder, *a.loc, predicate, a.value, b.value)};
 }
 
 Scalar Scalar::select(Scalar a, Scalar b) const {

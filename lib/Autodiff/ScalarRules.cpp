@@ -1,245 +1,127 @@
 //===- ScalarRules.cpp - Derivatives of arith and math --------------------===//
 //
-// One rule for each scalar operation. Where a derivative can be written in
-// terms of the operation's own result it is: the result may be known already,
-// and then the operands need not be. Kinks and poles are those of JAX
-// (docs/kinks.md).
+// One formula for each scalar operation; `registerArithRules` lists them. Where
+// a derivative can be written in terms of the operation's own result it is: the
+// result may be known already, and then the operands need not be. Kinks and
+// poles are those of JAX (docs/kinks.md).
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScalarAdjoint.h"
+#include "Rules.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "remat/Autodiff/ScalarDifferentiableOpInterface.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::remat;
 using arith::CmpFPredicate;
 
-namespace {
-
 constexpr double kLn2 = 0.693147180559945309417232121458;
 constexpr double kLn10 = 2.302585092994045684017991454684;
 constexpr double kTwoOverSqrtPi = 1.128379167095512573896158903122;
 
-/// The rules, with the names of the formulas: `x` is the operand's value, `y`
-/// the result's, `ct` the result's cotangent.
-struct Rules {
-  ScalarAdjoint &a;
-  Value ct;
+using D = ScalarVJPContext;
 
-  Value x(Operation *op, unsigned i = 0) { return a.primal(op->getOperand(i)); }
-  Value y(Operation *op) { return a.primal(op->getResult(0)); }
-  template <typename Op> Value apply(Value v) {
-    return Op::create(a.builder, a.loc, v);
-  }
-  Value square(Value v) { return a.mul(v, v); }
-  /// Adds `contribution` to the cotangent of operand `i`.
-  void to(Operation *op, unsigned i, Value contribution) {
-    a.add(op->getOperand(i), contribution);
-  }
-  void to(Operation *op, Value contribution) { to(op, 0, contribution); }
+static Scalar square(Scalar v) { return v * v; }
 
-  LogicalResult unary(Operation *op);
-  LogicalResult binary(Operation *op);
-  void multiply(Operation *op);
-  void divide(arith::DivFOp op);
-  void choose(arith::SelectOp op);
-  void extremum(Operation *op, bool isMax);
-  void power(math::PowFOp op);
-  void clamp(math::ClampFOp op);
-};
+//===----------------------------------------------------------------------===//
+// One operand
+//===----------------------------------------------------------------------===//
 
-} // namespace
+static void neg(D &d) { d.add(-d.ct()); }
+static void exp(D &d) { d.add(d.ct() * d.y()); }
+static void exp2(D &d) { d.add(d.ct() * (d.y() * kLn2)); }
+static void expm1(D &d) { d.add(d.ct() * (d.y() + 1.0)); }
+static void log(D &d) { d.add(d.ct() / d.x()); }
+static void log1p(D &d) { d.add(d.ct() / (d.x() + 1.0)); }
+static void log2(D &d) { d.add(d.ct() / (d.x() * kLn2)); }
+static void log10(D &d) { d.add(d.ct() / (d.x() * kLn10)); }
+static void sqrt(D &d) { d.add(d.ct() * 0.5 / d.y()); }
+static void rsqrt(D &d) {
+  Scalar y = d.y();
+  d.add(d.ct() * -0.5 * (y * y * y));
+}
+static void cbrt(D &d) { d.add(d.ct() / (square(d.y()) * 3.0)); }
+static void sin(D &d) { d.add(d.ct() * d.x().apply<math::CosOp>()); }
+static void cos(D &d) { d.add(-(d.ct() * d.x().apply<math::SinOp>())); }
+static void tan(D &d) { d.add(d.ct() * (square(d.y()) + 1.0)); }
+static void sinh(D &d) { d.add(d.ct() * d.x().apply<math::CoshOp>()); }
+static void cosh(D &d) { d.add(d.ct() * d.x().apply<math::SinhOp>()); }
+static void tanh(D &d) { d.add(d.ct() * (1.0 - square(d.y()))); }
+static void asin(D &d) {
+  d.add(d.ct() * (1.0 - square(d.x())).apply<math::RsqrtOp>());
+}
+static void acos(D &d) {
+  d.add(-(d.ct() * (1.0 - square(d.x())).apply<math::RsqrtOp>()));
+}
+static void atan(D &d) { d.add(d.ct() / (square(d.x()) + 1.0)); }
+static void asinh(D &d) {
+  d.add(d.ct() * (square(d.x()) + 1.0).apply<math::RsqrtOp>());
+}
+static void acosh(D &d) {
+  Scalar x = d.x();
+  d.add(d.ct() * ((x + -1.0) * (x + 1.0)).apply<math::RsqrtOp>());
+}
+static void atanh(D &d) {
+  Scalar x = d.x();
+  d.add(d.ct() / ((1.0 - x) * (1.0 + x)));
+}
+static Scalar bell(Scalar x) { return (-square(x)).apply<math::ExpOp>(); }
+static void erf(D &d) { d.add(d.ct() * (bell(d.x()) * kTwoOverSqrtPi)); }
+static void erfc(D &d) { d.add(d.ct() * (bell(d.x()) * -kTwoOverSqrtPi)); }
+static void abs(D &d) {
+  Scalar x = d.x(), ct = d.ct();
+  d.add((x > 0.0).select(ct, (x < 0.0).select(-ct, 0.0)));
+}
+static void extf(D &d) {
+  d.add(d.ct().convert<arith::TruncFOp>(d.op->getOperand(0).getType()));
+}
+static void truncf(D &d) {
+  d.add(d.ct().convert<arith::ExtFOp>(d.op->getOperand(0).getType()));
+}
+static void flat(D &) {}
 
-LogicalResult Rules::unary(Operation *op) {
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](arith::NegFOp) { return to(op, a.neg(ct)), success(); })
-      .Case([&](math::ExpOp) { return to(op, a.mul(ct, y(op))), success(); })
-      .Case([&](math::Exp2Op) {
-        return to(op, a.mul(ct, a.scale(y(op), kLn2))), success();
-      })
-      .Case([&](math::ExpM1Op) {
-        return to(op, a.mul(ct, a.offset(y(op), 1.0))), success();
-      })
-      .Case([&](math::LogOp) { return to(op, a.div(ct, x(op))), success(); })
-      .Case([&](math::Log1pOp) {
-        return to(op, a.div(ct, a.offset(x(op), 1.0))), success();
-      })
-      .Case([&](math::Log2Op) {
-        return to(op, a.div(ct, a.scale(x(op), kLn2))), success();
-      })
-      .Case([&](math::Log10Op) {
-        return to(op, a.div(ct, a.scale(x(op), kLn10))), success();
-      })
-      .Case([&](math::SqrtOp) {
-        return to(op, a.div(a.scale(ct, 0.5), y(op))), success();
-      })
-      .Case([&](math::RsqrtOp) {
-        Value r = y(op);
-        Value cube = a.mul(a.mul(r, r), r);
-        return to(op, a.mul(a.scale(ct, -0.5), cube)), success();
-      })
-      .Case([&](math::CbrtOp) {
-        return to(op, a.div(ct, a.scale(square(y(op)), 3.0))), success();
-      })
-      .Case([&](math::SinOp) {
-        return to(op, a.mul(ct, apply<math::CosOp>(x(op)))), success();
-      })
-      .Case([&](math::CosOp) {
-        return to(op, a.neg(a.mul(ct, apply<math::SinOp>(x(op))))), success();
-      })
-      .Case([&](math::TanOp) {
-        return to(op, a.mul(ct, a.offset(square(y(op)), 1.0))), success();
-      })
-      .Case([&](math::SinhOp) {
-        return to(op, a.mul(ct, apply<math::CoshOp>(x(op)))), success();
-      })
-      .Case([&](math::CoshOp) {
-        return to(op, a.mul(ct, apply<math::SinhOp>(x(op)))), success();
-      })
-      .Case([&](math::TanhOp) {
-        Value one = a.constant(1.0, ct.getType());
-        return to(op, a.mul(ct, a.minus(one, square(y(op))))), success();
-      })
-      .Case<math::AsinOp, math::AcosOp>([&](auto) {
-        Value one = a.constant(1.0, ct.getType());
-        Value slope = apply<math::RsqrtOp>(a.minus(one, square(x(op))));
-        Value product = a.mul(ct, slope);
-        to(op, isa<math::AcosOp>(op) ? a.neg(product) : product);
-        return success();
-      })
-      .Case([&](math::AtanOp) {
-        return to(op, a.div(ct, a.offset(square(x(op)), 1.0))), success();
-      })
-      .Case([&](math::AsinhOp) {
-        Value slope = apply<math::RsqrtOp>(a.offset(square(x(op)), 1.0));
-        return to(op, a.mul(ct, slope)), success();
-      })
-      .Case([&](math::AcoshOp) {
-        Value v = x(op);
-        Value product = a.mul(a.offset(v, -1.0), a.offset(v, 1.0));
-        return to(op, a.mul(ct, apply<math::RsqrtOp>(product))), success();
-      })
-      .Case([&](math::AtanhOp) {
-        Value v = x(op), one = a.constant(1.0, ct.getType());
-        Value product = a.mul(a.minus(one, v), a.plus(one, v));
-        return to(op, a.div(ct, product)), success();
-      })
-      .Case<math::ErfOp, math::ErfcOp>([&](auto) {
-        double sign = isa<math::ErfcOp>(op) ? -1.0 : 1.0;
-        Value bell = apply<math::ExpOp>(a.neg(square(x(op))));
-        return to(op, a.mul(ct, a.scale(bell, sign * kTwoOverSqrtPi))),
-               success();
-      })
-      .Case([&](math::AbsFOp) {
-        Value v = x(op), zero = a.constant(0.0, ct.getType());
-        Value positive = a.compare(CmpFPredicate::OGT, v, zero);
-        Value negative = a.compare(CmpFPredicate::OLT, v, zero);
-        Value otherwise = a.guard(negative, a.neg(ct));
-        to(op,
-           arith::SelectOp::create(a.builder, a.loc, positive, ct, otherwise));
-        return success();
-      })
-      .Case([&](arith::ExtFOp cast) {
-        to(op, arith::TruncFOp::create(a.builder, a.loc, cast.getIn().getType(),
-                                       ct));
-        return success();
-      })
-      .Case([&](arith::TruncFOp cast) {
-        to(op,
-           arith::ExtFOp::create(a.builder, a.loc, cast.getIn().getType(), ct));
-        return success();
-      })
-      .Default([](Operation *) { return failure(); });
+//===----------------------------------------------------------------------===//
+// Several operands
+//===----------------------------------------------------------------------===//
+
+static void add(D &d) {
+  d.add(0, d.ct());
+  d.add(1, d.ct());
 }
 
-LogicalResult Rules::binary(Operation *op) {
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](arith::AddFOp) {
-        to(op, 0, ct);
-        to(op, 1, ct);
-        return success();
-      })
-      .Case([&](arith::SubFOp) {
-        to(op, 0, ct);
-        to(op, 1, a.neg(ct));
-        return success();
-      })
-      .Case([&](arith::MulFOp) {
-        multiply(op);
-        return success();
-      })
-      .Case([&](arith::DivFOp divf) { return divide(divf), success(); })
-      .Case([&](arith::RemFOp) {
-        to(op, 0, ct);
-        Value whole = apply<math::TruncOp>(a.div(x(op, 0), x(op, 1)));
-        to(op, 1, a.neg(a.mul(ct, whole)));
-        return success();
-      })
-      .Case<arith::MaximumFOp, arith::MaxNumFOp>(
-          [&](auto) { return extremum(op, /*isMax=*/true), success(); })
-      .Case<arith::MinimumFOp, arith::MinNumFOp>(
-          [&](auto) { return extremum(op, /*isMax=*/false), success(); })
-      .Case([&](math::PowFOp powf) { return power(powf), success(); })
-      .Case([&](math::FPowIOp) {
-        Value base = x(op, 0), exponent = x(op, 1);
-        Type type = exponent.getType();
-        auto integer = [&](int64_t value) -> Value {
-          return arith::ConstantOp::create(
-              a.builder, a.loc, a.builder.getIntegerAttr(type, value));
-        };
-        Value less =
-            arith::SubIOp::create(a.builder, a.loc, exponent, integer(1));
-        Value power = math::FPowIOp::create(a.builder, a.loc, base, less);
-        Value factor =
-            arith::SIToFPOp::create(a.builder, a.loc, ct.getType(), exponent);
-        Value isZero = arith::CmpIOp::create(
-            a.builder, a.loc, arith::CmpIPredicate::eq, exponent, integer(0));
-        to(op, 0, a.guardNot(isZero, a.mul(ct, a.mul(factor, power))));
-        return success();
-      })
-      .Case([&](math::Atan2Op) {
-        Value s = x(op, 0), c = x(op, 1);
-        Value share = a.div(ct, a.plus(square(s), square(c)));
-        to(op, 0, a.mul(share, c));
-        to(op, 1, a.neg(a.mul(share, s)));
-        return success();
-      })
-      .Case([&](math::CopySignOp) {
-        Value one = a.constant(1.0, ct.getType());
-        auto sign = [&](Value v) -> Value {
-          return math::CopySignOp::create(a.builder, a.loc, one, v);
-        };
-        to(op, 0, a.mul(ct, a.mul(sign(x(op, 0)), sign(x(op, 1)))));
-        return success();
-      })
-      .Default([](Operation *) { return failure(); });
+static void subtract(D &d) {
+  d.add(0, d.ct());
+  d.add(1, -d.ct());
 }
 
-void Rules::multiply(Operation *op) {
+static void multiply(D &d) {
   for (unsigned i : {0, 1}) {
-    Value product = a.mul(ct, x(op, 1 - i));
+    Scalar product = d.ct() * d.x(1 - i);
     // Infinity times x is how exports of erf_inv write a pole behind a mask: no
     // cotangent is to become NaN there.
-    std::optional<APFloat> factor = a.constantOf(op->getOperand(1 - i));
+    std::optional<APFloat> factor = d.getConstant(d.op->getOperand(1 - i));
     if (factor && factor->isInfinity())
-      product = a.guardNot(
-          a.compare(CmpFPredicate::OEQ, ct, a.constant(0.0, ct.getType())),
-          product);
-    to(op, i, product);
+      product = (d.ct() == 0.0).select(0.0, product);
+    d.add(i, product);
   }
+}
+
+static void fma(D &d) {
+  d.add(0, d.ct() * d.x(1));
+  d.add(1, d.ct() * d.x(0));
+  d.add(2, d.ct());
 }
 
 /// Matches `1 / (1 + exp(u))` and returns `u`.
-static Value matchSigmoid(arith::DivFOp op, ScalarAdjoint &a) {
+static Value matchSigmoid(D &d) {
   auto isOne = [&](Value v) {
-    std::optional<APFloat> constant = a.constantOf(v);
+    std::optional<APFloat> constant = d.getConstant(v);
     return constant && constant->isExactlyValue(1.0);
   };
-  auto sum = op.getRhs().getDefiningOp<arith::AddFOp>();
-  if (!sum || !isOne(op.getLhs()))
+  auto sum = d.op->getOperand(1).getDefiningOp<arith::AddFOp>();
+  if (!sum || !isOne(d.op->getOperand(0)))
     return {};
   for (unsigned i : {0, 1})
     if (auto exp = sum->getOperand(i).getDefiningOp<math::ExpOp>())
@@ -248,35 +130,97 @@ static Value matchSigmoid(arith::DivFOp op, ScalarAdjoint &a) {
   return {};
 }
 
-void Rules::divide(arith::DivFOp op) {
+static void divide(D &d) {
   // The sigmoid's derivative in terms of its result: its input is not read.
-  if (Value exponent = matchSigmoid(op, a)) {
-    Value s = y(op), one = a.constant(1.0, ct.getType());
-    a.add(exponent, a.neg(a.mul(ct, a.mul(s, a.minus(one, s)))));
-    return;
+  if (Value exponent = matchSigmoid(d)) {
+    Scalar y = d.y();
+    return d.accumulate(exponent, -(d.ct() * (y * (1.0 - y))));
   }
-  Value share = a.div(ct, x(op, 1));
-  to(op, 0, share);
-  to(op, 1, a.neg(a.mul(share, y(op))));
+  Scalar share = d.ct() / d.x(1);
+  d.add(0, share);
+  d.add(1, -(share * d.y()));
 }
+
+static void remainder(D &d) {
+  d.add(0, d.ct());
+  d.add(1, -(d.ct() * (d.x(0) / d.x(1)).apply<math::TruncOp>()));
+}
+
+static void atan2(D &d) {
+  Scalar sine = d.x(0), cosine = d.x(1);
+  Scalar share = d.ct() / (square(sine) + square(cosine));
+  d.add(0, share * cosine);
+  d.add(1, -(share * sine));
+}
+
+static void copysign(D &d) {
+  Scalar ct = d.ct(),
+         one = d.wrap(arith::ConstantOp::create(
+             d.builder, d.loc, d.builder.getFloatAttr(ct.getType(), 1.0)));
+  d.add(0, ct * (one.apply<math::CopySignOp>(d.x(0)) *
+                 one.apply<math::CopySignOp>(d.x(1))));
+}
+
+static void fpowi(D &d) {
+  Type type = d.op->getOperand(1).getType();
+  auto integer = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(d.builder, d.loc,
+                                     d.builder.getIntegerAttr(type, value));
+  };
+  Scalar exponent = d.x(1), ct = d.ct();
+  Scalar power =
+      d.x(0).apply<math::FPowIOp>(exponent.apply<arith::SubIOp>(integer(1)));
+  Scalar isZero = d.wrap(arith::CmpIOp::create(
+      d.builder, d.loc, arith::CmpIPredicate::eq, exponent, integer(0)));
+  Scalar slope = exponent.convert<arith::SIToFPOp>(ct.getType()) * power;
+  d.add(isZero.select(0.0, ct * slope));
+}
+
+static void power(D &d) {
+  Scalar base = d.x(0), exponent = d.x(1), ct = d.ct();
+  std::optional<APFloat> constant = d.getConstant(d.op->getOperand(1));
+  if (constant && constant->isExactlyValue(2.0)) {
+    d.add(0, ct * (base + base));
+  } else {
+    // x^0 is flat, also at x = 0 where x^-1 is infinite.
+    Scalar isFlat = exponent == 0.0;
+    Scalar less = isFlat.select(1.0, exponent - 1.0);
+    Scalar slope = exponent * base.apply<math::PowFOp>(less);
+    d.add(0, isFlat.select(0.0, ct * slope));
+  }
+  // d/dn x^n = x^n log x, with 0 log 0 = 0.
+  Scalar safe = (base == 0.0).select(1.0, base);
+  d.add(1, ct * (d.y() * safe.apply<math::LogOp>()));
+}
+
+static void sincos(D &d) {
+  if (d.cotangent(0))
+    d.add(d.ct(0) * d.y(1));
+  if (d.cotangent(1))
+    d.add(-(d.ct(1) * d.y(0)));
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
 
 /// If the choice between a value and a constant shows in the result (ReLU: the
 /// input is positive exactly where the result is), the condition on the result.
-static Value conditionOnResult(arith::SelectOp op, ScalarAdjoint &a) {
+static Value conditionOnResult(arith::SelectOp op, D &d) {
   auto cmp = op.getCondition().getDefiningOp<arith::CmpFOp>();
-  if (!cmp || !a.isKnown(op.getResult()))
+  if (!cmp || !d.isKnown(op.getResult()))
     return {};
   Value value = cmp.getLhs(), bound = cmp.getRhs();
-  std::optional<APFloat> limit = a.constantOf(bound);
+  std::optional<APFloat> limit = d.getConstant(bound);
   bool boundFirst = !limit;
   if (boundFirst) {
     std::swap(value, bound);
-    limit = a.constantOf(bound);
+    limit = d.getConstant(bound);
   }
   if (!limit || limit->isNaN())
     return {};
   auto isBound = [&](Value v) {
-    std::optional<APFloat> constant = a.constantOf(v);
+    std::optional<APFloat> constant = d.getConstant(v);
     return constant && constant->bitwiseIsEqual(*limit);
   };
   bool takesValue = op.getTrueValue() == value && isBound(op.getFalseValue());
@@ -286,17 +230,16 @@ static Value conditionOnResult(arith::SelectOp op, ScalarAdjoint &a) {
   bool atBound = arith::applyCmpPredicate(cmp.getPredicate(), *limit, *limit);
   if (!(takesValue && !atBound) && !(takesBound && atBound))
     return {};
-  Value y = a.primal(op.getResult()), c = a.primal(bound);
-  return boundFirst ? a.compare(cmp.getPredicate(), c, y)
-                    : a.compare(cmp.getPredicate(), y, c);
+  Scalar y = d.y(), c = d.wrap(d.primal(bound));
+  return boundFirst ? c.compare(cmp.getPredicate(), y)
+                    : y.compare(cmp.getPredicate(), c);
 }
 
-void Rules::choose(arith::SelectOp op) {
-  Value condition = conditionOnResult(op, a);
-  if (!condition)
-    condition = a.primal(op.getCondition());
-  a.add(op.getTrueValue(), a.guard(condition, ct));
-  a.add(op.getFalseValue(), a.guardNot(condition, ct));
+static void choose(D &d) {
+  Value condition = conditionOnResult(cast<arith::SelectOp>(d.op), d);
+  Scalar isFirst = condition ? d.wrap(condition) : d.x(0);
+  d.add(1, isFirst.select(d.ct(), 0.0));
+  d.add(2, isFirst.select(0.0, d.ct()));
 }
 
 /// Whether |value| is computed, too. softplus and log_sigmoid are written as
@@ -312,85 +255,110 @@ static bool isBesideItsSize(Value value) {
   });
 }
 
-void Rules::extremum(Operation *op, bool isMax) {
+static void extremum(D &d, CmpFPredicate isBeyond) {
   // Against a constant this is ReLU's kin: the result alone tells, and the
   // derivative at the bound is 0 (as jax.nn.relu's, not jnp.maximum's).
   for (unsigned i : {0, 1}) {
-    if (!a.constantOf(op->getOperand(1 - i)) ||
-        isBesideItsSize(op->getOperand(i)))
+    if (!d.getConstant(d.op->getOperand(1 - i)) ||
+        isBesideItsSize(d.op->getOperand(i)))
       continue;
-    Value bound = a.primal(op->getOperand(1 - i));
-    Value passes = a.compare(isMax ? CmpFPredicate::OGT : CmpFPredicate::OLT,
-                             y(op), bound);
-    to(op, i, a.guard(passes, ct));
-    return;
+    Scalar bound = d.x(1 - i);
+    return d.add(i, d.y().compare(isBeyond, bound).select(d.ct(), 0.0));
   }
-  Value result = y(op), half = a.scale(ct, 0.5);
-  Value isFirst = a.compare(CmpFPredicate::OEQ, x(op, 0), result);
-  Value isSecond = a.compare(CmpFPredicate::OEQ, x(op, 1), result);
-  Value tied = arith::AndIOp::create(a.builder, a.loc, isFirst, isSecond);
-  Value share = arith::SelectOp::create(a.builder, a.loc, tied, half, ct);
-  to(op, 0, a.guard(isFirst, share));
-  to(op, 1, a.guard(isSecond, share));
+  Scalar y = d.y(), ct = d.ct(), half = ct * 0.5;
+  Scalar isFirst = d.x(0) == y, isSecond = d.x(1) == y;
+  Scalar share = (isFirst & isSecond).select(half, ct);
+  d.add(0, isFirst.select(share, 0.0));
+  d.add(1, isSecond.select(share, 0.0));
+}
+static void maximum(D &d) { extremum(d, CmpFPredicate::OGT); }
+static void minimum(D &d) { extremum(d, CmpFPredicate::OLT); }
+
+static void clamp(D &d) {
+  Scalar x = d.x(0), low = d.x(1), high = d.x(2), ct = d.ct();
+  d.add(0, ((x > low) & (x < high)).select(ct, 0.0));
+  d.add(1, (x < low).select(ct, 0.0));
+  d.add(2, (x > high).select(ct, 0.0));
 }
 
-void Rules::power(math::PowFOp op) {
-  Value base = x(op, 0), exponent = x(op, 1);
-  Value zero = a.constant(0.0, ct.getType());
-  Value one = a.constant(1.0, ct.getType());
-  if (std::optional<APFloat> n = a.constantOf(op.getRhs());
-      n && n->isExactlyValue(2.0)) {
-    to(op, 0, a.mul(ct, a.plus(base, base)));
-  } else {
-    // x^0 is flat, also at x = 0 where x^-1 is infinite.
-    Value flat = a.compare(CmpFPredicate::OEQ, exponent, zero);
-    Value less = arith::SelectOp::create(a.builder, a.loc, flat, one,
-                                         a.minus(exponent, one));
-    Value slope =
-        a.mul(exponent, math::PowFOp::create(a.builder, a.loc, base, less));
-    to(op, 0, a.guardNot(flat, a.mul(ct, slope)));
-  }
-  // d/dn x^n = x^n log x, with 0 log 0 = 0.
-  Value isZero = a.compare(CmpFPredicate::OEQ, base, zero);
-  Value safe = arith::SelectOp::create(a.builder, a.loc, isZero, one, base);
-  to(op, 1, a.mul(ct, a.mul(y(op), apply<math::LogOp>(safe))));
-}
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
 
-void Rules::clamp(math::ClampFOp op) {
-  Value v = x(op, 0), low = x(op, 1), high = x(op, 2);
-  Value above = a.compare(CmpFPredicate::OGT, v, low);
-  Value below = a.compare(CmpFPredicate::OLT, v, high);
-  Value inside = arith::AndIOp::create(a.builder, a.loc, above, below);
-  to(op, 0, a.guard(inside, ct));
-  to(op, 1, a.guard(a.compare(CmpFPredicate::OLT, v, low), ct));
-  to(op, 2, a.guard(a.compare(CmpFPredicate::OGT, v, high), ct));
-}
-
-LogicalResult mlir::remat::applyScalarRule(Operation *op, unsigned result,
-                                           Value cotangent,
-                                           ScalarAdjoint &adjoint) {
-  Rules rules{adjoint, cotangent};
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    return rules.choose(select), success();
-  if (auto clamp = dyn_cast<math::ClampFOp>(op))
-    return rules.clamp(clamp), success();
-  if (isa<math::FmaOp>(op)) {
-    rules.to(op, 0, adjoint.mul(cotangent, rules.x(op, 1)));
-    rules.to(op, 1, adjoint.mul(cotangent, rules.x(op, 0)));
-    rules.to(op, 2, cotangent);
+namespace {
+template <typename Op, void (*rule)(D &), DerivativeKind kind>
+struct ScalarRule
+    : ScalarDifferentiableOpInterface::ExternalModel<ScalarRule<Op, rule, kind>,
+                                                     Op> {
+  LogicalResult buildScalarVJP(Operation *, D &vjp) const {
+    rule(vjp);
     return success();
   }
-  if (auto sincos = dyn_cast<math::SincosOp>(op)) {
-    Value other = adjoint.primal(sincos->getResult(1 - result));
-    Value product = adjoint.mul(cotangent, other);
-    rules.to(op, result == 0 ? product : adjoint.neg(product));
-    return success();
-  }
-  if (op->getNumResults() != 1 || !isa<FloatType>(op->getResult(0).getType()))
-    return failure();
-  if (op->getNumOperands() == 1)
-    return rules.unary(op);
-  if (op->getNumOperands() == 2)
-    return rules.binary(op);
-  return failure();
+  DerivativeKind getDerivativeKind(Operation *) const { return kind; }
+};
+} // namespace
+
+template <typename Op, void (*rule)(D &),
+          DerivativeKind kind = DerivativeKind::Any>
+static void attach(MLIRContext *context) {
+  Op::template attachInterface<ScalarRule<Op, rule, kind>>(*context);
+}
+
+void mlir::remat::registerScalarRules(DialectRegistry &registry) {
+  constexpr auto Finite = DerivativeKind::Finite;
+  constexpr auto Zero = DerivativeKind::Zero;
+  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
+    attach<arith::AddFOp, add, Finite>(context);
+    attach<arith::DivFOp, divide>(context);
+    attach<arith::ExtFOp, extf, Finite>(context);
+    attach<arith::MaximumFOp, maximum, Finite>(context);
+    attach<arith::MaxNumFOp, maximum, Finite>(context);
+    attach<arith::MinimumFOp, minimum, Finite>(context);
+    attach<arith::MinNumFOp, minimum, Finite>(context);
+    attach<arith::MulFOp, multiply, Finite>(context);
+    attach<arith::NegFOp, neg, Finite>(context);
+    attach<arith::RemFOp, remainder>(context);
+    attach<arith::SelectOp, choose, Finite>(context);
+    attach<arith::SubFOp, subtract, Finite>(context);
+    attach<arith::TruncFOp, truncf, Finite>(context);
+  });
+  registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
+    attach<math::AbsFOp, abs, Finite>(context);
+    attach<math::AcosOp, acos>(context);
+    attach<math::AcoshOp, acosh>(context);
+    attach<math::AsinOp, asin>(context);
+    attach<math::AsinhOp, asinh>(context);
+    attach<math::Atan2Op, atan2>(context);
+    attach<math::AtanOp, atan>(context);
+    attach<math::AtanhOp, atanh>(context);
+    attach<math::CbrtOp, cbrt>(context);
+    attach<math::CeilOp, flat, Zero>(context);
+    attach<math::ClampFOp, clamp, Finite>(context);
+    attach<math::CopySignOp, copysign, Finite>(context);
+    attach<math::CosOp, cos>(context);
+    attach<math::CoshOp, cosh>(context);
+    attach<math::ErfOp, erf>(context);
+    attach<math::ErfcOp, erfc>(context);
+    attach<math::Exp2Op, exp2>(context);
+    attach<math::ExpM1Op, expm1>(context);
+    attach<math::ExpOp, exp>(context);
+    attach<math::FPowIOp, fpowi>(context);
+    attach<math::FloorOp, flat, Zero>(context);
+    attach<math::FmaOp, fma, Finite>(context);
+    attach<math::Log10Op, log10>(context);
+    attach<math::Log1pOp, log1p>(context);
+    attach<math::Log2Op, log2>(context);
+    attach<math::LogOp, log>(context);
+    attach<math::PowFOp, power>(context);
+    attach<math::RoundEvenOp, flat, Zero>(context);
+    attach<math::RoundOp, flat, Zero>(context);
+    attach<math::RsqrtOp, rsqrt>(context);
+    attach<math::SinOp, sin>(context);
+    attach<math::SincosOp, sincos>(context);
+    attach<math::SinhOp, sinh>(context);
+    attach<math::SqrtOp, sqrt>(context);
+    attach<math::TanOp, tan>(context);
+    attach<math::TanhOp, tanh>(context);
+    attach<math::TruncOp, flat, Zero>(context);
+  });
 }

@@ -8,6 +8,7 @@
 #include "Rules.h"
 
 #include "Adjoint.h"
+#include "AdjointKernel.h"
 #include "remat/Autodiff/DifferentiableOpInterface.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -217,20 +218,23 @@ struct SplatRule : RuleFor<SplatRule, tensor::SplatOp> {
       return success();
     Value cotangent = vjp.cotangent(0);
     auto type = cast<RankedTensorType>(cotangent.getType());
-    Value empty = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>(),
-                                          type.getElementType());
-    Value zero = arith::ConstantOp::create(
-        builder, loc, builder.getZeroAttr(type.getElementType()));
-    Value init = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
+    Type element = type.getElementType(), sumType = accumulationType(element);
+    Value empty =
+        tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>(), sumType);
     auto sum = linalg::ReduceOp::create(
-        builder, loc, ValueRange{cotangent}, ValueRange{init},
+        builder, loc, ValueRange{cotangent},
+        ValueRange{fillZeros(builder, loc, empty)},
         llvm::to_vector(llvm::seq<int64_t>(type.getRank())),
-        [](OpBuilder &nested, Location loc, ValueRange args) {
-          Value added = arith::AddFOp::create(nested, loc, args[1], args[0]);
+        [&](OpBuilder &nested, Location loc, ValueRange args) {
+          Value term = args[0];
+          if (sumType != element)
+            term = arith::ExtFOp::create(nested, loc, sumType, term);
+          Value added = arith::AddFOp::create(nested, loc, args[1], term);
           linalg::YieldOp::create(nested, loc, added);
         });
-    vjp.accumulate(0, tensor::ExtractOp::create(builder, loc, sum->getResult(0),
-                                                ValueRange()));
+    Value total = narrow(builder, loc, sum->getResult(0), element);
+    vjp.accumulate(
+        0, tensor::ExtractOp::create(builder, loc, total, ValueRange()));
     return success();
   }
 };

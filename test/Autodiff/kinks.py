@@ -49,7 +49,7 @@ SCALAR = [
     ("trunc", "%r = math.trunc %x : f64", 1, 0, (0, 0), "jnp.trunc(x)"),
     ("remf", "%r = arith.remf %x, %y : f64", 7.5, 2, (1, -3), "jax.lax.rem(x, y)"),
     ("sqrt at 0", "%r = math.sqrt %x : f64", 0, 0, (INF, 0), "jnp.sqrt(x)"),
-    ("0 * sqrt at 0", "%s = math.sqrt %x : f64\n%r = arith.mulf %s, %y : f64", 0, 0, (NAN, 0), "jnp.sqrt(x) * y"),
+    ("0 * sqrt at 0", "%s = math.sqrt %x : f64\n%r = arith.mulf %s, %y : f64", 0, 0, (0, 0), None),
     ("rsqrt at 0", "%r = math.rsqrt %x : f64", 0, 0, (-INF, 0), "jax.lax.rsqrt(x)"),
     ("cbrt at 0", "%r = math.cbrt %x : f64", 0, 0, (INF, 0), "jnp.cbrt(x)"),
     ("log at 0", "%r = math.log %x : f64", 0, 0, (INF, 0), "jnp.log(x)"),
@@ -72,7 +72,11 @@ SCALAR = [
     ("NaN behind a mask", "%c = arith.constant 0.0 : f64\n%p = arith.cmpf ogt, %x, %c : f64\n%l = math.log %x : f64\n"
      "%r = arith.select %p, %l, %y : f64", -1, 3, (-0.0, 1), "jnp.where(x > 0, jnp.log(x), y)"),
     ("infinite slope behind a mask", "%c = arith.constant 0.0 : f64\n%p = arith.cmpf ogt, %x, %c : f64\n"
-     "%l = math.sqrt %x : f64\n%r = arith.select %p, %l, %y : f64", 0, 3, (NAN, 1), "jnp.where(x > 0, jnp.sqrt(x), y)"),
+     "%l = math.sqrt %x : f64\n%r = arith.select %p, %l, %y : f64", 0, 3, (0, 1), None),
+    ("logaddexp of infinities", "%m = arith.maximumf %x, %y : f64\n%d = arith.subf %x, %y : f64\n"
+     "%q = arith.cmpf une, %d, %d : f64\n%v = arith.addf %x, %y : f64\n%s = math.absf %d : f64\n"
+     "%n = arith.negf %s : f64\n%ex = math.exp %n : f64\n%l = math.log1p %ex : f64\n%u = arith.addf %m, %l : f64\n"
+     "%r = arith.select %q, %v, %u : f64", INF, INF, (1, 1), "jnp.logaddexp(x, y)"),
     ("infinity times x behind a mask", "%c = arith.constant 0.0 : f64\n%inf = arith.constant 0x7FF0000000000000 : f64\n"
      "%p = arith.cmpf ogt, %x, %c : f64\n%m = arith.mulf %x, %inf : f64\n%r = arith.select %p, %m, %y : f64",
      -1, 3, (0, 1), None),
@@ -139,6 +143,86 @@ func.func @pooling(%a: tensor<1x4x1xf64> {opt.param}, %g: tensor<1x2x1xf64>) -> 
 }"""
 
 
+# A softmax with a row that is masked as a whole, in one operation and in its parts; a vector over max(its norm, 0.5).
+MAPS = "#masked_id = affine_map<(i, j) -> (i, j)>\n#masked_row = affine_map<(i, j) -> (i)>\n"
+MASKED = """
+func.func @masked_%(name)s(%%x: tensor<2x3xf64> {opt.param}, %%mask: tensor<2x3xi1>, %%w: tensor<2x3xf64>) -> tensor<f64> {
+  %%c = arith.constant 0.0 : f64
+  %%inf = arith.constant 0xFFF0000000000000 : f64
+  %%false = arith.constant false
+  %%e = tensor.empty() : tensor<2x3xf64>
+  %%er = tensor.empty() : tensor<2xf64>
+  %%eb = tensor.empty() : tensor<2xi1>
+  %%es = tensor.empty() : tensor<f64>
+  %%zeros = linalg.fill ins(%%c : f64) outs(%%er : tensor<2xf64>) -> tensor<2xf64>
+  %%lows = linalg.fill ins(%%inf : f64) outs(%%er : tensor<2xf64>) -> tensor<2xf64>
+  %%none = linalg.fill ins(%%false : i1) outs(%%eb : tensor<2xi1>) -> tensor<2xi1>
+  %%z = linalg.fill ins(%%c : f64) outs(%%es : tensor<f64>) -> tensor<f64>
+  %%s = linalg.generic {indexing_maps = [#masked_id, #masked_id, #masked_id], iterator_types = ["parallel", "parallel"]}
+      ins(%%x, %%mask : tensor<2x3xf64>, tensor<2x3xi1>) outs(%%e : tensor<2x3xf64>) {
+  ^bb0(%%v: f64, %%m: i1, %%o: f64):
+    %%r = arith.select %%m, %%v, %%inf : f64
+    linalg.yield %%r : f64
+  } -> tensor<2x3xf64>
+  %(softmax)s
+  %%any = linalg.reduce { arith.ori } ins(%%mask : tensor<2x3xi1>) outs(%%none : tensor<2xi1>) dimensions = [1]
+  %%safe = linalg.generic {indexing_maps = [#masked_row, #masked_id, #masked_id, #masked_id], iterator_types = ["parallel", "parallel"]}
+      ins(%%any, %%y, %%w : tensor<2xi1>, tensor<2x3xf64>, tensor<2x3xf64>) outs(%%e : tensor<2x3xf64>) {
+  ^bb0(%%m: i1, %%v: f64, %%u: f64, %%o: f64):
+    %%r = arith.select %%m, %%v, %%c : f64
+    %%p = arith.mulf %%r, %%u : f64
+    linalg.yield %%p : f64
+  } -> tensor<2x3xf64>
+  %%l = linalg.reduce { arith.addf } ins(%%safe : tensor<2x3xf64>) outs(%%z : tensor<f64>) dimensions = [0, 1]
+  return %%l : tensor<f64>
+}"""
+WHOLE = "%y = linalg.softmax dimension(1) ins(%s : tensor<2x3xf64>) outs(%e : tensor<2x3xf64>) -> tensor<2x3xf64>"
+PARTS = """%max = linalg.reduce { arith.maximumf } ins(%s : tensor<2x3xf64>) outs(%lows : tensor<2xf64>) dimensions = [1]
+  %exp = linalg.generic {indexing_maps = [#masked_id, #masked_row, #masked_id], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %max : tensor<2x3xf64>, tensor<2xf64>) outs(%e : tensor<2x3xf64>) {
+  ^bb0(%v: f64, %m: f64, %o: f64):
+    %d = arith.subf %v, %m : f64
+    %r = math.exp %d : f64
+    linalg.yield %r : f64
+  } -> tensor<2x3xf64>
+  %sum = linalg.reduce { arith.addf } ins(%exp : tensor<2x3xf64>) outs(%zeros : tensor<2xf64>) dimensions = [1]
+  %y = linalg.generic {indexing_maps = [#masked_id, #masked_row, #masked_id], iterator_types = ["parallel", "parallel"]}
+      ins(%exp, %sum : tensor<2x3xf64>, tensor<2xf64>) outs(%e : tensor<2x3xf64>) {
+  ^bb0(%v: f64, %m: f64, %o: f64):
+    %r = arith.divf %v, %m : f64
+    linalg.yield %r : f64
+  } -> tensor<2x3xf64>"""
+NORMALIZED = """
+func.func @normalized(%a: tensor<3xf64> {opt.param}) -> tensor<f64> {
+  %c = arith.constant 0.0 : f64
+  %low = arith.constant 0.5 : f64
+  %e = tensor.empty() : tensor<f64>
+  %z = linalg.fill ins(%c : f64) outs(%e : tensor<f64>) -> tensor<f64>
+  %square = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%a : tensor<3xf64>) outs(%z : tensor<f64>) {
+  ^bb0(%v: f64, %s: f64):
+    %p = arith.mulf %v, %v : f64
+    %n = arith.addf %s, %p : f64
+    linalg.yield %n : f64
+  } -> tensor<f64>
+  %l = linalg.generic {indexing_maps = [affine_map<(i) -> ()>, affine_map<(i) -> (i)>, affine_map<(i) -> ()>],
+      iterator_types = ["reduction"]} ins(%square, %a : tensor<f64>, tensor<3xf64>) outs(%z : tensor<f64>) {
+  ^bb0(%q: f64, %v: f64, %s: f64):
+    %n = math.sqrt %q : f64
+    %m = arith.maximumf %n, %low : f64
+    %d = arith.divf %v, %m : f64
+    %t = arith.addf %s, %d : f64
+    linalg.yield %t : f64
+  } -> tensor<f64>
+  return %l : tensor<f64>
+}"""
+
+
+def masked_softmax_gradient(x, mask, w):
+    y = np.exp(x) * mask / np.maximum((np.exp(x) * mask).sum(1, keepdims=True), 1e-300)
+    return (y * (w - (w * y).sum(1, keepdims=True))).ravel()
+
+
 def gradients(library, name, arrays):
     given = library.gradients_of(f"{name}_grad")
     results = library.call(f"{name}_grad", arrays, [("f64", 0)] + [("f64", arrays[i].ndim) for i in given])
@@ -151,13 +235,20 @@ def compute():
     functions = [scalar_function(f"s{i}", row[1]) for i, row in enumerate(SCALAR)]
     functions += [reduction_function(f"r{i}", row[1], row[2]) for i, row in enumerate(REDUCTION)]
     with tempfile.TemporaryDirectory() as folder:
-        library = Library("\n".join(functions) + POOLING, folder, "remat-differentiate")
+        masked = [MASKED % {"name": name, "softmax": text} for name, text in (("whole", WHOLE), ("parts", PARTS))]
+        library = Library(MAPS + "\n".join(functions + masked) + POOLING + NORMALIZED, folder, "remat-differentiate")
         for i, row in enumerate(SCALAR):
             yield row[0], gradients(library, f"s{i}", [np.array(float(v)) for v in row[2:4]]), row[4]
         for i, row in enumerate(REDUCTION):
             yield row[0], gradients(library, f"r{i}", [np.array(row[3], "f8")])[0], row[4]
         image, weights = np.array([1., 5., 5., 5.]).reshape(1, 4, 1), np.array([2., 3.]).reshape(1, 2, 1)
         yield "equal maxima of windows", gradients(library, "pooling", [image, weights])[0].ravel(), [0, 5, 0, 0]
+        x, w = np.arange(6.).reshape(2, 3), np.array([[1., 2., 4.], [3., 5., 6.]])
+        mask = np.array([[1, 1, 0], [0, 0, 0]], "?")
+        for name in ("whole", "parts"):
+            found = gradients(library, f"masked_{name}", [x, mask, w])[0].ravel()
+            yield f"softmax of a masked row ({name})", found, masked_softmax_gradient(x, mask, w)
+        yield "a vector of zeros over its norm", gradients(library, "normalized", [np.zeros(3)])[0], [2, 2, 2]
 
 
 def ask_jax():

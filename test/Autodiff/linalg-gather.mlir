@@ -73,7 +73,7 @@ func.func @softmax_reads_its_result_only(%x: tensor<5x8xf32> {opt.param}, %init:
 
 // -----
 
-// The branch that chooses the row does not read the loop along the rows.
+// The branch that chooses the row reads no loop along the rows.
 // CHECK-LABEL: func.func @a_branch_chooses_the_row_grad(
 // CHECK: scf.for %{{.*}} to %c5 step
 // CHECK: %[[N:.*]] = tensor.extract %arg1[%{{.*}}]

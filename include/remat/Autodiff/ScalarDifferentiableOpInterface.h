@@ -1,6 +1,7 @@
 //===- ScalarDifferentiableOpInterface.h - Scalar rules ---------*- C++ -*-===//
 //
-// A rule is a formula: `vjp.add(vjp.ct() * (1.0 - vjp.y() * vjp.y()))` is tanh's.
+// A rule is a formula: `vjp.add(vjp.ct() * (1.0 - vjp.y() * vjp.y()))` is
+// tanh's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,10 +34,18 @@ public:
   operator Value() const { return value; }
   Type getType() const { return value.getType(); }
 
-  friend Scalar operator+(Scalar a, Scalar b) { return a.make<arith::AddFOp>(b); }
-  friend Scalar operator-(Scalar a, Scalar b) { return a.make<arith::SubFOp>(b); }
-  friend Scalar operator*(Scalar a, Scalar b) { return a.make<arith::MulFOp>(b); }
-  friend Scalar operator/(Scalar a, Scalar b) { return a.make<arith::DivFOp>(b); }
+  friend Scalar operator+(Scalar a, Scalar b) {
+    return a.make<arith::AddFOp>(b);
+  }
+  friend Scalar operator-(Scalar a, Scalar b) {
+    return a.make<arith::SubFOp>(b);
+  }
+  friend Scalar operator*(Scalar a, Scalar b) {
+    return a.make<arith::MulFOp>(b);
+  }
+  friend Scalar operator/(Scalar a, Scalar b) {
+    return a.make<arith::DivFOp>(b);
+  }
   Scalar operator-() const { return apply<arith::NegFOp>(); }
 
   /// The results of comparisons, of type i1.
@@ -49,7 +58,9 @@ public:
   friend Scalar operator>(Scalar a, Scalar b) {
     return a.compare(arith::CmpFPredicate::OGT, b);
   }
-  friend Scalar operator&(Scalar a, Scalar b) { return a.make<arith::AndIOp>(b); }
+  friend Scalar operator&(Scalar a, Scalar b) {
+    return a.make<arith::AndIOp>(b);
+  }
   Scalar compare(arith::CmpFPredicate predicate, Scalar other) const;
   /// `*this ? a : b`, for the result of a comparison. A cotangent behind a mask
   /// is exactly zero, also where it would have been infinite or NaN.

@@ -192,7 +192,7 @@ func.func @upsample_by_map(%t: tensor<1x3x3xf64> {opt.param}) -> tensor<1x6x6xf6
   } -> tensor<1x6x6xf64>
   return %y : tensor<1x6x6xf64>
 }
-// Negative positions again, by a branch that holds a loop index, too.
+// Negative positions again, by a branch.
 func.func @branch_chooses_position(%t: tensor<3x4xf64> {opt.param}, %ix: tensor<5xi64>) -> tensor<5x4xf64> {
   %c1 = arith.constant 1 : i64
   %c0 = arith.constant 0 : i64
@@ -202,11 +202,11 @@ func.func @branch_chooses_position(%t: tensor<3x4xf64> {opt.param}, %ix: tensor<
   ^bb0(%n0: i64, %o: f64):
     %n = arith.subi %n0, %c1 : i64
     %neg = arith.cmpi slt, %n, %c0 : i64
+    %row = linalg.index 0 : index
     %m = scf.if %neg -> (i64) {
       %fix = arith.addi %n, %c3 : i64
       scf.yield %fix : i64
     } else {
-      %row = linalg.index 0 : index
       %p = arith.index_cast %row : index to i64
       %q = arith.addi %n, %p : i64
       %r = arith.remui %q, %c3 : i64

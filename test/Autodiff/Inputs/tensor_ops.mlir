@@ -91,3 +91,46 @@ func.func @integer_power(%x: tensor<3x4xf64> {opt.param}, %n: tensor<3x4xi32>) -
   %d = arith.mulf %c, %x : tensor<3x4xf64>
   return %d : tensor<3x4xf64>
 }
+// Branches in bodies, one of them around what a reduction adds.
+func.func @branch_in_body(%x: tensor<5xf64> {opt.param}, %y: tensor<5xf64> {opt.param}, %n: tensor<5xi64>) -> tensor<5xf64> {
+  %c1 = arith.constant 1 : i64
+  %e = tensor.empty() : tensor<5xf64>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x, %y, %n : tensor<5xf64>, tensor<5xf64>, tensor<5xi64>) outs(%e : tensor<5xf64>) {
+  ^bb0(%a: f64, %b: f64, %k: i64, %o: f64):
+    %s = math.sin %a : f64
+    %first = arith.cmpi slt, %k, %c1 : i64
+    %v, %w = scf.if %first -> (f64, f64) {
+      %p = arith.mulf %s, %b : f64
+      %q = math.exp %p : f64
+      scf.yield %q, %s : f64, f64
+    } else {
+      %second = arith.cmpi eq, %k, %c1 : i64
+      %t = scf.if %second -> f64 {
+        %u = arith.mulf %s, %s : f64
+        scf.yield %u : f64
+      } else {
+        scf.yield %b : f64
+      }
+      scf.yield %t, %a : f64, f64
+    }
+    %z = arith.mulf %v, %w : f64
+    linalg.yield %z : f64
+  } -> tensor<5xf64>
+  return %r : tensor<5xf64>
+}
+func.func @branch_around_a_sum(%x: tensor<4x5xf64> {opt.param}, %n: tensor<5xi64>, %z: tensor<4xf64> {opt.param}) -> tensor<4xf64> {
+  %c1 = arith.constant 1 : i64
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x, %n : tensor<4x5xf64>, tensor<5xi64>) outs(%z : tensor<4xf64>) {
+  ^bb0(%a: f64, %k: i64, %sum: f64):
+    %p = arith.cmpi slt, %k, %c1 : i64
+    %next = scf.if %p -> f64 {
+      %s = math.sin %a : f64
+      %t = arith.addf %sum, %s : f64
+      scf.yield %t : f64
+    } else {
+      scf.yield %sum : f64
+    }
+    linalg.yield %next : f64
+  } -> tensor<4xf64>
+  return %r : tensor<4xf64>
+}
