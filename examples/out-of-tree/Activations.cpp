@@ -62,7 +62,7 @@ buildElementwise(OpBuilder &builder, Location loc, ValueRange inputs,
 }
 
 //===----------------------------------------------------------------------===//
-// Derivative and cost of act.softplus
+// Derivatives and costs
 //===----------------------------------------------------------------------===//
 
 // dx = dy (1 - exp(-y)): the result is all that has to be kept.
@@ -82,6 +82,41 @@ LogicalResult SoftplusOp::buildVJP(remat::VJPContext &vjp) {
 // The machine of this example computes activations while it loads them, so that
 // keeping one is never worth its bytes.
 int64_t SoftplusOp::getRecomputeCost() { return 0; }
+
+// da = db = the sum of dy's rows: the rule builds it once and adds it twice.
+LogicalResult SumRowsOp::buildVJP(remat::VJPContext &vjp) {
+  OpBuilder &b = vjp.builder;
+  auto type = cast<RankedTensorType>(getA().getType());
+  Value zero = arith::ConstantOp::create(b, getLoc(),
+                                         b.getZeroAttr(type.getElementType()));
+  Value empty = tensor::EmptyOp::create(
+      b, getLoc(), tensor::getMixedSizes(b, getLoc(), getA()),
+      type.getElementType());
+  Value zeros = linalg::FillOp::create(b, getLoc(), zero, empty).getResult(0);
+  Value sum = linalg::ReduceOp::create(
+                  b, getLoc(), ValueRange{vjp.cotangent(0)}, ValueRange{zeros},
+                  ArrayRef<int64_t>{0},
+                  [](OpBuilder &nested, Location loc, ValueRange scalars) {
+                    Value next = arith::AddFOp::create(nested, loc, scalars[1],
+                                                       scalars[0]);
+                    linalg::YieldOp::create(nested, loc, next);
+                  })
+                  ->getResult(0);
+  vjp.accumulate(0, sum);
+  vjp.accumulate(1, sum);
+  return success();
+}
+
+// dx = dy tanh(x). A rule on scalars is a formula.
+LogicalResult LogCoshOp::buildScalarVJP(remat::ScalarVJPContext &vjp) {
+  vjp.add(vjp.ct() * vjp.x().apply<math::TanhOp>());
+  return success();
+}
+
+// tanh has no pole: the driver need not look for zero cotangents.
+remat::DerivativeKind LogCoshOp::getDerivativeKind() {
+  return remat::DerivativeKind::Finite;
+}
 
 //===----------------------------------------------------------------------===//
 // #act.sign_descent
@@ -149,16 +184,44 @@ struct LowerSoftplus : OpRewritePattern<SoftplusOp> {
   }
 };
 
+struct LowerSumRows : OpRewritePattern<SumRowsOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SumRowsOp op,
+                                PatternRewriter &rewriter) const override {
+    Value sum =
+        arith::AddFOp::create(rewriter, op.getLoc(), op.getA(), op.getB());
+    auto type = cast<RankedTensorType>(op.getY().getType());
+    Value empty = tensor::EmptyOp::create(
+        rewriter, op.getLoc(), type.getShape(), type.getElementType());
+    auto rows = linalg::BroadcastOp::create(rewriter, op.getLoc(), sum, empty,
+                                            ArrayRef<int64_t>{0});
+    rewriter.replaceOp(op, rows->getResult(0));
+    return success();
+  }
+};
+
+struct LowerLogCosh : OpRewritePattern<LogCoshOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(LogCoshOp op,
+                                PatternRewriter &rewriter) const override {
+    Value cosh = math::CoshOp::create(rewriter, op.getLoc(), op.getX());
+    rewriter.replaceOpWithNewOp<math::LogOp>(op, cosh);
+    return success();
+  }
+};
+
 struct LowerPass : PassWrapper<LowerPass, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerPass)
 
   StringRef getArgument() const final { return "act-lower"; }
   StringRef getDescription() const final {
-    return "Turn act.softplus into linalg";
+    return "Turn operations of act into linalg and math";
   }
   void runOnOperation() final {
     RewritePatternSet patterns(&getContext());
-    patterns.add<LowerSoftplus>(&getContext());
+    patterns.add<LowerLogCosh, LowerSoftplus, LowerSumRows>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

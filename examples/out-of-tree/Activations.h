@@ -4,6 +4,7 @@
 #define ACTIVATIONS_H
 
 #include "remat/Autodiff/DifferentiableOpInterface.h"
+#include "remat/Autodiff/ScalarDifferentiableOpInterface.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 
@@ -14,7 +15,7 @@
 #include "ActivationsOps.h.inc"
 
 namespace act {
-/// Registers `act-lower`, which turns `act.softplus` into linalg.
+/// Registers `act-lower`, which turns operations of `act` into linalg and math.
 void registerPasses();
 } // namespace act
 

@@ -8,6 +8,7 @@ include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "remat/Autodiff/DifferentiableOpInterface.td"
+include "remat/Autodiff/ScalarDifferentiableOpInterface.td"
 include "remat/Dialect/Opt/IR/OptAttributes.td"
 include "remat/Transforms/Plan/RecomputeCostOpInterface.td"
 
@@ -33,6 +34,32 @@ def Act_SoftplusOp : Op<Act_Dialect, "softplus", [
   }];
   let arguments = (ins RankedTensorOf<[AnyFloat]>:$x);
   let results = (outs RankedTensorOf<[AnyFloat]>:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Act_SumRowsOp : Op<Act_Dialect, "sum_rows", [
+    Pure, SameTypeOperands,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+  let summary = "the sum of two vectors, in every row of a matrix";
+  let description = [{
+    Example: `%y = act.sum_rows %a, %b : tensor<8xf32> -> tensor<4x8xf32>`.
+  }];
+  let arguments = (ins RankedTensorOf<[AnyFloat]>:$a,
+                       RankedTensorOf<[AnyFloat]>:$b);
+  let results = (outs RankedTensorOf<[AnyFloat]>:$y);
+  let assemblyFormat = "$a `,` $b attr-dict `:` type($a) `->` type($y)";
+}
+
+def Act_LogCoshOp : Op<Act_Dialect, "log_cosh", [
+    Pure, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<ScalarDifferentiableOpInterface,
+                              ["getDerivativeKind"]>]> {
+  let summary = "log(cosh(x)) of a scalar";
+  let description = [{
+    Example: `%y = act.log_cosh %x : f32`, in the body of a `linalg.generic`, too.
+  }];
+  let arguments = (ins AnyFloat:$x);
+  let results = (outs AnyFloat:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 

@@ -18,8 +18,8 @@ func.func @loss(%x: tensor<64x4xf32> {remat.data = "x"}, %y: tensor<64x3xf32> {r
       ins(%h, %y : tensor<64x3xf32>, tensor<64x3xf32>) outs(%f : tensor<f32>) {
   ^bb0(%a: f32, %b: f32, %sum: f32):
     %d = arith.subf %a, %b : f32
-    %square = arith.mulf %d, %d : f32
-    %next = arith.addf %sum, %square : f32
+    %l = act.log_cosh %d : f32
+    %next = arith.addf %sum, %l : f32
     linalg.yield %next : f32
   } -> tensor<f32>
   return %loss : tensor<f32>

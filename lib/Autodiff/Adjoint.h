@@ -9,7 +9,7 @@
 #ifndef REMAT_LIB_AUTODIFF_ADJOINT_H
 #define REMAT_LIB_AUTODIFF_ADJOINT_H
 
-#include "Activity.h"
+#include "remat/Analysis/Activity.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -7,7 +7,7 @@
 #ifndef REMAT_LIB_AUTODIFF_CALLADJOINTS_H
 #define REMAT_LIB_AUTODIFF_CALLADJOINTS_H
 
-#include "Activity.h"
+#include "remat/Analysis/Activity.h"
 
 namespace mlir::remat {
 

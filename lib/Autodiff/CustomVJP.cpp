@@ -29,27 +29,12 @@ using namespace mlir::remat;
 // Questions
 //===----------------------------------------------------------------------===//
 
-static func::FuncOp getRule(CustomVJPOp custom) {
-  return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      custom, custom.getRuleAttr());
-}
-
 /// The function that `custom` is for; null if it is for a kind of operation.
 static func::FuncOp getTarget(CustomVJPOp custom) {
   FlatSymbolRefAttr target = custom.getFunctionTarget();
   return target ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(custom,
                                                                      target)
                 : nullptr;
-}
-
-func::FuncOp mlir::remat::findCustomRule(func::CallOp call) {
-  Operation *table = SymbolTable::getNearestSymbolTable(call);
-  if (!table || table->getNumRegions() != 1)
-    return nullptr;
-  for (auto custom : table->getRegion(0).getOps<CustomVJPOp>())
-    if (custom.getFunctionTarget() == call.getCalleeAttr())
-      return getRule(custom);
-  return nullptr;
 }
 
 /// Whether the body of `op` is what the user sees of it: named operations are

@@ -8,7 +8,7 @@
 #ifndef REMAT_LIB_AUTODIFF_CUSTOMVJP_H
 #define REMAT_LIB_AUTODIFF_CUSTOMVJP_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "remat/Dialect/Remat/IR/CustomVJP.h"
 
 namespace mlir::remat {
 
@@ -16,9 +16,6 @@ namespace mlir::remat {
 /// those and other functions with rules from being inlined. Fails with a
 /// diagnostic at an operation that no rule for its kind fits.
 LogicalResult bindCustomVJPs(ModuleOp module);
-
-/// The rule for calls of the function that `call` calls; null if it has none.
-func::FuncOp findCustomRule(func::CallOp call);
 
 /// Builds the body of `rule` for `call`. `primal` gives operands and results,
 /// and is asked for those that the rule reads; `cotangents` has one for each

@@ -8,7 +8,7 @@
 #ifndef REMAT_LIB_AUTODIFF_WHILETOFOR_H
 #define REMAT_LIB_AUTODIFF_WHILETOFOR_H
 
-#include "Activity.h"
+#include "remat/Analysis/Activity.h"
 
 namespace mlir::remat {
 

@@ -25,7 +25,7 @@ def main():
     w = np.zeros((4, 3))
     for _ in range(STEPS):
         z = x @ w
-        w -= 0.01 * np.sign(x.T @ (2 * (np.log1p(np.exp(z)) - y) * sigmoid(z)))
+        w -= 0.01 * np.sign(x.T @ (np.tanh(np.log1p(np.exp(z)) - y) * sigmoid(z)))
     error = np.abs(np.load("out.ckpt")["w"] - w).max()
     print("weights as in NumPy" if error < 1e-6 else f"weights differ by {error:.2g}")
 

@@ -1,5 +1,6 @@
 //===- CustomVJPOp.cpp - Derivatives by hand ------------------------------===//
 
+#include "remat/Dialect/Remat/IR/CustomVJP.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -9,6 +10,21 @@
 
 using namespace mlir;
 using namespace mlir::remat;
+
+func::FuncOp mlir::remat::getRule(CustomVJPOp custom) {
+  return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      custom, custom.getRuleAttr());
+}
+
+func::FuncOp mlir::remat::findCustomRule(func::CallOp call) {
+  Operation *table = SymbolTable::getNearestSymbolTable(call);
+  if (!table || table->getNumRegions() != 1)
+    return nullptr;
+  for (auto custom : table->getRegion(0).getOps<CustomVJPOp>())
+    if (custom.getFunctionTarget() == call.getCalleeAttr())
+      return getRule(custom);
+  return nullptr;
+}
 
 FunctionType CustomVJPOp::getRuleType(MLIRContext *context, TypeRange operands,
                                       TypeRange results) {

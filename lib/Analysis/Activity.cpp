@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Activity.h"
-#include "CustomVJP.h"
+#include "remat/Analysis/Activity.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "remat/Dialect/Remat/IR/Branches.h"
+#include "remat/Dialect/Remat/IR/CustomVJP.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;

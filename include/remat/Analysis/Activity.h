@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_AUTODIFF_ACTIVITY_H
-#define REMAT_LIB_AUTODIFF_ACTIVITY_H
+#ifndef REMAT_ANALYSIS_ACTIVITY_H
+#define REMAT_ANALYSIS_ACTIVITY_H
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -84,4 +84,4 @@ private:
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_AUTODIFF_ACTIVITY_H
+#endif // REMAT_ANALYSIS_ACTIVITY_H
