@@ -42,7 +42,8 @@ Value mlir::remat::createZerosLike(OpBuilder &builder, Location loc,
 BackwardOp mlir::remat::createProvisionalBackward(OpBuilder &builder,
                                                   Location loc) {
   auto backward =
-      BackwardOp::create(builder, loc, TypeRange(), ValueRange(), StringAttr());
+      BackwardOp::create(builder, loc, TypeRange(), ValueRange(), ValueRange(),
+                         ValueRange(), ValueRange(), StringAttr());
   backward.getBody().emplaceBlock();
   return backward;
 }

@@ -132,7 +132,8 @@ Value CaptureImporter::import(Value value, OpBuilder &builder) {
     return local;
   Operation *op = value.getDefiningOp();
   bool available = isAvailable(value);
-  bool isCheaper = op && !available && (isSmallerBefore(op) || canRebuild(value));
+  bool isCheaper =
+      op && !available && (isSmallerBefore(op) || canRebuild(value));
   if (isCheaper)
     return rebuild(op, value, builder);
   Value local = available ? makeAvailable(value) : save(value, builder);
@@ -144,19 +145,15 @@ Value CaptureImporter::import(Value value, OpBuilder &builder) {
 LogicalResult CaptureImporter::run() {
   hoistDims();
   Captures captures = collect();
-  for (unsigned rank : {0, 1, 2}) {
-    for (auto &[value, uses] : captures) {
-      if (getRank(value) != rank)
-        continue;
-      // As late as possible: what is rebuilt need not live longer than it must.
-      OpBuilder builder(
-          backward.front().findAncestorOpInBlock(*uses.front()->getOwner()));
-      Value local = import(value, builder);
-      if (!local)
-        return failure();
-      for (OpOperand *use : uses)
-        use->set(local);
-    }
+  for (auto &[value, uses] : captures) {
+    // As late as possible: what is rebuilt need not live longer than it must.
+    OpBuilder builder(
+        backward.front().findAncestorOpInBlock(*uses.front()->getOwner()));
+    Value local = import(value, builder);
+    if (!local)
+      return failure();
+    for (OpOperand *use : uses)
+      use->set(local);
   }
   return success();
 }

@@ -39,8 +39,6 @@ protected:
   virtual Value save(Value value, OpBuilder &builder) = 0;
   /// Says at `value` why it could neither be saved nor computed again.
   virtual void explain(Value value) {}
-  /// 0, 1 or 2: values of a smaller rank are imported first.
-  virtual unsigned getRank(Value value) { return 0; }
 
 private:
   void hoistDims();

@@ -11,19 +11,24 @@ using namespace mlir;
 using namespace mlir::remat;
 
 namespace {
-/// Turns what the backward of a region reads into its operands: the region's
-/// own operands and its residuals first, then cotangents of its outputs, then
-/// the sums into which it accumulates.
+/// Turns what the backward of a region reads into its operands.
 class RegionImporter : public CaptureImporter {
 public:
-  RegionImporter(RegionOp region, Region &backward, const DenseSet<Value> &sums)
+  /// `cotangents` are those of the region's outputs, of which a value stays one
+  /// even if it is a sum of `sums` as well.
+  RegionImporter(RegionOp region, Region &backward, ArrayRef<Value> cotangents,
+                 const DenseSet<Value> &sums)
       : CaptureImporter(backward), region(region), backward(backward),
-        sums(sums) {}
+        cotangents(cotangents), sums(sums) {}
 
-  /// Gives the region its residuals and returns the operands of the backward.
-  SmallVector<Value> finish();
+  /// Gives the region its residuals and creates the operation that has the
+  /// body of the backward.
+  BackwardOp finish(OpBuilder &builder, ValueRange yielded);
 
 private:
+  /// The operands of a remat.backward.
+  enum Group : unsigned { Inputs, Residuals, Cotangents, Sums };
+
   bool isForeign(Value value) override {
     return !backward.isAncestor(value.getParentRegion());
   }
@@ -35,39 +40,45 @@ private:
   Value makeAvailable(Value value) override {
     auto argument = dyn_cast<BlockArgument>(value);
     if (argument && argument.getOwner() == region.getBodyBlock())
-      value = region.getInputs()[argument.getArgNumber()];
-    auto [it, isNew] = arguments.try_emplace(value);
-    if (isNew) {
-      it->second = backward.addArgument(value.getType(), value.getLoc());
-      operands.push_back(value);
-    }
-    return it->second;
+      return pass(Inputs, region.getInputs()[argument.getArgNumber()]);
+    bool isSum = sums.contains(value) && !llvm::is_contained(cotangents, value);
+    return pass(isSum ? Sums : Cotangents, value);
   }
 
   Value save(Value value, OpBuilder &builder) override {
-    residuals.push_back(value);
-    // Stands for the result that the region will have.
-    operands.push_back(nullptr);
-    return backward.addArgument(value.getType(), value.getLoc());
+    return pass(Residuals, value);
   }
 
-  unsigned getRank(Value value) override {
-    if (region.getBody().isAncestor(value.getParentRegion()))
-      return 0;
-    return sums.contains(value) ? 2 : 1;
+  BlockArgument pass(Group group, Value value) {
+    BlockArgument &argument = arguments[{value, group}];
+    if (!argument) {
+      groups[group].push_back(value);
+      unsigned index = 0;
+      for (const SmallVector<Value> &operands :
+           ArrayRef(groups).take_front(group + 1))
+        index += operands.size();
+      argument =
+          backward.insertArgument(index - 1, value.getType(), value.getLoc());
+    }
+    return argument;
   }
+
+  void addResiduals();
 
   RegionOp region;
   Region &backward;
+  ArrayRef<Value> cotangents;
   const DenseSet<Value> &sums;
-  DenseMap<Value, BlockArgument> arguments;
-  SmallVector<Value> operands, residuals;
+  DenseMap<std::pair<Value, unsigned>, BlockArgument> arguments;
+  std::array<SmallVector<Value>, 4> groups;
 };
 } // namespace
 
-SmallVector<Value> RegionImporter::finish() {
+/// Makes the values to save residuals of the region.
+void RegionImporter::addResiduals() {
+  SmallVector<Value> &residuals = groups[Residuals];
   if (residuals.empty())
-    return operands;
+    return;
   OpBuilder builder(region);
   YieldOp yield = region.getYield();
   unsigned firstNew = region->getNumResults();
@@ -82,11 +93,19 @@ SmallVector<Value> RegionImporter::finish() {
   region->replaceAllUsesWith(saving->getResults().take_front(firstNew));
   region->erase();
   region = saving;
-  unsigned next = firstNew;
-  for (Value &operand : operands)
-    if (!operand)
-      operand = saving->getResult(next++);
-  return operands;
+  llvm::copy(saving->getResults().drop_front(firstNew), residuals.begin());
+}
+
+BackwardOp RegionImporter::finish(OpBuilder &builder, ValueRange yielded) {
+  if (groups[Cotangents].empty())
+    pass(Cotangents, cotangents.front());
+  addResiduals();
+  auto op =
+      BackwardOp::create(builder, region.getLoc(), yielded.getTypes(),
+                         groups[Inputs], groups[Residuals], groups[Cotangents],
+                         groups[Sums], region.getLabelAttr());
+  op.getBody().takeBody(backward);
+  return op;
 }
 
 LogicalResult Adjoint::reverseRegion(RegionOp region, AdjointScope &outer) {
@@ -113,12 +132,15 @@ LogicalResult Adjoint::reverseRegion(RegionOp region, AdjointScope &outer) {
         return inner.cotangents.lookup(argument);
       });
 
+  SmallVector<Value> cotangents;
   for (auto [yielded, output] :
        llvm::zip_equal(region.getYield()->getOperands(), region->getResults()))
     if (Value cotangent = outer.cotangents.lookup(output);
-        cotangent && activity.isActive(yielded) &&
-        failed(accumulate(inner, loc, yielded, cotangent)))
-      return failure();
+        cotangent && activity.isActive(yielded)) {
+      cotangents.push_back(cotangent);
+      if (failed(accumulate(inner, loc, yielded, cotangent)))
+        return failure();
+    }
   if (failed(reverseBlock(*forward, inner)))
     return failure();
 
@@ -138,15 +160,11 @@ LogicalResult Adjoint::reverseRegion(RegionOp region, AdjointScope &outer) {
   }
   YieldOp::create(inner.builder, loc, yielded);
   eraseDead(body.front());
-  StringAttr label = region.getLabelAttr();
   if (!yielded.empty()) {
-    RegionImporter importer(region, body, sums);
+    RegionImporter importer(region, body, cotangents, sums);
     if (failed(importer.run()))
       return failure();
-    SmallVector<Value> operands = importer.finish();
-    auto backward = BackwardOp::create(
-        outer.builder, loc, ValueRange(yielded).getTypes(), operands, label);
-    backward.getBody().takeBody(body);
+    BackwardOp backward = importer.finish(outer.builder, yielded);
     for (auto [index, result] :
          llvm::zip_equal(indices, backward.getOutputs())) {
       if (given[index])

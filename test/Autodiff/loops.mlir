@@ -86,7 +86,7 @@ func.func @nested_loops(%w: tensor<f64> {opt.param}) -> tensor<f64> {
 // CHECK:   remat.tape_write %[[R]] into
 // CHECK: scf.for
 // CHECK:   %[[READ:.*]] = remat.tape_read
-// CHECK:   remat.backward ({{.*}} = %[[READ]] : tensor<f64>
+// CHECK:   remat.backward {{.*}}residuals(%{{.*}} = %[[READ]] : tensor<f64>
 func.func @region_in_loop(%w: tensor<f64> {opt.param}) -> tensor<f64> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

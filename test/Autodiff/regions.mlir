@@ -9,7 +9,7 @@
 // CHECK:   %[[S1:.*]] = linalg.generic
 // CHECK:   %[[S2:.*]] = linalg.generic
 // CHECK:   remat.yield %[[S2]] : tensor<4xf64> residuals(%[[S1]] : tensor<4xf64>)
-// CHECK: remat.backward (%{{.*}} = %[[RES]] : tensor<4xf64>, %{{.*}} = %[[W]] : tensor<4xf64>, %{{.*}} = %{{.*}} : tensor<4xf64>) -> tensor<4xf64> attributes {label = "layer", remat.phase = "backward"} {
+// CHECK: remat.backward (%{{.*}} = %[[W]] : tensor<4xf64>) residuals(%{{.*}} = %[[RES]] : tensor<4xf64>) cotangents(%{{.*}} = %{{.*}} : tensor<4xf64>) -> tensor<4xf64> attributes {label = "layer", remat.phase = "backward"} {
 // CHECK-COUNT-2: math.cos
 // CHECK:   remat.yield %{{.*}} : tensor<4xf64> {remat.phase = "backward"}
 func.func @sin_of_sin(%w: tensor<4xf64> {opt.param}) -> tensor<f64> {
@@ -40,8 +40,8 @@ func.func @sin_of_sin(%w: tensor<4xf64> {opt.param}) -> tensor<f64> {
 // CHECK:   %[[MID:.*]], %[[INNER:.*]] = remat.region {{.*}} residuals(tensor<f64>) {
 // CHECK:     residuals(%{{.*}} : tensor<f64>)
 // CHECK:   remat.yield %{{.*}} residuals(%[[INNER]] : tensor<f64>)
-// CHECK: remat.backward (%{{.*}} = %[[OUTER]] : tensor<f64>, {{.*}}) -> tensor<f64>
-// CHECK:   remat.backward ({{.*}}) -> tensor<f64>
+// CHECK: remat.backward residuals(%[[RES:.*]] = %[[OUTER]] : tensor<f64>) cotangents({{.*}}) -> tensor<f64>
+// CHECK:   remat.backward residuals(%{{.*}} = %[[RES]] : tensor<f64>) cotangents({{.*}}) -> tensor<f64>
 func.func @nested_regions(%w: tensor<f64> {opt.param}) -> tensor<f64> {
   %y = remat.region (%a = %w : tensor<f64>) -> tensor<f64> {
     %m = remat.region (%b = %a : tensor<f64>) -> tensor<f64> {
@@ -58,7 +58,7 @@ func.func @nested_regions(%w: tensor<f64> {opt.param}) -> tensor<f64> {
 // needs no backward.
 // CHECK-LABEL: func.func @constants_are_no_residuals_grad(
 // CHECK: remat.region ({{.*}}) -> tensor<f64>, tensor<f64> {
-// CHECK: remat.backward (%{{.*}} = %{{.*}} : tensor<f64>) -> tensor<f64>
+// CHECK: remat.backward cotangents(%{{.*}} = %{{.*}} : tensor<f64>) -> tensor<f64>
 func.func @constants_are_no_residuals(%w: tensor<f64> {opt.param}) -> (tensor<f64>, tensor<f64>) {
   %y:2 = remat.region (%a = %w : tensor<f64>) -> tensor<f64>, tensor<f64> {
     %c = arith.constant 3.0 : f64
@@ -74,7 +74,7 @@ func.func @constants_are_no_residuals(%w: tensor<f64> {opt.param}) -> (tensor<f6
 // found, in the product itself.
 // CHECK-LABEL: func.func @shared_weight_grad(
 // CHECK: %[[FIRST:.*]]:2 = remat.backward
-// CHECK: remat.backward ({{.*}}%[[SUM:.*]] = %[[FIRST]]#1 : tensor<4x4xf64>)
+// CHECK: remat.backward {{.*}} sums(%[[SUM:.*]] = %[[FIRST]]#1 : tensor<4x4xf64>)
 // CHECK: linalg.{{.*}} outs(%[[SUM]] : tensor<4x4xf64>)
 // CHECK-NOT: linalg.add
 // CHECK: return
@@ -103,7 +103,7 @@ func.func @shared_weight(%w: tensor<4x4xf64> {opt.param}, %x: tensor<8x4xf64>) -
 // Nobody asks for the gradient of the data, nor for that of the second output.
 // CHECK-LABEL: func.func @only_what_is_asked_for_grad(
 // CHECK-NOT: math.sin
-// CHECK: remat.backward ({{.*}}) -> tensor<f64> attributes
+// CHECK: remat.backward {{.*}} -> tensor<f64> attributes
 // CHECK-NOT: math.sin
 // CHECK: return
 func.func @only_what_is_asked_for(%w: tensor<f64> {opt.param}, %x: tensor<f64>) -> (tensor<f64>, tensor<f64>) {

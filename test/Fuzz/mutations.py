@@ -31,7 +31,8 @@ KIN = [
     "linalg.matmul linalg.batch_matmul linalg.matvec linalg.vecmat linalg.dot linalg.add",
     "remat.random_bits remat.random_uniform remat.random_normal remat.random_bernoulli",
     "tensor.extract_slice tensor.insert_slice tensor.collapse_shape tensor.expand_shape tensor.cast",
-    "scf.for scf.parallel scf.forall", "remat.region remat.backward", "func.return remat.yield scf.yield linalg.yield",
+    "scf.for scf.parallel scf.forall", "remat.region remat.backward", "residuals( cotangents( sums(",
+    "func.return remat.yield scf.yield linalg.yield",
     "ogt olt oge ole ueq une", '"parallel" "reduction" "window"', "private public nested",
     "remat.phase remat.state remat.seed remat.loss remat.updates remat.gradient_of remat.step opt.param opt.state "
     "opt.state_of opt.init bufferization.writable",
@@ -48,6 +49,7 @@ SNIPPETS = [
     "%n = remat.region policy(#remat.POLICY) (%q = %x : T) -> T {\n  remat.yield %q : T\n}",
     "%n = remat.region (%q = %x : T) -> T {\n  %z = remat.region (%y = %q : T) -> T {\n"
     "    remat.yield %y : T\n  }\n  remat.yield %z : T\n}",
+    "%n = remat.backward residuals(%q = %x : T) cotangents(%d = %x : T) sums(%s = %x : T) -> T {\n  remat.yield %s : T\n}",
     "%c = arith.constant true\n%n = scf.if %c -> T {\n  scf.yield %x : T\n} else {\n  scf.yield %x : T\n}",
     "%c = arith.constant 0 : index\n%d = arith.constant 3 : index\n%e = arith.constant 1 : index\n"
     "%n = scf.for %i = %c to %d step %e iter_args(%q = %x) -> T {\n  scf.yield %q : T\n}",

@@ -67,7 +67,7 @@ LogicalResult RegionMaterializer::routeOperand(Reader &reader,
            << argument.getArgNumber()
            << " of its region, which it does not get; run -remat-plan again "
               "instead of editing what it made";
-  reader.set(argument, addInput(reader.backward, routed));
+  reader.set(argument, reader.backward.addInput(routed));
   return success();
 }
 

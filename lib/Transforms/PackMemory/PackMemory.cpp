@@ -40,7 +40,8 @@ struct Frame {
   int64_t bytes = 0;
   MemoryParts parts;
   int64_t residuals = 0;
-  int64_t recomputedOps = 0;
+  /// Operations on memory that one call runs, and those of them that recompute.
+  int64_t ops = 0, recomputedOps = 0;
 };
 
 /// Something that occupies bytes of the arena: buffers that follow each other
@@ -77,7 +78,8 @@ public:
   }
 
   Frame getFrame() const {
-    return {memory.arena, memory.parts, memory.residuals, memory.recomputedOps};
+    return {memory.arena, memory.parts, memory.residuals, ops,
+            memory.recomputedOps};
   }
 
 private:
@@ -157,14 +159,27 @@ private:
             getRunCount(op) *
             std::max<int64_t>(
                 0, getByteSize(getCompact(copy.getSource().getType()), op));
-      if (auto call = dyn_cast<func::CallOp>(op))
-        memory.recomputedOps +=
-            getRunCount(op) *
-            frames.lookup(symbols.lookup(call.getCallee())).recomputedOps;
-      else if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op) &&
-               lifetimes.getPhase(op) == Phase::recompute)
-        memory.recomputedOps += getRunCount(op);
+      countOps(op);
     });
+  }
+
+  /// Convolutions are calls of the runtime by now: one operation each.
+  void countOps(Operation *op) {
+    Frame frame;
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      auto it = frames.find(symbols.lookup(call.getCallee()));
+      frame.ops = 1;
+      if (it != frames.end())
+        frame = it->second;
+    } else if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op)) {
+      frame.ops = 1;
+    } else {
+      return;
+    }
+    bool recomputes = lifetimes.getPhase(op) == Phase::recompute;
+    ops += getRunCount(op) * frame.ops;
+    memory.recomputedOps +=
+        getRunCount(op) * (recomputes ? frame.ops : frame.recomputedOps);
   }
 
   MemoryParts getParts(const Place &place) {
@@ -391,6 +406,8 @@ private:
   std::vector<int64_t> offsets;
   int64_t peak = 0;
   FunctionMemory memory;
+  /// Operations on memory that one call runs.
+  int64_t ops = 0;
 };
 
 //===----------------------------------------------------------------------===//

@@ -22,21 +22,12 @@ using namespace mlir::remat;
 // Borders of regions
 //===----------------------------------------------------------------------===//
 
-BlockArgument mlir::remat::addInput(BackwardOp backward, Value value) {
-  Block *body = backward.getBodyBlock();
-  for (auto [operand, argument] :
-       llvm::zip_equal(backward.getInputs(), body->getArguments()))
-    if (operand == value)
-      return argument;
-  backward->insertOperands(backward->getNumOperands(), value);
-  return body->addArgument(value.getType(), value.getLoc());
-}
-
 Value mlir::remat::addResidual(RegionOp region, Value value) {
   YieldOp yield = region.getYield();
-  for (auto [index, yielded] : llvm::enumerate(yield->getOperands()))
+  for (auto [yielded, residual] :
+       llvm::zip_equal(yield.getResiduals(), region.getResiduals()))
     if (yielded == value)
-      return region->getResult(index);
+      return residual;
   OpBuilder builder(region);
   SmallVector<Type> residuals(region.getResiduals().getTypes());
   residuals.push_back(value.getType());
@@ -104,12 +95,15 @@ Value Crossings::bring(Value value, Block *scope, Operation *backward) {
     if (!outer)
       return {};
     auto argument = dyn_cast<BlockArgument>(value);
-    Value outside = argument && argument.getOwner() == outer.getBodyBlock()
-                        ? outer->getOperand(argument.getArgNumber())
-                        : addResidual(outer, value);
+    bool isInput = argument && argument.getOwner() == outer.getBodyBlock();
+    Value outside = isInput ? outer->getOperand(argument.getArgNumber())
+                            : addResidual(outer, value);
     Value crossed =
         bring(outside, scope->getParentOp()->getBlock(), outerBackward);
-    return crossed ? addInput(outerBackward, crossed) : Value();
+    if (!crossed)
+      return {};
+    return isInput ? outerBackward.addInput(crossed)
+                   : outerBackward.addResidual(crossed);
   }
 
   if (auto backwardLoop = dyn_cast<scf::ForOp>(backwardParent)) {

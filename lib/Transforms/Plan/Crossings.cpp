@@ -37,9 +37,13 @@ SmallVector<ResidualRead>
 Crossings::getReads(RegionOp region, SmallVectorImpl<Operation *> &opaque) {
   SmallVector<ResidualRead> reads;
   SmallVector<Operation *> left;
-  opaque.assign(region.getResiduals().size(), nullptr);
-  for (auto [index, residual] : llvm::enumerate(region.getResiduals()))
-    follow(residual, index, left, reads, opaque);
+  opaque.assign(region->getNumResults(), nullptr);
+  for (OpResult residual : region.getResiduals())
+    follow(residual, residual.getResultNumber(), left, reads, opaque);
+  followsResidual = false;
+  for (OpResult output : region.getOutputs())
+    follow(output, output.getResultNumber(), left, reads, opaque);
+  followsResidual = true;
   // Several calls lead to the same backward in the called function.
   llvm::SmallDenseSet<std::pair<Operation *, unsigned>> seen;
   llvm::erase_if(reads, [&](const ResidualRead &read) {
@@ -48,61 +52,62 @@ Crossings::getReads(RegionOp region, SmallVectorImpl<Operation *> &opaque) {
   return reads;
 }
 
-/// `left` are the forward operations that the residual has left and whose
-/// counterpart in the backward it has not entered yet.
-void Crossings::follow(Value value, unsigned residual,
+/// `left` are the forward operations that result `result` of the region has
+/// left and whose counterpart in the backward it has not entered yet.
+void Crossings::follow(Value value, unsigned result,
                        SmallVectorImpl<Operation *> &left,
                        SmallVectorImpl<ResidualRead> &reads,
                        SmallVectorImpl<Operation *> &opaque) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     unsigned number = use.getOperandNumber();
-    if (auto backward = dyn_cast<BackwardOp>(user)) {
+    auto backward = dyn_cast<BackwardOp>(user);
+    if (backward && backward.isResidual(number)) {
       if (left.empty()) {
-        reads.push_back({backward, number, residual});
+        reads.push_back({backward, number, result});
         continue;
       }
       if (isa<RegionOp>(left.back())) {
         Operation *entered = left.pop_back_val();
-        follow(backward.getBodyBlock()->getArgument(number), residual, left,
+        follow(backward.getBodyBlock()->getArgument(number), result, left,
                reads, opaque);
         left.push_back(entered);
         continue;
       }
     } else if (isa<YieldOp>(user) && isa<RegionOp>(user->getParentOp())) {
       left.push_back(user->getParentOp());
-      follow(left.back()->getResult(number), residual, left, reads, opaque);
+      follow(left.back()->getResult(number), result, left, reads, opaque);
       left.pop_back();
       continue;
     } else if (isa<scf::YieldOp>(user) && isBranch(user->getParentOp())) {
-      OpResult result = user->getParentOp()->getResult(number);
-      if (getOnlyDefinedValue(result) == value) {
-        follow(result, residual, left, reads, opaque);
+      OpResult chosen = user->getParentOp()->getResult(number);
+      if (getOnlyDefinedValue(chosen) == value) {
+        follow(chosen, result, left, reads, opaque);
         continue;
       }
     } else if (auto plan = dyn_cast<PlanOp>(user)) {
       if (number < plan.getResiduals().size())
-        follow(plan.getResult(number), residual, left, reads, opaque);
+        follow(plan.getResult(number), result, left, reads, opaque);
       continue;
     } else if (auto write = dyn_cast<TapeWriteOp>(user)) {
-      if (number == 0 && followTapeWrite(write, residual, left, reads, opaque))
+      if (number == 0 && followTapeWrite(write, result, left, reads, opaque))
         continue;
     } else if (auto read = dyn_cast<TapeReadOp>(user)) {
-      if (number == 0 && followTapeRead(read, residual, left, reads, opaque))
+      if (number == 0 && followTapeRead(read, result, left, reads, opaque))
         continue;
     } else if (auto end = dyn_cast<func::ReturnOp>(user)) {
-      if (followReturn(end, number, residual, left, reads, opaque))
+      if (followReturn(end, number, result, left, reads, opaque))
         continue;
     } else if (auto call = dyn_cast<func::CallOp>(user)) {
-      if (followCall(call, number, residual, left, reads, opaque))
+      if (followCall(call, number, result, left, reads, opaque))
         continue;
     }
-    if (!opaque[residual])
-      opaque[residual] = user;
+    if (!opaque[result])
+      opaque[result] = user;
   }
 }
 
-bool Crossings::followTapeWrite(TapeWriteOp write, unsigned residual,
+bool Crossings::followTapeWrite(TapeWriteOp write, unsigned result,
                                 SmallVectorImpl<Operation *> &left,
                                 SmallVectorImpl<ResidualRead> &reads,
                                 SmallVectorImpl<Operation *> &opaque) {
@@ -111,12 +116,12 @@ bool Crossings::followTapeWrite(TapeWriteOp write, unsigned residual,
   if (!loop)
     return false;
   left.push_back(write);
-  follow(loop.getResult(index), residual, left, reads, opaque);
+  follow(loop.getResult(index), result, left, reads, opaque);
   left.pop_back();
   return true;
 }
 
-bool Crossings::followTapeRead(TapeReadOp read, unsigned residual,
+bool Crossings::followTapeRead(TapeReadOp read, unsigned result,
                                SmallVectorImpl<Operation *> &left,
                                SmallVectorImpl<ResidualRead> &reads,
                                SmallVectorImpl<Operation *> &opaque) {
@@ -125,13 +130,13 @@ bool Crossings::followTapeRead(TapeReadOp read, unsigned residual,
   if (!write || !link(write, read))
     return false;
   left.pop_back();
-  follow(read.getValue(), residual, left, reads, opaque);
+  follow(read.getValue(), result, left, reads, opaque);
   left.push_back(write);
   return true;
 }
 
 bool Crossings::followReturn(func::ReturnOp end, unsigned number,
-                             unsigned residual,
+                             unsigned result,
                              SmallVectorImpl<Operation *> &left,
                              SmallVectorImpl<ResidualRead> &reads,
                              SmallVectorImpl<Operation *> &opaque) {
@@ -141,14 +146,13 @@ bool Crossings::followReturn(func::ReturnOp end, unsigned number,
   functions.insert(cast<func::FuncOp>(end->getParentOp()));
   for (func::CallOp call : it->second) {
     left.push_back(call);
-    follow(call.getResult(number), residual, left, reads, opaque);
+    follow(call.getResult(number), result, left, reads, opaque);
     left.pop_back();
   }
   return true;
 }
 
-bool Crossings::followCall(func::CallOp call, unsigned number,
-                           unsigned residual,
+bool Crossings::followCall(func::CallOp call, unsigned number, unsigned result,
                            SmallVectorImpl<Operation *> &left,
                            SmallVectorImpl<ResidualRead> &reads,
                            SmallVectorImpl<Operation *> &opaque) {
@@ -161,13 +165,13 @@ bool Crossings::followCall(func::CallOp call, unsigned number,
   SmallVector<CallLink> &known = callLinks[callee];
   auto link = llvm::find_if(
       known, [&](const CallLink &link) { return link.backward == call; });
-  if (link == known.end())
+  if (link == known.end() && followsResidual)
     known.push_back({forward, call});
-  else if (link->forward != forward)
+  else if (link == known.end() || link->forward != forward)
     return false;
   functions.insert(callee);
   left.pop_back();
-  follow(callee.getArgument(number), residual, left, reads, opaque);
+  follow(callee.getArgument(number), result, left, reads, opaque);
   left.push_back(forward);
   return true;
 }
@@ -203,7 +207,9 @@ static bool hoistIndex(Value index, scf::ForOp loop) {
 
 bool Crossings::link(TapeWriteOp write, TapeReadOp read) {
   auto backward = dyn_cast<scf::ForOp>(read->getParentOp());
-  if (!backward || !hoistIndex(read.getIndex(), backward))
+  if (!backward ||
+      (followsResidual ? !hoistIndex(read.getIndex(), backward)
+                       : !links.contains({write->getBlock(), backward})))
     return false;
   auto [it, isFirst] =
       links.try_emplace({write->getBlock(), backward},

@@ -79,7 +79,8 @@ static StringRef explainUse(Operation *use) {
 
 void RegionPlanner::warnOfOpaque(ArrayRef<Operation *> opaque) {
   RegionOp region = getRegion();
-  for (auto [index, use] : llvm::enumerate(opaque)) {
+  unsigned first = region.getOutputs().size();
+  for (auto [index, use] : llvm::enumerate(opaque.drop_front(first))) {
     Value value = lookThroughNames(region.getYield().getResiduals()[index]);
     if (!use || isa<BlockArgument>(value) ||
         region.getPolicyOrDefault().isSaveable(value))
@@ -157,7 +158,8 @@ Value RegionPlanner::bringInputs(Reader &reader, const Slice &slice) {
       return value;
     if (!brought)
       continue;
-    BlockArgument input = addInput(reader.backward, brought);
+    BlockArgument input = argument ? reader.backward.addInput(brought)
+                                   : reader.backward.addResidual(brought);
     if (has && it->second != input)
       it->second.replaceAllUsesWith(input);
     reader.set(value, input);

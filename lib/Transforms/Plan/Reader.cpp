@@ -33,7 +33,6 @@ bool mlir::remat::isReplacedInside(Value value) {
   });
 }
 
-/// Cotangents are what is neither an operand nor a residual of the region.
 static Reader getReader(RegionOp region, BackwardOp backward,
                         ArrayRef<ResidualRead> reads,
                         ArrayRef<Operation *> opaque, Crossings &crossings) {
@@ -45,37 +44,35 @@ static Reader getReader(RegionOp region, BackwardOp backward,
        llvm::zip_equal(region.getInputs(), body->getArguments()))
     operandOf.try_emplace(crossings.getOrigin(operand), argument);
 
-  DenseMap<unsigned, unsigned> residualOf;
-  for (const ResidualRead &read : reads)
-    residualOf[read.operand] = read.residual;
-  OperandRange residuals = region.getYield().getResiduals();
-  for (BlockArgument argument : backward.getBodyBlock()->getArguments()) {
-    unsigned number = argument.getArgNumber();
-    Value value;
-    if (auto it = residualOf.find(number); it != residualOf.end())
-      value = lookThroughNames(residuals[it->second]);
-    else
-      value =
-          operandOf.lookup(crossings.getOrigin(backward.getInputs()[number]));
-    if (!value) {
-      reader.cotangents.push_back(argument);
-      continue;
-    }
+  auto set = [&](Value value, BlockArgument argument) {
     if (auto it = reader.have.find(value); it != reader.have.end()) {
       argument.replaceAllUsesWith(it->second);
       reader.valueOf[argument] = value;
     } else {
       reader.set(value, argument);
     }
-  }
+  };
+  for (auto [operand, argument] :
+       llvm::zip_equal(backward.getInputs(), backward.getInputArguments()))
+    if (Value value = operandOf.lookup(crossings.getOrigin(operand)))
+      set(value, argument);
+  auto getValue = [&](const ResidualRead &read) {
+    return lookThroughNames(region.getYield()->getOperand(read.result));
+  };
+  for (const ResidualRead &read : reads)
+    set(getValue(read), backward.getBody().getArgument(read.operand));
+  llvm::append_range(reader.cotangents, backward.getCotangentArguments());
+  llvm::append_range(reader.cotangents, backward.getSumArguments());
   for (BlockArgument argument : body->getArguments())
     if (auto it = reader.have.find(argument);
         it != reader.have.end() && !it->second.use_empty())
       reader.operands.push_back(argument);
   SetVector<Value> needed;
   for (const ResidualRead &read : reads) {
-    Value value = lookThroughNames(residuals[read.residual]);
-    if (!isa<BlockArgument>(value) && !opaque[read.residual] &&
+    Value value = getValue(read);
+    bool stays =
+        read.result >= region.getOutputs().size() && opaque[read.result];
+    if (!isa<BlockArgument>(value) && !stays &&
         !isReplacedInside(reader.have[value]))
       needed.insert(value);
   }
@@ -107,7 +104,7 @@ void mlir::remat::dropUnusedInputs(BackwardOp backward) {
   llvm::BitVector unused = getUnusedInputs(backward);
   SetVector<Value> dropped;
   for (unsigned index : unused.set_bits())
-    dropped.insert(backward.getInputs()[index]);
+    dropped.insert(backward->getOperand(index));
   eraseInputs(backward, unused);
   for (Value value : dropped)
     if (auto read = value.getDefiningOp<TapeReadOp>(); read && read.use_empty())

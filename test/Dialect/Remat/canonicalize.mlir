@@ -29,7 +29,7 @@ func.func @a_value_passed_twice_is_passed_once(%x: f32) -> f32 {
 // CHECK: %[[R:.*]] = remat.backward
 // CHECK: return %[[X]], %[[R]], %[[R]]
 func.func @a_result_that_passes_an_operand_through_is_the_operand(%x: f32) -> (f32, f32, f32) {
-  %r:3 = remat.backward (%a = %x : f32) -> f32, f32, f32 {
+  %r:3 = remat.backward (%a = %x : f32) cotangents(%b = %x : f32) -> f32, f32, f32 {
     %0 = math.sin %a : f32
     remat.yield %a, %0, %0 : f32, f32, f32
   }
@@ -78,4 +78,56 @@ func.func @an_output_and_a_residual_stay_two(%x: f32) -> (f32, f32) {
     remat.yield %0 : f32 residuals(%0 : f32)
   }
   return %y, %r : f32, f32
+}
+
+// CHECK-LABEL: func.func @a_residual_that_passes_an_operand_through_stays_one(
+// CHECK: %[[Y:.*]], %[[R:.*]] = remat.region
+// CHECK: return %[[Y]], %[[R]]
+func.func @a_residual_that_passes_an_operand_through_stays_one(%x: f32) -> (f32, f32) {
+  %y, %r = remat.region (%a = %x : f32) -> f32 residuals(f32) {
+    %0 = math.sin %a : f32
+    remat.yield %0 : f32 residuals(%a : f32)
+  }
+  return %y, %r : f32, f32
+}
+
+// A recompute waits for a cotangent.
+// CHECK-LABEL: func.func @operands_of_a_backward_go_but_for_one_cotangent(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: f32, %[[CT:[a-z0-9]+]]: f32
+// CHECK: remat.backward residuals(%[[A:.*]] = %[[X]] : f32) cotangents(%{{.*}} = %[[CT]] : f32) -> f32 {
+// CHECK-NEXT: math.sin %[[A]]
+func.func @operands_of_a_backward_go_but_for_one_cotangent(%x: f32, %ct: f32) -> f32 {
+  %r = remat.backward (%a = %x : f32) residuals(%b = %x : f32) cotangents(%c = %ct : f32, %d = %x : f32) sums(%e = %x : f32) -> f32 {
+    %0 = math.sin %b : f32
+    remat.yield %0 : f32
+  }
+  return %r : f32
+}
+
+// A value that is a residual and a cotangent is passed as both.
+// CHECK-LABEL: func.func @groups_of_operands_are_kept_apart(
+// CHECK: remat.backward residuals(%[[A:.*]] = %[[X:.*]] : f32) cotangents(%[[B:.*]] = %[[X]] : f32) -> f32 {
+// CHECK-NEXT: arith.mulf %[[A]], %[[B]]
+func.func @groups_of_operands_are_kept_apart(%x: f32) -> f32 {
+  %r = remat.backward residuals(%a = %x : f32) cotangents(%b = %x : f32, %c = %x : f32) -> f32 {
+    %0 = arith.mulf %a, %c : f32
+    remat.yield %0 : f32
+  }
+  return %r : f32
+}
+
+// What is read but not returned any more is no sum.
+// CHECK-LABEL: func.func @a_sum_whose_result_is_dead_is_none(
+// CHECK-SAME: %[[CT:[a-z0-9]+]]: f64, %[[SUM:[a-z0-9]+]]: f32
+// CHECK: remat.backward cotangents(%[[C:.*]] = %[[CT]] : f64, %[[S:.*]] = %[[SUM]] : f32) -> f64 {
+// CHECK: call @print(%[[S]])
+func.func private @print(f32)
+func.func @a_sum_whose_result_is_dead_is_none(%ct: f64, %sum: f32) -> f64 {
+  %r:2 = remat.backward cotangents(%c = %ct : f64) sums(%s = %sum : f32) -> f64, f32 {
+    func.call @print(%s) : (f32) -> ()
+    %0 = math.sin %c : f64
+    %1 = math.sin %s : f32
+    remat.yield %0, %1 : f64, f32
+  }
+  return %r#0 : f64
 }

@@ -82,7 +82,7 @@ func.func @region_without_yield(%x: f32) {
 func.func @backward_without_yield(%x: f32) {
   // expected-error @+2 {{expects regions to end with 'remat.yield', found 'llvm.unreachable'}}
   // expected-note @+1 {{in custom textual format}}
-  %y = remat.backward (%a = %x : f32) -> f32 {
+  %y = remat.backward cotangents(%a = %x : f32) -> f32 {
     llvm.unreachable
   }
   return

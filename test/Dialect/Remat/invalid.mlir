@@ -42,11 +42,82 @@ func.func private @twice() attributes {p = #remat.save_only_names<"a", "a">}
 // -----
 
 func.func @yields_too_little(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{has 1 outputs, but its body yields 0}}
+  // expected-error @+1 {{source has 0 operands, but target successor needs 1}}
   %0 = remat.region (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
     remat.yield
   }
   return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @yields_a_residual_as_an_output(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{has 1 outputs, but its body yields 0}}
+  %0 = remat.region (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
+    remat.yield residuals(%a : tensor<4xf32>)
+  }
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @yields_another_type(%x: tensor<4xf32>) -> tensor<4xf64> {
+  // expected-error @+1 {{source type #0 'tensor<4xf32>' should match input type #0 'tensor<4xf64>'}}
+  %0 = remat.backward cotangents(%a = %x : tensor<4xf32>) -> tensor<4xf64> {
+    remat.yield %a : tensor<4xf32>
+  }
+  return %0 : tensor<4xf64>
+}
+
+// -----
+
+func.func @takes_too_few(%x: f32) {
+  // expected-error @+1 {{source has 1 operands, but target successor needs 0}}
+  "remat.backward"(%x) <{operandSegmentSizes = array<i32: 0, 0, 1, 0>}> ({
+    remat.yield
+  }) : (f32) -> ()
+  return
+}
+
+// -----
+
+func.func @backward_with_residuals(%x: f32) -> f32 {
+  // expected-error @+1 {{yields residuals; only a remat.region has them}}
+  %0 = remat.backward cotangents(%a = %x : f32) -> f32 {
+    remat.yield residuals(%a : f32)
+  }
+  return %0 : f32
+}
+
+// -----
+
+func.func @backward_without_cotangent(%x: f32) -> f32 {
+  // expected-error @+1 {{has no cotangent, for which a recompute would wait; pass one of an output of its region, even if the body does not read it}}
+  %0 = remat.backward (%a = %x : f32) -> f32 {
+    remat.yield %a : f32
+  }
+  return %0 : f32
+}
+
+// -----
+
+func.func @backward_that_keeps_a_sum(%x: f32, %sum: f32) -> f32 {
+  // expected-error @+1 {{adds to a sum of type 'f32', but has no result of that type to return it; pass as 'sums' what comes back as a result only}}
+  %0 = remat.backward cotangents(%a = %x : f32) sums(%b = %sum : f32, %c = %x : f32) -> f32 {
+    %1 = arith.addf %a, %b : f32
+    remat.yield %1 : f32
+  }
+  return %0 : f32
+}
+
+// -----
+
+func.func @groups_out_of_order(%x: f32) {
+  // expected-error @+1 {{expected '{' to begin a region}}
+  remat.backward cotangents(%a = %x : f32) residuals(%b = %x : f32) {
+    remat.yield
+  }
+  return
 }
 
 // -----

@@ -16,13 +16,29 @@ func.func @region(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %ct: tensor<8x16x
     // CHECK: remat.yield %{{.*}} : tensor<8x16xf32> residuals(%{{.*}} : tensor<8x16xf32>)
     remat.yield %1 : tensor<8x16xf32> residuals(%0 : tensor<8x16xf32>)
   }
-  // CHECK: remat.backward (%{{.*}} = %[[R]] : tensor<8x16xf32>, %{{.*}} = %{{.*}} : tensor<8x16xf32>) -> tensor<8x16xf32> {
-  %dx = remat.backward (%a = %r : tensor<8x16xf32>, %dy = %ct : tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // CHECK: remat.backward residuals(%{{.*}} = %[[R]] : tensor<8x16xf32>) cotangents(%{{.*}} = %{{.*}} : tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %dx = remat.backward residuals(%a = %r : tensor<8x16xf32>) cotangents(%dy = %ct : tensor<8x16xf32>) -> tensor<8x16xf32> {
     // CHECK: remat.barrier %{{.*}} after %{{.*}} : tensor<8x16xf32> after tensor<8x16xf32>
     %b = remat.barrier %a after %dy : tensor<8x16xf32> after tensor<8x16xf32>
     remat.yield %b : tensor<8x16xf32>
   }
   return %y, %dx : tensor<8x16xf32>, tensor<8x16xf32>
+}
+
+// CHECK-LABEL: func.func @backward(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: f32, %[[R:[a-z0-9]+]]: f64, %[[CT:[a-z0-9]+]]: f16, %[[SUM:[a-z0-9]+]]: bf16
+func.func @backward(%x: f32, %r: f64, %ct: f16, %sum: bf16) -> (f32, bf16) {
+  // CHECK: remat.backward (%[[A:.*]] = %[[X]] : f32) residuals(%{{.*}} = %[[R]] : f64) cotangents(%{{.*}} = %[[CT]] : f16) sums(%[[S:.*]] = %[[SUM]] : bf16) -> f32, bf16 attributes {label = "layer"} {
+  // CHECK-NEXT: remat.yield %[[A]], %[[S]]
+  %0:2 = remat.backward (%a = %x : f32) residuals(%b = %r : f64) cotangents(%c = %ct : f16) sums(%d = %sum : bf16)
+      -> f32, bf16 attributes {label = "layer"} {
+    remat.yield %a, %d : f32, bf16
+  }
+  // CHECK: remat.backward cotangents(%{{.*}} = %[[CT]] : f16, %{{.*}} = %[[CT]] : f16) {
+  remat.backward cotangents(%a = %ct : f16, %b = %ct : f16) {
+    remat.yield
+  }
+  return %0#0, %0#1 : f32, bf16
 }
 
 // CHECK-LABEL: func.func @policies(

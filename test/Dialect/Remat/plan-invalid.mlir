@@ -1,7 +1,7 @@
 // RUN: remat-opt %s -split-input-file -verify-diagnostics
 
 func.func @one_decision_for_each_residual(%x: f32) -> f32 {
-  %dx = remat.backward (%s = %x : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %x : f32) cotangents(%dy = %x : f32) -> f32 {
     // expected-error@+1 {{has 0 decisions for 1 residuals; give one for each residual}}
     %p = remat.plan %s : f32 []
     remat.yield %p : f32
@@ -20,7 +20,7 @@ func.func @only_in_a_backward(%x: f32) -> f32 {
 // -----
 
 func.func @decisions_are_attributes_of_their_kind(%x: f32) -> f32 {
-  %dx = remat.backward (%s = %x : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %x : f32) cotangents(%dy = %x : f32) -> f32 {
     // expected-error@+1 {{failed to satisfy constraint: decisions, one for each residual}}
     %p = remat.plan %s : f32 ["save"]
     remat.yield %p : f32

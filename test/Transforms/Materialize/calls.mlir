@@ -26,7 +26,7 @@ func.func private @layer_fwd(%x: f32) -> (f32, f32) {
   return %y, %r : f32, f32
 }
 func.func private @layer_bwd(%r: f32, %ct: f32) -> f32 {
-  %dx = remat.backward (%e = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%e = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = math.cos %e : f32
     %1 = arith.mulf %0, %e : f32
     %2 = arith.mulf %1, %dy : f32
@@ -62,7 +62,7 @@ func.func private @fwd(%x: f32) -> (f32, f32) {
   return %y, %r : f32, f32
 }
 func.func private @bwd(%r: f32, %ct: f32) -> f32 {
-  %dx = remat.backward (%e = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%e = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = arith.mulf %e, %dy : f32
     remat.yield %0 : f32
   }
@@ -93,7 +93,7 @@ func.func private @fwd(%x: f32) -> (f32, f32) {
   return %y, %r : f32, f32
 }
 func.func private @bwd(%r: f32, %ct: f32) -> f32 {
-  %dx = remat.backward (%e = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%e = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = arith.mulf %e, %dy : f32
     remat.yield %0 : f32
   }
@@ -104,7 +104,7 @@ func.func @calls_in_a_region(%x: f32, %ct: f32) -> (f32, f32) {
     %h:2 = func.call @fwd(%a) : (f32) -> (f32, f32)
     remat.yield %h#0 : f32 residuals(%h#1 : f32)
   }
-  %dx = remat.backward (%e = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%e = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = func.call @bwd(%e, %dy) : (f32, f32) -> f32
     remat.yield %0 : f32
   }
@@ -126,7 +126,7 @@ func.func @public_fwd(%x: f32) -> (f32, f32) {
   return %y, %r : f32, f32
 }
 func.func private @bwd(%r: f32, %ct: f32) -> f32 {
-  %dx = remat.backward (%e = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%e = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = arith.mulf %e, %dy : f32
     remat.yield %0 : f32
   }

@@ -18,7 +18,7 @@ func.func @effects_beside_the_slice_stay_in_the_forward(%x: f32, %ct: f32, %ok: 
     cf.assert %b, "not ok"
     remat.yield %0 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %1 = arith.mulf %dy, %s : f32
     remat.yield %1 : f32
   }
@@ -48,7 +48,7 @@ func.func @effects_in_a_cloned_loop_are_left_out_of_the_clone(%x: f32, %ct: f32)
     }
     remat.yield %0 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %1 = arith.mulf %dy, %s : f32
     remat.yield %1 : f32
   }
@@ -67,7 +67,7 @@ func.func @what_depends_on_an_effect_is_refused(%x: f32, %ct: f32) -> (f32, f32)
     %1 = math.exp %0 : f32
     remat.yield %1 : f32 residuals(%1 : f32)
   }
-  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %1 = arith.mulf %dy, %s : f32
     remat.yield %1 : f32
   }
@@ -91,7 +91,7 @@ func.func @a_saved_result_of_an_effect_is_fine(%x: f32, %ct: f32) -> (f32, f32) 
     %1 = math.exp %n : f32
     remat.yield %1 : f32 residuals(%1 : f32)
   }
-  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %1 = arith.mulf %dy, %s : f32
     remat.yield %1 : f32
   }
@@ -117,7 +117,7 @@ func.func @pure_functions_may_run_again(%x: f32, %ct: f32) -> (f32, f32) {
     %0 = func.call @twice(%a) : (f32) -> f32
     remat.yield %0 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %1 = arith.mulf %dy, %s : f32
     remat.yield %1 : f32
   }
@@ -157,7 +157,7 @@ func.func @calls_in_a_circle(%x: f32, %ct: f32, %ok: i1) -> (f32, f32) {
     %0 = math.exp %a : f32
     remat.yield %0 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %1 = arith.mulf %dy, %s : f32
     remat.yield %1 : f32
   }

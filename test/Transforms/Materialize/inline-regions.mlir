@@ -14,7 +14,7 @@ func.func @forward_then_backward_with_barriers_kept(%x: tensor<4xf32>, %ct: tens
     %1 = remat.name "y" %0 : tensor<4xf32>
     remat.yield %1 : tensor<4xf32>
   }
-  %dx = remat.backward (%a = %x : tensor<4xf32>, %dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
+  %dx = remat.backward (%a = %x : tensor<4xf32>) cotangents(%dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
     %b = remat.barrier %a after %dy {remat.phase = "recompute"} : tensor<4xf32> after tensor<4xf32>
     %c = math.cos %b : tensor<4xf32>
     %0 = arith.mulf %dy, %c {remat.phase = "backward"} : tensor<4xf32>

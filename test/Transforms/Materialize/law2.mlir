@@ -16,7 +16,7 @@ func.func @straight_code(%x: tensor<4xf32>, %ct: tensor<4xf32>) -> (tensor<4xf32
     %1 = math.exp %0 : tensor<4xf32>
     remat.yield %1 : tensor<4xf32> residuals(%0, %1 : tensor<4xf32>, tensor<4xf32>)
   }
-  %dx = remat.backward (%s = %r#0 : tensor<4xf32>, %t = %r#1 : tensor<4xf32>, %dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
+  %dx = remat.backward residuals(%s = %r#0 : tensor<4xf32>, %t = %r#1 : tensor<4xf32>) cotangents(%dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
     %0 = arith.mulf %dy, %t : tensor<4xf32>
     %1 = arith.mulf %0, %s : tensor<4xf32>
     remat.yield %1 : tensor<4xf32>
@@ -35,7 +35,7 @@ func.func @constant_cotangent(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32
     %0 = math.exp %a : tensor<4xf32>
     remat.yield %0 : tensor<4xf32> residuals(%0 : tensor<4xf32>)
   }
-  %dx = remat.backward (%s = %r : tensor<4xf32>, %dy = %one : tensor<4xf32>) -> tensor<4xf32> {
+  %dx = remat.backward residuals(%s = %r : tensor<4xf32>) cotangents(%dy = %one : tensor<4xf32>) -> tensor<4xf32> {
     %0 = arith.mulf %dy, %s : tensor<4xf32>
     remat.yield %0 : tensor<4xf32>
   }
@@ -53,7 +53,7 @@ func.func @constant_input_and_cotangent() -> (tensor<4xf32>, tensor<4xf32>) {
     %0 = math.exp %a : tensor<4xf32>
     remat.yield %0 : tensor<4xf32> residuals(%0 : tensor<4xf32>)
   }
-  %dx = remat.backward (%s = %r : tensor<4xf32>, %dy = %one : tensor<4xf32>) -> tensor<4xf32> {
+  %dx = remat.backward residuals(%s = %r : tensor<4xf32>) cotangents(%dy = %one : tensor<4xf32>) -> tensor<4xf32> {
     %0 = arith.mulf %dy, %s : tensor<4xf32>
     remat.yield %0 : tensor<4xf32>
   }
@@ -78,9 +78,9 @@ func.func @nested(%x: f32, %ct: f32) -> (f32, f32) {
     %1 = math.exp %h : f32
     remat.yield %1 : f32 residuals(%1, %hr : f32, f32)
   }
-  %dx = remat.backward (%e = %r#0 : f32, %hr = %r#1 : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%e = %r#0 : f32, %hr = %r#1 : f32) cotangents(%dy = %ct : f32) -> f32 {
     %dh = arith.mulf %dy, %e : f32
-    %0 = remat.backward (%i = %hr : f32, %di = %dh : f32) -> f32 {
+    %0 = remat.backward residuals(%i = %hr : f32) cotangents(%di = %dh : f32) -> f32 {
       %1 = arith.mulf %i, %di : f32
       remat.yield %1 : f32
     }
@@ -111,11 +111,11 @@ func.func @fills_of_two_regions_stay_two(%x: tensor<4xf32>, %ct: tensor<4xf32>) 
     %0 = linalg.mul ins(%a, %f : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
     remat.yield %0 : tensor<4xf32> residuals(%0 : tensor<4xf32>)
   }
-  %d2 = remat.backward (%s = %r2 : tensor<4xf32>, %dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
+  %d2 = remat.backward residuals(%s = %r2 : tensor<4xf32>) cotangents(%dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
     %0 = arith.mulf %dy, %s : tensor<4xf32>
     remat.yield %0 : tensor<4xf32>
   }
-  %d1 = remat.backward (%s = %r : tensor<4xf32>, %dy = %d2 : tensor<4xf32>) -> tensor<4xf32> {
+  %d1 = remat.backward residuals(%s = %r : tensor<4xf32>) cotangents(%dy = %d2 : tensor<4xf32>) -> tensor<4xf32> {
     %0 = arith.mulf %dy, %s : tensor<4xf32>
     remat.yield %0 : tensor<4xf32>
   }
@@ -150,7 +150,7 @@ func.func @loop(%x: tensor<4xf32>, %ct: tensor<4xf32>) -> (tensor<4xf32>, tensor
   %b = scf.for %j = %c0 to %c10 step %c1 iter_args(%dh = %ct) -> tensor<4xf32> {
     %i = arith.subi %c9, %j : index
     %r = remat.tape_read %f#1[%i] : tensor<10x4xf32> -> tensor<4xf32>
-    %dx = remat.backward (%e1 = %r : tensor<4xf32>, %dy = %dh : tensor<4xf32>) -> tensor<4xf32> {
+    %dx = remat.backward residuals(%e1 = %r : tensor<4xf32>) cotangents(%dy = %dh : tensor<4xf32>) -> tensor<4xf32> {
       %0 = arith.mulf %dy, %e1 : tensor<4xf32>
       remat.yield %0 : tensor<4xf32>
     }
@@ -191,7 +191,7 @@ func.func @loop_with_invariant_operand_and_cotangent(%w: tensor<4xf32>, %ct: ten
     %i = arith.subi %c9, %j : index
     %r = remat.tape_read %f#1[%i] : tensor<10x4xf32> -> tensor<4xf32>
     %x = tensor.extract_slice %n[%i, 0] [1, 4] [1, 1] : tensor<10x4xf32> to tensor<4xf32>
-    %dx = remat.backward (%e1 = %r : tensor<4xf32>, %b0 = %x : tensor<4xf32>, %dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
+    %dx = remat.backward (%b0 = %x : tensor<4xf32>) residuals(%e1 = %r : tensor<4xf32>) cotangents(%dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
       %0 = arith.mulf %dy, %e1 : tensor<4xf32>
       %1 = arith.mulf %0, %b0 : tensor<4xf32>
       remat.yield %1 : tensor<4xf32>

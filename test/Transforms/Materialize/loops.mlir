@@ -41,7 +41,7 @@ func.func @a_region_in_a_loop_tapes_its_carried_operand_only(%x: tensor<4xf32>, 
     %r = remat.tape_read %f#1[%i0] : tensor<10x4xf32> -> tensor<4xf32>
     %i1 = arith.subi %c9, %j : index
     %s = remat.tape_read %f#2[%i1] : tensor<10x4xf32> -> tensor<4xf32>
-    %dx = remat.backward (%e1 = %r : tensor<4xf32>, %b1 = %s : tensor<4xf32>, %dy = %dh : tensor<4xf32>) -> tensor<4xf32> {
+    %dx = remat.backward (%b1 = %s : tensor<4xf32>) residuals(%e1 = %r : tensor<4xf32>) cotangents(%dy = %dh : tensor<4xf32>) -> tensor<4xf32> {
       %0 = arith.mulf %dy, %e1 : tensor<4xf32>
       %1 = arith.mulf %0, %b1 : tensor<4xf32>
       remat.yield %1 : tensor<4xf32>
@@ -78,7 +78,7 @@ func.func @a_loop_in_a_region_is_recomputed_with_its_tapes(%x: tensor<4xf32>, %c
     }
     remat.yield %f#0 : tensor<4xf32> residuals(%f#1 : tensor<10x4xf32>)
   }
-  %dx = remat.backward (%tape = %r : tensor<10x4xf32>, %dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
+  %dx = remat.backward residuals(%tape = %r : tensor<10x4xf32>) cotangents(%dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c9 = arith.constant 9 : index
@@ -108,7 +108,7 @@ func.func @a_loop_in_a_region_is_recomputed_with_its_tapes(%x: tensor<4xf32>, %c
 // CHECK: remat.tape_write %[[H]] into %[[T]]
 // CHECK: scf.for
 // CHECK: %[[A:.*]] = remat.tape_read %[[F]]#1
-// CHECK: remat.backward (%{{.*}} = %{{.*}} : tensor<4xf32>, %[[B:.*]] = %[[A]] : tensor<4xf32>)
+// CHECK: remat.backward (%[[B:.*]] = %[[A]] : tensor<4xf32>) cotangents(
 // CHECK: remat.barrier %[[B]]
 // CHECK: math.exp
 // CHECK: return
@@ -129,7 +129,7 @@ func.func @a_region_in_a_loop_in_a_region(%x: tensor<4xf32>, %ct: tensor<4xf32>)
     }
     remat.yield %f#0 : tensor<4xf32> residuals(%f#1 : tensor<10x4xf32>)
   }
-  %dx = remat.backward (%tape = %r : tensor<10x4xf32>, %dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
+  %dx = remat.backward residuals(%tape = %r : tensor<10x4xf32>) cotangents(%dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c9 = arith.constant 9 : index
@@ -137,7 +137,7 @@ func.func @a_region_in_a_loop_in_a_region(%x: tensor<4xf32>, %ct: tensor<4xf32>)
     %b = scf.for %j = %c0 to %c10 step %c1 iter_args(%dh = %dy) -> tensor<4xf32> {
       %i = arith.subi %c9, %j : index
       %e = remat.tape_read %tape[%i] : tensor<10x4xf32> -> tensor<4xf32>
-      %d = remat.backward (%e0 = %e : tensor<4xf32>, %d0 = %dh : tensor<4xf32>) -> tensor<4xf32> {
+      %d = remat.backward residuals(%e0 = %e : tensor<4xf32>) cotangents(%d0 = %dh : tensor<4xf32>) -> tensor<4xf32> {
         %c = math.cos %e0 : tensor<4xf32>
         %0 = arith.mulf %c, %e0 : tensor<4xf32>
         %1 = arith.mulf %0, %d0 : tensor<4xf32>
@@ -181,7 +181,7 @@ func.func @a_draw_in_a_loop_tapes_its_state(%s: vector<2xi64>, %ct: f32) -> (vec
   %b = scf.for %j = %c0 to %c10 step %c1 iter_args(%dh = %ct) -> f32 {
     %i0 = arith.subi %c9, %j : index
     %r = remat.tape_read %f#1[%i0] : tensor<10x100xf32> -> tensor<100xf32>
-    %dx = remat.backward (%m = %r : tensor<100xf32>, %dy = %dh : f32) -> f32 {
+    %dx = remat.backward residuals(%m = %r : tensor<100xf32>) cotangents(%dy = %dh : f32) -> f32 {
       %c0_0 = arith.constant 0 : index
       %0 = tensor.extract %m[%c0_0] : tensor<100xf32>
       %1 = arith.mulf %0, %dy : f32
@@ -222,7 +222,7 @@ func.func @a_tape_read_at_two_places_stays(%x: f32, %ct: f32) -> (f32, f32) {
     %i0 = arith.subi %c9, %j : index
     %r0 = remat.tape_read %f#1[%i0] : tensor<10xf32> -> f32
     %r1 = remat.tape_read %f#1[%j] : tensor<10xf32> -> f32
-    %dx = remat.backward (%p = %r0 : f32, %q = %r1 : f32, %dy = %dh : f32) -> f32 {
+    %dx = remat.backward residuals(%p = %r0 : f32, %q = %r1 : f32) cotangents(%dy = %dh : f32) -> f32 {
       %0 = arith.mulf %dy, %p : f32
       %1 = arith.mulf %0, %q : f32
       remat.yield %1 : f32

@@ -5,7 +5,7 @@
 // CHECK-NEXT: math.sin
 // CHECK-NEXT: math.sin
 // CHECK-NEXT: remat.yield %{{.*}} : f32
-// CHECK: remat.backward (%[[X:.*]] = %{{.*}} : f32, %[[DY:.*]] = %{{.*}} : f32) -> f32 {
+// CHECK: remat.backward (%[[X:.*]] = %{{.*}} : f32) cotangents(%[[DY:.*]] = %{{.*}} : f32) -> f32 {
 // CHECK-NEXT: %[[B:.*]] = remat.barrier %[[X]] after %[[DY]] {remat.phase = "recompute"} : f32 after f32
 // CHECK-NEXT: %[[S:.*]] = math.sin %[[B]] {remat.phase = "recompute"} : f32
 // CHECK-NEXT: math.cos %[[S]] : f32
@@ -19,7 +19,7 @@ func.func @sin_of_sin_holds_one_sin_and_two_cos(%x: f32, %ct: f32) -> (f32, f32)
     %1 = math.sin %0 : f32
     remat.yield %1 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%a = %x : f32, %s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward (%a = %x : f32) residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = math.cos %s : f32
     %1 = arith.mulf %dy, %0 : f32
     %2 = math.cos %a : f32
@@ -34,7 +34,7 @@ func.func @sin_of_sin_holds_one_sin_and_two_cos(%x: f32, %ct: f32) -> (f32, f32)
 // The backward may not have had the operand that a recompute starts from.
 // CHECK-LABEL: func.func @operands_enter_the_backward_when_they_are_needed(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: f32
-// CHECK: remat.backward (%[[DY:.*]] = %{{.*}} : f32, %[[A:.*]] = %[[X]] : f32) -> f32 {
+// CHECK: remat.backward (%[[A:.*]] = %[[X]] : f32) cotangents(%[[DY:.*]] = %{{.*}} : f32) -> f32 {
 // CHECK-NEXT: %[[B:.*]] = remat.barrier %[[A]] after %[[DY]]
 // CHECK-NEXT: math.exp %[[B]] {remat.phase = "recompute"}
 func.func @operands_enter_the_backward_when_they_are_needed(%x: f32, %ct: f32) -> (f32, f32) {
@@ -42,7 +42,7 @@ func.func @operands_enter_the_backward_when_they_are_needed(%x: f32, %ct: f32) -
     %0 = math.exp %a : f32
     remat.yield %0 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %1 = arith.mulf %dy, %s : f32
     remat.yield %1 : f32
   }
@@ -62,7 +62,7 @@ func.func @everything_saveable_recomputes_nothing(%x: f32, %ct: f32) -> (f32, f3
     %1 = math.sin %0 : f32
     remat.yield %1 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%a = %x : f32, %s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward (%a = %x : f32) residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = math.cos %s : f32
     %1 = arith.mulf %dy, %0 : f32
     %2 = math.cos %a : f32
@@ -100,7 +100,7 @@ func.func @dots_saveable_saves_dots_and_recomputes_sines(%x: tensor<4x4xf32>, %w
     %s2 = math.sin %d2 : tensor<4x4xf32>
     remat.yield %s2 : tensor<4x4xf32> residuals(%d2, %s1, %s0 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>)
   }
-  %dw = remat.backward (%d2 = %r#0 : tensor<4x4xf32>, %s1 = %r#1 : tensor<4x4xf32>, %s0 = %r#2 : tensor<4x4xf32>, %dy = %ct : tensor<4x4xf32>)
+  %dw = remat.backward residuals(%d2 = %r#0 : tensor<4x4xf32>, %s1 = %r#1 : tensor<4x4xf32>, %s0 = %r#2 : tensor<4x4xf32>) cotangents(%dy = %ct : tensor<4x4xf32>)
       -> tensor<4x4xf32> {
     %0 = arith.mulf %dy, %d2 : tensor<4x4xf32>
     %1 = arith.mulf %0, %s1 : tensor<4x4xf32>
@@ -129,7 +129,7 @@ func.func @clones_are_as_late_as_possible(%x: f32, %ct: f32) -> (f32, f32) {
     %2 = math.cos %1 : f32
     remat.yield %2 : f32 residuals(%1, %0 : f32, f32)
   }
-  %dx = remat.backward (%e = %r#0 : f32, %s = %r#1 : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%e = %r#0 : f32, %s = %r#1 : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = arith.negf %dy : f32
     %1 = arith.mulf %0, %s : f32
     %2 = arith.mulf %1, %e : f32
@@ -144,7 +144,7 @@ func.func @clones_are_as_late_as_possible(%x: f32, %ct: f32) -> (f32, f32) {
 // CHECK: %[[Y:.*]] = remat.region (%{{.*}} = %{{.*}} : f32) -> f32 {
 // CHECK-NEXT: math.sin
 // CHECK-NEXT: remat.yield
-// CHECK: remat.backward (%[[DY:.*]] = %{{.*}} : f32, %[[A:.*]] = %{{.*}} : f32)
+// CHECK: remat.backward (%[[A:.*]] = %{{.*}} : f32) cotangents(%{{.*}} = %{{.*}} : f32)
 // CHECK-NEXT: math.cos %[[A]]
 // CHECK-NOT: recompute
 // CHECK: return
@@ -155,7 +155,7 @@ func.func @dead_outputs_and_unread_residuals_cost_nothing(%x: f32, %z: f32, %ct:
     %2 = math.exp %1 : f32
     remat.yield %0, %2 : f32, f32 residuals(%1, %a : f32, f32)
   }
-  %dx = remat.backward (%e = %r#0 : f32, %a = %r#1 : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%e = %r#0 : f32, %a = %r#1 : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = math.cos %a : f32
     %dead = math.cos %e : f32
     %1 = arith.mulf %0, %dy : f32
@@ -167,7 +167,7 @@ func.func @dead_outputs_and_unread_residuals_cost_nothing(%x: f32, %z: f32, %ct:
 // -----
 
 // CHECK-LABEL: func.func @prevent_cse_is_per_operand(
-// CHECK: remat.backward (%[[A:.*]] = %{{.*}} : f32, %[[B:.*]] = %{{.*}} : f32, %[[DY:.*]] = %{{.*}} : f32)
+// CHECK: remat.backward (%[[A:.*]] = %{{.*}} : f32, %[[B:.*]] = %{{.*}} : f32) cotangents(%[[DY:.*]] = %{{.*}} : f32)
 // CHECK: %[[G:.*]] = remat.barrier %[[A]] after %[[DY]] {{.*}} : f32 after f32
 // CHECK: arith.mulf %[[G]], %[[B]] {remat.phase = "recompute"}
 func.func @prevent_cse_is_per_operand(%x: f32, %z: f32, %ct: f32) -> (f32, f32) {
@@ -176,7 +176,7 @@ func.func @prevent_cse_is_per_operand(%x: f32, %z: f32, %ct: f32) -> (f32, f32) 
     %1 = math.exp %0 : f32
     remat.yield %1 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%a = %x : f32, %b = %z : f32, %m = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward (%a = %x : f32, %b = %z : f32) residuals(%m = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = arith.mulf %m, %dy : f32
     %1 = arith.mulf %0, %a : f32
     %2 = arith.mulf %1, %b : f32
@@ -203,7 +203,7 @@ func.func @operations_on_constants_are_guarded(%x: tensor<4xf32>, %ct: tensor<4x
     %1 = math.exp %0 : tensor<4xf32>
     remat.yield %1 : tensor<4xf32> residuals(%0 : tensor<4xf32>)
   }
-  %dx = remat.backward (%m = %r : tensor<4xf32>, %dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
+  %dx = remat.backward residuals(%m = %r : tensor<4xf32>) cotangents(%dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
     %0 = arith.mulf %m, %dy : tensor<4xf32>
     remat.yield %0 : tensor<4xf32>
   }
@@ -212,15 +212,16 @@ func.func @operations_on_constants_are_guarded(%x: tensor<4xf32>, %ct: tensor<4x
 
 // -----
 
-// CHECK-LABEL: func.func @a_backward_without_cotangents_still_has_a_barrier(
-// CHECK: remat.barrier %{{.*}} {remat.phase = "recompute"} : f32
+// CHECK-LABEL: func.func @a_recompute_waits_for_a_cotangent_that_is_not_read(
+// CHECK: remat.backward (%[[X:.*]] = %{{.*}} : f32) cotangents(%[[DY:.*]] = %{{.*}} : f32)
+// CHECK-NEXT: remat.barrier %[[X]] after %[[DY]] {remat.phase = "recompute"} : f32 after f32
 // CHECK-NEXT: math.exp
-func.func @a_backward_without_cotangents_still_has_a_barrier(%x: f32) -> (f32, f32) {
+func.func @a_recompute_waits_for_a_cotangent_that_is_not_read(%x: f32, %ct: f32) -> (f32, f32) {
   %y, %r = remat.region (%a = %x : f32) -> f32 residuals(f32) {
     %0 = math.exp %a : f32
     remat.yield %0 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%s = %r : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %1 = arith.negf %s : f32
     remat.yield %1 : f32
   }
@@ -232,7 +233,7 @@ func.func @a_backward_without_cotangents_still_has_a_barrier(%x: f32) -> (f32, f
 // A mask is never saved, even where the policy permits it: its state is.
 // CHECK-LABEL: func.func @draws_are_replayed_from_their_state(
 // CHECK: remat.region {{.*}} -> tensor<4xf32>, !remat.rng {
-// CHECK: remat.backward (%[[DY:.*]] = %{{.*}} : tensor<4xf32>, %[[S:.*]] = %{{.*}} : !remat.rng)
+// CHECK: remat.backward (%[[S:.*]] = %{{.*}} : !remat.rng) cotangents(%[[DY:.*]] = %{{.*}} : tensor<4xf32>)
 // CHECK: %[[B:.*]] = remat.barrier %[[S]] after %[[DY]] {{.*}} : !remat.rng after tensor<4xf32>
 // CHECK-NEXT: remat.random_bernoulli %[[B]] {p = 9.000000e-01 : f64, remat.phase = "recompute"}
 func.func @draws_are_replayed_from_their_state(%x: tensor<4xf32>, %s: !remat.rng, %ct: tensor<4xf32>) -> (tensor<4xf32>, !remat.rng, tensor<4xf32>) {
@@ -243,7 +244,7 @@ func.func @draws_are_replayed_from_their_state(%x: tensor<4xf32>, %s: !remat.rng
     %0 = arith.select %m, %a, %z : tensor<4xi1>, tensor<4xf32>
     remat.yield %0, %n : tensor<4xf32>, !remat.rng residuals(%m : tensor<4xi1>)
   }
-  %dx = remat.backward (%m = %r : tensor<4xi1>, %dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
+  %dx = remat.backward residuals(%m = %r : tensor<4xi1>) cotangents(%dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
     %z = arith.constant dense<0.0> : tensor<4xf32>
     %0 = arith.select %m, %dy, %z : tensor<4xi1>, tensor<4xf32>
     remat.yield %0 : tensor<4xf32>
@@ -259,4 +260,55 @@ func.func @draws_are_replayed_from_their_state(%x: tensor<4xf32>, %s: !remat.rng
 func.func @functions_without_regions_stay_as_they_are(%x: f32) -> f32 {
   %dead = math.sin %x : f32
   return %x : f32
+}
+
+// -----
+
+// An output that a backward reads is a residual of its region like any other.
+// CHECK-LABEL: func.func @an_output_that_the_backward_reads_is_recomputed(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: f32
+// CHECK: remat.backward (%[[A:.*]] = %[[X]] : f32) cotangents(%[[DY:.*]] = %{{.*}} : f32)
+// CHECK-NEXT: %[[B:.*]] = remat.barrier %[[A]] after %[[DY]]
+// CHECK-NEXT: math.exp %[[B]] {remat.phase = "recompute"}
+func.func @an_output_that_the_backward_reads_is_recomputed(%x: f32, %ct: f32) -> (f32, f32) {
+  %y = remat.region (%a = %x : f32) -> f32 {
+    %0 = math.exp %a : f32
+    remat.yield %0 : f32
+  }
+  %dx = remat.backward residuals(%s = %y : f32) cotangents(%dy = %ct : f32) -> f32 {
+    %0 = arith.mulf %dy, %s : f32
+    remat.yield %0 : f32
+  }
+  return %y, %dx : f32, f32
+}
+
+// -----
+
+// The operand of a region is the output of another one: no business of the
+// other one's policy.
+// CHECK-LABEL: func.func @an_output_that_is_an_operand_stays(
+// CHECK: %[[Y:.*]] = remat.region
+// CHECK: remat.backward (%{{.*}} = %[[Y]] : f32) cotangents
+// CHECK-NOT: math.exp
+// CHECK: remat.backward (%{{.*}} = %{{.*}} : f32) cotangents
+// CHECK: math.exp {{.*}}recompute
+func.func @an_output_that_is_an_operand_stays(%x: f32, %ct: f32) -> (f32, f32) {
+  %y, %r = remat.region (%a = %x : f32) -> f32 residuals(f32) {
+    %0 = math.exp %a : f32
+    remat.yield %0 : f32 residuals(%0 : f32)
+  }
+  %z = remat.region (%a = %y : f32) -> f32 {
+    %0 = math.sin %a : f32
+    remat.yield %0 : f32
+  }
+  %dy = remat.backward (%a = %y : f32) cotangents(%dz = %ct : f32) -> f32 {
+    %0 = math.cos %a : f32
+    %1 = arith.mulf %dz, %0 : f32
+    remat.yield %1 : f32
+  }
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%d = %dy : f32) -> f32 {
+    %0 = arith.mulf %d, %s : f32
+    remat.yield %0 : f32
+  }
+  return %z, %dx : f32, f32
 }

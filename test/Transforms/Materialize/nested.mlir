@@ -10,7 +10,7 @@
 // CHECK-NEXT: math.exp %[[A]] {remat.phase = "recompute"}
 // CHECK: math.exp {{.*}} {remat.phase = "recompute"}
 // the inner backward recomputes the inner p.
-// CHECK: remat.backward (%{{.*}} = %{{.*}} : f32, %[[I:.*]] = %{{.*}} : f32)
+// CHECK: remat.backward (%[[I:.*]] = %{{.*}} : f32) cotangents(
 // CHECK-NEXT: %[[B:.*]] = remat.barrier %[[I]] after
 // CHECK-NEXT: math.exp %[[B]] {remat.phase = "recompute"}
 // CHECK-NOT: math.exp
@@ -24,9 +24,9 @@ func.func @p_of_a_nested_p_runs_three_times_in_the_backward(%x: f32, %ct: f32) -
     %1 = math.exp %h : f32
     remat.yield %1 : f32 residuals(%1, %hr : f32, f32)
   }
-  %dx = remat.backward (%e = %r#0 : f32, %hr = %r#1 : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%e = %r#0 : f32, %hr = %r#1 : f32) cotangents(%dy = %ct : f32) -> f32 {
     %dh = arith.mulf %dy, %e : f32
-    %0 = remat.backward (%i = %hr : f32, %di = %dh : f32) -> f32 {
+    %0 = remat.backward residuals(%i = %hr : f32) cotangents(%di = %dh : f32) -> f32 {
       %1 = arith.mulf %i, %di : f32
       remat.yield %1 : f32
     }
@@ -54,8 +54,8 @@ func.func @the_inner_policy_saves_within_the_outer_backward(%x: f32, %ct: f32) -
     }
     remat.yield %h : f32 residuals(%hr : f32)
   }
-  %dx = remat.backward (%hr = %r : f32, %dy = %ct : f32) -> f32 {
-    %0 = remat.backward (%i = %hr : f32, %di = %dy : f32) -> f32 {
+  %dx = remat.backward residuals(%hr = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
+    %0 = remat.backward residuals(%i = %hr : f32) cotangents(%di = %dy : f32) -> f32 {
       %1 = arith.mulf %i, %di : f32
       remat.yield %1 : f32
     }
@@ -89,8 +89,8 @@ func.func @what_both_policies_permit_crosses_both_borders(%x: tensor<4x4xf32>, %
     }
     remat.yield %h : tensor<4x4xf32> residuals(%hr : tensor<4x4xf32>)
   }
-  %dx = remat.backward (%hr = %r : tensor<4x4xf32>, %dy = %ct : tensor<4x4xf32>) -> tensor<4x4xf32> {
-    %0 = remat.backward (%i = %hr : tensor<4x4xf32>, %di = %dy : tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %dx = remat.backward residuals(%hr = %r : tensor<4x4xf32>) cotangents(%dy = %ct : tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %0 = remat.backward residuals(%i = %hr : tensor<4x4xf32>) cotangents(%di = %dy : tensor<4x4xf32>) -> tensor<4x4xf32> {
       %1 = arith.mulf %i, %di : tensor<4x4xf32>
       remat.yield %1 : tensor<4x4xf32>
     }
@@ -121,8 +121,8 @@ func.func @an_outer_region_does_not_overrule_the_inner_policy(%x: f32, %ct: f32)
     }
     remat.yield %h : f32 residuals(%hr : f32)
   }
-  %dx = remat.backward (%hr = %r : f32, %dy = %ct : f32) -> f32 {
-    %0 = remat.backward (%i = %hr : f32, %di = %dy : f32) -> f32 {
+  %dx = remat.backward residuals(%hr = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
+    %0 = remat.backward residuals(%i = %hr : f32) cotangents(%di = %dy : f32) -> f32 {
       %1 = arith.mulf %i, %di : f32
       remat.yield %1 : f32
     }

@@ -21,7 +21,7 @@ func.func @products_without_batch_dimension(%x: tensor<2x4x4xf32>, %w: tensor<4x
   // CHECK: linalg.batch_matmul {{.*}}recompute
   // CHECK-NOT: linalg.matmul
   // CHECK: return
-  %d:2 = remat.backward (%m = %r#0 : tensor<2x4x4xf32>, %n = %r#1 : tensor<4x4xf32>, %dy = %ct : tensor<2x4x4xf32>, %dz = %cu : tensor<4x4xf32>)
+  %d:2 = remat.backward residuals(%m = %r#0 : tensor<2x4x4xf32>, %n = %r#1 : tensor<4x4xf32>) cotangents(%dy = %ct : tensor<2x4x4xf32>, %dz = %cu : tensor<4x4xf32>)
       -> tensor<2x4x4xf32>, tensor<4x4xf32> {
     %0 = arith.mulf %m, %dy : tensor<2x4x4xf32>
     %1 = arith.mulf %n, %dz : tensor<4x4xf32>
@@ -63,7 +63,7 @@ func.func @every_second_region(%x: f32, %ct: f32) -> (f32, f32) {
   // CHECK: math.sin
   // CHECK-NOT: math.{{cos|tanh}}
   // CHECK: return
-  %dx = remat.backward (%p = %r#0 : f32, %q = %r#1 : f32, %s = %r#2 : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%p = %r#0 : f32, %q = %r#1 : f32, %s = %r#2 : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = arith.mulf %s, %dy : f32
     %1 = arith.mulf %0, %q : f32
     %2 = arith.mulf %1, %p : f32
@@ -87,7 +87,7 @@ func.func @names_in_called_functions(%x: f32, %ct: f32) -> (f32, f32) {
     %1 = math.exp %0 : f32
     remat.yield %1 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%p = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%p = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = arith.mulf %p, %dy : f32
     remat.yield %0 : f32
   }
@@ -105,7 +105,7 @@ func.func @views_of_operands_are_not_saved(%x: tensor<8xf32>, %ct: tensor<2x4xf3
     %1 = math.exp %0 : tensor<2x4xf32>
     remat.yield %1 : tensor<2x4xf32> residuals(%0 : tensor<2x4xf32>)
   }
-  %dx = remat.backward (%p = %r : tensor<2x4xf32>, %dy = %ct : tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %dx = remat.backward residuals(%p = %r : tensor<2x4xf32>) cotangents(%dy = %ct : tensor<2x4xf32>) -> tensor<2x4xf32> {
     %0 = arith.mulf %p, %dy : tensor<2x4xf32>
     remat.yield %0 : tensor<2x4xf32>
   }
@@ -123,9 +123,55 @@ func.func @more_elements_than_64_bits_count(%x: tensor<4294967296x4294967296xf32
     %1 = math.exp %0 : tensor<4294967296x4294967296xf32>
     remat.yield %1 : tensor<4294967296x4294967296xf32> residuals(%0 : tensor<4294967296x4294967296xf32>)
   }
-  %dx = remat.backward (%p = %r : tensor<4294967296x4294967296xf32>, %dy = %ct : tensor<4294967296x4294967296xf32>) -> tensor<4294967296x4294967296xf32> {
+  %dx = remat.backward residuals(%p = %r : tensor<4294967296x4294967296xf32>) cotangents(%dy = %ct : tensor<4294967296x4294967296xf32>) -> tensor<4294967296x4294967296xf32> {
     %0 = arith.mulf %p, %dy : tensor<4294967296x4294967296xf32>
     remat.yield %0 : tensor<4294967296x4294967296xf32>
   }
   return %y, %dx : tensor<4294967296x4294967296xf32>, tensor<4294967296x4294967296xf32>
+}
+
+// -----
+
+#window = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1 * 2 + d4, d2 * 2 + d5, d3)>
+#size = affine_map<(d0, d1, d2, d3, d4, d5) -> (d4, d5)>
+#result = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>
+
+// A pooling, named or generic, has a convolution's loops, but sums no products.
+func.func @poolings_are_no_products(%x: tensor<1x8x8x1xf32>, %w: tensor<3x3x1x1xf32>, %ct: tensor<1x3x3x1xf32>) -> (tensor<1x3x3x1xf32>, tensor<1x3x3x1xf32>) {
+  // CHECK-LABEL: @poolings_are_no_products
+  // CHECK: residuals(tensor<1x6x6x1xf32>)
+  // expected-remark @+1 {{saves 1 values (144 bytes), recomputes 6 operations}}
+  %y, %r:3 = remat.region policy(#remat.dots_saveable) (%a = %x : tensor<1x8x8x1xf32>, %b = %w : tensor<3x3x1x1xf32>)
+      -> tensor<1x3x3x1xf32> residuals(tensor<1x6x6x1xf32>, tensor<1x3x3x1xf32>, tensor<1x3x3x1xf32>) {
+    %zero = arith.constant 0.0 : f32
+    %low = arith.constant 0xFF800000 : f32
+    %e = tensor.empty() : tensor<1x6x6x1xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x6x6x1xf32>) -> tensor<1x6x6x1xf32>
+    %conv = linalg.conv_2d_nhwc_hwcf ins(%a, %b : tensor<1x8x8x1xf32>, tensor<3x3x1x1xf32>) outs(%f : tensor<1x6x6x1xf32>) -> tensor<1x6x6x1xf32>
+    %size = tensor.empty() : tensor<2x2xf32>
+    %pe = tensor.empty() : tensor<1x3x3x1xf32>
+    %pf = linalg.fill ins(%low : f32) outs(%pe : tensor<1x3x3x1xf32>) -> tensor<1x3x3x1xf32>
+    %named = linalg.pooling_nhwc_max {strides = dense<2> : tensor<2xi64>} ins(%conv, %size : tensor<1x6x6x1xf32>, tensor<2x2xf32>) outs(%pf : tensor<1x3x3x1xf32>) -> tensor<1x3x3x1xf32>
+    %generic = linalg.generic {indexing_maps = [#window, #size, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%conv, %size : tensor<1x6x6x1xf32>, tensor<2x2xf32>) outs(%pf : tensor<1x3x3x1xf32>) {
+    ^bb0(%u: f32, %v: f32, %o: f32):
+      %m = arith.maximumf %o, %u : f32
+      linalg.yield %m : f32
+    } -> tensor<1x3x3x1xf32>
+    %out = math.sin %named : tensor<1x3x3x1xf32>
+    remat.yield %out : tensor<1x3x3x1xf32> residuals(%conv, %named, %generic : tensor<1x6x6x1xf32>, tensor<1x3x3x1xf32>, tensor<1x3x3x1xf32>)
+  }
+  // CHECK: remat.backward
+  // CHECK-NOT: linalg.conv_2d
+  // CHECK: linalg.pooling_nhwc_max {{.*}}recompute
+  // CHECK: arith.maximumf
+  // CHECK: return
+  %dx = remat.backward residuals(%c = %r#0 : tensor<1x6x6x1xf32>, %p = %r#1 : tensor<1x3x3x1xf32>, %q = %r#2 : tensor<1x3x3x1xf32>) cotangents(%dy = %ct : tensor<1x3x3x1xf32>) -> tensor<1x3x3x1xf32> {
+    %s = tensor.extract_slice %c[0, 0, 0, 0] [1, 3, 3, 1] [1, 1, 1, 1] : tensor<1x6x6x1xf32> to tensor<1x3x3x1xf32>
+    %0 = arith.mulf %p, %q : tensor<1x3x3x1xf32>
+    %1 = arith.mulf %0, %s : tensor<1x3x3x1xf32>
+    %2 = arith.mulf %1, %dy : tensor<1x3x3x1xf32>
+    remat.yield %2 : tensor<1x3x3x1xf32>
+  }
+  return %y, %dx : tensor<1x3x3x1xf32>, tensor<1x3x3x1xf32>
 }

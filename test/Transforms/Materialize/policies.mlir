@@ -49,7 +49,7 @@ func.func @four_sines(%x: tensor<4xf32>, %ct: tensor<4xf32>) -> (tensor<4xf32>, 
     %d = remat.name "d" %3 : tensor<4xf32>
     remat.yield %d : tensor<4xf32> residuals(%0, %bb, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   }
-  %dx = remat.backward (%p = %x : tensor<4xf32>, %a = %r#0 : tensor<4xf32>, %b = %r#1 : tensor<4xf32>, %c = %r#2 : tensor<4xf32>, %dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
+  %dx = remat.backward (%p = %x : tensor<4xf32>) residuals(%a = %r#0 : tensor<4xf32>, %b = %r#1 : tensor<4xf32>, %c = %r#2 : tensor<4xf32>) cotangents(%dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
     %0 = math.cos %c : tensor<4xf32>
     %1 = arith.mulf %0, %dy : tensor<4xf32>
     %2 = math.cos %b : tensor<4xf32>

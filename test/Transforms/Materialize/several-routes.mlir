@@ -21,7 +21,7 @@ func.func private @fwd(%x: f32) -> (f32, f32) {
   return %y, %r : f32, f32
 }
 func.func private @bwd(%r: f32, %ct: f32) -> f32 {
-  %dx = remat.backward (%e = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%e = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = arith.mulf %e, %dy : f32
     remat.yield %0 : f32
   }
@@ -85,7 +85,7 @@ func.func @two_inputs(%x: f32, %n: i64, %ct: f32, %c: i1) -> (f32, f32) {
   %d = scf.if %c -> (f32) {
     %l = scf.for %i = %c0 to %c10 step %c1 iter_args(%dh = %ct) -> (f32) {
       %r = remat.tape_read %f#1[%i] : tensor<10xf32> -> f32
-      %dx = remat.backward (%s = %r : f32, %dy = %dh : f32) -> f32 {
+      %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %dh : f32) -> f32 {
         %0 = arith.mulf %dy, %s : f32
         remat.yield %0 : f32
       }

@@ -36,7 +36,7 @@ func.func @sin_of_sin(%x: f32, %ct: f32) -> (f32, f32) {
     %c1 = remat.name "cos" %3 : f32
     remat.yield %s1 : f32 residuals(%c0, %c1 : f32, f32)
   }
-  %dx = remat.backward (%c0 = %r#0 : f32, %c1 = %r#1 : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%c0 = %r#0 : f32, %c1 = %r#1 : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = arith.mulf %dy, %c1 : f32
     %1 = arith.mulf %0, %c0 : f32
     remat.yield %1 : f32

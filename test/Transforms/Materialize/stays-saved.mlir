@@ -12,7 +12,7 @@ func.func @a_residual_that_the_model_reads(%x: f32, %ct: f32) -> (f32, f32, f32)
     %0 = math.exp %a : f32
     remat.yield %0 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %1 = arith.mulf %dy, %s : f32
     remat.yield %1 : f32
   }
@@ -80,11 +80,51 @@ func.func @an_operand_that_no_tape_can_hold(%x: tensor<?xf32>, %ct: f32) -> (ten
   %b = scf.for %j = %c0 to %c10 step %c1 iter_args(%dh = %ct) -> f32 {
     %i = arith.subi %c9, %j : index
     %r = remat.tape_read %f#1[%i] : tensor<10xf32> -> f32
-    %dx = remat.backward (%e1 = %r : f32, %dy = %dh : f32) -> f32 {
+    %dx = remat.backward residuals(%e1 = %r : f32) cotangents(%dy = %dh : f32) -> f32 {
       %0 = arith.mulf %dy, %e1 : f32
       remat.yield %0 : f32
     }
     scf.yield %dx : f32
   }
   return %f#0, %b : tensor<?xf32>, f32
+}
+
+// -----
+
+// CHECK-LABEL: func.func @a_residual_that_another_region_reads(
+// CHECK: residuals(tensor<4xf32>)
+func.func @a_residual_that_another_region_reads(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // expected-note @+1 {{region is here}}
+  %y, %r = remat.region (%a = %x : tensor<4xf32>) -> tensor<4xf32> residuals(tensor<4xf32>) {
+    // expected-warning @+1 {{this value stays saved although the policy of its remat.region forbids it}}
+    %0 = math.exp %a : tensor<4xf32>
+    remat.yield %0 : tensor<4xf32> residuals(%0 : tensor<4xf32>)
+  }
+  // expected-note @+1 {{residual 0 is read here by something that is not the region's remat.backward}}
+  %z = remat.region (%a = %r : tensor<4xf32>) -> tensor<4xf32> {
+    %0 = math.exp %a : tensor<4xf32>
+    remat.yield %0 : tensor<4xf32>
+  }
+  return %y, %z : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// A residual of one region, passed to the backward of another as an operand.
+// CHECK-LABEL: func.func @a_residual_that_is_no_residual_there(
+// CHECK: residuals(f32)
+// CHECK: remat.backward (
+func.func @a_residual_that_is_no_residual_there(%x: f32, %ct: f32) -> (f32, f32) {
+  // expected-note @+1 {{region is here}}
+  %y, %r = remat.region (%a = %x : f32) -> f32 residuals(f32) {
+    // expected-warning @+1 {{this value stays saved although the policy of its remat.region forbids it}}
+    %0 = math.exp %a : f32
+    remat.yield %0 : f32 residuals(%0 : f32)
+  }
+  // expected-note @+1 {{residual 0 is read here by something that is not the region's remat.backward}}
+  %dx = remat.backward (%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
+    %1 = arith.mulf %dy, %s : f32
+    remat.yield %1 : f32
+  }
+  return %y, %dx : f32, f32
 }

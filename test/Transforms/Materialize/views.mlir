@@ -25,7 +25,7 @@ func.func @a_named_view_of_a_product(%x: tensor<4x2xf32>, %ct: tensor<8xf32>) ->
     %3 = math.sin %2 : tensor<8xf32>
     remat.yield %3 : tensor<8xf32> residuals(%2 : tensor<8xf32>)
   }
-  %dx = remat.backward (%s = %r : tensor<8xf32>, %dy = %ct : tensor<8xf32>) -> tensor<8xf32> {
+  %dx = remat.backward residuals(%s = %r : tensor<8xf32>) cotangents(%dy = %ct : tensor<8xf32>) -> tensor<8xf32> {
     %0 = arith.mulf %dy, %s : tensor<8xf32>
     remat.yield %0 : tensor<8xf32>
   }
@@ -44,7 +44,7 @@ func.func @a_named_view_of_an_operand(%x: tensor<4x2xf32>, %ct: tensor<8xf32>) -
     %3 = math.sin %2 : tensor<8xf32>
     remat.yield %3 : tensor<8xf32> residuals(%2 : tensor<8xf32>)
   }
-  %dx = remat.backward (%s = %r : tensor<8xf32>, %dy = %ct : tensor<8xf32>) -> tensor<8xf32> {
+  %dx = remat.backward residuals(%s = %r : tensor<8xf32>) cotangents(%dy = %ct : tensor<8xf32>) -> tensor<8xf32> {
     %0 = arith.mulf %dy, %s : tensor<8xf32>
     remat.yield %0 : tensor<8xf32>
   }

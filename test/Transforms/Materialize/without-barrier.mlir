@@ -13,7 +13,7 @@ func.func @without(%x: f32, %ct: f32) -> (f32, f32) {
     %0 = math.exp %a : f32
     remat.yield %0 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = arith.mulf %dy, %s : f32
     remat.yield %0 : f32
   }
@@ -29,7 +29,7 @@ func.func @with(%x: f32, %ct: f32) -> (f32, f32) {
     %0 = math.exp %a : f32
     remat.yield %0 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %0 = arith.mulf %dy, %s : f32
     remat.yield %0 : f32
   }

@@ -49,3 +49,26 @@ func.func @step(%w: memref<16x4xf32> {opt.param = "w"}, %m: memref<16x4xf32> {op
   memref.copy %y, %x : memref<16xf32> to memref<16xf32>
   return
 }
+
+// A convolution is a call of the runtime, and a function that is called to
+// recompute runs all that is in it: two, thrice, and one.
+// CHECK: memory of @recomputed_calls (bytes)
+// CHECK: 0 left to the allocator; 7 recomputed operations
+func.func private @remat_conv(memref<16xf32>)
+func.func private @two(%x: memref<16xf32>, %y: memref<16xf32>) {
+  linalg.exp ins(%x : memref<16xf32>) outs(%y : memref<16xf32>)
+  linalg.tanh ins(%y : memref<16xf32>) outs(%y : memref<16xf32>)
+  return
+}
+func.func @recomputed_calls(%x: memref<16xf32>, %y: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  call @remat_conv(%x) : (memref<16xf32>) -> ()
+  call @two(%x, %y) : (memref<16xf32>, memref<16xf32>) -> ()
+  scf.for %i = %c0 to %c3 step %c1 {
+    func.call @two(%x, %y) {remat.phase = "recompute"} : (memref<16xf32>, memref<16xf32>) -> ()
+  }
+  call @remat_conv(%x) {remat.phase = "recompute"} : (memref<16xf32>) -> ()
+  return
+}

@@ -5,7 +5,7 @@
 // the region's operand, which becomes an operand of the backward.
 // CHECK-LABEL: func.func @what_the_policy_forbids_is_recomputed_from_operands(
 // CHECK: remat.region ({{.*}}) -> f32 residuals(f32) {
-// CHECK: remat.backward ({{.*}}%[[S:[a-z0-9]+]] = %residuals : f32{{.*}}%[[A:[a-z0-9]+]] = %arg0 : f32) -> f32 {
+// CHECK: remat.backward (%[[A:[a-z0-9]+]] = %arg0 : f32) residuals(%[[S:[a-z0-9]+]] = %residuals : f32) cotangents({{.*}}) -> f32 {
 // CHECK-NEXT: %[[P:.*]] = remat.plan %[[S]] from %[[A]] : f32 from f32 [#remat.decision<recompute by "#remat.nothing_saveable" because "not permitted">]
 // CHECK-NEXT: arith.mulf %{{.*}}, %[[P]]
 func.func @what_the_policy_forbids_is_recomputed_from_operands(%x: f32, %ct: f32) -> (f32, f32) {
@@ -13,7 +13,7 @@ func.func @what_the_policy_forbids_is_recomputed_from_operands(%x: f32, %ct: f32
     %0 = math.exp %a : f32
     remat.yield %0 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %1 = arith.mulf %dy, %s : f32
     remat.yield %1 : f32
   }
@@ -36,7 +36,7 @@ func.func @a_recompute_starts_from_what_may_be_saved(%x: f32, %ct: f32) -> (f32,
     %1 = math.exp %n : f32
     remat.yield %1 : f32 residuals(%1 : f32)
   }
-  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %1 = arith.mulf %dy, %s : f32
     remat.yield %1 : f32
   }
@@ -54,7 +54,7 @@ func.func @what_costs_nothing_is_rebuilt(%x: tensor<2x4xf32>, %ct: tensor<8xf32>
     %0 = math.exp %v : tensor<8xf32>
     remat.yield %0 : tensor<8xf32> residuals(%v : tensor<8xf32>)
   }
-  %dx = remat.backward (%v = %r : tensor<8xf32>, %dy = %ct : tensor<8xf32>) -> tensor<8xf32> {
+  %dx = remat.backward residuals(%v = %r : tensor<8xf32>) cotangents(%dy = %ct : tensor<8xf32>) -> tensor<8xf32> {
     %1 = arith.mulf %dy, %v : tensor<8xf32>
     remat.yield %1 : tensor<8xf32>
   }
@@ -79,8 +79,8 @@ func.func @what_an_inner_recompute_starts_from_is_decided_around_it(%x: f32, %ct
     }
     remat.yield %i : f32 residuals(%ir : f32)
   }
-  %dx = remat.backward (%hr = %r : f32, %dy = %ct : f32) -> f32 {
-    %0 = remat.backward (%i = %hr : f32, %di = %dy : f32) -> f32 {
+  %dx = remat.backward residuals(%hr = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
+    %0 = remat.backward residuals(%i = %hr : f32) cotangents(%di = %dy : f32) -> f32 {
       %1 = arith.mulf %i, %di : f32
       remat.yield %1 : f32
     }

@@ -12,7 +12,7 @@ func.func @saved_as_long_as_nobody_executes_the_plan(%x: f32, %ct: f32) -> (f32,
     %0 = math.exp %a : f32
     remat.yield %0 : f32 residuals(%0 : f32)
   }
-  %dx = remat.backward (%s = %r : f32, %dy = %ct : f32) -> f32 {
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
     %1 = arith.mulf %dy, %s : f32
     remat.yield %1 : f32
   }

@@ -91,7 +91,7 @@ func.func @no_mask_is_stored(%x: tensor<4x8xf32>, %rng: !remat.rng, %ct: tensor<
     %d = linalg.select ins(%m, %a, %z : tensor<4x8xi1>, tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
     remat.yield %d, %n : tensor<4x8xf32>, !remat.rng
   }
-  %dx = remat.backward (%s = %rng : !remat.rng, %dy = %ct : tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %dx = remat.backward (%s = %rng : !remat.rng) cotangents(%dy = %ct : tensor<4x8xf32>) -> tensor<4x8xf32> {
     %zero = arith.constant 0.0 : f32
     %e = tensor.empty() : tensor<4x8xf32>
     %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>

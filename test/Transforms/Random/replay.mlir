@@ -35,7 +35,7 @@ func.func private @layer(%x: tensor<32xi32>, %ct: tensor<32xi32>) {
     remat.yield %d, %n : tensor<32xi32>, !remat.rng
   }
   remat.set_rng @dropout, %next
-  %dx = remat.backward (%r0 = %rng : !remat.rng, %c = %ct : tensor<32xi32>) -> tensor<32xi32> {
+  %dx = remat.backward (%r0 = %rng : !remat.rng) cotangents(%c = %ct : tensor<32xi32>) -> tensor<32xi32> {
     %zero = arith.constant 0 : i32
     %r = remat.barrier %r0 after %c : !remat.rng after tensor<32xi32>
     %e = tensor.empty() : tensor<32xi32>

@@ -30,7 +30,7 @@ def Materialize : Pass<"remat-materialize", "::mlir::ModuleOp"> {
       %1 = math.sin %0 : f32
       remat.yield %1 : f32 residuals(%0 : f32)
     }
-    %dx = remat.backward (%a = %x : f32, %s = %r : f32, %dy = %ct : f32) -> f32 {
+    %dx = remat.backward (%a = %x : f32) residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
       %p = remat.plan %s from %a : f32 from f32
           [#remat.decision<recompute by "#remat.nothing_saveable" because "not permitted">]
       %c = math.cos %p : f32
@@ -41,7 +41,7 @@ def Materialize : Pass<"remat-materialize", "::mlir::ModuleOp"> {
 
     ```mlir
     %y = remat.region (%a = %x : f32) -> f32 { ... }
-    %dx = remat.backward (%a = %x : f32, %dy = %ct : f32) -> f32 {
+    %dx = remat.backward (%a = %x : f32) cotangents(%dy = %ct : f32) -> f32 {
       %b = remat.barrier %a after %dy {remat.phase = "recompute"} : f32 after f32
       %s = math.sin %b {remat.phase = "recompute"} : f32
       %c = math.cos %s : f32
@@ -66,7 +66,7 @@ def InlineRegions : Pass<"remat-inline-regions"> {
     Example:
 
     ```mlir
-    %dx = remat.backward (%a = %x : tensor<4xf32>, %dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
+    %dx = remat.backward (%a = %x : tensor<4xf32>) cotangents(%dy = %ct : tensor<4xf32>) -> tensor<4xf32> {
       %b = remat.barrier %a after %dy : tensor<4xf32> after tensor<4xf32>
       %0 = math.sin %b : tensor<4xf32>
       ...

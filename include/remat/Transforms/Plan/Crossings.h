@@ -17,11 +17,12 @@
 
 namespace mlir::remat {
 
-/// A residual of a region that operand `operand` of `backward` reads.
+/// A result of a region that operand `operand` of `backward`, one of its
+/// residuals, is: a residual or, if someone wrote it so, an output.
 struct ResidualRead {
   BackwardOp backward;
   unsigned operand;
-  unsigned residual;
+  unsigned result;
 };
 
 /// Follows values from forward to backward and back, and makes new ones cross.
@@ -38,8 +39,8 @@ public:
   /// Functions that residuals cross: what they return and take may change.
   ArrayRef<func::FuncOp> getFunctions() { return functions.getArrayRef(); }
 
-  /// Every read of a residual of `region` by a backward that belongs to it.
-  /// `opaque` gets, for each residual, the first operation whose use of it is
+  /// Every read of a result of `region` by a backward that belongs to it.
+  /// `opaque` gets, for each result, the first operation whose use of it is
   /// not understood, or null.
   SmallVector<ResidualRead> getReads(RegionOp region,
                                      SmallVectorImpl<Operation *> &opaque);
@@ -61,23 +62,22 @@ private:
     Value written, read;
   };
 
-  void follow(Value value, unsigned residual,
-              SmallVectorImpl<Operation *> &left,
+  void follow(Value value, unsigned result, SmallVectorImpl<Operation *> &left,
               SmallVectorImpl<ResidualRead> &reads,
               SmallVectorImpl<Operation *> &opaque);
-  bool followTapeWrite(TapeWriteOp write, unsigned residual,
+  bool followTapeWrite(TapeWriteOp write, unsigned result,
                        SmallVectorImpl<Operation *> &left,
                        SmallVectorImpl<ResidualRead> &reads,
                        SmallVectorImpl<Operation *> &opaque);
-  bool followTapeRead(TapeReadOp read, unsigned residual,
+  bool followTapeRead(TapeReadOp read, unsigned result,
                       SmallVectorImpl<Operation *> &left,
                       SmallVectorImpl<ResidualRead> &reads,
                       SmallVectorImpl<Operation *> &opaque);
-  bool followReturn(func::ReturnOp end, unsigned number, unsigned residual,
+  bool followReturn(func::ReturnOp end, unsigned number, unsigned result,
                     SmallVectorImpl<Operation *> &left,
                     SmallVectorImpl<ResidualRead> &reads,
                     SmallVectorImpl<Operation *> &opaque);
-  bool followCall(func::CallOp call, unsigned number, unsigned residual,
+  bool followCall(func::CallOp call, unsigned number, unsigned result,
                   SmallVectorImpl<Operation *> &left,
                   SmallVectorImpl<ResidualRead> &reads,
                   SmallVectorImpl<Operation *> &opaque);
@@ -120,10 +120,10 @@ private:
   /// Calls of each private function with a body.
   DenseMap<Operation *, SmallVector<func::CallOp>> calls;
   SetVector<func::FuncOp> functions;
+  /// Residuals show how loops and calls of forward and backward correspond.
+  /// Outputs do not: they also go to backwards of other regions.
+  bool followsResidual = true;
 };
-
-/// Passes `value` to a backward, at most once; returns the body's argument.
-BlockArgument addInput(BackwardOp backward, Value value);
 
 /// The result of `region` by which `value`, defined in its body, leaves it: an
 /// existing one or a new residual. `region` may be replaced.

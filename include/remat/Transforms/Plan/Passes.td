@@ -42,7 +42,7 @@ def Plan : Pass<"remat-plan", "::mlir::ModuleOp"> {
       %1 = math.sin %0 : f32
       remat.yield %1 : f32 residuals(%0 : f32)
     }
-    %dx = remat.backward (%a = %x : f32, %s = %r : f32, %dy = %ct : f32) -> f32 {
+    %dx = remat.backward (%a = %x : f32) residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
       %c = math.cos %s : f32
       ...
     ```
@@ -50,7 +50,7 @@ def Plan : Pass<"remat-plan", "::mlir::ModuleOp"> {
     becomes
 
     ```mlir
-    %dx = remat.backward (%a = %x : f32, %s = %r : f32, %dy = %ct : f32) -> f32 {
+    %dx = remat.backward (%a = %x : f32) residuals(%s = %r : f32) cotangents(%dy = %ct : f32) -> f32 {
       %p = remat.plan %s from %a : f32 from f32
           [#remat.decision<recompute by "#remat.nothing_saveable" because "not permitted">]
       %c = math.cos %p : f32

@@ -22,7 +22,7 @@ struct Reader {
   SmallVector<Value> operands;
   /// Values that arrive as residuals and are read.
   SmallVector<Value> needed;
-  /// Arguments that are neither operands nor residuals of the region.
+  /// The cotangents and sums, for which a recompute waits.
   SmallVector<BlockArgument> cotangents;
 
   /// The plan of the backward, if it has one.

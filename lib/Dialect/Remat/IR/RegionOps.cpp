@@ -1,9 +1,8 @@
 //===- RegionOps.cpp - remat.region and remat.backward --------------------===//
 
-#include "remat/Dialect/Remat/IR/Policies.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
+#include "RegionOps.h"
 
-#include "mlir/IR/PatternMatch.h"
+#include "remat/Dialect/Remat/IR/Policies.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -12,9 +11,11 @@ using namespace mlir::remat;
 // Shared by region and backward
 //===----------------------------------------------------------------------===//
 
-/// (%a = %x : type, ...)
-static ParseResult parseInputs(OpAsmParser &parser, OperationState &result,
-                               SmallVectorImpl<OpAsmParser::Argument> &args) {
+/// (%a = %x : type, ...). Returns the number of operands.
+static FailureOr<int32_t>
+parseInputs(OpAsmParser &parser, OperationState &result,
+            SmallVectorImpl<OpAsmParser::Argument> &args,
+            OpAsmParser::Delimiter delimiter = OpAsmParser::Delimiter::Paren) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   SmallVector<Type> types;
   SMLoc loc = parser.getCurrentLocation();
@@ -27,9 +28,10 @@ static ParseResult parseInputs(OpAsmParser &parser, OperationState &result,
     types.push_back(arg.type);
     return success();
   };
-  return failure(
-      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseOne) ||
-      parser.resolveOperands(operands, types, loc, result.operands));
+  if (parser.parseCommaSeparatedList(delimiter, parseOne) ||
+      parser.resolveOperands(operands, types, loc, result.operands))
+    return failure();
+  return operands.size();
 }
 
 static ParseResult parseTypeListOrNone(OpAsmParser &parser,
@@ -38,11 +40,11 @@ static ParseResult parseTypeListOrNone(OpAsmParser &parser,
                  parser.parseTypeList(types));
 }
 
-static void printInputs(OpAsmPrinter &printer, Operation *op) {
+static void printInputs(OpAsmPrinter &printer, ValueRange arguments,
+                        ValueRange operands) {
   printer << "(";
   llvm::interleaveComma(
-      llvm::zip_equal(op->getRegion(0).getArguments(), op->getOperands()),
-      printer, [&](auto pair) {
+      llvm::zip_equal(arguments, operands), printer, [&](auto pair) {
         auto [argument, operand] = pair;
         printer << argument << " = " << operand << " : " << operand.getType();
       });
@@ -70,33 +72,13 @@ static void printBody(OpAsmPrinter &printer, Operation *op,
                       /*printBlockTerminators=*/true);
 }
 
-static LogicalResult verifyInputs(Operation *op) {
-  Block &body = op->getRegion(0).front();
-  if (body.getNumArguments() != op->getNumOperands())
-    return op->emitOpError()
-           << "has " << op->getNumOperands() << " operands, but its body takes "
-           << body.getNumArguments() << " arguments";
-  for (auto [index, pair] : llvm::enumerate(
-           llvm::zip(body.getArgumentTypes(), op->getOperandTypes())))
-    if (std::get<0>(pair) != std::get<1>(pair))
-      return op->emitOpError()
-             << "operand " << index << " has type " << std::get<1>(pair)
-             << ", but the body's argument has type " << std::get<0>(pair);
-  return success();
-}
-
-static LogicalResult verifyYielded(Operation *op, StringRef kind,
-                                   OperandRange yielded, ResultRange results) {
-  if (yielded.size() != results.size())
-    return op->emitOpError() << "has " << results.size() << " " << kind
-                             << ", but its body yields " << yielded.size();
-  for (auto [index, pair] : llvm::enumerate(llvm::zip(yielded, results)))
-    if (std::get<0>(pair).getType() != std::get<1>(pair).getType())
-      return op->emitOpError()
-             << kind << " " << index << " has type "
-             << std::get<1>(pair).getType() << ", but the body yields "
-             << std::get<0>(pair).getType();
-  return success();
+/// Both run their body once, on their operands, and return what it yields.
+static void getSuccessors(Operation *op, RegionBranchPoint point,
+                          SmallVectorImpl<RegionSuccessor> &successors) {
+  if (point.isParent())
+    successors.emplace_back(&op->getRegion(0), op->getRegion(0).getArguments());
+  else
+    successors.emplace_back(op, op->getResults());
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,7 +138,8 @@ ParseResult RegionOp::parse(OpAsmParser &parser, OperationState &result) {
   }
   SmallVector<OpAsmParser::Argument> args;
   SmallVector<Type> outputs, residuals;
-  if (parseInputs(parser, result, args) || parseTypeListOrNone(parser, outputs))
+  if (failed(parseInputs(parser, result, args)) ||
+      parseTypeListOrNone(parser, outputs))
     return failure();
   if (parser.parseOptionalKeyword("residuals").succeeded() &&
       (parser.parseLParen() || parser.parseTypeList(residuals) ||
@@ -177,7 +160,7 @@ void RegionOp::print(OpAsmPrinter &printer) {
   if (std::optional<Attribute> policy = getPolicy())
     printer << " policy(" << *policy << ")";
   printer << " ";
-  printInputs(printer, *this);
+  printInputs(printer, getBody().getArguments(), getInputs());
   if (!getOutputs().empty())
     printer << " -> " << getOutputs().getTypes();
   if (!getResiduals().empty())
@@ -191,187 +174,30 @@ LogicalResult RegionOp::verifyRegions() {
       return emitOpError() << "expects a policy, got " << *policy
                            << "; policies are " << kPolicyChoices;
   }
-  if (failed(verifyInputs(*this)) ||
-      failed(verifyYielded(*this, "outputs", getYield().getOutputs(),
-                           getOutputs())) ||
-      failed(verifyYielded(*this, "residuals", getYield().getResiduals(),
-                           getResiduals())))
-    return failure();
+  if (getYield().getOutputs().size() != getOutputs().size())
+    return emitOpError() << "has " << getOutputs().size()
+                         << " outputs, but its body yields "
+                         << getYield().getOutputs().size();
   if (std::optional<ArrayRef<bool>> flags = getPreventCse())
     if (flags->size() != getInputs().size())
       return emitOpError() << "prevent_cse has " << flags->size()
                            << " entries for " << getInputs().size()
                            << " operands; give one for each operand";
-  for (OpResult residual : getResiduals())
-    for (Operation *user : residual.getUsers())
-      if (isa<RegionOp>(user) && user->getParentOp() == (*this)->getParentOp())
-        return emitOpError()
-               << "residual "
-               << residual.getResultNumber() - getOutputs().size()
-               << " is read by another region; only a backward may read it";
   return success();
 }
 
-void mlir::remat::eraseInputs(Operation *op, const llvm::BitVector &inputs) {
-  if (auto region = dyn_cast<RegionOp>(op))
-    if (std::optional<ArrayRef<bool>> flags = region.getPreventCse()) {
-      SmallVector<bool> kept;
-      for (auto [index, flag] : llvm::enumerate(*flags))
-        if (!inputs.test(index))
-          kept.push_back(flag);
-      region.setPreventCse(kept);
-    }
-  op->eraseOperands(inputs);
-  op->getRegion(0).front().eraseArguments(inputs);
+void RegionOp::getSuccessorRegions(
+    RegionBranchPoint point, SmallVectorImpl<RegionSuccessor> &successors) {
+  getSuccessors(*this, point, successors);
 }
 
-template <typename OpTy>
-static OpTy eraseResultsOf(RewriterBase &rewriter, OpTy op,
-                           const llvm::BitVector &results) {
-  SmallVector<Value> outputs, residuals, kept;
-  for (OpResult result : op->getResults()) {
-    unsigned index = result.getResultNumber();
-    if (results.test(index))
-      continue;
-    (index < op.getOutputs().size() ? outputs : residuals)
-        .push_back(op.getYield()->getOperand(index));
-    kept.push_back(result);
-  }
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(op);
-  OperationState state(op.getLoc(), op->getName());
-  state.addOperands(op->getOperands());
-  state.addTypes(ValueRange(kept).getTypes());
-  state.attributes = op->getDiscardableAttrDictionary();
-  auto &properties = state.getOrAddProperties<typename OpTy::Properties>();
-  properties = op.getProperties();
-  if constexpr (std::is_same_v<OpTy, RegionOp>)
-    properties.resultSegmentSizes = {static_cast<int32_t>(outputs.size()),
-                                     static_cast<int32_t>(residuals.size())};
-  state.addRegion();
-  Operation *slim = rewriter.create(state);
-  rewriter.inlineRegionBefore(op.getBody(), slim->getRegion(0),
-                              slim->getRegion(0).end());
-  YieldOp yield = cast<OpTy>(slim).getYield();
-  rewriter.setInsertionPoint(yield);
-  rewriter.replaceOpWithNewOp<YieldOp>(yield, outputs, residuals);
-  for (auto [from, to] : llvm::zip_equal(kept, slim->getResults()))
-    rewriter.replaceAllUsesWith(from, to);
-  rewriter.eraseOp(op);
-  return cast<OpTy>(slim);
+OperandRange RegionOp::getEntrySuccessorOperands(RegionSuccessor) {
+  return getOperands();
 }
 
-Operation *mlir::remat::eraseResults(RewriterBase &rewriter, Operation *op,
-                                     const llvm::BitVector &results) {
-  if (auto region = dyn_cast<RegionOp>(op))
-    return eraseResultsOf(rewriter, region, results);
-  return eraseResultsOf(rewriter, cast<BackwardOp>(op), results);
-}
-
-llvm::BitVector mlir::remat::getUnusedInputs(Operation *op) {
-  Block &body = op->getRegion(0).front();
-  llvm::BitVector unused(body.getNumArguments());
-  for (BlockArgument argument : body.getArguments())
-    if (argument.use_empty())
-      unused.set(argument.getArgNumber());
-  return unused;
-}
-
-llvm::BitVector mlir::remat::getUnusedResults(Operation *op) {
-  llvm::BitVector unused(op->getNumResults());
-  for (OpResult result : op->getResults())
-    if (result.use_empty())
-      unused.set(result.getResultNumber());
-  return unused;
-}
-
-namespace {
-/// Drops operands whose block argument nobody reads, so that they do not stay
-/// alive until the backward.
-template <typename OpTy> struct DropUnusedInputs : OpRewritePattern<OpTy> {
-  using OpRewritePattern<OpTy>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(OpTy op,
-                                PatternRewriter &rewriter) const override {
-    llvm::BitVector unused = getUnusedInputs(op);
-    if (unused.none())
-      return failure();
-    rewriter.modifyOpInPlace(op, [&] { eraseInputs(op, unused); });
-    return success();
-  }
-};
-
-/// Drops outputs and residuals that nobody reads: dead outputs cost nothing.
-template <typename OpTy> struct DropDeadResults : OpRewritePattern<OpTy> {
-  using OpRewritePattern<OpTy>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(OpTy op,
-                                PatternRewriter &rewriter) const override {
-    llvm::BitVector unused = getUnusedResults(op);
-    if (unused.none() || unused.all())
-      return failure();
-    eraseResults(rewriter, op, unused);
-    return success();
-  }
-};
-
-/// Feeds a value that is passed twice through one argument.
-template <typename OpTy> struct MergeEqualInputs : OpRewritePattern<OpTy> {
-  using OpRewritePattern<OpTy>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(OpTy op,
-                                PatternRewriter &rewriter) const override {
-    Block *body = op.getBodyBlock();
-    DenseMap<std::pair<Value, unsigned>, unsigned> firstIndex;
-    bool changed = false;
-    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-      unsigned flag = 1;
-      if constexpr (std::is_same_v<OpTy, RegionOp>)
-        flag = op.preventsCSE(index);
-      auto [it, isFirst] = firstIndex.try_emplace({operand, flag}, index);
-      if (isFirst || body->getArgument(index).use_empty())
-        continue;
-      rewriter.replaceAllUsesWith(body->getArgument(index),
-                                  body->getArgument(it->second));
-      changed = true;
-    }
-    return success(changed);
-  }
-};
-
-/// A result that only passes an operand through is that operand, and one that
-/// is yielded twice is the first of the two. An output and a residual stay two:
-/// a backward is known by the residuals that it reads.
-template <typename OpTy> struct ForwardKnownResults : OpRewritePattern<OpTy> {
-  using OpRewritePattern<OpTy>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(OpTy op,
-                                PatternRewriter &rewriter) const override {
-    DenseMap<std::pair<Value, unsigned>, OpResult> firstResult;
-    bool changed = false;
-    for (auto [result, yielded] :
-         llvm::zip_equal(op->getResults(), op.getYield()->getOperands())) {
-      unsigned isResidual = result.getResultNumber() >= op.getOutputs().size();
-      Value known =
-          firstResult.try_emplace({yielded, isResidual}, result).first->second;
-      if (auto argument = dyn_cast<BlockArgument>(yielded);
-          argument && argument.getOwner() == op.getBodyBlock())
-        known = op->getOperand(argument.getArgNumber());
-      if (known == result || result.use_empty())
-        continue;
-      rewriter.replaceAllUsesWith(result, known);
-      changed = true;
-    }
-    return success(changed);
-  }
-};
-} // namespace
-
-void RegionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                           MLIRContext *context) {
-  patterns.add<DropUnusedInputs<RegionOp>, DropDeadResults<RegionOp>,
-               MergeEqualInputs<RegionOp>, ForwardKnownResults<RegionOp>>(
-      context);
+void RegionOp::getRegionInvocationBounds(
+    ArrayRef<Attribute>, SmallVectorImpl<InvocationBounds> &bounds) {
+  bounds.emplace_back(1, 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -382,10 +208,75 @@ YieldOp BackwardOp::getYield() {
   return cast<YieldOp>(getBody().front().getTerminator());
 }
 
+static Block::BlockArgListType getArgumentsOf(BackwardOp op,
+                                              OperandRange operands) {
+  return op.getBody().getArguments().slice(operands.getBeginOperandIndex(),
+                                           operands.size());
+}
+
+Block::BlockArgListType BackwardOp::getInputArguments() {
+  return getArgumentsOf(*this, getInputs());
+}
+Block::BlockArgListType BackwardOp::getResidualArguments() {
+  return getArgumentsOf(*this, getResiduals());
+}
+Block::BlockArgListType BackwardOp::getCotangentArguments() {
+  return getArgumentsOf(*this, getCotangents());
+}
+Block::BlockArgListType BackwardOp::getSumArguments() {
+  return getArgumentsOf(*this, getSums());
+}
+
+unsigned BackwardOp::getOperandGroup(unsigned index) {
+  ArrayRef<int32_t> sizes = getProperties().operandSegmentSizes;
+  unsigned group = 0;
+  for (unsigned end = sizes[0]; index >= end; end += sizes[++group])
+    ;
+  return group;
+}
+
+static BlockArgument addToGroup(BackwardOp op, MutableOperandRange group,
+                                Value value) {
+  unsigned first = OperandRange(group).getBeginOperandIndex();
+  for (auto [index, operand] : llvm::enumerate(OperandRange(group)))
+    if (operand == value)
+      return op.getBody().getArgument(first + index);
+  unsigned index = first + group.size();
+  group.append(value);
+  return op.getBody().insertArgument(index, value.getType(), value.getLoc());
+}
+
+BlockArgument BackwardOp::addInput(Value value) {
+  return addToGroup(*this, getInputsMutable(), value);
+}
+BlockArgument BackwardOp::addResidual(Value value) {
+  return addToGroup(*this, getResidualsMutable(), value);
+}
+BlockArgument BackwardOp::addCotangent(Value value) {
+  return addToGroup(*this, getCotangentsMutable(), value);
+}
+
+static constexpr StringLiteral kGroups[] = {"residuals", "cotangents", "sums"};
+
 ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> args;
   SmallVector<Type> outputs;
-  if (parseInputs(parser, result, args) || parseTypeListOrNone(parser, outputs))
+  std::array<int32_t, 4> &sizes =
+      result.getOrAddProperties<Properties>().operandSegmentSizes;
+  FailureOr<int32_t> size =
+      parseInputs(parser, result, args, OpAsmParser::Delimiter::OptionalParen);
+  if (failed(size))
+    return failure();
+  sizes = {*size, 0, 0, 0};
+  for (auto [index, keyword] : llvm::enumerate(kGroups)) {
+    if (parser.parseOptionalKeyword(keyword))
+      continue;
+    size = parseInputs(parser, result, args);
+    if (failed(size))
+      return failure();
+    sizes[index + 1] = *size;
+  }
+  if (parseTypeListOrNone(parser, outputs))
     return failure();
   result.addTypes(outputs);
   if (parseBodyAndAttributes(parser, result, args))
@@ -396,24 +287,59 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
 }
 
 void BackwardOp::print(OpAsmPrinter &printer) {
-  printer << " ";
-  printInputs(printer, *this);
+  auto printGroup = [&](StringRef keyword, ValueRange arguments,
+                        ValueRange operands) {
+    if (operands.empty())
+      return;
+    printer << " " << keyword;
+    printInputs(printer, arguments, operands);
+  };
+  printGroup("", getInputArguments(), getInputs());
+  printGroup(kGroups[0], getResidualArguments(), getResiduals());
+  printGroup(kGroups[1], getCotangentArguments(), getCotangents());
+  printGroup(kGroups[2], getSumArguments(), getSums());
   if (!getOutputs().empty())
     printer << " -> " << getOutputs().getTypes();
-  printBody(printer, *this, {});
+  printBody(printer, *this, {getOperandSegmentSizeAttr()});
+}
+
+BlockArgument
+mlir::remat::findSumWithoutResult(BackwardOp op,
+                                  const llvm::BitVector &dropped) {
+  llvm::SmallDenseMap<Type, unsigned> returned;
+  for (auto [index, type] : llvm::enumerate(op->getResultTypes()))
+    if (dropped.empty() || !dropped.test(index))
+      ++returned[type];
+  for (BlockArgument sum : op.getSumArguments())
+    if (returned[sum.getType()]-- == 0)
+      return sum;
+  return {};
 }
 
 LogicalResult BackwardOp::verifyRegions() {
   if (!getYield().getResiduals().empty())
     return emitOpError() << "yields residuals; only a remat.region has them";
-  return failure(failed(verifyInputs(*this)) ||
-                 failed(verifyYielded(*this, "results", getYield().getOutputs(),
-                                      getOutputs())));
+  if (getCotangents().empty())
+    return emitOpError() << "has no cotangent, for which a recompute would "
+                            "wait; pass one of an output of its region, even "
+                            "if the body does not read it";
+  if (BlockArgument sum = findSumWithoutResult(*this))
+    return emitOpError() << "adds to a sum of type " << sum.getType()
+                         << ", but has no result of that type to return it; "
+                            "pass as 'sums' what comes back as a result only";
+  return success();
 }
 
-void BackwardOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                             MLIRContext *context) {
-  patterns.add<DropUnusedInputs<BackwardOp>, DropDeadResults<BackwardOp>,
-               MergeEqualInputs<BackwardOp>, ForwardKnownResults<BackwardOp>>(
-      context);
+void BackwardOp::getSuccessorRegions(
+    RegionBranchPoint point, SmallVectorImpl<RegionSuccessor> &successors) {
+  getSuccessors(*this, point, successors);
+}
+
+OperandRange BackwardOp::getEntrySuccessorOperands(RegionSuccessor) {
+  return getOperands();
+}
+
+void BackwardOp::getRegionInvocationBounds(
+    ArrayRef<Attribute>, SmallVectorImpl<InvocationBounds> &bounds) {
+  bounds.emplace_back(1, 1);
 }

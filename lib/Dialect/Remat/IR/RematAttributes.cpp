@@ -6,6 +6,8 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -56,13 +58,24 @@ void RematDialect::printAttribute(Attribute attribute,
 // Questions about values
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` adds up products of its operands. A pooling has a convolution's
+/// loops and maps, but not its body.
+static bool sumsProducts(linalg::LinalgOp op) {
+  return linalg::detail::isContractionBody(
+      *op.getBlock(), [](Operation *combine, Operation *reduce) {
+        return isa<arith::MulFOp, arith::MulIOp, complex::MulOp>(combine) &&
+               isa<arith::AddFOp, arith::AddIOp, complex::AddOp>(reduce);
+      });
+}
+
 bool mlir::remat::isDot(Operation *op) {
   if (isa_and_nonnull<Conv2DOp, Conv2DBackwardDataOp, Conv2DBackwardFilterOp>(
           op))
     return true;
   auto linalgOp = dyn_cast_or_null<linalg::LinalgOp>(op);
   return linalgOp && (linalg::isaContractionOpInterface(linalgOp) ||
-                      linalg::isaConvolutionOpInterface(linalgOp));
+                      (linalg::isaConvolutionOpInterface(linalgOp) &&
+                       sumsProducts(linalgOp)));
 }
 
 bool mlir::remat::hasBatchDims(Operation *op) {

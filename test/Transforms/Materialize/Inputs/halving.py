@@ -52,8 +52,8 @@ def half_backward(n, needed, ct, indent):
         return backward(1, needed, ct, indent)
     result, inner_ct = next(names), next(names)
     arguments = [next(names) for _ in needed]
-    pairs = [f"{a} = {v} : f32" for a, v in zip(arguments + [inner_ct], needed + [ct])]
-    print(f"{indent}{result} = remat.backward ({', '.join(pairs)}) -> f32 {{")
+    residuals = ", ".join(f"{a} = {v} : f32" for a, v in zip(arguments, needed))
+    print(f"{indent}{result} = remat.backward residuals({residuals}) cotangents({inner_ct} = {ct} : f32) -> f32 {{")
     out = backward(n, arguments, inner_ct, indent + "  ")
     print(f"{indent}  remat.yield {out} : f32")
     print(f"{indent}}}")

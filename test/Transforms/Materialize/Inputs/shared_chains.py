@@ -31,7 +31,7 @@ func.func @shared_indices(%x: f32, %ct: f32) -> (f32, f32) {
   %d = scf.for %j = %c0 to %c10 step %c1 iter_args(%dh = %ct) -> (f32) {{
     %i0 = arith.subi %c9, %j : index
     %r = remat.tape_read %f#1[%i0] : tensor<10xf32> -> f32
-    %dx = remat.backward (%s = %r : f32, %dy = %dh : f32) -> f32 {{
+    %dx = remat.backward residuals(%s = %r : f32) cotangents(%dy = %dh : f32) -> f32 {{
       %0 = arith.mulf %dy, %s : f32
       remat.yield %0 : f32
     }}
@@ -55,7 +55,7 @@ func.func @shared_views(%x: tensor<?xf32>, %ct: tensor<?xf32>, %m: index) -> (te
     %e = math.exp %s{n} : tensor<?xf32>
     remat.yield %e : tensor<?xf32> residuals(%s{n} : tensor<?xf32>)
   }}
-  %dx = remat.backward (%s = %r : tensor<?xf32>, %dy = %ct : tensor<?xf32>) -> tensor<?xf32> {{
+  %dx = remat.backward residuals(%s = %r : tensor<?xf32>) cotangents(%dy = %ct : tensor<?xf32>) -> tensor<?xf32> {{
     %0 = arith.mulf %dy, %s : tensor<?xf32>
     remat.yield %0 : tensor<?xf32>
   }}

@@ -45,7 +45,7 @@ struct GeneratorResource : SideEffects::Resource::Base<GeneratorResource> {
 namespace mlir::remat {
 /// Whether `op` is a contraction (matmul-like, with at least one reduction of
 /// products of two operands) or a convolution, named or generic, of linalg or
-/// of this dialect: what `dots_saveable` saves.
+/// of this dialect, but no pooling: what `dots_saveable` saves.
 bool isDot(Operation *op);
 /// Whether `op` is a contraction with a batch dimension: a loop that indexes
 /// both inputs and the result.

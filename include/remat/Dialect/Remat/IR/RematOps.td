@@ -21,7 +21,8 @@ class Remat_Op<string mnemonic, list<Trait> traits = []>
 def Remat_RegionOp : Remat_Op<"region", [
     IsolatedFromAbove, AttrSizedResultSegments, RecursiveMemoryEffects,
     SingleBlockImplicitTerminator<"::mlir::remat::YieldOp">,
-    RecursivelySpeculatable]> {
+    RecursivelySpeculatable, DeclareOpInterfaceMethods<RegionBranchOpInterface, [
+      "getEntrySuccessorOperands", "getRegionInvocationBounds"]>]> {
   let summary = "part of a forward model whose inner values are recomputed in the backward";
   let description = [{
     The body sees the operands as block arguments and nothing else, so that
@@ -77,28 +78,44 @@ def Remat_RegionOp : Remat_Op<"region", [
 }
 
 def Remat_BackwardOp : Remat_Op<"backward", [
-    IsolatedFromAbove, RecursiveMemoryEffects,
+    IsolatedFromAbove, AttrSizedOperandSegments, RecursiveMemoryEffects,
     SingleBlockImplicitTerminator<"::mlir::remat::YieldOp">,
-    RecursivelySpeculatable]> {
+    RecursivelySpeculatable, DeclareOpInterfaceMethods<RegionBranchOpInterface, [
+      "getEntrySuccessorOperands", "getRegionInvocationBounds"]>]> {
   let summary = "the backward of a remat.region";
   let description = [{
     Made by `remat-differentiate` (or by hand, or by another differentiation)
-    for one `remat.region`. Its operands are that region's operands and
-    residuals, as far as the adjoint reads them, and the cotangents of its
-    outputs; its results are the cotangents of the region's operands. The link
-    to the forward region is the residuals it reads.
+    for one `remat.region`; its results are cotangents. Its operands come in
+    four groups, of which empty ones are not printed:
+
+    - operands of the region that the adjoint reads;
+    - `residuals` of the region that it reads. They are the link to the region:
+      `remat-materialize` follows them from it through loops, branches, calls
+      and regions around it. An output of the region that is passed here is a
+      residual like any other;
+    - `cotangents` of the region's outputs, at least one: a recompute waits for
+      them;
+    - `sums` so far of cotangents to which it adds. Such a sum (the gradient of
+      a weight that a loop or an earlier backward has begun) comes back as a
+      result of the same type, and the operation that contributes to it has it
+      as its `outs`: accumulation in place.
 
     Example:
 
     ```mlir
-    %dx, %dw = remat.backward (%a = %x : tensor<8x16xf32>, %h = %res : tensor<8x16xf32>,
-                               %dy = %ct : tensor<8x16xf32>) -> tensor<8x16xf32>, tensor<16x16xf32> {
+    %dx, %dw = remat.backward (%a = %x : tensor<8x16xf32>)
+        residuals(%h = %res : tensor<8x16xf32>)
+        cotangents(%dy = %ct : tensor<8x16xf32>)
+        sums(%sum = %dw0 : tensor<16x16xf32>)
+        -> tensor<8x16xf32>, tensor<16x16xf32> {
       ...
       remat.yield %0, %1 : tensor<8x16xf32>, tensor<16x16xf32>
     }
     ```
   }];
-  let arguments = (ins Variadic<AnyType>:$inputs, OptionalAttr<StrAttr>:$label);
+  let arguments = (ins Variadic<AnyType>:$inputs, Variadic<AnyType>:$residuals,
+                       Variadic<AnyType>:$cotangents, Variadic<AnyType>:$sums,
+                       OptionalAttr<StrAttr>:$label);
   let results = (outs Variadic<AnyType>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
@@ -107,6 +124,21 @@ def Remat_BackwardOp : Remat_Op<"backward", [
   let extraClassDeclaration = [{
     ::mlir::remat::YieldOp getYield();
     ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+
+    /// The body's arguments for each group of operands.
+    ::mlir::Block::BlockArgListType getInputArguments();
+    ::mlir::Block::BlockArgListType getResidualArguments();
+    ::mlir::Block::BlockArgListType getCotangentArguments();
+    ::mlir::Block::BlockArgListType getSumArguments();
+    /// The group of operand `index`: 0 to 3, in the order above.
+    unsigned getOperandGroup(unsigned index);
+    bool isResidual(unsigned index) { return getOperandGroup(index) == 1; }
+
+    /// Passes `value` at the end of a group, at most once; returns the body's
+    /// argument.
+    ::mlir::BlockArgument addInput(::mlir::Value value);
+    ::mlir::BlockArgument addResidual(::mlir::Value value);
+    ::mlir::BlockArgument addCotangent(::mlir::Value value);
   }];
 }
 
@@ -199,7 +231,7 @@ def Remat_PlanOp : Remat_Op<"plan", [
     Example:
 
     ```mlir
-    %dx = remat.backward (%a = %x : f32, %s = %r#0 : f32, %t = %r#1 : f32, %dy = %ct : f32) -> f32 {
+    %dx = remat.backward (%a = %x : f32) residuals(%s = %r#0 : f32, %t = %r#1 : f32) cotangents(%dy = %ct : f32) -> f32 {
       %p:2 = remat.plan %s, %t from %a : f32, f32 from f32
           [#remat.decision<recompute by "#remat.nothing_saveable" because "not permitted">,
            #remat.decision<save by "#remat.nothing_saveable" because "a use is not understood">]

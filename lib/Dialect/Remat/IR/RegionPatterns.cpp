@@ -1,0 +1,217 @@
+//===- RegionPatterns.cpp - Fewer operands and results of regions ---------===//
+//
+// An operand that a region takes is kept alive for its backward: dropping one
+// that is not read saves memory.
+//
+// Upstream's patterns for operations with RegionBranchOpInterface do the same,
+// but they replace block arguments by operands and therefore refuse operations
+// whose bodies are isolated; nor do they update the segments of operands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegionOps.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+void mlir::remat::eraseInputs(Operation *op, const llvm::BitVector &inputs) {
+  if (auto region = dyn_cast<RegionOp>(op))
+    if (std::optional<ArrayRef<bool>> flags = region.getPreventCse()) {
+      SmallVector<bool> kept;
+      for (auto [index, flag] : llvm::enumerate(*flags))
+        if (!inputs.test(index))
+          kept.push_back(flag);
+      region.setPreventCse(kept);
+    }
+  if (auto backward = dyn_cast<BackwardOp>(op)) {
+    std::array<int32_t, 4> sizes = backward.getProperties().operandSegmentSizes;
+    for (unsigned index : inputs.set_bits())
+      --sizes[backward.getOperandGroup(index)];
+    backward.getProperties().operandSegmentSizes = sizes;
+  }
+  op->eraseOperands(inputs);
+  op->getRegion(0).front().eraseArguments(inputs);
+}
+
+template <typename OpTy>
+static OpTy eraseResultsOf(RewriterBase &rewriter, OpTy op,
+                           const llvm::BitVector &results) {
+  SmallVector<Value> outputs, residuals, kept;
+  for (OpResult result : op->getResults()) {
+    unsigned index = result.getResultNumber();
+    if (results.test(index))
+      continue;
+    (index < op.getOutputs().size() ? outputs : residuals)
+        .push_back(op.getYield()->getOperand(index));
+    kept.push_back(result);
+  }
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  OperationState state(op.getLoc(), op->getName());
+  state.addOperands(op->getOperands());
+  state.addTypes(ValueRange(kept).getTypes());
+  state.attributes = op->getDiscardableAttrDictionary();
+  auto &properties = state.getOrAddProperties<typename OpTy::Properties>();
+  properties = op.getProperties();
+  if constexpr (std::is_same_v<OpTy, RegionOp>)
+    properties.resultSegmentSizes = {static_cast<int32_t>(outputs.size()),
+                                     static_cast<int32_t>(residuals.size())};
+  state.addRegion();
+  Operation *slim = rewriter.create(state);
+  rewriter.inlineRegionBefore(op.getBody(), slim->getRegion(0),
+                              slim->getRegion(0).end());
+  YieldOp yield = cast<OpTy>(slim).getYield();
+  rewriter.setInsertionPoint(yield);
+  rewriter.replaceOpWithNewOp<YieldOp>(yield, outputs, residuals);
+  for (auto [from, to] : llvm::zip_equal(kept, slim->getResults()))
+    rewriter.replaceAllUsesWith(from, to);
+  rewriter.eraseOp(op);
+  return cast<OpTy>(slim);
+}
+
+/// What is no longer returned is no sum, but a cotangent like others, until the
+/// operations that add to it are gone.
+static void passReturnedSumsOnly(RewriterBase &rewriter, BackwardOp op,
+                                 const llvm::BitVector &dropped) {
+  while (BlockArgument sum = findSumWithoutResult(op, dropped))
+    rewriter.modifyOpInPlace(op, [&] {
+      rewriter.replaceAllUsesWith(
+          sum, op.addCotangent(op->getOperand(sum.getArgNumber())));
+      llvm::BitVector erased(op->getNumOperands());
+      erased.set(sum.getArgNumber());
+      eraseInputs(op, erased);
+    });
+}
+
+Operation *mlir::remat::eraseResults(RewriterBase &rewriter, Operation *op,
+                                     const llvm::BitVector &results) {
+  if (auto region = dyn_cast<RegionOp>(op))
+    return eraseResultsOf(rewriter, region, results);
+  auto backward = cast<BackwardOp>(op);
+  passReturnedSumsOnly(rewriter, backward, results);
+  return eraseResultsOf(rewriter, backward, results);
+}
+
+llvm::BitVector mlir::remat::getUnusedInputs(Operation *op) {
+  Block &body = op->getRegion(0).front();
+  llvm::BitVector unused(body.getNumArguments());
+  for (BlockArgument argument : body.getArguments())
+    if (argument.use_empty())
+      unused.set(argument.getArgNumber());
+  // A recompute waits for a cotangent, read or not.
+  if (auto backward = dyn_cast<BackwardOp>(op)) {
+    Block::BlockArgListType cotangents = backward.getCotangentArguments();
+    if (!cotangents.empty() &&
+        llvm::all_of(cotangents, [](Value value) { return value.use_empty(); }))
+      unused.reset(cotangents.front().getArgNumber());
+  }
+  return unused;
+}
+
+llvm::BitVector mlir::remat::getUnusedResults(Operation *op) {
+  llvm::BitVector unused(op->getNumResults());
+  for (OpResult result : op->getResults())
+    if (result.use_empty())
+      unused.set(result.getResultNumber());
+  return unused;
+}
+
+namespace {
+/// Drops operands whose block argument nobody reads, so that they do not stay
+/// alive until the backward.
+template <typename OpTy> struct DropUnusedInputs : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    llvm::BitVector unused = getUnusedInputs(op);
+    if (unused.none())
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] { eraseInputs(op, unused); });
+    return success();
+  }
+};
+
+/// Drops outputs and residuals that nobody reads: dead outputs cost nothing.
+template <typename OpTy> struct DropDeadResults : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    llvm::BitVector unused = getUnusedResults(op);
+    if (unused.none() || unused.all())
+      return failure();
+    eraseResults(rewriter, op, unused);
+    return success();
+  }
+};
+
+/// Feeds a value that is passed twice through one argument.
+template <typename OpTy> struct MergeEqualInputs : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    Block *body = op.getBodyBlock();
+    DenseMap<std::pair<Value, unsigned>, unsigned> firstIndex;
+    bool changed = false;
+    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+      unsigned flag;
+      if constexpr (std::is_same_v<OpTy, RegionOp>)
+        flag = op.preventsCSE(index);
+      else
+        flag = op.getOperandGroup(index);
+      auto [it, isFirst] = firstIndex.try_emplace({operand, flag}, index);
+      if (isFirst || body->getArgument(index).use_empty())
+        continue;
+      rewriter.replaceAllUsesWith(body->getArgument(index),
+                                  body->getArgument(it->second));
+      changed = true;
+    }
+    return success(changed);
+  }
+};
+
+/// A result that only passes an operand through is that operand, and one that
+/// is yielded twice is the first of the two. A residual stays a residual: a
+/// backward is known by those that it reads.
+template <typename OpTy> struct ForwardKnownResults : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    DenseMap<std::pair<Value, unsigned>, OpResult> firstResult;
+    bool changed = false;
+    for (auto [result, yielded] :
+         llvm::zip_equal(op->getResults(), op.getYield()->getOperands())) {
+      unsigned isResidual = result.getResultNumber() >= op.getOutputs().size();
+      Value known =
+          firstResult.try_emplace({yielded, isResidual}, result).first->second;
+      if (auto argument = dyn_cast<BlockArgument>(yielded);
+          argument && !isResidual && argument.getOwner() == op.getBodyBlock())
+        known = op->getOperand(argument.getArgNumber());
+      if (known == result || result.use_empty())
+        continue;
+      rewriter.replaceAllUsesWith(result, known);
+      changed = true;
+    }
+    return success(changed);
+  }
+};
+} // namespace
+
+void RegionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  patterns.add<DropUnusedInputs<RegionOp>, DropDeadResults<RegionOp>,
+               MergeEqualInputs<RegionOp>, ForwardKnownResults<RegionOp>>(
+      context);
+}
+
+void BackwardOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                             MLIRContext *context) {
+  patterns.add<DropUnusedInputs<BackwardOp>, DropDeadResults<BackwardOp>,
+               MergeEqualInputs<BackwardOp>, ForwardKnownResults<BackwardOp>>(
+      context);
+}
