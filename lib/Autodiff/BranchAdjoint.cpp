@@ -48,9 +48,8 @@ LogicalResult Adjoint::reverseBranch(Operation *branch, AdjointScope &outer) {
       collectActiveCaptures(branch, activity);
   if (failed(captures))
     return failure();
-  SmallVector<Value> sums = llvm::map_to_vector(*captures, [&](Value value) {
-    return outer.cotangents.lookup(value);
-  });
+  SmallVector<Value> sums = llvm::map_to_vector(
+      *captures, [&](Value value) { return outer.cotangents.lookup(value); });
 
   // Each region adds to the sums that there are, or starts its own.
   SmallVector<BackwardOp> provisional;
@@ -64,9 +63,9 @@ LogicalResult Adjoint::reverseBranch(Operation *branch, AdjointScope &outer) {
         inner.cotangents[value] = sum;
         inner.accumulators.insert(sum);
       }
-    for (auto [yielded, result] : llvm::zip_equal(
-             region.front().getTerminator()->getOperands(),
-             branch->getResults()))
+    for (auto [yielded, result] :
+         llvm::zip_equal(region.front().getTerminator()->getOperands(),
+                         branch->getResults()))
       if (Value cotangent = outer.cotangents.lookup(result);
           cotangent && activity.isActive(yielded) &&
           failed(accumulate(inner, loc, yielded, cotangent)))
@@ -96,9 +95,9 @@ LogicalResult Adjoint::reverseBranch(Operation *branch, AdjointScope &outer) {
     OpBuilder builder = OpBuilder::atBlockEnd(body);
     SmallVector<Value> yielded;
     for (unsigned index : changed.set_bits())
-      yielded.push_back(its[index] ? its[index]
-                                   : createZerosLike(builder, loc,
-                                                     (*captures)[index]));
+      yielded.push_back(
+          its[index] ? its[index]
+                     : createZerosLike(builder, loc, (*captures)[index]));
     scf::YieldOp::create(builder, loc, yielded);
     eraseDead(*body);
     state.addRegion()->takeBody(backward.getBody());

@@ -16,8 +16,8 @@ namespace mlir::remat {
 
 /// `sum` + `contribution`. In place where the contribution is a sum itself that
 /// starts at zero, or is zero but for a slice, or if `inPlace` asks for it;
-/// `madeByRule` numbers the operations that may still be changed for this in the
-/// order of their making.
+/// `madeByRule` numbers the operations that may still be changed for this in
+/// the order of their making.
 Value addContribution(OpBuilder &builder, Location loc, Value sum,
                       Value contribution, bool inPlace,
                       const DenseMap<Operation *, unsigned> &madeByRule);

@@ -136,9 +136,9 @@ static SmallVector<Value> cloneBefore(OpBuilder &builder, scf::WhileOp loop,
         passed.add(input);
   passed.arguments.set();
   IRMapping mapping = passed.clone(builder, arguments);
-  return llvm::map_to_vector(
-      loop.getConditionOp().getArgs(),
-      [&](Value value) { return mapping.lookupOrDefault(value); });
+  return llvm::map_to_vector(loop.getConditionOp().getArgs(), [&](Value value) {
+    return mapping.lookupOrDefault(value);
+  });
 }
 
 static LogicalResult convert(scf::WhileOp loop) {
@@ -164,10 +164,10 @@ static LogicalResult convert(scf::WhileOp loop) {
   return success();
 }
 
-FailureOr<Activity>
-mlir::remat::analyzeActivity(Block &body, ArrayRef<Value> wanted,
-                             ArrayRef<unsigned> seeded,
-                             CallSummaries &summaries) {
+FailureOr<Activity> mlir::remat::analyzeActivity(Block &body,
+                                                 ArrayRef<Value> wanted,
+                                                 ArrayRef<unsigned> seeded,
+                                                 CallSummaries &summaries) {
   while (true) {
     Activity activity(summaries);
     for (Value value : wanted)

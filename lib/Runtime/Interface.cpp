@@ -123,8 +123,7 @@ REMAT_EXPORT void _mlir_ciface_remat_rt_account(int32_t memoryClass,
   accountMemory(static_cast<MemoryClass>(memoryClass), bytes);
 }
 
-REMAT_EXPORT void
-_mlir_ciface_remat_rt_fail(const MemRef<char, 1> *message) {
+REMAT_EXPORT void _mlir_ciface_remat_rt_fail(const MemRef<char, 1> *message) {
   fail(toString(message));
 }
 

@@ -107,7 +107,8 @@ TEST_F(AtomicFileTest, removesItsFileWhenTheDiskIsFull) {
     replace(path("a"), std::string(100000, 'x').c_str());
   };
   write("a", "old");
-  EXPECT_EXIT(fill(), testing::ExitedWithCode(1), "cannot be written: File too large");
+  EXPECT_EXIT(fill(), testing::ExitedWithCode(1),
+              "cannot be written: File too large");
   EXPECT_EQ(read("a"), "old");
   EXPECT_EQ(list(), Names{"a"});
 }

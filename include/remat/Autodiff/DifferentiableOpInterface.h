@@ -41,7 +41,8 @@ public:
 namespace mlir::remat {
 /// Registers the derivative rules of arith, linalg, math, remat and tensor.
 void registerDifferentiableExternalModels(DialectRegistry &registry);
-/// The part of it for all structured operations of linalg, and `linalg.softmax`.
+/// The part of it for all structured operations of linalg, and
+/// `linalg.softmax`.
 void registerLinalgRules(DialectRegistry &registry);
 } // namespace mlir::remat
 

@@ -8,10 +8,7 @@
 // SCCP: remat.region
 // SCCP:   %[[FOUR:.*]] = arith.constant 4 : i32
 // SCCP:   remat.yield %[[FOUR]], %{{.*}} : i32, i32
-// SCCP: remat.backward
-// SCCP:   remat.yield %{{.*}} : i32
-// SCCP: %[[EIGHT:.*]] = arith.constant 8 : i32
-// SCCP: return %[[EIGHT]], %{{.*}}
+// SCCP: return %c8_i32, %{{.*}}
 func.func @constants(%x: i32, %ct: f32) -> (i32, i32) {
   %two = arith.constant 2 : i32
   %y:2, %r = remat.region (%a = %two : i32, %b = %x : i32) -> i32, i32 residuals(i32) {

@@ -42,8 +42,9 @@ func.func private @twice() attributes {p = #remat.save_only_names<"a", "a">}
 // -----
 
 func.func @yields_too_little(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{source has 0 operands, but target successor needs 1}}
+  // expected-error @+1 {{region branch point has 0 operands, but region successor needs 1 inputs}}
   %0 = remat.region (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
+    // expected-note @+1 {{region branch point}}
     remat.yield
   }
   return %0 : tensor<4xf32>
@@ -62,8 +63,9 @@ func.func @yields_a_residual_as_an_output(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @yields_another_type(%x: tensor<4xf32>) -> tensor<4xf64> {
-  // expected-error @+1 {{source type #0 'tensor<4xf32>' should match input type #0 'tensor<4xf64>'}}
+  // expected-error @+1 {{successor operand type #0 'tensor<4xf32>' should match successor input type #0 'tensor<4xf64>'}}
   %0 = remat.backward cotangents(%a = %x : tensor<4xf32>) -> tensor<4xf64> {
+    // expected-note @+1 {{region branch point}}
     remat.yield %a : tensor<4xf32>
   }
   return %0 : tensor<4xf64>
@@ -72,7 +74,8 @@ func.func @yields_another_type(%x: tensor<4xf32>) -> tensor<4xf64> {
 // -----
 
 func.func @takes_too_few(%x: f32) {
-  // expected-error @+1 {{source has 1 operands, but target successor needs 0}}
+  // expected-error @+2 {{region branch point has 1 operands, but region successor needs 0 inputs}}
+  // expected-note @+1 {{region branch point}}
   "remat.backward"(%x) <{operandSegmentSizes = array<i32: 0, 0, 1, 0>}> ({
     remat.yield
   }) : (f32) -> ()

@@ -30,7 +30,7 @@ func.func @straight_code(%x: tensor<4xf32>, %ct: tensor<4xf32>) -> (tensor<4xf32
 // CHECK: math.exp {{.*}} {remat.phase = "recompute"}
 // CHECK: return
 func.func @constant_cotangent(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %one = arith.constant dense<1.0> : tensor<4xf32>
+  %one = arith.constant dense<3.0> : tensor<4xf32>
   %y, %r = remat.region (%a = %x : tensor<4xf32>) -> tensor<4xf32> residuals(tensor<4xf32>) {
     %0 = math.exp %a : tensor<4xf32>
     remat.yield %0 : tensor<4xf32> residuals(%0 : tensor<4xf32>)
@@ -48,7 +48,9 @@ func.func @constant_cotangent(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32
 // CHECK: math.exp {{.*}} {remat.phase = "recompute"}
 // CHECK: return
 func.func @constant_input_and_cotangent() -> (tensor<4xf32>, tensor<4xf32>) {
-  %one = arith.constant dense<1.0> : tensor<4xf32>
+  %c = arith.constant 3.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %one = linalg.fill ins(%c : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   %y, %r = remat.region (%a = %one : tensor<4xf32>) -> tensor<4xf32> residuals(tensor<4xf32>) {
     %0 = math.exp %a : tensor<4xf32>
     remat.yield %0 : tensor<4xf32> residuals(%0 : tensor<4xf32>)

@@ -208,23 +208,21 @@ YieldOp BackwardOp::getYield() {
   return cast<YieldOp>(getBody().front().getTerminator());
 }
 
-static Block::BlockArgListType getArgumentsOf(BackwardOp op,
-                                              OperandRange operands) {
-  return op.getBody().getArguments().slice(operands.getBeginOperandIndex(),
-                                           operands.size());
-}
-
 Block::BlockArgListType BackwardOp::getInputArguments() {
-  return getArgumentsOf(*this, getInputs());
+  auto [first, size] = getODSOperandIndexAndLength(0);
+  return getBody().getArguments().slice(first, size);
 }
 Block::BlockArgListType BackwardOp::getResidualArguments() {
-  return getArgumentsOf(*this, getResiduals());
+  auto [first, size] = getODSOperandIndexAndLength(1);
+  return getBody().getArguments().slice(first, size);
 }
 Block::BlockArgListType BackwardOp::getCotangentArguments() {
-  return getArgumentsOf(*this, getCotangents());
+  auto [first, size] = getODSOperandIndexAndLength(2);
+  return getBody().getArguments().slice(first, size);
 }
 Block::BlockArgListType BackwardOp::getSumArguments() {
-  return getArgumentsOf(*this, getSums());
+  auto [first, size] = getODSOperandIndexAndLength(3);
+  return getBody().getArguments().slice(first, size);
 }
 
 unsigned BackwardOp::getOperandGroup(unsigned index) {
@@ -236,24 +234,28 @@ unsigned BackwardOp::getOperandGroup(unsigned index) {
 }
 
 static BlockArgument addToGroup(BackwardOp op, MutableOperandRange group,
+                                Block::BlockArgListType arguments,
                                 Value value) {
-  unsigned first = OperandRange(group).getBeginOperandIndex();
-  for (auto [index, operand] : llvm::enumerate(OperandRange(group)))
+  for (auto [operand, argument] :
+       llvm::zip_equal(OperandRange(group), arguments))
     if (operand == value)
-      return op.getBody().getArgument(first + index);
-  unsigned index = first + group.size();
+      return argument;
+  // The next group's arguments begin here.
+  unsigned end = arguments.end() - op.getBody().args_begin();
   group.append(value);
-  return op.getBody().insertArgument(index, value.getType(), value.getLoc());
+  return op.getBody().insertArgument(end, value.getType(), value.getLoc());
 }
 
 BlockArgument BackwardOp::addInput(Value value) {
-  return addToGroup(*this, getInputsMutable(), value);
+  return addToGroup(*this, getInputsMutable(), getInputArguments(), value);
 }
 BlockArgument BackwardOp::addResidual(Value value) {
-  return addToGroup(*this, getResidualsMutable(), value);
+  return addToGroup(*this, getResidualsMutable(), getResidualArguments(),
+                    value);
 }
 BlockArgument BackwardOp::addCotangent(Value value) {
-  return addToGroup(*this, getCotangentsMutable(), value);
+  return addToGroup(*this, getCotangentsMutable(), getCotangentArguments(),
+                    value);
 }
 
 static constexpr StringLiteral kGroups[] = {"residuals", "cotangents", "sums"};
