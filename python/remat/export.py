@@ -268,6 +268,30 @@ def run_jax(loss, params, inputs):
     return [np.asarray(o) for o in outputs], [np.asarray(g) for g in jax.tree.leaves(gradients)]
 
 
+@contextlib.contextmanager
+def narrow_draws():
+    """Random numbers in float32 and int32 also where 64 bits are the default, so that both precisions draw the same."""
+    import jax
+    from jax._src.random import core
+
+    def narrow(draw):
+        def wrapped(key, minval, maxval, shape, dtype):
+            narrower = {"float64": "float32", "int64": "int32"}.get(np.dtype(dtype).name, dtype)
+            return draw(key, minval, maxval, shape, np.dtype(narrower)).astype(dtype)
+        return wrapped
+
+    saved = {name: getattr(core, name) for name in ("_uniform", "_randint")}
+    for name, draw in saved.items():
+        setattr(core, name, narrow(draw))
+    jax.clear_caches()  # of functions that call these
+    try:
+        yield
+    finally:
+        for name, draw in saved.items():
+            setattr(core, name, draw)
+        jax.clear_caches()
+
+
 def as_tuple(returned):
     return returned if isinstance(returned, tuple) else (returned,)
 
@@ -304,7 +328,7 @@ def from_jax(loss, params, inputs, *, outputs=("loss",), dims=None, x64=False, c
     results = [Value(name, "output" if i else "loss", None, shape=list(like.shape), kind=like.dtype.name)
                for i, (name, like) in enumerate(zip(outputs, shapes))]
     if check:
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), contextlib.nullcontext() if x64 else narrow_draws():
             wide = run_jax(loss, widen(params), widen(values))
         for argument, *pair in zip(arguments, own[1], wide[1], strict=True):
             argument.gradient = pair

@@ -49,3 +49,16 @@ for loss in scan, nested, called, named:
     export.from_jax(loss, arrays, {"x": rng.normal(size=(2, 4)).astype("f")}).save(sys.argv[1], loss.__name__)
 export.from_jax(lambda weight, x: (weight, x), np.float32(2), {"x": np.ones(3, "f")}, outputs=("loss", "x")).save(
     sys.argv[1], "parameter")
+
+
+def dropout(params, x):
+    """Draws are the same in the numbers in float64."""
+    def body(carried, w):
+        h, key = carried
+        key, own = jax.random.split(key)
+        keep = jax.checkpoint(lambda h: jax.random.bernoulli(own, 0.5, h.shape) * layer(h, w) + jax.random.uniform(own))
+        return (keep(h), key), None
+    return (jax.lax.scan(body, (x, jax.random.key(0)), params["w"])[0][0] ** 2).sum()
+
+
+export.from_jax(dropout, arrays, {"x": np.ones((2, 4), "f")}).save(sys.argv[1], "dropout")
