@@ -24,6 +24,7 @@
 #include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 #include "remat/Transforms/Random/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
+#include "remat/Transforms/TrainProgram/Passes.h"
 
 using namespace mlir;
 
@@ -51,6 +52,7 @@ void mlir::remat::registerAllPasses() {
   registerPipelinesPasses();
   registerRandomPasses();
   registerSchedulePasses();
+  registerTrainProgramPasses();
   registerCPUPipelines();
   registerTrainPipelines();
 }

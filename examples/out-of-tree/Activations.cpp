@@ -15,6 +15,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "remat/Dialect/Opt/IR/UpdateKernels.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -122,42 +123,50 @@ remat::DerivativeKind LogCoshOp::getDerivativeKind() {
 // #act.sign_descent
 //===----------------------------------------------------------------------===//
 
-SmallVector<std::string> SignDescentAttr::getStateNames() const { return {}; }
-
-SmallVector<Value> SignDescentAttr::emitScalars(OpBuilder &, Location, Value,
-                                                Value lr) const {
-  return {lr};
-}
-
-SmallVector<Value> SignDescentAttr::emitUpdate(OpBuilder &builder, Location loc,
-                                               Value param, Value grad,
-                                               ValueRange,
-                                               ValueRange scalars) const {
-  Type type = grad.getType();
-  auto constant = [&](double value) -> Value {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getFloatAttr(type, value));
+opt::HyperparameterTable SignDescentAttr::getTable() {
+  using Kind = opt::Hyperparameter::Kind;
+  static constexpr opt::Hyperparameter table[] = {
+      {"lr", Kind::LearningRate},
+      {"decay", Kind::Real, 0.9, 0.0, 1.0},
   };
-  Value zero = constant(0.0);
-  Value isZero = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
-                                       grad, zero);
-  Value sign = math::CopySignOp::create(builder, loc, constant(1.0), grad);
-  sign = arith::SelectOp::create(builder, loc, isZero, zero, sign);
-  Value step = arith::MulFOp::create(builder, loc, scalars[0], sign);
-  return {arith::SubFOp::create(builder, loc, param, step)};
+  return table;
 }
 
-Attribute
-SignDescentAttr::withOverrides(function_ref<InFlightDiagnostic()> emitError,
-                               DictionaryAttr overrides) const {
-  for (NamedAttribute entry : overrides)
-    if (entry.getName() != "lr") {
-      emitError() << "#act.sign_descent has no hyperparameter '"
-                  << entry.getName().getValue() << "'; it has lr";
-      return {};
-    }
-  Attribute lr = overrides.get("lr");
-  return get(getContext(), lr ? lr : getLearningRate());
+SmallVector<opt::RuleState> SignDescentAttr::getStates(RankedTensorType param,
+                                                       Operation *) const {
+  Type number = opt::getComputeType(param.getElementType());
+  return {{"size", RankedTensorType::get({}, number), "ones"}};
+}
+
+// The mean is over the whole gradient.
+bool SignDescentAttr::isElementwise(Operation *) const { return false; }
+
+SmallVector<Value>
+SignDescentAttr::emitTensorUpdate(OpBuilder &builder, Location loc, Value param,
+                                  Value grad, ValueRange states,
+                                  ValueRange scalars, Operation *) const {
+  opt::UpdateKernels kernels(builder, loc, scalars[0].getType());
+  double decay = getReal("decay");
+  Value sum = kernels.sum({grad}, [](opt::Formula &f, ValueRange in) -> Value {
+    return math::AbsFOp::create(f.builder, f.loc, in[0]);
+  });
+  Value size = kernels
+                   .map({sum, kernels.count(grad)}, states,
+                        [&](opt::Formula &f, ValueRange in) {
+                          Value mean = f.div(in[0], in[1]);
+                          return SmallVector<Value>{f.add(
+                              f.mul(decay, in[2]), f.mul(1 - decay, mean))};
+                        })
+                   .front();
+  Value next = kernels
+                   .map({grad, size, scalars[0]}, param,
+                        [](opt::Formula &f, ValueRange in) {
+                          Value step =
+                              f.mul(f.mul(in[2], in[1]), f.sign(in[0]));
+                          return SmallVector<Value>{f.sub(in[3], step)};
+                        })
+                   .front();
+  return {next, size};
 }
 
 //===----------------------------------------------------------------------===//

@@ -63,15 +63,17 @@ def Act_LogCoshOp : Op<Act_Dialect, "log_cosh", [
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
-def Act_SignDescent : AttrDef<Act_Dialect, "SignDescent", [
-    DeclareAttrInterfaceMethods<Opt_UpdateRuleAttrInterface>]> {
-  let mnemonic = "sign_descent";
-  let summary = "steps of one size in the direction of the gradient's sign";
+def Act_SignDescent : Opt_Rule<Act_Dialect, "SignDescent", "sign_descent",
+    "steps in the direction of the gradient's sign, as large as it is on average",
+    ["isElementwise", "emitTensorUpdate"]> {
   let description = [{
-    `p = p - lr * sign(g)`. Example: `#act.sign_descent<lr = 0.01>`. No state.
+    With one number for each parameter, which starts at 1:
+
+        size = decay * size + (1 - decay) * mean(abs(g))
+        p = p - lr * size * sign(g)
+
+    Example: `#act.sign_descent<lr = 0.01, decay = 0.5>`. State: `size`.
   }];
-  let parameters = (ins "::mlir::Attribute":$learningRate);
-  let assemblyFormat = "`<` `lr` `=` $learningRate `>`";
 }
 
 #endif // ACTIVATIONS_TD

@@ -1,5 +1,5 @@
 // A layer whose activation and optimizer are this project's own. See README.md for how it is compiled and run.
-opt.optimizer @signs = #act.sign_descent<lr = #opt.step_decay<initial = 0.01, factor = 0.5, every = 100>>
+opt.optimizer @signs = #act.sign_descent<lr = #opt.step_decay<initial = 0.0005, factor = 0.5, every = 100>, decay = 0.5>
 remat.train_step @step for @loss optimizer(@signs) {eager, steps = 400, log_every = 100, data = "data.npz"}
 
 func.func @loss(%x: tensor<64x4xf32> {remat.data = "x"}, %y: tensor<64x3xf32> {remat.data = "y"}, %w: tensor<4x3xf32> {opt.param = "w", opt.init = "zeros"}) -> tensor<f32> {

@@ -20,6 +20,7 @@
 #include "remat/Transforms/Plan/Passes.h"
 #include "remat/Transforms/Random/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
+#include "remat/Transforms/TrainProgram/Passes.h"
 
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"

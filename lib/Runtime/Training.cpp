@@ -104,6 +104,9 @@ void Training::setInitialValues() {
       int64_t state[2] = {description.seed + argument.seed, 0};
       std::memcpy(buffers[i], state, sizeof(state));
     }
+    if (argument.role == Role::optimizer && argument.initial)
+      initialize(*argument.initial, argument.type, argument.name,
+                 description.seed, buffers[i]);
     if (argument.role != Role::parameter && argument.role != Role::state)
       continue;
     if (file && file->contains(argument.name)) {

@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Kernels.h"
+#include "Clipping.h"
 #include "MicroBatches.h"
-#include "OldValueReads.h"
 #include "StepFunction.h"
 
+#include "remat/Analysis/OldValueReads.h"
+#include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Dialect/Opt/IR/UpdateKernels.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 
@@ -120,7 +122,11 @@ static Value emitScale(StepFunction &step, TrainStepOp train,
     return train.getAccumulate() > 1 ? emitF64(builder, loc, share) : Value();
   Value total = emitF64(builder, loc, 0);
   for (const TrainedParameter &trained : step.trained) {
-    Value sum = emitSumOfSquares(builder, loc, trained.gradient);
+    Value sum =
+        opt::UpdateKernels(builder, loc, builder.getF64Type())
+            .sum({trained.gradient}, [](opt::Formula &f, ValueRange in) {
+              return f.mul(in[0], in[0]);
+            });
     total = arith::AddFOp::create(builder, loc, total, sum);
   }
   Value norm = math::SqrtOp::create(builder, loc, total);
@@ -274,6 +280,34 @@ static bool isUsedByTrainingOnly(func::FuncOp function, ModuleOp module) {
          });
 }
 
+/// A group that matches no parameter of any loss is a misspelled name.
+static LogicalResult checkGroups(ModuleOp module,
+                                 ArrayRef<TrainStepOp> pending) {
+  llvm::MapVector<opt::OptimizerOp, SmallVector<std::string>> parameters;
+  for (TrainStepOp train : pending) {
+    auto joint = module.lookupSymbol<func::FuncOp>(train.getJointName());
+    auto optimizer = SymbolTable::lookupNearestSymbolFrom<opt::OptimizerOp>(
+        train, train.getOptimizerAttr());
+    for (unsigned i = 0; joint && i < joint.getNumArguments(); ++i)
+      if (std::string name = opt::getParameterName(joint, i); !name.empty())
+        parameters[optimizer].push_back(name);
+  }
+  for (auto &[optimizer, names] : parameters) {
+    std::optional<ArrayAttr> groups = opt::OptimizerOp(optimizer).getGroups();
+    if (!groups)
+      continue;
+    for (opt::GroupAttr group : groups->getAsRange<opt::GroupAttr>())
+      if (llvm::none_of(names,
+                        [&](StringRef name) { return group.matches(name); }))
+        return opt::OptimizerOp(optimizer).emitOpError()
+               << "has a group for " << group.getPattern()
+               << ", but no parameter has such a name; parameters are "
+               << listNearestFirst(group.getPattern().getValue(),
+                                   llvm::to_vector_of<StringRef>(names));
+  }
+  return success();
+}
+
 namespace {
 struct InsertStepsPass : public remat::impl::InsertStepsBase<InsertStepsPass> {
   using Base::Base;
@@ -282,8 +316,10 @@ struct InsertStepsPass : public remat::impl::InsertStepsBase<InsertStepsPass> {
     ModuleOp module = getOperation();
     SmallVector<TrainStepOp> pending;
     for (auto train : module.getOps<TrainStepOp>())
-      if (!module.lookupSymbol(train.getStep()))
+      if (!train.hasStepFunction())
         pending.push_back(train);
+    if (failed(checkGroups(module, pending)))
+      return signalPassFailure();
     for (unsigned i = 0; i < pending.size(); ++i) {
       TrainStepOp train = pending[i];
       bool isJointShared = llvm::any_of(

@@ -2,12 +2,14 @@
 //
 // An update that is one kernel with the parameter and its states as `outs`
 // needs no memory of its own; a chain of kernels would need a copy of each.
+// Rules on tensors are as many kernels as they need.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Kernels.h"
+#include "Clipping.h"
 
 #include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Dialect/Opt/IR/UpdateKernels.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 
@@ -39,13 +41,18 @@ private:
   llvm::MapVector<std::tuple<Attribute, Value, Type>, SmallVector<Value>> known;
 };
 
-/// What happens to a gradient's element before the rule sees it.
+/// What happens to a gradient before the rule sees it, in the type that the
+/// rule computes in: the step's scale, then the limit on each element, then the
+/// factor that limits the norm.
 struct GradientPreparation {
   Type computeType;
   std::optional<double> clipValue;
+  Value scale, normFactor;
 
-  Value emit(OpBuilder &builder, Location loc, Value element,
-             Value scale) const;
+  bool isNeeded() const { return clipValue || scale || normFactor; }
+  /// The scalars that `emit` takes.
+  SmallVector<Value> getFactors() const;
+  Value emit(opt::Formula &f, Value element, ValueRange factors) const;
 };
 } // namespace
 
@@ -60,196 +67,159 @@ ArrayRef<Value> SharedScalars::get(OpBuilder builder,
   Value lr = opt::emitLearningRate(builder, loc, rule.getLearningRate(), step);
   for (Value scalar : rule.emitScalars(builder, loc, step, lr))
     scalars.push_back(scalar.getType().isF64()
-                          ? convertFloat(builder, loc, scalar, computeType)
+                          ? opt::convertFloat(builder, loc, scalar, computeType)
                           : scalar);
   return scalars;
 }
 
-Value GradientPreparation::emit(OpBuilder &builder, Location loc, Value element,
-                                Value scale) const {
-  element = convertFloat(builder, loc, element, computeType);
+SmallVector<Value> GradientPreparation::getFactors() const {
+  SmallVector<Value> factors;
+  for (Value factor : {scale, normFactor})
+    if (factor)
+      factors.push_back(factor);
+  return factors;
+}
+
+Value GradientPreparation::emit(opt::Formula &f, Value element,
+                                ValueRange factors) const {
   if (scale)
-    element = arith::MulFOp::create(builder, loc, element, scale);
-  if (!clipValue)
-    return element;
-  auto bound = [&](double value) {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getFloatAttr(computeType, value));
-  };
-  element =
-      arith::MaximumFOp::create(builder, loc, element, bound(-*clipValue));
-  return arith::MinimumFOp::create(builder, loc, element, bound(*clipValue));
+    element = f.mul(element, factors.front());
+  if (clipValue) {
+    element = f.max(element, -*clipValue);
+    element = f.min(element, f.number(*clipValue, computeType));
+  }
+  if (normFactor)
+    element = f.mul(element, factors.back());
+  return element;
 }
 
-/// The factor (in the compute type) by which clip_norm scales the prepared
-/// gradient.
-static Value emitNormFactor(OpBuilder &builder, EagerStepOp op,
-                            const GradientPreparation &preparation, Value scale,
-                            double clipNorm) {
+/// The preparation of the gradient of `op`.
+static GradientPreparation emitPreparation(OpBuilder &builder, EagerStepOp op,
+                                           opt::OptimizerOp optimizer,
+                                           Type computeType) {
   Location loc = op.getLoc();
-  Value sum = emitSumOfSquares(
-      builder, loc, op.getGrad(), scale ? ValueRange(scale) : ValueRange(),
-      [&](OpBuilder &b, Location loc, Value element, ValueRange scalars) {
-        return preparation.emit(b, loc, element,
-                                scale ? scalars.front() : Value());
-      });
+  GradientPreparation preparation{computeType, std::nullopt, {}, {}};
+  if (std::optional<APFloat> clip = optimizer.getClipValue())
+    preparation.clipValue = clip->convertToDouble();
+  if (op.getScale())
+    preparation.scale =
+        opt::convertFloat(builder, loc, op.getScale(), computeType);
+  std::optional<APFloat> clipNorm = optimizer.getClipNorm();
+  if (!clipNorm)
+    return preparation;
+  SmallVector<opt::KernelInput> inputs = {op.getGrad()};
+  llvm::append_range(inputs, preparation.getFactors());
+  Value sum = opt::UpdateKernels(builder, loc, computeType)
+                  .sum(inputs, [&](opt::Formula &f, ValueRange in) -> Value {
+                    Value element =
+                        preparation.emit(f, in.front(), in.drop_front());
+                    element = opt::convertFloat(f.builder, f.loc, element,
+                                                f.builder.getF64Type());
+                    return f.mul(element, element);
+                  });
   Value norm = math::SqrtOp::create(builder, loc, sum);
-  return convertFloat(builder, loc,
-                      emitClipFactor(builder, loc, norm, clipNorm),
-                      preparation.computeType);
+  preparation.normFactor = opt::convertFloat(
+      builder, loc,
+      emitClipFactor(builder, loc, norm, clipNorm->convertToDouble()),
+      computeType);
+  return preparation;
 }
 
-/// One elementwise kernel: `tensors` and `scalars` in, `inits` overwritten.
-static ValueRange
-emitElementwise(OpBuilder &builder, Location loc, ValueRange tensors,
-                ValueRange scalars, ValueRange inits,
-                function_ref<void(OpBuilder &, Location, ValueRange)> body) {
-  int64_t rank = cast<RankedTensorType>(inits.front().getType()).getRank();
-  SmallVector<Value> inputs(tensors);
+/// One kernel that overwrites the parameter and its states.
+static SmallVector<Value> emitElementwiseStep(
+    OpBuilder &builder, EagerStepOp op, opt::UpdateRuleAttrInterface rule,
+    const GradientPreparation &preparation, ArrayRef<Value> scalars) {
+  SmallVector<Value> factors = preparation.getFactors();
+  SmallVector<opt::KernelInput> inputs = {op.getGrad()};
   llvm::append_range(inputs, scalars);
-  SmallVector<AffineMap> maps(tensors.size(),
-                              builder.getMultiDimIdentityMap(rank));
-  maps.append(scalars.size(), AffineMap::get(rank, /*symbolCount=*/0, {},
-                                             builder.getContext()));
-  maps.append(inits.size(), builder.getMultiDimIdentityMap(rank));
-  SmallVector<utils::IteratorType> iterators(rank,
-                                             utils::IteratorType::parallel);
-  auto kernel = linalg::GenericOp::create(builder, loc, TypeRange(inits),
-                                          inputs, inits, maps, iterators);
-  // The body is built in place: a custom rule is looked up from there.
-  OpBuilder::InsertionGuard guard(builder);
-  SmallVector<Type> types;
-  for (Value operand : kernel->getOperands())
-    types.push_back(getElementTypeOrSelf(operand.getType()));
-  Block *block = builder.createBlock(&kernel.getRegion(), {}, types,
-                                     SmallVector<Location>(types.size(), loc));
-  body(builder, loc, block->getArguments());
-  return kernel.getResults();
+  llvm::append_range(inputs, factors);
+  SmallVector<Value> inits = {op.getParam()};
+  llvm::append_range(inits, op.getStates());
+  return opt::UpdateKernels(builder, op.getLoc(), preparation.computeType)
+      .map(inputs, inits, [&](opt::Formula &f, ValueRange in) {
+        ValueRange olds = in.drop_front(inputs.size());
+        Value gradient = preparation.emit(
+            f, in.front(), in.slice(1 + scalars.size(), factors.size()));
+        return rule.emitUpdate(f.builder, f.loc, olds.front(), gradient,
+                               olds.drop_front(), in.slice(1, scalars.size()));
+      });
 }
 
-/// Calls a rule that is a function on tensors.
-static FailureOr<SmallVector<Value>>
-emitCall(OpBuilder &builder, EagerStepOp op, opt::CustomAttr custom,
-         func::FuncOp rule, Value gradient, ArrayRef<Value> scalars) {
+/// Whether `value` is computed in the buffer of `old`.
+static bool isInPlace(Value value, Value old) {
+  while (value != old) {
+    Operation *op = value.getDefiningOp();
+    if (auto destination = dyn_cast_or_null<DestinationStyleOpInterface>(op))
+      value = destination.getTiedOpOperand(cast<OpResult>(value))->get();
+    else if (auto cast = dyn_cast_or_null<tensor::CastOp>(op))
+      value = cast.getSource();
+    else
+      return false;
+  }
+  return true;
+}
+
+/// The kernels of a rule on tensors; what is not computed in place is copied to
+/// where the old values are.
+static SmallVector<Value> emitTensorStep(OpBuilder &builder, EagerStepOp op,
+                                         opt::UpdateRuleAttrInterface rule,
+                                         const GradientPreparation &preparation,
+                                         ArrayRef<Value> scalars) {
   Location loc = op.getLoc();
-  FunctionType type = rule.getFunctionType();
-  SmallVector<Value> arguments = {op.getParam(), gradient};
-  llvm::append_range(arguments, op.getStates());
-  for (auto [argument, expected] : llvm::zip(arguments, type.getInputs())) {
-    if (argument.getType() == expected)
-      continue;
-    if (!tensor::CastOp::areCastCompatible(argument.getType(), expected)) {
-      InFlightDiagnostic diagnostic =
-          op.emitOpError() << "cannot call " << custom.getRule() << " on "
-                           << argument.getType() << ": it takes " << expected
-                           << "; a rule on scalars, or on tensors with "
-                              "dynamic sizes, fits parameters of any shape";
-      diagnostic.attachNote(rule.getLoc()) << "the rule is defined here";
-      return failure();
-    }
-    argument = tensor::CastOp::create(builder, loc, expected, argument);
+  Value gradient = op.getGrad();
+  if (preparation.isNeeded()) {
+    SmallVector<Value> factors = preparation.getFactors();
+    gradient = opt::UpdateKernels(builder, loc, preparation.computeType)
+                   .map(llvm::to_vector_of<opt::KernelInput>(factors), gradient,
+                        [&](opt::Formula &f, ValueRange in) {
+                          return SmallVector<Value>{
+                              preparation.emit(f, in.back(), in.drop_back())};
+                        })
+                   .front();
   }
-  arguments.push_back(scalars[1]);
-  arguments.push_back(
-      convertFloat(builder, loc, scalars[0], type.getInputs().back()));
-  auto call = func::CallOp::create(builder, loc, rule, arguments);
-  SmallVector<Value> olds = {op.getParam()}, news;
+  SmallVector<Value> results = rule.emitTensorUpdate(
+      builder, loc, op.getParam(), gradient, op.getStates(), scalars, op);
+  SmallVector<Value> olds = {op.getParam()};
   llvm::append_range(olds, op.getStates());
-  for (auto [result, old] : llvm::zip_equal(call.getResults(), olds)) {
-    Value value = result;
-    if (value.getType() != old.getType())
-      value = tensor::CastOp::create(builder, loc, old.getType(), value);
-    news.push_back(bufferization::MaterializeInDestinationOp::create(
-                       builder, loc, old.getType(), value, old)
-                       .getResult());
-  }
-  return news;
+  for (auto [result, old] : llvm::zip_equal(results, olds))
+    if (!isInPlace(result, old))
+      result = bufferization::MaterializeInDestinationOp::create(
+                   builder, loc, old.getType(), result, old)
+                   .getResult();
+  return results;
 }
 
-static LogicalResult lowerStep(EagerStepOp op, SharedScalars &shared) {
+static void lowerStep(EagerStepOp op, SharedScalars &shared) {
   auto optimizer = SymbolTable::lookupNearestSymbolFrom<opt::OptimizerOp>(
       op, op.getOptimizerAttr());
   opt::UpdateRuleAttrInterface rule = optimizer.getRuleFor(op.getParameter());
-  auto paramType = cast<RankedTensorType>(op.getParam().getType());
-  Type computeType = opt::getComputeType(paramType.getElementType());
-  GradientPreparation preparation{computeType, std::nullopt};
-  if (std::optional<APFloat> clip = optimizer.getClipValue())
-    preparation.clipValue = clip->convertToDouble();
-
+  Type computeType = opt::getComputeType(
+      cast<RankedTensorType>(op.getParam().getType()).getElementType());
   PhaseListener phase(kUpdatePhase);
   OpBuilder builder(op, &phase);
-  Location loc = op.getLoc();
+  // A copy: the map of them may grow.
   SmallVector<Value> scalars(
       shared.get(builder, rule, op.getStep(), computeType));
-  // Scalars of the kernel: the rule's, then the factors on the gradient.
-  unsigned numRuleScalars = scalars.size();
-  Value scale, normFactor;
-  if (op.getScale()) {
-    scale = convertFloat(builder, loc, op.getScale(), computeType);
-    scalars.push_back(scale);
-  }
-  if (std::optional<APFloat> clip = optimizer.getClipNorm()) {
-    normFactor = emitNormFactor(builder, op, preparation, scale,
-                                clip->convertToDouble());
-    scalars.push_back(normFactor);
-  }
-  // `factors` are the body's arguments for the scalars behind the rule's.
-  auto prepare = [&](OpBuilder &b, Location loc, Value element,
-                     ValueRange factors) -> Value {
-    element =
-        preparation.emit(b, loc, element, scale ? factors.front() : Value());
-    if (normFactor)
-      element = arith::MulFOp::create(b, loc, element, factors.back());
-    return element;
-  };
-
-  auto custom = dyn_cast<opt::CustomAttr>(rule);
-  auto function = custom ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-                               op, custom.getRule())
-                         : func::FuncOp();
-  if (function && isa<RankedTensorType>(function.getArgumentTypes().front())) {
-    Value gradient = op.getGrad();
-    if (scalars.size() > numRuleScalars || preparation.clipValue)
-      gradient =
-          emitElementwise(
-              builder, loc, {}, ArrayRef(scalars).drop_front(numRuleScalars),
-              gradient,
-              [&](OpBuilder &b, Location loc, ValueRange arguments) {
-                Value old = arguments.back();
-                Value element = prepare(b, loc, old, arguments);
-                linalg::YieldOp::create(
-                    b, loc, convertFloat(b, loc, element, old.getType()));
-              })
-              .front();
-    FailureOr<SmallVector<Value>> results =
-        emitCall(builder, op, custom, function, gradient, scalars);
-    if (failed(results))
-      return failure();
-    op->replaceAllUsesWith(*results);
-    op.erase();
-    return success();
-  }
-
-  SmallVector<Value> inits = {op.getParam()};
-  llvm::append_range(inits, op.getStates());
-  ValueRange results = emitElementwise(
-      builder, loc, op.getGrad(), scalars, inits,
-      [&](OpBuilder &b, Location loc, ValueRange arguments) {
-        ValueRange ruleScalars = arguments.slice(1, numRuleScalars);
-        ValueRange factors = arguments.slice(1 + numRuleScalars,
-                                             scalars.size() - numRuleScalars);
-        ValueRange olds = arguments.drop_front(1 + scalars.size());
-        Value gradient = prepare(b, loc, arguments.front(), factors);
-        Value param = convertFloat(b, loc, olds.front(), computeType);
-        SmallVector<Value> news = rule.emitUpdate(
-            b, loc, param, gradient, olds.drop_front(), ruleScalars);
-        news.front() =
-            convertFloat(b, loc, news.front(), paramType.getElementType());
-        linalg::YieldOp::create(b, loc, news);
-      });
-  op->replaceAllUsesWith(results);
+  GradientPreparation preparation =
+      emitPreparation(builder, op, optimizer, computeType);
+  op->replaceAllUsesWith(
+      rule.isElementwise(op)
+          ? emitElementwiseStep(builder, op, rule, preparation, scalars)
+          : emitTensorStep(builder, op, rule, preparation, scalars));
   op.erase();
-  return success();
+}
+
+/// Erases `optimizer` unless something still needs it: a step that is lowered
+/// keeps nothing of its rule, and a train_step's function is complete.
+static void eraseIfUsedUp(opt::OptimizerOp optimizer, Operation *symbolTable) {
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(optimizer, symbolTable);
+  bool isUsedUp = uses && llvm::all_of(*uses, [](SymbolTable::SymbolUse use) {
+                    auto train = dyn_cast<TrainStepOp>(use.getUser());
+                    return train && train.hasStepFunction();
+                  });
+  if (isUsedUp)
+    optimizer.erase();
 }
 
 namespace {
@@ -258,9 +228,14 @@ struct LowerStepsPass : public remat::impl::LowerStepsBase<LowerStepsPass> {
     SmallVector<EagerStepOp> steps;
     getOperation().walk([&](EagerStepOp op) { steps.push_back(op); });
     SharedScalars shared;
-    for (EagerStepOp op : steps)
-      if (failed(lowerStep(op, shared)))
-        return signalPassFailure();
+    llvm::SetVector<opt::OptimizerOp> optimizers;
+    for (EagerStepOp op : steps) {
+      optimizers.insert(SymbolTable::lookupNearestSymbolFrom<opt::OptimizerOp>(
+          op, op.getOptimizerAttr()));
+      lowerStep(op, shared);
+    }
+    for (opt::OptimizerOp optimizer : optimizers)
+      eraseIfUsedUp(optimizer, optimizer->getParentOp());
   }
 };
 } // namespace

@@ -7,7 +7,7 @@
 
 #include "MicroBatches.h"
 
-#include "Kernels.h"
+#include "remat/Dialect/Opt/IR/UpdateKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -39,6 +39,15 @@ static LogicalResult growData(StepFunction &step, int64_t count) {
                 "of examples, got "
              << types[index];
     SmallVector<int64_t> shape(type.getShape());
+    int64_t size = type.getElementTypeBitWidth();
+    for (int64_t factor : type.getShape())
+      if (!ShapedType::isDynamic(factor) &&
+          llvm::MulOverflow(size, factor, size))
+        break;
+    if (llvm::MulOverflow(size, count, size))
+      return emitError(function.getArgument(index).getLoc())
+             << "accumulate = " << count << " makes argument " << index
+             << " of type " << type << " too large";
     shape[0] *= count;
     types[index] = type.clone(shape);
     function.getArgument(index).setType(types[index]);
@@ -82,7 +91,8 @@ static Value emitAccumulate(OpBuilder &builder, Location loc, Value gradient,
   SmallVector<utils::IteratorType> iterators(type.getRank(),
                                              utils::IteratorType::parallel);
   auto body = [&](OpBuilder &b, Location loc, ValueRange arguments) {
-    Value term = convertFloat(b, loc, arguments[0], arguments[1].getType());
+    Value term =
+        opt::convertFloat(b, loc, arguments[0], arguments[1].getType());
     Value next = arith::AddFOp::create(b, loc, arguments[1], term);
     linalg::YieldOp::create(b, loc, next);
   };

@@ -2,6 +2,8 @@
 
 #include "StepFunction.h"
 
+#include "remat/Analysis/StateFlow.h"
+
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -9,55 +11,76 @@ using namespace mlir::remat;
 
 using opt::OptDialect;
 
-std::string mlir::remat::getParameterName(func::FuncOp function,
-                                          unsigned argument) {
-  Attribute attribute =
-      function.getArgAttr(argument, OptDialect::getParamAttrName());
-  if (!attribute)
-    return {};
-  if (auto name = dyn_cast<StringAttr>(attribute))
-    return name.str();
-  return ("arg" + Twine(argument)).str();
+/// Whether the argument is a random state without a name: known by data flow.
+static bool isUnnamedRandomState(func::FuncOp joint, unsigned argument) {
+  return isRandomState(joint.getArgument(argument).getType()) &&
+         !joint.getArgAttr(argument, RematDialect::getStateAttrName());
 }
 
-/// A random state, before or after remat-lower-random.
-static bool isRandomState(Type type) {
-  auto vector = dyn_cast<VectorType>(type);
-  return isa<RngType>(type) ||
-         (vector && vector.getShape() == ArrayRef<int64_t>{2} &&
-          vector.getElementType().isSignlessInteger(64));
+/// The random state of which result `result` is the next value; null if it is
+/// computed from none (a state that is made anew).
+static FailureOr<BlockArgument> findRandomState(func::FuncOp joint,
+                                                unsigned result) {
+  Value next = joint.getBody().front().getTerminator()->getOperand(result);
+  SmallVector<BlockArgument> sources;
+  for (BlockArgument source : findStateSources(next))
+    if (source.getOwner() == &joint.getBody().front() &&
+        isUnnamedRandomState(joint, source.getArgNumber()))
+      sources.push_back(source);
+  if (sources.size() <= 1)
+    return sources.empty() ? BlockArgument() : sources.front();
+  InFlightDiagnostic diagnostic =
+      emitError(next.getLoc())
+      << "result " << result << " of @" << joint.getSymName()
+      << " is computed from several random states, so that it may be the next "
+         "value of any of them; give it and its argument the same "
+      << RematDialect::getStateAttrName() << " = \"name\"";
+  for (BlockArgument source : sources)
+    diagnostic.attachNote(source.getLoc())
+        << "one of them is argument " << source.getArgNumber();
+  return failure();
 }
 
-/// Pairs each state's argument with the result that is its next value: model
-/// states by name, random states by their order.
-static LogicalResult findStates(func::FuncOp joint, StepFunction &step) {
-  StringRef key = RematDialect::getStateAttrName();
-  SmallVector<unsigned> draws;
-  llvm::StringMap<unsigned> models;
+/// The model states among the arguments, by name.
+static FailureOr<llvm::StringMap<unsigned>>
+findNamedStates(func::FuncOp joint) {
+  llvm::StringMap<unsigned> named;
   for (unsigned i = 0; i < joint.getNumArguments(); ++i) {
-    if (auto name = joint.getArgAttrOfType<StringAttr>(i, key)) {
-      if (!models.try_emplace(name.getValue(), i).second)
-        return emitError(joint.getArgument(i).getLoc())
-               << "two arguments hold the model state " << name;
-    } else if (isRandomState(joint.getArgument(i).getType())) {
-      draws.push_back(i);
-    }
+    auto name =
+        joint.getArgAttrOfType<StringAttr>(i, RematDialect::getStateAttrName());
+    if (name && !named.try_emplace(name.getValue(), i).second)
+      return emitError(joint.getArgument(i).getLoc())
+             << "two arguments hold the state " << name;
   }
-  unsigned nextDraw = 0;
+  return named;
+}
+
+/// Pairs each state's argument with the result that is its next value: by name,
+/// random states without one by the data flow.
+static LogicalResult findStates(func::FuncOp joint, StepFunction &step) {
+  FailureOr<llvm::StringMap<unsigned>> named = findNamedStates(joint);
+  if (failed(named))
+    return failure();
+  llvm::SmallDenseMap<unsigned, unsigned> resultOf;
   for (unsigned i = 0; i < joint.getNumResults(); ++i) {
     Type type = joint.getResultTypes()[i];
-    auto name = joint.getResultAttrOfType<StringAttr>(i, key);
+    auto name = joint.getResultAttrOfType<StringAttr>(
+        i, RematDialect::getStateAttrName());
     unsigned argument;
     if (name) {
-      auto it = models.find(name.getValue());
-      if (it == models.end())
+      auto it = named->find(name.getValue());
+      if (it == named->end())
         return joint.emitError()
-               << "result " << i << " is the next value of the model state "
-               << name << ", but no argument holds it";
+               << "result " << i << " is the next value of the state " << name
+               << ", but no argument holds it";
       argument = it->second;
-      models.erase(it);
-    } else if (isRandomState(type) && nextDraw < draws.size()) {
-      argument = draws[nextDraw++];
+    } else if (isRandomState(type)) {
+      FailureOr<BlockArgument> state = findRandomState(joint, i);
+      if (failed(state))
+        return failure();
+      if (!*state)
+        continue;
+      argument = state->getArgNumber();
     } else {
       continue;
     }
@@ -66,8 +89,20 @@ static LogicalResult findStates(func::FuncOp joint, StepFunction &step) {
              << "result " << i << " is the next value of argument " << argument
              << ", but their types " << type << " and "
              << joint.getArgument(argument).getType() << " differ";
+    if (auto [it, isNew] = resultOf.try_emplace(argument, i); !isNew)
+      return joint.emitError() << "results " << it->second << " and " << i
+                               << " are both the next value of argument "
+                               << argument << "; a state has one";
     step.states.emplace_back(i, argument);
   }
+  for (unsigned i = 0; i < joint.getNumArguments(); ++i)
+    if (auto name = joint.getArgAttrOfType<StringAttr>(
+            i, RematDialect::getStateAttrName());
+        name && !resultOf.contains(i))
+      return emitError(joint.getArgument(i).getLoc())
+             << "no result is the next value of the state " << name
+             << "; return it, unchanged if it stays the same, with "
+             << RematDialect::getStateAttrName() << " = " << name;
   return success();
 }
 
@@ -105,7 +140,7 @@ findTrained(TrainStepOp train, func::FuncOp joint,
   llvm::StringSet<> names;
   for (unsigned i = 0; i < joint.getNumArguments(); ++i) {
     Location loc = joint.getArgument(i).getLoc();
-    std::string name = getParameterName(joint, i);
+    std::string name = opt::getParameterName(joint, i);
     auto gradient = gradients.find(i);
     if (name.empty()) {
       if (gradient != gradients.end())
@@ -118,10 +153,11 @@ findTrained(TrainStepOp train, func::FuncOp joint,
     auto type = dyn_cast<RankedTensorType>(joint.getArgument(i).getType());
     if (!type || !isa<FloatType>(type.getElementType()))
       return emitError(loc) << "parameter '" << name
-                            << "' is a ranked tensor of floating-point "
-                               "numbers, got "
+                            << "' must be a ranked tensor of floating-point "
+                               "numbers, but got "
                             << joint.getArgument(i).getType();
-    if (!optimizer.getRuleFor(name)) {
+    opt::UpdateRuleAttrInterface rule = optimizer.getRuleFor(name);
+    if (!rule) {
       emitRemark(loc) << "parameter '" << name << "' is frozen by a group of @"
                       << optimizer.getSymName() << ": left alone";
       continue;
@@ -131,17 +167,21 @@ findTrained(TrainStepOp train, func::FuncOp joint,
                        << "' has no gradient: left alone";
       continue;
     }
+    if (failed(rule.verifyParameter([&]() { return emitError(loc); }, type,
+                                    train)))
+      return failure();
     step.trained.push_back(
         {name, i, {}, terminator->getOperand(gradient->second)});
   }
   return success();
 }
 
-/// Arguments that hold examples: neither parameter nor state.
+/// Arguments that hold examples: neither parameter, state nor step.
 static void findData(func::FuncOp joint, StepFunction &step) {
   for (unsigned i = 0; i < joint.getNumArguments(); ++i)
     if (!joint.getArgAttr(i, OptDialect::getParamAttrName()) &&
         !joint.getArgAttr(i, RematDialect::getStateAttrName()) &&
+        !joint.getArgAttr(i, RematDialect::getStepAttrName()) &&
         !isRandomState(joint.getArgument(i).getType()))
       step.data.push_back(i);
 }
@@ -183,18 +223,20 @@ static void addArguments(TrainStepOp train, StepFunction &step) {
   for (TrainedParameter &trained : step.trained) {
     Value param = function.getArgument(trained.argument);
     auto type = cast<RankedTensorType>(param.getType());
-    Type stateType = type.clone(opt::getComputeType(type.getElementType()));
-    for (const std::string &state :
-         optimizer.getRuleFor(trained.name).getStateNames())
+    for (const opt::RuleState &state :
+         optimizer.getRuleFor(trained.name).getStates(type, train)) {
+      NamedAttrList attributes;
+      attributes.set(OptDialect::getStateAttrName(),
+                     builder.getStringAttr(state.name));
+      attributes.set(OptDialect::getStateOfAttrName(),
+                     builder.getI64IntegerAttr(trained.argument));
+      if (state.initial != "zeros")
+        attributes.set(OptDialect::getInitAttrName(),
+                       builder.getStringAttr(state.initial));
       trained.states.push_back(
-          add(stateType,
-              builder.getDictionaryAttr(
-                  {builder.getNamedAttr(OptDialect::getStateAttrName(),
-                                        builder.getStringAttr(state)),
-                   builder.getNamedAttr(
-                       OptDialect::getStateOfAttrName(),
-                       builder.getI64IntegerAttr(trained.argument))}),
+          add(state.type, attributes.getDictionary(builder.getContext()),
               param.getLoc()));
+    }
   }
   add(builder.getI64Type(),
       builder.getDictionaryAttr(builder.getNamedAttr(

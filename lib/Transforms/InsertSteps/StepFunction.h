@@ -34,9 +34,6 @@ struct StepFunction {
   SmallVector<unsigned> data;
 };
 
-/// The name in `opt.param`, or `arg<i>`; empty if the argument is no parameter.
-std::string getParameterName(func::FuncOp function, unsigned argument);
-
 /// Makes the function out of the joint function of `train`, which is consumed
 /// unless it is shared. Reports parameters that are left alone.
 FailureOr<StepFunction> createStepFunction(TrainStepOp train,

@@ -1,6 +1,6 @@
 // RUN: remat-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{expects an update rule, got "adamw"; rules are #opt.sgd<...>, #opt.adam<...>, #opt.adamw<...>, #opt.lion<...>, #opt.custom<@function, ...>}}
+// expected-error @+1 {{expects an update rule, but got "adamw"; rules are #opt.sgd<...>, #opt.adam<...>, #opt.adamw<...>, #opt.lion<...>, #opt.lamb<...>, #opt.adafactor<...>, #opt.custom<@function, ...>}}
 opt.optimizer @o = "adamw"
 
 // -----
@@ -20,17 +20,17 @@ opt.optimizer @o = #opt.sgd<lr = 0.9, lr = 0.9>
 
 // -----
 
-// expected-error @+1 {{'b1' of #opt.adam is at least 0.000000e+00 and below 1.000000e+00, got 1.000000e+00}}
+// expected-error @+1 {{'b1' of #opt.adam must be at least 0 and below 1, but got 1.000000e+00}}
 opt.optimizer @o = #opt.adam<lr = 1.0e-3, b1 = 1.0>
 
 // -----
 
-// expected-error @+1 {{'lr' of #opt.adam is a number, a schedule (#opt.constant<...>, #opt.linear_warmup_cosine<...>, #opt.step_decay<...>) or a symbol of a function from i64 to f32, got "fast"}}
+// expected-error @+1 {{'lr' of #opt.adam must be a number, a schedule (#opt.constant<...>, #opt.linear_warmup_cosine<...>, #opt.step_decay<...>) or a symbol of a function from i64 to f32, but got "fast"}}
 opt.optimizer @o = #opt.adam<lr = "fast">
 
 // -----
 
-// expected-error @+1 {{'nesterov' of #opt.sgd is true or false, got 1}}
+// expected-error @+1 {{'nesterov' of #opt.sgd must be true or false, but got 1}}
 opt.optimizer @o = #opt.sgd<lr = 1.0e-3, nesterov = 1>
 
 // -----
@@ -65,8 +65,8 @@ opt.optimizer @o = #opt.sgd<lr = 0.1> {groups = ["bias"]}
 
 // -----
 
-// expected-error @+1 {{'clip_norm' is positive, got 0}}
-opt.optimizer @o = #opt.sgd<lr = 0.1> {clip_norm = 0.0}
+// expected-error @+1 {{'clip_norm' must be at least 0, but got -1}}
+opt.optimizer @o = #opt.sgd<lr = 0.1> {clip_norm = -1.0}
 
 // -----
 
@@ -105,12 +105,12 @@ opt.optimizer @o = #opt.custom<@rule>
 
 // -----
 
-// expected-error @+1 {{'opt.param' of argument 0 is a name or nothing, got 4 : i64}}
+// expected-error @+1 {{'opt.param' of argument 0 must be a name or nothing, but got 4 : i64}}
 func.func private @f(%w: tensor<4xf32> {opt.param = 4}) { return }
 
 // -----
 
-// expected-error @+1 {{'opt.init' of argument 0 is one of zeros, ones, constant(c), normal(stddev), uniform(low, high), got "gauss(1)"}}
+// expected-error @+1 {{'opt.init' of argument 0 must be one of zeros, ones, constant(c), normal(stddev), uniform(low, high), but got "gauss(1)"}}
 func.func private @f(%w: tensor<4xf32> {opt.init = "gauss(1)"}) { return }
 
 // -----
@@ -130,7 +130,7 @@ func.func @f(%w: tensor<4xf32>, %t: i64) {
 
 opt.optimizer @adam = #opt.adam<lr = 0.1>
 func.func @f(%w: tensor<4xf32>, %t: i64) {
-  // expected-error @+1 {{@adam keeps 2 states for a parameter (m, v), got 1}}
+  // expected-error @+1 {{@adam keeps 2 states for a parameter (m, v), but got 1}}
   %0:2 = opt.eager_step @adam(%w, %w, %w) step %t : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   return
 }
@@ -157,7 +157,7 @@ func.func @f(%w: tensor<4xf32>, %g: tensor<3xf32>, %t: i64) {
 
 opt.optimizer @sgd = #opt.sgd<lr = 0.1, momentum = 0.9>
 func.func @f(%w: tensor<4xbf16>, %t: i64) {
-  // expected-error @+1 {{state 0 of a parameter of type 'tensor<4xbf16>' is a 'tensor<4xf32>', got 'tensor<4xbf16>'}}
+  // expected-error @+1 {{state 'momentum' of a parameter of type 'tensor<4xbf16>' must be a 'tensor<4xf32>', but got 'tensor<4xbf16>'}}
   %0:2 = opt.eager_step @sgd(%w, %w, %w) step %t : tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>
   return
 }
@@ -183,5 +183,56 @@ func.func private @state_of_nobody(tensor<4xf32> {opt.param}, tensor<4xf32> {opt
 
 // -----
 
-// expected-error @+1 {{'opt.state' of argument 0 is a name, got unit}}
+// expected-error @+1 {{'opt.state' of argument 0 must be a name, but got unit}}
 func.func private @state_without_name(tensor<4xf32> {opt.state})
+
+// -----
+
+// expected-error @+1 {{'nesterov' of #opt.sgd needs a 'momentum' that is not 0, and no 'dampening'}}
+opt.optimizer @o = #opt.sgd<lr = 0.1, nesterov = true>
+
+// -----
+
+// expected-error @+1 {{'nesterov' of #opt.sgd needs a 'momentum' that is not 0, and no 'dampening'}}
+opt.optimizer @o = #opt.sgd<lr = 0.1, nesterov = true, momentum = 0.9, dampening = 0.1>
+
+// -----
+
+// expected-error @+1 {{'lr' of #opt.sgd must be at least 0, but got 0x7FF8000000000000}}
+opt.optimizer @o = #opt.sgd<lr = 0x7FF8000000000000 : f64>
+
+// -----
+
+// expected-error @+1 {{'warmup' of #opt.linear_warmup_cosine must be at most 'total' (10), but got 11}}
+opt.optimizer @o = #opt.sgd<lr = #opt.linear_warmup_cosine<peak = 0.1, warmup = 11, total = 10>>
+
+// -----
+
+func.func private @rule(tensor<?xf32>, tensor<?xf32>, i64, f32) -> tensor<?xf32>
+// expected-error @+1 {{a group cannot override 'states' of #opt.custom, which is the number of states that @rule takes}}
+opt.optimizer @o = #opt.custom<@rule, lr = 0.1> {groups = [#opt.group<"w", states = 1>]}
+
+// -----
+
+// expected-error @+1 {{expects an update rule as the 'rule' of group "w", but got 1}}
+opt.optimizer @o = #opt.sgd<lr = 0.1> {groups = [#opt.group<"w", rule = 1.0>]}
+
+// -----
+
+// expected-error @+1 {{#opt.lion has no hyperparameter 'momentum'; it has }}
+opt.optimizer @o = #opt.sgd<lr = 0.1> {groups = [#opt.group<"w", rule = #opt.lion<lr = 0.1>, momentum = 0.1>]}
+
+// -----
+
+// expected-error @+1 {{'opt.param' of argument 0 must be a name or nothing, but got ""}}
+func.func private @nameless(tensor<4xf32> {opt.param = ""})
+
+// -----
+
+// expected-error @+1 {{'remat.state' of argument 0 stands beside 'opt.param', but an argument must be a parameter, a state or data}}
+func.func private @two_roles(tensor<4xf32> {opt.param, remat.state = "m"})
+
+// -----
+
+// expected-error @+1 {{'remat.data' of argument 0 stands beside 'opt.param', but an argument must be a parameter, a state or data}}
+func.func private @data_and_parameter(tensor<4xf32> {opt.param, remat.data = "x"})

@@ -61,5 +61,53 @@ remat.train_step @a for @loss optimizer(@sgd) eval(@accuracy)
 
 opt.optimizer @sgd = #opt.sgd<lr = 0.1>
 func.func private @loss(tensor<4xf32>) -> f32
-// expected-error @+1 {{'checkpoint_every' is at least 1, got 0}}
+// expected-error @+1 {{'checkpoint_every' must be at least 1, but got 0}}
 remat.train_step @a for @loss optimizer(@sgd) {checkpoint_every = 0}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{'clip_global_norm' must be at least 0, but got -1}}
+remat.train_step @a for @loss optimizer(@sgd) {deferred, clip_global_norm = -1.0}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{must ask for a function other than @loss, from which it is made; choose another name}}
+remat.train_step @loss for @loss optimizer(@sgd)
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{must ask for a function other than @loss_grad, from which it is made; choose another name}}
+remat.train_step @loss_grad for @loss optimizer(@sgd)
+
+// -----
+
+// A function that has nothing to do with training would silently be run instead of a step.
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-note @+1 {{it is defined here}}
+func.func private @step(tensor<4xf32>) -> f32
+// expected-error @+1 {{asks for a function @step, but the module has one already that is no step (no argument has 'remat.step'); choose another name}}
+remat.train_step @step for @loss optimizer(@sgd)
+
+// -----
+
+// Once the step exists, the loss and the optimizer may be gone.
+func.func private @step(tensor<4xf32> {opt.param}, i64 {remat.step}) -> f32
+// CHECK: remat.train_step @step for @loss optimizer(@sgd)
+remat.train_step @step for @loss optimizer(@sgd)
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func @loss(%w: tensor<4xf32> {opt.param}) -> f32 {
+  // expected-error @+1 {{expects parent op 'builtin.module'}}
+  remat.train_step @step for @loss optimizer(@sgd)
+  %zero = arith.constant 0.0 : f32
+  return %zero : f32
+}

@@ -1,4 +1,4 @@
-//===- Passes.td - Optimizer steps and the training loop --*- tablegen -*-===//
+//===- Passes.td - Updates of parameters ----------------*- tablegen -*-===//
 
 #ifndef REMAT_TRANSFORMS_INSERTSTEPS_PASSES_TD
 #define REMAT_TRANSFORMS_INSERTSTEPS_PASSES_TD
@@ -12,7 +12,9 @@ def InsertSteps : Pass<"remat-insert-steps", "::mlir::ModuleOp"> {
     `@loss_grad` becomes `@step`: its arguments, then the optimizer's states of
     each trained parameter (`opt.state`, `opt.state_of`), then the number of
     the step (i64, from 0); the results of `@loss`, then the new parameters and
-    states (`remat.updates = <argument>`). Gradients are results no more.
+    states (`remat.updates = <argument>`). Gradients are results no more. The
+    next value of a model state is the result of the same `remat.state`; that of
+    a random state is the one that is computed from it.
     `@loss_grad` is consumed; it comes from `remat-differentiate`, from another
     differentiator, or is written by hand: all that counts is which results
     are marked `remat.gradient_of`.
@@ -52,7 +54,7 @@ def InsertSteps : Pass<"remat-insert-steps", "::mlir::ModuleOp"> {
 }
 
 def LowerSteps : Pass<"opt-lower-steps", "::mlir::ModuleOp"> {
-  let summary = "lower opt.eager_step to one in-place linalg.generic";
+  let summary = "lower opt.eager_step to in-place linalg.generics";
   let description = [{
     `opt.eager_step @adamw(%w, %g, %m, %v) step %t` becomes one
     `linalg.generic ins(%g, scalars...) outs(%w, %m, %v)`, so that bufferization
@@ -63,46 +65,17 @@ def LowerSteps : Pass<"opt-lower-steps", "::mlir::ModuleOp"> {
     `clip_value`; `clip_norm` adds a reduction over it (sum of squares in f64).
     Everything carries `remat.phase = "update"`.
 
-    A custom rule on tensors is called, and its results are written to where the
-    old values were.
+    A rule on tensors becomes as many kernels as it needs, a custom one the body
+    of its function (a call where that is declared only). Results that are not
+    computed in place are copied to where the old values were.
+
+    The optimizer is erased, once no other step needs it: a function that was its
+    rule on tensors could not be bufferized while it is one.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
     "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
-}
-
-def LowerTrainStep : Pass<"remat-lower-train-step", "::mlir::ModuleOp"> {
-  let summary = "generate the program that trains: @main";
-  let description = [{
-    Runs after bufferization. From `remat.train_step` and the bufferized `@step`,
-    generates a `@main` that takes nothing and returns nothing: it tells the
-    runtime library (`remat_rt_train_*`, see `remat/Runtime/Training.h`) what the
-    arguments are, gets their memory from it, and calls `@step` until the runtime
-    says that it is done. Files, shuffling, initial values, logging, checkpoints
-    and environment variables are the runtime's business, so that @main stays a
-    loop with one call. `remat.train_step` and its optimizer are erased.
-
-    What an argument is follows from its attributes:
-
-    | argument | is |
-    |---|---|
-    | `opt.param` | a parameter |
-    | `opt.state` | optimizer state, zero at first |
-    | `remat.state` | model state |
-    | `vector<2xi64>` | random state; starts as (seed of the run + its `remat.seed`, 0), or its position among them where it has none |
-    | `remat.step` | the number of the step |
-    | `remat.result` | memory of a result |
-    | `remat.arena` | the arena |
-    | `remat.data = "key"`, or nothing | a mini-batch of the array `key` of the data file; without a key `arr_<k>`, as `numpy.savez` calls its k-th unnamed array |
-
-    The evaluation's function is called with the same parameters and states; its
-    results are scalars, called by their `remat.metric = "name"`.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::func::FuncDialect",
-                           "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect"];
 }
 
 #endif // REMAT_TRANSFORMS_INSERTSTEPS_PASSES_TD

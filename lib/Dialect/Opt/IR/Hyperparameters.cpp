@@ -1,9 +1,11 @@
 //===- Hyperparameters.cpp - What rules are parameterized by --------------===//
 
-#include "Hyperparameters.h"
-
 #include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
+
+#include "llvm/Support/Format.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::opt;
@@ -104,28 +106,32 @@ static LogicalResult verifyOne(function_ref<InFlightDiagnostic()> emitError,
                                const Hyperparameter &entry, Attribute value,
                                StringRef what) {
   auto isInRange = [&](double number) {
-    return number >= entry.low && number < entry.high;
+    return std::isfinite(number) && number >= entry.low && number < entry.high;
   };
   auto emitRange = [&]() {
-    InFlightDiagnostic diagnostic = emitError();
-    diagnostic << "'" << entry.name << "' of " << what << " is at least "
-               << entry.low;
-    if (entry.high != Hyperparameter::kInfinity)
-      diagnostic << " and below " << entry.high;
-    diagnostic << ", got " << value;
-    return diagnostic;
+    std::string range;
+    llvm::raw_string_ostream os(range);
+    bool hasLow = std::isfinite(entry.low), hasHigh = std::isfinite(entry.high);
+    if (hasLow)
+      os << "at least " << llvm::format("%g", entry.low);
+    if (hasHigh)
+      os << (hasLow ? " and " : "") << "below "
+         << llvm::format("%g", entry.high);
+    return emitError() << "'" << entry.name << "' of " << what << " must be "
+                       << (range.empty() ? "finite" : range) << ", but got "
+                       << value;
   };
   switch (entry.kind) {
   case Hyperparameter::Kind::Flag:
     if (isa<BoolAttr>(value))
       return success();
     return emitError() << "'" << entry.name << "' of " << what
-                       << " is true or false, got " << value;
+                       << " must be true or false, but got " << value;
   case Hyperparameter::Kind::Count: {
     auto number = dyn_cast<IntegerAttr>(value);
     if (!number || !number.getType().isSignlessInteger(64))
       return emitError() << "'" << entry.name << "' of " << what
-                         << " is a whole number, got " << value;
+                         << " must be a whole number, but got " << value;
     if (!isInRange(static_cast<double>(number.getInt())))
       return emitRange();
     return success();
@@ -139,13 +145,13 @@ static LogicalResult verifyOne(function_ref<InFlightDiagnostic()> emitError,
     if (!number && entry.kind == Hyperparameter::Kind::LearningRate)
       return emitError()
              << "'" << entry.name << "' of " << what
-             << " is a number, a schedule (#opt.constant<...>, "
+             << " must be a number, a schedule (#opt.constant<...>, "
                 "#opt.linear_warmup_cosine<...>, #opt.step_decay<...>) or a "
-                "symbol of a function from i64 to f32, got "
+                "symbol of a function from i64 to f32, but got "
              << value;
     if (!number)
       return emitError() << "'" << entry.name << "' of " << what
-                         << " is a number, got " << value;
+                         << " must be a number, but got " << value;
     if (!isInRange(number.getValueAsDouble()))
       return emitRange();
     return success();

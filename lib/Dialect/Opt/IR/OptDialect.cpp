@@ -1,7 +1,5 @@
 //===- OptDialect.cpp - The opt dialect -----------------------------------===//
 
-#include "Hyperparameters.h"
-
 #include "remat/Dialect/ArgumentIndex.h"
 #include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
@@ -82,6 +80,17 @@ parseCall(StringRef text, StringRef name, unsigned count) {
   return numbers;
 }
 
+std::string mlir::opt::getParameterName(FunctionOpInterface function,
+                                        unsigned argument) {
+  Attribute attribute =
+      function.getArgAttr(argument, OptDialect::getParamAttrName());
+  if (!attribute)
+    return {};
+  if (auto name = dyn_cast<StringAttr>(attribute))
+    return name.str();
+  return ("arg" + Twine(argument)).str();
+}
+
 FailureOr<Initializer> Initializer::parse(StringRef text) {
   text = text.trim();
   if (parseCall(text, "zeros", 0))
@@ -105,24 +114,25 @@ LogicalResult OptDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   StringRef name = attribute.getName();
   Attribute value = attribute.getValue();
   if (name == getParamAttrName()) {
-    if (!isa<UnitAttr, StringAttr>(value))
+    auto text = dyn_cast<StringAttr>(value);
+    if (!isa<UnitAttr>(value) && (!text || text.empty()))
       return op->emitError() << "'opt.param' of argument " << argument
-                             << " is a name or nothing, got " << value;
+                             << " must be a name or nothing, but got " << value;
     return success();
   }
   if (name == getInitAttrName()) {
     auto text = dyn_cast<StringAttr>(value);
     if (!text || failed(Initializer::parse(text)))
       return op->emitError()
-             << "'opt.init' of argument " << argument << " is one of "
-             << Initializer::kChoices << ", got " << value;
+             << "'opt.init' of argument " << argument << " must be one of "
+             << Initializer::kChoices << ", but got " << value;
     return success();
   }
   if (name == getStateAttrName()) {
     auto state = dyn_cast<StringAttr>(value);
     if (!state || state.empty())
       return op->emitError() << "'opt.state' of argument " << argument
-                             << " is a name, got " << value;
+                             << " must be a name, but got " << value;
     return success();
   }
   if (name == getStateOfAttrName()) {

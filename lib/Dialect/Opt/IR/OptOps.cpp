@@ -14,7 +14,7 @@ using namespace mlir::opt;
 
 static constexpr StringLiteral kRuleChoices =
     "#opt.sgd<...>, #opt.adam<...>, #opt.adamw<...>, #opt.lion<...>, "
-    "#opt.custom<@function, ...>";
+    "#opt.lamb<...>, #opt.adafactor<...>, #opt.custom<@function, ...>";
 
 Type mlir::opt::getComputeType(Type paramElementType) {
   if (!isa<FloatType>(paramElementType))
@@ -28,12 +28,29 @@ Type mlir::opt::getComputeType(Type paramElementType) {
 // OptimizerOp
 //===----------------------------------------------------------------------===//
 
+/// The rule for the parameters of `group`; null after a diagnostic.
+static UpdateRuleAttrInterface getRuleOf(OptimizerOp op, GroupAttr group) {
+  auto rule = cast<UpdateRuleAttrInterface>(op.getRule());
+  NamedAttrList overrides(group.getOverrides());
+  if (Attribute other = overrides.erase("rule")) {
+    rule = dyn_cast<UpdateRuleAttrInterface>(other);
+    if (!rule) {
+      op.emitOpError() << "expects an update rule as the 'rule' of group "
+                       << group.getPattern() << ", but got " << other
+                       << "; rules are " << kRuleChoices;
+      return {};
+    }
+  }
+  return cast_or_null<UpdateRuleAttrInterface>(
+      rule.withOverrides([&]() { return op.emitOpError(); },
+                         overrides.getDictionary(op.getContext())));
+}
+
 LogicalResult OptimizerOp::verify() {
   auto rule = dyn_cast<UpdateRuleAttrInterface>(getRule());
   if (!rule)
-    return emitOpError() << "expects an update rule, got " << getRule()
+    return emitOpError() << "expects an update rule, but got " << getRule()
                          << "; rules are " << kRuleChoices;
-  auto emit = [&]() { return emitOpError(); };
   std::optional<ArrayAttr> groups = getGroups();
   for (Attribute attribute :
        groups ? groups->getValue() : ArrayRef<Attribute>()) {
@@ -42,14 +59,14 @@ LogicalResult OptimizerOp::verify() {
       return emitOpError()
              << "'groups' takes #opt.group<\"pattern\", ...>, got "
              << attribute;
-    if (!rule.withOverrides(emit, group.getOverrides()))
+    if (!getRuleOf(*this, group))
       return failure();
   }
   for (auto [name, value] : {std::pair<StringRef, std::optional<APFloat>>{
                                  "clip_value", getClipValue()},
                              {"clip_norm", getClipNorm()}})
-    if (value && !(value->convertToDouble() > 0))
-      return emitOpError() << "'" << name << "' is positive, got "
+    if (value && !(value->convertToDouble() >= 0))
+      return emitOpError() << "'" << name << "' must be at least 0, but got "
                            << value->convertToDouble();
   return success();
 }
@@ -134,19 +151,23 @@ OptimizerOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
                            << schedule->getFunctionType();
     return success();
   };
-  auto rule = cast<UpdateRuleAttrInterface>(getRule());
-  if (failed(verifySchedule(rule.getLearningRate())))
+  auto verifyRule = [&](UpdateRuleAttrInterface rule) -> LogicalResult {
+    if (failed(verifySchedule(rule.getLearningRate())))
+      return failure();
+    auto custom = dyn_cast<CustomAttr>(rule);
+    if (!custom)
+      return success();
+    FailureOr<func::FuncOp> function = lookUp(custom.getRule());
+    return failure(failed(function) ||
+                   failed(verifyCustomRule(*this, custom, *function)));
+  };
+  if (failed(verifyRule(cast<UpdateRuleAttrInterface>(getRule()))))
     return failure();
   if (std::optional<ArrayAttr> groups = getGroups())
     for (GroupAttr group : groups->getAsRange<GroupAttr>())
-      if (failed(verifySchedule(group.getOverrides().get("lr"))))
+      if (failed(verifyRule(getRuleOf(*this, group))))
         return failure();
-  auto custom = dyn_cast<CustomAttr>(getRule());
-  if (!custom)
-    return success();
-  FailureOr<func::FuncOp> function = lookUp(custom.getRule());
-  return failure(failed(function) ||
-                 failed(verifyCustomRule(*this, custom, *function)));
+  return success();
 }
 
 UpdateRuleAttrInterface OptimizerOp::getRuleFor(StringRef name) {
@@ -159,8 +180,7 @@ UpdateRuleAttrInterface OptimizerOp::getRuleFor(StringRef name) {
       continue;
     if (group.getFrozen())
       return {};
-    return cast<UpdateRuleAttrInterface>(rule.withOverrides(
-        [&]() { return emitOpError(); }, group.getOverrides()));
+    return getRuleOf(*this, group);
   }
   return rule;
 }
@@ -190,11 +210,6 @@ LogicalResult EagerStepOp::verify() {
       grad.getShape() != param.getShape())
     return emitOpError() << "the gradient of a parameter of type " << param
                          << " has its shape, got " << grad;
-  RankedTensorType expected = param.clone(compute);
-  for (auto [index, type] : llvm::enumerate(getStates().getTypes()))
-    if (type != expected)
-      return emitOpError() << "state " << index << " of a parameter of type "
-                           << param << " is a " << expected << ", got " << type;
   return success();
 }
 
@@ -211,10 +226,26 @@ EagerStepOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (!rule)
     return emitOpError() << "a group of " << getOptimizerAttr()
                          << " freezes parameter '" << getParameter() << "'";
-  SmallVector<std::string> names = rule.getStateNames();
-  if (names.size() == getStates().size())
-    return success();
-  return emitOpError() << getOptimizerAttr() << " keeps " << names.size()
-                       << " states for a parameter (" << llvm::join(names, ", ")
-                       << "), got " << getStates().size();
+  auto param = cast<RankedTensorType>(getParam().getType());
+  if (failed(
+          rule.verifyParameter([&]() { return emitOpError(); }, param, *this)))
+    return failure();
+  SmallVector<RuleState> states = rule.getStates(param, *this);
+  if (states.size() != getStates().size())
+    return emitOpError() << getOptimizerAttr() << " keeps " << states.size()
+                         << " states for a parameter ("
+                         << llvm::join(
+                                llvm::map_range(states,
+                                                [](const RuleState &state) {
+                                                  return state.name;
+                                                }),
+                                ", ")
+                         << "), but got " << getStates().size();
+  for (auto [state, given] : llvm::zip_equal(states, getStates()))
+    if (given.getType() != state.type)
+      return emitOpError() << "state '" << state.name
+                           << "' of a parameter of type " << param
+                           << " must be a " << state.type << ", but got "
+                           << given.getType();
+  return success();
 }

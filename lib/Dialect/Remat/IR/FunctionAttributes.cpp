@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/ArgumentIndex.h"
+#include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;
@@ -35,6 +36,21 @@ struct Place {
     if (isa<IntegerAttr>(attribute.getValue()))
       return success();
     return emitError() << "is an integer, got " << attribute.getValue();
+  }
+
+  /// An argument is a parameter, a state or data.
+  LogicalResult expectOneRole(Operation *op) const {
+    auto function = dyn_cast<FunctionOpInterface>(op);
+    if (!function)
+      return success();
+    for (StringRef other :
+         {opt::OptDialect::getParamAttrName(), RematDialect::getStateAttrName(),
+          RematDialect::getDataAttrName()})
+      if (other != attribute.getName() && function.getArgAttr(index, other))
+        return emitError() << "stands beside '" << other
+                           << "', but an argument must be a parameter, a "
+                              "state or data";
+    return success();
   }
 
   LogicalResult expectUnit() const {
@@ -92,7 +108,8 @@ LogicalResult RematDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   Place place{op, "argument", index, attribute};
   StringRef name = attribute.getName();
   if (name == getStateAttrName() || name == getDataAttrName())
-    return place.expectName();
+    return failure(failed(place.expectName()) ||
+                   failed(place.expectOneRole(op)));
   if (name == getSeedAttrName() || name == getResultAttrName())
     return place.expectInteger();
   // What a result was called, if memory of the caller's took its place.

@@ -33,13 +33,13 @@ static LogicalResult verifyNumbers(TrainStepOp op) {
                    int64_t low) -> LogicalResult {
     if (value >= low)
       return success();
-    return op.emitOpError()
-           << "'" << name << "' is at least " << low << ", got " << value;
+    return op.emitOpError() << "'" << name << "' must be at least " << low
+                            << ", but got " << value;
   };
   if (std::optional<APFloat> clip = op.getClipGlobalNorm();
-      clip && !(clip->convertToDouble() > 0))
-    return op.emitOpError()
-           << "'clip_global_norm' is positive, got " << clip->convertToDouble();
+      clip && !(clip->convertToDouble() >= 0))
+    return op.emitOpError() << "'clip_global_norm' must be at least 0, but got "
+                            << clip->convertToDouble();
   return failure(
       failed(check("accumulate", op.getAccumulate(), 1)) ||
       failed(check("steps", op.getSteps(), 0)) ||
@@ -57,7 +57,35 @@ LogicalResult TrainStepOp::verify() {
              << "'; options are eager, deferred, clip_global_norm, accumulate, "
                 "steps, seed, log_every, shuffle, data, init, checkpoint, "
                 "checkpoint_every, eval_every, eval_data";
+  for (const std::string &other : {getLoss().str(), getJointName()})
+    if (getStep() == other)
+      return emitOpError() << "must ask for a function other than @" << other
+                           << ", from which it is made; choose another name";
   return failure(failed(verifyMode(*this)) || failed(verifyNumbers(*this)));
+}
+
+bool TrainStepOp::hasStepFunction() {
+  return SymbolTable::lookupNearestSymbolFrom(*this, getStepAttr());
+}
+
+/// Verifies that the function, which exists, may be what the operation asks
+/// for.
+static LogicalResult verifyStepFunction(TrainStepOp op, Operation *symbol) {
+  auto function = dyn_cast<FunctionOpInterface>(symbol);
+  bool hasStep =
+      function &&
+      llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
+        return static_cast<bool>(
+            function.getArgAttr(i, RematDialect::getStepAttrName()));
+      });
+  if (hasStep)
+    return success();
+  InFlightDiagnostic diagnostic =
+      op.emitOpError() << "asks for a function " << op.getStepAttr()
+                       << ", but the module has one already that is no step "
+                          "(no argument has 'remat.step'); choose another name";
+  diagnostic.attachNote(symbol->getLoc()) << "it is defined here";
+  return diagnostic;
 }
 
 LogicalResult
@@ -66,17 +94,18 @@ TrainStepOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
     return symbolTable.lookupNearestSymbolFrom<FunctionOpInterface>(*this,
                                                                     name);
   };
-  // Once @step exists, @loss and its gradient have served.
-  if (!isFunction(getStepAttr().getAttr()) &&
-      !isFunction(getLossAttr().getAttr()) &&
+  Operation *step = symbolTable.lookupNearestSymbolFrom(*this, getStepAttr());
+  if (step && failed(verifyStepFunction(*this, step)))
+    return failure();
+  if (!step && !isFunction(getLossAttr().getAttr()) &&
       !isFunction(StringAttr::get(getContext(), getJointName())))
     return emitOpError() << "trains " << getLossAttr()
                          << ", but there is no such function";
   if (getEvalAttr() && !isFunction(getEvalAttr().getAttr()))
     return emitOpError() << "evaluates by " << getEvalAttr()
                          << ", but there is no such function";
-  if (!symbolTable.lookupNearestSymbolFrom<opt::OptimizerOp>(
-          *this, getOptimizerAttr()))
+  if (!step && !symbolTable.lookupNearestSymbolFrom<opt::OptimizerOp>(
+                   *this, getOptimizerAttr()))
     return emitOpError() << "names " << getOptimizerAttr()
                          << ", but there is no such opt.optimizer";
   return success();

@@ -11,10 +11,21 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "remat/Dialect/Opt/IR/Hyperparameters.h"
 #include "remat/Dialect/Opt/IR/OptDialect.h.inc"
+
+namespace mlir::opt {
+/// A state that a rule keeps for a parameter. `initial` is as in `opt.init`.
+struct RuleState {
+  std::string name;
+  RankedTensorType type;
+  std::string initial = "zeros";
+};
+} // namespace mlir::opt
 
 #include "remat/Dialect/Opt/IR/OptAttrInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
@@ -28,10 +39,18 @@ namespace mlir::opt {
 /// parameters, else f32. Null if `paramElementType` is no floating-point type.
 Type getComputeType(Type paramElementType);
 
+/// States of the shape of `param`, in the type that the rule computes in.
+SmallVector<RuleState> getElementwiseStates(RankedTensorType param,
+                                            ArrayRef<StringRef> names,
+                                            StringRef initial = "zeros");
+
 /// Builds the learning rate (f64) of `step` (i64, from 0) for `lr`, which is a
 /// number, a schedule or a symbol of a function from i64 to f32.
 Value emitLearningRate(OpBuilder &builder, Location loc, Attribute lr,
                        Value step);
+
+/// The name in `opt.param`, or `arg<i>`; empty if the argument is no parameter.
+std::string getParameterName(FunctionOpInterface function, unsigned argument);
 
 /// How a parameter or a model state starts, as `opt.init` says it.
 struct Initializer {

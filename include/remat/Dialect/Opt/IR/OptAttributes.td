@@ -13,32 +13,71 @@ include "remat/Dialect/Opt/IR/OptDialect.td"
 def Opt_UpdateRuleAttrInterface : AttrInterface<"UpdateRuleAttrInterface"> {
   let cppNamespace = "::mlir::opt";
   let description = [{
-    How an optimizer updates one element of a parameter. A dialect adds a rule
-    by implementing this interface on an attribute; `opt.optimizer` accepts it.
-    States start at zero.
+    How an optimizer updates a parameter. A dialect adds a rule by implementing
+    this interface on an attribute, usually one of class `Opt_Rule`, which
+    leaves `getStates` and one of two methods to write; `opt.optimizer` accepts
+    it. An elementwise rule (the default) has `emitUpdate`, which becomes the
+    body of one kernel. A rule that reduces over the gradient, keeps states of
+    shapes of their own or needs products is not elementwise, and has
+    `emitTensorUpdate`; `remat/Dialect/Opt/IR/UpdateKernels.h` has the kernels
+    of such rules.
+
+    `user` is an operation of the module, for rules that refer to symbols.
   }];
   let methods = [
     InterfaceMethod<[{
-        Names of the state tensors that the rule keeps for each parameter.
-      }], "::llvm::SmallVector<::std::string>", "getStateNames">,
+        The states that the rule keeps for a parameter of type `param`: names,
+        types, and what they start from. `getElementwiseStates` makes those
+        that have the parameter's shape.
+      }], "::llvm::SmallVector<::mlir::opt::RuleState>", "getStates",
+      (ins "::mlir::RankedTensorType":$param, "::mlir::Operation *":$user)>,
     InterfaceMethod<[{
         The learning rate: a float, a schedule or a symbol of a function from
         i64 to f32.
       }], "::mlir::Attribute", "getLearningRate">,
     InterfaceMethod<[{
+        Fails with a diagnostic where the rule cannot update a parameter of type
+        `param`.
+      }], "::llvm::LogicalResult", "verifyParameter",
+      (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,
+           "::mlir::RankedTensorType":$param, "::mlir::Operation *":$user),
+      /*methodBody=*/"", /*defaultImplementation=*/"return ::mlir::success();">,
+    InterfaceMethod<[{
         Builds what depends on the step only. `step` is an i64 that counts from
-        0, `lr` an f64. The results (f64) reach `emitUpdate` in the type that
-        the rule computes in.
+        0, `lr` an f64. Results of type f64 reach the update in the type that
+        the rule computes in. By default the learning rate.
       }], "::llvm::SmallVector<::mlir::Value>", "emitScalars",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
-           "::mlir::Value":$step, "::mlir::Value":$lr)>,
+           "::mlir::Value":$step, "::mlir::Value":$lr),
+      /*methodBody=*/"", /*defaultImplementation=*/"return {lr};">,
+    InterfaceMethod<[{
+        Whether `emitUpdate` is the rule; else it is `emitTensorUpdate`.
+      }], "bool", "isElementwise", (ins "::mlir::Operation *":$user),
+      /*methodBody=*/"", /*defaultImplementation=*/"return true;">,
     InterfaceMethod<[{
         Builds the update of one element. Everything is of one floating-point
         type. Returns the new parameter, then the new states.
       }], "::llvm::SmallVector<::mlir::Value>", "emitUpdate",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "::mlir::Value":$param, "::mlir::Value":$grad,
-           "::mlir::ValueRange":$states, "::mlir::ValueRange":$scalars)>,
+           "::mlir::ValueRange":$states, "::mlir::ValueRange":$scalars),
+      /*methodBody=*/"", /*defaultImplementation=*/[{
+        llvm_unreachable("an elementwise rule implements emitUpdate");
+      }]>,
+    InterfaceMethod<[{
+        Builds the update of a whole parameter. `grad` has the parameter's shape
+        and any floating-point type; the other tensors have the types of the
+        parameter and of `getStates`, and so have the results: the new
+        parameter, then the new states. What is computed with the old value as
+        its destination is updated in place, anything else is copied there.
+      }], "::llvm::SmallVector<::mlir::Value>", "emitTensorUpdate",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::Value":$param, "::mlir::Value":$grad,
+           "::mlir::ValueRange":$states, "::mlir::ValueRange":$scalars,
+           "::mlir::Operation *":$user),
+      /*methodBody=*/"", /*defaultImplementation=*/[{
+        llvm_unreachable("a rule on tensors implements emitTensorUpdate");
+      }]>,
     InterfaceMethod<[{
         The rule with some hyperparameters replaced, as a parameter group asks
         for; null after a diagnostic where it has no such hyperparameter.
@@ -68,30 +107,91 @@ def Opt_ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
 
 /// Hyperparameters are written `name = value` in any order; those left out have
 /// their default, and the printed form leaves the defaults out. The dictionary
-/// holds all of them.
-class Opt_Hyperparameters<string cppName, string ruleMnemonic, string text,
-                          list<Trait> traits>
-    : AttrDef<Opt_Dialect, cppName, traits> {
+/// holds all of them. The C++ class defines `getTable()`.
+class Opt_Hyperparameters<Dialect dialect, string cppName, string ruleMnemonic,
+                          string text, list<Trait> traits>
+    : AttrDef<dialect, cppName, traits> {
   let mnemonic = ruleMnemonic;
   let summary = text;
   let parameters = (ins "::mlir::DictionaryAttr":$hyperparameters);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
+  code declarations = [{
+    /// The names, kinds, defaults and ranges of the hyperparameters.
+    static ::mlir::opt::HyperparameterTable getTable();
     /// A hyperparameter that is a number.
     double getReal(::llvm::StringRef name) const {
       return ::llvm::cast<::mlir::FloatAttr>(getHyperparameters().get(name))
           .getValueAsDouble();
     }
+    /// A hyperparameter that is a count.
+    int64_t getCount(::llvm::StringRef name) const {
+      return ::llvm::cast<::mlir::IntegerAttr>(getHyperparameters().get(name))
+          .getInt();
+    }
+    /// A hyperparameter that is true or false.
+    bool getFlag(::llvm::StringRef name) const {
+      return ::llvm::cast<::mlir::BoolAttr>(getHyperparameters().get(name))
+          .getValue();
+    }
   }];
+  code definitions = [{
+    ::mlir::Attribute $cppClass::parse(::mlir::AsmParser &parser,
+                                       ::mlir::Type) {
+      if (parser.parseLess())
+        return {};
+      auto values = ::mlir::opt::parseHyperparameters(parser, getTable(),
+                                                      "#" + name.str());
+      if (failed(values))
+        return {};
+      return parser.getChecked<$cppClass>(parser.getContext(), *values);
+    }
+    void $cppClass::print(::mlir::AsmPrinter &printer) const {
+      printer << "<";
+      ::mlir::opt::printHyperparameters(printer, getTable(),
+                                        getHyperparameters());
+      printer << ">";
+    }
+  }];
+  /// Emptied by classes that check more, and define `verify` themselves.
+  code verifier = [{
+    ::llvm::LogicalResult $cppClass::verify(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        ::mlir::DictionaryAttr values) {
+      return ::mlir::opt::verifyHyperparameters(emitError, getTable(), values,
+                                                "#" + name.str());
+    }
+  }];
+  let extraClassDeclaration = declarations;
+  let extraClassDefinition = definitions # verifier;
 }
 
-class Opt_Rule<string cppName, string ruleMnemonic, string text>
-    : Opt_Hyperparameters<cppName, ruleMnemonic, text,
-        [DeclareAttrInterfaceMethods<Opt_UpdateRuleAttrInterface>]>;
+/// An update rule. `methods` are those of the interface, beyond `getStates`,
+/// that the C++ class defines.
+class Opt_Rule<Dialect dialect, string cppName, string ruleMnemonic,
+               string text, list<string> methods = ["emitUpdate"]>
+    : Opt_Hyperparameters<dialect, cppName, ruleMnemonic, text,
+        [DeclareAttrInterfaceMethods<Opt_UpdateRuleAttrInterface, methods>]> {
+  code ruleDefinitions = [{
+    ::mlir::Attribute $cppClass::getLearningRate() const {
+      return getHyperparameters().get("lr");
+    }
+    ::mlir::Attribute $cppClass::withOverrides(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        ::mlir::DictionaryAttr overrides) const {
+      auto values = ::mlir::opt::overrideHyperparameters(
+          emitError, getTable(), getHyperparameters(), overrides,
+          "#" + name.str());
+      return failed(values) ? ::mlir::Attribute()
+                            : getChecked(emitError, getContext(), *values);
+    }
+  }];
+  let extraClassDefinition = definitions # verifier # ruleDefinitions;
+}
 
-def Opt_SGD : Opt_Rule<"SGD", "sgd",
-    "gradient descent with momentum, Nesterov's momentum and weight decay"> {
+def Opt_SGD : Opt_Rule<Opt_Dialect, "SGD", "sgd",
+    "gradient descent with momentum, Nesterov's momentum and weight decay",
+    ["emitScalars", "emitUpdate"]> {
   let description = [{
     `torch.optim.SGD`. With g the gradient plus `weight_decay` times the
     parameter, and the buffer b (absent without `momentum`):
@@ -100,11 +200,14 @@ def Opt_SGD : Opt_Rule<"SGD", "sgd",
         p = p - lr * (nesterov ? g + momentum * b : b)
 
     Example: `#opt.sgd<lr = 0.1, momentum = 0.9, nesterov = true>`.
-    State: `momentum`, if it is not 0.
+    State: `momentum`, if it is not 0. `nesterov` needs a momentum, and no
+    dampening.
   }];
+  let verifier = "";
 }
 
-def Opt_Adam : Opt_Rule<"Adam", "adam", "Adam (Kingma and Ba, 2015)"> {
+def Opt_Adam : Opt_Rule<Opt_Dialect, "Adam", "adam", "Adam (Kingma and Ba, 2015)",
+    ["emitScalars", "emitUpdate"]> {
   let description = [{
     `torch.optim.Adam`; `weight_decay` adds an L2 term to the gradient. With t
     counting from 1:
@@ -118,8 +221,9 @@ def Opt_Adam : Opt_Rule<"Adam", "adam", "Adam (Kingma and Ba, 2015)"> {
   }];
 }
 
-def Opt_AdamW : Opt_Rule<"AdamW", "adamw",
-    "Adam with decoupled weight decay (Loshchilov and Hutter, 2019)"> {
+def Opt_AdamW : Opt_Rule<Opt_Dialect, "AdamW", "adamw",
+    "Adam with decoupled weight decay (Loshchilov and Hutter, 2019)",
+    ["emitScalars", "emitUpdate"]> {
   let description = [{
     `torch.optim.AdamW` and `optax.adamw`: as `#opt.adam`, but first
     `p = p * (1 - lr * weight_decay)` instead of an L2 term.
@@ -128,7 +232,7 @@ def Opt_AdamW : Opt_Rule<"AdamW", "adamw",
   }];
 }
 
-def Opt_Lion : Opt_Rule<"Lion", "lion",
+def Opt_Lion : Opt_Rule<Opt_Dialect, "Lion", "lion",
     "Lion: sign of an interpolated momentum (Chen et al., 2023)"> {
   let description = [{
     `optax.lion`:
@@ -141,17 +245,57 @@ def Opt_Lion : Opt_Rule<"Lion", "lion",
   }];
 }
 
+def Opt_LAMB : Opt_Rule<Opt_Dialect, "LAMB", "lamb",
+    "LAMB: Adam with a trust ratio for each parameter (You et al., 2020)",
+    ["emitScalars", "isElementwise", "emitTensorUpdate"]> {
+  let description = [{
+    `optax.lamb`. With m and v as in `#opt.adam`, and t counting from 1:
+
+        u = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + weight_decay * p
+        p = p - lr * norm(p) / norm(u) * u          (ratio 1 where a norm is 0)
+
+    Example: `#opt.lamb<lr = 1.0e-3, weight_decay = 0.01>`. States: `m`, `v`.
+  }];
+}
+
+def Opt_Adafactor : Opt_Rule<Opt_Dialect, "Adafactor", "adafactor",
+    "Adafactor: a second moment of rows and columns (Shazeer and Stern, 2018)",
+    ["emitScalars", "isElementwise", "emitTensorUpdate"]> {
+  let description = [{
+    `torch.optim.Adafactor`. With t counting from 1, b = t^beta2_decay, and
+    means over the last (row) or the last but one dimension (column):
+
+        row = row + b * (mean(g * g, -1) - row)
+        col = col + b * (mean(g * g, -2) - col)
+        v = row * col / max(mean(row, -1), eps1)
+        u = g / sqrt(max(v, eps1^2))
+        alpha = max(eps2, rms(p)) * min(lr, 1 / sqrt(t))
+        p = p * (1 - lr * weight_decay) - alpha / max(1, rms(u) / d) * u
+
+    Example: `#opt.adafactor<lr = 0.01>`. States: `row` and `col`, which together
+    are as large as one row and one column; for vectors `v`, of their size.
+  }];
+}
+
 def Opt_Custom : AttrDef<Opt_Dialect, "Custom", [
-    DeclareAttrInterfaceMethods<Opt_UpdateRuleAttrInterface>]> {
+    DeclareAttrInterfaceMethods<Opt_UpdateRuleAttrInterface, [
+      "verifyParameter", "emitScalars", "isElementwise", "emitUpdate",
+      "emitTensorUpdate"]>]> {
   let mnemonic = "custom";
   let summary = "a rule that is a function of this module";
   let description = [{
     `@rule` takes the parameter, the gradient, `states` states, the step (i64,
     from 0) and the learning rate (f32), and returns the new parameter and
     states. On scalars (f32; f64 for f64 parameters, the learning rate too) its
-    body becomes the body of the update's kernel; on tensors it is called, and
-    its results are copied into the parameter and the states where it does not
-    compute them in place.
+    body becomes the body of the update's kernel. On tensors its body becomes
+    part of the step (a declaration, or a function of several blocks, is
+    called), and its results are copied into the parameter and the states where
+    it does not compute them in place.
+
+    A state of a rule on tensors has the type of the function's argument; one
+    of dynamic sizes has the parameter's shape. An argument of the function may
+    name its state (`opt.state = "m"`; default: `s0`, `s1`, ...) and say what it
+    starts from (`opt.init = "constant(0.1)"`; default: zeros).
 
     Example: `#opt.custom<@signum, states = 1, lr = 1.0e-3>`.
   }];
@@ -171,17 +315,18 @@ def Opt_Custom : AttrDef<Opt_Dialect, "Custom", [
 // Schedules
 //===----------------------------------------------------------------------===//
 
-class Opt_Schedule<string cppName, string scheduleMnemonic, string text>
-    : Opt_Hyperparameters<cppName, scheduleMnemonic, text,
+class Opt_Schedule<Dialect dialect, string cppName, string scheduleMnemonic,
+                   string text>
+    : Opt_Hyperparameters<dialect, cppName, scheduleMnemonic, text,
         [DeclareAttrInterfaceMethods<Opt_ScheduleAttrInterface>]>;
 
-def Opt_Constant : Opt_Schedule<"Constant", "constant",
+def Opt_Constant : Opt_Schedule<Opt_Dialect, "Constant", "constant",
     "the same learning rate at every step"> {
   let description = [{ Example: `#opt.constant<value = 1.0e-3>`. }];
 }
 
-def Opt_LinearWarmupCosine : Opt_Schedule<"LinearWarmupCosine",
-    "linear_warmup_cosine",
+def Opt_LinearWarmupCosine : Opt_Schedule<Opt_Dialect,
+    "LinearWarmupCosine", "linear_warmup_cosine",
     "a linear rise from 0, then half a cosine down to a floor"> {
   let description = [{
     `optax.warmup_cosine_decay_schedule(0, peak, warmup, total, floor)`:
@@ -191,9 +336,10 @@ def Opt_LinearWarmupCosine : Opt_Schedule<"LinearWarmupCosine",
 
     Example: `#opt.linear_warmup_cosine<peak = 3.0e-4, warmup = 100, total = 2000, floor = 3.0e-5>`.
   }];
+  let verifier = "";
 }
 
-def Opt_StepDecay : Opt_Schedule<"StepDecay", "step_decay",
+def Opt_StepDecay : Opt_Schedule<Opt_Dialect, "StepDecay", "step_decay",
     "a factor every so many steps"> {
   let description = [{
     `torch.optim.lr_scheduler.StepLR`: `initial * factor^(step / every)`, with an
@@ -212,10 +358,11 @@ def Opt_Group : AttrDef<Opt_Dialect, "Group"> {
   let summary = "other hyperparameters for parameters whose name matches";
   let description = [{
     A glob pattern on the name in `opt.param = "name"`, and what is different
-    for these parameters: hyperparameters of the rule, or `frozen` (they are not
-    trained). The first group that matches wins.
+    for these parameters: hyperparameters of the rule, another `rule`, or
+    `frozen` (they are not trained). The first group that matches wins.
 
     Example: `#opt.group<"*.bias", weight_decay = 0.0>`,
+    `#opt.group<"*.norm", rule = #opt.adamw<lr = 3.0e-4>>`,
     `#opt.group<"embed*", frozen>`.
   }];
   let parameters = (ins "::mlir::StringAttr":$pattern, "bool":$frozen,

@@ -4,7 +4,7 @@
 #define REMAT_DIALECT_REMAT_IR_REMATTRAINOPS_TD
 
 def Remat_TrainStepOp : Remat_Op<"train_step", [
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "how a loss is trained";
   let description = [{
     Asks for a function `@step` that computes `@loss`, its gradients, and the
@@ -54,7 +54,9 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
     with an error and the last checkpoint stays.
 
     The name after `remat.train_step` is a reference, not a definition: the
-    function of this name is what the operation asks for.
+    function of this name is what the operation asks for. A function that has it
+    already must be a step: one of its arguments is the number of the step
+    (`remat.step`). Once it exists, `@loss` and the optimizer may be gone.
 
     Example:
 
@@ -86,6 +88,8 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     bool isEager() { return !getDeferred(); }
+    /// Whether the function that the operation asks for exists.
+    bool hasStepFunction();
     /// `@loss_grad`: the function that differentiation makes of `@loss`.
     std::string getJointName() { return getLoss().str() + "_grad"; }
   }];

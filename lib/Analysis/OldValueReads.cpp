@@ -1,7 +1,8 @@
 //===- OldValueReads.cpp - Who reads a parameter's old value --------------===//
 
-#include "OldValueReads.h"
+#include "remat/Analysis/OldValueReads.h"
 
+#include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -111,6 +112,15 @@ static AliasSet collectAliases(Value root, unsigned depth) {
 
 AliasSet mlir::remat::collectAliases(Value root) {
   return ::collectAliases(root, /*depth=*/0);
+}
+
+bool mlir::remat::isOverwritten(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  if (auto writer = dyn_cast<DestinationStyleOpInterface>(op))
+    return writer.isDpsInit(&operand);
+  auto step = dyn_cast<opt::EagerStepOp>(op);
+  return step && (operand.get() == step.getParam() ||
+                  llvm::is_contained(step.getStates(), operand.get()));
 }
 
 Operation *mlir::remat::findLastRead(Block &block, Value value) {

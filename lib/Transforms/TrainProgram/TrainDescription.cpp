@@ -2,8 +2,7 @@
 
 #include "TrainDescription.h"
 
-#include "StepFunction.h"
-
+#include "remat/Analysis/StateFlow.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 
 #include "llvm/Support/Format.h"
@@ -57,12 +56,6 @@ Type mlir::remat::getScalarType(Type type) {
 //===----------------------------------------------------------------------===//
 // Description
 //===----------------------------------------------------------------------===//
-
-bool mlir::remat::isRandomState(Type type) {
-  auto vector = dyn_cast<VectorType>(type);
-  return vector && vector.getShape() == ArrayRef<int64_t>{2} &&
-         vector.getElementType().isSignlessInteger(64);
-}
 
 /// A declaration has no arguments that could say where they are.
 static Location getArgumentLoc(func::FuncOp function, unsigned argument) {
@@ -144,6 +137,10 @@ LogicalResult TrainDescription::addLine(func::FuncOp function,
               "memrefs of them (bufferize first)";
   bool isSaved = role == "parameter" || role == "optimizer" ||
                  role == "state" || role == "random";
+  if (isSaved && role != "random" && name.starts_with("remat."))
+    return emitError(loc) << "argument " << argument << " is called '" << name
+                          << "', but names that begin with 'remat.' belong to "
+                             "the program's own entries in checkpoints";
   if (isSaved && !keys.try_emplace(name, types.size()).second)
     return emitError(loc) << "argument " << argument << " would be called '"
                           << name
@@ -220,10 +217,13 @@ LogicalResult TrainDescription::addArgument(Callee &callee, unsigned argument,
     callee.buffers.push_back(-1);
     return success();
   }
-  std::string name = getParameterName(function, argument);
+  std::string name = opt::getParameterName(function, argument);
   bool isParameter = !name.empty();
+  bool isRandom = isRandomState(type);
   auto state = function.getArgAttrOfType<StringAttr>(
       argument, RematDialect::getStateAttrName());
+  // What it is called in checkpoints; it starts from a seed.
+  StringAttr randomName = isRandom ? std::exchange(state, {}) : StringAttr();
   if (isEvaluation && (isParameter || state)) {
     if (state)
       name = state.str();
@@ -258,17 +258,21 @@ LogicalResult TrainDescription::addArgument(Callee &callee, unsigned argument,
       return emitError(loc)
              << "argument " << argument
              << " has 'opt.state', but no 'opt.state_of = <argument>'";
-    name = getParameterName(function, of.getInt()) + "." + optimizerState.str();
-    return addLine(function, argument, "optimizer", name, "");
+    name = opt::getParameterName(function, of.getInt()) + "." +
+           optimizerState.str();
+    return addLine(function, argument, "optimizer", name,
+                   printInitializer(function, argument));
   }
-  if (isRandomState(type)) {
+  if (isRandom) {
     auto seed = function.getArgAttrOfType<IntegerAttr>(
         argument, RematDialect::getSeedAttrName());
     int position = numRandom++;
     std::string initial =
         "seed " + std::to_string(seed ? seed.getInt() : position);
     return addLine(function, argument, isEvaluation ? "eval_random" : "random",
-                   "remat.random" + std::to_string(position), initial);
+                   randomName ? randomName.str()
+                              : "remat.random" + std::to_string(position),
+                   initial);
   }
   if (has(RematDialect::getResultAttrName()))
     return addLine(function, argument, "result", "", "");

@@ -10,7 +10,7 @@ remat.train_step @step for @loss optimizer(@o)
 opt.optimizer @o = #opt.sgd<lr = 0.1>
 // expected-error @+1 {{becomes a function @main, but the module has one already}}
 remat.train_step @step for @loss optimizer(@o)
-func.func private @step() -> f32
+func.func private @step(i64 {remat.step}) -> f32
 func.func private @main()
 
 // -----
@@ -27,7 +27,7 @@ opt.optimizer @o = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@o)
 func.func @step(
     // expected-error @+1 {{argument 0 ('w') has type 'tensor<4xf32>'; main knows i1, i8, i16, i32, i64, f16, bf16, f32, f64 and memrefs of them (bufferize first)}}
-    %w: tensor<4xf32> {opt.param = "w"}) -> f32 {
+    %w: tensor<4xf32> {opt.param = "w"}, %number: i64 {remat.step}) -> f32 {
   %loss = arith.constant 0.0 : f32
   return %loss : f32
 }
@@ -38,7 +38,7 @@ opt.optimizer @o = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@o)
 func.func @step(
     // expected-error @+1 {{argument 0 ('w') needs a static shape and the identity layout, since main allocates it; got 'memref<?xf32>'}}
-    %w: memref<?xf32> {opt.param = "w"}) -> f32 {
+    %w: memref<?xf32> {opt.param = "w"}, %number: i64 {remat.step}) -> f32 {
   %loss = arith.constant 0.0 : f32
   return %loss : f32
 }
@@ -49,7 +49,7 @@ opt.optimizer @o = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@o)
 func.func @step(
     // expected-error @+1 {{argument 0 ('arr_0') is data, a tensor whose first dimension counts examples or of which each step has its own, got 'f32'; a state has 'remat.state', a parameter 'opt.param'}}
-    %x: f32) -> f32 {
+    %x: f32, %number: i64 {remat.step}) -> f32 {
   return %x : f32
 }
 
@@ -59,7 +59,7 @@ opt.optimizer @o = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@o)
 func.func @step(%w: memref<4xf32> {opt.param = "w"},
     // expected-error @+1 {{argument 1 would be called 'w' in checkpoints, but another one is called that}}
-    %s: memref<4xf32> {remat.state = "w"}) -> f32 {
+    %s: memref<4xf32> {remat.state = "w"}, %number: i64 {remat.step}) -> f32 {
   %loss = arith.constant 0.0 : f32
   return %loss : f32
 }
@@ -69,7 +69,7 @@ func.func @step(%w: memref<4xf32> {opt.param = "w"},
 opt.optimizer @o = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@o)
 // expected-error @+1 {{the step returns no floating-point scalar, so there is no loss to report; mark one with 'remat.loss'}}
-func.func @step(%w: memref<4xf32> {opt.param = "w"}) {
+func.func @step(%w: memref<4xf32> {opt.param = "w"}, %number: i64 {remat.step}) {
   return
 }
 
@@ -77,7 +77,7 @@ func.func @step(%w: memref<4xf32> {opt.param = "w"}) {
 
 opt.optimizer @o = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@o) eval(@eval)
-func.func private @step(memref<4xf32> {opt.param = "w"}) -> f32
+func.func private @step(memref<4xf32> {opt.param = "w"}, i64 {remat.step}) -> f32
 func.func @eval(
     // expected-error @+1 {{the evaluation needs 'v', but @step has no parameter or model state of this name}}
     %w: memref<4xf32> {opt.param = "v"}) -> f32 {
@@ -90,7 +90,7 @@ func.func @eval(
 opt.optimizer @o = #opt.sgd<lr = 0.1>
 // expected-error @+1 {{evaluates by @eval, which returns no scalar}}
 remat.train_step @step for @loss optimizer(@o) eval(@eval)
-func.func private @step(memref<4xf32> {opt.param = "w"}) -> f32
+func.func private @step(memref<4xf32> {opt.param = "w"}, i64 {remat.step}) -> f32
 func.func private @eval(memref<4xf32> {opt.param = "w"})
 
 // -----
@@ -99,7 +99,7 @@ opt.optimizer @o = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@o)
 func.func @step(
     // expected-warning @+1 {{random state 0 draws the same numbers at every step; return its next value}}
-    %rng: vector<2xi64>) -> f32 {
+    %rng: vector<2xi64>, %number: i64 {remat.step}) -> f32 {
   %loss = arith.constant 0.0 : f32
   return %loss : f32
 }
@@ -109,12 +109,12 @@ func.func @step(
 opt.optimizer @o = #opt.sgd<lr = 0.1>
 // expected-error @+1 {{a name without tabs and newlines is needed, got 'my}}
 remat.train_step @step for @loss optimizer(@o) {data = "my\tdata.npz"}
-func.func private @step(memref<4xf32> {opt.param = "w"}) -> f32
+func.func private @step(memref<4xf32> {opt.param = "w"}, i64 {remat.step}) -> f32
 
 // -----
 
 opt.optimizer @o = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@o) eval(@eval)
-func.func private @step(memref<4xf32> {opt.param = "w"}) -> f32
+func.func private @step(memref<4xf32> {opt.param = "w"}, i64 {remat.step}) -> f32
 // expected-error @+1 {{a name without tabs and newlines is needed, got 'a}}
 func.func private @eval(memref<4xf32> {opt.param = "w"}) -> (f32 {remat.metric = "a\tmetric"})

@@ -1,6 +1,6 @@
 // RUN: remat-opt %s -opt-lower-steps -split-input-file -verify-diagnostics | FileCheck %s
 
-// A rule on tensors is called; what it returns goes to where the old values were.
+// A rule on tensors that is declared only is called; what it returns goes to where the old values were.
 
 opt.optimizer @own = #opt.custom<@rule, states = 1, lr = 0.1> {clip_value = 1.0}
 func.func private @rule(tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, i64, f32) -> (tensor<?xf32>, tensor<?xf32>)
@@ -13,8 +13,8 @@ func.func private @rule(tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, i64, f32) -
 // CHECK: %[[GD:.*]] = tensor.cast %[[CLIPPED]]
 // CHECK: %[[R:.*]]:2 = call @rule(%[[WD]], %[[GD]]
 // CHECK: %[[R0:.*]] = tensor.cast %[[R]]#0
-// CHECK: bufferization.materialize_in_destination %[[R0]] in %[[W]]
 // CHECK: %[[R1:.*]] = tensor.cast %[[R]]#1
+// CHECK: bufferization.materialize_in_destination %[[R0]] in %[[W]]
 // CHECK: bufferization.materialize_in_destination %[[R1]] in %[[M]]
 func.func @step(%w: tensor<4xf32>, %g: tensor<4xf32>, %m: tensor<4xf32>, %t: i64) -> (tensor<4xf32>, tensor<4xf32>) {
   %w1, %m1 = opt.eager_step @own(%w, %g, %m) step %t : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
@@ -31,4 +31,33 @@ func.func @step(%w: tensor<3xf32>, %t: i64) -> tensor<3xf32> {
   // expected-error @+1 {{cannot call @rule on 'tensor<3xf32>': it takes 'tensor<4xf32>'; a rule on scalars, or on tensors with dynamic sizes, fits parameters of any shape}}
   %w1 = opt.eager_step @own(%w, %w) step %t : tensor<3xf32>, tensor<3xf32>
   return %w1 : tensor<3xf32>
+}
+
+// -----
+
+// One that has a body becomes part of the step, and is needed no more; what it computes in place is not copied.
+
+// CHECK-NOT: opt.optimizer
+opt.optimizer @own = #opt.custom<@rule, states = 1, lr = 0.1>
+func.func private @rule(%w: tensor<?xf32>, %g: tensor<?xf32>, %m: tensor<?xf32>, %t: i64, %lr: f32) -> (tensor<?xf32>, tensor<?xf32>) {
+  %m1 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%g : tensor<?xf32>) outs(%m : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<?xf32>
+  return %m1, %m1 : tensor<?xf32>, tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @a_body_becomes_part_of_the_step(
+// CHECK-SAME: %[[W:[^ ]*]]: tensor<4xf32>, %[[G:[^ ]*]]: tensor<4xf32>, %[[M:[^ ]*]]: tensor<4xf32>
+// CHECK-NOT: call
+// CHECK: %[[R:.*]] = linalg.generic
+// CHECK: %[[R0:.*]] = tensor.cast %[[R]]
+// CHECK: %[[R1:.*]] = tensor.cast %[[R]]
+// CHECK: %[[W1:.*]] = bufferization.materialize_in_destination %[[R0]] in %[[W]]
+// CHECK-NOT: materialize_in_destination
+// CHECK: return %[[W1]], %[[R1]]
+func.func @a_body_becomes_part_of_the_step(%w: tensor<4xf32>, %g: tensor<4xf32>, %m: tensor<4xf32>, %t: i64) -> (tensor<4xf32>, tensor<4xf32>) {
+  %w1, %m1 = opt.eager_step @own(%w, %g, %m) step %t : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  return %w1, %m1 : tensor<4xf32>, tensor<4xf32>
 }

@@ -1,7 +1,7 @@
 //===- TrainDescription.h - What the runtime is told of a training --------===//
 
-#ifndef REMAT_LIB_TRANSFORMS_INSERTSTEPS_TRAINDESCRIPTION_H
-#define REMAT_LIB_TRANSFORMS_INSERTSTEPS_TRAINDESCRIPTION_H
+#ifndef REMAT_LIB_TRANSFORMS_TRAINPROGRAM_TRAINDESCRIPTION_H
+#define REMAT_LIB_TRANSFORMS_TRAINPROGRAM_TRAINDESCRIPTION_H
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -27,9 +27,6 @@ struct Callee {
   /// All results in the order of the function on tensors.
   SmallVector<CallResult> results;
 };
-
-/// Whether this is what a `!remat.rng` is lowered to.
-bool isRandomState(Type type);
 
 /// The number type of a scalar result, null for others.
 Type getScalarType(Type type);
@@ -73,4 +70,4 @@ private:
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_TRANSFORMS_INSERTSTEPS_TRAINDESCRIPTION_H
+#endif // REMAT_LIB_TRANSFORMS_TRAINPROGRAM_TRAINDESCRIPTION_H

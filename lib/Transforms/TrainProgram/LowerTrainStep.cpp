@@ -7,9 +7,10 @@
 
 #include "TrainDescription.h"
 
+#include "remat/Analysis/StateFlow.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Transforms/InsertSteps/Passes.h"
+#include "remat/Transforms/TrainProgram/Passes.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,7 +19,7 @@
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_LOWERTRAINSTEP
-#include "remat/Transforms/InsertSteps/Passes.h.inc"
+#include "remat/Transforms/TrainProgram/Passes.h.inc"
 } // namespace mlir::remat
 
 using namespace mlir;

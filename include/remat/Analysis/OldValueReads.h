@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_TRANSFORMS_INSERTSTEPS_OLDVALUEREADS_H
-#define REMAT_LIB_TRANSFORMS_INSERTSTEPS_OLDVALUEREADS_H
+#ifndef REMAT_ANALYSIS_OLDVALUEREADS_H
+#define REMAT_ANALYSIS_OLDVALUEREADS_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SetVector.h"
@@ -18,10 +18,14 @@ namespace mlir::remat {
 /// names, loops, branches and calls make of it.
 llvm::SetVector<Value> collectAliases(Value root);
 
+/// Whether the operation writes its results into the buffer of this operand: a
+/// destination, or the parameter or a state of an update.
+bool isOverwritten(OpOperand &operand);
+
 /// The last operation of `block` that reads `value` or an alias, directly or in
 /// a nested region; null if there is none. The terminator counts.
 Operation *findLastRead(Block &block, Value value);
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_TRANSFORMS_INSERTSTEPS_OLDVALUEREADS_H
+#endif // REMAT_ANALYSIS_OLDVALUEREADS_H

@@ -7,7 +7,7 @@ memref.global @__remat_init_0 : memref<3xf32>
 
 opt.optimizer @o = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@o) {steps = 3}
-func.func private @step(memref<2xf32> {opt.param = "w", remat.init = dense<[1.0, 2.0]> : tensor<2xf32>}) -> f32
+func.func private @step(memref<2xf32> {opt.param = "w", remat.init = dense<[1.0, 2.0]> : tensor<2xf32>}, i64 {remat.step}) -> f32
 
 // CHECK-LABEL: func.func @main()
 // CHECK: %[[W:.*]] = memref.view

@@ -2,11 +2,13 @@
 //
 // Every rule and schedule is a table of named numbers: parsing, printing,
 // verification and overriding work on the table, so that a rule is its formula.
+// Attributes made with `Opt_Rule` or `Opt_Schedule` (OptAttributes.td), in this
+// dialect or another one, define a table and nothing else of this.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_DIALECT_OPT_IR_HYPERPARAMETERS_H
-#define REMAT_LIB_DIALECT_OPT_IR_HYPERPARAMETERS_H
+#ifndef REMAT_DIALECT_OPT_IR_HYPERPARAMETERS_H
+#define REMAT_DIALECT_OPT_IR_HYPERPARAMETERS_H
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -55,4 +57,4 @@ overrideHyperparameters(function_ref<InFlightDiagnostic()> emitError,
 
 } // namespace mlir::opt
 
-#endif // REMAT_LIB_DIALECT_OPT_IR_HYPERPARAMETERS_H
+#endif // REMAT_DIALECT_OPT_IR_HYPERPARAMETERS_H

@@ -1,0 +1,16 @@
+//===- Passes.h -------------------------------------------------*- C++ -*-===//
+
+#ifndef REMAT_TRANSFORMS_TRAINPROGRAM_PASSES_H
+#define REMAT_TRANSFORMS_TRAINPROGRAM_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DECL
+#include "remat/Transforms/TrainProgram/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "remat/Transforms/TrainProgram/Passes.h.inc"
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_TRAINPROGRAM_PASSES_H

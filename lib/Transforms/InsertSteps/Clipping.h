@@ -1,0 +1,23 @@
+//===- Clipping.h - Limits on the norm of gradients -------------*- C++ -*-===//
+//
+// What clipping by one gradient's norm and by all gradients' norm share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TRANSFORMS_INSERTSTEPS_CLIPPING_H
+#define REMAT_LIB_TRANSFORMS_INSERTSTEPS_CLIPPING_H
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::remat {
+
+/// min(1, maxNorm / (norm + 1e-6)) in f64, as torch.nn.utils.clip_grad_norm_.
+Value emitClipFactor(OpBuilder &builder, Location loc, Value norm,
+                     double maxNorm);
+
+/// An f64 constant.
+Value emitF64(OpBuilder &builder, Location loc, double value);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_TRANSFORMS_INSERTSTEPS_CLIPPING_H
