@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Analysis/OldValueReads.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/Normalize/Structured.h"
 
@@ -117,8 +118,8 @@ static bool isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
     if (!isa<TensorType>(operand.getType()))
       continue;
     for (OpOperand &use : operand.getUses()) {
-      auto writer = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
-      if (!writer || !writer.isDpsInit(&use))
+      Operation *writer = use.getOwner();
+      if (!isOverwritten(use))
         continue;
       if (writer == consumer) {
         if (!isIdentityRead(use))

@@ -579,3 +579,21 @@ func.func @unstructured_control_flow(%u: tensor<4xf32>, %e: tensor<4xf32>) -> (t
   %z = linalg.tanh ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   return %y, %z : tensor<4xf32>, tensor<4xf32>
 }
+
+// An update overwrites the parameter where it stands: what is computed from the old value before is not computed again
+// behind it, which would make the update a copy.
+// CHECK-LABEL: func.func @update_overwrites_what_the_producer_reads(
+// CHECK-SAME: %[[W:[^ ]*]]: tensor<4xf32>
+// CHECK: %[[S:.*]]:2 = linalg.generic
+// CHECK-SAME: ins(%[[W]]
+// CHECK: opt.eager_step @sgd(%[[W]],
+// CHECK-NEXT: linalg.mul ins(%[[S]]#0, %[[S]]#1
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func @update_overwrites_what_the_producer_reads(%w: tensor<4xf32>, %x: tensor<4xf32>, %t: i64) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %s = linalg.add ins(%w, %w : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %y = linalg.mul ins(%s, %x : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %w1 = opt.eager_step @sgd(%w, %y) step %t : tensor<4xf32>, tensor<4xf32>
+  %z = linalg.mul ins(%s, %y : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %z, %w1 : tensor<4xf32>, tensor<4xf32>
+}
