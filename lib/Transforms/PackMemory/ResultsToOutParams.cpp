@@ -74,7 +74,8 @@ class FunctionRewriter {
 public:
   explicit FunctionRewriter(func::FuncOp function)
       : function(function),
-        ret(cast<func::ReturnOp>(function.front().getTerminator())) {}
+        ret(cast<func::ReturnOp>(function.front().getTerminator())),
+        numArguments(function.getNumArguments()) {}
 
   SmallVector<Decision> rewrite() {
     unsigned count = ret.getNumOperands();
@@ -103,13 +104,6 @@ private:
     return updates ? std::optional<unsigned>(updates.getInt()) : std::nullopt;
   }
 
-  /// Whether results say of themselves that they are new values of arguments.
-  /// Another one that is an argument is its old value then.
-  bool marksUpdates() {
-    return llvm::any_of(llvm::seq(function.getNumResults()),
-                        [&](unsigned i) { return getUpdated(i).has_value(); });
-  }
-
   Decision rewriteResult(unsigned index) {
     Decision decision;
     Value value = ret.getOperand(index);
@@ -119,7 +113,8 @@ private:
     Value buffer = getWholeBuffer(value, decision.views);
     auto argument = dyn_cast<BlockArgument>(buffer);
     if (argument && argument.getOwner() == &function.front() &&
-        (updated ? *updated == argument.getArgNumber() : !marksUpdates())) {
+        (updated ? *updated == argument.getArgNumber()
+                 : canDropFor(argument.getArgNumber()))) {
       decision.kind = Decision::dropForArgument;
       decision.argument = argument.getArgNumber();
       return decision;
@@ -145,6 +140,13 @@ private:
     return decision;
   }
 
+  /// Whether callers may take the argument for the result. Those of a public
+  /// function cannot know that it is: they expect memory for each result. An
+  /// argument that is memory of another result is returned twice.
+  bool canDropFor(unsigned argument) {
+    return function.isPrivate() && argument < numArguments;
+  }
+
   Value addArgument(unsigned index, Type type) {
     MLIRContext *context = function.getContext();
     SmallVector<NamedAttribute> attributes(function.getResultAttrs(index));
@@ -167,6 +169,8 @@ private:
 
   func::FuncOp function;
   func::ReturnOp ret;
+  /// Without the memory of results.
+  unsigned numArguments;
 };
 
 /// Makes `call` pass memory for the results that its callee no longer returns.

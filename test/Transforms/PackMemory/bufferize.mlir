@@ -77,7 +77,7 @@ func.func @barrier_costs_nothing(%x: tensor<16xf32>, %dy: tensor<16xf32>) -> ten
 // CHECK: linalg.mul
 // CHECK: linalg.sub
 func.func @read_through_a_barrier_precedes_the_update(%w: tensor<16xf32> {bufferization.writable = true}, %dy: tensor<16xf32>)
-    -> (tensor<16xf32>, tensor<16xf32>) {
+    -> (tensor<16xf32>, tensor<16xf32> {remat.updates = 0 : i64}) {
   %w1 = remat.barrier %w after %dy : tensor<16xf32> after tensor<16xf32>
   %e = tensor.empty() : tensor<16xf32>
   %0 = linalg.mul ins(%w1, %dy : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
@@ -363,4 +363,31 @@ func.func private @branch_returns_a_value_and_its_update(%x: tensor<4xf32>, %p: 
     scf.yield %x, %x : tensor<4xf32>, tensor<4xf32>
   }
   return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Two results with one value are two buffers: a caller knows results by their position.
+
+// CHECK-LABEL: func.func @equal_results
+// CHECK-SAME: (%[[X:.*]]: memref<16xf32>, %[[A:.*]]: memref<16xf32> {remat.gradient_of = 0 : i64, remat.result = 0 : i64}, %[[B:.*]]: memref<16xf32> {remat.result = 1 : i64}) {
+// CHECK: linalg.exp ins(%[[X]] {{.*}} outs(%[[A]]
+// CHECK: memref.copy %[[A]], %[[B]]
+// expected-remark @+1 {{result of @equal_results is not a buffer of its own and is copied: 'memref<16xf32>'}}
+func.func @equal_results(%x: tensor<16xf32>) -> (tensor<16xf32> {remat.gradient_of = 0}, tensor<16xf32>) {
+  %e = tensor.empty() : tensor<16xf32>
+  %0 = linalg.exp ins(%x : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %0, %0 : tensor<16xf32>, tensor<16xf32>
+}
+
+// -----
+
+// The caller of a public function cannot know that a result is its argument.
+
+// CHECK-LABEL: func.func @result_is_an_argument
+// CHECK-SAME: (%[[X:.*]]: memref<16xf32>, %[[A:.*]]: memref<16xf32> {remat.result = 0 : i64}) {
+// CHECK: memref.copy %[[X]], %[[A]]
+// expected-remark @+1 {{result of @result_is_an_argument is not a buffer of its own and is copied: 'memref<16xf32>'}}
+func.func @result_is_an_argument(%x: tensor<16xf32>) -> tensor<16xf32> {
+  return %x : tensor<16xf32>
 }
