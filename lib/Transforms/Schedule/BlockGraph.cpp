@@ -161,6 +161,9 @@ void BlockGraph::addBuffers(unsigned index) {
           node.canBeTakenOver.push_back(it->second);
     }
   }
+  node.isUpdate = llvm::any_of(writes[index], [&](unsigned buffer) {
+    return buffers[buffer].bytes == 0;
+  });
   node.isFree = node.isPure && node.created.empty() && writes[index].empty() &&
                 node.nestedPeak == 0;
 }

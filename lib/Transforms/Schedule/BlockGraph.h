@@ -38,6 +38,8 @@ struct Node {
   bool isPure = false;
   /// Whether it costs no bytes at all: views, barriers, scalars.
   bool isFree = false;
+  /// Whether it writes memory from outside of the block: an update.
+  bool isUpdate = false;
 };
 
 class BlockGraph {

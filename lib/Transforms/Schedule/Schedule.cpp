@@ -42,12 +42,15 @@ bool shouldSink(const BlockGraph &graph, unsigned index) {
   return balance > 0;
 }
 
-Order sink(const BlockGraph &graph) {
+Order sink(const BlockGraph &graph, ArrayRef<unsigned> base) {
   ArrayRef<Node> nodes = graph.getNodes();
   Order order;
+  SmallVector<unsigned> position(nodes.size());
+  for (auto [place, index] : llvm::enumerate(base))
+    position[index] = place;
   SmallVector<bool> isDone(nodes.size(), false);
   SmallVector<unsigned> stack;
-  for (unsigned root = 0; root < nodes.size(); ++root) {
+  for (unsigned root : base) {
     if (isDone[root] ||
         (shouldSink(graph, root) && !nodes[root].dependents.empty()))
       continue;
@@ -68,8 +71,10 @@ Order sink(const BlockGraph &graph) {
         stack.pop_back();
         continue;
       }
-      // Those that stood first in the block run first.
-      llvm::sort(missing, std::greater<unsigned>());
+      // Those that stand first in `base` run first.
+      llvm::sort(missing, [&](unsigned a, unsigned b) {
+        return position[a] > position[b];
+      });
       llvm::append_range(stack, missing);
     }
   }
@@ -82,11 +87,13 @@ Order sink(const BlockGraph &graph) {
 
 class EagerScheduler {
 public:
-  EagerScheduler(const BlockGraph &graph, ArrayRef<unsigned> base)
+  /// Nodes that are `kept` run where `base` has them only.
+  EagerScheduler(const BlockGraph &graph, ArrayRef<unsigned> base,
+                 const llvm::BitVector &kept)
       : graph(graph), base(base), missing(graph.getNodes().size()),
         isDone(missing.size(), false) {
     for (auto [index, node] : llvm::enumerate(graph.getNodes()))
-      missing[index] = node.dependences.size();
+      missing[index] = node.dependences.size() + kept.test(index);
     for (const TensorBuffer &buffer : graph.getBuffers())
       remaining.push_back(buffer.users.size());
   }
@@ -189,6 +196,36 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
+// Updates last
+//===----------------------------------------------------------------------===//
+
+/// Updates, and what depends on them, but for the terminator: all that could
+/// wait until the rest has run.
+llvm::BitVector findUpdates(const BlockGraph &graph) {
+  ArrayRef<Node> nodes = graph.getNodes();
+  llvm::BitVector updates(nodes.size());
+  for (unsigned index = 0; index + 1 < nodes.size(); ++index)
+    if (nodes[index].isUpdate ||
+        llvm::any_of(nodes[index].dependences, [&](unsigned dependence) {
+          return updates.test(dependence);
+        }))
+      updates.set(index);
+  return updates;
+}
+
+/// The order of the block with `last` behind everything but the terminator.
+Order moveLast(const llvm::BitVector &last) {
+  Order order;
+  for (bool isLast : {false, true})
+    for (unsigned index = 0; index + 1 < last.size(); ++index)
+      if (last.test(index) == isLast)
+        order.push_back(index);
+  if (!last.empty())
+    order.push_back(last.size() - 1);
+  return order;
+}
+
+//===----------------------------------------------------------------------===//
 // Blocks and functions
 //===----------------------------------------------------------------------===//
 
@@ -223,15 +260,25 @@ public:
     estimate.before = BlockGraph(block, nestedBefore).estimatePeak(input);
     estimate.after = graph.estimatePeak(input);
     Order best = input;
-    Order late = sink(graph);
-    for (Order order : {late, EagerScheduler(graph, input).run(),
-                        EagerScheduler(graph, late).run()}) {
+    auto consider = [&](const Order &order) {
       int64_t peak = graph.estimatePeak(order);
       if (peak >= estimate.after)
-        continue;
+        return;
       estimate.after = peak;
       best = order;
-    }
+    };
+    auto considerAround = [&](const Order &base, const llvm::BitVector &kept) {
+      Order late = sink(graph, base);
+      for (const Order &order :
+           {base, late, EagerScheduler(graph, base, kept).run(),
+            EagerScheduler(graph, late, kept).run()})
+        consider(order);
+    };
+    considerAround(input, llvm::BitVector(input.size()));
+    // Where gradients are small, keeping them costs less than what an update in
+    // between breaks up.
+    if (llvm::BitVector updates = findUpdates(graph); updates.any())
+      considerAround(moveLast(updates), updates);
     if (best != input)
       apply(block, graph, best);
     return estimate;

@@ -36,6 +36,9 @@ def SchedulePass : Pass<"remat-schedule"> {
     the write in place that ends them (an update of a parameter) are kept, and
     so is `remat.barrier`: no recompute starts before its cotangent exists.
 
+    Both are also tried with all updates at the end, as deferred updates have
+    them.
+
     The peak is estimated from tensor bytes: results written in place take none,
     elementwise results take over dying operands, values from outside the block
     count nothing, dynamic dimensions count as 1, a nested loop adds its body's
