@@ -83,7 +83,10 @@ struct ThreadRngPass : remat::impl::ThreadRngPassBase<ThreadRngPass> {
   using ThreadRngPassBase::ThreadRngPassBase;
 
   void runOnOperation() override {
-    if (failed(threadGenerators(getOperation())))
+    // A nested module has generators of its own.
+    WalkResult result = getOperation()->walk(
+        [](ModuleOp module) { return WalkResult(threadGenerators(module)); });
+    if (result.wasInterrupted())
       signalPassFailure();
   }
 };

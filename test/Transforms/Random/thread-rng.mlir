@@ -121,3 +121,19 @@ func.func @who_sets_a_generator_first_keeps_it(%seed: i64) {
   %0 = call @layer(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// A nested module has generators of its own.
+// CHECK-LABEL: module @inner
+// CHECK-NOT: remat.generator
+// CHECK: func.func @g(%[[R:.*]]: !remat.rng {remat.seed = 7 : i64}) -> (tensor<4xf32>, !remat.rng)
+// CHECK: %[[U:.*]], %[[N:.*]] = remat.random_uniform %[[R]]
+// CHECK: return %[[U]], %[[N]]
+module @inner {
+  remat.generator @noise seed(7)
+  func.func @g() -> tensor<4xf32> {
+    %rng = remat.get_rng @noise
+    %u, %next = remat.random_uniform %rng : tensor<4xf32>
+    remat.set_rng @noise, %next
+    return %u : tensor<4xf32>
+  }
+}
