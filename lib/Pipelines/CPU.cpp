@@ -11,7 +11,7 @@
 #include "remat/Pipelines/Passes.h"
 #include "remat/Pipelines/Target.h"
 #include "remat/Transforms/Checks/Passes.h"
-#include "remat/Transforms/InsertSteps/Passes.h"
+#include "remat/Transforms/TrainProgram/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"

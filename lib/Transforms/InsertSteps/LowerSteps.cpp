@@ -209,6 +209,15 @@ static void lowerStep(EagerStepOp op, SharedScalars &shared) {
   op.erase();
 }
 
+/// How checkpoints call an update rule, whatever its hyperparameters are: they
+/// may change when a run is resumed.
+static std::string getRuleName(Attribute rule) {
+  std::string name = rule.getAbstractAttribute().getName().str();
+  if (auto custom = dyn_cast<opt::CustomAttr>(rule))
+    name += " @" + custom.getRule().getValue().str();
+  return name;
+}
+
 /// Erases `optimizer` unless something still needs it: a step that is lowered
 /// keeps nothing of its rule, and a train_step's function is complete.
 static void eraseIfUsedUp(opt::OptimizerOp optimizer, Operation *symbolTable) {
@@ -229,6 +238,14 @@ struct LowerStepsPass : public remat::impl::LowerStepsBase<LowerStepsPass> {
     getOperation().walk([&](EagerStepOp op) { steps.push_back(op); });
     SharedScalars shared;
     llvm::SetVector<opt::OptimizerOp> optimizers;
+    getOperation().walk([&](TrainStepOp train) {
+      if (auto optimizer =
+              SymbolTable::lookupNearestSymbolFrom<opt::OptimizerOp>(
+                  train, train.getOptimizerAttr()))
+        train->setDiscardableAttr(
+            opt::kRuleNameAttrName,
+            StringAttr::get(&getContext(), getRuleName(optimizer.getRule())));
+    });
     for (EagerStepOp op : steps) {
       optimizers.insert(SymbolTable::lookupNearestSymbolFrom<opt::OptimizerOp>(
           op, op.getOptimizerAttr()));

@@ -35,6 +35,10 @@ struct RuleState {
 #include "remat/Dialect/Opt/IR/OptOps.h.inc"
 
 namespace mlir::opt {
+/// What `opt-lower-steps` leaves of an optimizer at its `remat.train_step`: the
+/// name of the update rule, for checkpoints.
+inline constexpr llvm::StringLiteral kRuleNameAttrName = "opt.rule_name";
+
 /// The type that a rule computes in and keeps its states in: f64 for f64
 /// parameters, else f32. Null if `paramElementType` is no floating-point type.
 Type getComputeType(Type paramElementType);
