@@ -12,7 +12,6 @@
 #include "remat/Runtime/ConvPlan.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 #include <array>
-#include <thread>
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_CONVERTCONVTOLIBRARY
@@ -176,9 +175,11 @@ struct ConvertConvToLibrary
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
-    int64_t slots =
-        threads ? threads
-                : std::max<int64_t>(1, std::thread::hardware_concurrency());
+    if (threads < 1) {
+      module.emitError("threads must be at least 1, but got ")
+          << threads.getValue();
+      return signalPassFailure();
+    }
     SmallVector<ConvCall> calls;
     module.walk([&](Operation *op) {
       if (std::optional<ConvCall> call = getConvCall(op))
@@ -186,7 +187,7 @@ struct ConvertConvToLibrary
           calls.push_back(*call);
     });
     for (const ConvCall &call : calls)
-      if (failed(convert(call, symbols, slots)))
+      if (failed(convert(call, symbols, threads)))
         return signalPassFailure();
   }
 };

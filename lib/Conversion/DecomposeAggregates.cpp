@@ -23,10 +23,14 @@ using namespace mlir;
 namespace {
 struct DecomposeAggregatesPass
     : remat::impl::DecomposeAggregatesBase<DecomposeAggregatesPass> {
+  using Base::Base;
+
   void runOnOperation() override {
     SmallVector<linalg::AggregatedOpInterface> aggregates;
-    getOperation()->walk(
-        [&](linalg::AggregatedOpInterface op) { aggregates.push_back(op); });
+    getOperation()->walk([&](linalg::AggregatedOpInterface op) {
+      if (!llvm::is_contained(keep, op->getName().getStringRef()))
+        aggregates.push_back(op);
+    });
     for (linalg::AggregatedOpInterface op : aggregates) {
       remat::PhaseListener listener(remat::getPhase(op));
       IRRewriter rewriter(&getContext(), &listener);

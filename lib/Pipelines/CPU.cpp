@@ -1,14 +1,17 @@
-//===- CPU.cpp - From bufferized linalg to LLVM ---------------------------===//
+//===- CPU.cpp - The CPU as a target --------------------------------------===//
 //
-// One place that knows the order of the conversions for the CPU, so that the
-// training pipeline, tests and users lower in the same way.
+// One place that knows what the CPU needs and the order of its conversions, so
+// that the training pipeline, tests and users lower in the same way.
 //
 //===----------------------------------------------------------------------===//
 
 #include "remat/Pipelines/CPU.h"
 
 #include "remat/Conversion/Passes.h"
+#include "remat/Pipelines/Passes.h"
+#include "remat/Pipelines/Target.h"
 #include "remat/Transforms/Checks/Passes.h"
+#include "remat/Transforms/InsertSteps/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -58,7 +61,29 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createPrepareForJIT());
 }
 
+namespace {
+struct CPUTarget : remat::Target {
+  StringRef getName() const override { return "cpu"; }
+  /// A cache line, and the widest vector.
+  int64_t getAlignment() const override { return 64; }
+  int64_t getDefaultThreads() const override { return 2; }
+  void addBeforePacking(OpPassManager &pm, int64_t threads) const override {
+    remat::ConvertConvToLibraryOptions workspaces;
+    workspaces.threads = threads;
+    pm.addPass(remat::createConvertConvToLibrary(workspaces));
+  }
+  void addTrainStepLowering(OpPassManager &pm) const override {
+    pm.addPass(remat::createLowerTrainStep());
+  }
+  void addLowering(OpPassManager &pm) const override {
+    remat::buildLowerToCPUPipeline(pm);
+    pm.addPass(remat::createStripAnnotationsPass());
+  }
+};
+} // namespace
+
 void remat::registerCPUPipelines() {
+  registerTarget(std::make_unique<CPUTarget>());
   PassPipelineRegistration<>("remat-lower-to-cpu",
                              "Lower bufferized linalg to LLVM for the CPU",
                              buildLowerToCPUPipeline);

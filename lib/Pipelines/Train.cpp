@@ -2,6 +2,7 @@
 //
 // The one place that knows the order of the passes. Each part is a pipeline of
 // its own, so that tests and other front ends can enter and leave in between.
+// What depends on the target is asked of it (Target.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,7 +10,6 @@
 
 #include "remat/Autodiff/Passes.h"
 #include "remat/Conversion/Passes.h"
-#include "remat/Pipelines/CPU.h"
 #include "remat/Pipelines/Passes.h"
 #include "remat/Transforms/Checks/Passes.h"
 #include "remat/Transforms/Fuse/Passes.h"
@@ -25,31 +25,9 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
-
-bool remat::TargetParser::parse(llvm::cl::Option &option, llvm::StringRef name,
-                                llvm::StringRef value, Target &target) {
-  if (llvm::none_of(Values, [&](const OptionInfo &choice) {
-        return choice.Name == value;
-      }))
-    return option.error(
-        "unknown target '" + value + "'; choose " +
-        llvm::join(
-            llvm::map_range(
-                Values, [](const OptionInfo &choice) { return choice.Name; }),
-            " or "));
-  return parser::parse(option, name, value, target);
-}
-
-void remat::TargetParser::print(llvm::raw_ostream &os, Target target) {
-  switch (target) {
-  case Target::CPU:
-    os << "cpu";
-  }
-}
 
 static void cleanUp(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
@@ -107,7 +85,11 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createMaterialize());
   cleanUp(pm);
   pm.addPass(createInlineRegions());
-  pm.addPass(createDecomposeAggregates());
+  DecomposeAggregatesOptions decompose;
+  decompose.keep =
+      llvm::map_to_vector(options.getTarget().getWholeAggregates(),
+                          [](StringRef name) { return name.str(); });
+  pm.addPass(createDecomposeAggregates(decompose));
   cleanUp(pm);
   pm.addPass(createReuseResultsPass());
   pm.addPass(createFusePass());
@@ -120,6 +102,7 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   cleanUp(pm);
   // Tapes are slices of one tensor from here on, which the schedule may know.
   pm.addPass(createLowerTapes());
+  options.getTarget().addBeforeScheduling(pm);
   pm.addPass(createSplitDestinationsPass());
   pm.addPass(createSchedulePass());
 }
@@ -128,13 +111,15 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
   ToTensorsOptions toTensors;
   toTensors.policy = options.policy;
   toTensors.mode = options.mode;
+  toTensors.target = options.target;
   buildToTensorsPipeline(pm, toTensors);
   BufferizeOptions bufferize;
   bufferize.report = options.report;
+  bufferize.target = options.target;
+  bufferize.threads = options.threads;
   buildBufferizePipeline(pm, bufferize);
-  pm.addPass(createLowerTrainStep());
-  buildLowerToCPUPipeline(pm);
-  pm.addPass(createStripAnnotationsPass());
+  options.getTarget().addTrainStepLowering(pm);
+  options.getTarget().addLowering(pm);
 }
 
 void remat::buildBufferizePipeline(OpPassManager &pm,
@@ -152,9 +137,9 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   pm.addPass(createResultsToOutParamsPass());
   pm.addPass(createCanonicalizerPass());
-  // Its workspaces are part of what is packed.
-  pm.addPass(createConvertConvToLibrary());
+  options.getTarget().addBeforePacking(pm, options.getThreads());
   PackMemoryPassOptions pack;
+  pack.alignment = options.getTarget().getAlignment();
   pack.arena = options.arena;
   pack.reuse = options.reuse;
   pack.report = options.report;

@@ -1,38 +1,50 @@
 //===- ArrayFile.cpp - Arrays in .npy and .npz files ----------------------===//
 //
-// Training data, initial values and checkpoints come from and go to NumPy.
-// Archives are read and written by zlib's minizip, which knows zip64 and checks
-// sums.
+// Training data, initial values and checkpoints come from NumPy. A file may be
+// damaged or made to do damage: no size that it states is believed before it
+// was compared with the bytes that are there. Archives are read by zlib's
+// minizip, which knows zip64 and checks sums.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Minizip.h"
 #include "Npy.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <map>
-#include <minizip/unzip.h>
-#include <minizip/zip.h>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
 using namespace remat;
 
 namespace {
-struct Entry {
+struct Header {
   ArrayType type;
-  size_t headerBytes;
-  unz64_file_pos position;
+  size_t bytes;
+};
+
+/// An array: the whole file, or an entry of the archive.
+struct Entry {
+  unz64_file_pos position = {};
+  /// With its header; and what it takes in the file.
+  uint64_t bytes = 0, storedBytes = 0;
+  unsigned long method = 0;
+  /// Whether another entry has the same name.
+  bool isAmbiguous = false;
+  /// Read when it is asked for: what nobody reads may be anything.
+  std::optional<Header> header = std::nullopt;
 };
 } // namespace
 
-/// Either `archive` (.npz) or `file` (.npy) is open.
+/// `archive`, on `file`, is open if this is a .npz.
 struct ArrayFile::Contents {
-  unzFile archive = nullptr;
   FILE *file = nullptr;
+  unzFile archive = nullptr;
+  uint64_t fileBytes = 0;
   std::vector<std::string> order;
   std::map<std::string, Entry> entries;
 
@@ -43,216 +55,251 @@ struct ArrayFile::Contents {
       fclose(file);
   }
 
-  /// Reads exactly `bytes` bytes of the array that is open; `where` names it.
-  void readBytes(void *into, size_t bytes, const std::string &where) {
-    constexpr size_t chunk = size_t(1) << 30; // minizip counts in 32 bits.
-    auto *at = static_cast<unsigned char *>(into);
-    while (bytes > 0) {
-      size_t wanted = std::min(bytes, chunk);
-      int64_t read = archive ? unzReadCurrentFile(archive, at, wanted)
-                             : int64_t(fread(at, 1, wanted, file));
-      if (read < 0)
-        fail(where + ": damaged (it does not decompress)");
-      if (read == 0)
-        fail(where + ": truncated, " + std::to_string(bytes) +
-             " bytes are missing");
-      at += read;
-      bytes -= read;
-    }
-  }
-
-  Entry readHeader(const std::string &where) {
-    std::vector<unsigned char> bytes(npy::prefixBytes);
-    readBytes(bytes.data(), bytes.size(), where);
-    size_t total = npy::headerBytes(bytes.data(), where);
-    constexpr size_t longest = size_t(1) << 20;
-    if (total < bytes.size() || total > longest)
-      fail(where + ": malformed .npy header");
-    bytes.resize(total);
-    readBytes(bytes.data() + npy::prefixBytes, total - npy::prefixBytes, where);
-    size_t start = bytes[6] == 1 ? 10 : 12;
-    std::string text(bytes.begin() + start, bytes.end());
-    return {npy::parseHeader(text, where), total, {}};
-  }
+  void open(const std::string &path);
+  void listEntries(const std::string &path);
+  void checkSizes(const Entry &entry, const std::string &where) const;
+  void openEntry(Entry &entry, const std::string &where);
+  void readBytes(void *into, size_t bytes, const std::string &where);
+  void readHeader(Entry &entry, const std::string &where);
+  void readElements(Entry &entry, const std::string &where, void *into);
 };
 
-static std::string inQuotes(const std::string &key) { return "'" + key + "'"; }
+//===----------------------------------------------------------------------===//
+// Names in messages
+//===----------------------------------------------------------------------===//
+
+/// A name from a file, for a message: quoted, printable and not too long.
+static std::string inQuotes(const std::string &text) {
+  constexpr size_t longest = 80;
+  std::string result = "'";
+  for (unsigned char c : text.substr(0, longest))
+    result += c < 0x20 || c == 0x7f ? '?' : char(c);
+  return result + (text.size() > longest ? "...'" : "'");
+}
 
 /// How errors name an array: `data.npz: array 'tokens'`.
 static std::string nameOf(const std::string &path, const std::string &key) {
   return key.empty() ? path : path + ": array " + inQuotes(key);
 }
 
-/// The archive's entry is called `key.npy`.
-static std::string keyOf(std::string entryName) {
+//===----------------------------------------------------------------------===//
+// Table of contents
+//===----------------------------------------------------------------------===//
+
+void ArrayFile::Contents::open(const std::string &path) {
+  // Opening a pipe would wait for somebody to write.
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0 || !(file = fdopen(descriptor, "rb")))
+    fail(path + ": " + std::strerror(errno));
+  struct stat status;
+  if (fstat(descriptor, &status) != 0)
+    fail(path + ": " + std::strerror(errno));
+  if (!S_ISREG(status.st_mode))
+    fail(path + (S_ISDIR(status.st_mode) ? ": is a directory"
+                                         : ": is not a regular file"));
+  fileBytes = status.st_size;
+}
+
+/// The key of an archive's entry: NumPy calls it `key.npy`. Other files in an
+/// archive are no arrays.
+static std::optional<std::string> keyOf(const std::string &entryName) {
   constexpr size_t suffix = 4;
-  if (entryName.size() > suffix &&
-      entryName.compare(entryName.size() - suffix, suffix, ".npy") == 0)
-    entryName.resize(entryName.size() - suffix);
-  return entryName;
+  if (entryName.size() <= suffix ||
+      entryName.compare(entryName.size() - suffix, suffix, ".npy") != 0)
+    return std::nullopt;
+  return entryName.substr(0, entryName.size() - suffix);
+}
+
+void ArrayFile::Contents::listEntries(const std::string &path) {
+  int status = unzGoToFirstFile(archive);
+  for (; status == UNZ_OK; status = unzGoToNextFile(archive)) {
+    unz_file_info64 info;
+    Entry entry;
+    // Twice: only the first call says how long the name is.
+    if (unzGetCurrentFileInfo64(archive, &info, nullptr, 0, nullptr, 0, nullptr,
+                                0) != UNZ_OK)
+      fail(path + ": damaged archive");
+    std::string name(info.size_filename, '\0');
+    if (unzGetCurrentFileInfo64(archive, &info, name.data(), name.size(),
+                                nullptr, 0, nullptr, 0) != UNZ_OK ||
+        unzGetFilePos64(archive, &entry.position) != UNZ_OK)
+      fail(path + ": damaged archive");
+    std::optional<std::string> key = keyOf(name);
+    if (!key)
+      continue;
+    entry.bytes = info.uncompressed_size;
+    entry.storedBytes = info.compressed_size;
+    entry.method = info.compression_method;
+    auto [known, isNew] = entries.emplace(*key, entry);
+    known->second.isAmbiguous = !isNew;
+    if (isNew)
+      order.push_back(*key);
+  }
+  if (status != UNZ_END_OF_LIST_OF_FILE)
+    fail(path + ": damaged archive");
 }
 
 ArrayFile::ArrayFile(const std::string &path)
     : name(path), contents(std::make_unique<Contents>()) {
-  FILE *file = fopen(path.c_str(), "rb");
-  if (!file)
-    fail(path + ": " + std::strerror(errno));
-  contents->file = file;
-  struct stat status;
-  if (fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode))
-    fail(path + ": is a directory");
+  contents->open(path);
   unsigned char start[4] = {};
-  size_t read = fread(start, 1, sizeof start, file);
-  rewind(file);
+  size_t read = fread(start, 1, sizeof start, contents->file);
   if (read == sizeof start && std::memcmp(start, "\x93NUM", 4) == 0) {
-    Entry entry = contents->readHeader(path);
-    int64_t expected = entry.headerBytes + entry.type.numBytes();
-    if (status.st_size < expected)
-      fail(path + ": truncated, " + std::to_string(expected - status.st_size) +
-           " bytes are missing");
     contents->order = {""};
-    contents->entries[""] = entry;
+    Entry &entry = contents->entries[""];
+    entry.bytes = entry.storedBytes = contents->fileBytes;
     return;
   }
   if (read < sizeof start || std::memcmp(start, "PK", 2) != 0)
     fail(path + ": neither a .npz archive nor a .npy array");
-
-  fclose(file);
-  contents->file = nullptr;
-  unzFile archive = contents->archive = unzOpen64(path.c_str());
-  if (!archive)
+  zlib_filefunc64_def functions = onStream(contents->file);
+  contents->archive = unzOpen2_64(path.c_str(), &functions);
+  if (!contents->archive)
     fail(path + ": truncated or damaged archive (no table of contents)");
-  int status64 = unzGoToFirstFile(archive);
-  for (; status64 == UNZ_OK; status64 = unzGoToNextFile(archive)) {
-    char entryName[4096];
-    unz_file_info64 info;
-    if (unzGetCurrentFileInfo64(archive, &info, entryName, sizeof entryName,
-                                nullptr, 0, nullptr, 0) != UNZ_OK ||
-        unzOpenCurrentFile(archive) != UNZ_OK)
-      fail(path + ": damaged archive");
-    std::string key = keyOf(entryName), where = ::nameOf(path, key);
-    Entry entry = contents->readHeader(where);
-    unzCloseCurrentFile(archive);
-    if (info.uncompressed_size < entry.headerBytes + entry.type.numBytes())
-      fail(where + ": truncated, " + entry.type.str() + " needs " +
-           std::to_string(entry.type.numBytes()) + " bytes");
-    unzGetFilePos64(archive, &entry.position);
-    if (contents->entries.emplace(key, entry).second)
-      contents->order.push_back(key);
-  }
-  if (status64 != UNZ_END_OF_LIST_OF_FILE)
-    fail(path + ": damaged archive");
+  contents->listEntries(path);
 }
 
 ArrayFile::~ArrayFile() = default;
 
 std::vector<std::string> ArrayFile::keys() const { return contents->order; }
 
-const ArrayType *ArrayFile::find(const std::string &key) const {
-  auto entry = contents->entries.find(key);
-  return entry == contents->entries.end() ? nullptr : &entry->second.type;
+bool ArrayFile::contains(const std::string &key) const {
+  return contents->entries.count(key) != 0;
+}
+
+//===----------------------------------------------------------------------===//
+// One array
+//===----------------------------------------------------------------------===//
+
+/// Fails unless the sizes in the table of contents can be true. Memory for
+/// elements is a small multiple of what the file takes, then.
+void ArrayFile::Contents::checkSizes(const Entry &entry,
+                                     const std::string &where) const {
+  constexpr unsigned long stored = 0, deflated = 8;
+  constexpr uint64_t mostInflation = 200, always = uint64_t(64) << 20;
+  if (entry.isAmbiguous)
+    fail(where + ": is in the archive more than once");
+  if (entry.method != stored && entry.method != deflated)
+    fail(where + ": unknown compression method " +
+         std::to_string(entry.method) +
+         "; save it with numpy.savez or numpy.savez_compressed");
+  if (entry.storedBytes > fileBytes)
+    fail(where + ": truncated, it takes " + std::to_string(entry.storedBytes) +
+         " bytes of a file of " + std::to_string(fileBytes));
+  if (entry.method == stored && entry.storedBytes != entry.bytes)
+    fail(where + ": damaged (the archive states two sizes)");
+  if (entry.bytes > always && entry.bytes / mostInflation > entry.storedBytes)
+    fail(where + ": inflates from " + std::to_string(entry.storedBytes) +
+         " to " + std::to_string(entry.bytes) + " bytes, more than " +
+         std::to_string(mostInflation) +
+         " times as many; if that is meant, save it with numpy.savez");
+}
+
+void ArrayFile::Contents::openEntry(Entry &entry, const std::string &where) {
+  bool ok = archive ? unzGoToFilePos64(archive, &entry.position) == UNZ_OK &&
+                          unzOpenCurrentFile(archive) == UNZ_OK
+                    : fseek(file, 0, SEEK_SET) == 0;
+  if (!ok)
+    fail(where + ": damaged archive");
+}
+
+/// Reads exactly `bytes` bytes of the array that is open.
+void ArrayFile::Contents::readBytes(void *into, size_t bytes,
+                                    const std::string &where) {
+  auto *at = static_cast<unsigned char *>(into);
+  while (bytes > 0) {
+    size_t wanted = std::min(bytes, kMinizipChunk);
+    int64_t read = archive ? unzReadCurrentFile(archive, at, wanted)
+                           : int64_t(fread(at, 1, wanted, file));
+    if (read < 0)
+      fail(where + ": damaged (it does not decompress)");
+    if (read == 0)
+      fail(where + ": truncated, " + std::to_string(bytes) +
+           " bytes are missing");
+    at += read;
+    bytes -= read;
+  }
+}
+
+/// Reads the header of the array that is open.
+void ArrayFile::Contents::readHeader(Entry &entry, const std::string &where) {
+  std::string bytes(npy::prefixBytes, '\0');
+  readBytes(bytes.data(), bytes.size(), where);
+  size_t total = npy::headerBytes(bytes, where);
+  constexpr size_t longest = size_t(1) << 20;
+  if (total < bytes.size() || total > longest)
+    fail(where + ": malformed .npy header");
+  if (total > entry.bytes)
+    fail(where + ": truncated in its header");
+  bytes.resize(total);
+  readBytes(bytes.data() + npy::prefixBytes, total - npy::prefixBytes, where);
+  ArrayType type = npy::parseHeader(bytes, where);
+  uint64_t found = entry.bytes - total, expected = type.numBytes();
+  if (found < expected)
+    fail(where + ": truncated, " + std::to_string(expected - found) +
+         " bytes are missing");
+  if (found > expected)
+    fail(where + ": has " + std::to_string(found - expected) +
+         " bytes behind its elements");
+  entry.header = {type, total};
+}
+
+/// Reads the elements of an array whose header was read.
+void ArrayFile::Contents::readElements(Entry &entry, const std::string &where,
+                                       void *into) {
+  const ArrayType &type = entry.header->type;
+  openEntry(entry, where);
+  std::string header(entry.header->bytes, '\0');
+  readBytes(header.data(), header.size(), where);
+  readBytes(into, type.numBytes(), where);
+  if (archive && unzCloseCurrentFile(archive) != UNZ_OK)
+    fail(where + ": damaged (wrong checksum)");
+  // Compiled code takes an i1 for 0 or 1; NumPy takes any byte for a boolean.
+  if (type.dtype == DType::i1)
+    for (auto *at = static_cast<char *>(into), *end = at + type.numBytes();
+         at != end; ++at)
+      *at = *at != 0;
 }
 
 const ArrayType &ArrayFile::get(const std::string &key) const {
-  if (const ArrayType *type = find(key))
-    return *type;
-  if (contents->file)
+  auto found = contents->entries.find(key);
+  if (found != contents->entries.end()) {
+    Entry &entry = found->second;
+    if (!entry.header) {
+      std::string where = ::nameOf(name, key);
+      contents->checkSizes(entry, where);
+      contents->openEntry(entry, where);
+      contents->readHeader(entry, where);
+      if (contents->archive)
+        unzCloseCurrentFile(contents->archive);
+    }
+    return entry.header->type;
+  }
+  if (!contents->archive)
     fail(name + ": a .npy file has no array " + inQuotes(key) +
          "; save it with numpy.savez");
+  constexpr size_t most = 20;
   std::string known;
-  for (const std::string &other : contents->order)
-    known += (known.empty() ? "" : ", ") + inQuotes(other);
+  for (size_t i = 0; i < std::min(most, contents->order.size()); ++i)
+    known += (i ? ", " : "") + inQuotes(contents->order[i]);
+  if (contents->order.size() > most)
+    known += ", ... (" + std::to_string(contents->order.size()) + " in all)";
   fail(name + ": no array " + inQuotes(key) + "; it has " +
        (known.empty() ? "none" : known));
 }
 
-void ArrayFile::read(const std::string &key, const ArrayType &expected,
-                     void *into) const {
+void ArrayFile::expect(const std::string &key,
+                       const ArrayType &expected) const {
   const ArrayType &found = get(key);
-  std::string where = ::nameOf(name, key);
   bool bothBytes = found.dtype == DType::u8 && expected.dtype == DType::i8 &&
                    found.shape == expected.shape;
   if (!(found == expected) && !bothBytes)
-    fail(where + ": expected " + expected.str() + ", found " + found.str());
-  Entry &entry = contents->entries.at(key);
-  if (contents->file) {
-    if (fseek(contents->file, entry.headerBytes, SEEK_SET) != 0)
-      fail(where + ": " + std::strerror(errno));
-    contents->readBytes(into, found.numBytes(), where);
-    return;
-  }
-  unzFile archive = contents->archive;
-  if (unzGoToFilePos64(archive, &entry.position) != UNZ_OK ||
-      unzOpenCurrentFile(archive) != UNZ_OK)
-    fail(where + ": damaged archive");
-  std::vector<char> header(entry.headerBytes);
-  contents->readBytes(header.data(), header.size(), where);
-  contents->readBytes(into, found.numBytes(), where);
-  if (unzCloseCurrentFile(archive) != UNZ_OK)
-    fail(where + ": damaged (wrong checksum)");
+    fail(::nameOf(name, key) + ": expected " + expected.str() + ", found " +
+         found.str());
 }
 
-//===----------------------------------------------------------------------===//
-// Writing
-//===----------------------------------------------------------------------===//
-
-ArrayWriter::ArrayWriter(const std::string &path)
-    : name(path), temporary(path + ".tmp" + std::to_string(getpid())) {
-  archive = zipOpen64(temporary.c_str(), APPEND_STATUS_CREATE);
-  if (!archive)
-    fail(temporary + ": cannot be written: " + std::strerror(errno));
-}
-
-ArrayWriter::~ArrayWriter() {
-  if (!archive)
-    return;
-  zipClose(archive, nullptr);
-  unlink(temporary.c_str());
-}
-
-void ArrayWriter::add(const std::string &key, const ArrayType &type,
-                      const void *data) {
-  constexpr size_t chunk = size_t(1) << 30; // minizip counts in 32 bits.
-  zip_fileinfo info = {};
-  info.tmz_date = {0, 0, 0, 1, 0, 1980};
-  bool isLarge = type.numBytes() >= size_t(0xffffff00) - (size_t(1) << 16);
-  bool ok = zipOpenNewFileInZip64(archive, (key + ".npy").c_str(), &info,
-                                  nullptr, 0, nullptr, 0, nullptr, /*method=*/0,
-                                  /*level=*/0, isLarge) == ZIP_OK;
-  std::string header = npy::header(type);
-  ok = ok &&
-       zipWriteInFileInZip(archive, header.data(), header.size()) == ZIP_OK;
-  auto *at = static_cast<const char *>(data);
-  for (size_t left = type.numBytes(); ok && left > 0;) {
-    size_t bytes = std::min(left, chunk);
-    ok = zipWriteInFileInZip(archive, at, bytes) == ZIP_OK;
-    at += bytes;
-    left -= bytes;
-  }
-  if (!ok || zipCloseFileInZip(archive) != ZIP_OK)
-    fail(::nameOf(temporary, key) +
-         ": cannot be written: " + std::strerror(errno));
-}
-
-/// Waits until a file or folder is on the disk.
-static bool syncToDisk(const std::string &path) {
-  int descriptor = open(path.c_str(), O_RDONLY);
-  bool ok = descriptor >= 0 && fsync(descriptor) == 0;
-  if (descriptor >= 0)
-    close(descriptor);
-  return ok;
-}
-
-void ArrayWriter::commit() {
-  bool ok = zipClose(archive, nullptr) == ZIP_OK;
-  archive = nullptr;
-  ok = ok && syncToDisk(temporary) &&
-       rename(temporary.c_str(), name.c_str()) == 0;
-  if (!ok) {
-    std::string reason = std::strerror(errno);
-    unlink(temporary.c_str());
-    fail(name + ": cannot be written: " + reason);
-  }
-  size_t slash = name.rfind('/');
-  syncToDisk(slash == std::string::npos ? "." : name.substr(0, slash + 1));
+void ArrayFile::read(const std::string &key, const ArrayType &expected,
+                     void *into) const {
+  expect(key, expected);
+  contents->readElements(contents->entries.at(key), ::nameOf(name, key), into);
 }

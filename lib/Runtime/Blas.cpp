@@ -8,10 +8,12 @@
 
 #include "Blas.h"
 
-#include <cstdio>
+#include "remat/Runtime/Runtime.h"
+
 #include <cstdlib>
 #include <dlfcn.h>
 #include <optional>
+#include <string>
 
 using namespace remat;
 
@@ -49,12 +51,11 @@ bool canRunSkylakeXKernels() {
 }
 
 [[noreturn]] void failToLoad(const char *what) {
-  const char *reason = dlerror();
-  std::fprintf(stderr,
-               "remat: cannot load %s: %s\nremat: install libopenblas0-pthread "
-               "(tools/setup does)\n",
-               what, reason ? reason : "unknown error");
-  std::exit(1);
+  const char *text = dlerror();
+  std::string reason = text ? text : "unknown error";
+  bool isMissing = reason.find("No such file") != std::string::npos;
+  fail(std::string("cannot load ") + what + ": " + reason +
+       (isMissing ? "; install libopenblas0-pthread (tools/setup does)" : ""));
 }
 
 void *open() {

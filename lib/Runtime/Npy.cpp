@@ -72,17 +72,25 @@ std::string ArrayType::str() const {
 static constexpr char magic[] = "\x93NUMPY";
 static constexpr size_t magicBytes = 6;
 
-size_t npy::headerBytes(const unsigned char *prefix, const std::string &where) {
-  if (std::memcmp(prefix, magic, magicBytes) != 0)
+/// Where the dictionary starts.
+static size_t dictionaryStart(const std::string &header) {
+  return header[magicBytes] == 1 ? 10 : 12;
+}
+
+size_t npy::headerBytes(const std::string &prefix, const std::string &where) {
+  if (prefix.compare(0, magicBytes, magic) != 0)
     fail(where + ": not a .npy array (wrong magic bytes)");
-  unsigned version = prefix[6];
+  auto byte = [&](size_t i) {
+    return size_t(static_cast<unsigned char>(prefix[i]));
+  };
+  size_t version = byte(magicBytes);
   if (version < 1 || version > 3)
     fail(where + ": .npy version " + std::to_string(version) +
          " is unknown (1 to 3 are known)");
-  size_t length = prefix[8] | size_t(prefix[9]) << 8;
-  if (version == 1)
-    return 10 + length;
-  return 12 + (length | size_t(prefix[10]) << 16 | size_t(prefix[11]) << 24);
+  size_t length = byte(8) | byte(9) << 8;
+  if (version > 1)
+    length |= byte(10) << 16 | byte(11) << 24;
+  return dictionaryStart(prefix) + length;
 }
 
 namespace {
@@ -90,7 +98,7 @@ namespace {
 class HeaderParser {
 public:
   HeaderParser(const std::string &text, const std::string &where)
-      : at(text.c_str()), where(where) {}
+      : at(text.c_str()), end(at + text.size()), where(where) {}
 
   ArrayType parse() {
     ArrayType type;
@@ -99,15 +107,15 @@ public:
     while (!accept('}')) {
       std::string key = quoted();
       expect(':');
-      if (key == "descr") {
-        type.dtype = dtype(quoted());
+      if (key == "descr" && !hasDescr) {
+        type.dtype = dtype();
         hasDescr = true;
-      } else if (key == "fortran_order") {
+      } else if (key == "fortran_order" && !hasOrder) {
         if (word() == "True")
           fail(where + ": array is in Fortran order; save "
                        "numpy.ascontiguousarray(array)");
         hasOrder = true;
-      } else if (key == "shape") {
+      } else if (key == "shape" && !hasShape) {
         type.shape = tuple();
         hasShape = true;
       } else {
@@ -118,7 +126,8 @@ public:
         break;
       }
     }
-    if (!hasDescr || !hasShape || !hasOrder)
+    skipSpace();
+    if (!hasDescr || !hasShape || !hasOrder || at != end)
       malformed();
     return type;
   }
@@ -145,12 +154,12 @@ private:
   std::string quoted() {
     skipSpace();
     char quote = *at;
-    const char *end =
+    const char *closing =
         quote == '\'' || quote == '"' ? std::strchr(at + 1, quote) : nullptr;
-    if (!end)
-      malformed(); // A list of fields, of a structured array, also ends here.
-    std::string text(at + 1, end);
-    at = end + 1;
+    if (!closing)
+      malformed();
+    std::string text(at + 1, closing);
+    at = closing + 1;
     return text;
   }
 
@@ -167,6 +176,7 @@ private:
   std::vector<int64_t> tuple() {
     // Small enough that a product of sizes and a width cannot overflow.
     constexpr int64_t maxBytes = int64_t(1) << 56;
+    constexpr size_t maxRank = 64; // As in NumPy.
     std::vector<int64_t> sizes;
     int64_t bytes = 8;
     expect('(');
@@ -184,6 +194,8 @@ private:
         malformed();
       bytes *= size != 0 ? size : 1;
       sizes.push_back(size);
+      if (sizes.size() > maxRank)
+        malformed();
       if (!accept(',')) {
         expect(')');
         break;
@@ -192,26 +204,35 @@ private:
     return sizes;
   }
 
-  DType dtype(const std::string &descr) {
-    if (descr.size() > 1 && descr[0] == '>')
+  DType dtype() {
+    skipSpace();
+    if (*at == '[')
+      fail(where + ": array has fields; save each of them as an array");
+    std::string descr = quoted();
+    constexpr size_t longest = 16; // Of those that are known, and then some.
+    if (descr.size() > longest)
+      malformed();
+    if (descr[0] == '>')
       fail(where + ": array is big-endian ('" + descr +
            "'); save it in native "
            "byte order");
+    bool isNative = descr[0] == '<' || descr[0] == '|' || descr[0] == '=';
     for (const TypeCode &code : typeCodes)
-      if (descr.size() > 1 && descr.substr(1) == code.descr)
+      if (isNative && descr.substr(1) == code.descr)
         return code.dtype;
     fail(where + ": element type '" + descr +
          "' is not supported (bool, integers of 8 to 64 bits, float16 to "
          "float64, bfloat16 are)");
   }
 
-  const char *at;
+  const char *at, *end;
   const std::string &where;
 };
 } // namespace
 
-ArrayType npy::parseHeader(const std::string &text, const std::string &where) {
-  return HeaderParser(text, where).parse();
+ArrayType npy::parseHeader(const std::string &header,
+                           const std::string &where) {
+  return HeaderParser(header.substr(dictionaryStart(header)), where).parse();
 }
 
 //===----------------------------------------------------------------------===//

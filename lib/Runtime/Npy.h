@@ -13,11 +13,11 @@ namespace remat::npy {
 
 /// So many bytes say how long a header is.
 constexpr size_t prefixBytes = 12;
-/// From the first `prefixBytes` bytes: where the elements start. `where` names
-/// the array in errors.
-size_t headerBytes(const unsigned char *prefix, const std::string &where);
-/// Reads the dictionary, the part of a header behind its length.
-ArrayType parseHeader(const std::string &text, const std::string &where);
+/// The length of the header that starts with the `prefixBytes` bytes `prefix`:
+/// where the elements start. `where` names the array in errors.
+size_t headerBytes(const std::string &prefix, const std::string &where);
+/// Reads a whole header.
+ArrayType parseHeader(const std::string &header, const std::string &where);
 /// All that precedes the elements, in version 1 of the format.
 std::string header(const ArrayType &type);
 

@@ -7,16 +7,26 @@
 #include "remat/Runtime/Runtime.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 using namespace remat;
 
-void remat::fail(const std::string &message) {
+static void printMessage(const char *kind, const std::string &message) {
   std::fflush(stdout);
-  std::fprintf(stderr, "remat: error: %s\n", message.c_str());
+  std::fprintf(stderr, "remat: %s: %s\n", kind, message.c_str());
   std::fflush(stderr);
+}
+
+void remat::warn(const std::string &message) {
+  printMessage("warning", message);
+}
+
+void remat::fail(const std::string &message) {
+  printMessage("error", message);
   // Without destructors: other threads may be inside the library.
   std::_Exit(1);
 }
@@ -93,7 +103,7 @@ static MemoryClass memoryClassAt(int index) {
 static void writeJSON(const char *path) {
   FILE *file = std::fopen(path, "w");
   if (!file)
-    fail(std::string(path) + ": cannot be written");
+    fail(std::string(path) + ": cannot be written: " + std::strerror(errno));
   std::fprintf(file,
                "{\"steps\": %zu, \"median_step_s\": %.9g,\n \"step_s\": [",
                stepTimes().size(), medianStepTime());
@@ -106,8 +116,9 @@ static void writeJSON(const char *path) {
                  nameOf(memoryClassAt(i)),
                  static_cast<long long>(peakMemory(memoryClassAt(i))));
   std::fprintf(file, "}}\n");
-  if (std::fclose(file) != 0)
-    fail(std::string(path) + ": cannot be written");
+  bool failed = std::ferror(file);
+  if (std::fclose(file) != 0 || failed)
+    fail(std::string(path) + ": cannot be written: " + std::strerror(errno));
 }
 
 void remat::printReport() {
@@ -119,7 +130,9 @@ void remat::printReport() {
     if (int64_t bytes = peakMemory(memoryClassAt(i)))
       std::printf("  %-16s %12lld\n", nameOf(memoryClassAt(i)),
                   static_cast<long long>(bytes));
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    fail(std::string("standard output: cannot be written: ") +
+         std::strerror(errno));
   if (const char *path = std::getenv("REMAT_REPORT"))
     writeJSON(path);
 }

@@ -27,7 +27,7 @@ static int64_t parseInteger(const std::string &text, const std::string &what) {
   errno = 0;
   long long value = std::strtoll(text.c_str(), &end, 10);
   if (text.empty() || *end || errno)
-    fail(what + " is a whole number, got '" + text + "'");
+    fail(what + " must be a whole number, but got '" + text + "'");
   return value;
 }
 
@@ -130,6 +130,8 @@ TrainDescription TrainDescription::parse(const std::string &text) {
     for (const PathOption &option : pathOptions)
       if (fields[0] == option.name)
         result.*option.field = fields[1];
+    if (fields[0] == "optimizer")
+      result.optimizer = fields[1];
     if (fields[0] == "shuffle")
       result.shuffle = fields[1] != "0";
     if (fields[0] == "argument")
@@ -145,15 +147,16 @@ void TrainDescription::readEnvironment() {
     if (const char *value = std::getenv(option.variable)) {
       this->*option.field = parseInteger(value, option.variable);
       if (this->*option.field < option.low)
-        fail(std::string(option.variable) + " is at least " +
-             std::to_string(option.low) + ", got " + value);
+        fail(std::string(option.variable) + " must be at least " +
+             std::to_string(option.low) + ", but got " + value);
     }
   for (const PathOption &option : pathOptions)
     if (const char *value = std::getenv(option.variable))
       this->*option.field = value;
   if (const char *value = std::getenv("REMAT_SHUFFLE")) {
     if (std::string(value) != "0" && std::string(value) != "1")
-      fail(std::string("REMAT_SHUFFLE is 0 or 1, got '") + value + "'");
+      fail(std::string("REMAT_SHUFFLE must be 0 or 1, but got '") + value +
+           "'");
     shuffle = *value == '1';
   }
   if (evalData.empty())

@@ -1,52 +1,22 @@
 //===- Training.cpp - The loop around a compiled step ---------------------===//
 //
-// Data, order, checkpoints and progress of a training program.
+// Start, order of the examples, and progress of a training program.
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Runtime/Training.h"
-
+#include "Checkpoint.h"
+#include "Dataset.h"
+#include "LossLog.h"
 #include "MemRef.h"
 
 #include <algorithm>
-#include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <unistd.h>
 
 using namespace remat;
 
 namespace {
-/// The arrays of a data file that the arguments of one function take their
-/// batches from.
-class Dataset {
-public:
-  /// Reads the arrays for those of `arguments` that have the role.
-  void read(const std::string &path, const char *source,
-            const std::vector<TrainArgument> &arguments, Role role);
-  bool empty() const { return arrays.empty(); }
-  /// 1 if no array has examples.
-  int64_t numBatches() const { return batch ? examples / batch : 1; }
-  int64_t numExamples() const { return examples; }
-  int64_t batchSize() const { return batch; }
-  /// Copies the rows, and what belongs to the `index`-th run of the function,
-  /// into the arguments' buffers.
-  void fill(const int64_t *rows, int64_t index,
-            const std::vector<char *> &buffers) const;
-
-private:
-  struct Array {
-    size_t argument;
-    /// Of an example, or of the value of a step.
-    size_t rowBytes;
-    char *elements;
-    /// How many steps have a value of their own; 0 if rows are examples.
-    int64_t steps;
-  };
-  std::vector<Array> arrays;
-  int64_t examples = 0, batch = 0;
-};
-
 class Training {
 public:
   explicit Training(const std::string &text);
@@ -60,12 +30,9 @@ public:
   void end();
 
 private:
-  bool isSaved(const TrainArgument &argument) const;
   void allocateBuffers();
   void setInitialValues();
-  bool resume();
-  void openLog();
-  void save();
+  void resume();
   void log(double loss);
   void printEvaluation();
 
@@ -75,99 +42,14 @@ private:
   std::vector<bool> isUnset;
   Dataset data, evalData;
   std::vector<int64_t> order;
-  int64_t step = 0, epoch = -1, savedStep = -1;
+  std::optional<Checkpoint> checkpoint;
+  LossLog lossLog;
+  bool wasFinite = true;
+  int64_t step = 0, epoch = -1;
   int64_t evalBatch = 0, evalBatches = 0;
   std::vector<double> evalSums;
-  FILE *logFile = nullptr;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Data
-//===----------------------------------------------------------------------===//
-
-/// Reading checks type and shape; the elements stay in memory.
-static char *load(ArrayFile &file, const std::string &name,
-                  const ArrayType &type) {
-  auto *elements =
-      static_cast<char *>(allocate(MemoryClass::data, type.numBytes()));
-  file.read(name, type, elements);
-  return elements;
-}
-
-void Dataset::read(const std::string &path, const char *source,
-                   const std::vector<TrainArgument> &arguments, Role role) {
-  std::string keys;
-  for (const TrainArgument &argument : arguments)
-    if (argument.role == role)
-      keys += (keys.empty() ? "'" : "', '") + argument.name;
-  if (keys.empty())
-    return;
-  if (path.empty())
-    fail("the model takes data (arrays " + keys +
-         "'), but no file is named; "
-         "set " +
-         source + " or the attribute of remat.train_step");
-  ArrayFile file(path);
-  std::string first;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const TrainArgument &argument = arguments[i];
-    if (argument.role != role)
-      continue;
-    const ArrayType &found = file.get(argument.name);
-    ArrayType expected = argument.type;
-    if (found.shape.empty())
-      fail(path + ": array '" + argument.name +
-           "' is a scalar; its first dimension has to count examples, or steps "
-           "if the model takes a scalar");
-    if (expected.shape.empty() ||
-        found.shape.size() == expected.shape.size() + 1) {
-      if (found.shape[0] == 0)
-        fail(path + ": array '" + argument.name + "' has a value for no step");
-      size_t bytes = expected.numBytes();
-      expected.shape.insert(expected.shape.begin(), found.shape[0]);
-      arrays.push_back({i, bytes, load(file, argument.name, expected),
-                        static_cast<int64_t>(found.shape[0])});
-      continue;
-    }
-    if (expected.shape[0] == 0)
-      fail("the model takes no examples of '" + argument.name + "'");
-    if (batch == 0) {
-      first = argument.name;
-      examples = found.shape[0];
-      batch = expected.shape[0];
-    }
-    if (expected.shape[0] != batch)
-      fail("the model takes " + std::to_string(batch) + " examples of '" +
-           first + "', but " + std::to_string(expected.shape[0]) + " of '" +
-           argument.name + "'");
-    if (found.shape[0] != examples)
-      fail(path + ": array '" + argument.name + "' has " +
-           std::to_string(found.shape[0]) + " examples, but '" + first +
-           "' has " + std::to_string(examples));
-    expected.shape[0] = examples;
-    arrays.push_back({i, argument.type.numBytes() / batch,
-                      load(file, argument.name, expected), 0});
-  }
-  if (examples < batch)
-    fail(path + ": array '" + first + "' has " + std::to_string(examples) +
-         " examples, fewer than one batch of " + std::to_string(batch));
-}
-
-void Dataset::fill(const int64_t *rows, int64_t index,
-                   const std::vector<char *> &buffers) const {
-  for (const Array &array : arrays) {
-    if (array.steps) {
-      std::memcpy(buffers[array.argument],
-                  array.elements + index % array.steps * array.rowBytes,
-                  array.rowBytes);
-      continue;
-    }
-    for (int64_t i = 0; i < batch; ++i)
-      std::memcpy(buffers[array.argument] + i * array.rowBytes,
-                  array.elements + rows[i] * array.rowBytes, array.rowBytes);
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // Start
@@ -192,11 +74,6 @@ static MemoryClass classOf(Role role) {
     return MemoryClass::other;
   }
   return MemoryClass::other;
-}
-
-bool Training::isSaved(const TrainArgument &argument) const {
-  return argument.role == Role::parameter || argument.role == Role::optimizer ||
-         argument.role == Role::state || argument.role == Role::random;
 }
 
 void Training::allocateBuffers() {
@@ -229,7 +106,7 @@ void Training::setInitialValues() {
     }
     if (argument.role != Role::parameter && argument.role != Role::state)
       continue;
-    if (file && file->find(argument.name)) {
+    if (file && file->contains(argument.name)) {
       file->read(argument.name, argument.type, buffers[i]);
       continue;
     }
@@ -247,48 +124,16 @@ void Training::setInitialValues() {
   }
 }
 
-/// Loads the checkpoint, if there is one.
-bool Training::resume() {
-  const std::string &path = description.checkpoint;
-  if (path.empty() || access(path.c_str(), F_OK) != 0)
-    return false;
-  ArrayFile file(path);
-  ArrayType scalar{DType::i64, {}};
-  int64_t seed;
-  file.read("remat.seed", scalar, &seed);
-  if (seed != description.seed)
-    fail(path + ": the checkpoint's run has seed " + std::to_string(seed) +
-         ", this one has " + std::to_string(description.seed) +
-         "; use the same seed, or another file");
-  file.read("remat.step", scalar, &step);
-  for (size_t i = 0; i < buffers.size(); ++i)
-    if (isSaved(description.arguments[i]))
-      file.read(description.arguments[i].name, description.arguments[i].type,
-                buffers[i]);
-  isUnset.assign(buffers.size(), false);
-  savedStep = step;
-  std::printf("resumed from %s at step %lld\n", path.c_str(),
-              static_cast<long long>(step));
-  return true;
-}
-
-void Training::openLog() {
-  if (description.log.empty())
-    return;
-  // A resumed run goes on where the checkpoint was made: later lines go.
-  std::string kept;
-  if (FILE *old =
-          step > 0 ? std::fopen(description.log.c_str(), "r") : nullptr) {
-    char line[256];
-    while (std::fgets(line, sizeof(line), old))
-      if (std::strtoll(line, nullptr, 10) <= step)
-        kept += line;
-    std::fclose(old);
+/// Goes on from the checkpoint, if there is one.
+void Training::resume() {
+  checkpoint.emplace(description, buffers, data.batchSize());
+  std::optional<int64_t> saved = checkpoint->load();
+  if (saved) {
+    step = *saved;
+    isUnset.assign(buffers.size(), false);
   }
-  logFile = std::fopen(description.log.c_str(), "w");
-  if (!logFile)
-    fail(description.log + ": cannot be written: " + std::strerror(errno));
-  std::fputs(kept.c_str(), logFile);
+  if (!description.log.empty())
+    lossLog.open(description.log, step);
 }
 
 Training::Training(const std::string &text)
@@ -300,7 +145,6 @@ Training::Training(const std::string &text)
   allocateBuffers();
   setInitialValues();
   resume();
-  openLog();
   evalSums.resize(description.metrics.size());
 }
 
@@ -335,34 +179,20 @@ void Training::log(double loss) {
   if (every == 0 || (step % every != 0 && !isLast))
     return;
   printProgress(step, description.steps, loss);
-  if (!logFile)
-    return;
-  std::fprintf(logFile, "%lld\t%.17g\n", static_cast<long long>(step), loss);
-  std::fflush(logFile);
-}
-
-void Training::save() {
-  if (description.checkpoint.empty() || savedStep == step)
-    return;
-  ArrayWriter writer(description.checkpoint);
-  ArrayType scalar{DType::i64, {}};
-  writer.add("remat.step", scalar, &step);
-  writer.add("remat.seed", scalar, &description.seed);
-  for (size_t i = 0; i < buffers.size(); ++i)
-    if (isSaved(description.arguments[i]))
-      writer.add(description.arguments[i].name, description.arguments[i].type,
-                 buffers[i]);
-  writer.commit();
-  savedStep = step;
+  lossLog.add(step, loss);
 }
 
 int64_t Training::done(double loss) {
   endStep();
   ++step;
   log(loss);
+  if (wasFinite && !std::isfinite(loss))
+    warn("step " + std::to_string(step) + ": the loss is " +
+         std::to_string(loss));
+  wasFinite = wasFinite && std::isfinite(loss);
   bool isLast = step == description.steps;
   if (isLast || step % description.checkpointEvery == 0)
-    save();
+    checkpoint->save(step, loss);
   bool isDue = isLast ||
                (description.evalEvery > 0 && step % description.evalEvery == 0);
   if (description.metrics.empty() || !isDue)
@@ -401,9 +231,7 @@ void Training::evalResult(int64_t index, double value) {
 }
 
 void Training::end() {
-  if (logFile)
-    std::fclose(logFile);
-  logFile = nullptr;
+  lossLog.close();
   printReport();
 }
 

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from remat.testing import (ARENA_ALIGNMENT, NUMPY_TYPES, descriptor_type, from_descriptor, make_arena, to_descriptor,
-                           tool)
+from remat.testing import NUMPY_TYPES, descriptor_type, from_descriptor, make_arena, to_descriptor, tool
 
 FLOATS = "f64", "f32", "f16", "bf16"
 MOMENTUM = "#opt.sgd<lr=1.0e-2,momentum=0.9>"  # After the first step its state is the gradient, to the bit.
@@ -350,7 +349,7 @@ class Variant:
 
     def call(self):
         """Runs one step in a process of its own, by a fork: no other thread may compute meanwhile. Returns gradients and
-        new parameters and states by name, the results by number, and the bytes of memory that were used."""
+        new parameters and states by name, the results by number, and the bytes of memory that were reserved."""
         receive, send = multiprocessing.Pipe(duplex=False)
         process = multiprocessing.get_context("fork").Process(target=self.child, args=(send,))
         process.start()
@@ -374,7 +373,7 @@ class Variant:
 
     def step(self):
         library = ctypes.CDLL(str(self.library))
-        arrays, arena, arguments = [], None, []
+        arrays, arena, reserved, arguments = [], None, 0, []
         for slot in self.arguments:
             if not slot.is_memref:
                 if slot.kind != "i64":
@@ -383,7 +382,8 @@ class Variant:
                 arguments.append(ctypes.c_int64(0))
                 continue
             if "remat.arena" in slot.attributes:
-                array = arena = make_arena(slot.shape[0])
+                reserved = slot.shape[0]
+                array = arena = make_arena(reserved)
             else:
                 array = np.array(self.initial(slot), NUMPY_TYPES[slot.kind], order="C")
             arrays.append(array)
@@ -392,8 +392,7 @@ class Variant:
                     for i, r in enumerate(self.results)]
         results = type("Results", (ctypes.Structure,), {"_fields_": returned})()
         before = [a if a is None else a.copy() for a in arrays]
-        touched = 0
-        # What lies in memory before must not matter, and where it is written shows how much of it is needed.
+        # What lies in memory before must not matter, and nothing behind the arena may be written.
         for pattern in (0xAA, 0x55):
             for array, old in zip(arrays, before):
                 if array is not None and array is not arena:
@@ -401,12 +400,11 @@ class Variant:
             if arena is not None:
                 arena.view(np.uint8)[:] = pattern
             library._mlir_ciface_step(*([ctypes.byref(results)] if returned else []), *arguments)
-            if arena is not None:
-                changed = np.flatnonzero(arena.view(np.uint8) != pattern)
-                touched = max(touched, int(changed[-1]) + 1 if len(changed) else 0)
+            if arena is not None and (arena[reserved:].view(np.uint8) != pattern).any():
+                raise Problem(f"the step writes behind its arena of {reserved} bytes")
             found = self.collect(arrays, results)
         library.remat_allocated_peak.restype = ctypes.c_int64
-        found["bytes"] = -(-touched // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+        found["bytes"] = reserved
         found["allocated"] = library.remat_allocated_peak()
         return found
 

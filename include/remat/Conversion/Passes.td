@@ -88,6 +88,9 @@ def DecomposeAggregates : Pass<"convert-linalg-aggregates-to-structured"> {
     Example: `linalg.softmax dimension(1) ins(%x) outs(%e)` becomes a maximum, an
     exponential of the difference, a sum and a division.
   }];
+  let options = [
+    ListOption<"keep", "keep", "std::string",
+               "names of operations that the target lowers as a whole">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::tensor::TensorDialect"];
@@ -101,13 +104,14 @@ def ConvertConvToLibrary : Pass<"convert-conv-to-library", "::mlir::ModuleOp"> {
     workspace (`memref.alloc`) of the size that `remat/Runtime/ConvPlan.h` gives
     for `threads` threads, so this runs before `remat-pack-memory`: the step
     then allocates nothing, and the workspace is part of its peak. More threads
-    than that do not help a convolution. The bits depend on neither.
+    than that do not help a convolution. The bits depend on neither, and the
+    program does not depend on the machine that compiles it.
 
     Operands that are not contiguous are copied. Shapes must be static.
   }];
   let options = [
-    Option<"threads", "threads", "int64_t", /*default=*/"0",
-           "Threads to reserve workspace for (0: as many as this machine has)">];
+    Option<"threads", "threads", "int64_t", /*default=*/"2",
+           "Threads to reserve workspace for">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::memref::MemRefDialect"];
 }

@@ -1,4 +1,4 @@
-//===- CPU.h - From bufferized linalg to LLVM -------------------*- C++ -*-===//
+//===- CPU.h - The CPU as a target ------------------------------*- C++ -*-===//
 
 #ifndef REMAT_PIPELINES_CPU_H
 #define REMAT_PIPELINES_CPU_H
@@ -12,7 +12,7 @@ namespace remat {
 /// be known before memory is packed (workspaces) is not part of it.
 void buildLowerToCPUPipeline(OpPassManager &pm);
 
-/// Registers the above as `remat-lower-to-cpu`.
+/// Registers the above as `remat-lower-to-cpu`, and the target `cpu`.
 void registerCPUPipelines();
 
 } // namespace remat

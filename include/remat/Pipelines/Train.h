@@ -3,25 +3,11 @@
 #ifndef REMAT_PIPELINES_TRAIN_H
 #define REMAT_PIPELINES_TRAIN_H
 
-#include "mlir/Pass/PassOptions.h"
-
-#include <string>
+#include "remat/Pipelines/Target.h"
 
 namespace mlir {
 class OpPassManager;
 namespace remat {
-
-/// What `remat-train` lowers to.
-enum class Target { CPU };
-
-/// Names the choices, where the parser of enumerations would only say that
-/// there is no such one.
-struct TargetParser : public llvm::cl::parser<Target> {
-  using parser::parser;
-  bool parse(llvm::cl::Option &option, llvm::StringRef name,
-             llvm::StringRef value, Target &target);
-  static void print(llvm::raw_ostream &os, Target target);
-};
 
 /// Options that several pipelines have; `PassPipelineOptions` inherits its base
 /// virtually so that they can be mixed in.
@@ -45,10 +31,12 @@ struct ReportOptions : public virtual mlir::detail::PassOptions {
 };
 
 struct ToTensorsOptions : public PassPipelineOptions<ToTensorsOptions>,
-                          public VariantOptions {};
+                          public VariantOptions,
+                          public TargetOptions {};
 
 struct BufferizeOptions : public PassPipelineOptions<BufferizeOptions>,
-                          public ReportOptions {
+                          public ReportOptions,
+                          public TargetOptions {
   Option<std::string> arena{
       *this, "arena",
       llvm::cl::desc("where entry functions get their arena from, see "
@@ -61,12 +49,8 @@ struct BufferizeOptions : public PassPipelineOptions<BufferizeOptions>,
 
 struct TrainOptions : public PassPipelineOptions<TrainOptions>,
                       public VariantOptions,
-                      public ReportOptions {
-  Option<Target, TargetParser> target{
-      *this, "target", llvm::cl::desc("what the program runs on"),
-      llvm::cl::values(clEnumValN(Target::CPU, "cpu", "this machine's CPU")),
-      llvm::cl::init(Target::CPU)};
-};
+                      public ReportOptions,
+                      public TargetOptions {};
 
 /// Appends the passes that take an annotated model to flat functions on
 /// tensors, ordered for memory.
@@ -80,7 +64,7 @@ void buildExplainPipeline(OpPassManager &pm, const ToTensorsOptions &options);
 /// that return none, and then packs their memory.
 void buildBufferizePipeline(OpPassManager &pm, const BufferizeOptions &options);
 
-/// Appends all of them, down to the LLVM dialect.
+/// Appends all of them, down to what the target executes.
 void buildTrainPipeline(OpPassManager &pm, const TrainOptions &options);
 
 /// Registers the above as `remat-train-to-tensors`, `remat-explain`,

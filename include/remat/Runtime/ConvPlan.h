@@ -8,6 +8,8 @@
 #ifndef REMAT_RUNTIME_CONVPLAN_H
 #define REMAT_RUNTIME_CONVPLAN_H
 
+#include "remat/Dialect/Remat/IR/ConvLayout.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -37,18 +39,6 @@ struct ConvShape {
            padW == 0 && oh == h && ow == w;
   }
 };
-
-/// Which dimension is what in images (n, h, w, c) and filters (kh, kw, c, f),
-/// or channels first, (n, c, h, w) and (f, c, kh, kw). The width is behind the
-/// height.
-struct ConvDims {
-  unsigned channel, row;
-  unsigned filterRow, filterChannel, filter;
-};
-
-inline ConvDims getConvDims(bool channelsFirst) {
-  return channelsFirst ? ConvDims{1, 2, 2, 1, 0} : ConvDims{3, 1, 0, 2, 3};
-}
 
 /// The convolution of images of sizes `x` with filters of sizes `w` into images
 /// of sizes `y`; `window` are strides, dilations and the padding in front.

@@ -19,6 +19,8 @@ namespace remat {
 
 /// Prints `remat: error: <message>` on one line of stderr and exits with 1.
 [[noreturn]] void fail(const std::string &message);
+/// Prints `remat: warning: <message>` on one line of stderr.
+void warn(const std::string &message);
 
 //===----------------------------------------------------------------------===//
 // Arrays in files
@@ -45,10 +47,10 @@ struct ArrayType {
 };
 
 /// A .npz archive (stored or deflated), or a .npy file, which is an archive
-/// with one array whose key is "". Headers are read by the constructor,
-/// elements when asked for. Whatever is wrong with the file (missing,
-/// truncated, not an archive, checksum, Fortran order, big-endian) fails with
-/// its name.
+/// with one array whose key is "". The constructor reads the table of contents;
+/// arrays are read when asked for, so that one which nobody reads may be
+/// anything. Whatever is wrong with what is read (missing, truncated, not an
+/// archive, checksum, Fortran order, big-endian) fails with its name.
 class ArrayFile {
 public:
   explicit ArrayFile(const std::string &path);
@@ -58,12 +60,13 @@ public:
   const std::string &path() const { return name; }
   /// In the order of the archive.
   std::vector<std::string> keys() const;
-  /// Null if there is no such array.
-  const ArrayType *find(const std::string &key) const;
-  /// Like find, but a missing key fails and lists the keys that there are.
+  bool contains(const std::string &key) const;
+  /// A missing key fails and lists the keys that there are.
   const ArrayType &get(const std::string &key) const;
-  /// Reads into `numBytes()` bytes at `into`; fails unless the array is of
-  /// exactly this type and shape.
+  /// Fails unless the array is of exactly this type and shape.
+  void expect(const std::string &key, const ArrayType &expected) const;
+  /// Reads an array of the type that `expect` accepts into `numBytes()` bytes
+  /// at `into`.
   void read(const std::string &key, const ArrayType &expected,
             void *into) const;
   /// Reads whatever the type is; `into` holds `get(key).numBytes()` bytes.
@@ -76,6 +79,8 @@ private:
   std::string name;
   std::unique_ptr<Contents> contents;
 };
+
+class AtomicFile;
 
 /// Writes an uncompressed .npz archive that appears under its name complete or
 /// not at all: `commit` syncs a temporary file and renames it. The bytes depend
@@ -91,7 +96,7 @@ public:
   void commit();
 
 private:
-  std::string name, temporary;
+  std::unique_ptr<AtomicFile> file;
   void *archive;
 };
 

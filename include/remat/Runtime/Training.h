@@ -19,11 +19,12 @@
 //
 // `begin` takes the description, reads every file that it names, and allocates
 // and fills all buffers but those that start from a value of the program and
-// that no file holds: `needs` says so, and the program fills them. `next` returns the step to run and puts its mini-batch
-// into the data buffers; it returns -1 when there is none left. `done` logs and
-// saves; it returns the number of batches to evaluate, for each of which the
-// program calls `eval_next`, its function, and `eval_result` for each result.
-// `end` prints the report.
+// that no file holds: `needs` says so, and the program fills them. `next`
+// returns the step to run and puts its mini-batch into the data buffers; it
+// returns -1 when there is none left. `done` logs and saves; it returns the
+// number of batches to evaluate, for each of which the program calls
+// `eval_next`, its function, and `eval_result` for each result. `end` prints
+// the report.
 //
 // The description is text: one line for each option and each argument, fields
 // separated by tabs. Lines:
@@ -31,6 +32,7 @@
 //   steps|seed|log_every|checkpoint_every|eval_every <tab> number
 //   shuffle <tab> 0|1
 //   data|init|checkpoint|eval_data <tab> path
+//   optimizer <tab> rule
 //   argument <tab> role <tab> type <tab> dims <tab> name <tab> initializer
 //   metric <tab> name
 //
@@ -38,8 +40,8 @@
 // result, arena. type: as in MLIR; `random` has two i64 and starts as (seed of
 // the run + own seed, 0). dims: numbers separated by spaces. name: the key in
 // files. initializer: `constant c`, `normal mean stddev`, `uniform low high`,
-// `seed n`, `program` (the program has its value), or nothing (a file must have it; zero for all but parameters and
-// states).
+// `seed n`, `program` (the program has its value), or nothing (a file must have
+// it; zero for all but parameters and states).
 //
 // Initial values depend on the seed, the name and the element's position only.
 // A checkpoint is an .npz archive with the same keys, so that it serves as
@@ -94,6 +96,8 @@ struct TrainDescription {
   int64_t steps = 0, seed = 0, logEvery = 0, checkpointEvery = 1, evalEvery = 0;
   bool shuffle = true;
   std::string data, init, checkpoint, evalData, log;
+  /// The update rule, as checkpoints record it.
+  std::string optimizer;
   std::vector<TrainArgument> arguments;
   std::vector<std::string> metrics;
 

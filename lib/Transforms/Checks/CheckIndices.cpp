@@ -191,7 +191,7 @@ static std::string getMessage(const Index &index) {
   std::string text;
   llvm::raw_string_ostream os(text);
   int64_t size = index.type().getDimSize(index.dim);
-  os << toString(index.op->getLoc()) << ": index " << index.dim
+  os << toString(index.op->getLoc()) << ": the index of dimension " << index.dim
      << " is not in ";
   if (ShapedType::isDynamic(size))
     os << "the tensor";

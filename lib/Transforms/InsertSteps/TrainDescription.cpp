@@ -79,11 +79,23 @@ LogicalResult TrainDescription::addName(Location loc, StringRef name) {
   return success();
 }
 
+/// How checkpoints call an update rule, whatever its hyperparameters are: they
+/// may change when a run is resumed.
+static std::string getRuleName(Attribute rule) {
+  std::string name = rule.getAbstractAttribute().getName().str();
+  if (auto custom = dyn_cast<opt::CustomAttr>(rule))
+    name += " @" + custom.getRule().getValue().str();
+  return name;
+}
+
 LogicalResult TrainDescription::addOptions() {
   os << "steps\t" << train.getSteps() << "\nseed\t" << train.getSeed()
      << "\nlog_every\t" << train.getLogEvery() << "\ncheckpoint_every\t"
      << train.getCheckpointEvery() << "\neval_every\t" << train.getEvalEvery()
      << "\nshuffle\t" << train.getShuffle() << "\n";
+  if (auto optimizer = SymbolTable::lookupNearestSymbolFrom<opt::OptimizerOp>(
+          train, train.getOptimizerAttr()))
+    os << "optimizer\t" << getRuleName(optimizer.getRule()) << "\n";
   std::pair<StringRef, std::optional<StringRef>> paths[] = {
       {"data", train.getData()},
       {"init", train.getInit()},

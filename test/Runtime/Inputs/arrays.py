@@ -4,6 +4,7 @@ import os
 import struct
 import sys
 import tempfile
+import warnings
 import zipfile
 
 import numpy as np
@@ -143,7 +144,56 @@ for bad in ("", "{", "{}", "{'shape': (2, 3)}", good_header.replace("(2, 3)", "(
             good_header.replace("(2, 3)", "(" + "1000000, " * 9 + ")"), good_header.replace("'<f4'", "[('a', '<f4')]")):
     open("header.npy", "wb").write(with_header(bad))
     expect_error("header.npy: ", "header.npy", "")
+
+# What nobody reads may be anything.
+np.savez("mixed.npz", strings=np.array(["a", "b"]), objects=np.array([1, None], object), fortran=np.asfortranarray(x), x=x)
+with zipfile.ZipFile("mixed.npz", "a", zipfile.ZIP_LZMA) as archive:
+    archive.writestr("readme.txt", "no array at all")
+    archive.writestr("broken.npy", "no array either")
+assert same(read("mixed.npz", "x", x), x)
+for key, reason in {"strings": "'<U1' is not supported", "objects": "'|O' is not supported", "fortran": "Fortran order",
+                    "broken": "unknown compression method 14"}.items():
+    expect_error(f"mixed.npz: array '{key}': ", "mixed.npz", key)
+    expect_error(reason, "mixed.npz", key)
+expect_error("mixed.npz: no array 'readme.txt'; it has 'strings', ", "mixed.npz", "readme.txt")
 with zipfile.ZipFile("foreign.npz", "w") as archive:
     archive.writestr("readme.txt", "no array at all")
-expect_error("foreign.npz: array 'readme.txt': not a .npy array", "foreign.npz")
+    archive.writestr("text.npy", "no array either")
+expect_error("foreign.npz: array 'text': not a .npy array", "foreign.npz", "text")
+with warnings.catch_warnings(action="ignore"), zipfile.ZipFile("twice.npz", "w") as archive:
+    for value in x, -x:
+        np.save("part.npy", value)
+        archive.write("part.npy", "x.npy")
+expect_error("twice.npz: array 'x': is in the archive more than once", "twice.npz")
+
+# Names as long as the format allows, which do not end in messages.
+for length in 4095, 4096, 4097, 65531:
+    np.savez(path := f"long{length}.npz", **{"n" * length: x, "x": x})
+    assert same(read(path, "n" * length, x), x) and same(read(path, "x", x), x)
+    expect_error(f"{path}: no array 'z'; it has '{'n' * 80}...', 'x'", path, "z")
+
+# Memory is a small multiple of what the file takes, whatever it says of itself.
+np.savez_compressed("zeros.npz", x=np.zeros(20 << 20, np.float32))
+expect_error("times as many; if that is meant, save it with numpy.savez", "zeros.npz", like=np.zeros(20 << 20, np.float32))
+
+
+def with_sizes(compressed, size):
+    """good.npz with other sizes for its first array in the table of contents."""
+    start = good.find(b"PK\1\2")
+    return good[:start + 20] + struct.pack("<II", compressed, size) + good[start + 28:]
+
+
+for compressed, size, reason in ((2**31, 2**31, "truncated, it takes 2147483648 bytes"), (152, 2**31, "states two sizes"),
+                                 (100, 100, "damaged archive")):
+    open("sizes.npz", "wb").write(with_sizes(compressed, size))
+    expect_error("sizes.npz: array 'x': ", "sizes.npz")
+    expect_error(reason, "sizes.npz")
+for payload, reason in ((whole[:100], "truncated in its header"), (whole[:-7], "truncated, 7 bytes are missing"),
+                        (whole + b"!", "has 1 bytes behind its elements")):
+    for method in zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED:
+        with zipfile.ZipFile("payload.npz", "w", method) as archive:
+            archive.writestr("x.npy", payload)
+        expect_error("payload.npz: array 'x': " + reason, "payload.npz")
+os.mkfifo("pipe")
+expect_error("pipe: is not a regular file", "pipe")
 print("arrays: ok")

@@ -16,7 +16,7 @@ func.func @an_index_from_data_is_checked_and_clamped(%table: tensor<10x4xf32>, %
     // CHECK: %[[D:.*]] = linalg.index 1
     %d = linalg.index 1 : index
     // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[I]], %[[SIZE:.*]] : index
-    // CHECK-NEXT: cf.assert %[[INSIDE]], "{{.*}}check-indices.mlir:[[#@LINE+4]]:10: index 0 is not in 0..9"
+    // CHECK-NEXT: cf.assert %[[INSIDE]], "{{.*}}check-indices.mlir:[[#@LINE+4]]:10: the index of dimension 0 is not in 0..9"
     // CHECK: %[[SAFE:.*]] = arith.minui %[[I]], %{{.*}} : index
     // CHECK: tensor.extract %{{.*}}[%[[SAFE]], %[[D]]]
     // CHECK-NOT: cf.assert
@@ -59,7 +59,7 @@ func.func @what_is_in_range_is_left_alone(%table: tensor<10xf32>, %tokens: tenso
 // CHECK: %[[SIZE:.*]] = tensor.dim
 // CHECK: linalg.generic
 // CHECK: arith.cmpi ult, %{{.*}}, %[[SIZE]] : index
-// CHECK: cf.assert %{{.*}}, "{{.*}}: index 0 is not in the tensor"
+// CHECK: cf.assert %{{.*}}, "{{.*}}: the index of dimension 0 is not in the tensor"
 // CHECK-NOT: cf.assert
 func.func @a_size_that_is_not_known_is_asked_for_outside(%table: tensor<?xf32>, %tokens: tensor<?xi64>, %out: tensor<?xf32>) -> tensor<?xf32> {
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
@@ -73,7 +73,7 @@ func.func @a_size_that_is_not_known_is_asked_for_outside(%table: tensor<?xf32>, 
 }
 
 // CHECK-LABEL: func.func @outside_of_kernels
-// CHECK: cf.assert %{{.*}}, "{{.*}}: index 0 is not in 0..9"
+// CHECK: cf.assert %{{.*}}, "{{.*}}: the index of dimension 0 is not in 0..9"
 // CHECK: arith.minui
 func.func @outside_of_kernels(%table: tensor<10xf32>, %token: tensor<index>) -> f32 {
   %i = tensor.extract %token[] : tensor<index>
@@ -82,7 +82,7 @@ func.func @outside_of_kernels(%table: tensor<10xf32>, %token: tensor<index>) -> 
 }
 
 // CHECK-LABEL: func.func @where_an_element_is_written
-// CHECK: cf.assert %{{.*}}, "{{.*}}: index 0 is not in the tensor"
+// CHECK: cf.assert %{{.*}}, "{{.*}}: the index of dimension 0 is not in the tensor"
 // CHECK: %[[SAFE:.*]] = arith.minui
 // CHECK: tensor.insert %{{.*}}[%[[SAFE]]]
 func.func @where_an_element_is_written(%x: tensor<?xf32>, %v: f32, %token: tensor<index>) -> tensor<?xf32> {
@@ -94,7 +94,7 @@ func.func @where_an_element_is_written(%x: tensor<?xf32>, %v: f32, %token: tenso
 // CHECK-LABEL: func.func @the_last_slice_ends_with_the_tensor
 // CHECK: %[[COUNT:.*]] = arith.constant 6 : index
 // CHECK: arith.cmpi ult, %{{.*}}, %[[COUNT]] : index
-// CHECK: cf.assert %{{.*}}, "{{.*}}: index 0 is not in 0..5"
+// CHECK: cf.assert %{{.*}}, "{{.*}}: the index of dimension 0 is not in 0..5"
 // CHECK: %[[SAFE:.*]] = arith.minui
 // CHECK: tensor.extract_slice %{{.*}}[%[[SAFE]]] [3] [2]
 func.func @the_last_slice_ends_with_the_tensor(%x: tensor<10xf32>, %token: tensor<i64>) -> tensor<3xf32> {
@@ -123,7 +123,7 @@ func.func @a_tensor_that_is_too_small_has_no_slice(%x: tensor<?xf32>, %token: te
 // CHECK: %[[FIRST:.*]] = arith.subi %[[I]], %[[BEFORE]] : index
 // CHECK: %[[COUNT:.*]] = arith.constant 5 : index
 // CHECK: arith.cmpi ult, %[[FIRST]], %[[COUNT]] : index
-// CHECK: cf.assert %{{.*}}, "{{.*}}: index 0 is not in 3..7"
+// CHECK: cf.assert %{{.*}}, "{{.*}}: the index of dimension 0 is not in 3..7"
 // CHECK: %[[CLAMPED:.*]] = arith.minui %[[FIRST]], %{{.*}} : index
 // CHECK: %[[SAFE:.*]] = arith.addi %[[CLAMPED]], %[[BEFORE]] : index
 // CHECK: tensor.extract_slice %{{.*}}[%[[SAFE]]] [4] [-1]
@@ -146,7 +146,7 @@ func.func @offsets_that_are_computed_are_left_alone(%x: tensor<10xf32>, %n: inde
 // CHECK-LABEL: func.func @positions_of_a_scatter
 // CHECK: scf.for %[[K:[a-z0-9]+]] =
 // CHECK: %[[I:.*]] = tensor.extract %{{.*}}[%[[K]], %{{.*}}]
-// CHECK: cf.assert %{{.*}}, "{{.*}}: index 1 is not in 0..7"
+// CHECK: cf.assert %{{.*}}, "{{.*}}: the index of dimension 1 is not in 0..7"
 // CHECK: tensor.insert_slice
 func.func @positions_of_a_scatter(%s: tensor<5x4xf32>, %d: tensor<4x8xf32>, %at: tensor<5x1xindex>) -> tensor<4x8xf32> {
   %0 = tensor.scatter %s into %d[%at] scatter_dims([1]) unique : (tensor<5x4xf32>, tensor<4x8xf32>, tensor<5x1xindex>) -> tensor<4x8xf32>

@@ -32,7 +32,7 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
     // becomes
     %i = arith.index_cast %token : i64 to index
     %inside = arith.cmpi ult, %i, %c512 : index
-    cf.assert %inside, "model.mlir:12:10: index 0 is not in 0..511"
+    cf.assert %inside, "model.mlir:12:10: the index of dimension 0 is not in 0..511"
     %safe = arith.minui %i, %c511 : index
     %e = tensor.extract %table[%safe, %d] : tensor<512x64xf32>
     ```
@@ -103,7 +103,7 @@ def HoistAssertsPass : Pass<"remat-hoist-asserts"> {
     %ok = linalg.generic {... iterator_types = ["reduction"]} ins(%tokens : tensor<8xi64>)
         outs(%true : tensor<i1>) { ... arith.andi ... } -> tensor<i1>
     %all = tensor.extract %ok[] : tensor<i1>
-    cf.assert %all, "model.mlir:12:10: index 0 is not in 0..511"
+    cf.assert %all, "model.mlir:12:10: the index of dimension 0 is not in 0..511"
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",

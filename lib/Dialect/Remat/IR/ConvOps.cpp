@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/ConvLayout.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Runtime/ConvPlan.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

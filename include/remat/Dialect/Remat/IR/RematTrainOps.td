@@ -42,7 +42,16 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
     `eval(@accuracy)` names a function of parameters, states (matched by name)
     and data; the means of its scalar results over the evaluation's batches are
     printed. `REMAT_LOG` names a file that gets a line `step<tab>loss` for each
-    line of progress, with all digits.
+    line of progress, with all digits; a resumed run keeps the lines of the steps
+    before it.
+
+    **Checkpoints** are `.npz` files that replace the previous one as a whole;
+    a symbolic link stays one. They hold parameters and states by name and what
+    a resumed run has to agree in: `remat.step`, `remat.seed`,
+    `remat.batch_size`, `remat.shuffle` and `remat.optimizer` (the rule;
+    hyperparameters may change). A loss that is not finite is a warning. If it
+    still is not when a checkpoint is due, or a parameter holds NaN, the run ends
+    with an error and the last checkpoint stays.
 
     The name after `remat.train_step` is a reference, not a definition: the
     function of this name is what the operation asks for.

@@ -1,0 +1,89 @@
+//===- Target.h - What the shared pipelines ask of a target -----*- C++ -*-===//
+//
+// The pipelines in Train.h know what a training step is, a target knows what it
+// runs on. A new target is a class like the one in lib/Pipelines/CPU.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_PIPELINES_TARGET_H
+#define REMAT_PIPELINES_TARGET_H
+
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Support/LLVM.h"
+
+#include <memory>
+#include <string>
+
+namespace mlir {
+class OpPassManager;
+namespace remat {
+
+/// Describes what programs run on. No answer may depend on the machine that
+/// compiles: a program is a function of the model and the options.
+class Target {
+public:
+  virtual ~Target();
+
+  /// What `target=` calls it.
+  virtual StringRef getName() const = 0;
+
+  /// Of the arena and of every buffer in it, in bytes.
+  virtual int64_t getAlignment() const = 0;
+
+  /// How many threads workspaces are reserved for unless `threads=` says so.
+  virtual int64_t getDefaultThreads() const = 0;
+
+  /// Operations with linalg's AggregatedOpInterface (`linalg.softmax`) that the
+  /// target lowers as a whole; the others are expanded.
+  virtual ArrayRef<StringRef> getWholeAggregates() const { return {}; }
+
+  /// Appends passes on tensors that the schedule should know the result of:
+  /// fusion of the target's own, operations of its own.
+  virtual void addBeforeScheduling(OpPassManager &pm) const {}
+
+  /// Appends passes on bufferized functions before their memory is packed:
+  /// whatever allocates, such as the workspace of a library for `threads`
+  /// threads, is part of the peak then.
+  virtual void addBeforePacking(OpPassManager &pm, int64_t threads) const {}
+
+  /// Appends the passes that make a `@main` of each `remat.train_step`.
+  virtual void addTrainStepLowering(OpPassManager &pm) const = 0;
+
+  /// Appends the passes from packed functions to what is executed.
+  virtual void addLowering(OpPassManager &pm) const = 0;
+};
+
+/// Makes a target known to `target=`; one of the same name is replaced.
+void registerTarget(std::unique_ptr<Target> target);
+
+/// Null if there is none of this name.
+const Target *lookupTarget(StringRef name);
+
+/// Refuses names of no registered target, and names the choices.
+struct TargetParser : public llvm::cl::parser<std::string> {
+  using parser::parser;
+  bool parse(llvm::cl::Option &option, StringRef name, StringRef value,
+             std::string &target);
+};
+
+/// Options of pipelines that depend on the target.
+struct TargetOptions : public virtual mlir::detail::PassOptions {
+  Option<std::string, TargetParser> target{
+      *this, "target", llvm::cl::desc("what the program runs on"),
+      llvm::cl::init("cpu")};
+  Option<int64_t> threads{
+      *this, "threads",
+      llvm::cl::desc("how many threads workspaces are reserved for, on any "
+                     "machine (0: as many as the target usually has)"),
+      llvm::cl::init(0)};
+
+  const Target &getTarget() const;
+  int64_t getThreads() const {
+    return threads > 0 ? threads : getTarget().getDefaultThreads();
+  }
+};
+
+} // namespace remat
+} // namespace mlir
+
+#endif // REMAT_PIPELINES_TARGET_H
