@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Runtime/ConvPlan.h"
+#include "remat/Transforms/PackMemory/Workspace.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 #include <array>
 
@@ -80,6 +81,9 @@ static std::optional<ConvCall> getConvCall(Operation *op) {
   return std::nullopt;
 }
 
+/// A convolution may use the workspaces of so many threads where there is room.
+static constexpr int64_t kMostThreads = 64;
+
 /// More images than this take no larger workspace.
 static constexpr int64_t kManyImages = 1 << 20;
 
@@ -133,10 +137,16 @@ static LogicalResult convert(const ConvCall &call, SymbolTable &symbols,
   OpBuilder builder(call.op);
   Location loc = call.op->getLoc();
   auto type = cast<MemRefType>(call.images.getType());
-  int64_t bytes = call.plan(*shape).workspaceElements(slots) *
-                  type.getElementTypeBitWidth() / 8;
-  Value workspace = memref::AllocOp::create(
+  runtime::ConvPlan plan = call.plan(*shape);
+  auto getBytes = [&](int64_t threads) {
+    return plan.workspaceElements(threads) * type.getElementTypeBitWidth() / 8;
+  };
+  int64_t bytes = getBytes(slots), usefulBytes = getBytes(kMostThreads);
+  auto workspace = memref::AllocOp::create(
       builder, loc, MemRefType::get({bytes}, builder.getI8Type()));
+  if (usefulBytes > bytes)
+    workspace->setAttr(kUsefulBytesAttrName,
+                       builder.getI64IntegerAttr(usefulBytes));
 
   SmallVector<Value> arguments;
   Value destination = call.op->getOperand(2);

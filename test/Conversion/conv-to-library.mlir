@@ -24,7 +24,7 @@ func.func @copies_what_is_not_contiguous(%x: memref<2x8x8x3xf64, strided<[400, 4
 // CHECK-LABEL: func.func @channels_first(
 func.func @channels_first(%x: memref<2x3x8x8xf32>, %w: memref<4x3x3x3xf32>, %y: memref<2x4x8x8xf32>) {
   // 2 slots of 16 positions, 9 taps and 3 channels of 4 bytes.
-  // CHECK: memref.alloc() : memref<3456xi8>
+  // CHECK: memref.alloc() {remat.useful_bytes = {{[0-9]+}} : i64} : memref<3456xi8>
   // CHECK: call @remat_conv_2d_channels_first_f32
   remat.conv_2d ins(%x, %w : memref<2x3x8x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<2x4x8x8xf32>)
       {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}
@@ -34,7 +34,7 @@ func.func @channels_first(%x: memref<2x3x8x8xf32>, %w: memref<4x3x3x3xf32>, %y: 
 // CHECK-LABEL: func.func @large_images(
 func.func @large_images(%x: memref<8x32x64x64xf32>, %w: memref<32x32x3x3xf32>, %y: memref<8x32x64x64xf32>) {
   // 2 slots of 256 positions, 9 taps and 32 channels of 4 bytes: the images have more.
-  // CHECK: memref.alloc() : memref<589824xi8>
+  // CHECK: memref.alloc() {remat.useful_bytes = {{[0-9]+}} : i64} : memref<589824xi8>
   remat.conv_2d ins(%x, %w : memref<8x32x64x64xf32>, memref<32x32x3x3xf32>) outs(%y : memref<8x32x64x64xf32>)
       {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}
   return
@@ -44,7 +44,7 @@ func.func @large_images(%x: memref<8x32x64x64xf32>, %w: memref<32x32x3x3xf32>, %
 // CHECK-LABEL: func.func @any_number_of_images(
 func.func @any_number_of_images(%x: memref<?x8x8x3xf32>, %w: memref<3x3x3x4xf32>, %y: memref<?x8x8x4xf32>) {
   // 2 slots of 256 positions, 9 taps and 3 channels of 4 bytes.
-  // CHECK: memref.alloc() : memref<55296xi8>
+  // CHECK: memref.alloc() {remat.useful_bytes = {{[0-9]+}} : i64} : memref<55296xi8>
   // CHECK: call @remat_conv_2d_f32
   remat.conv_2d ins(%x, %w : memref<?x8x8x3xf32>, memref<3x3x3x4xf32>) outs(%y : memref<?x8x8x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}

@@ -104,8 +104,9 @@ def ConvertConvToLibrary : Pass<"convert-conv-to-library", "::mlir::ModuleOp"> {
     workspace (`memref.alloc`) of the size that `remat/Runtime/ConvPlan.h` gives
     for `threads` threads, so this runs before `remat-pack-memory`: the step
     then allocates nothing, and the workspace is part of its peak. More threads
-    than that do not help a convolution. The bits depend on neither, and the
-    program does not depend on the machine that compiles it.
+    than that help a convolution only as far as its workspace finds free room in
+    the arena (`remat.useful_bytes` says how much it can use). The bits depend on
+    neither, and the program does not depend on the machine that compiles it.
 
     Operands that are not contiguous are copied. Shapes must be static.
   }];

@@ -9,6 +9,7 @@
 #ifndef REMAT_PLAN_PACKING_H
 #define REMAT_PLAN_PACKING_H
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -54,6 +55,11 @@ int64_t getMaxLive(const std::vector<Interval> &intervals,
 /// input and the options only.
 Packing pack(const std::vector<Interval> &intervals,
              const PackingOptions &options = {});
+
+/// How many bytes an interval could have where it lies, without getting into
+/// the way of others or raising the packing; its own size is among them.
+int64_t getRoom(const std::vector<Interval> &intervals, const Packing &packing,
+                std::size_t index);
 
 /// Whether `packing` keeps buffers that live together apart, respects their
 /// alignments, and states its height. Quadratic: for tests and assertions.

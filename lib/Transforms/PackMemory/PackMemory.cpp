@@ -12,6 +12,7 @@
 #include "remat/Transforms/PackMemory/Passes.h"
 
 #include "CallOrder.h"
+#include "GrowWorkspace.h"
 #include "Lifetimes.h"
 #include "MemoryReport.h"
 #include "TakeOver.h"
@@ -135,6 +136,10 @@ private:
     ::remat::plan::Packing packing = ::remat::plan::pack(intervals);
     memory.maxLive = ::remat::plan::getMaxLive(intervals, &peak);
     memory.arena = options.arena == "none" ? memory.maxLive : packing.height;
+    for (auto [index, place] : llvm::enumerate(places))
+      if (place.buffers.size() == 1 && options.arena != "none")
+        growWorkspace(lifetimes.getBuffers()[place.buffers[0]].alloc, intervals,
+                      packing, index);
     offsets = std::move(packing.offsets);
   }
 
