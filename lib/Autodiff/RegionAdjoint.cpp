@@ -89,53 +89,52 @@ SmallVector<Value> RegionImporter::finish() {
   return operands;
 }
 
+/// The sums of cotangents to which `region` may add.
+static DenseSet<Value> getSums(RegionOp region, const AdjointScope &scope) {
+  DenseSet<Value> sums;
+  for (Value input : region.getInputs())
+    if (Value sum = scope.getCotangent(input))
+      sums.insert(sum);
+  return sums;
+}
+
+/// The values from outside of `region` to whose cotangents `body`, its
+/// backward, has added something: those that it takes first, in their order.
+static SmallVector<Value> getChangedOutside(RegionOp region, Region &body,
+                                            const AdjointScope &scope) {
+  SetVector<Value> candidates;
+  for (Value input : region.getInputs())
+    candidates.insert(scope.keys.get(input));
+  candidates.insert_range(scope.changed);
+  return llvm::filter_to_vector(candidates, [&](Value value) {
+    Value sum = scope.cotangents.lookup(value).value;
+    return sum && sum.getParentRegion() == &body &&
+           !region.getBody().isAncestor(value.getParentRegion());
+  });
+}
+
+/// The scope of the caller goes on in the backward of the region: sums that it
+/// has are added to there, so that the order of the additions, and the number
+/// of buffers, are those of a program without regions.
 LogicalResult Adjoint::reverseRegion(RegionOp region, AdjointScope &outer) {
   Location loc = region.getLoc();
   BackwardOp provisional = createProvisionalBackward(outer.builder, loc);
   Region &body = provisional.getBody();
-  AdjointScope inner(body.front());
-
-  // Where the outer scope has a sum already, the region adds to it: the
-  // gradient of a weight that many regions read then has one buffer.
-  Block *forward = region.getBodyBlock();
-  SmallVector<Value> inputs(region.getInputs());
-  DenseSet<Value> seen, sums;
-  for (auto [argument, input] :
-       llvm::zip_equal(forward->getArguments(), inputs))
-    if (activity.isActive(argument))
-      if (Value sum = outer.cotangents.lookup(input);
-          sum && seen.insert(input).second) {
-        inner.cotangents[argument] = sum;
-        sums.insert(sum);
-      }
-  SmallVector<Value> given =
-      llvm::map_to_vector(forward->getArguments(), [&](Value argument) {
-        return inner.cotangents.lookup(argument);
-      });
-
-  for (auto [yielded, output] :
-       llvm::zip_equal(region.getYield()->getOperands(), region->getResults()))
-    if (Value cotangent = outer.cotangents.lookup(output);
-        cotangent && activity.isActive(yielded) &&
-        failed(accumulate(inner, loc, yielded, cotangent)))
-      return failure();
-  if (failed(reverseBlock(*forward, inner)))
+  DenseSet<Value> sums = getSums(region, outer);
+  AdjointScope inner(body.front(), outer.keys);
+  inner.cotangents = std::move(outer.cotangents);
+  inner.accumulators = std::move(outer.accumulators);
+  LogicalResult result = reverseBlock(*region.getBodyBlock(), inner);
+  outer.accumulators = std::move(inner.accumulators);
+  if (failed(result))
     return failure();
 
-  SmallVector<Value> yielded;
-  SmallVector<unsigned> indices;
-  SmallVector<std::pair<unsigned, Value>> passedThrough;
-  for (auto [index, argument] : llvm::enumerate(forward->getArguments())) {
-    Value cotangent = inner.cotangents.lookup(argument);
-    if (!cotangent || cotangent == given[index])
-      continue;
-    if (cotangent.getParentRegion() == &body) {
-      indices.push_back(index);
-      yielded.push_back(cotangent);
-    } else {
-      passedThrough.push_back({index, cotangent});
-    }
-  }
+  SmallVector<Value> values = getChangedOutside(region, body, inner);
+  SmallVector<Value> yielded = llvm::map_to_vector(values, [&](Value value) {
+    return inner.cotangents.lookup(value).value;
+  });
+  outer.cotangents = std::move(inner.cotangents);
+  outer.changed.insert_range(inner.changed);
   YieldOp::create(inner.builder, loc, yielded);
   eraseDead(body.front());
   StringAttr label = region.getLabelAttr();
@@ -147,17 +146,9 @@ LogicalResult Adjoint::reverseRegion(RegionOp region, AdjointScope &outer) {
     auto backward = BackwardOp::create(
         outer.builder, loc, ValueRange(yielded).getTypes(), operands, label);
     backward.getBody().takeBody(body);
-    for (auto [index, result] :
-         llvm::zip_equal(indices, backward.getOutputs())) {
-      if (given[index])
-        outer.cotangents[inputs[index]] = result;
-      else if (failed(accumulate(outer, loc, inputs[index], result)))
-        return failure();
-    }
+    for (auto [value, sum] : llvm::zip_equal(values, backward.getOutputs()))
+      outer.cotangents[value].value = sum;
   }
   provisional.erase();
-  for (auto [index, cotangent] : passedThrough)
-    if (failed(accumulate(outer, loc, inputs[index], cotangent)))
-      return failure();
   return success();
 }

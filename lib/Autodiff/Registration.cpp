@@ -15,7 +15,6 @@ void mlir::remat::registerDifferentiableExternalModels(
   registerArithRules(registry);
   registerLinalgRules(registry);
   registerConvRules(registry);
-  registerRematRules(registry);
   registerTensorRules(registry);
   registerShapeBounds(registry);
 }

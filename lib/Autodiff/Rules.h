@@ -12,7 +12,6 @@ class DialectRegistry;
 namespace remat {
 void registerArithRules(DialectRegistry &registry);
 void registerConvRules(DialectRegistry &registry);
-void registerRematRules(DialectRegistry &registry);
 void registerTensorRules(DialectRegistry &registry);
 /// Not derivatives, but needed for them: shapes through remat operations.
 void registerShapeBounds(DialectRegistry &registry);
