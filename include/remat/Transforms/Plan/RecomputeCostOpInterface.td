@@ -9,7 +9,7 @@ def RecomputeCostOpInterface : OpInterface<"RecomputeCostOpInterface"> {
   let cppNamespace = "::mlir::remat";
   let description = [{
     What running an operation a second time costs, its operands being in memory.
-    `remat-materialize` saves no result of an operation that costs nothing where
+    `remat-plan` saves no result of an operation that costs nothing where
     its operands are there anyhow and are no bigger, even if the policy permits
     it, and reports the cost of what it recomputes.
 

@@ -18,9 +18,12 @@ def Opt_Dialect : Dialect {
     | attribute | meaning |
     |---|---|
     | `opt.param` or `opt.param = "name"` | a trainable parameter |
-    | `opt.init = "..."` | how a parameter or model state starts: `zeros`, `ones`, `constant(c)`, `normal(stddev)`, `uniform(low, high)` |
+    | `opt.init = "..."` | how a parameter, a model state or an optimizer state starts: `zeros`, `ones`, `constant(c)`, `normal(stddev)`, `uniform(low, high)` |
     | `opt.state = "m"` | optimizer state called `m` of the parameter that `opt.state_of` names |
     | `opt.state_of = i` | the argument to which this optimizer state belongs |
+
+    `opt.rule_name = "..."` is what `opt-lower-steps` leaves of an optimizer at
+    its `remat.train_step`: the rule's name, which checkpoints record.
 
     Numbers: a rule computes in f64 for f64 parameters and in f32 for all
     others; state is kept in the type that the rule computes in. Scalars that

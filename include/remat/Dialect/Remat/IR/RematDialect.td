@@ -14,9 +14,9 @@ def Remat_Dialect : Dialect {
     to keep until the backward pass as `remat.region`s. Each carries a policy
     that says which values may be saved all the same. `remat-differentiate`
     gives every region a `remat.backward` and makes the values that it needs
-    (residuals) extra results of the region; `remat-materialize` deletes the
-    residuals that the policy forbids by cloning the computation that leads to
-    them into the backward, behind a `remat.barrier`.
+    (residuals) extra results of the region. `remat-plan` decides which of them
+    are kept; `remat-materialize` deletes the others by cloning the computation
+    that leads to them into the backward, behind a `remat.barrier`.
 
     Attributes that the dialect gives to functions and operations of others:
 
@@ -31,6 +31,7 @@ def Remat_Dialect : Dialect {
     | `remat.step` | argument | the number of the step, from 0 |
     | `remat.data = "key"` | argument | a mini-batch of this array of the data file, or, if that has one dimension more, the step's value |
     | `remat.metric = "name"` | result | what the evaluation's result is called |
+    | `remat.useful_bytes = n` | allocation | a workspace that is faster with up to this many bytes, where nobody else has them (`remat-pack-memory`) |
     | `remat.phase = "..."` | operation | `backward`, `recompute` or `update`; absent: forward |
   }];
   let useDefaultTypePrinterParser = 1;

@@ -90,7 +90,7 @@ def Remat_BackwardOp : Remat_Op<"backward", [
 
     - operands of the region that the adjoint reads;
     - `residuals` of the region that it reads. They are the link to the region:
-      `remat-materialize` follows them from it through loops, branches, calls
+      `remat-plan` follows them from it through loops, branches, calls
       and regions around it. An output of the region that is passed here is a
       residual like any other;
     - `cotangents` of the region's outputs, at least one: a recompute waits for
