@@ -77,10 +77,6 @@ LogicalResult RegionMaterializer::execute(Reader &reader, PlanOp plan) {
   recomputed.clear();
   inputs.clear();
   SetVector<Value> start;
-  // What arrives as a copy that is not recognized is no cotangent either.
-  llvm::erase_if(reader.cotangents, [&](BlockArgument argument) {
-    return llvm::is_contained(plan.getFrom(), argument);
-  });
   for (Value value : plan.getFrom())
     if (Value known = reader.valueOf.lookup(cast<BlockArgument>(value)))
       start.insert(known);
@@ -262,7 +258,8 @@ LogicalResult RegionMaterializer::run() {
 }
 
 namespace {
-struct MaterializePass : remat::impl::MaterializeBase<MaterializePass> {
+class MaterializePass : public remat::impl::MaterializeBase<MaterializePass> {
+protected:
   void runOnOperation() override {
     // Inner regions first: a recompute of an outer one has to clone what is
     // left of them.
