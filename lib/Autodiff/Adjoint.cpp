@@ -8,11 +8,11 @@
 #include "Adjoint.h"
 #include "CustomVJP.h"
 #include "ScalarAdjoint.h"
-#include "Sums.h"
 
 #include "remat/Autodiff/DifferentiableOpInterface.h"
 #include "remat/Autodiff/ScalarDifferentiableOpInterface.h"
 #include "remat/Dialect/Remat/IR/Branches.h"
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -58,15 +58,27 @@ void mlir::remat::markBackward(Operation *op) {
       markBackward(&inner);
 }
 
-FailureOr<SetVector<Value>>
-mlir::remat::collectActiveCaptures(Operation *op, const Activity &activity) {
-  SetVector<Value> captures;
+FailureOr<SmallVector<Value>>
+mlir::remat::collectActiveCaptures(Operation *op, const Activity &activity,
+                                   const CotangentKeys &keys) {
+  SmallVector<Value> captures;
+  DenseSet<Value> seen;
+  auto capture = [&](Value key, Value value) {
+    if (seen.insert(key).second)
+      captures.push_back(value);
+  };
   for (Region &region : op->getRegions())
     region.walk<WalkOrder::PreOrder>([&](Operation *inner) {
       for (Value operand : inner->getOperands())
         if (activity.isActive(operand) && !isDefinedIn(operand, op))
-          captures.insert(operand);
-      return inner->hasTrait<OpTrait::IsIsolatedFromAbove>()
+          capture(keys.get(operand), operand);
+      if (keys.isRepetition(inner))
+        for (Value result : inner->getResults())
+          if (Value key = keys.get(result);
+              activity.isActive(result) && !isDefinedIn(key, op))
+            capture(key, key);
+      return !isa<RegionOp>(inner) &&
+                     inner->hasTrait<OpTrait::IsIsolatedFromAbove>()
                  ? WalkResult::skip()
                  : WalkResult::advance();
     });
@@ -100,6 +112,31 @@ void mlir::remat::eraseDead(Block &block, Operation *first) {
 // Cotangents
 //===----------------------------------------------------------------------===//
 
+/// Whether the sizes of `value` can be named wherever it has a cotangent.
+static bool hasKnownSizes(Value value) {
+  auto type = dyn_cast<ShapedType>(value.getType());
+  return !type || type.hasStaticShape();
+}
+
+bool CotangentKeys::isRepetition(Operation *op) const {
+  Operation *first = equal.getFirst(op);
+  return first && llvm::all_of(op->getResults(), [&](OpResult result) {
+           return !activity.isActive(result) ||
+                  (activity.isActive(
+                       first->getResult(result.getResultNumber())) &&
+                   (hasKnownSizes(result) ||
+                    first->getBlock() == op->getBlock()));
+         });
+}
+
+Value CotangentKeys::get(Value value) const {
+  value = lookThroughBorders(value);
+  if (auto result = dyn_cast<OpResult>(value))
+    if (isRepetition(result.getOwner()))
+      return equal.resolve(value);
+  return value;
+}
+
 LogicalResult Adjoint::accumulate(AdjointScope &scope, Location loc,
                                   Value value, Value contribution) {
   Type type = value.getType();
@@ -112,15 +149,15 @@ LogicalResult Adjoint::accumulate(AdjointScope &scope, Location loc,
     contribution =
         tensor::CastOp::create(scope.builder, loc, type, contribution);
   }
-  auto [it, isFirst] = scope.cotangents.try_emplace(value, contribution);
-  if (isFirst)
-    return success();
-  bool inPlace =
-      isa<BlockArgument>(it->second) || scope.accumulators.contains(it->second);
   static const DenseMap<Operation *, unsigned> noneMayChange;
-  it->second = addContribution(
-      scope.builder, loc, it->second, contribution, inPlace,
-      sharedContributions.contains(contribution) ? noneMayChange : madeByRule);
+  Sum sum = scope.cotangents.lookup(scope.keys.get(value));
+  bool inPlace = sum.value && (isa<BlockArgument>(sum.value) ||
+                               scope.accumulators.contains(sum.value));
+  scope.setCotangent(
+      value,
+      addContribution(scope.builder, loc, sum, contribution, inPlace,
+                      sharedContributions.contains(contribution) ? noneMayChange
+                                                                 : madeByRule));
   return success();
 }
 
@@ -135,7 +172,7 @@ public:
       : VJPContext(scope.builder), activity(activity), scope(scope), op(op) {}
 
   Value cotangent(unsigned index) override {
-    return scope.cotangents.lookup(op->getResult(index));
+    return scope.getCotangent(op->getResult(index));
   }
   Value cotangentOrZero(unsigned index) override {
     if (Value present = cotangent(index))
@@ -144,6 +181,14 @@ public:
   }
   bool isWanted(unsigned index) override {
     return isCapturedValueWanted(op->getOperand(index));
+  }
+  Value getKey(Value value) override { return scope.keys.get(value); }
+  bool hasContributions(Value value) override {
+    Value key = scope.keys.get(value);
+    return scope.getCotangent(key) ||
+           llvm::any_of(contributions, [&](const auto &contribution) {
+             return scope.keys.get(contribution.first) == key;
+           });
   }
   void accumulate(unsigned index, Value value) override {
     accumulateCaptured(op->getOperand(index), value);
@@ -177,6 +222,22 @@ struct MadeByRule : OpBuilder::Listener {
 };
 } // namespace
 
+/// The operation that is last in `block`; null if there is none.
+static Operation *getLast(Block &block) {
+  return block.empty() ? nullptr : &block.back();
+}
+
+/// Calls `visit` for the operations of `block` after `last`, all of them if
+/// that is null.
+static void forEachAfter(Operation *last, Block &block,
+                         function_ref<void(Operation *)> visit) {
+  for (Operation *op = last            ? last->getNextNode()
+                       : block.empty() ? nullptr
+                                       : &block.front();
+       op; op = op->getNextNode())
+    visit(op);
+}
+
 LogicalResult Adjoint::reverseByRule(Operation *op, AdjointScope &scope) {
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   bool hasScalarRule = isa<ScalarDifferentiableOpInterface>(op);
@@ -196,13 +257,18 @@ LogicalResult Adjoint::reverseByRule(Operation *op, AdjointScope &scope) {
   MadeByRule listener(madeByRule);
   OpBuilder::Listener *outer = scope.builder.getListener();
   scope.builder.setListener(&listener);
+  Block &block = *scope.builder.getBlock();
+  Operation *last = getLast(block);
   RuleContext context(activity, scope, op);
   LogicalResult result = differentiable ? differentiable.buildVJP(context)
                                         : buildScalarVJP(op, context);
-  scope.builder.setInsertionPointToEnd(scope.builder.getBlock());
+  scope.builder.setInsertionPointToEnd(&block);
   if (succeeded(result))
     result = addContributions(op, context.contributions, scope);
   scope.builder.setListener(outer);
+  forEachAfter(last, block, [&](Operation *made) {
+    made->walk([&](linalg::LinalgOp part) { fixAdjointOrder(part, op); });
+  });
   madeByRule.clear();
   return result;
 }
@@ -228,10 +294,13 @@ Adjoint::addContributions(Operation *op,
 //===----------------------------------------------------------------------===//
 
 LogicalResult Adjoint::reverse(Operation *op, AdjointScope &scope) {
+  if (isa<NameOp, BarrierOp>(op) || scope.keys.isRepetition(op))
+    return success();
   auto hasCotangent = [&](Value result) {
-    return scope.cotangents.contains(result);
+    return static_cast<bool>(scope.getCotangent(result));
   };
-  if (llvm::none_of(op->getResults(), hasCotangent))
+  bool mayHoldKey = isa<RegionOp>(op) && scope.keys.holdsRepeated(op);
+  if (!mayHoldKey && llvm::none_of(op->getResults(), hasCotangent))
     return success();
   SmallVector<Value> active = llvm::filter_to_vector(
       getInputs(op), [&](Value input) { return activity.isActive(input); });
@@ -242,9 +311,8 @@ LogicalResult Adjoint::reverse(Operation *op, AdjointScope &scope) {
   SmallVector<Value> results(op->getResults());
   LogicalResult result = success();
   if (!active.empty()) {
-    Operation *last = scope.builder.getBlock()->empty()
-                          ? nullptr
-                          : &scope.builder.getBlock()->back();
+    Block &block = *scope.builder.getBlock();
+    Operation *last = getLast(block);
     if (auto region = dyn_cast<RegionOp>(op))
       result = reverseRegion(region, scope);
     else if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -261,11 +329,7 @@ LogicalResult Adjoint::reverse(Operation *op, AdjointScope &scope) {
                                   "first";
     else
       result = reverseByRule(op, scope);
-    Block *block = scope.builder.getBlock();
-    for (Operation *made = last ? last->getNextNode()
-                                : (block->empty() ? nullptr : &block->front());
-         made; made = made->getNextNode())
-      markBackward(made);
+    forEachAfter(last, block, markBackward);
   }
   // Values are compared by address: an erased result must leave no trace.
   for (Value value : results)

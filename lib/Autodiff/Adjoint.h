@@ -9,7 +9,9 @@
 #ifndef REMAT_LIB_AUTODIFF_ADJOINT_H
 #define REMAT_LIB_AUTODIFF_ADJOINT_H
 
+#include "Sums.h"
 #include "remat/Analysis/Activity.h"
+#include "remat/Dialect/Remat/IR/EqualValues.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -19,16 +21,55 @@ namespace mlir::remat {
 
 class CallAdjoints;
 
+/// Which forward values have one cotangent: a value on both sides of names and
+/// of borders of regions, and values that are computed twice. Contributions are
+/// added in the order of the uses, last one first, wherever those stand, and
+/// the sum goes back through the first one of equal computations.
+class CotangentKeys {
+public:
+  CotangentKeys(Block &forward, const Activity &activity)
+      : equal(forward), activity(activity) {}
+
+  /// The value whose cotangent `value` has.
+  Value get(Value value) const;
+  /// Whether the cotangents of the results of `op` are those of another one.
+  bool isRepetition(Operation *op) const;
+  /// Whether other operations may share their cotangents with `op`, or with
+  /// something in it.
+  bool holdsRepeated(Operation *op) const { return equal.holdsRepeated(op); }
+
+private:
+  EqualValues equal;
+  const Activity &activity;
+};
+
 /// A block of the backward under construction. Operations are appended at its
 /// end; they use forward values freely, and the owner of the scope (a region, a
 /// loop, a function) routes those afterwards to where they can be seen.
 struct AdjointScope {
-  explicit AdjointScope(Block &block)
-      : builder(OpBuilder::atBlockEnd(&block)) {}
+  AdjointScope(Block &block, const CotangentKeys &keys)
+      : keys(keys), builder(OpBuilder::atBlockEnd(&block)) {}
 
+  /// The sum of the contributions so far to the cotangent of `value`; null if
+  /// there are none.
+  Value getCotangent(Value value) const {
+    return cotangents.lookup(keys.get(value)).value;
+  }
+  void setCotangent(Value value, Sum sum) {
+    value = keys.get(value);
+    cotangents[value] = std::move(sum);
+    changed.insert(value);
+  }
+  void setCotangent(Value value, Value sum) {
+    setCotangent(value, Sum{sum, std::nullopt});
+  }
+
+  const CotangentKeys &keys;
   OpBuilder builder;
-  /// Sum of the contributions so far to the cotangent of a forward value.
-  DenseMap<Value, Value> cotangents;
+  /// The sums by key.
+  DenseMap<Value, Sum> cotangents;
+  /// The values whose sums have changed in this scope.
+  SetVector<Value> changed;
   /// Sums from around a branch, to which its backward adds where they are.
   DenseSet<Value> accumulators;
 };
@@ -73,10 +114,12 @@ private:
 /// Says that `op` computes with a type that has no derivatives. Fails.
 LogicalResult emitHasNoCotangent(Operation *op, Type type);
 
-/// Active values from outside `op` that its regions read, in program order.
-/// Fails with a diagnostic if one has no cotangent.
-FailureOr<SetVector<Value>> collectActiveCaptures(Operation *op,
-                                                  const Activity &activity);
+/// Active values from outside `op` to whose cotangents its regions contribute,
+/// in program order, one for each key. Fails with a diagnostic if one has no
+/// cotangent.
+FailureOr<SmallVector<Value>> collectActiveCaptures(Operation *op,
+                                                    const Activity &activity,
+                                                    const CotangentKeys &keys);
 
 /// Zeros of the type and shape of `like`, which has a cotangent type.
 Value createZerosLike(OpBuilder &builder, Location loc, Value like);

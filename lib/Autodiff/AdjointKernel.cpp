@@ -2,6 +2,10 @@
 
 #include "AdjointKernel.h"
 
+#include "remat/Dialect/Remat/IR/EqualValues.h"
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -15,15 +19,20 @@ AdjointKernel::AdjointKernel(linalg::LinalgOp op)
     BlockArgument source = op.getMatchingBlockArgument(&operand);
     primals.map(source,
                 addInput(operand.get(), op.getMatchingIndexingMap(&operand)));
-    // A tensor of one constant is that constant: nothing is read for it.
+    // A tensor of one constant is that constant: nothing is read for it. But a
+    // product stays one.
+    if (isProduct(op))
+      continue;
+    Value value = lookThroughBorders(operand.get());
     Attribute constant;
-    if (auto fill = operand.get().getDefiningOp<linalg::FillOp>())
-      matchPattern(fill.getInputs()[0], m_Constant(&constant));
+    if (auto fill = value.getDefiningOp<linalg::FillOp>())
+      matchPattern(lookThroughBorders(fill.getInputs()[0]),
+                   m_Constant(&constant));
     else if (DenseElementsAttr splat;
-             matchPattern(operand.get(), m_Constant(&splat)) && splat.isSplat())
+             matchPattern(value, m_Constant(&splat)) && splat.isSplat())
       constant = splat.getSplatValue<Attribute>();
     else
-      matchPattern(operand.get(), m_Constant(&constant));
+      matchPattern(value, m_Constant(&constant));
     if (auto typed = dyn_cast_or_null<TypedAttr>(constant);
         typed && typed.getType() == source.getType())
       primals.map(

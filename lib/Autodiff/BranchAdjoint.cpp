@@ -44,12 +44,12 @@ private:
 
 LogicalResult Adjoint::reverseBranch(Operation *branch, AdjointScope &outer) {
   Location loc = branch->getLoc();
-  FailureOr<SetVector<Value>> captures =
-      collectActiveCaptures(branch, activity);
+  FailureOr<SmallVector<Value>> captures =
+      collectActiveCaptures(branch, activity, outer.keys);
   if (failed(captures))
     return failure();
   SmallVector<Value> sums = llvm::map_to_vector(
-      *captures, [&](Value value) { return outer.cotangents.lookup(value); });
+      *captures, [&](Value value) { return outer.getCotangent(value); });
 
   // Each region adds to the sums that there are, or starts its own.
   SmallVector<BackwardOp> provisional;
@@ -57,16 +57,16 @@ LogicalResult Adjoint::reverseBranch(Operation *branch, AdjointScope &outer) {
   llvm::BitVector changed(captures->size());
   for (Region &region : branch->getRegions()) {
     provisional.push_back(createProvisionalBackward(outer.builder, loc));
-    AdjointScope inner(*provisional.back().getBodyBlock());
+    AdjointScope inner(*provisional.back().getBodyBlock(), outer.keys);
     for (auto [value, sum] : llvm::zip_equal(*captures, sums))
       if (sum) {
-        inner.cotangents[value] = sum;
+        inner.setCotangent(value, sum);
         inner.accumulators.insert(sum);
       }
     for (auto [yielded, result] :
          llvm::zip_equal(region.front().getTerminator()->getOperands(),
                          branch->getResults()))
-      if (Value cotangent = outer.cotangents.lookup(result);
+      if (Value cotangent = outer.getCotangent(result);
           cotangent && activity.isActive(yielded) &&
           failed(accumulate(inner, loc, yielded, cotangent)))
         return failure();
@@ -74,7 +74,7 @@ LogicalResult Adjoint::reverseBranch(Operation *branch, AdjointScope &outer) {
       return failure();
     SmallVector<Value> &its = cotangents.emplace_back();
     for (auto [index, value, sum] : llvm::enumerate(*captures, sums)) {
-      its.push_back(inner.cotangents.lookup(value));
+      its.push_back(inner.getCotangent(value));
       if (its.back() != sum)
         changed.set(index);
     }
@@ -123,6 +123,6 @@ LogicalResult Adjoint::reverseBranch(Operation *branch, AdjointScope &outer) {
   }
   for (auto [index, result] :
        llvm::zip_equal(changed.set_bits(), backward->getResults()))
-    outer.cotangents[(*captures)[index]] = result;
+    outer.setCotangent((*captures)[index], result);
   return success();
 }

@@ -108,7 +108,8 @@ FailureOr<CalleeAdjoint> CallAdjoints::build(func::FuncOp callee,
   Activity &activity = *analyzed;
 
   Block *backward = adjoint.backward.addEntryBlock();
-  AdjointScope scope(*backward);
+  CotangentKeys keys(forward, activity);
+  AdjointScope scope(*backward, keys);
   Adjoint reverse(activity, *this);
   for (unsigned index : seeded.set_bits()) {
     Value result = forwardReturn.getOperand(index);
@@ -123,7 +124,7 @@ FailureOr<CalleeAdjoint> CallAdjoints::build(func::FuncOp callee,
     return failure();
   SmallVector<Value> cotangents;
   for (unsigned index : wanted.set_bits())
-    if (Value cotangent = scope.cotangents.lookup(forward.getArgument(index))) {
+    if (Value cotangent = scope.getCotangent(forward.getArgument(index))) {
       adjoint.returned.push_back(index);
       cotangents.push_back(cotangent);
     }
@@ -193,7 +194,7 @@ LogicalResult Adjoint::reverseCall(func::CallOp call, AdjointScope &outer) {
   for (auto [index, operand] : llvm::enumerate(call.getOperands()))
     wanted[index] = activity.isActive(operand);
   for (auto [index, result] : llvm::enumerate(call.getResults()))
-    seeded[index] = outer.cotangents.contains(result);
+    seeded[index] = static_cast<bool>(outer.getCotangent(result));
   FailureOr<CalleeAdjoint> adjoint = calls.get(call, wanted, seeded);
   if (failed(adjoint))
     return failure();
@@ -201,7 +202,7 @@ LogicalResult Adjoint::reverseCall(func::CallOp call, AdjointScope &outer) {
   SmallVector<Value> arguments(call.getOperands());
   SmallVector<Value> cotangents;
   for (unsigned index : adjoint->seeded)
-    cotangents.push_back(outer.cotangents.lookup(call.getResult(index)));
+    cotangents.push_back(outer.getCotangent(call.getResult(index)));
 
   OpBuilder builder(call);
   auto saving = func::CallOp::create(builder, loc, adjoint->forward, arguments);

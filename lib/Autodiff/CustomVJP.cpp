@@ -261,7 +261,7 @@ LogicalResult Adjoint::reverseCustomCall(func::CallOp call, func::FuncOp rule,
   SmallVector<Value> cotangents;
   for (Value result : call.getResults())
     if (hasCotangentType(result.getType())) {
-      Value cotangent = scope.cotangents.lookup(result);
+      Value cotangent = scope.getCotangent(result);
       cotangents.push_back(
           cotangent ? cotangent
                     : createZerosLike(scope.builder, call.getLoc(), result));

@@ -184,10 +184,11 @@ static LogicalResult differentiate(func::FuncOp source, func::FuncOp joint,
   Location loc = returnOp.getLoc();
   OpBuilder builder(returnOp);
   BackwardOp provisional = createProvisionalBackward(builder, loc);
-  AdjointScope scope(*provisional.getBodyBlock());
+  CotangentKeys keys(body, activity);
+  AdjointScope scope(*provisional.getBodyBlock(), keys);
   Value seed = createSeed(scope.builder, loc, lossValue.getType());
   markBackward(seed.getDefiningOp());
-  scope.cotangents[lossValue] = seed;
+  scope.setCotangent(lossValue, seed);
   Adjoint adjoint(activity, calls);
   if (failed(adjoint.reverseBlock(body, scope)))
     return failure();
@@ -196,7 +197,7 @@ static LogicalResult differentiate(func::FuncOp source, func::FuncOp joint,
   SmallVector<Value> gradients;
   for (unsigned index : wanted) {
     BlockArgument argument = joint.getArgument(index);
-    if (Value gradient = scope.cotangents.lookup(argument)) {
+    if (Value gradient = scope.getCotangent(argument)) {
       dependent.push_back(index);
       gradients.push_back(gradient);
     } else {

@@ -205,56 +205,62 @@ void mlir::remat::emitOperandCotangents(AdjointKernel &kernel,
                                         ArrayRef<unsigned> skip) {
   linalg::LinalgOp op = kernel.op;
   OpBuilder &b = vjp.builder;
-  // A value that several operands read in the same place (x * x) has one
-  // cotangent.
-  llvm::SmallMapVector<std::pair<Value, AffineMap>, std::pair<unsigned, Value>,
-                       4>
-      terms;
+  // The operands that read a value in the same place (x * x), in their order.
+  using Terms = SmallVector<std::pair<unsigned, Value>, 1>;
+  llvm::SmallMapVector<std::pair<Value, AffineMap>, Terms, 4> reads;
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
     if (!vjp.isWanted(index) || llvm::is_contained(skip, index))
       continue;
-    Value term = adjoint.cotangent(op.getMatchingBlockArgument(&operand));
-    if (!term)
-      continue;
-    auto [it, isFirst] = terms.insert(
-        {{operand.get(), op.getMatchingIndexingMap(&operand)}, {index, term}});
-    if (!isFirst)
-      it->second.second = arith::AddFOp::create(kernel.builder, op.getLoc(),
-                                                it->second.second, term);
+    if (Value term = adjoint.cotangent(op.getMatchingBlockArgument(&operand)))
+      reads[{vjp.getKey(operand.get()), op.getMatchingIndexingMap(&operand)}]
+          .push_back({index, term});
   }
+  auto sumUp = [&](Terms &terms) {
+    for (auto [index, term] : ArrayRef(terms).drop_front())
+      terms.front().second = arith::AddFOp::create(kernel.builder, op.getLoc(),
+                                                   terms.front().second, term);
+    terms.resize(1);
+  };
 
   SmallVector<AdjointKernel::Output> outputs;
-  SmallVector<unsigned> elementwise;
-  SmallVector<std::pair<unsigned, Value>> reducing;
-  for (auto &[read, contribution] : terms) {
-    auto [index, term] = contribution;
-    OpOperand &operand = op->getOpOperand(index);
-    AffineMap map = read.second;
+  // Contributions in their order; null for the next result of the kernel.
+  SmallVector<std::pair<unsigned, Value>> elementwise, reducing;
+  for (auto &[read, terms] : reads) {
+    auto [key, map] = read;
+    OpOperand &operand = op->getOpOperand(terms.front().first);
     if (!map.isPermutation() ||
         !isa<RankedTensorType>(operand.get().getType())) {
-      reducing.push_back({index, term});
+      sumUp(terms);
+      reducing.push_back(terms.front());
       continue;
     }
-    // Passed on unchanged: no kernel at all.
-    if (Value tensor = kernel.tensorOf(term);
-        tensor && kernel.mapOf(term) == map &&
-        tensor.getType() == operand.get().getType()) {
-      vjp.accumulate(index, tensor);
-      continue;
+    // To a sum they are added one by one, as if each operand were that of an
+    // operation of its own: fusion makes one of several.
+    if (!vjp.hasContributions(operand.get()))
+      sumUp(terms);
+    for (auto [index, term] : terms) {
+      // Passed on unchanged: no kernel at all.
+      Value tensor = kernel.tensorOf(term);
+      bool isPassedOn = tensor && kernel.mapOf(term) == map &&
+                        tensor.getType() == operand.get().getType();
+      elementwise.push_back({index, isPassedOn ? tensor : Value()});
+      if (!isPassedOn)
+        outputs.push_back(
+            {kernel.emptyLike(b, index, term.getType()), map, term});
     }
-    elementwise.push_back(index);
-    outputs.push_back({kernel.emptyLike(b, index, term.getType()), map, term});
   }
   // What an elementwise kernel has computed, a reduction of the same terms (the
   // bias beside the product) reads instead of computing it again.
   DenseMap<Value, Value> computed;
+  SmallVector<Value> results;
   if (!outputs.empty())
-    for (auto [index, output, value] :
-         llvm::zip(elementwise, outputs, kernel.cut(b, outputs))) {
-      computed.try_emplace(output.value, kernel.addInput(value, output.map));
-      vjp.accumulate(index, value);
-    }
+    results = kernel.cut(b, outputs);
+  for (auto [output, value] : llvm::zip_equal(outputs, results))
+    computed.try_emplace(output.value, kernel.addInput(value, output.map));
+  auto *next = results.begin();
+  for (auto [index, contribution] : elementwise)
+    vjp.accumulate(index, contribution ? contribution : *next++);
   for (auto [index, term] : reducing) {
     if (Value known = computed.lookup(term))
       term = known;

@@ -258,16 +258,17 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
              << ", which has no derivative";
     carried.push_back(index);
     carriedInits.push_back(init);
-    Value cotangent = outer.cotangents.lookup(result);
+    Value cotangent = outer.getCotangent(result);
     inits.push_back(cotangent ? cotangent
                               : createZerosLike(builder, loc, result));
   }
-  FailureOr<SetVector<Value>> captures = collectActiveCaptures(loop, activity);
+  FailureOr<SmallVector<Value>> captures =
+      collectActiveCaptures(loop, activity, outer.keys);
   if (failed(captures))
     return failure();
-  const SetVector<Value> &invariants = *captures;
+  ArrayRef<Value> invariants = *captures;
   for (Value invariant : invariants) {
-    Value cotangent = outer.cotangents.lookup(invariant);
+    Value cotangent = outer.getCotangent(invariant);
     inits.push_back(cotangent ? cotangent
                               : createZerosLike(builder, loc, invariant));
   }
@@ -281,11 +282,11 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
       scf::ForOp::create(builder, loc, zero, tripCount, one, inits,
                          [](OpBuilder &, Location, Value, ValueRange) {});
   Block *body = backward.getBody();
-  AdjointScope inner(*body);
+  AdjointScope inner(*body, outer.keys);
   ValueRange sums = backward.getRegionIterArgs();
   for (auto [invariant, sum] :
        llvm::zip_equal(invariants, sums.drop_front(carried.size())))
-    inner.cotangents[invariant] = sum;
+    inner.setCotangent(invariant, sum);
   for (auto [index, cotangent] :
        llvm::zip_equal(carried, sums.take_front(carried.size()))) {
     Value yielded = loop.getYieldedValues()[index];
@@ -302,12 +303,12 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
 
   SmallVector<Value> next;
   for (Value argument : arguments) {
-    Value cotangent = inner.cotangents.lookup(argument);
+    Value cotangent = inner.getCotangent(argument);
     next.push_back(cotangent ? cotangent
                              : createZerosLike(inner.builder, loc, argument));
   }
   for (Value invariant : invariants)
-    next.push_back(inner.cotangents.lookup(invariant));
+    next.push_back(inner.getCotangent(invariant));
   scf::YieldOp::create(inner.builder, loc, next);
   eraseDead(*body);
 
@@ -327,7 +328,7 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
   ValueRange results = backward.getResults();
   for (auto [invariant, result] :
        llvm::zip_equal(invariants, results.drop_front(carried.size())))
-    outer.cotangents[invariant] = result;
+    outer.setCotangent(invariant, result);
   for (auto [init, result] :
        llvm::zip_equal(carriedInits, results.take_front(carried.size())))
     if (activity.isActive(init) && failed(accumulate(outer, loc, init, result)))

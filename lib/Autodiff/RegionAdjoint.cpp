@@ -108,56 +108,70 @@ BackwardOp RegionImporter::finish(OpBuilder &builder, ValueRange yielded) {
   return op;
 }
 
+/// The sums of cotangents to which `region` may add.
+static DenseSet<Value> getSums(RegionOp region, const AdjointScope &scope) {
+  DenseSet<Value> sums;
+  for (Value input : region.getInputs())
+    if (Value sum = scope.getCotangent(input))
+      sums.insert(sum);
+  return sums;
+}
+
+/// The cotangents of values inside `region`: of its outputs, and of what is
+/// computed again behind it.
+static SmallVector<Value> getCotangents(RegionOp region,
+                                        const AdjointScope &scope) {
+  SetVector<Value> cotangents;
+  auto add = [&](Value value) {
+    Value key = scope.keys.get(value);
+    if (region.getBody().isAncestor(key.getParentRegion()))
+      if (Value cotangent = scope.cotangents.lookup(key).value)
+        cotangents.insert(cotangent);
+  };
+  llvm::for_each(region.getYield().getOperands(), add);
+  if (scope.keys.holdsRepeated(region))
+    region.walk([&](Operation *op) { llvm::for_each(op->getResults(), add); });
+  return cotangents.takeVector();
+}
+
+/// The values from outside of `region` to whose cotangents `body`, its
+/// backward, has added something: those that it takes first, in their order.
+static SmallVector<Value> getChangedOutside(RegionOp region, Region &body,
+                                            const AdjointScope &scope) {
+  SetVector<Value> candidates;
+  for (Value input : region.getInputs())
+    candidates.insert(scope.keys.get(input));
+  candidates.insert_range(scope.changed);
+  return llvm::filter_to_vector(candidates, [&](Value value) {
+    Value sum = scope.cotangents.lookup(value).value;
+    return sum && sum.getParentRegion() == &body &&
+           !region.getBody().isAncestor(value.getParentRegion());
+  });
+}
+
+/// The scope of the caller goes on in the backward of the region: sums that it
+/// has are added to there, so that the order of the additions, and the number
+/// of buffers, are those of a program without regions.
 LogicalResult Adjoint::reverseRegion(RegionOp region, AdjointScope &outer) {
   Location loc = region.getLoc();
   BackwardOp provisional = createProvisionalBackward(outer.builder, loc);
   Region &body = provisional.getBody();
-  AdjointScope inner(body.front());
-
-  // Where the outer scope has a sum already, the region adds to it: the
-  // gradient of a weight that many regions read then has one buffer.
-  Block *forward = region.getBodyBlock();
-  SmallVector<Value> inputs(region.getInputs());
-  DenseSet<Value> seen, sums;
-  for (auto [argument, input] :
-       llvm::zip_equal(forward->getArguments(), inputs))
-    if (activity.isActive(argument))
-      if (Value sum = outer.cotangents.lookup(input);
-          sum && seen.insert(input).second) {
-        inner.cotangents[argument] = sum;
-        sums.insert(sum);
-      }
-  SmallVector<Value> given =
-      llvm::map_to_vector(forward->getArguments(), [&](Value argument) {
-        return inner.cotangents.lookup(argument);
-      });
-
-  SmallVector<Value> cotangents;
-  for (auto [yielded, output] :
-       llvm::zip_equal(region.getYield()->getOperands(), region->getResults()))
-    if (Value cotangent = outer.cotangents.lookup(output);
-        cotangent && activity.isActive(yielded)) {
-      cotangents.push_back(cotangent);
-      if (failed(accumulate(inner, loc, yielded, cotangent)))
-        return failure();
-    }
-  if (failed(reverseBlock(*forward, inner)))
+  DenseSet<Value> sums = getSums(region, outer);
+  SmallVector<Value> cotangents = getCotangents(region, outer);
+  AdjointScope inner(body.front(), outer.keys);
+  inner.cotangents = std::move(outer.cotangents);
+  inner.accumulators = std::move(outer.accumulators);
+  LogicalResult result = reverseBlock(*region.getBodyBlock(), inner);
+  outer.accumulators = std::move(inner.accumulators);
+  if (failed(result))
     return failure();
 
-  SmallVector<Value> yielded;
-  SmallVector<unsigned> indices;
-  SmallVector<std::pair<unsigned, Value>> passedThrough;
-  for (auto [index, argument] : llvm::enumerate(forward->getArguments())) {
-    Value cotangent = inner.cotangents.lookup(argument);
-    if (!cotangent || cotangent == given[index])
-      continue;
-    if (cotangent.getParentRegion() == &body) {
-      indices.push_back(index);
-      yielded.push_back(cotangent);
-    } else {
-      passedThrough.push_back({index, cotangent});
-    }
-  }
+  SmallVector<Value> values = getChangedOutside(region, body, inner);
+  SmallVector<Value> yielded = llvm::map_to_vector(values, [&](Value value) {
+    return inner.cotangents.lookup(value).value;
+  });
+  outer.cotangents = std::move(inner.cotangents);
+  outer.changed.insert_range(inner.changed);
   YieldOp::create(inner.builder, loc, yielded);
   eraseDead(body.front());
   if (!yielded.empty()) {
@@ -165,17 +179,9 @@ LogicalResult Adjoint::reverseRegion(RegionOp region, AdjointScope &outer) {
     if (failed(importer.run()))
       return failure();
     BackwardOp backward = importer.finish(outer.builder, yielded);
-    for (auto [index, result] :
-         llvm::zip_equal(indices, backward.getOutputs())) {
-      if (given[index])
-        outer.cotangents[inputs[index]] = result;
-      else if (failed(accumulate(outer, loc, inputs[index], result)))
-        return failure();
-    }
+    for (auto [value, sum] : llvm::zip_equal(values, backward.getOutputs()))
+      outer.cotangents[value].value = sum;
   }
   provisional.erase();
-  for (auto [index, cotangent] : passedThrough)
-    if (failed(accumulate(outer, loc, inputs[index], cotangent)))
-      return failure();
   return success();
 }

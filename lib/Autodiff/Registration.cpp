@@ -14,7 +14,6 @@ void mlir::remat::registerDifferentiableExternalModels(
     DialectRegistry &registry) {
   registerLinalgRules(registry);
   registerConvRules(registry);
-  registerRematRules(registry);
   registerScalarRules(registry);
   registerTensorRules(registry);
   registerShapeBounds(registry);

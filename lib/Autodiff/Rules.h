@@ -11,7 +11,6 @@ namespace mlir {
 class DialectRegistry;
 namespace remat {
 void registerConvRules(DialectRegistry &registry);
-void registerRematRules(DialectRegistry &registry);
 void registerScalarRules(DialectRegistry &registry);
 void registerTensorRules(DialectRegistry &registry);
 /// Not derivatives, but needed for them: shapes through remat operations.

@@ -215,7 +215,8 @@ void ScalarAdjoint::add(Value value, Value cotangent) {
 std::optional<APFloat> ScalarAdjoint::constantOf(Value value) {
   Value known = primals.lookupOrNull(value);
   FloatAttr attribute;
-  if (matchPattern(known ? known : value, m_Constant(&attribute)))
+  if (matchPattern(lookThroughBorders(known ? known : value),
+                   m_Constant(&attribute)))
     return attribute.getValue();
   return std::nullopt;
 }

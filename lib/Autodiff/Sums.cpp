@@ -83,14 +83,21 @@ static Value createAdd(OpBuilder &builder, Location loc, Value sum,
       .getResult(0);
 }
 
-/// Whether the two slices have no element in common, as far as constants tell.
-static bool areDisjoint(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
-  if (a.getDest().getType() != b.getDest().getType() || !a.hasUnitStride() ||
-      !b.hasUnitStride())
-    return false;
+/// More slices than models have would make sums quadratic in their number.
+static constexpr unsigned kMaxSlices = 64;
+
+/// The elements that `insert` writes; none if that is not known.
+static std::optional<Slice> getSlice(tensor::InsertSliceOp insert) {
+  if (!insert.hasUnitStride())
+    return std::nullopt;
+  return Slice{llvm::to_vector(insert.getStaticOffsets()),
+               llvm::to_vector(insert.getStaticSizes())};
+}
+
+/// Whether the two have no element in common, as far as constants tell.
+static bool areDisjoint(const Slice &a, const Slice &b) {
   for (auto [offsetA, sizeA, offsetB, sizeB] :
-       llvm::zip_equal(a.getStaticOffsets(), a.getStaticSizes(),
-                       b.getStaticOffsets(), b.getStaticSizes())) {
+       llvm::zip_equal(a.offsets, a.sizes, b.offsets, b.sizes)) {
     if (ShapedType::isDynamic(offsetA) || ShapedType::isDynamic(sizeA) ||
         ShapedType::isDynamic(offsetB) || ShapedType::isDynamic(sizeB))
       continue;
@@ -100,59 +107,82 @@ static bool areDisjoint(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
   return false;
 }
 
-/// Whether `sum` is zero where `slice` writes: the parts of a fused weight or
-/// of a split tensor come one by one into a buffer of zeros.
-static bool isZeroAt(Value sum, tensor::InsertSliceOp slice) {
-  // Far longer chains than models have would make this quadratic.
-  for (unsigned step = 0; step < 64; ++step) {
-    if (getZeroFilled(sum))
-      return true;
-    auto earlier = sum.getDefiningOp<tensor::InsertSliceOp>();
-    if (!earlier || !areDisjoint(earlier, slice))
-      return false;
-    sum = earlier.getDest();
-  }
-  return false;
+/// Whether `sum` is zero in `slice`: the parts of a fused weight or of a split
+/// tensor come one by one into a buffer of zeros.
+static bool isZeroIn(const Sum &sum, const std::optional<Slice> &slice) {
+  return slice && sum.slices &&
+         llvm::all_of(*sum.slices, [&](const Slice &other) {
+           return areDisjoint(other, *slice);
+         });
+}
+
+/// The insertion of a slice into zeros that `contribution` is; null if it is
+/// none.
+static tensor::InsertSliceOp getInsertion(Value contribution) {
+  auto insert = contribution.getDefiningOp<tensor::InsertSliceOp>();
+  return insert && getZeroFilled(insert.getDest()) ? insert
+                                                   : tensor::InsertSliceOp();
+}
+
+/// The first contribution as a sum.
+static Sum startSum(Value contribution) {
+  Sum sum{contribution, std::nullopt};
+  if (tensor::InsertSliceOp insert = getInsertion(contribution))
+    if (std::optional<Slice> slice = getSlice(insert))
+      sum.slices = {*slice};
+  return sum;
 }
 
 /// Adds a contribution that is zero outside a slice, or but for one element.
-/// Null if it is no such thing.
-static Value addToSlice(OpBuilder &builder, Location loc, Value sum,
-                        Value contribution,
-                        const DenseMap<Operation *, unsigned> &madeByRule) {
+/// The result has no value if it is no such thing.
+static Sum addToSlice(OpBuilder &builder, Location loc, const Sum &sum,
+                      Value contribution,
+                      const DenseMap<Operation *, unsigned> &madeByRule) {
   Operation *op = contribution.getDefiningOp();
   if (!madeByRule.contains(op) || !contribution.use_empty())
-    return nullptr;
-  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op);
-      insert && getZeroFilled(insert.getDest())) {
+    return {};
+  if (tensor::InsertSliceOp insert = getInsertion(contribution)) {
     Value added = insert.getSource();
-    if (!isZeroAt(sum, insert)) {
+    std::optional<Slice> slice = getSlice(insert);
+    if (!isZeroIn(sum, slice)) {
       Value part = tensor::ExtractSliceOp::create(
-          builder, loc, insert.getSourceType(), sum, insert.getMixedOffsets(),
-          insert.getMixedSizes(), insert.getMixedStrides());
+          builder, loc, insert.getSourceType(), sum.value,
+          insert.getMixedOffsets(), insert.getMixedSizes(),
+          insert.getMixedStrides());
       added = createAdd(builder, loc, part, added, /*inPlace=*/false);
     }
-    return tensor::InsertSliceOp::create(
-        builder, loc, added, sum, insert.getMixedOffsets(),
+    Sum result;
+    result.value = tensor::InsertSliceOp::create(
+        builder, loc, added, sum.value, insert.getMixedOffsets(),
         insert.getMixedSizes(), insert.getMixedStrides());
+    if (slice && sum.slices && sum.slices->size() < kMaxSlices) {
+      result.slices = sum.slices;
+      result.slices->push_back(*slice);
+    }
+    return result;
   }
   if (auto insert = dyn_cast<tensor::InsertOp>(op);
       insert && getZeroFilled(insert.getDest())) {
     Value element =
-        tensor::ExtractOp::create(builder, loc, sum, insert.getIndices());
+        tensor::ExtractOp::create(builder, loc, sum.value, insert.getIndices());
     element = arith::AddFOp::create(builder, loc, element, insert.getScalar());
-    return tensor::InsertOp::create(builder, loc, element, sum,
-                                    insert.getIndices());
+    return {tensor::InsertOp::create(builder, loc, element, sum.value,
+                                     insert.getIndices()),
+            std::nullopt};
   }
-  return nullptr;
+  return {};
 }
 
-Value mlir::remat::addContribution(
-    OpBuilder &builder, Location loc, Value sum, Value contribution,
+Sum mlir::remat::addContribution(
+    OpBuilder &builder, Location loc, const Sum &sum, Value contribution,
     bool inPlace, const DenseMap<Operation *, unsigned> &madeByRule) {
-  if (succeeded(startFrom(sum, contribution, madeByRule)))
-    return contribution;
-  if (Value added = addToSlice(builder, loc, sum, contribution, madeByRule))
+  if (!sum.value)
+    return startSum(contribution);
+  if (succeeded(startFrom(sum.value, contribution, madeByRule)))
+    return {contribution, std::nullopt};
+  if (Sum added = addToSlice(builder, loc, sum, contribution, madeByRule);
+      added.value)
     return added;
-  return createAdd(builder, loc, sum, contribution, inPlace);
+  return {createAdd(builder, loc, sum.value, contribution, inPlace),
+          std::nullopt};
 }

@@ -14,13 +14,26 @@
 
 namespace mlir::remat {
 
-/// `sum` + `contribution`. In place where the contribution is a sum itself that
-/// starts at zero, or is zero but for a slice, or if `inPlace` asks for it;
-/// `madeByRule` numbers the operations that may still be changed for this in
-/// the order of their making.
-Value addContribution(OpBuilder &builder, Location loc, Value sum,
-                      Value contribution, bool inPlace,
-                      const DenseMap<Operation *, unsigned> &madeByRule);
+/// A box of elements.
+struct Slice {
+  SmallVector<int64_t> offsets, sizes;
+};
+
+struct Sum {
+  Value value;
+  /// The slices outside of which it is zero, as far as that is known. An
+  /// addition to another slice need not read the sum. Known by how the sum was
+  /// made and not by the operations that make it, which a region may hide.
+  std::optional<SmallVector<Slice>> slices;
+};
+
+/// `sum` (none if its value is null) + `contribution`. In place where the
+/// contribution is a sum itself that starts at zero, or is zero but for a
+/// slice, or if `inPlace` asks for it; `madeByRule` numbers the operations that
+/// may still be changed for this in the order of their making.
+Sum addContribution(OpBuilder &builder, Location loc, const Sum &sum,
+                    Value contribution, bool inPlace,
+                    const DenseMap<Operation *, unsigned> &madeByRule);
 
 } // namespace mlir::remat
 

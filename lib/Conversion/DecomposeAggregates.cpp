@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Passes.h"
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,6 +33,7 @@ struct DecomposeAggregatesPass
         aggregates.push_back(op);
     });
     for (linalg::AggregatedOpInterface op : aggregates) {
+      Operation *before = op->getPrevNode();
       remat::PhaseListener listener(remat::getPhase(op));
       IRRewriter rewriter(&getContext(), &listener);
       rewriter.setInsertionPoint(op);
@@ -40,6 +42,11 @@ struct DecomposeAggregatesPass
         op->emitOpError("cannot be expanded into structured operations");
         return signalPassFailure();
       }
+      for (Operation *part = before ? before->getNextNode()
+                                    : &op->getBlock()->front();
+           part != op; part = part->getNextNode())
+        if (auto structured = dyn_cast<linalg::LinalgOp>(part))
+          remat::fixReductionOrder(structured);
       rewriter.replaceOp(op, *parts);
     }
   }

@@ -156,7 +156,7 @@ private:
       });
       return;
     }
-    if (plan.order == ReductionOrder::Along)
+    if (!plan.combiners.empty())
       return emitReductionAlong(point);
     if (!plan.vectorLoop)
       return emitResults(point);
@@ -248,10 +248,13 @@ private:
   void emitReductionAlong(const Point &point) {
     Values partial;
     for (const Combiner &combiner : plan.combiners)
-      partial.push_back(body.broadcast(
-          b, arith::ConstantOp::create(b, loc, combiner.neutral)));
+      partial.push_back(vector::BroadcastOp::create(
+          b, loc, VectorType::get({kLanes}, combiner.neutral.getType()),
+          arith::ConstantOp::create(b, loc, combiner.neutral)));
     partial = emitReductionLoops(
         0, point, partial, [&](const Point &row, ValueRange outer) {
+          if (plan.lanes == 1)
+            return emitLanesInTurn(row, outer);
           return emitVectors(
               row, index(0), sizeOf(*plan.vectorLoop), outer,
               [&](const Point &at, ValueRange carried) {
@@ -274,6 +277,26 @@ private:
     storeOutputs(results, point);
   }
 
+  /// The innermost reduction loop of a body without a vector form: each
+  /// iteration adds to its lane of `partial`.
+  Values emitLanesInTurn(const Point &row, ValueRange partial) {
+    unsigned loop = *plan.vectorLoop;
+    return emitFor(
+        index(0), sizeOf(loop), 1, partial,
+        [&](Value iteration, ValueRange carried) {
+          Value lane = arith::RemUIOp::create(b, loc, iteration, index(kLanes));
+          Values own;
+          for (Value lanes : carried)
+            own.push_back(
+                vector::ExtractOp::create(b, loc, lanes, OpFoldResult(lane)));
+          Values next = body.compute(b, advance(row, loop, iteration), own);
+          for (auto [value, lanes] : llvm::zip_equal(next, carried))
+            value = vector::InsertOp::create(b, loc, value, lanes,
+                                             OpFoldResult(lane));
+          return next;
+        });
+  }
+
   Value combine(Operation *combiner, Value a, Value other) {
     OperationState state(loc, combiner->getName(), {a, other}, {a.getType()},
                          combiner->getAttrs());
@@ -283,7 +306,7 @@ private:
 
   /// Halves the vector until one lane is left: lane i takes in lane i + n/2.
   Value combineLanes(Operation *combiner, Value lanes) {
-    for (int64_t count = plan.lanes; count > 1; count /= 2) {
+    for (int64_t count = kLanes; count > 1; count /= 2) {
       auto half = [&](int64_t from) -> Value {
         SmallVector<int64_t> mask =
             llvm::to_vector(llvm::seq(from, from + count / 2));

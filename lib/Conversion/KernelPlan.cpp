@@ -6,11 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelPlan.h"
-#include "Products.h"
 
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -70,22 +68,6 @@ static bool needsSequentialExecution(const LoopNest &nest) {
   return false;
 }
 
-/// The combiner of every output, or nothing if some output has none.
-static SmallVector<Combiner> findCombiners(linalg::LinalgOp op) {
-  SmallVector<Combiner> combiners;
-  for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
-    SmallVector<Operation *> ops;
-    if (!matchReduction(op.getRegionOutputArgs(), i, ops) || ops.size() != 1 ||
-        ops[0]->getNumOperands() != 2)
-      return {};
-    std::optional<TypedAttr> neutral = arith::getNeutralElement(ops[0]);
-    if (!neutral)
-      return {};
-    combiners.push_back({ops[0], *neutral});
-  }
-  return combiners;
-}
-
 /// How well vectors along `loop` suit the operands; negative if not at all.
 static int scoreAsVectorLoop(const LoopNest &nest, unsigned loop) {
   int score = 0;
@@ -120,17 +102,16 @@ static std::optional<unsigned> findParallelVectorLoop(const LoopNest &nest) {
 //===----------------------------------------------------------------------===//
 
 static void chooseVectorLoop(const LoopNest &nest, KernelPlan &plan) {
-  if (!canVectorizeBody(nest.op))
-    return;
-  if (nest.hasReduction() && !nest.innermostIsParallel && !isProduct(nest.op)) {
+  bool hasVectorForm = canVectorizeBody(nest.op);
+  if (nest.hasReduction() &&
+      getReductionOrder(nest.op) == ReductionOrder::Along) {
     plan.combiners = findCombiners(nest.op);
-    if (!plan.combiners.empty()) {
-      plan.order = ReductionOrder::Along;
-      plan.vectorLoop = nest.loops.size() - 1;
-      plan.lanes = kLanes;
-      return;
-    }
+    plan.vectorLoop = nest.loops.size() - 1;
+    plan.lanes = hasVectorForm ? kLanes : 1;
+    return;
   }
+  if (!hasVectorForm)
+    return;
   plan.vectorLoop = findParallelVectorLoop(nest);
   if (!plan.vectorLoop)
     return;

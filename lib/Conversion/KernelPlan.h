@@ -9,6 +9,7 @@
 #define REMAT_LIB_CONVERSION_KERNELPLAN_H
 
 #include "LoopNest.h"
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
 
 namespace mlir::remat {
 
@@ -17,30 +18,15 @@ namespace mlir::remat {
 /// AVX-512 register; on narrower machines LLVM makes several of one.
 constexpr int64_t kLanes = 16;
 
-/// How the elements of a reduction are combined:
-///  - `Across`: each lane is one result, which takes its elements one by one in
-///    the order of the reduction loops;
-///  - `Along`: the innermost reduction loop is cut into vectors; lane i takes
-///    elements i, i + kLanes, ..., then lanes are combined pairwise (i with
-///    i + 8, 4, 2, 1), and the initial value last.
-/// Which of the two: `Along` if the innermost dimension of the op (of more than
-/// one iteration) is a reduction, every result is combined by one associative
-/// op, and the op is neither a matrix product nor a convolution. Neither
-/// operands, nor fused producers, nor threads have a say.
-enum class ReductionOrder { Across, Along };
-
-/// What one iteration of the op's body combines into an output, for `Along`.
-struct Combiner {
-  Operation *op;
-  TypedAttr neutral;
-};
-
 struct KernelPlan {
-  ReductionOrder order = ReductionOrder::Across;
-  /// One for each output if the order is `Along`.
+  /// One for each output if the reduction runs `Along` the innermost loop: it
+  /// is cut into vectors, and lane i takes elements i, i + kLanes, ... In all
+  /// other kernels each lane is one result.
   SmallVector<Combiner> combiners;
   /// The vectorized loop; none for a scalar kernel.
   std::optional<unsigned> vectorLoop;
+  /// Iterations of it that the body takes at once; 1 if the body has no vector
+  /// form. The partial results of `Along` are `kLanes` all the same.
   int64_t lanes = 1;
   /// Whether iterations run strictly in order and go through memory: some
   /// output's element is written by several iterations of a parallel loop, or

@@ -8,6 +8,7 @@
 #include "LoopNest.h"
 #include "Products.h"
 #include "remat/Conversion/Passes.h"
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 

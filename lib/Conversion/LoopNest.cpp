@@ -201,8 +201,6 @@ FailureOr<LoopNest> mlir::remat::buildLoopNest(OpBuilder &builder,
     nest.accesses.push_back(*access);
   }
   dropUnitLoops(nest);
-  nest.innermostIsParallel =
-      nest.loops.empty() || nest.loops.back().isParallel();
   mergeLoops(nest, arith, findIndexedDims(op));
   return nest;
 }

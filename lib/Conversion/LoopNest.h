@@ -56,10 +56,6 @@ struct LoopNest {
   /// has one iteration. Dimensions that the body asks for with `linalg.index`
   /// are never merged.
   SmallVector<std::optional<unsigned>> loopOfDim;
-  /// Whether the innermost dimension with more than one iteration is parallel.
-  /// A property of the iteration space alone: the order in which a reduction
-  /// adds up may depend on it, but not on the operands (see KernelPlan.h).
-  bool innermostIsParallel = true;
 
   ArrayRef<Access> outputs() const {
     return ArrayRef(accesses).drop_front(numInputs);

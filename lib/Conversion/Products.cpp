@@ -13,23 +13,6 @@
 
 using namespace mlir;
 
-bool remat::isProduct(linalg::LinalgOp op) {
-  if (!isa<linalg::GenericOp>(op))
-    return linalg::isaContractionOpInterface(op) ||
-           linalg::isaConvolutionOpInterface(op);
-  if (linalg::isaContractionOpInterface(op)) {
-    FailureOr<linalg::ContractionDimensions> dims =
-        linalg::inferContractionDims(op);
-    return succeeded(dims) && !dims->m.empty() && !dims->n.empty();
-  }
-  if (linalg::isaConvolutionOpInterface(op)) {
-    FailureOr<linalg::ConvolutionDimensions> dims =
-        linalg::inferConvolutionDims(op);
-    return succeeded(dims) && !dims->outputChannel.empty();
-  }
-  return false;
-}
-
 bool remat::hasPlainProductBody(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   Type type = body->getArgument(0).getType();

@@ -11,12 +11,6 @@
 
 namespace mlir::remat {
 
-/// Whether `op` is a matrix product or a convolution, of which each operand
-/// lacks a dimension of the result. A generic that multiplies and adds up its
-/// operands without that is a reduction which took in its producer, and adds up
-/// as the reduction alone does.
-bool isProduct(linalg::LinalgOp op);
-
 /// Whether the body is c + a * b on f32 or f64, without casts.
 bool hasPlainProductBody(linalg::LinalgOp op);
 

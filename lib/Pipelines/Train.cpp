@@ -64,6 +64,7 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createFoldTransposesPass());
   pm.addPass(createRaiseSoftmaxPass());
   pm.addPass(createFusePaddingPass());
+  pm.addPass(createFixOrdersPass());
   FusePassOptions fuseForward;
   fuseForward.keepAdjoints = true;
   pm.addPass(createFusePass(fuseForward));
@@ -97,6 +98,7 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createReuseResultsPass());
   pm.addPass(createFusePass());
   pm.addPass(createRebuildPass());
+  pm.addPass(createCheckOrdersPass());
   InsertStepsOptions steps;
   steps.dropLoss = true;
   pm.addPass(createInsertSteps(steps));

@@ -115,3 +115,59 @@ func.func @only_what_is_asked_for(%w: tensor<f64> {opt.param}, %x: tensor<f64>) 
   }
   return %y#0, %y#1 : tensor<f64>, tensor<f64>
 }
+
+// Contributions to %w one by one in reverse order of the uses, by whatever name and wherever regions begin.
+// CHECK-LABEL: func.func @one_cotangent_for_all_names_grad(
+// CHECK: %[[INSIDE:.*]]:2 = remat.backward
+// CHECK:   %[[LAST:.*]]:2 = linalg.generic
+// CHECK:   %[[BEFORE:.*]]:2 = linalg.generic
+// CHECK:   linalg.add {remat.phase = "backward"} ins(%[[LAST]]#1, %[[BEFORE]]#1
+// CHECK: %[[MUL:.*]]:2 = linalg.generic
+// CHECK: %[[SUM:.*]] = linalg.add {remat.phase = "backward"} ins(%[[INSIDE]]#1, %[[MUL]]#1
+// CHECK: %[[ALL:.*]] = linalg.add {remat.phase = "backward"} ins(%[[SUM]], %[[MUL]]#0
+// CHECK: return %{{.*}}, %[[ALL]]
+func.func @one_cotangent_for_all_names(%w: tensor<4xf64> {opt.param}, %x: tensor<4xf64>) -> tensor<f64> {
+  %e = tensor.empty() : tensor<4xf64>
+  %n = remat.name "w" %w : tensor<4xf64>
+  %1 = linalg.add ins(%n, %x : tensor<4xf64>, tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  %2 = linalg.mul ins(%1, %w : tensor<4xf64>, tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  %3 = remat.region (%a = %2 : tensor<4xf64>, %b = %n : tensor<4xf64>, %c = %w : tensor<4xf64>) -> tensor<4xf64> {
+    %i = tensor.empty() : tensor<4xf64>
+    %4 = linalg.mul ins(%a, %c : tensor<4xf64>, tensor<4xf64>) outs(%i : tensor<4xf64>) -> tensor<4xf64>
+    %5 = linalg.mul ins(%4, %b : tensor<4xf64>, tensor<4xf64>) outs(%i : tensor<4xf64>) -> tensor<4xf64>
+    remat.yield %5 : tensor<4xf64>
+  }
+  %c0 = arith.constant 0.0 : f64
+  %z = tensor.empty() : tensor<f64>
+  %f = linalg.fill ins(%c0 : f64) outs(%z : tensor<f64>) -> tensor<f64>
+  %l = linalg.reduce { arith.addf } ins(%3 : tensor<4xf64>) outs(%f : tensor<f64>) dimensions = [0]
+  return %l : tensor<f64>
+}
+
+// Both regions compute log(w): the cotangent of both goes back through the first.
+// CHECK-LABEL: func.func @computed_twice_grad(
+// CHECK: remat.backward
+// CHECK-NOT: arith.divf
+// CHECK: remat.backward
+// CHECK: arith.divf
+// CHECK-NOT: arith.divf
+// CHECK: return
+func.func @computed_twice(%w: tensor<4xf64> {opt.param}, %x: tensor<4xf64>) -> tensor<f64> {
+  %1 = remat.region (%a = %w : tensor<4xf64>, %b = %x : tensor<4xf64>) -> tensor<4xf64> attributes {label = "one"} {
+    %i = tensor.empty() : tensor<4xf64>
+    %4 = linalg.log ins(%a : tensor<4xf64>) outs(%i : tensor<4xf64>) -> tensor<4xf64>
+    %5 = linalg.mul ins(%4, %b : tensor<4xf64>, tensor<4xf64>) outs(%i : tensor<4xf64>) -> tensor<4xf64>
+    remat.yield %5 : tensor<4xf64>
+  }
+  %2 = remat.region (%a = %w : tensor<4xf64>, %b = %1 : tensor<4xf64>) -> tensor<4xf64> attributes {label = "other"} {
+    %i = tensor.empty() : tensor<4xf64>
+    %4 = linalg.log ins(%a : tensor<4xf64>) outs(%i : tensor<4xf64>) -> tensor<4xf64>
+    %5 = linalg.mul ins(%4, %b : tensor<4xf64>, tensor<4xf64>) outs(%i : tensor<4xf64>) -> tensor<4xf64>
+    remat.yield %5 : tensor<4xf64>
+  }
+  %c0 = arith.constant 0.0 : f64
+  %z = tensor.empty() : tensor<f64>
+  %f = linalg.fill ins(%c0 : f64) outs(%z : tensor<f64>) -> tensor<f64>
+  %l = linalg.reduce { arith.addf } ins(%2 : tensor<4xf64>) outs(%f : tensor<f64>) dimensions = [0]
+  return %l : tensor<f64>
+}

@@ -177,3 +177,25 @@ func.func @backwards(%a : memref<8xf32>, %b : memref<8xf32>) {
 // CHECK: func private @[[BACKWARDS]](
 // CHECK-DAG: %[[START:.*]] = arith.constant 7 : index
 // CHECK: vector.gather %{{.*}}[%[[START]]]
+
+// -----
+
+// A body without a vector form: 16 partial results all the same.
+// CHECK-LABEL: func @no_vector_form
+// CHECK: func private @{{.*}}(%[[X:.*]]: memref<40xi32
+// CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%[[SUMS:.*]] = %{{.*}}) -> (vector<16xi32>) {
+// CHECK-DAG: %[[LANE:.*]] = arith.remui %[[I]], %{{.*}} : index
+// CHECK: %[[SUM:.*]] = vector.extract %[[SUMS]][%[[LANE]]] : i32 from vector<16xi32>
+// CHECK: arith.divsi
+// CHECK: %[[NEXT:.*]] = arith.addi %[[SUM]]
+// CHECK: vector.insert %[[NEXT]], %[[SUMS]] [%[[LANE]]] : i32 into vector<16xi32>
+func.func @no_vector_form(%x : memref<40xi32>, %d : i32, %sum : memref<i32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x, %d : memref<40xi32>, i32) outs(%sum : memref<i32>) {
+  ^bb0(%a : i32, %b : i32, %acc : i32):
+    %0 = arith.divsi %a, %b : i32
+    %1 = arith.addi %acc, %0 : i32
+    linalg.yield %1 : i32
+  }
+  return
+}

@@ -31,6 +31,12 @@ public:
   virtual bool isCapturedValueWanted(Value captured) = 0;
   virtual void accumulateCaptured(Value captured, Value value) = 0;
 
+  /// The value whose cotangent `value` has: the same for operands of which one
+  /// is a name of the other.
+  virtual Value getKey(Value value) = 0;
+  /// Whether something has been added to that cotangent before.
+  virtual bool hasContributions(Value value) = 0;
+
   OpBuilder &builder;
 };
 

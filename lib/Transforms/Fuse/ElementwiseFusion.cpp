@@ -212,13 +212,15 @@ namespace {
 /// Collects the operands of an operation to be built, each once.
 class KernelBuilder {
 public:
-  KernelBuilder(RewriterBase &rewriter, Location loc)
-      : rewriter(rewriter), loc(loc), block(new Block()) {}
+  KernelBuilder(RewriterBase &rewriter, Location loc, bool mergesInputs)
+      : rewriter(rewriter), loc(loc), mergesInputs(mergesInputs),
+        block(new Block()) {}
 
   /// The scalar that the body sees for `value` read through `map`.
   Value addInput(Value value, AffineMap map) {
     for (auto [index, input] : llvm::enumerate(inputs))
-      if (input == value && maps[index] == map)
+      if (input == value && maps[index] == map &&
+          (mergesInputs || !isa<FloatType>(getElementTypeOrSelf(value))))
         return block->getArgument(index);
     inputs.push_back(value);
     maps.push_back(map);
@@ -267,6 +269,7 @@ public:
 private:
   RewriterBase &rewriter;
   Location loc;
+  bool mergesInputs;
   Block *block;
   SmallVector<Value> inputs, inits;
   SmallVector<AffineMap> maps, initMaps;
@@ -319,22 +322,27 @@ static GenericOp replaceConsumer(RewriterBase &rewriter, LinalgOp consumer,
 }
 
 GenericOp remat::fuse(RewriterBase &rewriter, LinalgOp producer,
-                      LinalgOp consumer, bool keepResults) {
+                      LinalgOp consumer, bool keepResults, bool mergesInputs) {
   rewriter.setInsertionPoint(consumer);
   Location loc = rewriter.getFusedLoc({producer.getLoc(), consumer.getLoc()});
-  KernelBuilder builder(rewriter, loc);
+  KernelBuilder builder(rewriter, loc, mergesInputs);
 
   // One copy of the producer's body for each way in which it is read.
   SmallVector<AffineMap> loopMaps;
   SmallVector<IRMapping> copies;
-  SmallVector<Value> arguments;
-  for (OpOperand *input : consumer.getDpsInputOperands()) {
+  SmallVector<Value> arguments(consumer.getNumDpsInputs());
+  SmallVector<OpOperand *> inputs = consumer.getDpsInputOperands();
+  // In the order in which adjoints contribute to cotangents.
+  if (!mergesInputs)
+    std::stable_partition(inputs.begin(), inputs.end(), [&](OpOperand *input) {
+      return input->get().getDefiningOp() != producer;
+    });
+  for (OpOperand *input : inputs) {
     if (input->get().getDefiningOp() != producer) {
-      arguments.push_back(builder.addInput(
-          input->get(), consumer.getMatchingIndexingMap(input)));
+      arguments[input->getOperandNumber()] = builder.addInput(
+          input->get(), consumer.getMatchingIndexingMap(input));
       continue;
     }
-    arguments.push_back({});
     AffineMap loopMap = getLoopMap(producer, consumer, input);
     if (llvm::is_contained(loopMaps, loopMap))
       continue;
@@ -397,17 +405,26 @@ static TypedAttr getSplatValue(Value value) {
   return cast<TypedAttr>(splat.getSplatValue<Attribute>());
 }
 
-GenericOp remat::foldSplatInputs(RewriterBase &rewriter, LinalgOp op) {
+GenericOp remat::foldInputs(RewriterBase &rewriter, LinalgOp op,
+                            bool mergesInputs) {
+  // Others than generics are what they are by name.
+  mergesInputs &= isa<GenericOp>(op);
   SmallVector<AffineMap> maps;
-  for (OpOperand &operand : op->getOpOperands())
-    if (!op.isDpsInput(&operand) || !getSplatValue(operand.get()))
-      maps.push_back(op.getMatchingIndexingMap(&operand));
+  SetVector<std::pair<Value, AffineMap>> inputs;
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    if (op.isDpsInput(&operand) &&
+        (getSplatValue(operand.get()) ||
+         (mergesInputs && !inputs.insert({operand.get(), map}))))
+      continue;
+    maps.push_back(map);
+  }
   if (maps.size() == op->getNumOperands() ||
       (op.getNumLoops() != 0 && !haveInvertibleMaps(maps, op.getContext())))
     return {};
 
   rewriter.setInsertionPoint(op);
-  KernelBuilder builder(rewriter, op.getLoc());
+  KernelBuilder builder(rewriter, op.getLoc(), mergesInputs);
   SmallVector<Value> arguments;
   for (OpOperand *input : op.getDpsInputOperands()) {
     TypedAttr splat = getSplatValue(input->get());

@@ -59,13 +59,18 @@ bool haveSameIterationSpace(linalg::LinalgOp producer,
 /// Replaces `consumer` by an operation that evaluates `producer` in its body
 /// and erases `producer` if nothing else uses it. With `keepResults`, uses of
 /// `producer` elsewhere are fed by extra results (before those of `consumer`)
-/// of the new operation; otherwise they keep `producer`. Requires `canFuse`.
+/// of the new operation; otherwise they keep `producer`. Inputs that both read
+/// in the same place become one with `mergesInputs`; without, the consumer's
+/// come first. Requires `canFuse`.
 linalg::GenericOp fuse(RewriterBase &rewriter, linalg::LinalgOp producer,
-                       linalg::LinalgOp consumer, bool keepResults);
+                       linalg::LinalgOp consumer, bool keepResults,
+                       bool mergesInputs);
 
 /// Turns inputs of `op` that are splat constants into scalar constants of the
-/// body. Returns the new operation, or null if there is none to turn.
-linalg::GenericOp foldSplatInputs(RewriterBase &rewriter, linalg::LinalgOp op);
+/// body and, with `mergesInputs`, those that are read in the same place into
+/// one. Returns the new operation, or null if there is nothing to do.
+linalg::GenericOp foldInputs(RewriterBase &rewriter, linalg::LinalgOp op,
+                             bool mergesInputs);
 
 } // namespace mlir::remat
 

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
+#include "remat/Dialect/Remat/IR/EqualValues.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -24,6 +25,7 @@ namespace mlir::remat {
 
 using namespace mlir;
 using namespace mlir::remat;
+using linalg::GenericOp;
 using linalg::LinalgOp;
 
 //===----------------------------------------------------------------------===//
@@ -193,66 +195,112 @@ static unsigned countUses(LinalgOp producer, LinalgOp consumer) {
   return numUses;
 }
 
-/// Whether everything else that reads `value` comes before `first`: in the
-/// backward, `first` and `last` are then the ones that its cotangent begins
-/// with. A region hands on what it adds to the cotangent of an operand.
-static bool areLastReaders(Value value, Operation *first, Operation *last) {
-  Block *block = first->getBlock();
-  if (value.getParentBlock() != block)
-    return false;
-  for (Operation *user : value.getUsers()) {
-    Operation *ancestor = block->findAncestorOpInBlock(*user);
-    if (ancestor != first && ancestor != last &&
-        !(ancestor && ancestor->isBeforeInBlock(first)))
-      return false;
-  }
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto region = dyn_cast_or_null<RegionOp>(block->getParentOp());
-  if (!argument || !region)
-    return true;
-  Value outside = region->getOperand(argument.getArgNumber());
-  return llvm::count(region->getOperands(), outside) == 1 &&
-         areLastReaders(outside, region, region);
+/// A value with more readers is taken to be read everywhere.
+static constexpr unsigned kMaxReadersToVisit = 1000;
+
+/// Calls `visit` for the operations that read `value`, or the same value behind
+/// names and borders of regions, until it returns false.
+static bool visitReaders(Value value, function_ref<bool(Operation *)> visit) {
+  SmallVector<Value> aliases = {lookThroughBorders(value)};
+  unsigned numVisited = 0;
+  while (!aliases.empty())
+    for (OpOperand &use : aliases.pop_back_val().getUses()) {
+      Operation *reader = use.getOwner();
+      unsigned index = use.getOperandNumber();
+      if (++numVisited > kMaxReadersToVisit || !visit(reader))
+        return false;
+      if (auto region = dyn_cast<RegionOp>(reader))
+        aliases.push_back(region.getBodyBlock()->getArgument(index));
+      else if (isa<NameOp>(reader) ||
+               (isa<BarrierOp>(reader) && index < reader->getNumResults()))
+        aliases.push_back(reader->getResult(index));
+      else if (auto region = dyn_cast<RegionOp>(reader->getParentOp());
+               region && isa<YieldOp>(reader))
+        aliases.push_back(region->getResult(index));
+    }
+  return true;
 }
 
-/// Whether the adjoint of both together adds up the cotangent of `value`, which
-/// both read, like their adjoints one after the other.
-static bool keepsCotangent(Value value, LinalgOp producer, LinalgOp consumer) {
-  // A sum of sums over the loops is not one sum over them.
-  auto isElementwise = [&](LinalgOp op) {
-    return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
-      return input->get() != value ||
-             op.getMatchingIndexingMap(input).isPermutation();
+/// Whether something between the two may contribute to the cotangent of
+/// `value`, which both of them then do in another order than together.
+static bool mayBeReadBetween(Value value, LinalgOp producer,
+                             LinalgOp consumer) {
+  Block *block = producer->getBlock();
+  return !visitReaders(value, [&](Operation *reader) {
+    Operation *ancestor = block->findAncestorOpInBlock(*reader);
+    return !ancestor || ancestor == producer || ancestor == consumer ||
+           ancestor->isBeforeInBlock(producer) ||
+           consumer->isBeforeInBlock(ancestor);
+  });
+}
+
+/// Whether `op` reads `value` element for element, as often as it does.
+static bool readsElementwise(LinalgOp op, Value value) {
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    return lookThroughBorders(input->get()) != value ||
+           op.getMatchingIndexingMap(input).isPermutation();
+  });
+}
+
+static bool reads(LinalgOp op, Value value) {
+  return llvm::any_of(op.getDpsInputs(), [&](Value input) {
+    return lookThroughBorders(input) == value;
+  });
+}
+
+/// Whether the body uses floating-point numbers from around the operation: the
+/// cotangent of each is one sum over all uses.
+static bool capturesFloats(LinalgOp op) {
+  bool captures = false;
+  visitUsedValuesDefinedAbove(op->getRegions(), [&](OpOperand *operand) {
+    captures |= isa<FloatType>(getElementTypeOrSelf(operand->get())) &&
+                !matchPattern(operand->get(), m_Constant());
+  });
+  return captures;
+}
+
+/// Whether both are computed again elsewhere, behind the border of a region,
+/// and there nothing reads the producer either but the consumer.
+static bool areRepeatedTogether(LinalgOp producer, LinalgOp consumer,
+                                const EqualValues &equal) {
+  ArrayRef<Operation *> consumers = equal.getClass(consumer);
+  return llvm::all_of(equal.getClass(producer), [&](Operation *op) {
+    return llvm::all_of(op->getUsers(), [&](Operation *user) {
+      return llvm::is_contained(consumers, user);
     });
-  };
-  // The consumer's share is c: from elsewhere, (e + c) + p is not e + (c + p).
-  return areLastReaders(value, producer, consumer) && isElementwise(producer) &&
-         isElementwise(consumer);
+  });
 }
 
 /// Whether the adjoint of both together adds up, bit by bit, what the adjoints
-/// of one after the other add up: which of the two it is depends on where
-/// regions begin, and results may not.
-static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer) {
+/// of one after the other add up: which of the two it is depends on where names
+/// stand and regions begin, and results may not.
+static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer,
+                         const EqualValues &equal) {
   SetVector<Operation *> readers = getReaders(producer, 1);
+  unsigned numUses = countUses(producer, consumer);
+  unsigned numReads = llvm::count_if(consumer.getDpsInputs(), [&](Value input) {
+    return input.getDefiningOp() == producer;
+  });
   // A cotangent that comes from another reader: c + (a + b) is not (c + a) + b.
-  if (readers.size() > 1 && countUses(producer, consumer) > 1)
+  if ((readers.size() > 1 && numUses > 1) || (numReads > 1 && numUses > 2))
     return false;
   std::optional<AffineMap> loopMap = getOnlyLoopMap(producer, consumer);
-  if (!loopMap || !loopMap->isPermutation())
+  if (!loopMap || !loopMap->isPermutation() || capturesFloats(producer) ||
+      !areRepeatedTogether(producer, consumer, equal))
     return false;
-  for (OpOperand *input : producer.getDpsInputOperands()) {
-    if (!isa<FloatType>(getElementTypeOrSelf(input->get())))
-      continue;
-    // The gradient of a broadcast operand is a sum in the order of the loops.
-    if (!loopMap->isIdentity() &&
-        !producer.getMatchingIndexingMap(input).isPermutation())
-      return false;
-    if (llvm::is_contained(consumer.getDpsInputs(), input->get()) &&
-        !keepsCotangent(input->get(), producer, consumer))
-      return false;
-  }
-  return true;
+  return llvm::all_of(producer.getDpsInputOperands(), [&](OpOperand *input) {
+    if (!isa<FloatType>(getElementTypeOrSelf(input->get())) ||
+        matchPattern(input->get(), m_Constant()))
+      return true;
+    // The gradient of a broadcast operand is a sum in the order of the loops,
+    // and a sum of sums over the loops is not one sum over them.
+    Value value = lookThroughBorders(input->get());
+    return (loopMap->isIdentity() ||
+            producer.getMatchingIndexingMap(input).isPermutation()) &&
+           (!reads(consumer, value) || (readsElementwise(producer, value) &&
+                                        readsElementwise(consumer, value))) &&
+           !mayBeReadBetween(value, producer, consumer);
+  });
 }
 
 /// Whether `consumer` is cheap to evaluate again from what it reads, and its
@@ -298,16 +346,17 @@ static bool wouldBeTooLarge(LinalgOp producer, LinalgOp consumer,
          (keepAdjoints && numFloatOps * numSums > kMaxAdjointOps);
 }
 
+/// `equal` is null if nothing is differentiated any more.
 static Decision decide(LinalgOp producer, LinalgOp consumer,
-                       bool keepAdjoints) {
+                       const EqualValues *equal) {
   if (!isFusableProducer(producer))
     return Decision::Keep;
-  keepAdjoints &= mayBeActive(producer);
+  bool keepAdjoints = equal && mayBeActive(producer);
   if (readsNoTensor(producer) && !keepAdjoints)
     return canFuse(producer, consumer) ? Decision::Fuse : Decision::Keep;
   if (!canDisappearInto(producer, consumer) ||
       wouldBeTooLarge(producer, consumer, keepAdjoints) ||
-      (keepAdjoints && !keepsAdjoint(producer, consumer)))
+      (keepAdjoints && !keepsAdjoint(producer, consumer, *equal)))
     return Decision::Keep;
   SetVector<Operation *> readers = getReaders(producer, kMaxReaders);
   if (readers.size() == 1)
@@ -327,27 +376,47 @@ static Decision decide(LinalgOp producer, LinalgOp consumer,
   return Decision::Keep;
 }
 
-static void eraseDead(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-}
-
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
 namespace {
+struct EqualValuesListener : RewriterBase::Listener {
+  explicit EqualValuesListener(std::optional<EqualValues> &equal)
+      : equal(equal) {}
+  void notifyOperationReplaced(Operation *op, ValueRange values) override {
+    if (equal && !values.empty())
+      equal->replace(op, values.front().getDefiningOp());
+  }
+  void notifyOperationErased(Operation *op) override {
+    if (equal)
+      equal->erase(op);
+  }
+  std::optional<EqualValues> &equal;
+};
+
 struct FusePass : remat::impl::FusePassBase<FusePass> {
   using FusePassBase::FusePassBase;
 
   void runOnOperation() override {
     replaceByStructured(getOperation());
-    for (Region &region : getOperation()->getRegions())
+    for (Region &region : getOperation()->getRegions()) {
+      if (keepAdjoints && !region.empty())
+        equal.emplace(region.front());
       fuseIn(region);
+    }
   }
 
 private:
+  void eraseDead(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op)) {
+        if (equal)
+          op.walk([&](Operation *inner) { equal->erase(inner); });
+        op.erase();
+      }
+  }
+
   /// Program order: a producer has everything that it reads in it when its
   /// reader's turn comes, so that one sweep suffices.
   void fuseIn(Region &region) {
@@ -369,10 +438,12 @@ private:
   void fuseProducersInto(LinalgOp consumer) {
     if (!isFusableConsumer(consumer))
       return;
-    IRRewriter rewriter(consumer->getContext());
+    EqualValuesListener listener(equal);
+    IRRewriter rewriter(consumer->getContext(), &listener);
     bool changed = false;
     while (true) {
-      if (linalg::GenericOp folded = foldSplatInputs(rewriter, consumer)) {
+      if (GenericOp folded =
+              foldInputs(rewriter, consumer, /*mergesInputs=*/!equal)) {
         consumer = folded;
         changed = true;
       }
@@ -381,14 +452,15 @@ private:
       for (Value input : consumer.getDpsInputs()) {
         producer = input.getDefiningOp<LinalgOp>();
         if (producer)
-          decision = decide(producer, consumer, keepAdjoints);
+          decision = decide(producer, consumer, equal ? &*equal : nullptr);
         if (decision != Decision::Keep)
           break;
       }
       if (decision == Decision::Keep)
         break;
       consumer = fuse(rewriter, producer, consumer,
-                      decision == Decision::FuseAndKeepResults);
+                      decision == Decision::FuseAndKeepResults,
+                      /*mergesInputs=*/!equal);
       changed = true;
       ++numFused;
     }
@@ -398,5 +470,8 @@ private:
       eliminateCommonSubExpressions(rewriter, dominance, consumer);
     }
   }
+
+  /// What is computed twice, if there are adjoints to keep.
+  std::optional<EqualValues> equal;
 };
 } // namespace

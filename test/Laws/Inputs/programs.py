@@ -22,12 +22,14 @@ def run(command, **environment):
 class Program:
     """A compiled variant of MODEL.mlir in `folder`."""
 
-    def __init__(self, folder, model, policy="", mode=""):
-        self.folder, self.name = Path(folder), "_".join(filter(None, [policy, mode])) or "as_written"
+    def __init__(self, folder, model, policy="", mode="", annotation=""):
+        name = "_".join(filter(None, [Path(model).stem.replace("model", ""), annotation, policy, mode]))
+        self.folder, self.name = Path(folder), name or "as_written"
         stem = "".join(c if c.isalnum() else "_" for c in self.name)
         self.path, self.report = self.folder / f"{stem}.program.mlir", self.folder / f"{stem}.report.json"
         self.options = " ".join(f"{k}={v}" for k, v in (("policy", policy), ("mode", mode)) if v)
-        run(["remat-opt", model, "--inline", f"--remat-train=report={self.report} {self.options}", "-o", self.path])
+        annotate = [f"--remat-annotate={annotation}"] if annotation else []
+        run(["remat-opt", model, "--inline", *annotate, f"--remat-train=report={self.report} {self.options}", "-o", self.path])
 
     def memory(self):
         """The compiler's report on the step."""

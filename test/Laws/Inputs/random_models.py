@@ -60,11 +60,13 @@ def sequence(layers):
 
 
 class Model:
-    """The text of the program is `text`; `data()` makes its arrays."""
+    """The text of the program is `text`; `data()` makes its arrays. The text of a `plain` one has neither regions nor
+    names, and is the same otherwise."""
 
-    def __init__(self, seed, skip=()):
+    def __init__(self, seed, skip=(), plain=False):
         self.random = random.Random(f"{seed}")
-        self.seed, self.functions, self.arguments = seed, [], {}
+        self.seed, self.functions, self.arguments, self.derived = seed, [], {}, {}
+        self.skip, self.plain = skip, plain
         self.is_dynamic = False  # whether some tape has a size that is only known when the program runs
         self.batch, self.channels = self.random.choice([3, 4, 7, 8]), self.random.choice([1, 2, 3])
         self.width = 16 * self.channels
@@ -97,6 +99,17 @@ class Model:
             return self.random.choice(tied)
         return self.argument("opt.param", name, shape, initial)
 
+    def shared(self):
+        """A weight that layers of the whole model share."""
+        name = self.random.choice(["shared", "common"])
+        self.arguments.setdefault(name, ("opt.param", (self.width, self.width), "normal(0.2)"))
+        return name
+
+    def derive(self, name, reads, emit):
+        """A value that is computed once, before the layers, and read by several of them."""
+        self.derived[name] = (reads, emit)
+        return name
+
     def data(self):
         rng = np.random.default_rng(self.seed)
         examples = EXAMPLES * self.batch
@@ -109,7 +122,8 @@ class Model:
 
     def layer(self, depth):
         kinds = [self.dense, self.norm, self.batch_norm, self.convolution, self.attention, self.dropout, self.center,
-                 self.softmax]
+                 self.softmax] + [self.tied, self.repeated, self.constant_matrix, self.named_uses, self.divided,
+                                  self.skip_connection, self.reads_again, self.columns]
         if depth > 0:
             kinds += [self.region] * 5 + [self.loop] * 2 + [self.call] * 2 + [self.residual] * 2
             kinds += [self.branch] * 2 + [self.dynamic_loop]
@@ -125,7 +139,7 @@ class Model:
         def emit(p, env):
             product = p.matmul(env["x"], env[w])
             if name:
-                product = p.op(f'remat.name "{name}" {product} : {{type}}', product.shape)
+                product = self.named(p, name, product)
             if act == "gelu":
                 env["x"] = blocks.gelu(p, blocks.linear(p, env["x"], env[w], env[b]))
                 env["x"] = p.generic([(env["x"], "d0 d1"), (product, "d0 d1")], product.shape, scalar_body("addf a0 a1"))
@@ -134,6 +148,158 @@ class Model:
             env["x"] = p.generic([(product, "d0 d1"), (env[b], "d1")], product.shape,
                                  scalar_body("addf a0 a1\n" + lines))
         return Layer(emit, [w, b], names=[name] if name else [])
+
+    def named(self, p, name, value):
+        return value if self.plain else p.op(f'remat.name "{name}" {value} : {{type}}', value.shape)
+
+    def transposed(self, p, w):
+        return p.op(f"linalg.transpose ins({w} : {w.type}) outs({p.empty(w.shape)} : {w.type}) permutation = [1, 0]",
+                    w.shape)
+
+    def row(self, p, w):
+        return p.op(f"tensor.extract_slice {w}[1, 0] [1, {self.width}] [1, 1] : {w.type} to {{type}}", (self.width,))
+
+    def column_sum(self, p, w):
+        return p.generic([(w, "d0 d1")], (self.width,), scalar_body("addf acc a0"), reduced=(0,))
+
+    def normalized(self, p, w):
+        """Two kernels, the second of which reads the weight again."""
+        square = p.generic([(w, "d0 d1")], (self.width,), scalar_body("mulf a0 a0\naddf acc b0"), reduced=(1,))
+        return p.generic([(w, "d0 d1"), (square, "d0")], w.shape, scalar_body(
+            f"addf a1 {p.scalar(EPSILON)}\nmath.rsqrt b0\nmulf a0 b1\nmath.tanh b2"))
+
+    def tied(self, _):
+        """A shared weight, and something made of it: for all layers together or for each one."""
+        w = self.shared()
+        how, once = self.random.choice(["transposed", "row", "column_sum", "normalized"]), self.random.random() < 0.6
+        make = getattr(self, how)
+        reads = [w, self.derive(f"{w}.{how}", [w], lambda p, env: make(p, env[w]))] if once else [w]
+
+        def emit(p, env):
+            derived = env[reads[1]] if once else make(p, env[w])
+            h = p.generic([(p.matmul(env["x"], env[w]), "d0 d1")], env["x"].shape, scalar_body("math.tanh a0"))
+            if len(derived.shape) == 2:
+                env["x"] = p.matmul(h, derived)
+            else:
+                env["x"] = p.generic([(h, "d0 d1"), (derived, "d1")], h.shape, scalar_body("mulf a0 a1\naddf a0 b0"))
+        return Layer(emit, reads)
+
+    def repeated(self, _):
+        """What every such layer computes again, and reads by a product or by a kernel."""
+        w, how = self.shared(), self.random.choice(["sine", "normalized"])
+        by_product, name = self.random.random() < 0.6, self.random.choice(["n", None])
+
+        def emit(p, env):
+            x = env["x"]
+            made = self.normalized(p, env[w]) if how == "normalized" else p.generic(
+                [(env[w], "d0 d1")], env[w].shape, scalar_body("math.sin a0"))
+            if name:
+                made = self.named(p, name, made)
+            if by_product:
+                env["x"] = p.matmul(x, made)
+                return
+            total = p.generic([(made, "d0 d1")], (self.width,), scalar_body("mulf a0 a0\naddf acc b0"), reduced=(1,))
+            env["x"] = p.generic([(x, "d0 d1"), (total, "d1")], x.shape, scalar_body("math.tanh a1\naddf a0 b0"))
+        return Layer(emit, [w], names=[name] if name else [])
+
+    def filled(self, p, _=None):
+        start = p.empty((self.width, self.width))
+        return p.op(f"linalg.fill ins({p.scalar('0.03')} : f32) outs({typed([start])}) -> {{type}}", start.shape)
+
+    def constant_matrix(self, _):
+        once, generic = self.random.random() < 0.7, self.random.random() < 0.5
+        reads = [self.derive("filled", [], self.filled)] if once else []
+
+        def emit(p, env):
+            x, matrix = env["x"], env["filled"] if once else self.filled(p)
+            y = p.contraction(x, "d0 d2", matrix, "d2 d1", x.shape, "d0 d1", 3, (2,)) if generic else p.matmul(x, matrix)
+            env["x"] = p.generic([(x, "d0 d1"), (y, "d0 d1")], x.shape, scalar_body("math.tanh a1\naddf a0 b0"))
+        return Layer(emit, reads)
+
+    def named_uses(self, _):
+        """A value that some read by its name and others do not."""
+        w, v, kind = self.parameter("w", (self.width,) * 2), self.parameter("v", (self.width,) * 2), self.random.random()
+        name = self.random.choice(["h", "m"])
+
+        def emit(p, env):
+            h = p.matmul(env["x"], env[w])
+            n, shape = self.named(p, name, h), h.shape
+            t = p.generic([(n, "d0 d1")], shape, scalar_body("math.tanh a0"))
+            s = p.matmul(t, env[v]) if kind < 0.7 else t
+            y = p.generic([(s, "d0 d1"), (h, "d0 d1")], shape, scalar_body("math.sin a1\naddf a0 b0"))
+            if kind < 0.4:
+                y = p.generic([(y, "d0 d1"), (n, "d0 d1"), (h, "d0 d1")], shape,
+                              scalar_body("math.sin a1\nmulf a0 b0\nmath.tanh a2\naddf b1 b2"))
+            env["x"] = y
+        return Layer(emit, [w, v], names=[name])
+
+    def divided(self, _):
+        """Bodies that have no vector form: a division by a number of the data, and a branch; then sums both ways."""
+        branch, example = self.random.random() < 0.5, self.random.randrange(self.batch)
+
+        def emit(p, env):
+            x, at, one, three = env["x"], p.scalar(example, "index"), p.scalar(1, "i32"), p.scalar(3, "i32")
+            token, divisor, zero, none = p.fresh(), p.fresh(), p.scalar("0.0"), p.scalar(0, "i32")
+            p.emit(f"{token} = tensor.extract {env['tokens']}[{at}] : {env['tokens'].type}")
+            p.emit(f"{divisor} = arith.addi {token}, {one} : i32")
+            lines = ["%j = linalg.index 1 : index", "%n = arith.index_cast %j : index to i32"]
+            if branch:
+                lines += [f"%f = arith.cmpi sgt, {divisor}, {three} : i32",
+                          f"%r = scf.if %f -> (i32) {{\n%q = arith.remui %n, {three} : i32\nscf.yield %q : i32\n}} "
+                          "else {\nscf.yield %n : i32\n}"]
+            else:
+                lines += [f"%r = arith.remui %n, {divisor} : i32"]
+            masked = p.generic([(x, "d0 d1")], x.shape, lambda a, _: (lines + [
+                f"%k = arith.cmpi ne, %r, {none} : i32", f"%s = arith.select %k, {a}, {zero} : f32",
+                "%h = math.tanh %s : f32"], "%h"))
+            rows = p.generic([(masked, "d0 d1")], (self.batch,), scalar_body("addf acc a0"), reduced=(1,))
+            columns = p.generic([(masked, "d0 d1")], (self.width,), scalar_body("addf acc a0"), reduced=(0,))
+            small = p.scalar("0.1")
+            env["x"] = p.generic([(x, "d0 d1"), (rows, "d0"), (columns, "d1")], x.shape, scalar_body(
+                f"addf a1 a2\nmulf b0 {small}\naddf a0 b1"))
+        return Layer(emit, ["tokens"])
+
+    def skip_connection(self, _):
+        """The activations that the model began with."""
+        as_product = self.random.random() < 0.5
+
+        def emit(p, env):
+            x, first = env["x"], env["begin"]
+            text = "math.tanh a0\nmulf b0 a1\naddf a0 b1" if as_product else "addf a0 a1"
+            env["x"] = p.generic([(x, "d0 d1"), (first, "d0 d1")], x.shape, scalar_body(text))
+        return Layer(emit, ["begin"])
+
+    def reads_again(self, _):
+        """Kernels that read one value, in an order that fusion changes if it may."""
+        order, borders = self.random.sample(range(4), 4), self.random.random()
+        name = self.random.choice(["e", None])
+
+        def emit(p, env):
+            x = env["x"]
+            kernels = ["math.tanh a0", "math.sin a0", "mulf a0 a0\nmath.tanh b0", "negf a0\nmath.exp b0\nmath.tanh b1"]
+            made = {}
+            for i in order:
+                made[i] = p.generic([(x, "d0 d1")], x.shape, scalar_body(kernels[i]))
+            if name:
+                made[2] = self.named(p, name, made[2])
+            y = p.generic([(made[0], "d0 d1"), (made[1], "d0 d1")], x.shape, scalar_body("mulf a0 a1"))
+            y = p.generic([(y, "d0 d1"), (made[2], "d0 d1"), (x, "d0 d1")], x.shape,
+                          scalar_body("addf a0 a1\nmulf b0 a2" if borders < 0.5 else "mulf a0 a1"))
+            env["x"] = p.generic([(y, "d0 d1"), (made[3], "d0 d1"), (y, "d0 d1")], x.shape,
+                                 scalar_body("addf a0 a1\nmath.tanh a2\naddf b0 b1"))
+        return Layer(emit, names=[name] if name else [])
+
+    def columns(self, _):
+        """A product with every other column, a matrix that no library takes as it lies."""
+        w = self.parameter("half", (self.width // 2, self.width))
+
+        def emit(p, env):
+            x, half = env["x"], self.width // 2
+            even = p.op(f"tensor.extract_slice {x}[0, 0] [{self.batch}, {half}] [1, 2] : {x.type} to {{type}}",
+                        (self.batch, half))
+            env["x"] = p.generic([(x, "d0 d1"), (p.matmul(even, env[w]), "d0 d1")], x.shape,
+                                 scalar_body("math.tanh a1\naddf a0 b0"))
+        return Layer(emit, [w])
 
     def norm(self, _):
         gain, bias = self.parameter("gain", (self.width,), "ones"), self.parameter("bias", (self.width,), "zeros")
@@ -242,9 +408,18 @@ class Model:
 
     def region(self, depth):
         inner = self.layers(depth)
-        policy = self.policy(inner.names)
+        policy, attributes = self.policy(inner.names), []
+        if self.random.random() < 0.3:
+            attributes.append("prevent_cse = array<i1: " + ", ".join(
+                self.random.choice(["true", "false"]) for _ in inner.reads) + ">")
+        if self.random.random() < 0.3:
+            attributes.append(f'label = "{self.random.choice(["one", "other"])}"')
+        attributes = f" attributes {{{', '.join(attributes)}}}" if attributes else ""
 
         def emit(p, env):
+            if self.plain:
+                inner.emit(p, env)
+                return
             inside = {name: renamed(env[name], p.fresh("r")) for name in inner.reads}
             header, bound = len(p.lines), ", ".join(f"{v} = {env[n]} : {v.type}" for n, v in inside.items())
             p.depth += 1
@@ -256,7 +431,7 @@ class Model:
             env |= {n: renamed(v, p.fresh()) for n, v in zip(inner.writes, yielded)}
             results = [env[n] for n in inner.writes]
             p.lines.insert(header, "  " * p.depth + f"{', '.join(map(str, results))} = remat.region "
-                           f"policy(#remat.{policy}) ({bound}) -> {', '.join(v.type for v in results)} {{")
+                           f"policy(#remat.{policy}) ({bound}) -> {', '.join(v.type for v in results)}{attributes} {{")
         return Layer(emit, inner.reads, inner.writes, inner.names)
 
     def loop(self, depth):
@@ -405,6 +580,8 @@ class Model:
         self.argument("opt.param", "first", (11, self.width) if tokens else square, "normal(0.2)")
         self.argument("opt.param", "last", square, "normal(0.2)")
         reads = ["first", "last"] + (layers.reads if layers else [])
+        derived = [name for name in self.derived if name in reads]
+        reads += union(self.derived[name][0] for name in derived)
         written = [n for n in (layers.writes if layers else []) if n != "x"]
         p, declared = Printer(), []
         p.depth = 1
@@ -420,7 +597,10 @@ class Model:
         if "rng" in reads:
             env["rng"] = RandomState("%rng")
             declared.append("%rng: !remat.rng")
+        for name in derived:
+            env[name] = self.derived[name][1](p, env)
         start(p, env)
+        env["begin"] = env["x"]
         if layers:
             layers.emit(p, env)
         loss = self.loss(p, env)
@@ -436,4 +616,4 @@ class Model:
 
 
 if __name__ == "__main__":
-    print(Model(int(sys.argv[1])).text, end="")
+    print(Model(int(sys.argv[1]), plain=sys.argv[2:] == ["plain"]).text, end="")

@@ -1,7 +1,9 @@
-"""Law 1 and law 3 on random models: every policy, update mode and thread count gives the same bits, and the arena that
-the compiler predicts is what the runtime measures.
+"""Law 1 and law 3 on random models: every policy, update mode and thread count gives the same bits, so does the model
+without regions and names, and with those of remat-annotate, and the arena that the compiler predicts is what the
+runtime measures.
 
     same_bits.py [--count N] [--seed SEED] [--all] [--skip LAYERS] [--keep FOLDER]
+    same_bits.py --files MODEL.mlir ...
 
 A model that fails is reduced (layers are left out as long as it fails) and kept in FOLDER. LIBRARIES names what mlir-runner loads.
 """
@@ -15,11 +17,13 @@ from pathlib import Path
 
 import numpy as np
 from programs import Failure, Program
-from random_models import Model
+from random_models import EXAMPLES, Model
 
 STEPS = 3
 POLICIES = "", "none", "everything_saveable", "nothing_saveable", "dots_saveable"
 MODES = "eager", "deferred"
+ANNOTATIONS = ("ops=linalg.matmul policy=nothing_saveable", "whole policy=dots_saveable",
+               "ops=linalg.generic policy=nothing_saveable", "ops=linalg.generic name=some")
 
 
 def check_memory(program, model, measured):
@@ -70,15 +74,51 @@ def check(folder, model, every):
     """Raises Failure with what is wrong."""
     (Path(folder) / "model.mlir").write_text(model.text)
     np.savez(Path(folder) / "data.npz", **model.data())
-    reference = None
-    for policy, mode, threads in variants(model.text, model.seed, every):
-        program = Program(folder, Path(folder) / "model.mlir", policy, mode)
+    plain = Model(model.seed, model.skip, plain=True)
+    (Path(folder) / "plain.mlir").write_text(plain.text)
+    reference, compared = None, list(variants(model.text, model.seed, every))
+    compared = [("model.mlir", "", *variant) for variant in compared]
+    compared.append(("plain.mlir", "", "", MODES[model.seed % 2], 1))
+    annotations = ANNOTATIONS if every else ANNOTATIONS[model.seed % len(ANNOTATIONS):][:1]
+    compared += [("plain.mlir", annotation, "", MODES[model.seed // 2 % 2], 2) for annotation in annotations]
+    for file, annotation, policy, mode, threads in compared:
+        program = Program(folder, Path(folder) / file, policy, mode, annotation)
         *result, measured = program.train(STEPS, threads)
         if not np.isfinite([float(loss) for loss in result[0]]).all():
             raise Failure(f"{program.name}: losses {result[0]}")
         reference = reference or result
         check_bits(program, threads, result, reference)
         check_memory(program, model, measured)
+
+
+def data_of(text):
+    """An array for each argument of `text` that is data."""
+    rng, arrays = np.random.default_rng(0), {}
+    for shape, element, name in re.findall(r'tensor<((?:\d+x)*)(\w+)>\s*\{remat\.data = "(\w+)"', text):
+        shape = [int(n) for n in shape.split("x")[:-1]]
+        shape[0] *= EXAMPLES
+        arrays[name] = (rng.integers(1, 4, shape).astype(element.replace("i", "int")) if element[0] == "i" else
+                        rng.standard_normal(shape).astype(element.replace("f", "float")))
+        if element[0] == "f":
+            arrays[name].flat[0] = -0.0  # which no sum with a zero is
+    return arrays
+
+
+def compare_policies(path):
+    """The policies of a model that is no random one; prints what is wrong and returns whether something is."""
+    with tempfile.TemporaryDirectory() as folder:
+        np.savez(Path(folder) / "data.npz", **data_of(path.read_text()))
+        reference = None
+        try:
+            for i, policy in enumerate(POLICIES):
+                program = Program(folder, path, policy, MODES[i % 2])
+                *result, _ = program.train(STEPS, 1 + i % 2)
+                reference = reference or result
+                check_bits(program, 1 + i % 2, result, reference)
+        except Failure as failure:
+            print(f"{path.stem}: {failure}")
+            return True
+    return False
 
 
 def failure_of(seed, skip, every):
@@ -117,7 +157,12 @@ def main():
     parser.add_argument("--all", action="store_true", help="every policy, mode and thread count, not a choice of them")
     parser.add_argument("--skip", default="", help="layers to leave out, such as 0,2")
     parser.add_argument("--keep", default=tempfile.gettempdir(), help="folder for models that fail")
+    parser.add_argument("--files", nargs="+", type=Path, help="these models, not random ones")
     options = parser.parse_args()
+    if options.files:
+        failures = sum(map(compare_policies, options.files))
+        print(f"{len(options.files)} models, {failures} wrong")
+        return failures != 0
     skip = {int(i) for i in options.skip.split(",") if i}
     seeds = range(options.seed, options.seed + options.count)
     models = [Model(seed, skip) for seed in seeds]

@@ -82,10 +82,13 @@ func.func @without_a_gradient_as_ever(%x: tensor<4xi32>, %y: tensor<i32>, %init:
   return %1, %2 : tensor<i32>, tensor<i32>
 }
 
-// All readers of %x end in one kernel: the last one takes the second last, and so on, in the order of the backward.
+// All readers of %x end in one kernel: the last one takes the second last, and so on. Each has an operand of its own,
+// in the order in which they contribute to the cotangent: the product, the sum, the power.
 // CHECK-LABEL: func.func @the_last_readers_become_one
-// CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<4xf32>)
-// CHECK: math.exp
+// CHECK: linalg.generic {{.*}} ins(%arg0, %arg0, %arg0 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+// CHECK-NEXT: ^bb0(%[[MUL:.*]]: f32, %[[ADD:.*]]: f32, %[[EXP:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: %[[E:.*]] = math.exp %[[EXP]]
+// CHECK-NEXT: arith.addf %[[ADD]], %[[E]]
 // CHECK: math.tanh
 // CHECK-NOT: linalg.generic
 func.func @the_last_readers_become_one(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -97,12 +100,32 @@ func.func @the_last_readers_become_one(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %3 : tensor<4xf32>
 }
 
-// c + (a + b) is not (c + a) + b, if c comes from a later reader: even if that one stands behind the region.
-// CHECK-LABEL: func.func @a_later_reader_comes_first_in_the_backward
+// A reader of %x between the two contributes after the one and before the other: even if it stands in a region, and
+// reads %x by a name.
+// CHECK-LABEL: func.func @a_reader_between
 // CHECK: linalg.exp
-// CHECK-NEXT: linalg.mul
 // CHECK: linalg.negf
-func.func @a_later_reader_comes_first_in_the_backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+// CHECK: linalg.mul
+func.func @a_reader_between(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %n = remat.name "x" %x : tensor<4xf32>
+  %1 = remat.region (%a = %n : tensor<4xf32>) -> tensor<4xf32> {
+    %i = tensor.empty() : tensor<4xf32>
+    %3 = linalg.negf ins(%a : tensor<4xf32>) outs(%i : tensor<4xf32>) -> tensor<4xf32>
+    remat.yield %3 : tensor<4xf32>
+  }
+  %2 = linalg.mul ins(%x, %0 : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %1, %2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// A later one contributes before both.
+// CHECK-LABEL: func.func @a_later_reader
+// CHECK: linalg.generic
+// CHECK: math.exp
+// CHECK: arith.mulf
+// CHECK: linalg.negf
+func.func @a_later_reader(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %e = tensor.empty() : tensor<4xf32>
   %0 = remat.region (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
     %i = tensor.empty() : tensor<4xf32>
@@ -111,6 +134,25 @@ func.func @a_later_reader_comes_first_in_the_backward(%x: tensor<4xf32>) -> (ten
     remat.yield %2 : tensor<4xf32>
   }
   %3 = linalg.negf ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %0, %3 : tensor<4xf32>, tensor<4xf32>
+}
+
+// What two regions compute is read by both of their kernels, as it were: one sum of cotangents goes back through it.
+// CHECK-LABEL: func.func @computed_twice
+// CHECK-COUNT-2: linalg.exp
+func.func @computed_twice(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = remat.region (%a = %x : tensor<4xf32>, %b = %y : tensor<4xf32>) -> tensor<4xf32> {
+    %i = tensor.empty() : tensor<4xf32>
+    %1 = linalg.exp ins(%a : tensor<4xf32>) outs(%i : tensor<4xf32>) -> tensor<4xf32>
+    %2 = linalg.mul ins(%1, %b : tensor<4xf32>, tensor<4xf32>) outs(%i : tensor<4xf32>) -> tensor<4xf32>
+    remat.yield %2 : tensor<4xf32>
+  }
+  %3 = remat.region (%a = %x : tensor<4xf32>, %b = %y : tensor<4xf32>) -> tensor<4xf32> {
+    %i = tensor.empty() : tensor<4xf32>
+    %1 = linalg.exp ins(%a : tensor<4xf32>) outs(%i : tensor<4xf32>) -> tensor<4xf32>
+    %2 = linalg.sub ins(%1, %b : tensor<4xf32>, tensor<4xf32>) outs(%i : tensor<4xf32>) -> tensor<4xf32>
+    remat.yield %2 : tensor<4xf32>
+  }
   return %0, %3 : tensor<4xf32>, tensor<4xf32>
 }
 

@@ -106,6 +106,18 @@ def CheckTypesPass : Pass<"remat-check-types"> {
   }];
 }
 
+def CheckOrdersPass : Pass<"remat-check-orders"> {
+  let summary = "refuse reductions without a fixed order";
+  let description = [{
+    A reduction that lost its `remat.order` (see `remat-fix-orders`) would be
+    lowered in the order of whatever kernel it has become a part of, and give
+    other bits under another policy. This is an error of the pass that replaced
+    the operation: it has to keep the attribute.
+
+    In: tensor IR after `remat-fix-orders`. Nothing changes.
+  }];
+}
+
 def HoistAssertsPass : Pass<"remat-hoist-asserts"> {
   let summary = "assertions in kernels become kernels of their own";
   let description = [{

@@ -93,6 +93,29 @@ def FusePass : Pass<"remat-fuse"> {
     Statistic<"numFused", "fused", "Producers fused into a reader">];
 }
 
+def FixOrdersPass : Pass<"remat-fix-orders"> {
+  let summary = "fix the order in which each reduction adds up";
+  let description = [{
+    The bits of a sum depend on the order of its additions, and kernels add up in
+    vectors, in loops, or in a library, as suits them. Were that chosen when they
+    are lowered, it would depend on what fusion has put into them, and so on
+    regions and policies. So each operation of linalg with reduction loops gets a
+    `remat.order` while it is as the model has it; every pass that replaces,
+    fuses or clones the operation keeps it, and kernels obey it:
+
+    | `remat.order` | operation | order |
+    |---|---|---|
+    | `"product"` | matrix product or convolution, each of whose operands lacks a dimension of the result | the library's, or as for `across` |
+    | `"along"` | the innermost dimension (of more than one iteration) is reduced, by one associative operation for each result | element i goes to partial result i modulo 16; these are combined pairwise (i with i + 8, 4, 2, 1), and the initial value last |
+    | `"across"` | every other | one by one in the order of the loops, from the initial value |
+
+    Adjoints get theirs where they are made, by `remat-differentiate`, and the
+    parts of `linalg.softmax` by `convert-linalg-aggregates-to-structured`.
+
+    Run before fusion. `remat-check-orders` finds operations that have lost it.
+  }];
+}
+
 def ReuseResultsPass : Pass<"remat-reuse-results"> {
   let summary = "let kernels read what another kernel stores anyway";
   let description = [{

@@ -1,0 +1,64 @@
+//===- ReductionOrder.h - In which order a reduction adds up ----*- C++ -*-===//
+//
+// The bits of a sum are those of one order of additions. It is fixed while the
+// operation is what the model or a derivative rule made of it, and every pass
+// that replaces, clones or lowers the operation keeps it: otherwise it would
+// depend on what was fused with the operation, and so on regions and policies.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_REDUCTIONORDER_H
+#define REMAT_DIALECT_REMAT_IR_REDUCTIONORDER_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::remat {
+
+/// How the elements of a reduction are combined, by value of `remat.order`:
+///  - `Product`: a matrix product or a convolution, of which each operand lacks
+///    a dimension of the result; as the library adds up, if it takes the
+///    operation, else as `Across`;
+///  - `Along`: in 16 partial results, where the innermost dimension (of more
+///    than one iteration) is a reduction, and one associative operation
+///    combines each result. Element i of that dimension goes to partial result
+///    i modulo 16; these are combined pairwise (i with i + 8, 4, 2, 1), and the
+///    initial value last;
+///  - `Across`: one by one in the order of the loops, from the initial value.
+/// A generic that multiplies and adds up its operands without being a product
+/// in this sense is a reduction which took in its producer, and adds up as the
+/// reduction alone does.
+enum class ReductionOrder { Product, Along, Across };
+
+/// The order of `op` as it is written; of no use for operations that fusion has
+/// made.
+ReductionOrder computeReductionOrder(linalg::LinalgOp op);
+
+/// The fixed order of `op`, or that of the operation as it is written.
+ReductionOrder getReductionOrder(linalg::LinalgOp op);
+
+bool hasFixedOrder(Operation *op);
+
+/// Fixes the order of `op` as it is written, unless it is fixed or nothing is
+/// added up.
+void fixReductionOrder(linalg::LinalgOp op);
+
+/// The same for `op`, a part of the adjoint of `forward`. What is no product
+/// has no products for adjoints, even if they look like some.
+void fixAdjointOrder(linalg::LinalgOp op, Operation *forward);
+
+/// Whether `op` is a matrix product or a convolution by its fixed order, or as
+/// it is written.
+bool isProduct(linalg::LinalgOp op);
+
+/// What one iteration of the body combines into an output.
+struct Combiner {
+  Operation *op;
+  TypedAttr neutral;
+};
+
+/// The combiner of every output, or nothing if some output has none.
+SmallVector<Combiner> findCombiners(linalg::LinalgOp op);
+
+} // namespace mlir::remat
+
+#endif // REMAT_DIALECT_REMAT_IR_REDUCTIONORDER_H

@@ -1,0 +1,158 @@
+//===- EqualValues.cpp - Computations done twice --------------------------===//
+//
+// Value numbering in program order. The bodies of regions belong to the block
+// around them; those of loops and branches see what was computed before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/EqualValues.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+Value mlir::remat::lookThroughBorders(Value value) {
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto region =
+          dyn_cast_or_null<RegionOp>(argument.getOwner()->getParentOp());
+      if (!region)
+        return value;
+      value = region.getInputs()[argument.getArgNumber()];
+      continue;
+    }
+    unsigned index = cast<OpResult>(value).getResultNumber();
+    Operation *op = value.getDefiningOp();
+    if (auto name = dyn_cast<NameOp>(op))
+      value = name.getValue();
+    else if (auto barrier = dyn_cast<BarrierOp>(op))
+      value = barrier.getValues()[index];
+    else if (auto region = dyn_cast<RegionOp>(op))
+      value = region.getYield()->getOperand(index);
+    else
+      return value;
+  }
+}
+
+/// The hash depends on addresses, but decides only what is compared.
+class EqualValues::Numbering {
+public:
+  explicit Numbering(EqualValues &equal) : equal(equal) {}
+
+  void visitBlock(Block &block) {
+    for (Operation &op : block)
+      visit(&op);
+  }
+
+private:
+  void visit(Operation *op) {
+    if (auto region = dyn_cast<RegionOp>(op))
+      return visitBlock(*region.getBodyBlock());
+    if (isa<NameOp, BarrierOp>(op))
+      return;
+    if (op->getNumResults() > 0 && !op->hasTrait<OpTrait::IsTerminator>() &&
+        isMemoryEffectFree(op) && number(op))
+      return;
+    if (isa<linalg::LinalgOp>(op))
+      return;
+    for (Region &inner : op->getRegions()) {
+      if (op->hasTrait<OpTrait::IsIsolatedFromAbove>()) {
+        for (Block &block : inner)
+          Numbering(equal).visitBlock(block);
+        continue;
+      }
+      size_t known = inserted.size();
+      for (Block &block : inner)
+        visitBlock(block);
+      // What was computed inside is not there behind.
+      while (inserted.size() > known)
+        table[inserted.pop_back_val()].pop_back();
+    }
+  }
+
+  /// Whether there is an equal operation before `op`.
+  bool number(Operation *op) {
+    llvm::hash_code hash = OperationEquivalence::computeHash(
+        op, [&](Value value) { return hash_value(equal.resolve(value)); },
+        OperationEquivalence::ignoreHashValue,
+        OperationEquivalence::IgnoreLocations);
+    auto &candidates = table[hash];
+    for (Operation *first : candidates)
+      if (isEqual(first, op)) {
+        merge(first, op);
+        return true;
+      }
+    candidates.push_back(op);
+    inserted.push_back(hash);
+    return false;
+  }
+
+  bool isEqual(Operation *a, Operation *b) {
+    DenseMap<Value, Value> inside;
+    return OperationEquivalence::isEquivalentTo(
+        a, b,
+        [&](Value x, Value y) {
+          return success(inside.lookup(x) == y ||
+                         equal.resolve(x) == equal.resolve(y));
+        },
+        [&](Value x, Value y) { inside[x] = y; },
+        OperationEquivalence::IgnoreLocations);
+  }
+
+  void merge(Operation *first, Operation *op) {
+    auto [it, isNew] = equal.classOf.try_emplace(first, equal.classes.size());
+    unsigned number = it->second;
+    if (isNew)
+      equal.classes.push_back({first});
+    equal.classes[number].push_back(op);
+    equal.classOf[op] = number;
+    for (Operation *holder = first; holder; holder = holder->getParentOp())
+      equal.repeated.insert(holder);
+  }
+
+  EqualValues &equal;
+  DenseMap<size_t, SmallVector<Operation *, 1>> table;
+  SmallVector<size_t> inserted;
+};
+
+EqualValues::EqualValues(Block &block) { Numbering(*this).visitBlock(block); }
+
+ArrayRef<Operation *> EqualValues::getClass(Operation *op) const {
+  auto it = classOf.find(op);
+  return it == classOf.end() ? ArrayRef<Operation *>() : classes[it->second];
+}
+
+Operation *EqualValues::getFirst(Operation *op) const {
+  ArrayRef<Operation *> equal = getClass(op);
+  return equal.empty() || equal.front() == op ? nullptr : equal.front();
+}
+
+Value EqualValues::resolve(Value value) const {
+  value = lookThroughBorders(value);
+  if (auto result = dyn_cast<OpResult>(value))
+    if (Operation *first = getFirst(result.getOwner()))
+      return first->getResult(result.getResultNumber());
+  return value;
+}
+
+void EqualValues::replace(Operation *old, Operation *now) {
+  auto it = classOf.find(old);
+  if (it == classOf.end())
+    return;
+  unsigned number = it->second;
+  classOf.erase(it);
+  classOf[now] = number;
+  llvm::replace(classes[number], old, now);
+}
+
+void EqualValues::erase(Operation *op) {
+  auto it = classOf.find(op);
+  if (it == classOf.end())
+    return;
+  llvm::erase(classes[it->second], op);
+  classOf.erase(it);
+}

@@ -1,0 +1,120 @@
+//===- ReductionOrder.cpp - In which order a reduction adds up ------------===//
+//
+// One definition for the passes that fix orders, keep them and obey them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+static constexpr StringLiteral kAttrName = "remat.order";
+
+static StringRef toString(ReductionOrder order) {
+  switch (order) {
+  case ReductionOrder::Product:
+    return "product";
+  case ReductionOrder::Along:
+    return "along";
+  case ReductionOrder::Across:
+    return "across";
+  }
+  llvm_unreachable("unknown order");
+}
+
+static std::optional<ReductionOrder> getFixedOrder(Operation *op) {
+  auto attribute = op->getAttrOfType<StringAttr>(kAttrName);
+  for (ReductionOrder order :
+       {ReductionOrder::Product, ReductionOrder::Along, ReductionOrder::Across})
+    if (attribute && attribute.getValue() == toString(order))
+      return order;
+  return std::nullopt;
+}
+
+static void setOrder(Operation *op, ReductionOrder order) {
+  op->setDiscardableAttr(kAttrName,
+                         StringAttr::get(op->getContext(), toString(order)));
+}
+
+static bool isWrittenAsProduct(linalg::LinalgOp op) {
+  if (!isa<linalg::GenericOp>(op))
+    return linalg::isaContractionOpInterface(op) ||
+           linalg::isaConvolutionOpInterface(op);
+  if (linalg::isaContractionOpInterface(op)) {
+    FailureOr<linalg::ContractionDimensions> dims =
+        linalg::inferContractionDims(op);
+    return succeeded(dims) && !dims->m.empty() && !dims->n.empty();
+  }
+  if (linalg::isaConvolutionOpInterface(op)) {
+    FailureOr<linalg::ConvolutionDimensions> dims =
+        linalg::inferConvolutionDims(op);
+    return succeeded(dims) && !dims->outputChannel.empty();
+  }
+  return false;
+}
+
+SmallVector<Combiner> mlir::remat::findCombiners(linalg::LinalgOp op) {
+  SmallVector<Combiner> combiners;
+  for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
+    SmallVector<Operation *> ops;
+    if (!matchReduction(op.getRegionOutputArgs(), i, ops) || ops.size() != 1 ||
+        ops[0]->getNumOperands() != 2)
+      return {};
+    std::optional<TypedAttr> neutral = arith::getNeutralElement(ops[0]);
+    if (!neutral)
+      return {};
+    combiners.push_back({ops[0], *neutral});
+  }
+  return combiners;
+}
+
+/// Whether the innermost dimension of more than one iteration is a reduction.
+static bool reducesInnermost(linalg::LinalgOp op) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+  for (unsigned loop = sizes.size(); loop-- > 0;)
+    if (sizes[loop] != 1)
+      return kinds[loop] == utils::IteratorType::reduction;
+  return false;
+}
+
+ReductionOrder mlir::remat::computeReductionOrder(linalg::LinalgOp op) {
+  if (isWrittenAsProduct(op))
+    return ReductionOrder::Product;
+  return reducesInnermost(op) && !findCombiners(op).empty()
+             ? ReductionOrder::Along
+             : ReductionOrder::Across;
+}
+
+ReductionOrder mlir::remat::getReductionOrder(linalg::LinalgOp op) {
+  std::optional<ReductionOrder> fixed = getFixedOrder(op);
+  return fixed ? *fixed : computeReductionOrder(op);
+}
+
+bool mlir::remat::hasFixedOrder(Operation *op) {
+  return getFixedOrder(op).has_value();
+}
+
+void mlir::remat::fixReductionOrder(linalg::LinalgOp op) {
+  if (op.getNumReductionLoops() > 0 && !hasFixedOrder(op))
+    setOrder(op, computeReductionOrder(op));
+}
+
+void mlir::remat::fixAdjointOrder(linalg::LinalgOp op, Operation *forward) {
+  auto structured = dyn_cast<linalg::LinalgOp>(forward);
+  if (op.getNumReductionLoops() == 0 || hasFixedOrder(op))
+    return;
+  ReductionOrder order = computeReductionOrder(op);
+  if (order == ReductionOrder::Product && structured && !isProduct(structured))
+    order =
+        reducesInnermost(op) ? ReductionOrder::Along : ReductionOrder::Across;
+  setOrder(op, order);
+}
+
+bool mlir::remat::isProduct(linalg::LinalgOp op) {
+  return getReductionOrder(op) == ReductionOrder::Product;
+}
