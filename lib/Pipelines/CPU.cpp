@@ -43,7 +43,11 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
 
   pm.addPass(createConvertVectorToSCFPass());
   pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(arith::createArithExpandOpsPass());
+  // Processors without instructions for bf16 would call a function that not
+  // every C library has, and those with some take denormals for zero.
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  pm.addPass(arith::createArithExpandOpsPass(expand));
   // math.ipowi has no other lowering; powers of floating-point numbers have.
   ConvertMathToFuncsOptions integerPowers;
   integerPowers.minWidthOfFPowIExponent = 65;
