@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Products.h"
 #include "remat/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -104,24 +105,12 @@ static std::optional<runtime::ConvShape> getShape(const ConvCall &call) {
                                call.window().data(), call.channelsFirst);
 }
 
-/// Memory of the shape of `value` without gaps.
-static Value allocateLike(OpBuilder &builder, Location loc, Value value) {
-  auto type = cast<MemRefType>(value.getType());
-  SmallVector<Value> sizes;
-  for (int64_t dim : llvm::seq(type.getRank()))
-    if (type.isDynamicDim(dim))
-      sizes.push_back(memref::DimOp::create(builder, loc, value, dim));
-  return memref::AllocOp::create(
-      builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
-      sizes);
-}
-
 /// The runtime takes contiguous row-major memory; anything else is copied.
 static Value makeContiguous(OpBuilder &builder, Location loc, Value value) {
   auto type = cast<MemRefType>(value.getType());
   if (type.getLayout().isIdentity())
     return value;
-  Value copy = allocateLike(builder, loc, value);
+  Value copy = allocateDense(builder, loc, value);
   memref::CopyOp::create(builder, loc, value, copy);
   return copy;
 }
@@ -155,7 +144,7 @@ static LogicalResult convert(const ConvCall &call, SymbolTable &symbols,
   auto destinationType = cast<MemRefType>(destination.getType());
   bool isDense = destinationType.getLayout().isIdentity();
   Value result =
-      isDense ? destination : allocateLike(builder, loc, destination);
+      isDense ? destination : allocateDense(builder, loc, destination);
   arguments.push_back(result);
   auto dynamic = MemRefType::get(SmallVector<int64_t>(4, ShapedType::kDynamic),
                                  type.getElementType());

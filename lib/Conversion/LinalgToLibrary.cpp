@@ -8,7 +8,6 @@
 #include "LoopNest.h"
 #include "Products.h"
 #include "remat/Conversion/Passes.h"
-#include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 
@@ -101,8 +100,7 @@ static void putContiguousLast(const LoopNest &nest,
 
 static FailureOr<Product> matchProduct(OpBuilder &builder,
                                        linalg::LinalgOp op) {
-  if (!remat::isProduct(op) || !linalg::isaContractionOpInterface(op) ||
-      !hasPlainProductBody(op))
+  if (!isLibraryProduct(op))
     return failure();
   Product product;
   FailureOr<LoopNest> nest = buildLoopNest(builder, op);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Products.h"
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -13,7 +14,7 @@
 
 using namespace mlir;
 
-bool remat::hasPlainProductBody(linalg::LinalgOp op) {
+static bool hasPlainProductBody(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   Type type = body->getArgument(0).getType();
   return body->getNumArguments() == 3 &&
@@ -21,6 +22,11 @@ bool remat::hasPlainProductBody(linalg::LinalgOp op) {
          (type.isF32() || type.isF64()) && llvm::hasNItems(*body, 3) &&
          isa<arith::MulFOp>(body->front()) &&
          isa<arith::AddFOp>(*++body->begin());
+}
+
+bool remat::isLibraryProduct(linalg::LinalgOp op) {
+  return isProduct(op) && linalg::isaContractionOpInterface(op) &&
+         hasPlainProductBody(op);
 }
 
 /// The buffer that a value is part of. What `memref.view` returns is a buffer
@@ -66,4 +72,15 @@ linalg::FillOp remat::findZeroFill(linalg::LinalgOp op) {
       return {};
   }
   return {};
+}
+
+Value remat::allocateDense(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<MemRefType>(value.getType());
+  SmallVector<Value> sizes;
+  for (int64_t dim : llvm::seq(type.getRank()))
+    if (type.isDynamicDim(dim))
+      sizes.push_back(memref::DimOp::create(builder, loc, value, dim));
+  return memref::AllocOp::create(
+      builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
+      sizes);
 }

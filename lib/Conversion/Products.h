@@ -11,12 +11,16 @@
 
 namespace mlir::remat {
 
-/// Whether the body is c + a * b on f32 or f64, without casts.
-bool hasPlainProductBody(linalg::LinalgOp op);
+/// Whether `op` is a matrix product on f32 or f64 whose body is c + a * b,
+/// without casts.
+bool isLibraryProduct(linalg::LinalgOp op);
 
 /// The `linalg.fill` with zero that gives `op` its first output, if nothing
 /// touches that memory in between; null if there is none.
 linalg::FillOp findZeroFill(linalg::LinalgOp op);
+
+/// Memory of the shape of `value`, a memref, without gaps.
+Value allocateDense(OpBuilder &builder, Location loc, Value value);
 
 } // namespace mlir::remat
 

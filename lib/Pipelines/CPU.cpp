@@ -75,6 +75,7 @@ struct CPUTarget : remat::Target {
     remat::ConvertConvToLibraryOptions workspaces;
     workspaces.threads = threads;
     pm.addPass(remat::createConvertConvToLibrary(workspaces));
+    pm.addPass(remat::createPackProducts());
   }
   void addTrainStepLowering(OpPassManager &pm) const override {
     pm.addPass(remat::createLowerTrainStep());

@@ -135,7 +135,7 @@ def ConvertLinalgToLibrary : Pass<"convert-linalg-to-library", "::mlir::ModuleOp
     away and the product overwrites.
 
     Left for `convert-linalg-to-kernels`: other element types, and matrices of
-    which no stride is 1.
+    which no stride is 1; `remat-pack-products` leaves none of these.
 
     Example:
 
@@ -216,6 +216,40 @@ def PrepareForJIT : Pass<"remat-prepare-for-jit", "::mlir::ModuleOp"> {
     In: `llvm.func @step(...)` beside `@main`. Out:
     `llvm.func internal @step(...) attributes {no_inline, optimize_none, ...}`.
   }];
+}
+
+def PackProducts : Pass<"remat-pack-products"> {
+  let summary = "copy operands of matrix products that a library would see in another way";
+  let description = [{
+    The bits of a product depend on what BLAS is asked for: it adds up in another
+    order for a transposed matrix, and for few rows. Both depend on how operands lie
+    in memory, and so on whether one is a slice of something or was saved on its own.
+    This pass makes them a function of the operation: an operand stays where
+    it is if BLAS sees of it what it would see if it had no gaps, which is so for
+    heads, parts of fused weights and rows of a batch; any other operand (every second
+    column, or all but the last position of each sequence) is copied into
+    contiguous memory first, and such a result afterwards.
+
+    In: linalg on memrefs, products that `convert-linalg-to-library` takes. Out:
+    the same with `memref.alloc` and `memref.copy`. Run before `remat-pack-memory`,
+    which reserves the copies.
+
+    Example: the columns 0, 2, 4, ... of a matrix
+
+    ```mlir
+    linalg.matmul ins(%a, %b : memref<8x4xf32, strided<[8, 2]>>, memref<4x32xf32>) outs(%c : memref<8x32xf32>)
+    ```
+
+    become
+
+    ```mlir
+    %copy = memref.alloc() : memref<8x4xf32>
+    memref.copy %a, %copy : memref<8x4xf32, strided<[8, 2]>> to memref<8x4xf32>
+    linalg.matmul ins(%copy, %b : memref<8x4xf32>, memref<4x32xf32>) outs(%c : memref<8x32xf32>)
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
+  let statistics = [Statistic<"numPacked", "packed", "Products of which an operand is copied">];
 }
 
 #endif // REMAT_CONVERSION_PASSES_TD
