@@ -162,14 +162,19 @@ static Value createDestination(scf::IfOp op, unsigned index) {
   return {};
 }
 
-/// Whether `value`, from around the inner branch `op`, is computed behind
-/// `destination` and read by others than the branch. The elimination of empty
-/// tensors would compute it there, though another region of `op` overwrites it
-/// before those reads: bufferization cannot keep both then.
+/// Whether `value`, which the inner branch `op` leaves in `destination`, is or
+/// updates a value from around it that is computed behind `destination` and
+/// read by others. The elimination of empty tensors would compute that there,
+/// though another region of `op` overwrites it before those reads:
+/// bufferization cannot keep both then.
 static bool needsOwnBuffer(Value value, Value destination, scf::IfOp op) {
+  while (value && isDefinedIn(value, op)) {
+    auto result = dyn_cast<OpResult>(value);
+    value = result ? getBufferSource(result) : Value();
+  }
   Operation *start = destination.getDefiningOp();
-  Operation *definition = value.getDefiningOp();
-  if (!definition || op->isProperAncestor(definition))
+  Operation *definition = value ? value.getDefiningOp() : nullptr;
+  if (!definition)
     return false;
   Operation *position = start->getBlock()->findAncestorOpInBlock(*definition);
   if (!position || position->isBeforeInBlock(start))

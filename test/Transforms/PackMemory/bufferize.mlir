@@ -391,3 +391,38 @@ func.func @equal_results(%x: tensor<16xf32>) -> (tensor<16xf32> {remat.gradient_
 func.func @result_is_an_argument(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %x : tensor<16xf32>
 }
+
+// -----
+
+// An inner branch updates %v, which is read behind it as well: %v cannot be computed in the buffer of the branch's result, which the
+// other region overwrites.
+// CHECK-LABEL: func.func @updated_in_an_inner_branch(
+// CHECK: scf.if
+// CHECK: linalg.exp ins(%{{.*}}) outs(%[[V:[a-z0-9]*]] :
+// CHECK: scf.if
+// CHECK-NEXT: linalg.negf ins(%[[V]] {{.*}} outs(%[[R:[a-z0-9]*]] :
+// CHECK-NEXT: else
+// CHECK: memref.copy %[[V]], %[[COPY:[a-z0-9]*]]
+// CHECK: memref.subview %[[COPY]]
+// CHECK-NOT: outs(%[[V]]
+func.func @updated_in_an_inner_branch(%outer: i1, %inner: i1, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %r:2 = scf.if %outer -> (tensor<4xf32>, tensor<4xf32>) {
+    %e = tensor.empty() : tensor<4xf32>
+    %v = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %i = scf.if %inner -> (tensor<4xf32>) {
+      %f = tensor.empty() : tensor<4xf32>
+      %a = linalg.negf ins(%v : tensor<4xf32>) outs(%f : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %a : tensor<4xf32>
+    } else {
+      %part = tensor.extract_slice %x[0] [2] [2] : tensor<4xf32> to tensor<2xf32>
+      %new = tensor.insert_slice %part into %v[0] [2] [2] : tensor<2xf32> into tensor<4xf32>
+      scf.yield %new : tensor<4xf32>
+    }
+    scf.yield %i, %v : tensor<4xf32>, tensor<4xf32>
+  } else {
+    %e = tensor.empty() : tensor<4xf32>
+    %s = linalg.sqrt ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %s, %x : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
