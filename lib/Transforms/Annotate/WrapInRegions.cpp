@@ -7,9 +7,11 @@
 
 #include "Origins.h"
 
+#include "remat/Dialect/Remat/IR/EqualValues.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Annotate/Annotate.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -44,6 +46,7 @@ private:
   RegionOp build(StringRef label, Attribute policy);
   bool isReadInsideOnly(ValueRange values, const DenseSet<Operation *> &others);
   bool isDrawForInside(Operation *op, const DenseSet<Operation *> &others);
+  bool wouldOvertake(Operation *op);
   bool isOfConstants(Operation *op) const;
   bool isCopied(Operation *op) const;
   void copy(Operation *op);
@@ -62,6 +65,38 @@ private:
   DenseSet<Operation *> remade;
 };
 } // namespace
+
+/// Whether the reader contributes to the operand's cotangent element for
+/// element: it does not start a summation of its own from what there is.
+static bool contributesElementwise(OpOperand &use) {
+  Operation *reader = use.getOwner();
+  if (auto op = dyn_cast<linalg::LinalgOp>(reader))
+    return op.getNumLoops() == op.getNumParallelLoops() &&
+           op.getMatchingIndexingMap(&use).isPermutation();
+  return reader->hasTrait<OpTrait::Elementwise>();
+}
+
+/// Whether the order of the readers of `value` counts: they contribute to its
+/// cotangent in that order, and an annotation must not change bits. a + b is
+/// b + a.
+static bool isOrdered(Value value, const Origins &origins) {
+  return isa<FloatType>(getElementTypeOrSelf(value)) &&
+         (origins.get(value) & Origins::kParameter) &&
+         (value.hasNUsesOrMore(3) ||
+          !llvm::all_of(value.getUses(), contributesElementwise));
+}
+
+/// Calls `visit` for what `op` reads of which the order of the readers counts.
+/// The same value has the same key on both sides of names and borders of
+/// regions.
+static void forEachOrderedValue(Operation *op, const Origins &origins,
+                                function_ref<void(Value)> visit) {
+  forEachUsedValue(op, [&](Value value) {
+    Value key = lookThroughBorders(value);
+    if (isOrdered(key, origins))
+      visit(key);
+  });
+}
 
 bool Wrapper::isReadInsideOnly(ValueRange values,
                                const DenseSet<Operation *> &others) {
@@ -82,6 +117,21 @@ bool Wrapper::isDrawForInside(Operation *op,
       drawn.push_back(result);
   return llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RngType>) &&
          isReadInsideOnly(drawn, others);
+}
+
+/// Whether `op`, moved into the region, would stand behind another reader of
+/// what it reads.
+bool Wrapper::wouldOvertake(Operation *op) {
+  bool overtakes = false;
+  forEachOrderedValue(op, origins, [&](Value value) {
+    overtakes |= llvm::any_of(value.getUsers(), [&](Operation *user) {
+      Operation *ancestor = block->findAncestorOpInBlock(*user);
+      return ancestor && !inside.contains(ancestor) &&
+             op->isBeforeInBlock(ancestor) &&
+             ancestor->isBeforeInBlock(ops.back());
+    });
+  });
+  return overtakes;
 }
 
 /// Finds what only the selection reads and what is no activation: weights that
@@ -111,6 +161,8 @@ void Wrapper::pullIn() {
     queue.pop();
     if (origins.isMadeAgain(op) || origins.isActivation(op) ||
         selected.contains(op) || isa<RegionOp>(op) || !isMemoryEffectFree(op))
+      continue;
+    if (wouldOvertake(op))
       continue;
     if (!isReadInsideOnly(op->getResults(), found)) {
       // A draw hands on its state; what it drew may be drawn again.
@@ -203,9 +255,11 @@ void Wrapper::keepIfSmaller(ArrayRef<Operation *> candidates) {
 }
 
 /// Moves what depends on the selection, between its operations, behind them.
-/// Operations with effects stay in their order.
+/// Operations with effects stay in their order, and so do the readers of a
+/// value that may have a cotangent.
 void Wrapper::sink() {
   DenseSet<Operation *> dependent(ops.begin(), ops.end());
+  DenseSet<Value> readByDependent;
   bool isEffectDependent = false;
   Operation *last = ops.back(), *end = last;
   for (Operation *op = ops.front(); op != last;) {
@@ -215,8 +269,13 @@ void Wrapper::sink() {
     forEachUsedValue(op, [&](Value value) {
       depends |= dependent.contains(value.getDefiningOp());
     });
+    forEachOrderedValue(op, origins, [&](Value value) {
+      depends |= readByDependent.contains(value);
+    });
     if (depends) {
       dependent.insert(op);
+      forEachOrderedValue(op, origins,
+                          [&](Value value) { readByDependent.insert(value); });
       isEffectDependent |= hasEffect;
       if (!inside.contains(op)) {
         rewriter.moveOpAfter(op, end);
@@ -302,13 +361,15 @@ RegionOp Wrapper::build(StringRef label, Attribute policy) {
 }
 
 /// Divides `selection` so that nothing outside stands between two operations of
-/// a part: how often the way to an operation leaves the selection and comes
-/// back is the number of its part.
+/// a part, and none overtakes another reader of what it reads: how often the
+/// way to an operation leaves the selection and comes back is the number of its
+/// part.
 static SmallVector<SmallVector<Operation *>>
-splitConvex(const Selection &selection) {
+splitConvex(const Selection &selection, const Origins &origins) {
   DenseSet<Operation *> inside(selection.ops.begin(), selection.ops.end());
   SmallVector<SmallVector<Operation *>> parts;
   DenseMap<Operation *, size_t> part; // Also of what depends on one.
+  DenseMap<Value, Operation *> lastReader;
   Operation *lastEffect = nullptr;
   for (Operation *op = selection.ops.front();; op = op->getNextNode()) {
     std::optional<size_t> number;
@@ -321,6 +382,11 @@ splitConvex(const Selection &selection) {
       number = std::max(number.value_or(0), least);
     };
     forEachUsedValue(op, [&](Value value) { follow(value.getDefiningOp()); });
+    forEachOrderedValue(op, origins, [&](Value value) {
+      Operation *&reader = lastReader[value];
+      follow(reader);
+      reader = op;
+    });
     if (!isMemoryEffectFree(op)) {
       follow(lastEffect);
       lastEffect = op;
@@ -450,12 +516,14 @@ LogicalResult mlir::remat::wrapInRegions(RewriterBase &rewriter,
     if (selection.ops.size() == 1 && isa<RegionOp>(selection.ops.front()))
       continue;
     selected.insert_range(selection.ops);
-    SmallVector<SmallVector<Operation *>> parts = splitConvex(selection);
+    auto function = selection.ops.front()->getParentOfType<func::FuncOp>();
+    SmallVector<SmallVector<Operation *>> parts =
+        splitConvex(selection, *origins[function]);
     if (parts.size() > 1)
       emitRemark(selection.ops.front()->getLoc(), "\"")
           << selection.label << "\" becomes " << parts.size()
-          << " regions: what is outside of it reads from it and is read by it";
-    auto function = selection.ops.front()->getParentOfType<func::FuncOp>();
+          << " regions: what is outside of it reads from it and is read by it, "
+             "or reads a value before one part and behind another";
     for (ArrayRef<Operation *> part : parts)
       regions.push_back(
           Wrapper(rewriter, *origins[function], selected, copied, block, part)
