@@ -16,13 +16,17 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Whether result `index` of `op` is its `outs` plus something, so that it can
-/// start from another sum than zero.
-static bool addsToInit(linalg::LinalgOp op, unsigned index) {
-  Block *body = op.getBlock();
-  Value yielded = body->getTerminator()->getOperand(index);
+/// Whether a result of `op` is its destination `init` plus something, so that
+/// it can start from another sum than zero.
+static bool addsToInit(Operation *op, OpOperand &init) {
+  if (isa<ScatterAddOp>(op))
+    return true;
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (!structured)
+    return false;
+  Value yielded = structured.getMatchingYieldValue(&init)->get();
   auto add = yielded.getDefiningOp<arith::AddFOp>();
-  BlockArgument sum = op.getMatchingBlockArgument(op.getDpsInitOperand(index));
+  BlockArgument sum = structured.getMatchingBlockArgument(&init);
   return add && yielded.hasOneUse() && sum.hasOneUse() &&
          (add.getLhs() == sum || add.getRhs() == sum);
 }
@@ -32,7 +36,7 @@ static bool addsToInit(linalg::LinalgOp op, unsigned index) {
 static LogicalResult
 startFrom(Value sum, Value contribution,
           const DenseMap<Operation *, unsigned> &madeByRule) {
-  auto op = contribution.getDefiningOp<linalg::LinalgOp>();
+  auto op = contribution.getDefiningOp<DestinationStyleOpInterface>();
   if (!op || !contribution.use_empty() ||
       contribution.getType() != sum.getType())
     return failure();
@@ -46,9 +50,8 @@ startFrom(Value sum, Value contribution,
         (sumOp->getBlock() != op->getBlock() ||
          sumOrder->second >= opOrder->second || !sumOp->isBeforeInBlock(op)))
       return failure();
-  unsigned index = cast<OpResult>(contribution).getResultNumber();
-  OpOperand *init = op.getDpsInitOperand(index);
-  if (!getZeroFilled(init->get()) || !addsToInit(op, index))
+  OpOperand *init = op.getTiedOpOperand(cast<OpResult>(contribution));
+  if (!init || !getZeroFilled(init->get()) || !addsToInit(op, *init))
     return failure();
   init->set(sum);
   return success();

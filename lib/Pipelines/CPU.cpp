@@ -71,6 +71,9 @@ struct CPUTarget : remat::Target {
   /// A cache line, and the widest vector.
   int64_t getAlignment() const override { return 64; }
   int64_t getDefaultThreads() const override { return 2; }
+  void addBeforeScheduling(OpPassManager &pm) const override {
+    pm.addPass(remat::createConvertScatterAddToLoops());
+  }
   void addBeforePacking(OpPassManager &pm, int64_t threads) const override {
     remat::ConvertConvToLibraryOptions workspaces;
     workspaces.threads = threads;

@@ -129,6 +129,8 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
 
 void remat::buildBufferizePipeline(OpPassManager &pm,
                                    const BufferizeOptions &options) {
+  // What was never scheduled has not had these.
+  options.getTarget().addBeforeScheduling(pm);
   pm.addPass(createSplitDestinationsPass());
   pm.addPass(createPrepareBufferizationPass());
   pm.addPass(createEliminateEmptyTensorsPass());

@@ -1,17 +1,14 @@
 // RUN: remat-opt %s -remat-differentiate -split-input-file | FileCheck %s
 
-// Rows are added in the order of the tokens, one vectorizable row at a time.
+// Rows are added in the order of the tokens.
 // CHECK-LABEL: func.func @an_embedding_becomes_a_scatter_of_rows_grad(
 // CHECK: %[[DY:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<5x8xf32>) attrs = {remat.phase = "backward"}
 // CHECK: %[[ZERO:.*]] = linalg.fill {{.*}} -> tensor<100x8xf32>
-// CHECK: scf.for %[[T:.*]] = %{{.*}} to %c5 step %{{.*}} iter_args(%[[TABLE:.*]] = %[[ZERO]])
-// CHECK: %[[ID:.*]] = tensor.extract %arg1[%{{.*}}]
+// CHECK: remat.scatter_add ins(%[[DY]] : tensor<5x8xf32>) outs(%[[ZERO]] : tensor<100x8xf32>) attributes {remat.phase = "backward"} {
+// CHECK-NEXT: ^bb0(%[[T:.*]]: index, %[[J:.*]]: index):
+// CHECK: %[[ID:.*]] = tensor.extract %arg1[%[[T]]]
 // CHECK: %[[AT:.*]] = arith.index_cast %[[ID]]
-// CHECK: %[[OLD:.*]] = tensor.extract_slice %[[TABLE]][%[[AT]], 0] [1, 8] [1, 1]
-// CHECK: %[[ROW:.*]] = tensor.extract_slice %[[DY]][%[[T]], 0] [1, 8] [1, 1]
-// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[ROW]] : tensor<8xf32>) outs(%[[OLD]] : tensor<8xf32>)
-// CHECK: %[[NEW:.*]] = tensor.insert_slice %[[SUM]] into %[[TABLE]][%[[AT]], 0]
-// CHECK: scf.yield {{.*}}%[[NEW]]
+// CHECK: remat.yield {{.*}}%[[AT]], %[[J]]
 #row = affine_map<(d0, d1) -> (d0)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 func.func @an_embedding_becomes_a_scatter_of_rows(%table: tensor<100x8xf32> {opt.param}, %tokens: tensor<5xi64>, %init: tensor<f32>) -> tensor<f32> {
@@ -30,13 +27,13 @@ func.func @an_embedding_becomes_a_scatter_of_rows(%table: tensor<100x8xf32> {opt
 
 // -----
 
-// No loop runs along a dimension of the table: elements are added one by one.
+// Positions are computed again in the body.
 // CHECK-LABEL: func.func @computed_positions_are_added_one_by_one_grad(
-// CHECK: scf.for
-// CHECK: scf.for
-// CHECK: tensor.extract
-// CHECK: arith.addf
-// CHECK: tensor.insert
+// CHECK: remat.scatter_add
+// CHECK-NEXT: ^bb0(%[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-DAG: %[[K:.*]] = arith.subi %c7, %[[J]]
+// CHECK-DAG: %[[H:.*]] = arith.divui %[[J]], %c2
+// CHECK: remat.yield {{.*}}%[[H]], %[[K]]
 #id = affine_map<(d0, d1) -> (d0, d1)>
 func.func @computed_positions_are_added_one_by_one(%table: tensor<5x8xf32> {opt.param}, %init: tensor<f32>) -> tensor<f32> {
   %e = tensor.empty() : tensor<5x8xf32>
@@ -73,14 +70,15 @@ func.func @softmax_reads_its_result_only(%x: tensor<5x8xf32> {opt.param}, %init:
 
 // -----
 
-// The branch that chooses the row reads no loop along the rows.
+// The branch that chooses the row goes along.
 // CHECK-LABEL: func.func @a_branch_chooses_the_row_grad(
-// CHECK: scf.for %{{.*}} to %c5 step
-// CHECK: %[[N:.*]] = tensor.extract %arg1[%{{.*}}]
+// CHECK: remat.scatter_add
+// CHECK-NEXT: ^bb0(%[[T:.*]]: index, %[[J:.*]]: index):
+// CHECK: %[[N:.*]] = tensor.extract %arg1[%[[T]]]
 // CHECK: %[[ROW:.*]] = scf.if
 // CHECK:   arith.addi %[[N]]
-// CHECK: arith.index_cast %[[ROW]]
-// CHECK: tensor.extract_slice {{.*}} [1, 8] [1, 1]
+// CHECK: %[[AT:.*]] = arith.index_cast %[[ROW]]
+// CHECK: remat.yield {{.*}}%[[AT]], %[[J]]
 #row = affine_map<(d0, d1) -> (d0)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 func.func @a_branch_chooses_the_row(%table: tensor<4x8xf32> {opt.param}, %rows: tensor<5xi64>, %init: tensor<f32>) -> tensor<f32> {
@@ -103,5 +101,38 @@ func.func @a_branch_chooses_the_row(%table: tensor<4x8xf32> {opt.param}, %rows: 
     linalg.yield %v : f32
   } -> tensor<5x8xf32>
   %l = linalg.reduce { arith.addf } ins(%y : tensor<5x8xf32>) outs(%init : tensor<f32>) dimensions = [0, 1]
+  return %l : tensor<f32>
+}
+
+// -----
+
+// A table that is a product's operand as well (tied embeddings): rows are added to the product's gradient, in place.
+// CHECK-LABEL: func.func @a_tied_table_grad(
+// CHECK: %[[DW:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<100x8xf32>) attrs = {remat.order = "product"
+// CHECK: remat.scatter_add ins({{.*}}) outs(%[[DW]] : tensor<100x8xf32>)
+#row = affine_map<(d0, d1) -> (d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @a_tied_table(%table: tensor<100x8xf32> {opt.param}, %tokens: tensor<5xi64>, %init: tensor<f32>) -> tensor<f32> {
+  %e = tensor.empty() : tensor<5x8xf32>
+  %y = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%tokens : tensor<5xi64>) outs(%e : tensor<5x8xf32>) {
+  ^bb0(%token: i64, %o: f32):
+    %i = arith.index_cast %token : i64 to index
+    %j = linalg.index 1 : index
+    %v = tensor.extract %table[%i, %j] : tensor<100x8xf32>
+    linalg.yield %v : f32
+  } -> tensor<5x8xf32>
+  %zero = arith.constant 0.0 : f32
+  %f = tensor.empty() : tensor<5x100xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%f : tensor<5x100xf32>) -> tensor<5x100xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%y, %table : tensor<5x8xf32>, tensor<100x8xf32>) outs(%z : tensor<5x100xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<5x100xf32>
+  %l = linalg.reduce { arith.addf } ins(%p : tensor<5x100xf32>) outs(%init : tensor<f32>) dimensions = [0, 1]
   return %l : tensor<f32>
 }

@@ -252,4 +252,39 @@ def PackProducts : Pass<"remat-pack-products"> {
   let statistics = [Statistic<"numPacked", "packed", "Products of which an operand is copied">];
 }
 
+def ConvertScatterAddToLoops : Pass<"convert-scatter-add-to-loops"> {
+  let summary = "remat.scatter_add to loops that add a row at a time";
+  let description = [{
+    The lowering of `remat.scatter_add` for the CPU, on tensors: a loop for each
+    dimension of the updates along which the position in the result is computed,
+    and in it an addition of elements, or of rows in the dimensions that the body
+    passes through. No thread shares the loop: positions may repeat.
+
+    Example:
+
+    ```mlir
+    %sum = remat.scatter_add ins(%updates : tensor<5x8xf32>) outs(%table : tensor<100x8xf32>) {
+    ^bb0(%i: index, %j: index):
+      %row = tensor.extract %rows[%i] : tensor<5xindex>
+      remat.yield %row, %j : index, index
+    } -> tensor<100x8xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %sum = scf.for %i = %c0 to %c5 step %c1 iter_args(%t = %table) -> (tensor<100x8xf32>) {
+      %row = tensor.extract %rows[%i] : tensor<5xindex>
+      %old = tensor.extract_slice %t[%row, 0] [1, 8] [1, 1] : tensor<100x8xf32> to tensor<8xf32>
+      %new = tensor.extract_slice %updates[%i, 0] [1, 8] [1, 1] : tensor<5x8xf32> to tensor<8xf32>
+      %both = linalg.generic ... ins(%new : tensor<8xf32>) outs(%old : tensor<8xf32>)
+      %next = tensor.insert_slice %both into %t[%row, 0] [1, 8] [1, 1] : tensor<8xf32> into tensor<100x8xf32>
+      scf.yield %next : tensor<100x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 #endif // REMAT_CONVERSION_PASSES_TD

@@ -144,8 +144,8 @@ def Remat_BackwardOp : Remat_Op<"backward", [
 
 def Remat_YieldOp : Remat_Op<"yield", [
     Pure, Terminator, AttrSizedOperandSegments, ReturnLike,
-    ParentOneOf<["RegionOp", "BackwardOp"]>]> {
-  let summary = "results of a region or backward";
+    ParentOneOf<["RegionOp", "BackwardOp", "ScatterAddOp"]>]> {
+  let summary = "results of a region, of a backward, or indices of a scatter_add";
   let description = [{
     Example: `remat.yield %y : tensor<4xf32> residuals(%h : tensor<4xf32>)`.
   }];
@@ -370,6 +370,7 @@ def Remat_RandomBernoulliOp : Remat_RandomOp<"random_bernoulli"> {
 include "remat/Dialect/Remat/IR/RematGeneratorOps.td"
 include "remat/Dialect/Remat/IR/RematConvOps.td"
 include "remat/Dialect/Remat/IR/RematCustomOps.td"
+include "remat/Dialect/Remat/IR/RematScatterOps.td"
 include "remat/Dialect/Remat/IR/RematTrainOps.td"
 
 #endif // REMAT_DIALECT_REMAT_IR_REMATOPS_TD

@@ -1,0 +1,56 @@
+//===- RematScatterOps.td - Additions at computed positions ---*- tablegen -*-===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_REMATSCATTEROPS_TD
+#define REMAT_DIALECT_REMAT_IR_REMATSCATTEROPS_TD
+
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "remat/Dialect/Remat/IR/RematDialect.td"
+
+def Remat_ScatterAddOp : Op<Remat_Dialect, "scatter_add", [
+    DestinationStyleOpInterface, RecursiveMemoryEffects, RecursivelySpeculatable,
+    SingleBlockImplicitTerminator<"::mlir::remat::YieldOp">]> {
+  let summary = "add the elements of a tensor to another one, at computed positions";
+  let description = [{
+    The adjoint of a gather: the gradient of an embedding's table. The body says
+    for each position in `updates`, one index for each dimension, at which
+    position of `init` the element there is added; it may read tensors from around
+    the operation. Positions may repeat: additions to one element are made in the
+    lexicographic order of the positions in `updates`, so that the sum has the
+    same bits on every target. Updates of f16 or bf16 may be added to a wider
+    type.
+
+    A dimension of `init` whose index is an argument of the body itself is added
+    to as a whole row where no other index depends on that argument.
+
+    `convert-scatter-add-to-loops` is its lowering for the CPU.
+
+    Example: row `tokens[i]` of the result is row `tokens[i]` of the table plus
+    row i of the updates.
+
+    ```mlir
+    %sum = remat.scatter_add ins(%updates : tensor<5x8xf32>) outs(%table : tensor<100x8xf32>) {
+    ^bb0(%i: index, %j: index):
+      %token = tensor.extract %tokens[%i] : tensor<5xi64>
+      %row = arith.index_cast %token : i64 to index
+      remat.yield %row, %j : index, index
+    } -> tensor<100x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$updates, AnyRankedTensor:$init);
+  let results = (outs AnyRankedTensor:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `ins` `(` $updates `:` type($updates) `)` `outs` `(` $init `:` type($init) `)`
+    attr-dict-with-keyword $body `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+    /// The indices into `init` that the body makes.
+    ::mlir::OperandRange getIndices();
+  }];
+}
+
+#endif // REMAT_DIALECT_REMAT_IR_REMATSCATTEROPS_TD

@@ -1,0 +1,51 @@
+//===- ScatterOps.cpp - Additions at computed positions -------------------===//
+//
+// What remat.scatter_add checks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+OperandRange ScatterAddOp::getIndices() {
+  return cast<YieldOp>(getBody().front().getTerminator()).getOutputs();
+}
+
+LogicalResult ScatterAddOp::verify() {
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(getUpdates()));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(getInit()));
+  if (!from || !to || (from != to && from.getWidth() >= to.getWidth()))
+    return emitOpError() << "adds elements of type "
+                         << getElementTypeOrSelf(getUpdates()) << " to "
+                         << getElementTypeOrSelf(getInit())
+                         << "; both must be the same floating-point type, or "
+                            "the second a wider one";
+  if (getResult().getType() != getInit().getType())
+    return emitOpError() << "returns " << getResult().getType()
+                         << ", but must return the type of its outs, "
+                         << getInit().getType();
+  return success();
+}
+
+LogicalResult ScatterAddOp::verifyRegions() {
+  int64_t rank = cast<RankedTensorType>(getUpdates().getType()).getRank();
+  auto isIndex = [](Type type) { return isa<IndexType>(type); };
+  Block &block = getBody().front();
+  if (block.getNumArguments() != rank ||
+      !llvm::all_of(block.getArgumentTypes(), isIndex))
+    return emitOpError() << "has a body with arguments ("
+                         << block.getArgumentTypes() << "), but it needs "
+                         << rank
+                         << " of type index, the position in the updates";
+  auto yield = cast<YieldOp>(block.getTerminator());
+  int64_t initRank = cast<RankedTensorType>(getInit().getType()).getRank();
+  if (static_cast<int64_t>(yield.getOutputs().size()) != initRank ||
+      !llvm::all_of(yield.getOutputs().getTypes(), isIndex) ||
+      !yield.getResiduals().empty())
+    return yield.emitOpError()
+           << "yields (" << yield.getOperandTypes() << "), but must yield "
+           << initRank << " of type index, the position in the outs";
+  return success();
+}

@@ -1,0 +1,54 @@
+// RUN: remat-opt %s -split-input-file -verify-diagnostics
+
+func.func @integers(%u: tensor<5xi32>, %t: tensor<9xi32>) -> tensor<9xi32> {
+  // expected-error @+1 {{adds elements of type 'i32' to 'i32'; both must be the same floating-point type}}
+  %0 = remat.scatter_add ins(%u : tensor<5xi32>) outs(%t : tensor<9xi32>) {
+  ^bb0(%i: index):
+    remat.yield %i : index
+  } -> tensor<9xi32>
+  return %0 : tensor<9xi32>
+}
+
+// -----
+
+func.func @narrower(%u: tensor<5xf32>, %t: tensor<9xbf16>) -> tensor<9xbf16> {
+  // expected-error @+1 {{adds elements of type 'f32' to 'bf16'}}
+  %0 = remat.scatter_add ins(%u : tensor<5xf32>) outs(%t : tensor<9xbf16>) {
+  ^bb0(%i: index):
+    remat.yield %i : index
+  } -> tensor<9xbf16>
+  return %0 : tensor<9xbf16>
+}
+
+// -----
+
+func.func @result(%u: tensor<5xf32>, %t: tensor<9xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{returns 'tensor<8xf32>', but must return the type of its outs, 'tensor<9xf32>'}}
+  %0 = remat.scatter_add ins(%u : tensor<5xf32>) outs(%t : tensor<9xf32>) {
+  ^bb0(%i: index):
+    remat.yield %i : index
+  } -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @arguments(%u: tensor<5x3xf32>, %t: tensor<9xf32>) -> tensor<9xf32> {
+  // expected-error @+1 {{has a body with arguments ('index'), but it needs 2 of type index, the position in the updates}}
+  %0 = remat.scatter_add ins(%u : tensor<5x3xf32>) outs(%t : tensor<9xf32>) {
+  ^bb0(%i: index):
+    remat.yield %i : index
+  } -> tensor<9xf32>
+  return %0 : tensor<9xf32>
+}
+
+// -----
+
+func.func @indices(%u: tensor<5xf32>, %t: tensor<9x2xf32>) -> tensor<9x2xf32> {
+  %0 = remat.scatter_add ins(%u : tensor<5xf32>) outs(%t : tensor<9x2xf32>) {
+  ^bb0(%i: index):
+    // expected-error @+1 {{yields ('index'), but must yield 2 of type index, the position in the outs}}
+    remat.yield %i : index
+  } -> tensor<9x2xf32>
+  return %0 : tensor<9x2xf32>
+}
