@@ -71,7 +71,10 @@ struct CPUTarget : remat::Target {
   /// A cache line, and the widest vector.
   int64_t getAlignment() const override { return 64; }
   int64_t getDefaultThreads() const override { return 2; }
-  void addBeforeScheduling(OpPassManager &pm) const override {
+  void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
+    remat::AnnotateConvWorkspaceOptions workspaces;
+    workspaces.threads = threads;
+    pm.addPass(remat::createAnnotateConvWorkspace(workspaces));
     pm.addPass(remat::createConvertScatterAddToLoops());
   }
   void addBeforePacking(OpPassManager &pm, int64_t threads) const override {

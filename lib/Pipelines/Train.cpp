@@ -107,9 +107,11 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   cleanUp(pm);
   // Tapes are slices of one tensor from here on, which the schedule may know.
   pm.addPass(createLowerTapes());
-  options.getTarget().addBeforeScheduling(pm);
+  options.getTarget().addBeforeScheduling(pm, options.getThreads());
   pm.addPass(createSplitDestinationsPass());
-  pm.addPass(createSchedulePass());
+  SchedulePassOptions schedule;
+  schedule.alignment = options.getTarget().getAlignment();
+  pm.addPass(createSchedulePass(schedule));
 }
 
 void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
@@ -117,6 +119,7 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
   toTensors.policy = options.policy;
   toTensors.mode = options.mode;
   toTensors.target = options.target;
+  toTensors.threads = options.threads;
   buildToTensorsPipeline(pm, toTensors);
   BufferizeOptions bufferize;
   bufferize.report = options.report;
@@ -130,7 +133,7 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
 void remat::buildBufferizePipeline(OpPassManager &pm,
                                    const BufferizeOptions &options) {
   // What was never scheduled has not had these.
-  options.getTarget().addBeforeScheduling(pm);
+  options.getTarget().addBeforeScheduling(pm, options.getThreads());
   pm.addPass(createSplitDestinationsPass());
   pm.addPass(createPrepareBufferizationPass());
   pm.addPass(createEliminateEmptyTensorsPass());

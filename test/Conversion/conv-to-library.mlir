@@ -7,7 +7,7 @@ func.func @reserves_workspace(%x: memref<2x8x8x3xf32>, %dy: memref<2x8x8x4xf32>,
   // CHECK: memref.alloc() : memref<1728xi8>
   // CHECK: call @remat_conv_2d_backward_filter_f32({{.*}}) {remat.phase = "backward"}
   remat.conv_2d_backward_filter ins(%x, %dy : memref<2x8x8x3xf32>, memref<2x8x8x4xf32>) outs(%dw : memref<3x3x3x4xf32>)
-      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>, remat.phase = "backward"}
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>, remat.phase = "backward", remat.workspace_bytes = 1728 : i64}
   return
 }
 

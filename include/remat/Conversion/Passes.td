@@ -96,6 +96,20 @@ def DecomposeAggregates : Pass<"convert-linalg-aggregates-to-structured"> {
     "::mlir::tensor::TensorDialect"];
 }
 
+def AnnotateConvWorkspace : Pass<"annotate-conv-workspace"> {
+  let summary = "note on convolutions how much workspace they will get";
+  let description = [{
+    Sets `remat.workspace_bytes` of `remat.conv_2d` and its two gradients to the
+    size of the workspace that `convert-conv-to-library` reserves for `threads`
+    threads, so that `remat-schedule` knows the bytes that are in use while they
+    run. Convolutions with an unknown size besides the number of images are left
+    alone: `convert-conv-to-library` refuses them.
+  }];
+  let options = [
+    Option<"threads", "threads", "int64_t", /*default=*/"2",
+           "Threads to reserve workspace for">];
+}
+
 def ConvertConvToLibrary : Pass<"convert-conv-to-library", "::mlir::ModuleOp"> {
   let summary = "convolutions on memrefs to calls of the runtime";
   let description = [{

@@ -38,8 +38,9 @@ public:
   virtual ArrayRef<StringRef> getWholeAggregates() const { return {}; }
 
   /// Appends passes on tensors that the schedule should know the result of:
-  /// fusion of the target's own, operations of its own.
-  virtual void addBeforeScheduling(OpPassManager &pm) const {}
+  /// fusion of the target's own, operations of its own, and the workspace that
+  /// operations will get for `threads` threads (`remat.workspace_bytes`).
+  virtual void addBeforeScheduling(OpPassManager &pm, int64_t threads) const {}
 
   /// Appends passes on bufferized functions before their memory is packed:
   /// whatever allocates, such as the workspace of a library for `threads`

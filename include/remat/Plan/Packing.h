@@ -30,7 +30,8 @@ struct PackingOptions {
   /// Bounds the local search, in visits of pairs of overlapping buffers, so
   /// that the time grows with the number of buffers and not with the machine.
   int64_t maxVisits = 60'000'000;
-  /// Rounds of local search without improvement before it gives up.
+  /// Rounds of local search without improvement before it gives up, the first
+  /// time; four times as many the second time, if there are visits left.
   int64_t patience = 600;
   uint64_t seed = 1;
 };

@@ -48,9 +48,14 @@ BlockGraph::BlockGraph(Block &block,
   makeNodes(block);
   writes.resize(nodes.size());
   for (unsigned index = 0; index < nodes.size(); ++index) {
-    for (Operation *op : nodes[index].ops)
+    for (Operation *op : nodes[index].ops) {
       nodes[index].nestedPeak =
           std::max(nodes[index].nestedPeak, nestedPeaks.lookup(op));
+      if (auto bytes = op->getAttrOfType<IntegerAttr>(
+              RematDialect::getWorkspaceBytesAttrName()))
+        nodes[index].workspace =
+            std::max(nodes[index].workspace, bytes.getInt());
+    }
     addBuffers(index);
   }
   addDependences();
@@ -219,7 +224,11 @@ void BlockGraph::addDependences() {
       depend(nodes.size() - 1, index);
 }
 
-int64_t BlockGraph::estimatePeak(ArrayRef<unsigned> order) const {
+int64_t BlockGraph::estimatePeak(ArrayRef<unsigned> order,
+                                 int64_t alignment) const {
+  auto getSize = [&](unsigned buffer) -> int64_t {
+    return llvm::alignTo(buffers[buffer].bytes, alignment);
+  };
   SmallVector<unsigned> remaining;
   for (const TensorBuffer &buffer : buffers)
     remaining.push_back(buffer.users.size());
@@ -228,15 +237,17 @@ int64_t BlockGraph::estimatePeak(ArrayRef<unsigned> order) const {
     const Node &node = nodes[index];
     int64_t created = 0, freed = 0;
     for (unsigned buffer : node.created)
-      created += buffers[buffer].bytes;
+      created += getSize(buffer);
     for (unsigned buffer : node.buffers)
       if (--remaining[buffer] == 0)
-        freed += buffers[buffer].bytes;
+        freed += getSize(buffer);
     int64_t takenOver = 0;
     for (unsigned buffer : node.canBeTakenOver)
       if (remaining[buffer] == 0)
-        takenOver = buffers[buffer].bytes;
-    peak = std::max(peak, live + created - takenOver + node.nestedPeak);
+        takenOver = getSize(buffer);
+    int64_t workspace = llvm::alignTo(node.workspace, alignment);
+    peak = std::max(peak,
+                    live + created - takenOver + node.nestedPeak + workspace);
     live += created - freed;
   }
   return peak;

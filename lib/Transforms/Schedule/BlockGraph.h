@@ -35,6 +35,8 @@ struct Node {
   SmallVector<unsigned, 2> canBeTakenOver;
   /// Peak of nested blocks.
   int64_t nestedPeak = 0;
+  /// What its operations take only while they run.
+  int64_t workspace = 0;
   bool isPure = false;
   /// Whether it costs no bytes at all: views, barriers, scalars.
   bool isFree = false;
@@ -50,8 +52,9 @@ public:
   ArrayRef<Node> getNodes() const { return nodes; }
   ArrayRef<TensorBuffer> getBuffers() const { return buffers; }
 
-  /// The largest number of bytes alive at once if nodes run in `order`.
-  int64_t estimatePeak(ArrayRef<unsigned> order) const;
+  /// The largest number of bytes alive at once if nodes run in `order` and
+  /// every buffer occupies a multiple of `alignment` bytes.
+  int64_t estimatePeak(ArrayRef<unsigned> order, int64_t alignment) const;
 
 private:
   void makeNodes(Block &block);

@@ -68,6 +68,22 @@ func.func @phase_that_does_not_exist(%x: f32) -> f32 {
 
 // -----
 
+func.func @workspace_of_no_size(%x: f32) -> f32 {
+  // expected-error @+1 {{'remat.workspace_bytes' must be an i64 of at least 0, but got -8 : i64}}
+  %y = math.sin %x {remat.workspace_bytes = -8 : i64} : f32
+  return %y : f32
+}
+
+// -----
+
+func.func @workspace_without_a_number(%x: f32) -> f32 {
+  // expected-error @+1 {{'remat.workspace_bytes' must be an i64 of at least 0, but got "much"}}
+  %y = math.sin %x {remat.workspace_bytes = "much"} : f32
+  return %y : f32
+}
+
+// -----
+
 func.func @region_without_yield(%x: f32) {
   // expected-error @+2 {{expects regions to end with 'remat.yield', found 'llvm.unreachable'}}
   // expected-note @+1 {{in custom textual format}}

@@ -71,6 +71,27 @@ func.func @update_stays_behind_readers_of_the_old_value(%w: tensor<8x8xf32>, %dy
   return %n, %read : tensor<8x8xf32>, tensor<8xf32>
 }
 
+// Nothing that could come later is alive beside the 500 bytes in which the
+// exponential works.
+// CHECK-LABEL: func.func @workspace_counts_while_its_operation_runs
+// CHECK: linalg.exp
+// CHECK: linalg.broadcast
+// expected-remark @below {{estimated peak: 940 bytes before, 540 after scheduling}}
+func.func @workspace_counts_while_its_operation_runs(%x: tensor<10xf32>, %zero: tensor<f32>) -> tensor<10x10xf32> {
+  %e = tensor.empty() : tensor<10x10xf32>
+  %wide = linalg.broadcast ins(%x : tensor<10xf32>) outs(%e : tensor<10x10xf32>) dimensions = [1]
+  %e1 = tensor.empty() : tensor<10xf32>
+  %w = linalg.exp {remat.workspace_bytes = 500 : i64} ins(%x : tensor<10xf32>) outs(%e1 : tensor<10xf32>) -> tensor<10xf32>
+  %m = linalg.reduce { arith.addf } ins(%w : tensor<10xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> ()>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%m : tensor<f32>) outs(%wide : tensor<10x10xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %p = arith.addf %a, %o : f32
+    linalg.yield %p : f32
+  } -> tensor<10x10xf32>
+  return %r : tensor<10x10xf32>
+}
+
 func.func private @print(f32)
 
 // CHECK-LABEL: func.func @effects_keep_their_order

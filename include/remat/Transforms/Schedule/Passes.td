@@ -39,14 +39,17 @@ def SchedulePass : Pass<"remat-schedule"> {
     Both are also tried with all updates at the end, as deferred updates have
     them.
 
-    The peak is estimated from tensor bytes: results written in place take none,
+    The peak is estimated from tensor bytes, rounded up to `alignment`: results written in place take none,
     elementwise results take over dying operands, values from outside the block
     count nothing, dynamic dimensions count as 1, a nested loop adds its body's
-    peak. Of the orders tried, the one with the lowest estimate stays; on a tie
-    the earlier, the input order first. So the estimate never gets worse.
+    peak, and an operation with `remat.workspace_bytes = n` adds n bytes while it
+    runs. Of the orders tried, the one with the lowest estimate stays; on a tie
+    the lowest without rounding, then the earlier, the input order first. So the estimate never gets worse.
     Deterministic, and linear in the number of operations and operands.
   }];
   let options = [
+    Option<"alignment", "alignment", "int64_t", /*default=*/"1",
+           "of every buffer, in bytes: what small tensors occupy, too">,
     Option<"printEstimate", "print-estimate", "bool", "false",
            "emit the estimates before and after as a remark on each function">,
   ];

@@ -137,6 +137,14 @@ LogicalResult RematDialect::verifyRegionResultAttribute(
 
 LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
+  if (attribute.getName() == getWorkspaceBytesAttrName()) {
+    auto bytes = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (bytes && bytes.getType().isInteger(64) && bytes.getInt() >= 0)
+      return success();
+    return op->emitError() << "'" << attribute.getName().strref()
+                           << "' must be an i64 of at least 0, but got "
+                           << attribute.getValue();
+  }
   if (attribute.getName() != getPhaseAttrName())
     return success();
   auto phase = dyn_cast<StringAttr>(attribute.getValue());

@@ -32,6 +32,7 @@ def Remat_Dialect : Dialect {
     | `remat.data = "key"` | argument | a mini-batch of this array of the data file, or, if that has one dimension more, the step's value |
     | `remat.metric = "name"` | result | what the evaluation's result is called |
     | `remat.useful_bytes = n` | allocation | a workspace that is faster with up to this many bytes, where nobody else has them (`remat-pack-memory`) |
+    | `remat.workspace_bytes = n` | operation on tensors | how many bytes it will take while it runs, besides operands and results (`remat-schedule`) |
     | `remat.phase = "..."` | operation | `backward`, `recompute` or `update`; absent: forward |
   }];
   let useDefaultTypePrinterParser = 1;
@@ -49,6 +50,12 @@ def Remat_Dialect : Dialect {
     /// step an operation belongs to.
     static constexpr llvm::StringLiteral getPhaseAttrName() {
       return "remat.phase";
+    }
+    /// Name of the discardable attribute that says how many bytes an operation
+    /// on tensors will take while it runs, besides its operands and results.
+    /// What lowers the operation sets it.
+    static constexpr llvm::StringLiteral getWorkspaceBytesAttrName() {
+      return "remat.workspace_bytes";
     }
     static constexpr llvm::StringLiteral getStateAttrName() {
       return "remat.state";

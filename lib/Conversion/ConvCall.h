@@ -1,0 +1,54 @@
+//===- ConvCall.h - A convolution as the runtime sees it --------*- C++ -*-===//
+//
+// The pass that calls the runtime and the one that foresees its workspace ask
+// the same questions of a convolution, the one on memrefs, the other on
+// tensors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_CONVCALL_H
+#define REMAT_LIB_CONVERSION_CONVCALL_H
+
+#include "remat/Runtime/ConvPlan.h"
+
+#include "mlir/IR/Operation.h"
+
+#include <array>
+#include <optional>
+#include <string>
+
+namespace mlir::remat {
+
+/// A convolution on tensors or memrefs: which operand is what, and what the
+/// runtime calls it.
+struct ConvCall {
+  using Planner = ::remat::ConvPlan (*)(const ::remat::ConvShape &);
+
+  Operation *op;
+  Value images, filters, results;
+  ArrayRef<int64_t> strides, dilations, padding;
+  bool channelsFirst;
+  StringRef suffix;
+  /// For channels last, and first.
+  Planner planners[2];
+
+  /// What the runtime is told besides the operands.
+  std::array<int64_t, 6> getWindow() const;
+
+  /// The name of the runtime's function.
+  std::string getFunction() const;
+
+  /// The workspace for so many threads, if all sizes but the number of images
+  /// are known.
+  std::optional<int64_t> getWorkspaceBytes(int64_t threads) const;
+
+private:
+  std::optional<::remat::ConvShape> getShape() const;
+};
+
+/// `op` as a call, if it is one of `remat.conv_2d` and its gradients.
+std::optional<ConvCall> getConvCall(Operation *op);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_CONVCALL_H
