@@ -11,6 +11,8 @@
 #include "CarryInPlace.h"
 #include "SplitAccumulations.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -107,6 +109,17 @@ void lowerSwitch(scf::IndexSwitchOp op) {
   op.erase();
 }
 
+/// No pass may merge operations on tensors from here on, and on memory none
+/// can. A thousand recomputes of a layer with shared weights would otherwise
+/// give these a thousand aliases, each of which bufferization compares with all
+/// uses of the others.
+void dropBarriers(Operation *root) {
+  root->walk([](BarrierOp barrier) {
+    barrier.replaceAllUsesWith(barrier.getValues());
+    barrier.erase();
+  });
+}
+
 /// One-shot bufferization takes arguments for writable unless told otherwise.
 void protectArguments(func::FuncOp function) {
   constexpr StringLiteral writable =
@@ -121,6 +134,7 @@ void protectArguments(func::FuncOp function) {
 struct PrepareBufferizationPass
     : public impl::PrepareBufferizationPassBase<PrepareBufferizationPass> {
   void runOnOperation() override {
+    dropBarriers(getOperation());
     getOperation().walk(lowerSwitch);
     shareBranchBuffers(getOperation());
     DenseSet<StringAttr> called;

@@ -52,10 +52,14 @@ def PrepareBufferizationPass
     `scf.index_switch` becomes a chain of `scf.if`s: one-shot bufferization of
     LLVM 22 writes over its results.
 
-    **Long sums.** A chain of more than 16 operations that compute in one
-    another's results gets its buffer here, and is cut into pieces that read and
-    write it: the time that bufferization takes grows with the cube of the number
-    of values in one buffer.
+    **Long chains.** A chain of more than 16 operations or loops that compute in
+    one another's results gets its buffer here, and is cut into pieces that read
+    and write it: the time that bufferization takes grows with the cube of the
+    number of values in one buffer. All else that reads a value of the chain has
+    to do so before the next operation overwrites it.
+
+    **Barriers** go, for the same reason: a `remat.barrier` of a weight is one
+    more value in its buffer. No CSE on tensors may follow.
   }];
   let dependentDialects = ["bufferization::BufferizationDialect",
                            "linalg::LinalgDialect", "memref::MemRefDialect"];
