@@ -346,11 +346,10 @@ static bool wouldBeTooLarge(LinalgOp producer, LinalgOp consumer,
          (keepAdjoints && numFloatOps * numSums > kMaxAdjointOps);
 }
 
-/// `equal` is null if nothing is differentiated any more.
+/// For a producer that isFusableProducer(). `equal` is null if nothing is
+/// differentiated any more.
 static Decision decide(LinalgOp producer, LinalgOp consumer,
                        const EqualValues *equal) {
-  if (!isFusableProducer(producer))
-    return Decision::Keep;
   bool keepAdjoints = equal && mayBeActive(producer);
   if (readsNoTensor(producer) && !keepAdjoints)
     return canFuse(producer, consumer) ? Decision::Fuse : Decision::Keep;
@@ -441,6 +440,14 @@ private:
     EqualValuesListener listener(equal);
     IRRewriter rewriter(consumer->getContext(), &listener);
     bool changed = false;
+    // A kernel of many inputs asks them all each time that it has grown.
+    DenseMap<Operation *, bool> areFusable;
+    auto isFusable = [&](LinalgOp producer) {
+      auto [it, isNew] = areFusable.try_emplace(producer, false);
+      if (isNew)
+        it->second = isFusableProducer(producer);
+      return it->second;
+    };
     while (true) {
       if (GenericOp folded =
               foldInputs(rewriter, consumer, /*mergesInputs=*/!equal)) {
@@ -451,13 +458,15 @@ private:
       LinalgOp producer;
       for (Value input : consumer.getDpsInputs()) {
         producer = input.getDefiningOp<LinalgOp>();
-        if (producer)
+        if (producer && isFusable(producer))
           decision = decide(producer, consumer, equal ? &*equal : nullptr);
         if (decision != Decision::Keep)
           break;
       }
       if (decision == Decision::Keep)
         break;
+      // It may be erased.
+      areFusable.erase(producer);
       consumer = fuse(rewriter, producer, consumer,
                       decision == Decision::FuseAndKeepResults,
                       /*mergesInputs=*/!equal);
