@@ -75,17 +75,11 @@ static void buildPlanPipeline(OpPassManager &pm,
   cleanUp(pm);
   pm.addPass(createPlan());
 }
-} // namespace mlir::remat
 
-void remat::buildExplainPipeline(OpPassManager &pm,
-                                 const ToTensorsOptions &options) {
-  buildPlanPipeline(pm, options);
-  pm.addPass(createPrintPlan());
-}
-
-void remat::buildToTensorsPipeline(OpPassManager &pm,
-                                   const ToTensorsOptions &options) {
-  buildPlanPipeline(pm, options);
+/// From the decisions of regions to those about everything else that the
+/// backward reads.
+static void buildPlanFunctionsPipeline(OpPassManager &pm,
+                                       const ToTensorsOptions &options) {
   pm.addPass(createMaterialize());
   cleanUp(pm);
   pm.addPass(createInlineRegions());
@@ -96,8 +90,26 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createDecomposeAggregates(decompose));
   cleanUp(pm);
   pm.addPass(createReuseResultsPass());
+  pm.addPass(createPlanFunctions());
+}
+} // namespace mlir::remat
+
+void remat::buildExplainPipeline(OpPassManager &pm,
+                                 const ToTensorsOptions &options) {
+  buildPlanPipeline(pm, options);
+  pm.addPass(createPrintPlan());
+  buildPlanFunctionsPipeline(pm, options);
+  pm.addPass(createPrintPlan());
+}
+
+void remat::buildToTensorsPipeline(OpPassManager &pm,
+                                   const ToTensorsOptions &options) {
+  buildPlanPipeline(pm, options);
+  buildPlanFunctionsPipeline(pm, options);
+  pm.addPass(createMaterialize());
   pm.addPass(createFusePass());
-  pm.addPass(createRebuildPass());
+  // From here on nothing changes what crosses from forward to backward.
+  pm.addPass(createInlineRegions());
   pm.addPass(createCheckOrdersPass());
   InsertStepsOptions steps;
   steps.dropLoss = true;

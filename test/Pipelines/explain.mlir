@@ -1,6 +1,7 @@
 // RUN: remat-opt %s --remat-explain -o %t 2>&1 | FileCheck %s
 // RUN: remat-opt %s --remat-explain=policy=nothing_saveable -o %t 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: remat-opt %s --remat-explain=policy=none -o %t 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: remat-opt %s --remat-train-to-tensors --remat-print-plan -o %t 2>&1 | FileCheck %s --check-prefix=KEPT
 
 // A line for each value: bytes with the iterations of loops around it, who
 // decided and why, and where the model says so.
@@ -8,22 +9,34 @@
 // CHECK-NEXT: value decision bytes cost by because at
 // CHECK-NEXT: linalg.tanh recompute 4096 1024 #remat.dots_saveable not permitted explain.mlir:[[#REGION+6]]
 // CHECK-NEXT: "product" save 4096 #remat.dots_saveable permitted explain.mlir:[[#REGION+4]]
-// CHECK-NEXT: @loss_grad, outside of regions
+// CHECK-NEXT: @loss_grad, all that its backward reads
 // CHECK-NEXT: value decision bytes cost by because at
-// The loop's result, which the loss reads, and a tape of what it carries.
-// CHECK-NEXT: scf.for#0 save 256 no region read by the backward
-// CHECK-NEXT: argument 1 save 4096 no region read by the backward
+// The loop's result, which the loss reads, and tapes of what it carries and of
+// what the region saves.
+// CHECK-NEXT: scf.for#0 save 256 function read by the backward
+// CHECK-NEXT: scf.for#1 save 4096 function read by the backward
+// CHECK-NEXT: scf.for#2 save 4096 function read by the backward
 // CHECK-NOT: save
 
 // NOTHING: region "layer" at {{.*}}, policy #remat.nothing_saveable
 // NOTHING-NOT: product
 // NOTHING: linalg.tanh recompute 4096 1024 #remat.nothing_saveable not permitted
 // NOTHING-NOT: product
-// NOTHING: @loss_grad, outside of regions
+// NOTHING: @loss_grad, all that its backward reads
+// NOTHING-COUNT-2: scf.for#{{[01]}} save
+// NOTHING-NOT: save
 
 // NONE-NOT: region "layer"
-// NONE: @loss_grad, outside of regions
-// NONE: linalg.tanh save 4096 no region read by the backward
+// NONE: @loss_grad, all that its backward reads
+// NONE-COUNT-3: scf.for#{{[012]}} save
+
+// The final program keeps these, and nothing else.
+// KEPT: @step, kept without a plan
+// KEPT-NEXT: value decision bytes
+// KEPT-NEXT: scf.for#0 kept 256
+// KEPT-NEXT: scf.for#1 kept 4096
+// KEPT-NEXT: scf.for#2 kept 4096
+// KEPT-NOT: kept
 
 #map = affine_map<(i, j) -> (i, j)>
 func.func @loss(%x: tensor<8x8xf32> {remat.data = "x"}, %w: tensor<8x8xf32> {opt.param = "w"}) -> tensor<f32> {

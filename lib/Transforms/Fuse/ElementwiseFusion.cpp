@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ElementwiseFusion.h"
+#include "remat/Transforms/Fuse/ElementwiseFusion.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,11 +36,6 @@ static bool isAllParallel(LinalgOp op) {
   return op.getNumParallelLoops() == op.getNumLoops();
 }
 
-bool remat::isKeptAnyway(Value value) {
-  return isa<BlockArgument>(value) || matchPattern(value, m_Constant()) ||
-         llvm::any_of(value.getUsers(), isInBackward);
-}
-
 bool remat::isLibraryKernel(LinalgOp op) {
   if (op->hasAttr("remat.conv") || isaConvolutionOpInterface(op))
     return true;
@@ -59,11 +54,7 @@ bool remat::readsTensorsInBody(LinalgOp op) {
   return readsTensors;
 }
 
-/// A producer that is evaluated more than once may have this many operations;
-/// beyond, loading its value is faster.
-static constexpr unsigned kMaxCheapOps = 8;
-
-bool remat::isCheap(LinalgOp op) {
+std::optional<unsigned> remat::countCheapOps(LinalgOp op) {
   unsigned numOps = 0;
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (isa<arith::ConstantOp, linalg::IndexOp>(inner))
@@ -71,13 +62,18 @@ bool remat::isCheap(LinalgOp op) {
     if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
             arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp,
             arith::RemSIOp, arith::RemUIOp>(inner))
-      return false;
+      return std::nullopt;
     if (!isa<arith::ArithDialect>(inner.getDialect()) &&
         !isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp>(inner))
-      return false;
+      return std::nullopt;
     ++numOps;
   }
-  return numOps <= kMaxCheapOps;
+  return numOps;
+}
+
+bool remat::isCheap(LinalgOp op) {
+  std::optional<unsigned> numOps = countCheapOps(op);
+  return numOps && *numOps <= kMaxCheapOps;
 }
 
 bool remat::isFusableProducer(LinalgOp op) {

@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Analysis/OldValueReads.h"
+#include "remat/Transforms/Fuse/ElementwiseFusion.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/Normalize/Structured.h"
 
-#include "ElementwiseFusion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Dominance.h"
@@ -32,109 +31,11 @@ using linalg::LinalgOp;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// A producer that is evaluated more than once may have this many readers;
-/// beyond, loading its value is faster.
-static constexpr unsigned kMaxReaders = 8;
-
-/// Whether the values depend on scalars and indices only: constants, masks
-/// made of indices, random draws.
-static bool readsNoTensor(LinalgOp op) {
-  return llvm::none_of(op.getDpsInputs(), [](Value input) {
-    return isa<ShapedType>(input.getType());
-  });
-}
-
-/// Bits that an element takes; none for types that only their dialect knows.
-static std::optional<unsigned> getBitWidth(Type type) {
-  if (type.isIntOrFloat())
-    return type.getIntOrFloatBitWidth();
-  if (type.isIndex())
-    return IndexType::kInternalStorageBitWidth;
-  if (auto complex = dyn_cast<ComplexType>(type))
-    return 2 * complex.getElementType().getIntOrFloatBitWidth();
-  return std::nullopt;
-}
-
-/// Whether keeping the operands of `op` alive instead of its results costs no
-/// memory: at most one is as large as a result.
-static bool readsOneFullTensor(LinalgOp op) {
-  SetVector<Value> full;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    auto type = dyn_cast<RankedTensorType>(input->get().getType());
-    if (!type || !op.getMatchingIndexingMap(input).isPermutation())
-      continue;
-    full.insert(input->get());
-    for (Value init : op.getDpsInits()) {
-      Type element = getElementTypeOrSelf(init);
-      std::optional<unsigned> from = getBitWidth(type.getElementType());
-      std::optional<unsigned> to = getBitWidth(element);
-      // Masks are cheaper to make than to keep.
-      if (!from || !to || (!element.isInteger(1) && *from > *to))
-        return false;
-    }
-  }
-  return full.size() <= 1;
-}
-
-/// Whether the backward, if it read the operands of `op` instead of its
-/// results, would keep one of them for it at most.
-static bool keepsOneForAnother(LinalgOp op) {
-  SetVector<Value> kept;
-  for (Value input : op.getDpsInputs())
-    if (isa<TensorType>(input.getType()) && !isKeptAnyway(input))
-      kept.insert(input);
-  return kept.size() <= 1 && readsOneFullTensor(op);
-}
-
-/// Fusing a forward producer into the backward would be a recompute that
-/// nobody asked for, and keep its operands alive until then: fine where it
-/// costs no time, and one operand instead of the value.
-static bool mayCrossPhases(LinalgOp producer, LinalgOp consumer) {
+/// What the backward computes again is the plan's business: a forward producer
+/// stays where it is.
+static bool haveFusablePhases(LinalgOp producer, LinalgOp consumer) {
   StringRef from = getPhase(producer), to = getPhase(consumer);
-  return from == to || readsNoTensor(producer) ||
-         (from == kRecomputePhase && to == kBackwardPhase) ||
-         (from.empty() && to == kBackwardPhase && isCheap(producer) &&
-          keepsOneForAnother(producer));
-}
-
-/// Whether an operation between the two takes an operand of `producer` as its
-/// destination: reading the operand later would make that a copy. The
-/// destinations of `consumer` itself are fine where it reads element for
-/// element what it writes.
-static bool isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
-  auto isIdentityRead = [&](OpOperand &init) {
-    return producer.getNumParallelLoops() == consumer.getNumLoops() &&
-           consumer.getNumParallelLoops() == consumer.getNumLoops() &&
-           llvm::all_of(producer.getIndexingMapsArray(),
-                        [](AffineMap map) {
-                          return map.isIdentity() || map.getNumResults() == 0;
-                        }) &&
-           consumer.getMatchingIndexingMap(&init).isIdentity() &&
-           llvm::all_of(consumer->getOpOperands(), [&](OpOperand &read) {
-             return read.get().getDefiningOp() != producer ||
-                    consumer.getMatchingIndexingMap(&read).isIdentity();
-           });
-  };
-  Block *block = producer->getBlock();
-  for (Value operand : producer.getDpsInputs()) {
-    if (!isa<TensorType>(operand.getType()))
-      continue;
-    for (OpOperand &use : operand.getUses()) {
-      Operation *writer = use.getOwner();
-      if (!isOverwritten(use))
-        continue;
-      if (writer == consumer) {
-        if (!isIdentityRead(use))
-          return true;
-        continue;
-      }
-      Operation *ancestor = block->findAncestorOpInBlock(*writer);
-      if (ancestor && producer->isBeforeInBlock(ancestor) &&
-          ancestor->isBeforeInBlock(consumer))
-        return true;
-    }
-  }
-  return false;
+  return from == to || (from == kRecomputePhase && to == kBackwardPhase);
 }
 
 /// What fusion would do with a producer and one of its readers.
@@ -152,15 +53,11 @@ static SetVector<Operation *> getReaders(LinalgOp op, unsigned limit) {
   return readers;
 }
 
-/// Whether `producer` can disappear into `reader`. What looks at all operands
-/// comes last: most producers fail before.
+/// Whether `producer` can disappear into `reader`.
 static bool canDisappearInto(LinalgOp producer, Operation *reader) {
   auto consumer = dyn_cast<LinalgOp>(reader);
-  return consumer && consumer->getBlock() == producer->getBlock() &&
-         mayCrossPhases(producer, consumer) && isFusableConsumer(consumer) &&
-         (isCheap(producer) || !isBroadcast(producer, consumer)) &&
-         !isOverwrittenBetween(producer, consumer) &&
-         canFuse(producer, consumer);
+  return consumer && haveFusablePhases(producer, consumer) &&
+         canFuseCheaply(producer, consumer);
 }
 
 /// Whether `consumer` comes before everything else that reads `producer`. What
@@ -301,21 +198,6 @@ static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer,
                                         readsElementwise(consumer, value))) &&
            !mayBeReadBetween(value, producer, consumer);
   });
-}
-
-/// Whether `consumer` is cheap to evaluate again from what it reads, and its
-/// results take more bytes: fused into its own readers they need not exist.
-static bool onlyWidens(LinalgOp consumer) {
-  return consumer.getNumLoops() == consumer.getNumParallelLoops() &&
-         isCheap(consumer) && readsOneFullTensor(consumer) &&
-         llvm::all_of(consumer.getDpsInits(), [&](Value init) {
-           std::optional<unsigned> to = getBitWidth(getElementTypeOrSelf(init));
-           return llvm::all_of(consumer.getDpsInputs(), [&](Value input) {
-             std::optional<unsigned> from =
-                 getBitWidth(getElementTypeOrSelf(input));
-             return from && to && *from < *to;
-           });
-         });
 }
 
 /// A kernel grows to this many operations: fusing the next producer copies them

@@ -8,9 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Transforms/Fuse/ElementwiseFusion.h"
 #include "remat/Transforms/Fuse/Passes.h"
 
-#include "ElementwiseFusion.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Utils/Attributes.h"
@@ -27,7 +27,7 @@ using linalg::GenericOp;
 
 /// Kernels that share an operand are compared pairwise; an operand that more
 /// kernels read (a parameter, a mask) is no way to find those that matter.
-static constexpr unsigned kMaxReaders = 32;
+static constexpr unsigned kMaxSharers = 32;
 
 //===----------------------------------------------------------------------===//
 // Questions
@@ -349,7 +349,7 @@ private:
   SmallVector<OpOperand *> findUses(GenericOp reader, Value tensor) {
     SmallVector<OpOperand *> uses;
     for (auto [number, use] : llvm::enumerate(tensor.getUses())) {
-      if (number == kMaxReaders)
+      if (number == kMaxSharers)
         return {};
       auto stored = dyn_cast<GenericOp>(use.getOwner());
       if (stored && stored->getBlock() == reader->getBlock() &&

@@ -8,6 +8,7 @@
 #include "remat/Transforms/Materialize/Passes.h"
 
 #include "DropDead.h"
+#include "Rebuild.h"
 #include "remat/Dialect/Remat/IR/Effects.h"
 #include "remat/Transforms/Plan/Reader.h"
 
@@ -261,11 +262,16 @@ namespace {
 class MaterializePass : public remat::impl::MaterializeBase<MaterializePass> {
 protected:
   void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (Block &block : function.getBody())
+        for (PlanOp plan : llvm::make_early_inc_range(block.getOps<PlanOp>()))
+          if (failed(rebuildResiduals(plan)))
+            return signalPassFailure();
     // Inner regions first: a recompute of an outer one has to clone what is
     // left of them.
     SmallVector<Block *> bodies = getRegionBodies(getOperation());
     if (bodies.empty())
-      return markAllAnalysesPreserved();
+      return;
     Effects effects;
     Crossings crossings(getOperation());
     for (Block *body : bodies)

@@ -11,6 +11,8 @@
 #include "remat/Transforms/Plan/Reader.h"
 #include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 
@@ -158,47 +160,78 @@ static void printRegion(raw_ostream &os, RegionOp region,
   }
 }
 
-/// Whether a region has decided about `value`: its residual, or a tape of one.
-static bool isResidual(Value value) {
-  if (TapeWriteOp write = getWriteOf(value))
-    value = write.getValue();
-  auto region = value.getDefiningOp<RegionOp>();
-  return region &&
-         cast<OpResult>(value).getResultNumber() >= region.getOutputs().size();
+static bool isView(Operation *op) {
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
+      op);
 }
 
-/// Whether the backward, which `value` is not part of, reads it.
-static bool isKept(Value value) {
-  return isa<ShapedType>(value.getType()) && !isResidual(value) &&
-         llvm::any_of(value.getUsers(),
-                      [](Operation *user) {
-                        return isInBackward(user) || isa<BackwardOp>(user);
-                      }) &&
-         !isReplacedInside(value);
+/// Whether nobody keeps the results: constants, and buffers without contents.
+static bool isWithoutContents(Operation *op) {
+  return op->hasTrait<OpTrait::ConstantLike>() ||
+         isa<tensor::EmptyOp, linalg::FillOp>(op);
 }
 
-/// What is kept because no region decides about it: forward values that the
-/// backward reads where they are, operands of regions among them.
-static void printOutside(raw_ostream &os, func::FuncOp function) {
+/// Operations that run in the backward: those that say so, and what reads their
+/// results. Not every rewrite keeps a phase.
+static DenseSet<Operation *> findBackward(func::FuncOp function) {
+  DenseSet<Operation *> backward;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto isBackward = [&](Value read) {
+      return backward.contains(read.getDefiningOp());
+    };
+    // Forward and backward may share what has no contents.
+    if (isWithoutContents(op))
+      return;
+    if (isInBackward(op) || backward.contains(op->getParentOp()) ||
+        llvm::any_of(getReadValues(op), isBackward))
+      backward.insert(op);
+  });
+  return backward;
+}
+
+/// Whether something in the backward reads `value` or a view of it.
+static bool isKept(Value value, const DenseSet<Operation *> &backward) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (backward.contains(user))
+      return getPhase(user) != kUpdatePhase && !isa<func::ReturnOp>(user);
+    return isView(user) && isKept(user->getResult(0), backward);
+  });
+}
+
+/// The tensors that the forward of a function makes and the backward reads,
+/// decided or not.
+static void printKept(raw_ostream &os, func::FuncOp function) {
   SmallVector<Row> rows;
-  for (Block &block : function.getBody())
-    for (Operation &op : block) {
-      if (isInBackward(&op) || isa<BackwardOp>(op) ||
-          op.hasTrait<OpTrait::ConstantLike>())
-        continue;
-      for (OpResult result : op.getResults()) {
-        if (!isKept(result))
-          continue;
-        TapeWriteOp write = getWriteOf(result);
-        Value value = write ? write.getValue() : Value(result);
-        rows.push_back({describe(value), "save",
-                        std::to_string(estimateBytes(result.getType())), "",
-                        "no region", "read by the backward",
-                        getLine(value.getLoc())});
-      }
-    }
+  DenseSet<Operation *> backward = findBackward(function);
+  function.walk([&](Operation *op) {
+    if (backward.contains(op) || getPhase(op) == kUpdatePhase ||
+        isWithoutContents(op) || isView(op))
+      return;
+    for (Value result : op->getResults())
+      if (isa<TensorType>(result.getType()) && isKept(result, backward))
+        rows.push_back({describe(result), "kept",
+                        multiply(estimateBytes(result.getType()), op), "", "",
+                        "", getLine(result.getLoc())});
+  });
   if (!rows.empty())
-    print(os, ("@" + function.getName() + ", outside of regions").str(), rows);
+    print(os, ("@" + function.getName() + ", kept without a plan").str(), rows);
+}
+
+/// What the backward of a function reads: all that regions save is among it.
+static void printFunction(raw_ostream &os, func::FuncOp function) {
+  for (PlanOp plan : function.getOps<PlanOp>()) {
+    SmallVector<Row> rows;
+    for (auto [index, value] : llvm::enumerate(plan.getResiduals()))
+      rows.push_back(makeRow(value, plan.getDecision(index)));
+    print(os,
+          ("@" + function.getName() + ", all that its backward reads").str(),
+          rows);
+    return;
+  }
+  if (function.walk([](BackwardOp) { return WalkResult::interrupt(); })
+          .wasInterrupted())
+    return;
+  printKept(os, function);
 }
 
 namespace {
@@ -209,7 +242,7 @@ struct PrintPlanPass : remat::impl::PrintPlanBase<PrintPlanPass> {
     for (Block *body : getRegionBodies(getOperation()))
       printRegion(llvm::errs(), cast<RegionOp>(body->getParentOp()), crossings);
     for (auto function : getOperation().getOps<func::FuncOp>())
-      printOutside(llvm::errs(), function);
+      printFunction(llvm::errs(), function);
   }
 };
 } // namespace

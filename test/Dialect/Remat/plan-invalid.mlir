@@ -11,10 +11,15 @@ func.func @one_decision_for_each_residual(%x: f32) -> f32 {
 
 // -----
 
-func.func @only_in_a_backward(%x: f32) -> f32 {
-  // expected-error@+1 {{expects parent op 'remat.backward'}}
-  %p = remat.plan %x : f32 [#remat.decision<save by "me" because "so">]
-  return %p : f32
+func.func @only_in_a_backward_or_a_function(%x: f32, %c: i1) -> f32 {
+  %r = scf.if %c -> f32 {
+    // expected-error@+1 {{must stand in a remat.backward, or in the body of a function}}
+    %y = remat.plan %x : f32 [#remat.decision<save by "me" because "so">]
+    scf.yield %y : f32
+  } else {
+    scf.yield %x : f32
+  }
+  return %r : f32
 }
 
 // -----

@@ -43,10 +43,9 @@ def FusePass : Pass<"remat-fuse"> {
     their operands in memory), reductions as producers, kernels that load
     elements by `tensor.extract`, operands read through sums of loop indices.
     Phases: a kernel keeps the `remat.phase` of the reader; producers of another
-    phase stay apart, but for those that read no tensor, for `recompute` into
-    `backward`, and for cheap forward ones into `backward` under the condition
-    above: the backward then keeps the operand instead of the value. What is
-    fused is read later than before, so a producer stays where something between
+    phase stay apart, but for those that read no tensor and for `recompute` into
+    `backward`. What the backward reads of the forward is the plan's decision
+    (`remat-plan-functions`), and goes through its `remat.plan`. What is fused is read later than before, so a producer stays where something between
     the two writes one of its operands in place.
     Size: a kernel grows to 1024 operations, since fusing one more copies all of
     them. With `keep-adjoints`, its floating-point operations times its operands
@@ -153,51 +152,6 @@ def ReuseResultsPass : Pass<"remat-reuse-results"> {
   let statistics = [
     Statistic<"numReused", "reused", "Kernels that read a result of another">,
     Statistic<"numSeparated", "separated", "Results taken out of a kernel">];
-}
-
-def RebuildPass : Pass<"remat-rebuild"> {
-  let summary = "make cheap values again in the backward instead of saving them";
-  let description = [{
-    Where a cheap value is read by the forward and by the backward, the backward
-    gets one of its own, made from a `remat.barrier` of its sources, and what
-    stays alive between the two are these. Cheap is, with the reshapes and fills
-    that belong to it:
-
-    - a `tensor.pad` with a constant whose source the backward reads anyway, or
-      to which padding adds an eighth or more. Convolutions that pad by themselves
-      (`remat-fuse-padding`) have no such tensor; poolings and convolutions that
-      that pass leaves alone do;
-    - masks and indices that a few operations make of what is there anyway:
-      arguments, constants, and what the backward reads;
-    - floating-point numbers wider than all that they are made of, which is there
-      anyway, by at most one reduction: the means in `f64` of which torch-mlir
-      computes a variance in `f32`.
-
-    What is neither stays saved: the policy of a region says what is recomputed.
-
-    Run after fusion, once regions are gone and operations have a
-    `remat.phase`. No value changes.
-
-    Example: of
-
-    ```mlir
-    %p = tensor.pad %x low[0, 3] high[0, 3] { ... } : tensor<8x8xf32> to tensor<8x14xf32>
-    %y = linalg.conv_1d ins(%p, %w : ...) ...
-    %dw = linalg.generic {remat.phase = "backward", ...} ins(%p, %dy : ...) ...
-    ```
-
-    the last operation becomes
-
-    ```mlir
-    %x1 = remat.barrier %x after %dy : ...
-    %p1 = tensor.pad %x1 low[0, 3] high[0, 3] { ... } : tensor<8x8xf32> to tensor<8x14xf32>
-    %dw = linalg.generic {remat.phase = "backward", ...} ins(%p1, %dy : ...) ...
-    ```
-  }];
-  let dependentDialects = ["::mlir::remat::RematDialect",
-                           "::mlir::tensor::TensorDialect"];
-  let statistics = [
-    Statistic<"numRebuilt", "rebuilt", "Values made again">];
 }
 
 #endif // REMAT_TRANSFORMS_FUSE_PASSES_TD

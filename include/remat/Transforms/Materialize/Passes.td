@@ -18,6 +18,11 @@ def Materialize : Pass<"remat-materialize", "::mlir::ModuleOp"> {
     `remat.phase = "recompute"`, stand in front of their first reader, and read
     what they start from through one `remat.barrier` on the backward's cotangents.
 
+    In a function without regions, where `remat-plan-functions` has decided, what is
+    rebuilt becomes part of the kernels that read it, if these can take it, else a
+    copy in front of them that reads what it starts from through a barrier. The
+    `remat.plan` stays, with what is saved, until `remat-inline-regions`.
+
     Finally, everything that nobody reads any more is removed: operations,
     results, operands, tapes. Operations with side effects that nothing needed
     depends on are left out of the clones.
@@ -61,7 +66,8 @@ def InlineRegions : Pass<"remat-inline-regions"> {
     keep a recompute apart from the original from here on. Operations of a
     backward that carry no phase yet get `remat.phase = "backward"`.
 
-    Idempotent, and a no-op without regions.
+    A `remat.plan` is replaced by what it keeps: run again after fusion, this pass
+    removes that of a function. Idempotent.
 
     Example:
 

@@ -65,18 +65,79 @@ def Plan : Pass<"remat-plan", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def PlanFunctions : Pass<"remat-plan-functions", "::mlir::ModuleOp"> {
+  let summary = "decide for each value that a function's backward reads whether the forward keeps it";
+  let description = [{
+    In: a joint function without regions, whose operations have a `remat.phase`:
+    what `remat-inline-regions` leaves, before its kernels are fused. Out: the
+    same with one `remat.plan` between forward and backward, through which every
+    tensor goes that the one makes and the other reads, with a decision about
+    each. Constants, fills and draws are none of these: kernels make them.
+
+    Policies have decided what may be saved. What is saved may still be cheaper
+    to make again, and then is:
+
+    - an elementwise operation, cheap to evaluate (at most 8 operations, together
+      with others that are made again of it, and none of them dear), that
+      disappears into all kernels that read it, if the backward keeps at most one
+      tensor in its place, no bigger;
+    - a view, of whose source the same is asked;
+    - a `tensor.pad` with a constant whose source the backward reads anyway, or
+      to which padding adds an eighth or more. Convolutions that pad by themselves
+      (`remat-fuse-padding`) have no such tensor; poolings and convolutions that
+      that pass leaves alone do;
+    - masks and indices that a few operations make of what is there anyway:
+      arguments, constants, and what the backward reads;
+    - floating-point numbers wider than all that they are made of, which is there
+      anyway, by at most one reduction: the means in `f64` of which torch-mlir
+      computes a variance in `f32`.
+
+    Everything else is saved. `remat-materialize` executes these decisions;
+    `remat-inline-regions`, after fusion, removes the plan. Functions that have
+    one keep it.
+
+    Example: of
+
+    ```mlir
+    %p = tensor.pad %x low[0, 3] high[0, 3] { ... } : tensor<8x8xf32> to tensor<8x14xf32>
+    %y = linalg.conv_1d ins(%p, %w : ...) ...
+    %dw = linalg.generic {remat.phase = "backward", ...} ins(%p, %dy : ...) ...
+    ```
+
+    the last operation gets
+
+    ```mlir
+    %q = remat.plan %p : tensor<8x14xf32>
+        [#remat.decision<rebuild by "function" because "cheap to make of what is kept anyway">]
+    %dw = linalg.generic {remat.phase = "backward", ...} ins(%q, %dy : ...) ...
+    ```
+
+    and `remat-materialize` makes of it
+
+    ```mlir
+    %x1 = remat.barrier %x after %dy : ...
+    %p1 = tensor.pad %x1 low[0, 3] high[0, 3] { ... } : tensor<8x8xf32> to tensor<8x14xf32>
+    %dw = linalg.generic {remat.phase = "backward", ...} ins(%p1, %dy : ...) ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::remat::RematDialect"];
+}
+
 def PrintPlan : Pass<"remat-print-plan", "::mlir::ModuleOp"> {
   let summary = "print a table of what backwards keep and compute again, and why";
   let description = [{
-    In: what `remat-plan` leaves. Out: the same. Prints to the standard error, for
-    each region, a line for each value that its backward needs: bytes (times the
-    iterations of the loops around it), whether it is saved or computed again,
-    what an evaluation costs (in scalar operations, see
+    In: what `remat-plan` or `remat-plan-functions` leaves. Out: the same. Prints
+    to the standard error, for each plan, a line for each value that the backward
+    needs: bytes (times the iterations of the loops around it), whether it is
+    saved or computed again, what an evaluation costs (in scalar operations, see
     `RecomputeCostOpInterface`), who decided and why, and the line of the model.
-    After that come, for each function, the values outside of regions that the backward reads:
-    no policy judges these.
 
-    The pipeline `--remat-explain` runs everything up to `remat-plan` and this.
+    A function without regions and plan, such as the final program's, gets a table
+    of what its backward keeps: tensors that the forward makes and that operations
+    of the backward (those with a `remat.phase`, and what depends on them) read.
+
+    The pipeline `--remat-explain` runs everything up to `remat-plan` and this,
+    then everything up to `remat-plan-functions` and this again.
 
     Example:
 

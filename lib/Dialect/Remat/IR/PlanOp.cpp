@@ -55,6 +55,9 @@ void PlanOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult PlanOp::verify() {
+  if (!isa<BackwardOp, FunctionOpInterface>((*this)->getParentOp()))
+    return emitOpError() << "must stand in a remat.backward, or in the body of "
+                            "a function";
   if (getResiduals().getTypes() != getResults().getTypes())
     return emitOpError() << "returns its residuals unchanged, but the types "
                             "differ";

@@ -216,17 +216,19 @@ def Remat_BarrierOp : Remat_Op<"barrier", [
 }
 
 def Remat_PlanOp : Remat_Op<"plan", [
-    Pure, AttrSizedOperandSegments, ParentOneOf<["BackwardOp"]>]> {
+    Pure, AttrSizedOperandSegments]> {
   let summary = "what a backward does about each of its residuals";
   let description = [{
-    The decisions of `remat-plan` for the backward in which it stands, one for
-    each residual that the backward reads: the results are the residuals,
-    unchanged. `from` is what the residuals that are computed again start from:
+    The decisions of `remat-plan` for the `remat.backward` in which it stands, or
+    of `remat-plan-functions` for the function, between whose forward and backward
+    it stands: one for each residual that the backward reads. The results are the
+    residuals, unchanged. `from` is what the residuals that are computed again start from:
     operands of the region, and values inside it that are saved. They are read
     here so that they stay available.
 
     With it the program computes what it computed before; `remat-materialize`
-    executes the decisions, and removes the operation.
+    executes the decisions. It removes the plan of a `remat.backward`; that of a
+    function stays, with what is saved, until its kernels are fused.
 
     Example:
 

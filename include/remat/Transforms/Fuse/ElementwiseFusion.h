@@ -4,21 +4,22 @@
 // be fused is the pass's business.
 //
 //===----------------------------------------------------------------------===//
-#ifndef REMAT_LIB_TRANSFORMS_FUSE_ELEMENTWISEFUSION_H
-#define REMAT_LIB_TRANSFORMS_FUSE_ELEMENTWISEFUSION_H
+#ifndef REMAT_TRANSFORMS_FUSE_ELEMENTWISEFUSION_H
+#define REMAT_TRANSFORMS_FUSE_ELEMENTWISEFUSION_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::remat {
 
-/// Whether the backward has `value` at hand whatever is done about others: an
-/// argument, a constant, or an operand of something there.
-bool isKeptAnyway(Value value);
-
 /// Whether evaluating the body again is faster than a load from memory that
 /// is not in the cache: few operations, each of about one cycle.
 bool isCheap(linalg::LinalgOp op);
+
+/// The operations of a body that an evaluation takes; none if one of them is
+/// dear. More than `kMaxCheapOps` of them are dear as well.
+std::optional<unsigned> countCheapOps(linalg::LinalgOp op);
+inline constexpr unsigned kMaxCheapOps = 8;
 
 /// Whether the body takes elements from tensors that are no operands of `op`.
 bool readsTensorsInBody(linalg::LinalgOp op);
@@ -45,6 +46,32 @@ bool canFuse(linalg::LinalgOp producer, linalg::LinalgOp consumer);
 /// Whether evaluating `producer` inside `consumer` evaluates it more often
 /// than once for each of its elements.
 bool isBroadcast(linalg::LinalgOp producer, linalg::LinalgOp consumer);
+
+/// A producer that is evaluated more than once may have this many readers;
+/// beyond, loading its value is faster.
+inline constexpr unsigned kMaxReaders = 8;
+
+/// Whether the values depend on scalars and indices only: constants, masks
+/// made of indices, random draws.
+bool readsNoTensor(linalg::LinalgOp op);
+
+/// Whether keeping the operands of `op` alive instead of its results costs no
+/// memory: at most one is as large as a result.
+bool readsOneFullTensor(linalg::LinalgOp op);
+
+/// Whether `consumer` is cheap to evaluate again from what it reads, and its
+/// results take more bytes: fused into its own readers they need not exist.
+bool onlyWidens(linalg::LinalgOp consumer);
+
+/// Whether an operation between the two takes an operand of `producer` as its
+/// destination: reading the operand later would make that a copy. The
+/// destinations of `consumer` itself are fine where it reads element for
+/// element what it writes.
+bool isOverwrittenBetween(linalg::LinalgOp producer, linalg::LinalgOp consumer);
+
+/// Whether `producer`, a fusable one, can be fused into `consumer` without
+/// evaluating anything dear more than once and without a copy.
+bool canFuseCheaply(linalg::LinalgOp producer, linalg::LinalgOp consumer);
 
 /// The map from the loops of `consumer` to those of `producer`, if all reads
 /// have the same.
@@ -74,4 +101,4 @@ linalg::GenericOp foldInputs(RewriterBase &rewriter, linalg::LinalgOp op,
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_TRANSFORMS_FUSE_ELEMENTWISEFUSION_H
+#endif // REMAT_TRANSFORMS_FUSE_ELEMENTWISEFUSION_H

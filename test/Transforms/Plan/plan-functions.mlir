@@ -1,9 +1,20 @@
-// RUN: remat-opt %s -remat-rebuild -split-input-file | FileCheck %s
-// RUN: remat-opt %s -remat-rebuild -cse -split-input-file | FileCheck %s
+// RUN: remat-opt %s -remat-plan-functions -split-input-file | FileCheck %s --check-prefix=PLAN
+// RUN: remat-opt %s -remat-plan-functions -remat-plan-functions -split-input-file | FileCheck %s --check-prefix=PLAN
+// RUN: remat-opt %s -remat-plan-functions -remat-materialize -remat-inline-regions -split-input-file | FileCheck %s
+// RUN: remat-opt %s -remat-plan-functions -remat-materialize -cse -remat-inline-regions -cse -split-input-file | FileCheck %s
 
 #row = affine_map<(o, k) -> (o + k)>
 #out = affine_map<(o, k) -> (o)>
 #tap = affine_map<(o, k) -> (k)>
+
+// PLAN-LABEL: func.func @the_backward_pads_again(
+// PLAN: %[[PADDED:.*]] = tensor.pad
+// PLAN: %[[Y:.*]] = linalg.conv_1d
+// PLAN: %[[KEPT:.*]]:2 = remat.plan %[[PADDED]], %[[Y]] : tensor<12xf32>, tensor<8xf32>
+// PLAN-SAME: [#remat.decision<rebuild by "function" because "cheap to make of what is kept anyway">,
+// PLAN-SAME: #remat.decision<save by "function" because "read by the backward">]
+// PLAN: linalg.exp {{.*}} ins(%[[KEPT]]#1
+// PLAN: linalg.generic {{.*}} ins(%[[KEPT]]#0,
 
 // CHECK-LABEL: func.func @the_backward_pads_again(
 // CHECK-SAME: %[[X:.*]]: tensor<8xf32>, %[[W:.*]]: tensor<5xf32>
@@ -45,11 +56,11 @@ func.func @not_for_little_or_for_nothing(%w: tensor<32xf32>, %e: tensor<33xf32>,
     tensor.yield %zero : f32
   } : tensor<32xf32> to tensor<33xf32>
   %y = linalg.exp ins(%p : tensor<33xf32>) outs(%e : tensor<33xf32>) -> tensor<33xf32>
-  %z = linalg.tanh {remat.phase = "backward"} ins(%p : tensor<33xf32>) outs(%e : tensor<33xf32>) -> tensor<33xf32>
   %q = tensor.pad %y low[0] high[31] {
   ^bb0(%i: index):
     tensor.yield %zero : f32
   } : tensor<33xf32> to tensor<64xf32>
+  %z = linalg.tanh {remat.phase = "backward"} ins(%p : tensor<33xf32>) outs(%e : tensor<33xf32>) -> tensor<33xf32>
   %u = linalg.tanh {remat.phase = "backward"} ins(%q : tensor<64xf32>) outs(%f : tensor<64xf32>) -> tensor<64xf32>
   return %y, %z, %u : tensor<33xf32>, tensor<33xf32>, tensor<64xf32>
 }
@@ -165,7 +176,7 @@ func.func @not_the_models_own_values(%w: tensor<4x16xf32>, %e: tensor<4xf32>, %e
 // CHECK: %[[SOURCE:.*]] = remat.barrier %[[I]] after %[[DY]] {remat.phase = "backward"}
 // CHECK: %[[WRAPPED:.*]] = linalg.generic {{.*}} ins(%[[SOURCE]] :
 // CHECK: remat.phase = "backward"
-// CHECK: %[[ROWS:.*]] = tensor.expand_shape %[[WRAPPED]] {{.*}}remat.phase = "backward"
+// CHECK: %[[ROWS:.*]] = tensor.expand_shape %[[WRAPPED]]
 // CHECK: scf.for
 // CHECK: tensor.extract %[[ROWS]]
 func.func @indices_made_of_arguments(%i: tensor<8xi64>, %e: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
@@ -198,4 +209,143 @@ func.func @indices_made_of_arguments(%i: tensor<8xi64>, %e: tensor<8xf32>) -> (t
     scf.yield %u : tensor<8xf32>
   } {remat.phase = "backward"}
   return %y, %dx : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// A cheap kernel disappears into all that read it, and the backward keeps its operand instead.
+// PLAN-LABEL: func.func @a_cheap_kernel_keeps_its_operand_instead(
+// PLAN: remat.plan %{{.*}}, %{{.*}} [#remat.decision<save by "function" because "read by the backward">,
+// PLAN-SAME: #remat.decision<rebuild by "function" because "fused into kernels that read it">]
+
+// CHECK-LABEL: func.func @a_cheap_kernel_keeps_its_operand_instead(
+// CHECK: %[[X:.*]] = linalg.exp
+// CHECK: linalg.generic {{.*}} ins(%[[X]] : tensor<4xf32>) {{.*}}remat.phase = "backward"
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.extf
+// CHECK-NEXT: math.exp
+func.func @a_cheap_kernel_keeps_its_operand_instead(%w: tensor<4xf32>) -> tensor<4xf64> {
+  %e = tensor.empty() : tensor<4xf64>
+  %x = linalg.exp ins(%w : tensor<4xf32>) outs(%w : tensor<4xf32>) -> tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%e : tensor<4xf64>) {
+  ^bb0(%a: f32, %o: f64):
+    %b = arith.extf %a : f32 to f64
+    linalg.yield %b : f64
+  } -> tensor<4xf64>
+  %1 = linalg.exp {remat.phase = "backward"} ins(%0 : tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  return %1 : tensor<4xf64>
+}
+
+// -----
+
+// PLAN-LABEL: func.func @not_a_costly_one(
+// PLAN: remat.plan %{{.*}} : tensor<4xf32> [#remat.decision<save
+func.func @not_a_costly_one(%w: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.tanh ins(%w : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %1 = linalg.exp {remat.phase = "backward"} ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// PLAN-LABEL: func.func @nor_one_that_would_keep_two_tensors(
+// PLAN: remat.plan %{{.*}} : tensor<4xf32> [#remat.decision<save
+func.func @nor_one_that_would_keep_two_tensors(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.add ins(%x, %y : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %1 = linalg.exp {remat.phase = "backward"} ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// A product reads it from memory, so that the forward makes it anyway.
+// PLAN-LABEL: func.func @nor_one_that_is_stored_anyway(
+// PLAN: remat.plan %{{.*}} : tensor<4x4xf32> [#remat.decision<save
+func.func @nor_one_that_is_stored_anyway(%w: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %e = tensor.empty() : tensor<4x4xf32>
+  %x = linalg.exp ins(%w : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %0 = linalg.negf ins(%x : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %y = linalg.matmul ins(%0, %w : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = linalg.exp {remat.phase = "backward"} ins(%0 : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %y, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// The smaller operand counts as well.
+// PLAN-LABEL: func.func @nor_one_that_would_keep_a_tensor_and_a_row(
+// PLAN: remat.plan %{{.*}} : tensor<4x8xf32> [#remat.decision<save
+func.func @nor_one_that_would_keep_a_tensor_and_a_row(%w: tensor<4x8xf32>, %v: tensor<8xf32>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %x = remat.barrier %w : tensor<4x8xf32>
+  %r = remat.barrier %v : tensor<8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x, %r : tensor<4x8xf32>, tensor<8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  } -> tensor<4x8xf32>
+  %dy = linalg.exp {remat.phase = "backward"} ins(%y : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %dy : tensor<4x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @but_one_of_which_it_keeps_the_tensor_anyway(
+// CHECK: %[[X:.*]] = remat.barrier %arg0
+// CHECK: %[[R:.*]] = remat.barrier %arg1
+// CHECK: linalg.generic {{.*}} ins(%[[X]], %[[R]] {{.*}} attrs = {remat.phase = "backward"}
+// CHECK: linalg.matmul
+func.func @but_one_of_which_it_keeps_the_tensor_anyway(%w: tensor<4x8xf32>, %v: tensor<8xf32>, %z: tensor<4x4xf32>) -> (tensor<4x8xf32>, tensor<4x4xf32>) {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %x = remat.barrier %w : tensor<4x8xf32>
+  %r = remat.barrier %v : tensor<8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x, %r : tensor<4x8xf32>, tensor<8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  } -> tensor<4x8xf32>
+  %dy = linalg.exp {remat.phase = "backward"} ins(%y : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %dx = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+      {remat.phase = "backward"} ins(%x, %x : tensor<4x8xf32>, tensor<4x8xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %dy, %dx : tensor<4x8xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+
+// Kernels of the backward do not grow without end: eight operations are made again, together.
+// PLAN-LABEL: func.func @nor_two_that_are_cheap_only_one_by_one(
+// PLAN: %[[FIRST:.*]] = linalg.generic
+// PLAN: %[[SECOND:.*]] = linalg.generic
+// PLAN: remat.plan %[[FIRST]], %[[SECOND]] : tensor<4xf32>, tensor<4xf32> [#remat.decision<save {{.*}}>, #remat.decision<rebuild
+func.func @nor_two_that_are_cheap_only_one_by_one(%w: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %x = linalg.exp ins(%w : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %first = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.mulf %a, %a : f32
+    %1 = arith.addf %0, %a : f32
+    %2 = arith.mulf %1, %a : f32
+    %3 = arith.addf %2, %a : f32
+    %4 = arith.mulf %3, %a : f32
+    linalg.yield %4 : f32
+  } -> tensor<4xf32>
+  %second = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%first : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.mulf %a, %a : f32
+    %1 = arith.addf %0, %a : f32
+    %2 = arith.mulf %1, %a : f32
+    %3 = arith.addf %2, %a : f32
+    %4 = arith.mulf %3, %a : f32
+    linalg.yield %4 : f32
+  } -> tensor<4xf32>
+  %d1 = linalg.exp {remat.phase = "backward"} ins(%first : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %d2 = linalg.exp {remat.phase = "backward"} ins(%second : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %d1, %d2 : tensor<4xf32>, tensor<4xf32>
 }

@@ -1,0 +1,109 @@
+//===- Fusibility.cpp - Whether fusion saves or costs something -----------===//
+//
+// The plan asks this before it lets a value be computed again in a kernel that
+// reads it, and fusion before it does so.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Analysis/OldValueReads.h"
+#include "remat/Transforms/Fuse/ElementwiseFusion.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+bool mlir::remat::readsNoTensor(LinalgOp op) {
+  return llvm::none_of(op.getDpsInputs(), [](Value input) {
+    return isa<ShapedType>(input.getType());
+  });
+}
+
+/// Bits that an element takes; none for types that only their dialect knows.
+static std::optional<unsigned> getBitWidth(Type type) {
+  if (type.isIntOrFloat())
+    return type.getIntOrFloatBitWidth();
+  if (type.isIndex())
+    return IndexType::kInternalStorageBitWidth;
+  if (auto complex = dyn_cast<ComplexType>(type))
+    return 2 * complex.getElementType().getIntOrFloatBitWidth();
+  return std::nullopt;
+}
+
+bool mlir::remat::readsOneFullTensor(LinalgOp op) {
+  SetVector<Value> full;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    auto type = dyn_cast<RankedTensorType>(input->get().getType());
+    if (!type || !op.getMatchingIndexingMap(input).isPermutation())
+      continue;
+    full.insert(input->get());
+    for (Value init : op.getDpsInits()) {
+      Type element = getElementTypeOrSelf(init);
+      std::optional<unsigned> from = getBitWidth(type.getElementType());
+      std::optional<unsigned> to = getBitWidth(element);
+      // Masks are cheaper to make than to keep.
+      if (!from || !to || (!element.isInteger(1) && *from > *to))
+        return false;
+    }
+  }
+  return full.size() <= 1;
+}
+
+bool mlir::remat::onlyWidens(LinalgOp consumer) {
+  return consumer.getNumLoops() == consumer.getNumParallelLoops() &&
+         isCheap(consumer) && readsOneFullTensor(consumer) &&
+         llvm::all_of(consumer.getDpsInits(), [&](Value init) {
+           std::optional<unsigned> to = getBitWidth(getElementTypeOrSelf(init));
+           return llvm::all_of(consumer.getDpsInputs(), [&](Value input) {
+             std::optional<unsigned> from =
+                 getBitWidth(getElementTypeOrSelf(input));
+             return from && to && *from < *to;
+           });
+         });
+}
+
+bool mlir::remat::isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
+  auto isIdentityRead = [&](OpOperand &init) {
+    return producer.getNumParallelLoops() == consumer.getNumLoops() &&
+           consumer.getNumParallelLoops() == consumer.getNumLoops() &&
+           llvm::all_of(producer.getIndexingMapsArray(),
+                        [](AffineMap map) {
+                          return map.isIdentity() || map.getNumResults() == 0;
+                        }) &&
+           consumer.getMatchingIndexingMap(&init).isIdentity() &&
+           llvm::all_of(consumer->getOpOperands(), [&](OpOperand &read) {
+             return read.get().getDefiningOp() != producer ||
+                    consumer.getMatchingIndexingMap(&read).isIdentity();
+           });
+  };
+  Block *block = producer->getBlock();
+  for (Value operand : producer.getDpsInputs()) {
+    if (!isa<TensorType>(operand.getType()))
+      continue;
+    for (OpOperand &use : operand.getUses()) {
+      Operation *writer = use.getOwner();
+      if (!isOverwritten(use))
+        continue;
+      if (writer == consumer) {
+        if (!isIdentityRead(use))
+          return true;
+        continue;
+      }
+      Operation *ancestor = block->findAncestorOpInBlock(*writer);
+      if (ancestor && producer->isBeforeInBlock(ancestor) &&
+          ancestor->isBeforeInBlock(consumer))
+        return true;
+    }
+  }
+  return false;
+}
+
+// What looks at all operands comes last: most producers fail before.
+bool mlir::remat::canFuseCheaply(LinalgOp producer, LinalgOp consumer) {
+  return consumer->getBlock() == producer->getBlock() &&
+         isFusableConsumer(consumer) &&
+         (isCheap(producer) || !isBroadcast(producer, consumer)) &&
+         !isOverwrittenBetween(producer, consumer) &&
+         canFuse(producer, consumer);
+}

@@ -1,0 +1,226 @@
+//===- Rebuild.cpp - Make values again in a function's backward -----------===//
+//
+// Decisions about what no region is around any more become code here. A value
+// that kernels can make as they read it is fused into them at once: no pass in
+// between may merge it with the original.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Rebuild.h"
+
+#include "remat/Transforms/Fuse/ElementwiseFusion.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+namespace {
+class Rebuilder {
+public:
+  explicit Rebuilder(PlanOp plan) : plan(plan), block(plan->getBlock()) {
+    for (auto [residual, result] :
+         llvm::zip_equal(plan.getResiduals(), plan.getResults()))
+      resultOf[residual] = cast<OpResult>(result);
+  }
+
+  LogicalResult run();
+
+private:
+  LogicalResult rebuild(Value residual, Value result);
+  void cloneView(Value residual, Value result);
+  bool fuseIntoReaders(Value residual, Value result);
+  LogicalResult collectSlice(Value value);
+  LogicalResult cloneSlice(Value residual, Value result);
+  Operation *findFirstReader(Value value);
+  SmallVector<Value, 1> getAwaited(Operation *reader);
+  void keepSaved();
+
+  PlanOp plan;
+  Block *block;
+  /// What the backward reads in place of a residual.
+  DenseMap<Value, OpResult> resultOf;
+  /// Operations that make the value in question, and what they read.
+  SetVector<Operation *> ops;
+  SetVector<Value> sources;
+};
+} // namespace
+
+Operation *Rebuilder::findFirstReader(Value value) {
+  Operation *first = nullptr;
+  for (Operation *user : value.getUsers()) {
+    Operation *reader = block->findAncestorOpInBlock(*user);
+    if (!first || reader->isBeforeInBlock(first))
+      first = reader;
+  }
+  return first;
+}
+
+/// A value of the backward, computed before `reader`, that it or what is made
+/// of its result needs: a recompute may wait for it.
+SmallVector<Value, 1> Rebuilder::getAwaited(Operation *reader) {
+  for (Operation *at = reader; at;) {
+    for (Value operand : at->getOperands()) {
+      Operation *op = operand.getDefiningOp();
+      if (op && op->getBlock() == block && isInBackward(op) &&
+          op->isBeforeInBlock(reader) && isa<TensorType>(operand.getType()))
+        return {operand};
+    }
+    at = at->getNumResults() == 1 ? findFirstReader(at->getResult(0)) : nullptr;
+  }
+  return {};
+}
+
+/// The copy has no phase: without the plan it is the same as the original, and
+/// may be merged with it.
+void Rebuilder::cloneView(Value residual, Value result) {
+  OpBuilder builder(findFirstReader(result));
+  Operation *view = builder.clone(*residual.getDefiningOp());
+  if (OpResult source = resultOf.lookup(view->getOperand(0)))
+    view->setOperand(0, source);
+  result.replaceAllUsesWith(view->getResult(0));
+}
+
+/// Fuses the kernel that makes `residual` into all that reads `result`, if that
+/// is possible.
+bool Rebuilder::fuseIntoReaders(Value residual, Value result) {
+  auto original = residual.getDefiningOp<LinalgOp>();
+  if (!original || !isFusableProducer(original))
+    return false;
+  IRRewriter rewriter(original->getContext());
+  rewriter.setInsertionPoint(findFirstReader(result));
+  auto producer = cast<LinalgOp>(rewriter.clone(*original));
+  for (OpOperand *input : producer.getDpsInputOperands())
+    if (OpResult source = resultOf.lookup(input->get()))
+      input->set(source);
+  Value copy = producer->getResult(cast<OpResult>(residual).getResultNumber());
+  SetVector<Operation *> readers(result.user_begin(), result.user_end());
+  result.replaceAllUsesWith(copy);
+
+  bool readsForward = llvm::any_of(producer.getDpsInputs(), [&](Value input) {
+    auto kernel = input.getDefiningOp<LinalgOp>();
+    return isa<TensorType>(input.getType()) && !isa<BlockArgument>(input) &&
+           input.getDefiningOp() != plan &&
+           !matchPattern(input, m_Constant()) &&
+           !(kernel && readsNoTensor(kernel));
+  });
+  if (readsForward || llvm::any_of(readers, [&](Operation *reader) {
+        auto consumer = dyn_cast<LinalgOp>(reader);
+        return !consumer || !canFuseCheaply(producer, consumer);
+      })) {
+    copy.replaceAllUsesWith(result);
+    producer->erase();
+    return false;
+  }
+  for (Operation *reader : readers) {
+    linalg::GenericOp fused =
+        fuse(rewriter, producer, cast<LinalgOp>(reader),
+             /*keepResults=*/false, /*mergesInputs=*/true);
+    DominanceInfo dominance;
+    eliminateCommonSubExpressions(rewriter, dominance, fused);
+  }
+  return true;
+}
+
+/// Goes back from `value` to saved residuals, arguments and constants.
+LogicalResult Rebuilder::collectSlice(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (ops.contains(op))
+    return success();
+  if (!isPure(op))
+    return op->emitError("operation with side effects would run again in the "
+                         "backward; run -remat-plan-functions instead of "
+                         "editing what it made");
+  for (Value operand : op->getOperands()) {
+    if (!isa<TensorType>(operand.getType()) ||
+        matchPattern(operand, m_Constant()))
+      continue;
+    OpResult result = resultOf.lookup(operand);
+    if (isa<BlockArgument>(operand) ||
+        (result && !plan.getDecision(result.getResultNumber()).runsAgain()))
+      sources.insert(operand);
+    else if (failed(collectSlice(operand)))
+      return failure();
+  }
+  ops.insert(op);
+  return success();
+}
+
+/// Makes `residual` again before what reads `result`. A barrier tells the
+/// copies from the originals.
+LogicalResult Rebuilder::cloneSlice(Value residual, Value result) {
+  ops.clear();
+  sources.clear();
+  if (failed(collectSlice(residual)))
+    return failure();
+  Operation *reader = findFirstReader(result);
+  OpBuilder builder(reader);
+  SmallVector<Value> values;
+  for (Value source : sources) {
+    OpResult read = resultOf.lookup(source);
+    values.push_back(read ? Value(read) : source);
+  }
+  auto barrier =
+      BarrierOp::create(builder, residual.getLoc(), values, getAwaited(reader));
+  setPhase(barrier, kBackwardPhase);
+  IRMapping mapping;
+  mapping.map(sources.getArrayRef(), barrier.getResults());
+  for (Operation *op : ops)
+    setPhase(builder.clone(*op, mapping), kBackwardPhase);
+  result.replaceAllUsesWith(mapping.lookup(residual));
+  return success();
+}
+
+LogicalResult Rebuilder::rebuild(Value residual, Value result) {
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
+          residual.getDefiningOp())) {
+    cloneView(residual, result);
+    return success();
+  }
+  if (fuseIntoReaders(residual, result))
+    return success();
+  return cloneSlice(residual, result);
+}
+
+void Rebuilder::keepSaved() {
+  SmallVector<Value> saved, results;
+  SmallVector<Attribute> decisions;
+  for (auto [index, residual] : llvm::enumerate(plan.getResiduals())) {
+    Value result = plan.getResult(index);
+    if (result.use_empty())
+      continue;
+    saved.push_back(residual);
+    results.push_back(result);
+    decisions.push_back(plan.getDecision(index));
+  }
+  if (!saved.empty()) {
+    OpBuilder builder(plan);
+    auto rest =
+        PlanOp::create(builder, plan.getLoc(), saved, ValueRange(), decisions);
+    for (auto [result, kept] : llvm::zip_equal(results, rest.getResults()))
+      result.replaceAllUsesWith(kept);
+  }
+  plan.erase();
+}
+
+/// From the end: what rebuilds one value may read another one that is rebuilt.
+LogicalResult Rebuilder::run() {
+  for (int64_t index = plan.getNumResults() - 1; index >= 0; --index)
+    if (plan.getDecision(index).runsAgain() &&
+        !plan.getResult(index).use_empty() &&
+        failed(rebuild(plan.getResiduals()[index], plan.getResult(index))))
+      return failure();
+  keepSaved();
+  return success();
+}
+
+LogicalResult mlir::remat::rebuildResiduals(PlanOp plan) {
+  return Rebuilder(plan).run();
+}

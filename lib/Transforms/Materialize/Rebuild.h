@@ -1,0 +1,17 @@
+//===- Rebuild.h - Make values again in a function's backward ---*- C++ -*-===//
+
+#ifndef REMAT_LIB_TRANSFORMS_MATERIALIZE_REBUILD_H
+#define REMAT_LIB_TRANSFORMS_MATERIALIZE_REBUILD_H
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+namespace mlir::remat {
+
+/// Executes the plan of a function: what it says runs again is made in front of
+/// the first operation that reads it, in kernels that read it where that is
+/// possible, else behind a barrier. The plan keeps what is saved.
+LogicalResult rebuildResiduals(PlanOp plan);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_TRANSFORMS_MATERIALIZE_REBUILD_H

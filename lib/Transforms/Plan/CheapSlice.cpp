@@ -1,0 +1,141 @@
+//===- CheapSlice.cpp - What costs more to keep than to make again --------===//
+//
+// A padded image is another tensor and constants around it, a mask or a shifted
+// index is made of the model's inputs, and what an exporter computes in a wider
+// type, to round it, is no value of the model at all.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheapSlice.h"
+
+#include "remat/Transforms/Fuse/ElementwiseFusion.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+/// Whether keeping the source instead of the result saves what a copy is worth:
+/// the source is kept anyway, or an eighth of it is added.
+static bool pays(tensor::PadOp pad, function_ref<bool(Value)> isKept) {
+  if (isKept(pad.getSource()))
+    return true;
+  RankedTensorType source = pad.getSourceType(), result = pad.getResultType();
+  return source.hasStaticShape() && result.hasStaticShape() &&
+         result.getNumElements() - source.getNumElements() >=
+             source.getNumElements() / 8;
+}
+
+/// Whether `op` makes masks or indices, by a few operations for each.
+static bool makesIntegers(LinalgOp op) {
+  return isFusableProducer(op) && isCheap(op) &&
+         llvm::all_of(op->getResultTypes(), [](Type type) {
+           return getElementTypeOrSelf(type).isIntOrIndex();
+         });
+}
+
+/// Whether `op` makes floating-point numbers elementwise or as sums over rows.
+static bool makesFloats(LinalgOp op) {
+  return (isFusableProducer(op) ||
+          (isFusableConsumer(op) && !readsTensorsInBody(op))) &&
+         llvm::all_of(op->getResultTypes(), [](Type type) {
+           return isa<FloatType>(getElementTypeOrSelf(type));
+         });
+}
+
+/// More operations are not cheap.
+static constexpr unsigned kMaxOps = 8;
+
+namespace {
+/// What makes a value from others that are kept until the backward anyway.
+class Slice {
+public:
+  Slice(function_ref<bool(Value)> isKept, function_ref<bool(Value)> isFused)
+      : isKept(isKept), isFused(isFused) {}
+
+  /// Whether all of `value` is cheap to make, and something is gained by it.
+  bool canMake(Value value) {
+    return addProducer(value) && !sources.empty() && hasKernel &&
+           (floatWidth == 0 || floatWidth > getWidestSource());
+  }
+
+  SetVector<Value> sources;
+
+private:
+  bool add(Value value) {
+    if (!isa<TensorType>(value.getType()))
+      return true;
+    if (isKept(value)) {
+      sources.insert(value);
+      return true;
+    }
+    return addProducer(value);
+  }
+
+  bool addProducer(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (ops.contains(op))
+      return true;
+    if (auto pad = dyn_cast<tensor::PadOp>(op)) {
+      if (!pad.getConstantPaddingValue() || !pays(pad, isKept))
+        return false;
+      sources.insert(pad.getSource());
+      hasKernel = true;
+    } else if (!canAdd(op) || !llvm::all_of(op->getOperands(),
+                                            [&](Value v) { return add(v); })) {
+      return false;
+    }
+    ops.insert(op);
+    return ops.size() <= kMaxOps;
+  }
+
+  /// Whether `op` is cheap in itself.
+  bool canAdd(Operation *op) {
+    if (isa<tensor::EmptyOp, linalg::FillOp, tensor::ExpandShapeOp,
+            tensor::CollapseShapeOp>(op))
+      return true;
+    auto kernel = dyn_cast<LinalgOp>(op);
+    if (!kernel)
+      return false;
+    hasKernel = true;
+    if (makesIntegers(kernel))
+      return true;
+    if (!makesFloats(kernel))
+      return false;
+    if (isFused(op->getResult(0)))
+      return true;
+    for (Type type : op->getResultTypes()) {
+      unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+      floatWidth = floatWidth ? std::min(floatWidth, width) : width;
+    }
+    numReductions += kernel.getNumReductionLoops() != 0;
+    return numReductions <= 1;
+  }
+
+  unsigned getWidestSource() const {
+    unsigned widest = 0;
+    for (Value source : sources)
+      if (auto type = dyn_cast<FloatType>(getElementTypeOrSelf(source)))
+        widest = std::max(widest, type.getWidth());
+    return widest;
+  }
+
+  function_ref<bool(Value)> isKept, isFused;
+  SetVector<Operation *> ops;
+  /// Of the narrowest floating-point number that a kernel makes; 0: none does.
+  unsigned floatWidth = 0;
+  unsigned numReductions = 0;
+  bool hasKernel = false;
+};
+} // namespace
+
+std::optional<SetVector<Value>>
+mlir::remat::getCheapSlice(Value value, function_ref<bool(Value)> isKept,
+                           function_ref<bool(Value)> isFused) {
+  Slice slice(isKept, isFused);
+  if (!slice.canMake(value))
+    return std::nullopt;
+  return slice.sources;
+}

@@ -1,0 +1,273 @@
+//===- PlanFunctions.cpp - Decide what a function's backward keeps --------===//
+//
+// Regions say what may be saved. What crosses from the forward of a function to
+// its backward is known when they are gone, their code is kernels, and it shows
+// what these read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Plan/Passes.h"
+
+#include "CheapSlice.h"
+
+#include "remat/Transforms/Fuse/ElementwiseFusion.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_PLANFUNCTIONS
+#include "remat/Transforms/Plan/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+namespace {
+/// Plans the only block of a function.
+class BlockPlanner {
+public:
+  explicit BlockPlanner(Block &block) : block(block) {}
+
+  void run();
+
+private:
+  /// What the backward does with a value of the forward.
+  struct Residual {
+    /// Uses in the backward.
+    SmallVector<OpOperand *> uses;
+    /// Kernels that read it once another residual, which is made of it, is
+    /// fused into them.
+    SetVector<Operation *> laterReaders;
+    /// The operations by which that one is made of it.
+    unsigned numLaterOps = 0;
+    /// Whether such a residual is a view.
+    bool isViewed = false;
+    /// Whether it disappears into the kernels that read it.
+    bool isFused = false;
+    DecisionAttr decision;
+  };
+
+  void collectUses();
+  void fuseOrView(Value value);
+  void makeAgainOrSave(Value value);
+  bool fusesIntoReaders(Value value, const Residual &residual,
+                        SetVector<Value> &sources);
+  bool isKept(Value value);
+  bool isReadByForward(Value value);
+  DecisionAttr makeDecision(DecisionKind kind, StringRef reason);
+  void insertPlan();
+
+  Block &block;
+  /// The first operation of the backward that reads something of the forward.
+  Operation *border = nullptr;
+  DenseMap<Value, Residual> residuals;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What the backward reads
+//===----------------------------------------------------------------------===//
+
+/// Whether there is something to decide: constants and buffers without contents
+/// are nobody's to keep.
+static bool mayBeResidual(OpResult value) {
+  Operation *op = value.getOwner();
+  return isa<TensorType>(value.getType()) &&
+         !op->hasTrait<OpTrait::ConstantLike>() &&
+         !isa<tensor::EmptyOp, linalg::FillOp>(op);
+}
+
+/// Whether fusion makes `value` in `reader`, since no tensor is needed for it.
+static bool isMadeInReader(OpResult value, Operation *reader) {
+  auto producer = dyn_cast<LinalgOp>(value.getOwner());
+  auto consumer = dyn_cast<LinalgOp>(reader);
+  return producer && consumer && readsNoTensor(producer) &&
+         isFusableProducer(producer) && isFusableConsumer(consumer) &&
+         canFuse(producer, consumer);
+}
+
+void BlockPlanner::collectUses() {
+  SmallVector<OpOperand *> uses;
+  for (Operation &op : block) {
+    if (isInBackward(&op))
+      continue;
+    for (OpResult result : op.getResults()) {
+      if (!mayBeResidual(result))
+        continue;
+      for (OpOperand &use : result.getUses()) {
+        Operation *user = use.getOwner();
+        if (!isInBackward(user) || isMadeInReader(result, user))
+          continue;
+        Operation *reader = block.findAncestorOpInBlock(*user);
+        if (!border || reader->isBeforeInBlock(border))
+          border = reader;
+        uses.push_back(&use);
+      }
+    }
+  }
+  // Where a forward goes on after its backward has begun, somebody wrote it so.
+  for (OpOperand *use : uses)
+    if (use->get().getDefiningOp()->isBeforeInBlock(border))
+      residuals[use->get()].uses.push_back(use);
+}
+
+bool BlockPlanner::isKept(Value value) {
+  return isa<BlockArgument>(value) || matchPattern(value, m_Constant()) ||
+         residuals.contains(value);
+}
+
+bool BlockPlanner::isReadByForward(Value value) {
+  return llvm::any_of(value.getUsers(),
+                      [](Operation *user) { return !isInBackward(user); });
+}
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+/// Whether the operation that makes `value` can disappear into all kernels that
+/// read it, those of the backward among them, and the backward keeps at most
+/// one value, no bigger, in its place.
+bool BlockPlanner::fusesIntoReaders(Value value, const Residual &residual,
+                                    SetVector<Value> &sources) {
+  auto producer = value.getDefiningOp<LinalgOp>();
+  if (!producer || residual.isViewed || !isFusableProducer(producer) ||
+      !readsOneFullTensor(producer))
+    return false;
+  // Also together with what it is evaluated with.
+  std::optional<unsigned> numOps = countCheapOps(producer);
+  if (!numOps || *numOps + residual.numLaterOps > kMaxCheapOps)
+    return false;
+  SetVector<Operation *> readers;
+  for (Operation *user : producer->getUsers()) {
+    readers.insert(user);
+    if (readers.size() > kMaxReaders)
+      return false;
+  }
+  for (Operation *reader : readers) {
+    auto consumer = dyn_cast<LinalgOp>(reader);
+    if (!consumer || getPhase(consumer) == kRecomputePhase ||
+        !canFuseCheaply(producer, consumer))
+      return false;
+  }
+  for (Operation *reader : residual.laterReaders)
+    if (isOverwrittenBetween(producer, cast<LinalgOp>(reader)))
+      return false;
+  unsigned numNew = 0;
+  for (Value input : producer.getDpsInputs()) {
+    auto result = dyn_cast<OpResult>(input);
+    if (!result || !mayBeResidual(result) || isMadeInReader(result, producer) ||
+        !sources.insert(input))
+      continue;
+    numNew += !isKept(input);
+  }
+  return numNew <= 1;
+}
+
+DecisionAttr BlockPlanner::makeDecision(DecisionKind kind, StringRef reason) {
+  MLIRContext *context = block.getParentOp()->getContext();
+  return DecisionAttr::get(context, kind, StringAttr::get(context, "function"),
+                           StringAttr::get(context, reason));
+}
+
+/// Decides about `value` if it disappears: into its readers, or as a view.
+void BlockPlanner::fuseOrView(Value value) {
+  Residual &residual = residuals[value];
+  SetVector<Value> sources;
+  if (fusesIntoReaders(value, residual, sources)) {
+    residual.decision =
+        makeDecision(DecisionKind::Rebuild, "fused into kernels that read it");
+    residual.isFused = true;
+    SetVector<Operation *> readers = residual.laterReaders;
+    for (OpOperand *use : residual.uses)
+      readers.insert(use->getOwner());
+    unsigned numOps =
+        residual.numLaterOps + *countCheapOps(value.getDefiningOp<LinalgOp>());
+    for (Value source : sources) {
+      Residual &other = residuals[source];
+      other.laterReaders.insert_range(readers);
+      other.numLaterOps = std::max(other.numLaterOps, numOps);
+    }
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(op))
+    return;
+  residual.decision = makeDecision(DecisionKind::Rebuild, "a view");
+  auto source = dyn_cast<OpResult>(op->getOperand(0));
+  if (source && mayBeResidual(source))
+    residuals[source].isViewed = true;
+}
+
+/// Decides about `value` if it does not disappear. What is fused into its
+/// readers is not there to make others of.
+void BlockPlanner::makeAgainOrSave(Value value) {
+  Residual &residual = residuals[value];
+  auto isFused = [&](Value source) {
+    auto it = residuals.find(source);
+    return it != residuals.end() && it->second.isFused;
+  };
+  auto isThere = [&](Value source) {
+    return isKept(source) && !isFused(source);
+  };
+  if (isReadByForward(value))
+    if (std::optional<SetVector<Value>> sources =
+            getCheapSlice(value, isThere, isFused)) {
+      residual.decision = makeDecision(DecisionKind::Rebuild,
+                                       "cheap to make of what is kept anyway");
+      for (Value source : *sources)
+        if (isa<OpResult>(source))
+          residuals[source];
+      return;
+    }
+  residual.decision = makeDecision(DecisionKind::Save, "read by the backward");
+}
+
+void BlockPlanner::insertPlan() {
+  SmallVector<Value> values;
+  SmallVector<Attribute> decisions;
+  for (Operation &op : block)
+    for (OpResult result : op.getResults())
+      if (auto it = residuals.find(result); it != residuals.end()) {
+        values.push_back(result);
+        decisions.push_back(it->second.decision);
+      }
+  OpBuilder builder(border);
+  auto plan = PlanOp::create(builder, block.getParentOp()->getLoc(), values,
+                             ValueRange(), decisions);
+  for (auto [value, result] : llvm::zip_equal(values, plan.getResults()))
+    for (OpOperand *use : residuals[value].uses)
+      use->set(result);
+}
+
+void BlockPlanner::run() {
+  collectUses();
+  if (residuals.empty())
+    return;
+  // From the end: a value that is rebuilt makes its operands residuals.
+  for (Operation &op : llvm::reverse(block))
+    for (OpResult result : op.getResults())
+      if (residuals.contains(result))
+        fuseOrView(result);
+  for (Operation &op : llvm::reverse(block))
+    for (OpResult result : op.getResults())
+      if (auto it = residuals.find(result);
+          it != residuals.end() && !it->second.decision)
+        makeAgainOrSave(result);
+  insertPlan();
+}
+
+namespace {
+struct PlanFunctionsPass : remat::impl::PlanFunctionsBase<PlanFunctionsPass> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function.getBody().hasOneBlock() &&
+          function.getBody().front().getOps<PlanOp>().empty())
+        BlockPlanner(function.getBody().front()).run();
+  }
+};
+} // namespace
