@@ -87,9 +87,9 @@ FailureOr<SmallVector<Selection>> chooseBlocks(Location loc,
 /// Of two selections with operations in common, the later one contains the
 /// earlier one, and its region that one's.
 /// A selection on whose operations something else depends that they depend on
-/// in turn becomes several regions, with a remark. Being the next to read a value
-/// that may have a cotangent counts as depending on the reader before: that is
-/// the order in which contributions are added up. Appends the regions.
+/// in turn becomes several regions, with a remark. Being the next to read a
+/// value that may have a cotangent counts as depending on the reader before:
+/// that is the order in which contributions are added up. Appends the regions.
 LogicalResult wrapInRegions(RewriterBase &rewriter,
                             ArrayRef<Selection> selections, Attribute policy,
                             SmallVectorImpl<RegionOp> &regions);
