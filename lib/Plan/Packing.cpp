@@ -392,20 +392,20 @@ Packing remat::plan::pack(const std::vector<Interval> &intervals,
            std::pair(candidates[b].packing.height, b);
   });
 
-  // Local search from the best few, and once more for longer if that leaves
-  // visits, as it does for few buffers. A sideways move is taken, so that
-  // plateaus are crossed.
+  // Local search from the best few, and once more for longer. A sideways move
+  // is taken, so that plateaus are crossed.
   Packing best = candidates[byHeight.front()].packing;
   Random random(options.seed);
-  constexpr size_t starts = 4, longer = 4;
+  constexpr size_t starts = 4, longer = 16;
+  constexpr int64_t allVisits = 2;
   size_t used = std::min(starts, candidates.size());
   for (size_t start = 0; start < 2 * used; ++start) {
     Candidate current = candidates[byHeight[start % used]];
     int64_t patience = options.patience * (start < used ? 1 : longer);
-    int64_t share = options.maxVisits;
-    if (start < used)
-      share = share / static_cast<int64_t>(starts) *
-              static_cast<int64_t>(start + 1);
+    int64_t share = start < used
+                        ? options.maxVisits / static_cast<int64_t>(starts) *
+                              static_cast<int64_t>(start + 1)
+                        : options.maxVisits * allVisits;
     for (int64_t idle = 0; idle < patience && placer.getVisits() < share;
          ++idle) {
       std::vector<size_t> order =

@@ -31,7 +31,8 @@ struct PackingOptions {
   /// that the time grows with the number of buffers and not with the machine.
   int64_t maxVisits = 60'000'000;
   /// Rounds of local search without improvement before it gives up, the first
-  /// time; four times as many the second time, if there are visits left.
+  /// time; sixteen times as many the second time, which has as
+  /// many visits again.
   int64_t patience = 600;
   uint64_t seed = 1;
 };
