@@ -52,8 +52,11 @@ def pairs():
                       "--remat-train-to-tensors") for mode in ("eager", "deferred"))
 
 
+# The order of operations is chosen by the bytes that are alive, before packing, which loses some to gaps.
+GAPS = 1 / 512
+
 found = list(pairs())
-worse = [pair for pair in found if pair[1] > pair[2]]
+worse = [pair for pair in found if pair[1] > pair[2] * (1 + GAPS)]
 for name, eager, deferred in worse:
     print(f"{name}: {eager} bytes eager, {deferred} deferred")
-print(f"{len(found)} pairs, {len(worse)} in which eager updates need more")
+print(f"{len(found)} pairs, {len(worse)} in which eager updates need more than gaps explain")
