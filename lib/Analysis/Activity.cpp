@@ -33,6 +33,22 @@ SmallVector<Value> mlir::remat::getInputs(Operation *op) {
   return inputs;
 }
 
+DenseSet<Value> mlir::remat::findDependents(Block &body,
+                                            ArrayRef<Value> sources) {
+  DenseSet<Value> found(sources.begin(), sources.end());
+  // Values in branches first, then what the branches yield.
+  body.walk([&](Operation *op) {
+    bool reads = false;
+    op->walk([&](Operation *inner) {
+      reads |= llvm::any_of(inner->getOperands(),
+                            [&](Value v) { return found.contains(v); });
+    });
+    if (reads)
+      found.insert_range(op->getResults());
+  });
+  return found;
+}
+
 //===----------------------------------------------------------------------===//
 // Questions
 //===----------------------------------------------------------------------===//

@@ -121,9 +121,6 @@ LogicalResult emitGatherCotangents(AdjointKernel &kernel,
 SmallVector<Value> wantedSources(linalg::LinalgOp op, VJPContext &vjp,
                                  ArrayRef<unsigned> skip);
 
-/// The values of `body` that are computed from `sources`, and those themselves.
-DenseSet<Value> findDependents(Block &body, ArrayRef<Value> sources);
-
 /// Whether output `index` is an accumulator: some loop does not appear in its
 /// map, so that one element is written by many iterations.
 bool isAccumulated(linalg::LinalgOp op, unsigned index);

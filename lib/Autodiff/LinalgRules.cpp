@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AdjointKernel.h"
+#include "remat/Analysis/Activity.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -15,22 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::remat;
-
-DenseSet<Value> mlir::remat::findDependents(Block &body,
-                                            ArrayRef<Value> sources) {
-  DenseSet<Value> found(sources.begin(), sources.end());
-  // Values in branches first, then what the branches yield.
-  body.walk([&](Operation *op) {
-    bool reads = false;
-    op->walk([&](Operation *inner) {
-      reads |= llvm::any_of(inner->getOperands(),
-                            [&](Value v) { return found.contains(v); });
-    });
-    if (reads)
-      found.insert_range(op->getResults());
-  });
-  return found;
-}
 
 /// The values of the body that are `accumulator` plus something that no
 /// accumulator enters, possibly under a mask: then every term has the cotangent

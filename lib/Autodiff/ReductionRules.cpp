@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AdjointKernel.h"
+#include "remat/Analysis/Activity.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -23,11 +23,8 @@ struct AnnotateConvWorkspace
   using Base::Base;
 
   void runOnOperation() override {
-    if (threads < 1) {
-      getOperation()->emitError("threads must be at least 1, but got ")
-          << threads.getValue();
+    if (failed(checkThreads(getOperation(), threads)))
       return signalPassFailure();
-    }
     Builder builder(&getContext());
     getOperation()->walk([&](Operation *op) {
       std::optional<ConvCall> call = getConvCall(op);

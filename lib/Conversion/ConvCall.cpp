@@ -49,6 +49,12 @@ std::optional<int64_t> ConvCall::getWorkspaceBytes(int64_t threads) const {
          getElementTypeOrSelf(images).getIntOrFloatBitWidth() / 8;
 }
 
+LogicalResult mlir::remat::checkThreads(Operation *op, int64_t threads) {
+  if (threads >= 1)
+    return success();
+  return op->emitError("threads must be at least 1, but got ") << threads;
+}
+
 std::optional<ConvCall> mlir::remat::getConvCall(Operation *op) {
   using Planner = ConvCall::Planner;
   auto make = [](auto conv, Value images, Value filters, Value results,

@@ -46,6 +46,10 @@ private:
   std::optional<::remat::ConvShape> getShape() const;
 };
 
+/// Fails, with a diagnostic at `op`, unless workspaces are for a thread at
+/// least.
+LogicalResult checkThreads(Operation *op, int64_t threads);
+
 /// `op` as a call, if it is one of `remat.conv_2d` and its gradients.
 std::optional<ConvCall> getConvCall(Operation *op);
 

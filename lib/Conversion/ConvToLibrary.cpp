@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Products.h"
-#include "remat/Conversion/Passes.h"
-
 #include "ConvCall.h"
+#include "Products.h"
 
+#include "remat/Conversion/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/PackMemory/Workspace.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
@@ -93,11 +92,8 @@ struct ConvertConvToLibrary
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
-    if (threads < 1) {
-      module.emitError("threads must be at least 1, but got ")
-          << threads.getValue();
+    if (failed(checkThreads(module, threads)))
       return signalPassFailure();
-    }
     SmallVector<ConvCall> calls;
     module.walk([&](Operation *op) {
       if (std::optional<ConvCall> call = getConvCall(op))

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Analysis/Activity.h"
 #include "remat/Conversion/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -12,7 +13,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_CONVERTSCATTERADDTOLOOPS
@@ -50,24 +50,10 @@ private:
   SmallVector<OpFoldResult> sizes;
   /// The other dimensions of the updates.
   SmallVector<unsigned> outer;
+  /// What the body computes from the arguments of rows.
+  DenseSet<Value> varying;
 };
 } // namespace
-
-/// The values of `block` that are computed from one of `sources`, and these.
-static DenseSet<Value> findDependents(Block &block, ValueRange sources) {
-  DenseSet<Value> dependents(sources.begin(), sources.end());
-  for (Operation &op : block) {
-    bool depends = llvm::any_of(op.getOperands(), [&](Value operand) {
-      return dependents.contains(operand);
-    });
-    visitUsedValuesDefinedAbove(op.getRegions(), [&](OpOperand *operand) {
-      depends |= dependents.contains(operand->get());
-    });
-    if (depends)
-      dependents.insert_range(op.getResults());
-  }
-  return dependents;
-}
 
 void Lowering::findRows() {
   Block &body = op.getBody().front();
@@ -76,11 +62,12 @@ void Lowering::findRows() {
     if (auto argument = dyn_cast<BlockArgument>(index);
         argument && argument.getOwner() == &body && rows.insert(argument))
       rowArgument[dim] = argument.getArgNumber();
-  DenseSet<Value> varying = findDependents(body, rows.getArrayRef());
+  varying = findDependents(body, rows.getArrayRef());
   for (auto [dim, index] : llvm::enumerate(op.getIndices()))
     if (!rowArgument[dim] && varying.contains(index)) {
       rowArgument.assign(rowArgument.size(), std::nullopt);
       rows.clear();
+      varying.clear();
       break;
     }
   for (BlockArgument argument : body.getArguments())
@@ -94,11 +81,6 @@ SmallVector<Value> Lowering::computeIndices(ValueRange position) {
   Block &body = op.getBody().front();
   IRMapping mapping;
   mapping.map(body.getArguments(), position);
-  SmallVector<Value> rows;
-  for (std::optional<unsigned> argument : rowArgument)
-    if (argument)
-      rows.push_back(body.getArgument(*argument));
-  DenseSet<Value> varying = findDependents(body, rows);
   for (Operation &inner : body.without_terminator())
     if (llvm::none_of(inner.getResults(),
                       [&](Value value) { return varying.contains(value); }))

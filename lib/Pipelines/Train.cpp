@@ -144,8 +144,6 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
 
 void remat::buildBufferizePipeline(OpPassManager &pm,
                                    const BufferizeOptions &options) {
-  // What was never scheduled has not had these.
-  options.getTarget().addBeforeScheduling(pm, options.getThreads());
   pm.addPass(createSplitDestinationsPass());
   pm.addPass(createPrepareBufferizationPass());
   pm.addPass(createEliminateEmptyTensorsPass());
@@ -186,5 +184,9 @@ void remat::registerTrainPipelines() {
       "remat-bufferize",
       "Bufferize functions on tensors, in place where they allow it, and pack "
       "their memory",
-      buildBufferizePipeline);
+      [](OpPassManager &pm, const BufferizeOptions &options) {
+        // What was never scheduled has not had these.
+        options.getTarget().addBeforeScheduling(pm, options.getThreads());
+        buildBufferizePipeline(pm, options);
+      });
 }

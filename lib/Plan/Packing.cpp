@@ -397,7 +397,6 @@ Packing remat::plan::pack(const std::vector<Interval> &intervals,
   Packing best = candidates[byHeight.front()].packing;
   Random random(options.seed);
   constexpr size_t starts = 4, longer = 16;
-  constexpr int64_t allVisits = 2;
   size_t used = std::min(starts, candidates.size());
   for (size_t start = 0; start < 2 * used; ++start) {
     Candidate current = candidates[byHeight[start % used]];
@@ -405,7 +404,7 @@ Packing remat::plan::pack(const std::vector<Interval> &intervals,
     int64_t share = start < used
                         ? options.maxVisits / static_cast<int64_t>(starts) *
                               static_cast<int64_t>(start + 1)
-                        : options.maxVisits * allVisits;
+                        : 2 * options.maxVisits;
     for (int64_t idle = 0; idle < patience && placer.getVisits() < share;
          ++idle) {
       std::vector<size_t> order =

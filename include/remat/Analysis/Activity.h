@@ -24,6 +24,8 @@ namespace mlir::remat {
 bool carriesDerivative(Type type);
 /// Values that `op` reads: its operands, and what its regions capture.
 SmallVector<Value> getInputs(Operation *op);
+/// The values of `body` that are computed from `sources`, and those themselves.
+DenseSet<Value> findDependents(Block &body, ArrayRef<Value> sources);
 
 class Activity;
 

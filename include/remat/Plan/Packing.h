@@ -27,12 +27,12 @@ struct Interval {
 };
 
 struct PackingOptions {
-  /// Bounds the local search, in visits of pairs of overlapping buffers, so
-  /// that the time grows with the number of buffers and not with the machine.
+  /// Bounds each of two local searches, in visits of pairs of overlapping
+  /// buffers, so that the time grows with the number of buffers and not with
+  /// the machine.
   int64_t maxVisits = 60'000'000;
   /// Rounds of local search without improvement before it gives up, the first
-  /// time; sixteen times as many the second time, which has as
-  /// many visits again.
+  /// time; sixteen times as many the second time, which has as many visits.
   int64_t patience = 600;
   uint64_t seed = 1;
 };

@@ -9,6 +9,7 @@
 #include "Rebuild.h"
 
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
+#include "remat/Transforms/Plan/Residuals.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
@@ -179,8 +180,7 @@ LogicalResult Rebuilder::cloneSlice(Value residual, Value result) {
 }
 
 LogicalResult Rebuilder::rebuild(Value residual, Value result) {
-  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
-          residual.getDefiningOp())) {
+  if (isReshape(residual.getDefiningOp())) {
     cloneView(residual, result);
     return success();
   }

@@ -1,4 +1,4 @@
-//===- CheapSlice.cpp - What costs more to keep than to make again --------===//
+//===- CheapSlice.cpp - What is cheaper to make than to keep --------------===//
 //
 // A padded image is another tensor and constants around it, a mask or a shifted
 // index is made of the model's inputs, and what an exporter computes in a wider

@@ -1,5 +1,4 @@
-//===- CheapSlice.h - What costs more to keep than to make again -*- C++
-//-*-===//
+//===- CheapSlice.h - What is cheaper to make than to keep ------*- C++ -*-===//
 
 #ifndef REMAT_LIB_TRANSFORMS_PLAN_CHEAPSLICE_H
 #define REMAT_LIB_TRANSFORMS_PLAN_CHEAPSLICE_H

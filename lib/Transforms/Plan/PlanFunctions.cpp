@@ -8,6 +8,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Plan/Passes.h"
+#include "remat/Transforms/Plan/Residuals.h"
 
 #include "CheapSlice.h"
 
@@ -72,13 +73,10 @@ private:
 // What the backward reads
 //===----------------------------------------------------------------------===//
 
-/// Whether there is something to decide: constants and buffers without contents
-/// are nobody's to keep.
+/// Whether there is something to decide.
 static bool mayBeResidual(OpResult value) {
-  Operation *op = value.getOwner();
   return isa<TensorType>(value.getType()) &&
-         !op->hasTrait<OpTrait::ConstantLike>() &&
-         !isa<tensor::EmptyOp, linalg::FillOp>(op);
+         !isWithoutContents(value.getOwner());
 }
 
 /// Whether fusion makes `value` in `reader`, since no tensor is needed for it.
@@ -195,7 +193,7 @@ void BlockPlanner::fuseOrView(Value value) {
     return;
   }
   Operation *op = value.getDefiningOp();
-  if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(op))
+  if (!isReshape(op))
     return;
   residual.decision = makeDecision(DecisionKind::Rebuild, "a view");
   auto source = dyn_cast<OpResult>(op->getOperand(0));

@@ -10,6 +10,7 @@
 #include "remat/Transforms/Plan/Passes.h"
 #include "remat/Transforms/Plan/Reader.h"
 #include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
+#include "remat/Transforms/Plan/Residuals.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -160,17 +161,6 @@ static void printRegion(raw_ostream &os, RegionOp region,
   }
 }
 
-static bool isView(Operation *op) {
-  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
-      op);
-}
-
-/// Whether nobody keeps the results: constants, and buffers without contents.
-static bool isWithoutContents(Operation *op) {
-  return op->hasTrait<OpTrait::ConstantLike>() ||
-         isa<tensor::EmptyOp, linalg::FillOp>(op);
-}
-
 /// Operations that run in the backward: those that say so, and what reads their
 /// results. Not every rewrite keeps a phase.
 static DenseSet<Operation *> findBackward(func::FuncOp function) {
@@ -194,7 +184,7 @@ static bool isKept(Value value, const DenseSet<Operation *> &backward) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     if (backward.contains(user))
       return getPhase(user) != kUpdatePhase && !isa<func::ReturnOp>(user);
-    return isView(user) && isKept(user->getResult(0), backward);
+    return isReshape(user) && isKept(user->getResult(0), backward);
   });
 }
 
@@ -205,7 +195,7 @@ static void printKept(raw_ostream &os, func::FuncOp function) {
   DenseSet<Operation *> backward = findBackward(function);
   function.walk([&](Operation *op) {
     if (backward.contains(op) || getPhase(op) == kUpdatePhase ||
-        isWithoutContents(op) || isView(op))
+        isWithoutContents(op) || isReshape(op))
       return;
     for (Value result : op->getResults())
       if (isa<TensorType>(result.getType()) && isKept(result, backward))
