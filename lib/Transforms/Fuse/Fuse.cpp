@@ -185,16 +185,20 @@ static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer,
   if (!loopMap || !loopMap->isPermutation() || capturesFloats(producer) ||
       !areRepeatedTogether(producer, consumer, equal))
     return false;
+  SmallPtrSet<Value, 8> seen;
   return llvm::all_of(producer.getDpsInputOperands(), [&](OpOperand *input) {
     if (!isa<FloatType>(getElementTypeOrSelf(input->get())) ||
         matchPattern(input->get(), m_Constant()))
       return true;
     // The gradient of a broadcast operand is a sum in the order of the loops,
     // and a sum of sums over the loops is not one sum over them.
+    if (!loopMap->isIdentity() &&
+        !producer.getMatchingIndexingMap(input).isPermutation())
+      return false;
     Value value = lookThroughBorders(input->get());
-    return (loopMap->isIdentity() ||
-            producer.getMatchingIndexingMap(input).isPermutation()) &&
-           (!reads(consumer, value) || (readsElementwise(producer, value) &&
+    if (!seen.insert(value).second)
+      return true;
+    return (!reads(consumer, value) || (readsElementwise(producer, value) &&
                                         readsElementwise(consumer, value))) &&
            !mayBeReadBetween(value, producer, consumer);
   });
@@ -202,7 +206,12 @@ static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer,
 
 /// A kernel grows to this many operations: fusing the next producer copies them
 /// all, so that a chain without end would take quadratic time.
-static constexpr unsigned kMaxKernelOps = 1024;
+static constexpr unsigned kMaxKernelOps = 256;
+
+/// A kernel reads at most this many tensors side by side. More streams are more
+/// than a processor follows, and each producer is asked again when a kernel has
+/// grown; XLA's fusions end there, too.
+static constexpr unsigned kMaxKernelInputs = 96;
 
 /// The adjoint has a kernel for each operand that is not read element for
 /// element, and each of them computes the body again: the operations of all of
@@ -211,6 +220,9 @@ static constexpr unsigned kMaxAdjointOps = 256;
 
 static bool wouldBeTooLarge(LinalgOp producer, LinalgOp consumer,
                             bool keepAdjoints) {
+  if (producer.getNumDpsInputs() + consumer.getNumDpsInputs() >
+      kMaxKernelInputs + 1)
+    return true;
   unsigned numOps = 0, numFloatOps = 0, numSums = 0;
   for (LinalgOp op : {producer, consumer}) {
     for (Operation &inner : op.getBlock()->without_terminator()) {

@@ -78,25 +78,21 @@ bool mlir::remat::isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
            });
   };
   Block *block = producer->getBlock();
-  for (Value operand : producer.getDpsInputs()) {
-    if (!isa<TensorType>(operand.getType()))
-      continue;
-    for (OpOperand &use : operand.getUses()) {
-      Operation *writer = use.getOwner();
-      if (!isOverwritten(use))
-        continue;
-      if (writer == consumer) {
-        if (!isIdentityRead(use))
-          return true;
-        continue;
-      }
-      Operation *ancestor = block->findAncestorOpInBlock(*writer);
-      if (ancestor && producer->isBeforeInBlock(ancestor) &&
-          ancestor->isBeforeInBlock(consumer))
-        return true;
-    }
-  }
-  return false;
+  auto isBetween = [&](Operation *op) {
+    Operation *ancestor = block->findAncestorOpInBlock(*op);
+    return ancestor && producer->isBeforeInBlock(ancestor) &&
+           ancestor->isBeforeInBlock(consumer);
+  };
+  llvm::SmallSetVector<Value, 8> operands(llvm::from_range,
+                                          producer.getDpsInputs());
+  return llvm::any_of(operands, [&](Value operand) {
+    return isa<TensorType>(operand.getType()) &&
+           llvm::any_of(operand.getUses(), [&](OpOperand &use) {
+             if (use.getOwner() == consumer)
+               return isOverwritten(use) && !isIdentityRead(use);
+             return isBetween(use.getOwner()) && isOverwritten(use);
+           });
+  });
 }
 
 // What looks at all operands comes last: most producers fail before.
