@@ -318,8 +318,8 @@ struct InlineCustomVJPPass
         targets[target.getSymNameAttr()] = target;
       custom.erase();
     }
-    if (targets.empty())
-      return;
+    if (rules.empty())
+      return markAllAnalysesPreserved();
     for (auto &[name, target] : targets)
       target.setNoInline(false);
     // A body that was inlined may hold such calls again, as often as there are

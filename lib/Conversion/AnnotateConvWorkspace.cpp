@@ -26,15 +26,19 @@ struct AnnotateConvWorkspace
     if (failed(checkThreads(getOperation(), threads)))
       return signalPassFailure();
     Builder builder(&getContext());
+    bool changed = false;
     getOperation()->walk([&](Operation *op) {
       std::optional<ConvCall> call = getConvCall(op);
       // Those of unknown shape are refused where they are converted.
       std::optional<int64_t> bytes =
           call ? call->getWorkspaceBytes(threads) : std::nullopt;
+      changed |= bytes.has_value();
       if (bytes)
         op->setDiscardableAttr(RematDialect::getWorkspaceBytesAttrName(),
                                builder.getI64IntegerAttr(*bytes));
     });
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 };
 } // namespace

@@ -28,7 +28,7 @@ struct ConvertAssertToRuntime
     getOperation().walk(
         [&](cf::AssertOp assertion) { assertions.push_back(assertion); });
     if (assertions.empty())
-      return;
+      return markAllAnalysesPreserved();
     SymbolTable symbols(getOperation());
     llvm::StringMap<memref::GlobalOp> texts;
     for (cf::AssertOp assertion : assertions) {

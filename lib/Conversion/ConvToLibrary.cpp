@@ -100,6 +100,8 @@ struct ConvertConvToLibrary
         if (isa<MemRefType>(call->images.getType()))
           calls.push_back(*call);
     });
+    if (calls.empty())
+      return markAllAnalysesPreserved();
     for (const ConvCall &call : calls)
       if (failed(convert(call, symbols, threads)))
         return signalPassFailure();

@@ -32,6 +32,8 @@ struct DecomposeAggregatesPass
       if (!llvm::is_contained(keep, op->getName().getStringRef()))
         aggregates.push_back(op);
     });
+    if (aggregates.empty())
+      return markAllAnalysesPreserved();
     for (linalg::AggregatedOpInterface op : aggregates) {
       Operation *before = op->getPrevNode();
       remat::PhaseListener listener(remat::getPhase(op));

@@ -94,10 +94,16 @@ namespace {
 class PackProducts : public remat::impl::PackProductsBase<PackProducts> {
 protected:
   void runOnOperation() override {
+    bool changed = false;
     getOperation()->walk([&](linalg::LinalgOp op) {
-      if (op.hasPureBufferSemantics() && isLibraryProduct(op))
-        numPacked += packOperands(op);
+      if (op.hasPureBufferSemantics() && isLibraryProduct(op) &&
+          packOperands(op)) {
+        ++numPacked;
+        changed = true;
+      }
     });
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 };
 } // namespace

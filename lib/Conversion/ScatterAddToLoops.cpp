@@ -190,12 +190,16 @@ class ConvertScatterAddToLoops
           ConvertScatterAddToLoops> {
 protected:
   void runOnOperation() override {
-    getOperation()->walk([](ScatterAddOp op) {
+    bool changed = false;
+    getOperation()->walk([&](ScatterAddOp op) {
+      changed = true;
       PhaseListener listener(getPhase(op));
       IRRewriter rewriter(op.getContext(), &listener);
       rewriter.setInsertionPoint(op);
       rewriter.replaceOp(op, Lowering(op, rewriter).build());
     });
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 };
 } // namespace

@@ -64,6 +64,7 @@ struct CheckContentsPass
           }
         }
     });
+    markAllAnalysesPreserved();
   }
 };
 } // namespace

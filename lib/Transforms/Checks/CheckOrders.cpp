@@ -25,6 +25,7 @@ struct CheckOrdersPass : remat::impl::CheckOrdersPassBase<CheckOrdersPass> {
                       "replaced the operation must keep the attribute");
       signalPassFailure();
     });
+    markAllAnalysesPreserved();
   }
 };
 } // namespace

@@ -99,6 +99,7 @@ struct CheckPolicyNamesPass
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(checkPolicyNames(function, symbols)))
         return signalPassFailure();
+    markAllAnalysesPreserved();
   }
 };
 } // namespace

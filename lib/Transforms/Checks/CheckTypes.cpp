@@ -84,7 +84,8 @@ struct CheckTypesPass : public remat::impl::CheckTypesPassBase<CheckTypesPass> {
           return WalkResult::advance();
         });
     if (result.wasInterrupted())
-      signalPassFailure();
+      return signalPassFailure();
+    markAllAnalysesPreserved();
   }
 };
 } // namespace

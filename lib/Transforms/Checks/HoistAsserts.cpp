@@ -169,6 +169,8 @@ struct HoistAssertsPass
       if (assertion->getParentOfType<linalg::LinalgOp>())
         assertions.push_back(assertion);
     });
+    if (assertions.empty())
+      return markAllAnalysesPreserved();
     for (cf::AssertOp assertion : assertions)
       if (failed(hoistAssert(assertion)))
         return signalPassFailure();

@@ -305,19 +305,25 @@ struct ReuseResultsPass : remat::impl::ReuseResultsPassBase<ReuseResultsPass> {
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    bool changed = false;
     getOperation()->walk([&](Block *block) {
       for (Operation &op : llvm::make_early_inc_range(*block))
         if (auto reader = dyn_cast<GenericOp>(op))
-          while (GenericOp replacement = reuseIn(rewriter, reader))
+          while (GenericOp replacement = reuseIn(rewriter, reader)) {
             reader = replacement;
+            changed = true;
+          }
       for (Operation &op : llvm::make_early_inc_range(*block))
         if (auto generic = dyn_cast<GenericOp>(op))
           if (storesValues(generic))
             while (GenericOp rest = separate(rewriter, generic)) {
               generic = rest;
               ++numSeparated;
+              changed = true;
             }
     });
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 
 private:

@@ -79,6 +79,8 @@ struct LowerTapesPass : remat::impl::LowerTapesBase<LowerTapesPass> {
       if (isa<TapeWriteOp, TapeReadOp>(op))
         ops.push_back(op);
     });
+    if (ops.empty())
+      return markAllAnalysesPreserved();
     for (Operation *op : ops) {
       OpBuilder builder(op);
       auto write = dyn_cast<TapeWriteOp>(op);

@@ -94,14 +94,14 @@ static bool isReadByProductsOnly(Value value) {
 /// Makes `region` take what its operand `index` is a transposition of, and
 /// transpose it inside, where products can take it along. Otherwise a weight
 /// that a region reads would get its gradient in another way than without it.
-static void sinkTranspose(RegionOp region, unsigned index) {
+static bool sinkTranspose(RegionOp region, unsigned index) {
   auto copy = region->getOperand(index).getDefiningOp<LinalgOp>();
   std::optional<Read> copied = getCopied(copy);
   BlockArgument argument = region.getBodyBlock()->getArgument(index);
   auto type = dyn_cast<RankedTensorType>(argument.getType());
   if (!copied || !copied->map.isPermutation() || !type ||
       !type.hasStaticShape() || !isReadByProductsOnly(argument))
-    return;
+    return false;
   auto builder = OpBuilder::atBlockBegin(region.getBodyBlock());
   IRMapping mapping;
   mapping.map(copied->source, argument);
@@ -113,6 +113,7 @@ static void sinkTranspose(RegionOp region, unsigned index) {
   argument.replaceAllUsesExcept(inside->getResult(0), inside);
   argument.setType(copied->source.getType());
   region->setOperand(index, copied->source);
+  return true;
 }
 
 static linalg::GenericOp createProduct(PatternRewriter &rewriter, LinalgOp op,
@@ -189,9 +190,10 @@ struct FoldIntoResult : OpInterfaceRewritePattern<LinalgOp> {
 struct FoldTransposesPass
     : mlir::remat::impl::FoldTransposesPassBase<FoldTransposesPass> {
   void runOnOperation() override {
-    getOperation()->walk<WalkOrder::PreOrder>([](RegionOp region) {
+    bool changed = false;
+    getOperation()->walk<WalkOrder::PreOrder>([&](RegionOp region) {
       for (unsigned i = 0; i < region->getNumOperands(); ++i)
-        sinkTranspose(region, i);
+        changed |= sinkTranspose(region, i);
     });
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldIntoOperand, FoldIntoResult>(&getContext());
@@ -203,8 +205,12 @@ struct FoldTransposesPass
                                                          &getContext());
     tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, &getContext());
     tensor::populateFoldTensorEmptyPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    bool foldsApplied = false;
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
+                                     GreedyRewriteConfig(), &foldsApplied)))
+      return signalPassFailure();
+    if (!changed && !foldsApplied)
+      markAllAnalysesPreserved();
   }
 };
 } // namespace

@@ -240,8 +240,12 @@ struct RaiseSoftmaxPass
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<DetachMax, RaiseSoftmax>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    bool changed = false;
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
+                                     GreedyRewriteConfig(), &changed)))
+      return signalPassFailure();
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 };
 } // namespace

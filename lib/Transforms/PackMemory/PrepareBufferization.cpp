@@ -10,6 +10,7 @@
 #include "BranchBuffers.h"
 #include "CarryInPlace.h"
 #include "SplitAccumulations.h"
+#include "SplitReads.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -151,6 +152,7 @@ struct PrepareBufferizationPass
     });
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       splitAccumulations(function);
+      splitReads(function);
       if (!function.isDeclaration() &&
           !called.contains(function.getSymNameAttr()))
         protectArguments(function);

@@ -58,6 +58,11 @@ def PrepareBufferizationPass
     number of values in one buffer. All else that reads a value of the chain has
     to do so before the next operation overwrites it.
 
+    **Many readers.** An argument of a function, or a result that nothing
+    writes, with 64 readers or more: those before the first use that is none get
+    the tensor from its buffer, 32 by one value. Bufferization would compare all
+    of them pairwise.
+
     **Barriers** go, for the same reason: a `remat.barrier` of a weight is one
     more value in its buffer. No CSE on tensors may follow.
   }];

@@ -1,0 +1,95 @@
+//===- SplitReads.cpp - Many readers of one tensor in groups --------------===//
+//
+// One-shot bufferization collects, for each operand, all reads of what may be
+// in the same buffer: a weight that a thousand layers share costs it a million.
+// Nothing can go wrong with a tensor that nobody writes, or that is written
+// once everybody has read it. Its readers take it from its buffer, by a value
+// for each few of them, which bufferization knows nothing about and forwards.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitReads.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+/// Readers that stay together.
+static constexpr unsigned kGroupSize = 32;
+
+/// Whether nothing but `value` and what is computed from it can be in its
+/// buffer.
+static bool ownsBuffer(Value value) {
+  while (auto result = dyn_cast<OpResult>(value)) {
+    if (isa<tensor::EmptyOp>(result.getOwner()))
+      return true;
+    auto op = dyn_cast<linalg::LinalgOp>(result.getOwner());
+    if (!op || !op.hasPureTensorSemantics())
+      return false;
+    value = op.getDpsInitOperand(result.getResultNumber())->get();
+    if (!value.hasOneUse())
+      return false;
+  }
+  return isa<func::FuncOp>(cast<BlockArgument>(value).getOwner()->getParentOp());
+}
+
+static bool isRead(OpOperand &use) {
+  auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
+  return op && op.hasPureTensorSemantics() && op.isDpsInput(&use);
+}
+
+static void splitReads(Value value) {
+  if (!isa<RankedTensorType>(value.getType()) ||
+      !value.hasNUsesOrMore(2 * kGroupSize) || !ownsBuffer(value))
+    return;
+  // Anything else may write the buffer, or make another name of it.
+  Block *block = value.getParentBlock();
+  Operation *firstOther = nullptr;
+  SmallVector<std::pair<Operation *, OpOperand *>> reads;
+  for (OpOperand &use : value.getUses()) {
+    Operation *ancestor = block->findAncestorOpInBlock(*use.getOwner());
+    if (isRead(use))
+      reads.emplace_back(ancestor, &use);
+    else if (!firstOther || ancestor->isBeforeInBlock(firstOther))
+      firstOther = ancestor;
+  }
+  // `-eliminate-empty-tensors` moves what is inserted somewhere to that place.
+  if (firstOther && isa<OpResult>(value))
+    return;
+  llvm::erase_if(reads, [&](auto &read) {
+    return firstOther && !read.first->isBeforeInBlock(firstOther);
+  });
+  llvm::sort(reads, [](const auto &a, const auto &b) {
+    return a.first == b.first ? a.second->getOperandNumber() <
+                                    b.second->getOperandNumber()
+                              : a.first->isBeforeInBlock(b.first);
+  });
+
+  auto type = cast<RankedTensorType>(value.getType());
+  OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(value);
+  Value buffer = bufferization::ToBufferOp::create(
+      builder, value.getLoc(),
+      MemRefType::get(type.getShape(), type.getElementType()), value,
+      /*readOnly=*/true);
+  Value name;
+  for (auto [number, read] : llvm::enumerate(reads)) {
+    if (number % kGroupSize == 0)
+      name = bufferization::ToTensorOp::create(builder, value.getLoc(), type,
+                                               buffer, /*restrict=*/true);
+    read.second->set(name);
+  }
+}
+
+void mlir::remat::splitReads(func::FuncOp function) {
+  SmallVector<Value> values;
+  function.walk([&](Block *block) {
+    llvm::append_range(values, block->getArguments());
+    for (Operation &op : *block)
+      llvm::append_range(values, op.getResults());
+  });
+  llvm::for_each(values, [](Value value) { ::splitReads(value); });
+}

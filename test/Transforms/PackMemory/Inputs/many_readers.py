@@ -1,0 +1,32 @@
+"""Functions in which one tensor has `COUNT` readers: many_readers.py COUNT."""
+import sys
+
+COUNT = int(sys.argv[1])
+T = "tensor<4xf32>"
+
+
+def unary(result, name, value, to):
+    return f"  {result} = linalg.{name} ins({value} : {T}) outs({to} : {T}) -> {T}"
+
+
+def readers(value):
+    """A chain that reads `value` in each operation; the last one is %r<COUNT>."""
+    lines = [f"  %e = tensor.empty() : {T}", unary("%r0", "exp", value, "%e")]
+    for i in range(COUNT - 1):
+        lines.append(f"  %r{i + 1} = linalg.add ins(%r{i}, {value} : {T}, {T}) outs(%e : {T}) -> {T}")
+    return lines
+
+
+def function(name, arguments, body, *results):
+    types = ", ".join(T for _ in results)
+    return "\n".join([f"func.func @{name}({arguments}) -> ({types}) {{", *body,
+                      f"  return {', '.join(results)} : {types}", "}"])
+
+
+LAST = f"%r{COUNT - 1}"
+WRITABLE = f"%w: {T} {{bufferization.writable = true}}"
+print(function("early", WRITABLE, [*readers("%w"), unary("%new", "exp", LAST, "%w")], "%new"))
+print(function("late", f"{WRITABLE}, %x: {T}", [unary("%new", "exp", "%x", "%w"), *readers("%w")], "%new", LAST))
+print(function("made", f"%x: {T}", [f"  %s = tensor.empty() : {T}", unary("%v", "exp", "%x", "%s"), *readers("%v")], LAST))
+print(function("slice", "%x: tensor<8xf32>",
+               [f"  %v = tensor.extract_slice %x[2] [4] [1] : tensor<8xf32> to {T}", *readers("%v")], LAST))
