@@ -127,9 +127,9 @@ Operation *mlir::remat::findLastRead(Block &block, Value value) {
   Operation *last = nullptr;
   for (Value alias : collectAliases(value))
     for (Operation *user : alias.getUsers()) {
-      Operation *reader = block.findAncestorOpInBlock(*user);
-      if (reader && (!last || last->isBeforeInBlock(reader)))
-        last = reader;
+      Operation *ancestor = block.findAncestorOpInBlock(*user);
+      if (ancestor && (!last || last->isBeforeInBlock(ancestor)))
+        last = ancestor;
     }
   return last;
 }

@@ -66,17 +66,17 @@ private:
 };
 } // namespace
 
-/// Whether the reader contributes to the operand's cotangent element for
+/// Whether the user contributes to the operand's cotangent element for
 /// element: it does not start a summation of its own from what there is.
 static bool contributesElementwise(OpOperand &use) {
-  Operation *reader = use.getOwner();
-  if (auto op = dyn_cast<linalg::LinalgOp>(reader))
+  Operation *user = use.getOwner();
+  if (auto op = dyn_cast<linalg::LinalgOp>(user))
     return op.getNumLoops() == op.getNumParallelLoops() &&
            op.getMatchingIndexingMap(&use).isPermutation();
-  return reader->hasTrait<OpTrait::Elementwise>();
+  return user->hasTrait<OpTrait::Elementwise>();
 }
 
-/// Whether the order of the readers of `value` counts: they contribute to its
+/// Whether the order of the users of `value` counts: they contribute to its
 /// cotangent in that order, and an annotation must not change bits. a + b is
 /// b + a.
 static bool isOrdered(Value value, const Origins &origins) {
@@ -86,7 +86,7 @@ static bool isOrdered(Value value, const Origins &origins) {
           !llvm::all_of(value.getUses(), contributesElementwise));
 }
 
-/// Calls `visit` for what `op` reads of which the order of the readers counts.
+/// Calls `visit` for what `op` reads of which the order of the users counts.
 /// The same value has the same key on both sides of names and borders of
 /// regions.
 static void forEachOrderedValue(Operation *op, const Origins &origins,
@@ -119,7 +119,7 @@ bool Wrapper::isDrawForInside(Operation *op,
          isReadInsideOnly(drawn, others);
 }
 
-/// Whether `op`, moved into the region, would stand behind another reader of
+/// Whether `op`, moved into the region, would stand behind another user of
 /// what it reads.
 bool Wrapper::wouldOvertake(Operation *op) {
   bool overtakes = false;
@@ -140,7 +140,7 @@ void Wrapper::pullIn() {
   auto isEarlier = [](Operation *a, Operation *b) {
     return a->isBeforeInBlock(b);
   };
-  // The latest first: when an operation is looked at, its readers were.
+  // The latest first: when an operation is looked at, its users were.
   std::priority_queue<Operation *, std::vector<Operation *>,
                       decltype(isEarlier)>
       queue(isEarlier);
@@ -255,7 +255,7 @@ void Wrapper::keepIfSmaller(ArrayRef<Operation *> candidates) {
 }
 
 /// Moves what depends on the selection, between its operations, behind them.
-/// Operations with effects stay in their order, and so do the readers of a
+/// Operations with effects stay in their order, and so do the users of a
 /// value that may have a cotangent.
 void Wrapper::sink() {
   DenseSet<Operation *> dependent(ops.begin(), ops.end());
@@ -361,7 +361,7 @@ RegionOp Wrapper::build(StringRef label, Attribute policy) {
 }
 
 /// Divides `selection` so that nothing outside stands between two operations of
-/// a part, and none overtakes another reader of what it reads: how often the
+/// a part, and none overtakes another user of what it reads: how often the
 /// way to an operation leaves the selection and comes back is the number of its
 /// part.
 static SmallVector<SmallVector<Operation *>>
@@ -369,7 +369,7 @@ splitConvex(const Selection &selection, const Origins &origins) {
   DenseSet<Operation *> inside(selection.ops.begin(), selection.ops.end());
   SmallVector<SmallVector<Operation *>> parts;
   DenseMap<Operation *, size_t> part; // Also of what depends on one.
-  DenseMap<Value, Operation *> lastReader;
+  DenseMap<Value, Operation *> lastUser;
   Operation *lastEffect = nullptr;
   for (Operation *op = selection.ops.front();; op = op->getNextNode()) {
     std::optional<size_t> number;
@@ -383,9 +383,9 @@ splitConvex(const Selection &selection, const Origins &origins) {
     };
     forEachUsedValue(op, [&](Value value) { follow(value.getDefiningOp()); });
     forEachOrderedValue(op, origins, [&](Value value) {
-      Operation *&reader = lastReader[value];
-      follow(reader);
-      reader = op;
+      Operation *&user = lastUser[value];
+      follow(user);
+      user = op;
     });
     if (!isMemoryEffectFree(op)) {
       follow(lastEffect);
@@ -481,7 +481,7 @@ static void replaceByRegions(Selection &selection, Block *block) {
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
 }
 
-/// Removes the originals of what every reader has made again.
+/// Removes the originals of what every user has made again.
 static void eraseUnread(RewriterBase &rewriter, Block &block,
                         const DenseSet<Operation *> &copied) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))

@@ -1,4 +1,4 @@
-//===- ElementwiseFusion.cpp - Fuse a kernel into its reader --------------===//
+//===- ElementwiseFusion.cpp - Fuse a kernel into its user --------------===//
 //
 // Upstream's fuseElementwiseOps takes generics only, clones a producer for
 // each operand that reads it, and repeats inputs: quadratic bodies on real
@@ -352,7 +352,7 @@ GenericOp remat::fuse(RewriterBase &rewriter, LinalgOp producer,
               producer.getMatchingIndexingMap(operand).compose(loopMap)));
   }
 
-  // The destinations: the producer's where its value stays, then the reader's.
+  // The destinations: the producer's where its value stays, then the user's.
   SmallVector<OpResult> kept;
   if (keepResults)
     for (OpResult result : producer->getResults())

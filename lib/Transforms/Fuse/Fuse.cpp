@@ -38,31 +38,31 @@ static bool haveFusablePhases(LinalgOp producer, LinalgOp consumer) {
   return from == to || (from == kRecomputePhase && to == kBackwardPhase);
 }
 
-/// What fusion would do with a producer and one of its readers.
+/// What fusion would do with a producer and one of its users.
 enum class Decision { Keep, Fuse, FuseAndKeepResults };
 
 /// The operations that read results of `op`, in no order that matters; stops
 /// after `limit`.
-static SetVector<Operation *> getReaders(LinalgOp op, unsigned limit) {
-  SetVector<Operation *> readers;
+static SetVector<Operation *> getUsers(LinalgOp op, unsigned limit) {
+  SetVector<Operation *> users;
   for (Operation *user : op->getUsers()) {
-    readers.insert(user);
-    if (readers.size() > limit)
+    users.insert(user);
+    if (users.size() > limit)
       break;
   }
-  return readers;
+  return users;
 }
 
-/// Whether `producer` can disappear into `reader`.
-static bool canDisappearInto(LinalgOp producer, Operation *reader) {
-  auto consumer = dyn_cast<LinalgOp>(reader);
+/// Whether `producer` can disappear into `user`.
+static bool canDisappearInto(LinalgOp producer, Operation *user) {
+  auto consumer = dyn_cast<LinalgOp>(user);
   return consumer && haveFusablePhases(producer, consumer) &&
          canFuseCheaply(producer, consumer);
 }
 
 /// Whether `consumer` comes before everything else that reads `producer`. What
 /// its own body extracts from there is read before it has results.
-static bool isFirstReader(LinalgOp producer, LinalgOp consumer) {
+static bool isFirstUser(LinalgOp producer, LinalgOp consumer) {
   Block *block = consumer->getBlock();
   return llvm::all_of(producer->getUsers(), [&](Operation *user) {
     Operation *ancestor = block->findAncestorOpInBlock(*user);
@@ -92,27 +92,27 @@ static unsigned countUses(LinalgOp producer, LinalgOp consumer) {
   return numUses;
 }
 
-/// A value with more readers is taken to be read everywhere.
-static constexpr unsigned kMaxReadersToVisit = 1000;
+/// A value with more users is taken to be read everywhere.
+static constexpr unsigned kMaxUsesToVisit = 1000;
 
 /// Calls `visit` for the operations that read `value`, or the same value behind
 /// names and borders of regions, until it returns false.
-static bool visitReaders(Value value, function_ref<bool(Operation *)> visit) {
+static bool visitUsers(Value value, function_ref<bool(Operation *)> visit) {
   SmallVector<Value> aliases = {lookThroughBorders(value)};
   unsigned numVisited = 0;
   while (!aliases.empty())
     for (OpOperand &use : aliases.pop_back_val().getUses()) {
-      Operation *reader = use.getOwner();
+      Operation *user = use.getOwner();
       unsigned index = use.getOperandNumber();
-      if (++numVisited > kMaxReadersToVisit || !visit(reader))
+      if (++numVisited > kMaxUsesToVisit || !visit(user))
         return false;
-      if (auto region = dyn_cast<RegionOp>(reader))
+      if (auto region = dyn_cast<RegionOp>(user))
         aliases.push_back(region.getBodyBlock()->getArgument(index));
-      else if (isa<NameOp>(reader) ||
-               (isa<BarrierOp>(reader) && index < reader->getNumResults()))
-        aliases.push_back(reader->getResult(index));
-      else if (auto region = dyn_cast<RegionOp>(reader->getParentOp());
-               region && isa<YieldOp>(reader))
+      else if (isa<NameOp>(user) ||
+               (isa<BarrierOp>(user) && index < user->getNumResults()))
+        aliases.push_back(user->getResult(index));
+      else if (auto region = dyn_cast<RegionOp>(user->getParentOp());
+               region && isa<YieldOp>(user))
         aliases.push_back(region->getResult(index));
     }
   return true;
@@ -123,8 +123,8 @@ static bool visitReaders(Value value, function_ref<bool(Operation *)> visit) {
 static bool mayBeReadBetween(Value value, LinalgOp producer,
                              LinalgOp consumer) {
   Block *block = producer->getBlock();
-  return !visitReaders(value, [&](Operation *reader) {
-    Operation *ancestor = block->findAncestorOpInBlock(*reader);
+  return !visitUsers(value, [&](Operation *user) {
+    Operation *ancestor = block->findAncestorOpInBlock(*user);
     return !ancestor || ancestor == producer || ancestor == consumer ||
            ancestor->isBeforeInBlock(producer) ||
            consumer->isBeforeInBlock(ancestor);
@@ -173,13 +173,13 @@ static bool areRepeatedTogether(LinalgOp producer, LinalgOp consumer,
 /// stand and regions begin, and results may not.
 static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer,
                          const EqualValues &equal) {
-  SetVector<Operation *> readers = getReaders(producer, 1);
+  SetVector<Operation *> users = getUsers(producer, 1);
   unsigned numUses = countUses(producer, consumer);
   unsigned numReads = llvm::count_if(consumer.getDpsInputs(), [&](Value input) {
     return input.getDefiningOp() == producer;
   });
-  // A cotangent that comes from another reader: c + (a + b) is not (c + a) + b.
-  if ((readers.size() > 1 && numUses > 1) || (numReads > 1 && numUses > 2))
+  // A cotangent that comes from another user: c + (a + b) is not (c + a) + b.
+  if ((users.size() > 1 && numUses > 1) || (numReads > 1 && numUses > 2))
     return false;
   std::optional<AffineMap> loopMap = getOnlyLoopMap(producer, consumer);
   if (!loopMap || !loopMap->isPermutation() || capturesFloats(producer) ||
@@ -251,20 +251,20 @@ static Decision decide(LinalgOp producer, LinalgOp consumer,
       wouldBeTooLarge(producer, consumer, keepAdjoints) ||
       (keepAdjoints && !keepsAdjoint(producer, consumer, *equal)))
     return Decision::Keep;
-  SetVector<Operation *> readers = getReaders(producer, kMaxReaders);
-  if (readers.size() == 1)
+  SetVector<Operation *> users = getUsers(producer, kMaxUsers);
+  if (users.size() == 1)
     return Decision::Fuse;
   if (!readsOneFullTensor(producer))
     return Decision::Keep;
   // Not with a gradient: f'(x) (a + b) is not f'(x) a + f'(x) b.
-  if (!keepAdjoints && readers.size() <= kMaxReaders && isCheap(producer) &&
-      llvm::all_of(readers, [&](Operation *reader) {
-        return reader == consumer || canDisappearInto(producer, reader);
+  if (!keepAdjoints && users.size() <= kMaxUsers && isCheap(producer) &&
+      llvm::all_of(users, [&](Operation *user) {
+        return user == consumer || canDisappearInto(producer, user);
       }))
     return Decision::Fuse;
   if (getPhase(producer) == getPhase(consumer) && !onlyWidens(consumer) &&
       haveSameIterationSpace(producer, consumer) &&
-      isFirstReader(producer, consumer))
+      isFirstUser(producer, consumer))
     return Decision::FuseAndKeepResults;
   return Decision::Keep;
 }
@@ -311,10 +311,10 @@ private:
   }
 
   /// Program order: a producer has everything that it reads in it when its
-  /// reader's turn comes, so that one sweep suffices.
+  /// user's turn comes, so that one sweep suffices.
   void fuseIn(Region &region) {
     for (Block &block : region) {
-      // A dead reader would keep its producer from disappearing.
+      // A dead user would keep its producer from disappearing.
       eraseDead(block);
       for (Operation &op : llvm::make_early_inc_range(block)) {
         if (auto consumer = dyn_cast<LinalgOp>(op)) {

@@ -33,10 +33,10 @@ static constexpr unsigned kMaxSharers = 32;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// A value of another phase is not there for `reader`: to read it would save
+/// A value of another phase is not there for `consumer`: to read it would save
 /// what the plan recomputes.
-static bool maySee(GenericOp stored, GenericOp reader) {
-  StringRef from = getPhase(stored), to = getPhase(reader);
+static bool maySee(GenericOp stored, GenericOp consumer) {
+  StringRef from = getPhase(stored), to = getPhase(consumer);
   return from == to || (from == kRecomputePhase && to == kBackwardPhase);
 }
 
@@ -153,10 +153,10 @@ static SetVector<Value> getFullTensors(GenericOp op, ValueRange yielded,
 /// Makes a copy of `op` that has the results `kept` only and no operand that it
 /// does not use. If there is a `stored`, it is read through `map` in place of
 /// the scalars `read`.
-static GenericOp createReader(RewriterBase &rewriter, GenericOp op,
-                              Value stored, AffineMap map,
-                              const SetVector<Value> &read,
-                              ArrayRef<unsigned> kept) {
+static GenericOp createConsumer(RewriterBase &rewriter, GenericOp op,
+                                Value stored, AffineMap map,
+                                const SetVector<Value> &read,
+                                ArrayRef<unsigned> kept) {
   Operation *terminator = op.getBlock()->getTerminator();
   SmallVector<Value> yielded;
   SmallVector<Value> inits;
@@ -188,7 +188,7 @@ static GenericOp createReader(RewriterBase &rewriter, GenericOp op,
   }
   llvm::append_range(maps, initMaps);
 
-  auto reader = GenericOp::create(
+  auto consumer = GenericOp::create(
       rewriter, op.getLoc(), types, inputs, inits, maps,
       op.getIteratorTypesArray(),
       [&](OpBuilder &b, Location loc, ValueRange arguments) {
@@ -211,84 +211,84 @@ static GenericOp createReader(RewriterBase &rewriter, GenericOp op,
           values.push_back(mapping.lookupOrDefault(value));
         linalg::YieldOp::create(b, loc, values);
       });
-  copyAttributes(op, reader);
-  return reader;
+  copyAttributes(op, consumer);
+  return consumer;
 }
 
-/// Lets `reader` take `result` of an earlier kernel in place of scalars that
+/// Lets `consumer` take `result` of an earlier kernel in place of scalars that
 /// are the same function of the same operands, if a tensor of that size is
 /// then no operand any more and `result` is needed as long anyway.
 static GenericOp reuse(RewriterBase &rewriter, GenericOp stored,
-                       OpResult result, GenericOp reader, AffineMap loopMap) {
-  if (!isReadAfter(result, reader) || isDestination(result))
+                       OpResult result, GenericOp consumer, AffineMap loopMap) {
+  if (!isReadAfter(result, consumer) || isDestination(result))
     return {};
   Value scalar =
       stored.getBlock()->getTerminator()->getOperand(result.getResultNumber());
   if (isa<BlockArgument>(scalar))
     return {};
-  Equivalence equivalence(stored, reader, loopMap);
+  Equivalence equivalence(stored, consumer, loopMap);
   SetVector<Value> read;
-  for (Operation &inner : reader.getBlock()->without_terminator())
+  for (Operation &inner : consumer.getBlock()->without_terminator())
     for (Value value : inner.getResults())
       if (equivalence.holds(scalar, value))
         read.insert(value);
   if (read.empty())
     return {};
   AffineMap map = stored.getIndexingMapMatchingResult(result).compose(loopMap);
-  OperandRange yielded = reader.getBlock()->getTerminator()->getOperands();
-  SetVector<Value> tensors = getFullTensors(reader, yielded, read);
+  OperandRange yielded = consumer.getBlock()->getTerminator()->getOperands();
+  SetVector<Value> tensors = getFullTensors(consumer, yielded, read);
   tensors.insert(result);
-  if (tensors.size() >= getFullTensors(reader, yielded, {}).size())
+  if (tensors.size() >= getFullTensors(consumer, yielded, {}).size())
     return {};
-  rewriter.setInsertionPoint(reader);
+  rewriter.setInsertionPoint(consumer);
   SmallVector<unsigned> kept =
-      llvm::to_vector(llvm::seq(0u, reader->getNumResults()));
+      llvm::to_vector(llvm::seq(0u, consumer->getNumResults()));
   GenericOp replacement =
-      createReader(rewriter, reader, result, map, read, kept);
+      createConsumer(rewriter, consumer, result, map, read, kept);
   // The library would add in another order.
   if (isLibraryKernel(replacement)) {
     rewriter.eraseOp(replacement);
     return {};
   }
-  rewriter.replaceOp(reader, replacement);
+  rewriter.replaceOp(consumer, replacement);
   return replacement;
 }
 
 /// Takes a result that can be made from another one out of `op`, into a kernel
-/// of its own, which fusion moves into the only reader. The other one must be
+/// of its own, which fusion moves into the only consumer. The other one must be
 /// alive there anyway.
 static GenericOp separate(RewriterBase &rewriter, GenericOp op) {
   OperandRange yielded = op.getBlock()->getTerminator()->getOperands();
   for (OpResult made : op->getResults()) {
     if (!made.hasOneUse())
       continue;
-    auto reader = dyn_cast<linalg::LinalgOp>(*made.getUsers().begin());
-    if (!reader || reader->getBlock() != op->getBlock() ||
-        !isFusableConsumer(reader) || isDestination(made) ||
-        getPhase(reader) != getPhase(op) ||
-        !reader.getMatchingIndexingMap(&*made.use_begin()).isPermutation())
+    auto consumer = dyn_cast<linalg::LinalgOp>(*made.getUsers().begin());
+    if (!consumer || consumer->getBlock() != op->getBlock() ||
+        !isFusableConsumer(consumer) || isDestination(made) ||
+        getPhase(consumer) != getPhase(op) ||
+        !consumer.getMatchingIndexingMap(&*made.use_begin()).isPermutation())
       continue;
     for (OpResult other : op->getResults()) {
       Value scalar = yielded[other.getResultNumber()];
       if (other == made || isa<BlockArgument>(scalar) ||
           scalar == yielded[made.getResultNumber()] || isDestination(other) ||
-          !isReadAfter(other, reader))
+          !isReadAfter(other, consumer))
         continue;
       SetVector<Value> read;
       read.insert(scalar);
       if (!getFullTensors(op, yielded[made.getResultNumber()], read).empty())
         continue;
       rewriter.setInsertionPointAfter(op);
-      GenericOp maker = createReader(rewriter, op, other,
-                                     op.getIndexingMapMatchingResult(other),
-                                     read, made.getResultNumber());
+      GenericOp maker = createConsumer(rewriter, op, other,
+                                       op.getIndexingMapMatchingResult(other),
+                                       read, made.getResultNumber());
       rewriter.replaceAllUsesWith(made, maker->getResult(0));
       SmallVector<unsigned> kept;
       for (OpResult result : op->getResults())
         if (result != made)
           kept.push_back(result.getResultNumber());
       rewriter.setInsertionPoint(op);
-      GenericOp rest = createReader(rewriter, op, {}, {}, {}, kept);
+      GenericOp rest = createConsumer(rewriter, op, {}, {}, {}, kept);
       for (auto [index, result] : llvm::enumerate(kept))
         rewriter.replaceAllUsesWith(op->getResult(result),
                                     rest->getResult(index));
@@ -308,9 +308,9 @@ struct ReuseResultsPass : remat::impl::ReuseResultsPassBase<ReuseResultsPass> {
     bool changed = false;
     getOperation()->walk([&](Block *block) {
       for (Operation &op : llvm::make_early_inc_range(*block))
-        if (auto reader = dyn_cast<GenericOp>(op))
-          while (GenericOp replacement = reuseIn(rewriter, reader)) {
-            reader = replacement;
+        if (auto consumer = dyn_cast<GenericOp>(op))
+          while (GenericOp replacement = reuseIn(rewriter, consumer)) {
+            consumer = replacement;
             changed = true;
           }
       for (Operation &op : llvm::make_early_inc_range(*block))
@@ -327,21 +327,21 @@ struct ReuseResultsPass : remat::impl::ReuseResultsPassBase<ReuseResultsPass> {
   }
 
 private:
-  /// One step; null if `reader` can take nothing.
-  GenericOp reuseIn(RewriterBase &rewriter, GenericOp reader) {
-    if (!isFusableConsumer(reader))
+  /// One step; null if `consumer` can take nothing.
+  GenericOp reuseIn(RewriterBase &rewriter, GenericOp consumer) {
+    if (!isFusableConsumer(consumer))
       return {};
-    for (OpOperand *input : reader.getDpsInputOperands()) {
-      if (!isFull(reader, input))
+    for (OpOperand *input : consumer.getDpsInputOperands()) {
+      if (!isFull(consumer, input))
         continue;
-      AffineMap map = reader.getMatchingIndexingMap(input);
-      for (OpOperand *use : findUses(reader, input->get())) {
+      AffineMap map = consumer.getMatchingIndexingMap(input);
+      for (OpOperand *use : findUses(consumer, input->get())) {
         auto stored = cast<GenericOp>(use->getOwner());
         AffineMap loopMap =
             inversePermutation(stored.getMatchingIndexingMap(use)).compose(map);
         for (OpResult result : stored->getResults())
           if (GenericOp replacement =
-                  reuse(rewriter, stored, result, reader, loopMap)) {
+                  reuse(rewriter, stored, result, consumer, loopMap)) {
             ++numReused;
             return replacement;
           }
@@ -350,17 +350,17 @@ private:
     return {};
   }
 
-  /// Uses of all of `tensor` in kernels before `reader` that store values, in
+  /// Uses of all of `tensor` in kernels before `consumer` that store values, in
   /// the order of the block.
-  SmallVector<OpOperand *> findUses(GenericOp reader, Value tensor) {
+  SmallVector<OpOperand *> findUses(GenericOp consumer, Value tensor) {
     SmallVector<OpOperand *> uses;
     for (auto [number, use] : llvm::enumerate(tensor.getUses())) {
       if (number == kMaxSharers)
         return {};
       auto stored = dyn_cast<GenericOp>(use.getOwner());
-      if (stored && stored->getBlock() == reader->getBlock() &&
-          stored->isBeforeInBlock(reader) && storesValues(stored) &&
-          maySee(stored, reader) && stored.isDpsInput(&use) &&
+      if (stored && stored->getBlock() == consumer->getBlock() &&
+          stored->isBeforeInBlock(consumer) && storesValues(stored) &&
+          maySee(stored, consumer) && stored.isDpsInput(&use) &&
           isFull(stored, &use))
         uses.push_back(&use);
     }

@@ -10,7 +10,7 @@
 #include "DropDead.h"
 #include "Rebuild.h"
 #include "remat/Dialect/Remat/IR/Effects.h"
-#include "remat/Transforms/Plan/Reader.h"
+#include "remat/Transforms/Plan/BackwardInputs.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -29,19 +29,19 @@ namespace {
 /// Executes the plans of the backwards of one region.
 class RegionMaterializer {
 public:
-  RegionMaterializer(RegionOp region, Crossings &crossings, Effects &effects)
-      : region(region), crossings(crossings), effects(effects) {}
+  RegionMaterializer(RegionOp region, ResidualPaths &paths, Effects &effects)
+      : region(region), paths(paths), effects(effects) {}
 
   LogicalResult run();
 
 private:
-  LogicalResult routeOperand(Reader &reader, BlockArgument argument);
-  LogicalResult execute(Reader &reader, PlanOp plan);
-  void mapInputs(Reader &reader, IRMapping &mapping);
-  void cloneSlice(Reader &reader);
+  LogicalResult routeOperand(BackwardInputs &backward, BlockArgument argument);
+  LogicalResult execute(BackwardInputs &backward, PlanOp plan);
+  void mapInputs(BackwardInputs &backward, IRMapping &mapping);
+  void cloneSlice(BackwardInputs &backward);
 
   RegionOp region;
-  Crossings &crossings;
+  ResidualPaths &paths;
   Effects &effects;
   /// Values that the backward in question computes again.
   SetVector<Value> recomputed;
@@ -58,32 +58,33 @@ private:
 
 /// An operand whose copy in the backward is not recognized as such: one that a
 /// backward loop takes again as a slice of an invariant tensor.
-LogicalResult RegionMaterializer::routeOperand(Reader &reader,
+LogicalResult RegionMaterializer::routeOperand(BackwardInputs &backward,
                                                BlockArgument argument) {
   Value operand = region->getOperand(argument.getArgNumber());
-  Value routed = crossings.bring(operand, region->getBlock(), reader.backward);
+  Value routed = paths.route(operand, region->getBlock(), backward.op);
   if (!routed)
-    return reader.backward.emitOpError()
+    return backward.op.emitOpError()
            << "computes residuals again that depend on operand "
            << argument.getArgNumber()
            << " of its region, which it does not get; run -remat-plan again "
               "instead of editing what it made";
-  reader.set(argument, reader.backward.addInput(routed));
+  backward.set(argument, backward.op.addInput(routed));
   return success();
 }
 
 /// Goes back from the values that are computed again to what the plan says that
 /// they start from.
-LogicalResult RegionMaterializer::execute(Reader &reader, PlanOp plan) {
+LogicalResult RegionMaterializer::execute(BackwardInputs &backward,
+                                          PlanOp plan) {
   recomputed.clear();
   inputs.clear();
   SetVector<Value> start;
   for (Value value : plan.getFrom())
-    if (Value known = reader.valueOf.lookup(cast<BlockArgument>(value)))
+    if (Value known = backward.valueOf.lookup(cast<BlockArgument>(value)))
       start.insert(known);
   for (auto [index, residual] : llvm::enumerate(plan.getResiduals()))
     if (plan.getDecision(index).runsAgain())
-      if (Value known = reader.valueOf.lookup(cast<BlockArgument>(residual)))
+      if (Value known = backward.valueOf.lookup(cast<BlockArgument>(residual)))
         recomputed.insert(known);
 
   SetVector<Value> values = recomputed;
@@ -96,7 +97,7 @@ LogicalResult RegionMaterializer::execute(Reader &reader, PlanOp plan) {
     }
     Operation *op = value.getDefiningOp();
     if (!op) {
-      if (failed(routeOperand(reader, cast<BlockArgument>(value))))
+      if (failed(routeOperand(backward, cast<BlockArgument>(value))))
         return failure();
       inputs.insert(value);
       continue;
@@ -113,7 +114,7 @@ LogicalResult RegionMaterializer::execute(Reader &reader, PlanOp plan) {
   plan->replaceAllUsesWith(plan.getResiduals());
   plan->erase();
   if (!ops.empty())
-    cloneSlice(reader);
+    cloneSlice(backward);
   return success();
 }
 
@@ -142,14 +143,15 @@ static BarrierOp createBarrier(OpBuilder &builder, Location loc,
 /// One barrier for all inputs of the slice, at the start of the backward for
 /// now. Operands with `prevent_cse = false` are read as they are, and so is
 /// everything if no operand prevents it.
-void RegionMaterializer::mapInputs(Reader &reader, IRMapping &mapping) {
+void RegionMaterializer::mapInputs(BackwardInputs &backward,
+                                   IRMapping &mapping) {
   std::optional<ArrayRef<bool>> flags = region.getPreventCse();
   bool anyPrevents =
       !flags || flags->empty() || llvm::is_contained(*flags, true);
   SmallVector<Value> values, guarded;
   for (Value input : inputs) {
     auto argument = dyn_cast<BlockArgument>(input);
-    BlockArgument raw = reader.have[input];
+    BlockArgument raw = backward.have[input];
     if (argument ? region.preventsCSE(argument.getArgNumber()) : anyPrevents) {
       values.push_back(input);
       guarded.push_back(raw);
@@ -159,9 +161,9 @@ void RegionMaterializer::mapInputs(Reader &reader, IRMapping &mapping) {
   }
   if (guarded.empty())
     return;
-  OpBuilder builder = OpBuilder::atBlockBegin(reader.backward.getBodyBlock());
+  OpBuilder builder = OpBuilder::atBlockBegin(backward.op.getBodyBlock());
   BarrierOp barrier = createBarrier(builder, region.getLoc(), guarded,
-                                    ValueRange(reader.cotangents));
+                                    ValueRange(backward.cotangents));
   mapping.map(ValueRange(values), barrier.getResults());
 }
 
@@ -192,7 +194,7 @@ static void guardConstantOps(ArrayRef<Operation *> clones,
 
 /// Moves each of `clones` (in program order, at the start of `block`) in front
 /// of the first operation that reads it.
-static void sinkToReaders(ArrayRef<Operation *> clones, Block *block) {
+static void sinkToUsers(ArrayRef<Operation *> clones, Block *block) {
   DenseMap<Operation *, unsigned> position;
   SmallVector<Operation *> rest;
   DenseSet<Operation *> isClone(clones.begin(), clones.end());
@@ -212,11 +214,11 @@ static void sinkToReaders(ArrayRef<Operation *> clones, Block *block) {
     clone->moveBefore(rest[position[clone]]);
 }
 
-void RegionMaterializer::cloneSlice(Reader &reader) {
-  Block *target = reader.backward.getBodyBlock();
+void RegionMaterializer::cloneSlice(BackwardInputs &backward) {
+  Block *target = backward.op.getBodyBlock();
   Operation *first = &target->front();
   IRMapping mapping;
-  mapInputs(reader, mapping);
+  mapInputs(backward, mapping);
   OpBuilder builder(first);
   for (Operation *op : ops) {
     // Names are not cloned; who reads one reads what it names.
@@ -228,7 +230,7 @@ void RegionMaterializer::cloneSlice(Reader &reader) {
     markRecompute(clone);
   }
   for (Value value : recomputed)
-    reader.have[value].replaceAllUsesWith(mapping.lookup(value));
+    backward.have[value].replaceAllUsesWith(mapping.lookup(value));
 
   auto getClones = [&] {
     SmallVector<Operation *> clones;
@@ -239,8 +241,8 @@ void RegionMaterializer::cloneSlice(Reader &reader) {
   };
   std::optional<ArrayRef<bool>> flags = region.getPreventCse();
   if (!flags || flags->empty() || llvm::is_contained(*flags, true))
-    guardConstantOps(getClones(), reader.cotangents);
-  sinkToReaders(getClones(), target);
+    guardConstantOps(getClones(), backward.cotangents);
+  sinkToUsers(getClones(), target);
 }
 
 //===----------------------------------------------------------------------===//
@@ -249,11 +251,11 @@ void RegionMaterializer::cloneSlice(Reader &reader) {
 
 LogicalResult RegionMaterializer::run() {
   SmallVector<Operation *> opaque;
-  for (Reader &reader : getReaders(region, crossings, opaque)) {
-    if (PlanOp plan = reader.getPlan())
-      if (failed(execute(reader, plan)))
+  for (BackwardInputs &backward : getBackwards(region, paths, opaque)) {
+    if (PlanOp plan = backward.getPlan())
+      if (failed(execute(backward, plan)))
         return failure();
-    dropUnusedInputs(reader.backward);
+    dropUnusedInputs(backward.op);
   }
   return success();
 }
@@ -273,13 +275,13 @@ protected:
     if (bodies.empty())
       return;
     Effects effects;
-    Crossings crossings(getOperation());
+    ResidualPaths paths(getOperation());
     for (Block *body : bodies)
-      if (failed(RegionMaterializer(cast<RegionOp>(body->getParentOp()),
-                                    crossings, effects)
+      if (failed(RegionMaterializer(cast<RegionOp>(body->getParentOp()), paths,
+                                    effects)
                      .run()))
         return signalPassFailure();
-    dropDead(getOperation(), crossings.getFunctions(), effects);
+    dropDead(getOperation(), paths.getFunctions(), effects);
   }
 };
 } // namespace

@@ -37,11 +37,11 @@ public:
 private:
   LogicalResult rebuild(Value residual, Value result);
   void cloneView(Value residual, Value result);
-  bool fuseIntoReaders(Value residual, Value result);
+  bool fuseIntoUsers(Value residual, Value result);
   LogicalResult collectSlice(Value value);
   LogicalResult cloneSlice(Value residual, Value result);
-  Operation *findFirstReader(Value value);
-  SmallVector<Value, 1> getAwaited(Operation *reader);
+  Operation *findFirstUser(Value value);
+  SmallVector<Value, 1> getAwaited(Operation *user);
   void keepSaved();
 
   PlanOp plan;
@@ -54,27 +54,27 @@ private:
 };
 } // namespace
 
-Operation *Rebuilder::findFirstReader(Value value) {
+Operation *Rebuilder::findFirstUser(Value value) {
   Operation *first = nullptr;
   for (Operation *user : value.getUsers()) {
-    Operation *reader = block->findAncestorOpInBlock(*user);
-    if (!first || reader->isBeforeInBlock(first))
-      first = reader;
+    Operation *ancestor = block->findAncestorOpInBlock(*user);
+    if (!first || ancestor->isBeforeInBlock(first))
+      first = ancestor;
   }
   return first;
 }
 
-/// A value of the backward, computed before `reader`, that it or what is made
+/// A value of the backward, computed before `user`, that it or what is made
 /// of its result needs: a recompute may wait for it.
-SmallVector<Value, 1> Rebuilder::getAwaited(Operation *reader) {
-  for (Operation *at = reader; at;) {
+SmallVector<Value, 1> Rebuilder::getAwaited(Operation *user) {
+  for (Operation *at = user; at;) {
     for (Value operand : at->getOperands()) {
       Operation *op = operand.getDefiningOp();
       if (op && op->getBlock() == block && isInBackward(op) &&
-          op->isBeforeInBlock(reader) && isa<TensorType>(operand.getType()))
+          op->isBeforeInBlock(user) && isa<TensorType>(operand.getType()))
         return {operand};
     }
-    at = at->getNumResults() == 1 ? findFirstReader(at->getResult(0)) : nullptr;
+    at = at->getNumResults() == 1 ? findFirstUser(at->getResult(0)) : nullptr;
   }
   return {};
 }
@@ -82,7 +82,7 @@ SmallVector<Value, 1> Rebuilder::getAwaited(Operation *reader) {
 /// The copy has no phase: without the plan it is the same as the original, and
 /// may be merged with it.
 void Rebuilder::cloneView(Value residual, Value result) {
-  OpBuilder builder(findFirstReader(result));
+  OpBuilder builder(findFirstUser(result));
   Operation *view = builder.clone(*residual.getDefiningOp());
   if (OpResult source = resultOf.lookup(view->getOperand(0)))
     view->setOperand(0, source);
@@ -91,18 +91,18 @@ void Rebuilder::cloneView(Value residual, Value result) {
 
 /// Fuses the kernel that makes `residual` into all that reads `result`, if that
 /// is possible.
-bool Rebuilder::fuseIntoReaders(Value residual, Value result) {
+bool Rebuilder::fuseIntoUsers(Value residual, Value result) {
   auto original = residual.getDefiningOp<LinalgOp>();
   if (!original || !isFusableProducer(original))
     return false;
   IRRewriter rewriter(original->getContext());
-  rewriter.setInsertionPoint(findFirstReader(result));
+  rewriter.setInsertionPoint(findFirstUser(result));
   auto producer = cast<LinalgOp>(rewriter.clone(*original));
   for (OpOperand *input : producer.getDpsInputOperands())
     if (OpResult source = resultOf.lookup(input->get()))
       input->set(source);
   Value copy = producer->getResult(cast<OpResult>(residual).getResultNumber());
-  SetVector<Operation *> readers(result.user_begin(), result.user_end());
+  SetVector<Operation *> users(result.user_begin(), result.user_end());
   result.replaceAllUsesWith(copy);
 
   bool readsForward = llvm::any_of(producer.getDpsInputs(), [&](Value input) {
@@ -112,17 +112,17 @@ bool Rebuilder::fuseIntoReaders(Value residual, Value result) {
            !matchPattern(input, m_Constant()) &&
            !(kernel && readsNoTensor(kernel));
   });
-  if (readsForward || llvm::any_of(readers, [&](Operation *reader) {
-        auto consumer = dyn_cast<LinalgOp>(reader);
+  if (readsForward || llvm::any_of(users, [&](Operation *user) {
+        auto consumer = dyn_cast<LinalgOp>(user);
         return !consumer || !canFuseCheaply(producer, consumer);
       })) {
     copy.replaceAllUsesWith(result);
     producer->erase();
     return false;
   }
-  for (Operation *reader : readers) {
+  for (Operation *user : users) {
     linalg::GenericOp fused =
-        fuse(rewriter, producer, cast<LinalgOp>(reader),
+        fuse(rewriter, producer, cast<LinalgOp>(user),
              /*keepResults=*/false, /*mergesInputs=*/true);
     DominanceInfo dominance;
     eliminateCommonSubExpressions(rewriter, dominance, fused);
@@ -161,15 +161,15 @@ LogicalResult Rebuilder::cloneSlice(Value residual, Value result) {
   sources.clear();
   if (failed(collectSlice(residual)))
     return failure();
-  Operation *reader = findFirstReader(result);
-  OpBuilder builder(reader);
+  Operation *user = findFirstUser(result);
+  OpBuilder builder(user);
   SmallVector<Value> values;
   for (Value source : sources) {
     OpResult read = resultOf.lookup(source);
     values.push_back(read ? Value(read) : source);
   }
   auto barrier =
-      BarrierOp::create(builder, residual.getLoc(), values, getAwaited(reader));
+      BarrierOp::create(builder, residual.getLoc(), values, getAwaited(user));
   setPhase(barrier, kBackwardPhase);
   IRMapping mapping;
   mapping.map(sources.getArrayRef(), barrier.getResults());
@@ -184,7 +184,7 @@ LogicalResult Rebuilder::rebuild(Value residual, Value result) {
     cloneView(residual, result);
     return success();
   }
-  if (fuseIntoReaders(residual, result))
+  if (fuseIntoUsers(residual, result))
     return success();
   return cloneSlice(residual, result);
 }

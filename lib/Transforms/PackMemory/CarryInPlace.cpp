@@ -56,12 +56,12 @@ static void carryInPlace(MutableArrayRef<OpOperand> yielded,
   // In whose buffers each pending operand may be, and how many in each.
   llvm::BitVector none(block->getNumArguments());
   SmallVector<llvm::BitVector> roots(yielded.size(), none);
-  SmallVector<unsigned> numReaders(block->getNumArguments(), 0);
+  SmallVector<unsigned> numUsers(block->getNumArguments(), 0);
   auto setRoots = [&](unsigned index, const llvm::BitVector &to) {
     for (unsigned root : roots[index].set_bits())
-      --numReaders[root];
+      --numUsers[root];
     for (unsigned root : to.set_bits())
-      ++numReaders[root];
+      ++numUsers[root];
     roots[index] = to;
   };
   SmallVector<unsigned> pending;
@@ -73,7 +73,7 @@ static void carryInPlace(MutableArrayRef<OpOperand> yielded,
     }
   auto isReadByAnother = [&](unsigned index) {
     unsigned argument = carried[index].getArgNumber();
-    return numReaders[argument] > roots[index].test(argument);
+    return numUsers[argument] > roots[index].test(argument);
   };
   while (!pending.empty()) {
     auto *next = pending.end();

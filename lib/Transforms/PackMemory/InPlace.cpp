@@ -36,8 +36,8 @@ static bool readsWhatItWrites(Operation *op, Value value) {
 /// Whether something in `block` behind `writer` reads `value`.
 static bool isReadBehind(Value value, Operation *writer, Block *block) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    Operation *reader = block->findAncestorOpInBlock(*user);
-    return reader && writer->isBeforeInBlock(reader);
+    Operation *ancestor = block->findAncestorOpInBlock(*user);
+    return ancestor && writer->isBeforeInBlock(ancestor);
   });
 }
 

@@ -46,9 +46,8 @@ bool isReadBehind(Value value, LoopLikeOpInterface loop) {
     if (write &&
         write.getDestMutable().getOperandNumber() == use.getOperandNumber())
       return false;
-    Operation *reader =
-        loop->getBlock()->findAncestorOpInBlock(*use.getOwner());
-    return reader && loop->isBeforeInBlock(reader);
+    Operation *user = loop->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    return user && loop->isBeforeInBlock(user);
   });
 }
 

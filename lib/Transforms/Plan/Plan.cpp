@@ -9,7 +9,7 @@
 
 #include "Slice.h"
 #include "remat/Dialect/Remat/IR/Effects.h"
-#include "remat/Transforms/Plan/Reader.h"
+#include "remat/Transforms/Plan/BackwardInputs.h"
 #include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -29,9 +29,9 @@ namespace {
 /// so it is named by its body.
 class RegionPlanner {
 public:
-  RegionPlanner(Block *body, Crossings &crossings, Effects &effects,
+  RegionPlanner(Block *body, ResidualPaths &paths, Effects &effects,
                 bool report)
-      : body(body), crossings(crossings), effects(effects), report(report) {}
+      : body(body), paths(paths), effects(effects), report(report) {}
 
   LogicalResult run();
 
@@ -39,15 +39,16 @@ private:
   RegionOp getRegion() { return cast<RegionOp>(body->getParentOp()); }
 
   void warnOfOpaque(ArrayRef<Operation *> opaque);
-  void warnOfKept(const Reader &reader, const Slice &slice, Value stuck);
+  void warnOfKept(const BackwardInputs &backward, const Slice &slice,
+                  Value stuck);
   LogicalResult checkReplayable(const Slice &slice);
-  Value bringInputs(Reader &reader, const Slice &slice);
+  Value routeInputs(BackwardInputs &backward, const Slice &slice);
   DecisionAttr decide(Value value, const Slice &slice, bool isStuck);
-  void insertPlan(Reader &reader, const Slice &slice, bool isStuck);
+  void insertPlan(BackwardInputs &backward, const Slice &slice, bool isStuck);
   void remarkOn(const Slice &slice);
 
   Block *body;
-  Crossings &crossings;
+  ResidualPaths &paths;
   Effects &effects;
   bool report;
 };
@@ -94,9 +95,9 @@ void RegionPlanner::warnOfOpaque(ArrayRef<Operation *> opaque) {
   }
 }
 
-void RegionPlanner::warnOfKept(const Reader &reader, const Slice &slice,
-                               Value stuck) {
-  for (Value value : reader.needed) {
+void RegionPlanner::warnOfKept(const BackwardInputs &backward,
+                               const Slice &slice, Value stuck) {
+  for (Value value : backward.needed) {
     if (slice.saved.contains(value))
       continue;
     InFlightDiagnostic warning =
@@ -138,31 +139,30 @@ LogicalResult RegionPlanner::checkReplayable(const Slice &slice) {
 
 /// Makes what the slice starts from, and what is saved, arguments of the
 /// backward. Returns the first value for which there is no path, or null.
-Value RegionPlanner::bringInputs(Reader &reader, const Slice &slice) {
+Value RegionPlanner::routeInputs(BackwardInputs &backward, const Slice &slice) {
   SetVector<Value> wanted = slice.inputs;
   wanted.insert_range(slice.saved);
-  wanted.insert_range(reader.operands);
+  wanted.insert_range(backward.operands);
   for (Value value : wanted) {
     auto argument = dyn_cast<BlockArgument>(value);
-    auto it = reader.have.find(value);
-    bool has = it != reader.have.end();
+    auto it = backward.have.find(value);
+    bool has = it != backward.have.end();
     if (has && !argument)
       continue;
     // An operand that the backward has may still come a dearer way than need
     // be: as a residual, or through a tape.
     Value outside = argument ? getRegion()->getOperand(argument.getArgNumber())
                              : addResidual(getRegion(), value);
-    Value brought =
-        crossings.bring(outside, getRegion()->getBlock(), reader.backward);
-    if (!brought && !has)
+    Value routed = paths.route(outside, getRegion()->getBlock(), backward.op);
+    if (!routed && !has)
       return value;
-    if (!brought)
+    if (!routed)
       continue;
-    BlockArgument input = argument ? reader.backward.addInput(brought)
-                                   : reader.backward.addResidual(brought);
+    BlockArgument input = argument ? backward.op.addInput(routed)
+                                   : backward.op.addResidual(routed);
     if (has && it->second != input)
       it->second.replaceAllUsesWith(input);
-    reader.set(value, input);
+    backward.set(value, input);
   }
   return {};
 }
@@ -192,25 +192,25 @@ DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
                            StringAttr::get(context, reason));
 }
 
-void RegionPlanner::insertPlan(Reader &reader, const Slice &slice,
+void RegionPlanner::insertPlan(BackwardInputs &backward, const Slice &slice,
                                bool isStuck) {
-  SetVector<Value> values(reader.needed.begin(), reader.needed.end());
+  SetVector<Value> values(backward.needed.begin(), backward.needed.end());
   SetVector<Value> from;
   if (!isStuck) {
     values.insert_range(slice.saved);
     for (Value input : slice.inputs)
-      from.insert(reader.have[input]);
+      from.insert(backward.have[input]);
   }
   if (values.empty())
     return;
   SmallVector<Value> residuals;
   SmallVector<Attribute> decisions;
   for (Value value : values) {
-    residuals.push_back(reader.have[value]);
+    residuals.push_back(backward.have[value]);
     decisions.push_back(decide(value, slice, isStuck));
   }
-  OpBuilder builder = OpBuilder::atBlockBegin(reader.backward.getBodyBlock());
-  auto plan = PlanOp::create(builder, reader.backward.getLoc(), residuals,
+  OpBuilder builder = OpBuilder::atBlockBegin(backward.op.getBodyBlock());
+  auto plan = PlanOp::create(builder, backward.op.getLoc(), residuals,
                              from.getArrayRef(), decisions);
   for (auto [residual, result] : llvm::zip_equal(residuals, plan.getResults()))
     residual.replaceAllUsesExcept(result, plan);
@@ -251,21 +251,22 @@ void RegionPlanner::remarkOn(const Slice &slice) {
 
 LogicalResult RegionPlanner::run() {
   SmallVector<Operation *> opaque;
-  SmallVector<Reader> readers = getReaders(getRegion(), crossings, opaque);
+  SmallVector<BackwardInputs> backwards =
+      getBackwards(getRegion(), paths, opaque);
   warnOfOpaque(opaque);
-  for (Reader &reader : readers) {
-    if (reader.getPlan())
+  for (BackwardInputs &backward : backwards) {
+    if (backward.getPlan())
       continue;
-    Slice slice = computeSlice(getRegion(), reader.needed);
+    Slice slice = computeSlice(getRegion(), backward.needed);
     if (failed(checkReplayable(slice)))
       return failure();
-    Value stuck = bringInputs(reader, slice);
+    Value stuck = routeInputs(backward, slice);
     if (stuck)
-      warnOfKept(reader, slice, stuck);
+      warnOfKept(backward, slice, stuck);
     else if (report)
       remarkOn(slice);
-    insertPlan(reader, slice, stuck != nullptr);
-    dropUnusedInputs(reader.backward);
+    insertPlan(backward, slice, stuck != nullptr);
+    dropUnusedInputs(backward.op);
   }
   return success();
 }
@@ -281,9 +282,9 @@ struct PlanPass : remat::impl::PlanBase<PlanPass> {
     if (bodies.empty())
       return markAllAnalysesPreserved();
     Effects effects;
-    Crossings crossings(getOperation());
+    ResidualPaths paths(getOperation());
     for (Block *body : bodies)
-      if (failed(RegionPlanner(body, crossings, effects, report).run()))
+      if (failed(RegionPlanner(body, paths, effects, report).run()))
         return signalPassFailure();
   }
 };

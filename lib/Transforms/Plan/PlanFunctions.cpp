@@ -42,7 +42,7 @@ private:
     SmallVector<OpOperand *> uses;
     /// Kernels that read it once another residual, which is made of it, is
     /// fused into them.
-    SetVector<Operation *> laterReaders;
+    SetVector<Operation *> laterUsers;
     /// The operations by which that one is made of it.
     unsigned numLaterOps = 0;
     /// Whether such a residual is a view.
@@ -55,8 +55,8 @@ private:
   void collectUses();
   void fuseOrView(Value value);
   void makeAgainOrSave(Value value);
-  bool fusesIntoReaders(Value value, const Residual &residual,
-                        SetVector<Value> &sources);
+  bool fusesIntoUsers(Value value, const Residual &residual,
+                      SetVector<Value> &sources);
   bool isKept(Value value);
   bool isReadByForward(Value value);
   DecisionAttr makeDecision(DecisionKind kind, StringRef reason);
@@ -79,10 +79,10 @@ static bool mayBeResidual(OpResult value) {
          !isWithoutContents(value.getOwner());
 }
 
-/// Whether fusion makes `value` in `reader`, since no tensor is needed for it.
-static bool isMadeInReader(OpResult value, Operation *reader) {
+/// Whether fusion makes `value` in `user`, since no tensor is needed for it.
+static bool isMadeInUser(OpResult value, Operation *user) {
   auto producer = dyn_cast<LinalgOp>(value.getOwner());
-  auto consumer = dyn_cast<LinalgOp>(reader);
+  auto consumer = dyn_cast<LinalgOp>(user);
   return producer && consumer && readsNoTensor(producer) &&
          isFusableProducer(producer) && isFusableConsumer(consumer) &&
          canFuse(producer, consumer);
@@ -98,11 +98,11 @@ void BlockPlanner::collectUses() {
         continue;
       for (OpOperand &use : result.getUses()) {
         Operation *user = use.getOwner();
-        if (!isInBackward(user) || isMadeInReader(result, user))
+        if (!isInBackward(user) || isMadeInUser(result, user))
           continue;
-        Operation *reader = block.findAncestorOpInBlock(*user);
-        if (!border || reader->isBeforeInBlock(border))
-          border = reader;
+        Operation *ancestor = block.findAncestorOpInBlock(*user);
+        if (!border || ancestor->isBeforeInBlock(border))
+          border = ancestor;
         uses.push_back(&use);
       }
     }
@@ -130,8 +130,8 @@ bool BlockPlanner::isReadByForward(Value value) {
 /// Whether the operation that makes `value` can disappear into all kernels that
 /// read it, those of the backward among them, and the backward keeps at most
 /// one value, no bigger, in its place.
-bool BlockPlanner::fusesIntoReaders(Value value, const Residual &residual,
-                                    SetVector<Value> &sources) {
+bool BlockPlanner::fusesIntoUsers(Value value, const Residual &residual,
+                                  SetVector<Value> &sources) {
   auto producer = value.getDefiningOp<LinalgOp>();
   if (!producer || residual.isViewed || !isFusableProducer(producer) ||
       !readsOneFullTensor(producer))
@@ -140,25 +140,25 @@ bool BlockPlanner::fusesIntoReaders(Value value, const Residual &residual,
   std::optional<unsigned> numOps = countCheapOps(producer);
   if (!numOps || *numOps + residual.numLaterOps > kMaxCheapOps)
     return false;
-  SetVector<Operation *> readers;
+  SetVector<Operation *> users;
   for (Operation *user : producer->getUsers()) {
-    readers.insert(user);
-    if (readers.size() > kMaxReaders)
+    users.insert(user);
+    if (users.size() > kMaxUsers)
       return false;
   }
-  for (Operation *reader : readers) {
-    auto consumer = dyn_cast<LinalgOp>(reader);
+  for (Operation *user : users) {
+    auto consumer = dyn_cast<LinalgOp>(user);
     if (!consumer || getPhase(consumer) == kRecomputePhase ||
         !canFuseCheaply(producer, consumer))
       return false;
   }
-  for (Operation *reader : residual.laterReaders)
-    if (isOverwrittenBetween(producer, cast<LinalgOp>(reader)))
+  for (Operation *user : residual.laterUsers)
+    if (isOverwrittenBetween(producer, cast<LinalgOp>(user)))
       return false;
   unsigned numNew = 0;
   for (Value input : producer.getDpsInputs()) {
     auto result = dyn_cast<OpResult>(input);
-    if (!result || !mayBeResidual(result) || isMadeInReader(result, producer) ||
+    if (!result || !mayBeResidual(result) || isMadeInUser(result, producer) ||
         !sources.insert(input))
       continue;
     numNew += !isKept(input);
@@ -172,22 +172,22 @@ DecisionAttr BlockPlanner::makeDecision(DecisionKind kind, StringRef reason) {
                            StringAttr::get(context, reason));
 }
 
-/// Decides about `value` if it disappears: into its readers, or as a view.
+/// Decides about `value` if it disappears: into its users, or as a view.
 void BlockPlanner::fuseOrView(Value value) {
   Residual &residual = residuals[value];
   SetVector<Value> sources;
-  if (fusesIntoReaders(value, residual, sources)) {
+  if (fusesIntoUsers(value, residual, sources)) {
     residual.decision =
         makeDecision(DecisionKind::Rebuild, "fused into kernels that read it");
     residual.isFused = true;
-    SetVector<Operation *> readers = residual.laterReaders;
+    SetVector<Operation *> users = residual.laterUsers;
     for (OpOperand *use : residual.uses)
-      readers.insert(use->getOwner());
+      users.insert(use->getOwner());
     unsigned numOps =
         residual.numLaterOps + *countCheapOps(value.getDefiningOp<LinalgOp>());
     for (Value source : sources) {
       Residual &other = residuals[source];
-      other.laterReaders.insert_range(readers);
+      other.laterUsers.insert_range(users);
       other.numLaterOps = std::max(other.numLaterOps, numOps);
     }
     return;
@@ -202,7 +202,7 @@ void BlockPlanner::fuseOrView(Value value) {
 }
 
 /// Decides about `value` if it does not disappear. What is fused into its
-/// readers is not there to make others of.
+/// users is not there to make others of.
 void BlockPlanner::makeAgainOrSave(Value value) {
   Residual &residual = residuals[value];
   auto isFused = [&](Value source) {

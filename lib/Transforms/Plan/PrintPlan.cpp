@@ -7,8 +7,8 @@
 
 #include "Tapes.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
+#include "remat/Transforms/Plan/BackwardInputs.h"
 #include "remat/Transforms/Plan/Passes.h"
-#include "remat/Transforms/Plan/Reader.h"
 #include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 #include "remat/Transforms/Plan/Residuals.h"
 
@@ -145,15 +145,15 @@ static Row makeRow(Value value, DecisionAttr decision) {
 }
 
 static void printRegion(raw_ostream &os, RegionOp region,
-                        Crossings &crossings) {
+                        ResidualPaths &paths) {
   SmallVector<Operation *> opaque;
-  for (Reader &reader : getReaders(region, crossings, opaque)) {
-    PlanOp plan = reader.getPlan();
+  for (BackwardInputs &backward : getBackwards(region, paths, opaque)) {
+    PlanOp plan = backward.getPlan();
     if (!plan)
       continue;
     SmallVector<Row> rows;
     for (auto [index, residual] : llvm::enumerate(plan.getResiduals())) {
-      Value value = reader.valueOf.lookup(cast<BlockArgument>(residual));
+      Value value = backward.valueOf.lookup(cast<BlockArgument>(residual));
       if (value)
         rows.push_back(makeRow(value, plan.getDecision(index)));
     }
@@ -228,9 +228,9 @@ namespace {
 struct PrintPlanPass : remat::impl::PrintPlanBase<PrintPlanPass> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    Crossings crossings(getOperation());
+    ResidualPaths paths(getOperation());
     for (Block *body : getRegionBodies(getOperation()))
-      printRegion(llvm::errs(), cast<RegionOp>(body->getParentOp()), crossings);
+      printRegion(llvm::errs(), cast<RegionOp>(body->getParentOp()), paths);
     for (auto function : getOperation().getOps<func::FuncOp>())
       printFunction(llvm::errs(), function);
   }

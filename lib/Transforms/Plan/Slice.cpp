@@ -7,7 +7,7 @@
 #include "Slice.h"
 
 #include "remat/Dialect/Remat/IR/Sizes.h"
-#include "remat/Transforms/Plan/Reader.h"
+#include "remat/Transforms/Plan/BackwardInputs.h"
 #include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

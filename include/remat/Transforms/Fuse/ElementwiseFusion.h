@@ -1,4 +1,4 @@
-//===- ElementwiseFusion.h - Fuse a kernel into its reader ------*- C++ -*-===//
+//===- ElementwiseFusion.h - Fuse a kernel into its user ------*- C++ -*-===//
 //
 // The mechanics of fusion: what can be fused at all, and doing it. What should
 // be fused is the pass's business.
@@ -29,7 +29,7 @@ bool readsTensorsInBody(linalg::LinalgOp op);
 /// one operand (a sum of elementwise products is a mere reduction).
 bool isLibraryKernel(linalg::LinalgOp op);
 
-/// Whether `op` can be fused into its readers: elementwise on tensors, free of
+/// Whether `op` can be fused into its users: elementwise on tensors, free of
 /// effects, reads neither its destination nor tensors from its body.
 bool isFusableProducer(linalg::LinalgOp op);
 
@@ -47,9 +47,9 @@ bool canFuse(linalg::LinalgOp producer, linalg::LinalgOp consumer);
 /// than once for each of its elements.
 bool isBroadcast(linalg::LinalgOp producer, linalg::LinalgOp consumer);
 
-/// A producer that is evaluated more than once may have this many readers;
+/// A producer that is evaluated more than once may have this many users;
 /// beyond, loading its value is faster.
-inline constexpr unsigned kMaxReaders = 8;
+inline constexpr unsigned kMaxUsers = 8;
 
 /// Whether the values depend on scalars and indices only: constants, masks
 /// made of indices, random draws.
@@ -60,7 +60,7 @@ bool readsNoTensor(linalg::LinalgOp op);
 bool readsOneFullTensor(linalg::LinalgOp op);
 
 /// Whether `consumer` is cheap to evaluate again from what it reads, and its
-/// results take more bytes: fused into its own readers they need not exist.
+/// results take more bytes: fused into its own users they need not exist.
 bool onlyWidens(linalg::LinalgOp consumer);
 
 /// Whether an operation between the two takes an operand of `producer` as its

@@ -1,4 +1,5 @@
-//===- Bring.cpp - Send new values from the forward to the backward -------===//
+//===- RouteResiduals.cpp - Send new values from the forward to the backward
+//-------===//
 //
 // What a recompute starts from has to reach the backward by the way that the
 // deleted residuals took, or by a cheaper one.
@@ -6,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tapes.h"
-#include "remat/Transforms/Plan/Crossings.h"
+#include "remat/Transforms/Plan/ResidualPaths.h"
 
 #include "remat/Dialect/Remat/IR/Branches.h"
 
@@ -84,7 +85,7 @@ static bool isVisibleAt(Value value, Operation *op) {
   return false;
 }
 
-Value Crossings::bring(Value value, Block *scope, Operation *backward) {
+Value ResidualPaths::route(Value value, Block *scope, Operation *backward) {
   if (isVisibleAt(value, backward))
     return value;
   Operation *forwardParent = scope->getParentOp();
@@ -99,7 +100,7 @@ Value Crossings::bring(Value value, Block *scope, Operation *backward) {
     Value outside = isInput ? outer->getOperand(argument.getArgNumber())
                             : addResidual(outer, value);
     Value crossed =
-        bring(outside, scope->getParentOp()->getBlock(), outerBackward);
+        route(outside, scope->getParentOp()->getBlock(), outerBackward);
     if (!crossed)
       return {};
     return isInput ? outerBackward.addInput(crossed)
@@ -110,25 +111,25 @@ Value Crossings::bring(Value value, Block *scope, Operation *backward) {
     auto forwardLoop = dyn_cast<scf::ForOp>(forwardParent);
     // The region was loop-invariant, and has left its loop.
     if (!forwardLoop)
-      return bring(value, scope, backwardLoop);
-    return bringIntoLoop(value, forwardLoop, backwardLoop, backward);
+      return route(value, scope, backwardLoop);
+    return routeIntoLoop(value, forwardLoop, backwardLoop, backward);
   }
 
   if (isBranch(backwardParent))
     return isBranch(forwardParent)
-               ? bringIntoBranch(value, forwardParent, backwardParent, backward)
-               : bring(value, scope, backwardParent);
+               ? routeIntoBranch(value, forwardParent, backwardParent, backward)
+               : route(value, scope, backwardParent);
 
   auto forwardFunction = dyn_cast<func::FuncOp>(forwardParent);
   auto backwardFunction = dyn_cast<func::FuncOp>(backwardParent);
   if (forwardFunction && backwardFunction)
-    return bringThroughCalls(value, forwardFunction, backwardFunction);
+    return routeThroughCalls(value, forwardFunction, backwardFunction);
   return {};
 }
 
 /// Returns `value` from `function` as result `number`, in all its calls.
-void Crossings::addResult(func::FuncOp function, Value value,
-                          unsigned &number) {
+void ResidualPaths::addResult(func::FuncOp function, Value value,
+                              unsigned &number) {
   Operation *end = function.getBody().front().getTerminator();
   for (auto [index, operand] : llvm::enumerate(end->getOperands()))
     if (operand == value) {
@@ -155,8 +156,8 @@ void Crossings::addResult(func::FuncOp function, Value value,
 
 /// As an argument that every call of the backward function gets from the call
 /// of the forward function that belongs to it.
-Value Crossings::bringThroughCalls(Value value, func::FuncOp forward,
-                                   func::FuncOp backward) {
+Value ResidualPaths::routeThroughCalls(Value value, func::FuncOp forward,
+                                       func::FuncOp backward) {
   auto it = callLinks.find(backward);
   if (it == callLinks.end() || it->second.size() != calls[backward].size())
     return {};
@@ -171,10 +172,10 @@ Value Crossings::bringThroughCalls(Value value, func::FuncOp forward,
   for (CallLink link : it->second) {
     Value outside = argument ? link.forward.getOperand(number)
                              : link.forward.getResult(number);
-    Value brought = bring(outside, link.forward->getBlock(), link.backward);
-    if (!brought)
+    Value routed = route(outside, link.forward->getBlock(), link.backward);
+    if (!routed)
       return {};
-    passed.push_back(brought);
+    passed.push_back(routed);
   }
   SmallVector<CallLink> links = callLinks[backward];
   for (BlockArgument known : backward.getArguments())
@@ -194,12 +195,12 @@ Value Crossings::bringThroughCalls(Value value, func::FuncOp forward,
 
 /// As a result of the forward branch, which the backward branch, taken for the
 /// same reason, sees.
-Value Crossings::bringIntoBranch(Value value, Operation *forward,
-                                 Operation *backward, Operation *reader) {
+Value ResidualPaths::routeIntoBranch(Value value, Operation *forward,
+                                     Operation *backward, Operation *before) {
   if (!isDefinedIn(value, forward))
-    return bring(value, forward->getBlock(), backward);
+    return route(value, forward->getBlock(), backward);
   if (auto slice = getCheapSlice(value, forward, {}))
-    return cloneCheap(value, *slice, forward, backward, {}, reader);
+    return cloneCheap(value, *slice, forward, backward, {}, before);
   auto isValue = [&](OpResult result) {
     return getOnlyDefinedValue(result) == value;
   };
@@ -207,20 +208,20 @@ Value Crossings::bringIntoBranch(Value value, Operation *forward,
   Value left = result != forward->getResults().end()
                    ? Value(*result)
                    : appendBranchResults(forward, value)->getResults().back();
-  return bring(left, left.getDefiningOp()->getBlock(), backward);
+  return route(left, left.getDefiningOp()->getBlock(), backward);
 }
 
-Value Crossings::bringIntoLoop(Value value, scf::ForOp forward,
-                               scf::ForOp backward, Operation *reader) {
+Value ResidualPaths::routeIntoLoop(Value value, scf::ForOp forward,
+                                   scf::ForOp backward, Operation *before) {
   if (!isDefinedIn(value, forward))
-    return bring(value, forward->getBlock(), backward);
+    return route(value, forward->getBlock(), backward);
   auto it = links.find({forward.getBody(), backward});
   if (it == links.end())
     return {};
   LoopLink link = it->second;
   if (auto slice = getCheapSlice(value, forward, link))
-    return cloneCheap(value, *slice, forward, backward, link, reader);
-  return bringThroughTape(value, forward, backward, link, reader);
+    return cloneCheap(value, *slice, forward, backward, link, before);
+  return routeThroughTape(value, forward, backward, link, before);
 }
 
 /// Whether the backward may compute the results of `op` again at no cost: index
@@ -235,9 +236,9 @@ static bool isCheap(Operation *op) {
          llvm::none_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>);
 }
 
-std::optional<Crossings::CheapSlice>
-Crossings::getCheapSlice(Value value, Operation *forward,
-                         const LoopLink &link) {
+std::optional<ResidualPaths::CheapSlice>
+ResidualPaths::getCheapSlice(Value value, Operation *forward,
+                             const LoopLink &link) {
   CheapSlice slice;
   SetVector<Value> values;
   values.insert(value);
@@ -258,21 +259,21 @@ Crossings::getCheapSlice(Value value, Operation *forward,
   return slice;
 }
 
-Value Crossings::cloneCheap(Value value, const CheapSlice &slice,
-                            Operation *forward, Operation *backward,
-                            const LoopLink &link, Operation *reader) {
+Value ResidualPaths::cloneCheap(Value value, const CheapSlice &slice,
+                                Operation *forward, Operation *backward,
+                                const LoopLink &link, Operation *before) {
   RoutedValues inputs(value.getContext());
   for (Value input : slice.inputs) {
-    Value brought = bring(input, forward->getBlock(), backward);
-    if (!brought)
+    Value routed = route(input, forward->getBlock(), backward);
+    if (!routed)
       return {};
-    inputs.push_back(brought);
+    inputs.push_back(routed);
   }
   IRMapping mapping;
   if (link.written)
     mapping.map(link.written, link.read);
   mapping.map(ValueRange(slice.inputs), inputs.get());
-  OpBuilder builder(reader);
+  OpBuilder builder(before);
   for (Operation *op : topologicalSort(slice.ops))
     setPhase(builder.clone(*op, mapping), kRecomputePhase);
   return mapping.lookup(value);
@@ -331,22 +332,22 @@ static Value addTape(scf::ForOp loop, Value value, Value index) {
   return grown->getResults().back();
 }
 
-Value Crossings::bringThroughTape(Value value, scf::ForOp forward,
-                                  scf::ForOp backward, const LoopLink &link,
-                                  Operation *reader) {
+Value ResidualPaths::routeThroughTape(Value value, scf::ForOp forward,
+                                      scf::ForOp backward, const LoopLink &link,
+                                      Operation *before) {
   Value recorded = addTape(forward, value, link.written);
   if (!recorded)
     return {};
-  Value tape = bring(recorded, recorded.getDefiningOp()->getBlock(), backward);
+  Value tape = route(recorded, recorded.getDefiningOp()->getBlock(), backward);
   if (!tape)
     return {};
   for (Operation *user : tape.getUsers())
     if (auto read = dyn_cast<TapeReadOp>(user);
-        read && read->getBlock() == reader->getBlock() &&
+        read && read->getBlock() == before->getBlock() &&
         isSameIndex(read.getIndex(), link.read) &&
-        read->isBeforeInBlock(reader))
+        read->isBeforeInBlock(before))
       return read.getValue();
-  OpBuilder builder(reader);
+  OpBuilder builder(before);
   auto read = TapeReadOp::create(builder, value.getLoc(), value.getType(), tape,
                                  link.read);
   setPhase(read, kBackwardPhase);

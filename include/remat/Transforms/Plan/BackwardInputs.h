@@ -1,19 +1,20 @@
-//===- Reader.h - What a backward reads of its region -----------*- C++ -*-===//
+//===- BackwardInputs.h - What a backward reads of its region -----------*- C++
+//-*-===//
 //
 // The planner decides about these values; materialization replaces them.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_TRANSFORMS_PLAN_READER_H
-#define REMAT_TRANSFORMS_PLAN_READER_H
+#ifndef REMAT_TRANSFORMS_PLAN_BACKWARDINPUTS_H
+#define REMAT_TRANSFORMS_PLAN_BACKWARDINPUTS_H
 
-#include "remat/Transforms/Plan/Crossings.h"
+#include "remat/Transforms/Plan/ResidualPaths.h"
 
 namespace mlir::remat {
 
 /// One backward of one region: its arguments in terms of the forward.
-struct Reader {
-  BackwardOp backward;
+struct BackwardInputs {
+  BackwardOp op;
   /// For values of the region's body (without names): the argument that has it.
   DenseMap<Value, BlockArgument> have;
   /// The inverse: what an argument has.
@@ -34,10 +35,10 @@ struct Reader {
 };
 
 /// The backwards that read residuals of `region`, in the order of their first
-/// use. Residuals with an entry in `opaque` (see `Crossings::getReads`) are not
-/// among those needed. A value that arrives twice is read once afterwards.
-SmallVector<Reader> getReaders(RegionOp region, Crossings &crossings,
-                               SmallVectorImpl<Operation *> &opaque);
+/// use. Residuals with an entry in `opaque` (see `ResidualPaths::getReads`) are
+/// not among those needed. A value that arrives twice is read once afterwards.
+SmallVector<BackwardInputs> getBackwards(RegionOp region, ResidualPaths &paths,
+                                         SmallVectorImpl<Operation *> &opaque);
 
 /// Whether everything that reads `value`, or the tape `value`, is about to
 /// compute it again in an inner backward: then nothing else needs it.
@@ -56,4 +57,4 @@ SmallVector<Block *> getRegionBodies(ModuleOp module);
 
 } // namespace mlir::remat
 
-#endif // REMAT_TRANSFORMS_PLAN_READER_H
+#endif // REMAT_TRANSFORMS_PLAN_BACKWARDINPUTS_H

@@ -1,10 +1,11 @@
-//===- Crossings.cpp - How forward values reach the backward --------------===//
+//===- ResidualPaths.cpp - How forward values reach the backward
+//--------------===//
 //
 // Without it only regions in straight-line code could be rematerialized.
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Transforms/Plan/Crossings.h"
+#include "remat/Transforms/Plan/ResidualPaths.h"
 #include "Tapes.h"
 
 #include "remat/Dialect/Remat/IR/Branches.h"
@@ -19,7 +20,7 @@ using namespace mlir::remat;
 // From forward to backward
 //===----------------------------------------------------------------------===//
 
-Crossings::Crossings(ModuleOp module) {
+ResidualPaths::ResidualPaths(ModuleOp module) {
   SymbolTable symbols(module);
   // What a public function returns is not ours to change.
   for (auto function : module.getOps<func::FuncOp>())
@@ -34,7 +35,7 @@ Crossings::Crossings(ModuleOp module) {
 }
 
 SmallVector<ResidualRead>
-Crossings::getReads(RegionOp region, SmallVectorImpl<Operation *> &opaque) {
+ResidualPaths::getReads(RegionOp region, SmallVectorImpl<Operation *> &opaque) {
   SmallVector<ResidualRead> reads;
   SmallVector<Operation *> left;
   opaque.assign(region->getNumResults(), nullptr);
@@ -54,10 +55,10 @@ Crossings::getReads(RegionOp region, SmallVectorImpl<Operation *> &opaque) {
 
 /// `left` are the forward operations that result `result` of the region has
 /// left and whose counterpart in the backward it has not entered yet.
-void Crossings::follow(Value value, unsigned result,
-                       SmallVectorImpl<Operation *> &left,
-                       SmallVectorImpl<ResidualRead> &reads,
-                       SmallVectorImpl<Operation *> &opaque) {
+void ResidualPaths::follow(Value value, unsigned result,
+                           SmallVectorImpl<Operation *> &left,
+                           SmallVectorImpl<ResidualRead> &reads,
+                           SmallVectorImpl<Operation *> &opaque) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     unsigned number = use.getOperandNumber();
@@ -107,10 +108,10 @@ void Crossings::follow(Value value, unsigned result,
   }
 }
 
-bool Crossings::followTapeWrite(TapeWriteOp write, unsigned result,
-                                SmallVectorImpl<Operation *> &left,
-                                SmallVectorImpl<ResidualRead> &reads,
-                                SmallVectorImpl<Operation *> &opaque) {
+bool ResidualPaths::followTapeWrite(TapeWriteOp write, unsigned result,
+                                    SmallVectorImpl<Operation *> &left,
+                                    SmallVectorImpl<ResidualRead> &reads,
+                                    SmallVectorImpl<Operation *> &opaque) {
   unsigned index;
   scf::ForOp loop = getRecordingLoop(write, index);
   if (!loop)
@@ -121,10 +122,10 @@ bool Crossings::followTapeWrite(TapeWriteOp write, unsigned result,
   return true;
 }
 
-bool Crossings::followTapeRead(TapeReadOp read, unsigned result,
-                               SmallVectorImpl<Operation *> &left,
-                               SmallVectorImpl<ResidualRead> &reads,
-                               SmallVectorImpl<Operation *> &opaque) {
+bool ResidualPaths::followTapeRead(TapeReadOp read, unsigned result,
+                                   SmallVectorImpl<Operation *> &left,
+                                   SmallVectorImpl<ResidualRead> &reads,
+                                   SmallVectorImpl<Operation *> &opaque) {
   auto write =
       left.empty() ? TapeWriteOp() : dyn_cast<TapeWriteOp>(left.back());
   if (!write || !link(write, read))
@@ -135,11 +136,11 @@ bool Crossings::followTapeRead(TapeReadOp read, unsigned result,
   return true;
 }
 
-bool Crossings::followReturn(func::ReturnOp end, unsigned number,
-                             unsigned result,
-                             SmallVectorImpl<Operation *> &left,
-                             SmallVectorImpl<ResidualRead> &reads,
-                             SmallVectorImpl<Operation *> &opaque) {
+bool ResidualPaths::followReturn(func::ReturnOp end, unsigned number,
+                                 unsigned result,
+                                 SmallVectorImpl<Operation *> &left,
+                                 SmallVectorImpl<ResidualRead> &reads,
+                                 SmallVectorImpl<Operation *> &opaque) {
   auto it = calls.find(end->getParentOp());
   if (it == calls.end() || it->second.empty())
     return false;
@@ -152,10 +153,11 @@ bool Crossings::followReturn(func::ReturnOp end, unsigned number,
   return true;
 }
 
-bool Crossings::followCall(func::CallOp call, unsigned number, unsigned result,
-                           SmallVectorImpl<Operation *> &left,
-                           SmallVectorImpl<ResidualRead> &reads,
-                           SmallVectorImpl<Operation *> &opaque) {
+bool ResidualPaths::followCall(func::CallOp call, unsigned number,
+                               unsigned result,
+                               SmallVectorImpl<Operation *> &left,
+                               SmallVectorImpl<ResidualRead> &reads,
+                               SmallVectorImpl<Operation *> &opaque) {
   auto forward =
       left.empty() ? func::CallOp() : dyn_cast<func::CallOp>(left.back());
   auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
@@ -205,7 +207,7 @@ static bool hoistIndex(Value index, scf::ForOp loop) {
   return true;
 }
 
-bool Crossings::link(TapeWriteOp write, TapeReadOp read) {
+bool ResidualPaths::link(TapeWriteOp write, TapeReadOp read) {
   auto backward = dyn_cast<scf::ForOp>(read->getParentOp());
   if (!backward ||
       (followsResidual ? !hoistIndex(read.getIndex(), backward)
@@ -223,7 +225,7 @@ bool Crossings::link(TapeWriteOp write, TapeReadOp read) {
 //===----------------------------------------------------------------------===//
 
 /// The write behind `read`, if both are of corresponding iterations.
-TapeWriteOp Crossings::getLinkedWrite(TapeReadOp read) {
+TapeWriteOp ResidualPaths::getLinkedWrite(TapeReadOp read) {
   TapeWriteOp write = getWriteOf(getOrigin(read.getTape()));
   if (!write)
     return {};
@@ -237,7 +239,8 @@ TapeWriteOp Crossings::getLinkedWrite(TapeReadOp read) {
 /// What every call of a backward function passes in this place, in terms of the
 /// forward function: something that it returns or one of its arguments. Null if
 /// it is neither, or not the same in all calls.
-Value Crossings::getOriginOfArgument(func::FuncOp backward, unsigned number) {
+Value ResidualPaths::getOriginOfArgument(func::FuncOp backward,
+                                         unsigned number) {
   auto it = callLinks.find(backward);
   if (it == callLinks.end() || it->second.size() != calls[backward].size())
     return {};
@@ -259,7 +262,7 @@ Value Crossings::getOriginOfArgument(func::FuncOp backward, unsigned number) {
   return origin;
 }
 
-Value Crossings::getOrigin(Value value) {
+Value ResidualPaths::getOrigin(Value value) {
   while (true) {
     value = lookThroughNames(value);
     if (auto argument = dyn_cast<BlockArgument>(value)) {

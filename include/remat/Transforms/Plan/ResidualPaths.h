@@ -1,12 +1,13 @@
-//===- Crossings.h - How forward values reach the backward ------*- C++ -*-===//
+//===- ResidualPaths.h - How forward values reach the backward ------*- C++
+//-*-===//
 //
 // Residuals cross into the backward through the borders of outer regions, tapes
 // of loops and results of called functions. This is the only place that knows.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_TRANSFORMS_PLAN_CROSSINGS_H
-#define REMAT_TRANSFORMS_PLAN_CROSSINGS_H
+#ifndef REMAT_TRANSFORMS_PLAN_RESIDUALPATHS_H
+#define REMAT_TRANSFORMS_PLAN_RESIDUALPATHS_H
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -32,9 +33,9 @@ struct ResidualRead {
 /// Regions, loops and calls that get new results are replaced by new
 /// operations, but their bodies stay the same blocks; so forward places are
 /// named by blocks.
-class Crossings {
+class ResidualPaths {
 public:
-  explicit Crossings(ModuleOp module);
+  explicit ResidualPaths(ModuleOp module);
 
   /// Functions that residuals cross: what they return and take may change.
   ArrayRef<func::FuncOp> getFunctions() { return functions.getArrayRef(); }
@@ -52,7 +53,7 @@ public:
   /// Makes `value`, visible in the forward block `scope`, visible at
   /// `backward`, an operation of the backward. Null if there is no path that
   /// can carry it; nothing that matters has changed then.
-  Value bring(Value value, Block *scope, Operation *backward);
+  Value route(Value value, Block *scope, Operation *backward);
 
 private:
   /// How iterations of a backward loop correspond to those of a forward loop;
@@ -84,10 +85,10 @@ private:
   bool link(TapeWriteOp write, TapeReadOp read);
   TapeWriteOp getLinkedWrite(TapeReadOp read);
 
-  Value bringIntoLoop(Value value, scf::ForOp forward, scf::ForOp backward,
-                      Operation *reader);
-  Value bringIntoBranch(Value value, Operation *forward, Operation *backward,
-                        Operation *reader);
+  Value routeIntoLoop(Value value, scf::ForOp forward, scf::ForOp backward,
+                      Operation *before);
+  Value routeIntoBranch(Value value, Operation *forward, Operation *backward,
+                        Operation *before);
   /// Operations that the backward of a loop or branch clones instead of reading
   /// their result from the forward, and the values from outside that they read.
   struct CheapSlice {
@@ -100,13 +101,13 @@ private:
                                           const LoopLink &link);
   Value cloneCheap(Value value, const CheapSlice &slice, Operation *forward,
                    Operation *backward, const LoopLink &link,
-                   Operation *reader);
-  Value bringThroughCalls(Value value, func::FuncOp forward,
+                   Operation *before);
+  Value routeThroughCalls(Value value, func::FuncOp forward,
                           func::FuncOp backward);
   void addResult(func::FuncOp function, Value value, unsigned &number);
   Value getOriginOfArgument(func::FuncOp backward, unsigned number);
-  Value bringThroughTape(Value value, scf::ForOp forward, scf::ForOp backward,
-                         const LoopLink &link, Operation *reader);
+  Value routeThroughTape(Value value, scf::ForOp forward, scf::ForOp backward,
+                         const LoopLink &link, Operation *before);
 
   /// A call of a backward function and the call of the forward function whose
   /// residuals it takes.
@@ -131,4 +132,4 @@ Value addResidual(RegionOp region, Value value);
 
 } // namespace mlir::remat
 
-#endif // REMAT_TRANSFORMS_PLAN_CROSSINGS_H
+#endif // REMAT_TRANSFORMS_PLAN_RESIDUALPATHS_H

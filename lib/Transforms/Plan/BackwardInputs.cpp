@@ -1,11 +1,12 @@
-//===- Reader.cpp - What a backward reads of its region -------------------===//
+//===- BackwardInputs.cpp - What a backward reads of its region
+//-------------------===//
 //
 // A backward sees arguments; decisions are about the forward values that they
 // hold.
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Transforms/Plan/Reader.h"
+#include "remat/Transforms/Plan/BackwardInputs.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -13,8 +14,8 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-PlanOp Reader::getPlan() {
-  for (PlanOp plan : backward.getBodyBlock()->getOps<PlanOp>())
+PlanOp BackwardInputs::getPlan() {
+  for (PlanOp plan : op.getBodyBlock()->getOps<PlanOp>())
     return plan;
   return {};
 }
@@ -33,64 +34,65 @@ bool mlir::remat::isReplacedInside(Value value) {
   });
 }
 
-static Reader getReader(RegionOp region, BackwardOp backward,
-                        ArrayRef<ResidualRead> reads,
-                        ArrayRef<Operation *> opaque, Crossings &crossings) {
-  Reader reader;
-  reader.backward = backward;
+static BackwardInputs getBackwardInputs(RegionOp region, BackwardOp op,
+                                        ArrayRef<ResidualRead> reads,
+                                        ArrayRef<Operation *> opaque,
+                                        ResidualPaths &paths) {
+  BackwardInputs backward;
+  backward.op = op;
   Block *body = region.getBodyBlock();
   DenseMap<Value, BlockArgument> operandOf;
   for (auto [operand, argument] :
        llvm::zip_equal(region.getInputs(), body->getArguments()))
-    operandOf.try_emplace(crossings.getOrigin(operand), argument);
+    operandOf.try_emplace(paths.getOrigin(operand), argument);
 
   auto set = [&](Value value, BlockArgument argument) {
-    if (auto it = reader.have.find(value); it != reader.have.end()) {
+    if (auto it = backward.have.find(value); it != backward.have.end()) {
       argument.replaceAllUsesWith(it->second);
-      reader.valueOf[argument] = value;
+      backward.valueOf[argument] = value;
     } else {
-      reader.set(value, argument);
+      backward.set(value, argument);
     }
   };
   for (auto [operand, argument] :
-       llvm::zip_equal(backward.getInputs(), backward.getInputArguments()))
-    if (Value value = operandOf.lookup(crossings.getOrigin(operand)))
+       llvm::zip_equal(op.getInputs(), op.getInputArguments()))
+    if (Value value = operandOf.lookup(paths.getOrigin(operand)))
       set(value, argument);
   auto getValue = [&](const ResidualRead &read) {
     return lookThroughNames(region.getYield()->getOperand(read.result));
   };
   for (const ResidualRead &read : reads)
-    set(getValue(read), backward.getBody().getArgument(read.operand));
-  llvm::append_range(reader.cotangents, backward.getCotangentArguments());
-  llvm::append_range(reader.cotangents, backward.getSumArguments());
+    set(getValue(read), op.getBody().getArgument(read.operand));
+  llvm::append_range(backward.cotangents, op.getCotangentArguments());
+  llvm::append_range(backward.cotangents, op.getSumArguments());
   for (BlockArgument argument : body->getArguments())
-    if (auto it = reader.have.find(argument);
-        it != reader.have.end() && !it->second.use_empty())
-      reader.operands.push_back(argument);
+    if (auto it = backward.have.find(argument);
+        it != backward.have.end() && !it->second.use_empty())
+      backward.operands.push_back(argument);
   SetVector<Value> needed;
   for (const ResidualRead &read : reads) {
     Value value = getValue(read);
     bool stays =
         read.result >= region.getOutputs().size() && opaque[read.result];
     if (!isa<BlockArgument>(value) && !stays &&
-        !isReplacedInside(reader.have[value]))
+        !isReplacedInside(backward.have[value]))
       needed.insert(value);
   }
-  reader.needed = needed.takeVector();
-  return reader;
+  backward.needed = needed.takeVector();
+  return backward;
 }
 
-SmallVector<Reader>
-mlir::remat::getReaders(RegionOp region, Crossings &crossings,
-                        SmallVectorImpl<Operation *> &opaque) {
+SmallVector<BackwardInputs>
+mlir::remat::getBackwards(RegionOp region, ResidualPaths &paths,
+                          SmallVectorImpl<Operation *> &opaque) {
   llvm::MapVector<Operation *, SmallVector<ResidualRead>> readsOf;
-  for (const ResidualRead &read : crossings.getReads(region, opaque))
+  for (const ResidualRead &read : paths.getReads(region, opaque))
     readsOf[read.backward].push_back(read);
-  SmallVector<Reader> readers;
+  SmallVector<BackwardInputs> backwards;
   for (auto &[backward, reads] : readsOf)
-    readers.push_back(getReader(region, cast<BackwardOp>(backward), reads,
-                                opaque, crossings));
-  return readers;
+    backwards.push_back(getBackwardInputs(region, cast<BackwardOp>(backward),
+                                          reads, opaque, paths));
+  return backwards;
 }
 
 SetVector<Value> mlir::remat::getReadValues(Operation *op) {
