@@ -33,7 +33,8 @@ static bool ownsBuffer(Value value) {
     if (!value.hasOneUse())
       return false;
   }
-  return isa<func::FuncOp>(cast<BlockArgument>(value).getOwner()->getParentOp());
+  return isa<func::FuncOp>(
+      cast<BlockArgument>(value).getOwner()->getParentOp());
 }
 
 static bool isRead(OpOperand &use) {
@@ -63,9 +64,9 @@ static void splitReads(Value value) {
     return firstOther && !read.first->isBeforeInBlock(firstOther);
   });
   llvm::sort(reads, [](const auto &a, const auto &b) {
-    return a.first == b.first ? a.second->getOperandNumber() <
-                                    b.second->getOperandNumber()
-                              : a.first->isBeforeInBlock(b.first);
+    return a.first == b.first
+               ? a.second->getOperandNumber() < b.second->getOperandNumber()
+               : a.first->isBeforeInBlock(b.first);
   });
 
   auto type = cast<RankedTensorType>(value.getType());
