@@ -2,6 +2,7 @@
 
 #include "remat/Init.h"
 
+#include "remat/Analysis/RecomputeCostOpInterface.h"
 #include "remat/Autodiff/DifferentiableOpInterface.h"
 #include "remat/Autodiff/Passes.h"
 #include "remat/Conversion/Passes.h"
@@ -21,7 +22,6 @@
 #include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/PackMemory/Passes.h"
 #include "remat/Transforms/Plan/Passes.h"
-#include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 #include "remat/Transforms/Random/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"

@@ -3,10 +3,10 @@
 #ifndef ACTIVATIONS_H
 #define ACTIVATIONS_H
 
+#include "remat/Analysis/RecomputeCostOpInterface.h"
 #include "remat/Autodiff/DifferentiableOpInterface.h"
 #include "remat/Autodiff/ScalarDifferentiableOpInterface.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
-#include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 
 #include "ActivationsDialect.h.inc"
 #define GET_ATTRDEF_CLASSES

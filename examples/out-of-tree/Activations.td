@@ -10,7 +10,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "remat/Autodiff/DifferentiableOpInterface.td"
 include "remat/Autodiff/ScalarDifferentiableOpInterface.td"
 include "remat/Dialect/Opt/IR/OptAttributes.td"
-include "remat/Transforms/Plan/RecomputeCostOpInterface.td"
+include "remat/Analysis/RecomputeCostOpInterface.td"
 
 def Act_Dialect : Dialect {
   let name = "act";

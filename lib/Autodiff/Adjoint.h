@@ -11,7 +11,7 @@
 
 #include "Sums.h"
 #include "remat/Analysis/Activity.h"
-#include "remat/Dialect/Remat/IR/EqualValues.h"
+#include "remat/Analysis/EqualValues.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -2,7 +2,7 @@
 
 #include "AdjointKernel.h"
 
-#include "remat/Dialect/Remat/IR/EqualValues.h"
+#include "remat/Analysis/EqualValues.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 

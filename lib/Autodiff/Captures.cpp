@@ -9,8 +9,8 @@
 
 #include "Adjoint.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "remat/Analysis/RecomputeCostOpInterface.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -34,23 +34,11 @@ static bool isSmallerBefore(Operation *op) {
          op->hasTrait<OpTrait::ConstantLike>();
 }
 
-/// Whether `op` does so little that doing it again beats a load from memory.
-static bool isCheap(Operation *op) {
-  if (isSmallerBefore(op) ||
-      isa<tensor::ExtractSliceOp, tensor::DimOp, affine::AffineApplyOp,
-          affine::AffineMinOp, affine::AffineMaxOp, RngInitOp, RngFoldInOp>(op))
-    return true;
-  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
-  return isa<arith::ArithDialect>(op->getDialect()) &&
-         llvm::all_of(op->getOperandTypes(), isScalar) &&
-         llvm::all_of(op->getResultTypes(), isScalar);
-}
-
 bool CaptureImporter::canRebuild(Value value) {
   if (!isForeign(value) || isAvailable(value))
     return true;
   Operation *op = value.getDefiningOp();
-  if (!op || !isCheap(op))
+  if (!op || !isFree(op))
     return false;
   auto it = rebuildable.find(value);
   if (it != rebuildable.end())

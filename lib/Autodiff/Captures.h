@@ -10,7 +10,7 @@
 #define REMAT_LIB_AUTODIFF_CAPTURES_H
 
 #include "mlir/IR/Builders.h"
-#include "remat/Dialect/Remat/IR/Effects.h"
+#include "remat/Analysis/Effects.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::remat {

@@ -8,7 +8,7 @@
 
 #include "WhileToFor.h"
 
-#include "remat/Dialect/Remat/IR/Effects.h"
+#include "remat/Analysis/Effects.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

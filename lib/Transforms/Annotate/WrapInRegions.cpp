@@ -7,7 +7,7 @@
 
 #include "Origins.h"
 
-#include "remat/Dialect/Remat/IR/EqualValues.h"
+#include "remat/Analysis/EqualValues.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Annotate/Annotate.h"
 

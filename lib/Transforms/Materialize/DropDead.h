@@ -3,7 +3,7 @@
 #ifndef REMAT_TRANSFORMS_MATERIALIZE_DROPDEAD_H
 #define REMAT_TRANSFORMS_MATERIALIZE_DROPDEAD_H
 
-#include "remat/Dialect/Remat/IR/Effects.h"
+#include "remat/Analysis/Effects.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

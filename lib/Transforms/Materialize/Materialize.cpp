@@ -9,7 +9,7 @@
 
 #include "DropDead.h"
 #include "Rebuild.h"
-#include "remat/Dialect/Remat/IR/Effects.h"
+#include "remat/Analysis/Effects.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

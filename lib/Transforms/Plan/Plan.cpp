@@ -8,9 +8,9 @@
 #include "remat/Transforms/Plan/Passes.h"
 
 #include "Slice.h"
-#include "remat/Dialect/Remat/IR/Effects.h"
+#include "remat/Analysis/Effects.h"
+#include "remat/Analysis/RecomputeCostOpInterface.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
-#include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

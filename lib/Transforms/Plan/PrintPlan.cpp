@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tapes.h"
+#include "remat/Analysis/RecomputeCostOpInterface.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
 #include "remat/Transforms/Plan/Passes.h"
-#include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 #include "remat/Transforms/Plan/Residuals.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

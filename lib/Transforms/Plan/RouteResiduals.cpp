@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tapes.h"
+#include "remat/Analysis/RecomputeCostOpInterface.h"
 #include "remat/Transforms/Plan/ResidualPaths.h"
 
 #include "remat/Dialect/Remat/IR/Branches.h"
@@ -199,8 +200,8 @@ Value ResidualPaths::routeIntoBranch(Value value, Operation *forward,
                                      Operation *backward, Operation *before) {
   if (!isDefinedIn(value, forward))
     return route(value, forward->getBlock(), backward);
-  if (auto slice = getCheapSlice(value, forward, {}))
-    return cloneCheap(value, *slice, forward, backward, {}, before);
+  if (auto slice = getFreeSlice(value, forward, {}))
+    return cloneFree(value, *slice, forward, backward, {}, before);
   auto isValue = [&](OpResult result) {
     return getOnlyDefinedValue(result) == value;
   };
@@ -219,27 +220,15 @@ Value ResidualPaths::routeIntoLoop(Value value, scf::ForOp forward,
   if (it == links.end())
     return {};
   LoopLink link = it->second;
-  if (auto slice = getCheapSlice(value, forward, link))
-    return cloneCheap(value, *slice, forward, backward, link, before);
+  if (auto slice = getFreeSlice(value, forward, link))
+    return cloneFree(value, *slice, forward, backward, link, before);
   return routeThroughTape(value, forward, backward, link, before);
 }
 
-/// Whether the backward may compute the results of `op` again at no cost: index
-/// arithmetic and slices.
-static bool isCheap(Operation *op) {
-  if (op->getNumRegions() != 0 || !isPure(op) ||
-      isa<NameOp, BarrierOp, TapeReadOp>(op))
-    return false;
-  return isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-             tensor::CollapseShapeOp, tensor::CastOp, tensor::ExtractOp>(op) ||
-         op->hasTrait<OpTrait::ConstantLike>() ||
-         llvm::none_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>);
-}
-
-std::optional<ResidualPaths::CheapSlice>
-ResidualPaths::getCheapSlice(Value value, Operation *forward,
-                             const LoopLink &link) {
-  CheapSlice slice;
+std::optional<ResidualPaths::FreeSlice>
+ResidualPaths::getFreeSlice(Value value, Operation *forward,
+                            const LoopLink &link) {
+  FreeSlice slice;
   SetVector<Value> values;
   values.insert(value);
   for (unsigned next = 0; next < values.size(); ++next) {
@@ -251,7 +240,7 @@ ResidualPaths::getCheapSlice(Value value, Operation *forward,
       continue;
     }
     Operation *op = read.getDefiningOp();
-    if (!op || !isCheap(op))
+    if (!op || (!isFree(op) && !isGenerator(op)))
       return std::nullopt;
     slice.ops.insert(op);
     values.insert_range(op->getOperands());
@@ -259,9 +248,9 @@ ResidualPaths::getCheapSlice(Value value, Operation *forward,
   return slice;
 }
 
-Value ResidualPaths::cloneCheap(Value value, const CheapSlice &slice,
-                                Operation *forward, Operation *backward,
-                                const LoopLink &link, Operation *before) {
+Value ResidualPaths::cloneFree(Value value, const FreeSlice &slice,
+                               Operation *forward, Operation *backward,
+                               const LoopLink &link, Operation *before) {
   RoutedValues inputs(value.getContext());
   for (Value input : slice.inputs) {
     Value routed = route(input, forward->getBlock(), backward);

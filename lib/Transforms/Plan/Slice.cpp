@@ -6,9 +6,9 @@
 
 #include "Slice.h"
 
+#include "remat/Analysis/RecomputeCostOpInterface.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
-#include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -20,34 +20,18 @@ int64_t mlir::remat::getNumBytes(Type type) {
   return shaped && !shaped.hasStaticShape() ? 0 : estimateBytes(type);
 }
 
-/// Whether `op` makes its result out of nothing: no tensor enters it.
-static bool isGenerator(Operation *op) {
-  if (op->getNumOperands() == 0)
-    return op->getNumRegions() == 0 && isPure(op);
-  if (isa<RandomBitsOp, RandomUniformOp, RandomNormalOp, RandomBernoulliOp>(op))
-    return true;
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  return linalgOp && linalgOp.hasPureTensorSemantics() &&
-         llvm::none_of(
-             linalgOp.getDpsInputs(),
-             [](Value input) { return isa<ShapedType>(input.getType()); }) &&
-         llvm::none_of(
-             linalgOp.getRegionOutputArgs(),
-             [](BlockArgument output) { return !output.use_empty(); });
-}
-
-/// Whether recomputing `value` costs nothing that matters and does not keep
-/// more bytes alive than saving it. A view of something that may not be saved
+/// Whether to recompute `value` costs nothing and does not keep more bytes
+/// alive than to save it. A view of something that may not be saved
 /// is not free: its source would be computed again. `known` holds the answers
 /// so far: a source that several operands lead to is looked at once.
-static bool isFree(Value value, PolicyAttrInterface policy,
-                   DenseMap<Value, bool> &known) {
+static bool isNotWorthSaving(Value value, PolicyAttrInterface policy,
+                             DenseMap<Value, bool> &known) {
   if (auto it = known.find(value); it != known.end())
     return it->second;
   Operation *op = value.getDefiningOp();
   if (isGenerator(op))
     return known[value] = true;
-  if (getRecomputeCost(op) != 0)
+  if (!isFree(op))
     return known[value] = false;
   int64_t kept = 0;
   for (Value operand : op->getOperands()) {
@@ -55,7 +39,8 @@ static bool isFree(Value value, PolicyAttrInterface policy,
     Operation *producer = operand.getDefiningOp();
     if (!producer || isGenerator(producer))
       continue;
-    if (!policy.isSaveable(operand) && !isFree(operand, policy, known))
+    if (!policy.isSaveable(operand) &&
+        !isNotWorthSaving(operand, policy, known))
       return known[value] = false;
     kept += getNumBytes(operand.getType());
   }
@@ -75,7 +60,7 @@ Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed) {
     Operation *op = value.getDefiningOp();
     if (!op || ops.contains(op))
       continue;
-    if (!isFree(value, policy, known) && policy.isSaveable(value)) {
+    if (!isNotWorthSaving(value, policy, known) && policy.isSaveable(value)) {
       slice.saved.insert(value);
       continue;
     }

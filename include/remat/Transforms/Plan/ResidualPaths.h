@@ -91,17 +91,16 @@ private:
                         Operation *before);
   /// Operations that the backward of a loop or branch clones instead of reading
   /// their result from the forward, and the values from outside that they read.
-  struct CheapSlice {
+  struct FreeSlice {
     SetVector<Operation *> ops;
     SmallVector<Value> inputs;
   };
 
   /// The slice of `value` in `forward`; none if part of it has a cost.
-  std::optional<CheapSlice> getCheapSlice(Value value, Operation *forward,
-                                          const LoopLink &link);
-  Value cloneCheap(Value value, const CheapSlice &slice, Operation *forward,
-                   Operation *backward, const LoopLink &link,
-                   Operation *before);
+  std::optional<FreeSlice> getFreeSlice(Value value, Operation *forward,
+                                        const LoopLink &link);
+  Value cloneFree(Value value, const FreeSlice &slice, Operation *forward,
+                  Operation *backward, const LoopLink &link, Operation *before);
   Value routeThroughCalls(Value value, func::FuncOp forward,
                           func::FuncOp backward);
   void addResult(func::FuncOp function, Value value, unsigned &number);

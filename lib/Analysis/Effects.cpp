@@ -1,6 +1,6 @@
 //===- Effects.cpp - What may run twice -----------------------------------===//
 
-#include "remat/Dialect/Remat/IR/Effects.h"
+#include "remat/Analysis/Effects.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

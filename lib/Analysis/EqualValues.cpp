@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Dialect/Remat/IR/EqualValues.h"
+#include "remat/Analysis/EqualValues.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_DIALECT_REMAT_IR_EFFECTS_H
-#define REMAT_DIALECT_REMAT_IR_EFFECTS_H
+#ifndef REMAT_ANALYSIS_EFFECTS_H
+#define REMAT_ANALYSIS_EFFECTS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -38,4 +38,4 @@ private:
 
 } // namespace mlir::remat
 
-#endif // REMAT_DIALECT_REMAT_IR_EFFECTS_H
+#endif // REMAT_ANALYSIS_EFFECTS_H

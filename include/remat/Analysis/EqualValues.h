@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_DIALECT_REMAT_IR_EQUALVALUES_H
-#define REMAT_DIALECT_REMAT_IR_EQUALVALUES_H
+#ifndef REMAT_ANALYSIS_EQUALVALUES_H
+#define REMAT_ANALYSIS_EQUALVALUES_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
@@ -51,4 +51,4 @@ private:
 
 } // namespace mlir::remat
 
-#endif // REMAT_DIALECT_REMAT_IR_EQUALVALUES_H
+#endif // REMAT_ANALYSIS_EQUALVALUES_H

@@ -5,10 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Transforms/Plan/RecomputeCostOpInterface.h"
+#include "remat/Analysis/RecomputeCostOpInterface.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -16,7 +20,7 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-#include "remat/Transforms/Plan/RecomputeCostOpInterface.cpp.inc"
+#include "remat/Analysis/RecomputeCostOpInterface.cpp.inc"
 
 int64_t mlir::remat::getRecomputeCost(Operation *op) {
   if (auto cost = dyn_cast<RecomputeCostOpInterface>(op))
@@ -38,6 +42,39 @@ int64_t mlir::remat::getRecomputeCost(Operation *op) {
   return elements;
 }
 
+bool mlir::remat::isGenerator(Operation *op) {
+  if (op->getNumOperands() == 0)
+    return op->getNumRegions() == 0 && isPure(op);
+  if (isa<RandomBitsOp, RandomUniformOp, RandomNormalOp, RandomBernoulliOp>(op))
+    return true;
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && linalgOp.hasPureTensorSemantics() &&
+         llvm::none_of(
+             linalgOp.getDpsInputs(),
+             [](Value input) { return isa<ShapedType>(input.getType()); }) &&
+         llvm::none_of(
+             linalgOp.getRegionOutputArgs(),
+             [](BlockArgument output) { return !output.use_empty(); });
+}
+
+bool mlir::remat::isFree(Operation *op) {
+  if (isa<NameOp, BarrierOp, TapeReadOp>(op) || !isMemoryEffectFree(op))
+    return false;
+  if (auto cost = dyn_cast<RecomputeCostOpInterface>(op))
+    return cost.getRecomputeCost() == 0;
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>() != nullptr;
+  if (isa<tensor::EmptyOp, tensor::SplatOp>(op) ||
+      op->hasTrait<OpTrait::ConstantLike>())
+    return true;
+  auto isNumber = [](Type type) { return !isa<ShapedType>(type); };
+  return (isa<RngInitOp, RngFoldInOp>(op) ||
+          isa_and_nonnull<arith::ArithDialect, affine::AffineDialect,
+                          index::IndexDialect>(op->getDialect())) &&
+         llvm::all_of(op->getOperandTypes(), isNumber) &&
+         llvm::all_of(op->getResultTypes(), isNumber);
+}
+
 namespace {
 template <typename OpT>
 struct Free : RecomputeCostOpInterface::ExternalModel<Free<OpT>, OpT> {
@@ -53,7 +90,8 @@ void mlir::remat::registerRecomputeCostExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     attachFree<tensor::CastOp, tensor::CollapseShapeOp, tensor::DimOp,
-               tensor::ExpandShapeOp, tensor::ExtractSliceOp>(context);
+               tensor::ExpandShapeOp, tensor::ExtractOp,
+               tensor::ExtractSliceOp>(context);
   });
   // A broadcast is fused into what reads it.
   registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {

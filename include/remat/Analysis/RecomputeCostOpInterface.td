@@ -1,7 +1,7 @@
 //===- RecomputeCostOpInterface.td - Cost of a recompute --*- tablegen -*-===//
 
-#ifndef REMAT_TRANSFORMS_PLAN_RECOMPUTECOSTOPINTERFACE_TD
-#define REMAT_TRANSFORMS_PLAN_RECOMPUTECOSTOPINTERFACE_TD
+#ifndef REMAT_ANALYSIS_RECOMPUTECOSTOPINTERFACE_TD
+#define REMAT_ANALYSIS_RECOMPUTECOSTOPINTERFACE_TD
 
 include "mlir/IR/OpBase.td"
 
@@ -28,4 +28,4 @@ def RecomputeCostOpInterface : OpInterface<"RecomputeCostOpInterface"> {
   ];
 }
 
-#endif // REMAT_TRANSFORMS_PLAN_RECOMPUTECOSTOPINTERFACE_TD
+#endif // REMAT_ANALYSIS_RECOMPUTECOSTOPINTERFACE_TD
