@@ -97,7 +97,9 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
 void remat::buildExplainPipeline(OpPassManager &pm,
                                  const ToTensorsOptions &options) {
   buildPlanPipeline(pm, options);
-  pm.addPass(createPrintPlan());
+  PrintPlanOptions regions;
+  regions.againOnly = true;
+  pm.addPass(createPrintPlan(regions));
   buildPlanFunctionsPipeline(pm, options);
   pm.addPass(createPrintPlan());
 }

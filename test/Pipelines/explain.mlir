@@ -1,24 +1,24 @@
 // RUN: remat-opt %s --remat-explain -o %t 2>&1 | FileCheck %s
 // RUN: remat-opt %s --remat-explain=policy=nothing_saveable -o %t 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: remat-opt %s --remat-explain=policy=everything_saveable -o %t 2>&1 | FileCheck %s --check-prefix=EVERYTHING
 // RUN: remat-opt %s --remat-explain=policy=none -o %t 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: remat-opt %s --remat-train-to-tensors --remat-print-plan -o %t 2>&1 | FileCheck %s --check-prefix=KEPT
 
-// A line for each value: bytes with the iterations of loops around it, who
+// One line for each value: bytes with the iterations of loops around it, who
 // decided and why, and where the model says so.
-// CHECK: region "layer" at explain.mlir:[[#REGION:]], policy #remat.dots_saveable
+// CHECK: region "layer" at explain.mlir:[[#REGION:]], policy #remat.dots_saveable, computes again
 // CHECK-NEXT: value decision bytes cost by because at
 // CHECK-NEXT: linalg.tanh recompute 4096 1024 #remat.dots_saveable not permitted explain.mlir:[[#REGION+6]]
-// CHECK-NEXT: "product" save 4096 #remat.dots_saveable permitted explain.mlir:[[#REGION+4]]
 // CHECK-NEXT: @loss_grad, all that its backward reads
 // CHECK-NEXT: value decision bytes cost by because at
 // The loop's result, which the loss reads, and tapes of what it carries and of
-// what the region saves.
-// CHECK-NEXT: scf.for#0 save 256 function read by the backward
-// CHECK-NEXT: scf.for#1 save 4096 function read by the backward
-// CHECK-NEXT: scf.for#2 save 4096 function read by the backward
+// what the region saves, with the name and the place that it has there.
+// CHECK-NEXT: scf.for#0 save 256 function read by the backward explain.mlir:[[#REGION-1]]
+// CHECK-NEXT: scf.for#1 save 4096 function read by the backward explain.mlir:[[#REGION-1]]
+// CHECK-NEXT: "product" save 4096 #remat.dots_saveable permitted explain.mlir:[[#REGION+4]]
 // CHECK-NOT: save
 
-// NOTHING: region "layer" at {{.*}}, policy #remat.nothing_saveable
+// NOTHING: region "layer" at {{.*}}, policy #remat.nothing_saveable, computes again
 // NOTHING-NOT: product
 // NOTHING: linalg.tanh recompute 4096 1024 #remat.nothing_saveable not permitted
 // NOTHING-NOT: product
@@ -26,9 +26,13 @@
 // NOTHING-COUNT-2: scf.for#{{[01]}} save
 // NOTHING-NOT: save
 
+// EVERYTHING: region "layer" at {{.*}}, policy #remat.everything_saveable, computes nothing again
+// EVERYTHING-NEXT: @loss_grad, all that its backward reads
+// EVERYTHING: linalg.tanh save 4096 #remat.everything_saveable permitted
+
 // NONE-NOT: region "layer"
 // NONE: @loss_grad, all that its backward reads
-// NONE-COUNT-3: scf.for#{{[012]}} save
+// NONE-COUNT-3: {{(scf.for#[02]|linalg.tanh)}} save {{.*}} function read by the backward
 
 // The final program keeps these, and nothing else.
 // KEPT: @step, kept without a plan

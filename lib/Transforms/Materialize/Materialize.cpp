@@ -11,6 +11,7 @@
 #include "Rebuild.h"
 #include "remat/Analysis/Effects.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
+#include "remat/Transforms/Plan/Residuals.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -83,9 +84,12 @@ LogicalResult RegionMaterializer::execute(BackwardInputs &backward,
     if (Value known = backward.valueOf.lookup(cast<BlockArgument>(value)))
       start.insert(known);
   for (auto [index, residual] : llvm::enumerate(plan.getResiduals()))
-    if (plan.getDecision(index).runsAgain())
-      if (Value known = backward.valueOf.lookup(cast<BlockArgument>(residual)))
+    if (Value known = backward.valueOf.lookup(cast<BlockArgument>(residual))) {
+      if (plan.getDecision(index).runsAgain())
         recomputed.insert(known);
+      else
+        recordDecision(known, plan.getDecision(index));
+    }
 
   SetVector<Value> values = recomputed;
   SetVector<Operation *> slice;

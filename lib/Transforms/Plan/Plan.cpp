@@ -188,7 +188,8 @@ DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
     kind = DecisionKind::Recompute;
     reason = "not permitted";
   }
-  return DecisionAttr::get(context, kind, StringAttr::get(context, by),
+  return DecisionAttr::get(context, kind, /*of=*/{},
+                           StringAttr::get(context, by),
                            StringAttr::get(context, reason));
 }
 

@@ -168,7 +168,8 @@ bool BlockPlanner::fusesIntoUsers(Value value, const Residual &residual,
 
 DecisionAttr BlockPlanner::makeDecision(DecisionKind kind, StringRef reason) {
   MLIRContext *context = block.getParentOp()->getContext();
-  return DecisionAttr::get(context, kind, StringAttr::get(context, "function"),
+  return DecisionAttr::get(context, kind, /*of=*/{},
+                           StringAttr::get(context, "function"),
                            StringAttr::get(context, reason));
 }
 
@@ -222,7 +223,10 @@ void BlockPlanner::makeAgainOrSave(Value value) {
           residuals[source];
       return;
     }
-  residual.decision = makeDecision(DecisionKind::Save, "read by the backward");
+  residual.decision = getRecordedDecision(value);
+  if (!residual.decision)
+    residual.decision =
+        makeDecision(DecisionKind::Save, "read by the backward");
 }
 
 void BlockPlanner::insertPlan() {

@@ -38,9 +38,8 @@ struct Row {
 
 /// The name that policies know the value by, else what computes it.
 static std::string describe(Value value) {
-  for (Operation *user : value.getUsers())
-    if (auto name = dyn_cast<NameOp>(user))
-      return ("\"" + name.getName() + "\"").str();
+  if (std::optional<StringRef> name = getPolicyName(value))
+    return ("\"" + *name + "\"").str();
   auto result = dyn_cast<OpResult>(value);
   if (!result)
     return "argument " +
@@ -130,22 +129,25 @@ static void print(raw_ostream &os, StringRef title, ArrayRef<Row> rows) {
 }
 
 static Row makeRow(Value value, DecisionAttr decision) {
-  Row row{describe(value),
+  Value recorded = lookThroughTapes(value);
+  Row row{decision.getOf()
+              ? ("\"" + decision.getOf().getValue() + "\"").str()
+              : describe(recorded.getDefiningOp() ? recorded : value),
           stringifyDecisionKind(decision.getKind()).str(),
           multiply(estimateBytes(value.getType()),
                    value.getParentBlock()->getParentOp()),
           "",
           decision.getBy().str(),
           decision.getReason().str(),
-          getLine(value.getLoc())};
+          getLine(recorded.getLoc())};
   Operation *op = value.getDefiningOp();
   if (op && decision.runsAgain())
     row.cost = multiply(getRecomputeCost(op), op);
   return row;
 }
 
-static void printRegion(raw_ostream &os, RegionOp region,
-                        ResidualPaths &paths) {
+static void printRegion(raw_ostream &os, RegionOp region, ResidualPaths &paths,
+                        bool againOnly) {
   SmallVector<Operation *> opaque;
   for (BackwardInputs &backward : getBackwards(region, paths, opaque)) {
     PlanOp plan = backward.getPlan();
@@ -154,10 +156,14 @@ static void printRegion(raw_ostream &os, RegionOp region,
     SmallVector<Row> rows;
     for (auto [index, residual] : llvm::enumerate(plan.getResiduals())) {
       Value value = backward.valueOf.lookup(cast<BlockArgument>(residual));
-      if (value)
-        rows.push_back(makeRow(value, plan.getDecision(index)));
+      DecisionAttr decision = plan.getDecision(index);
+      if (value && (!againOnly || decision.runsAgain()))
+        rows.push_back(makeRow(value, decision));
     }
-    print(os, getTitle(region), rows);
+    if (againOnly && rows.empty())
+      os << getTitle(region) << ", computes nothing again\n";
+    else
+      print(os, getTitle(region) + (againOnly ? ", computes again" : ""), rows);
   }
 }
 
@@ -226,11 +232,14 @@ static void printFunction(raw_ostream &os, func::FuncOp function) {
 
 namespace {
 struct PrintPlanPass : remat::impl::PrintPlanBase<PrintPlanPass> {
+  using PrintPlanBase::PrintPlanBase;
+
   void runOnOperation() override {
     markAllAnalysesPreserved();
     ResidualPaths paths(getOperation());
     for (Block *body : getRegionBodies(getOperation()))
-      printRegion(llvm::errs(), cast<RegionOp>(body->getParentOp()), paths);
+      printRegion(llvm::errs(), cast<RegionOp>(body->getParentOp()), paths,
+                  againOnly);
     for (auto function : getOperation().getOps<func::FuncOp>())
       printFunction(llvm::errs(), function);
   }

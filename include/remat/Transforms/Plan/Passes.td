@@ -137,7 +137,9 @@ def PrintPlan : Pass<"remat-print-plan", "::mlir::ModuleOp"> {
     of the backward (those with a `remat.phase`, and what depends on them) read.
 
     The pipeline `--remat-explain` runs everything up to `remat-plan` and this,
-    then everything up to `remat-plan-functions` and this again.
+    with `again-only`, then everything up to `remat-plan-functions` and this again:
+    each value stands in one table, under the region that computes it again or
+    the function that keeps it.
 
     Example:
 
@@ -148,6 +150,11 @@ def PrintPlan : Pass<"remat-print-plan", "::mlir::ModuleOp"> {
       "act"          recompute  65536  16384 #remat.dots_saveable  not permitted  model.mlir:17
     ```
   }];
+  let options = [
+    Option<"againOnly", "again-only", "bool", "false",
+           "Of regions, only what their backward computes again; the plan of the "
+           "function has the rest">,
+  ];
 }
 
 #endif // REMAT_TRANSFORMS_PLAN_PASSES_TD

@@ -7,7 +7,7 @@
 #ifndef REMAT_TRANSFORMS_PLAN_RESIDUALS_H
 #define REMAT_TRANSFORMS_PLAN_RESIDUALS_H
 
-#include "mlir/IR/Operation.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace mlir::remat {
 
@@ -17,6 +17,19 @@ bool isWithoutContents(Operation *op);
 /// Whether `op` shows its operand in another shape: what is kept is the
 /// operand.
 bool isReshape(Operation *op);
+
+/// The name that policies know `value` by; none if it has none.
+std::optional<StringRef> getPolicyName(Value value);
+
+/// What `value` records of a loop's iterations, if it is a tape; else itself.
+Value lookThroughTapes(Value value);
+
+/// Leaves what a region decided about `value` in the location of the operation
+/// that makes it, where the plan of the function finds it.
+void recordDecision(Value value, DecisionAttr decision);
+
+/// What a region has decided about `value`; null if none has.
+DecisionAttr getRecordedDecision(Value value);
 
 } // namespace mlir::remat
 

@@ -146,11 +146,17 @@ def Remat_Decision : AttrDef<Remat_Dialect, "Decision"> {
     `by` is the policy (or another planner) that decided, `reason` a short
     sentence for `remat-explain`.
 
+    `remat-materialize` leaves what a region decided to save in the location of
+    the operation that makes the value, together with its name (`of`): its plan
+    is gone then, and the plan of the function says the same once more, as
+    `remat-explain` prints it.
+
     Example: `#remat.decision<save by "#remat.dots_saveable" because "permitted">`.
   }];
   let parameters = (ins EnumParameter<Remat_DecisionKind>:$kind,
+                        OptionalParameter<"::mlir::StringAttr">:$of,
                         "::mlir::StringAttr":$by, "::mlir::StringAttr":$reason);
-  let assemblyFormat = "`<` $kind `by` $by `because` $reason `>`";
+  let assemblyFormat = "`<` $kind (`of` $of^)? `by` $by `because` $reason `>`";
   let extraClassDeclaration = [{
     /// Whether the backward computes the value again.
     bool runsAgain() const {
