@@ -52,6 +52,9 @@ static void splitReads(Value value) {
   SmallVector<std::pair<Operation *, OpOperand *>> reads;
   for (OpOperand &use : value.getUses()) {
     Operation *ancestor = block->findAncestorOpInBlock(*use.getOwner());
+    // In another block: what comes before what is not known.
+    if (!ancestor)
+      return;
     if (isRead(use))
       reads.emplace_back(ancestor, &use);
     else if (!firstOther || ancestor->isBeforeInBlock(firstOther))
