@@ -19,6 +19,7 @@
 #include "remat/Transforms/Import/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
+#include "remat/Transforms/Normalize/DecomposableOpInterface.h"
 #include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/PackMemory/Passes.h"
 #include "remat/Transforms/Plan/Passes.h"
@@ -31,6 +32,7 @@ using namespace mlir;
 void mlir::remat::registerAllDialects(DialectRegistry &registry) {
   registry.insert<remat::RematDialect, opt::OptDialect>();
   registerDifferentiableExternalModels(registry);
+  registerDecomposableExternalModels(registry);
   registerBufferizableOpInterfaceModels(registry);
   registerConvBufferization(registry);
   registerAnnotateTransformOps(registry);

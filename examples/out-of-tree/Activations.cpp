@@ -1,7 +1,8 @@
 //===- Activations.cpp - A dialect outside of remat -----------------------===//
 //
-// What a project has to write so that remat differentiates its operations,
-// weighs recomputing them, and updates parameters by its rule.
+// What a project has to write so that remat differentiates its operations and
+// through its loop, weighs recomputing them, and updates parameters by its
+// rule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/PatternMatch.h"
@@ -117,6 +119,38 @@ LogicalResult LogCoshOp::buildScalarVJP(remat::ScalarVJPContext &vjp) {
 // tanh has no pole: the driver need not look for zero cotangents.
 remat::DerivativeKind LogCoshOp::getDerivativeKind() {
   return remat::DerivativeKind::Finite;
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+LogicalResult RepeatOp::verifyRegions() {
+  Block &body = getBody().front();
+  TypeRange types = getInits().getTypes();
+  if (types != getResultTypes() || types != body.getArgumentTypes() ||
+      types != body.getTerminator()->getOperandTypes())
+    return emitOpError()
+           << "has initial values, arguments of the body, yielded "
+              "values and results of different types";
+  return success();
+}
+
+// A loop of scf is differentiated through its body: there is nothing to be said
+// here about tapes, residuals or random states.
+LogicalResult RepeatOp::decompose(PatternRewriter &rewriter) {
+  Value zero = arith::ConstantIndexOp::create(rewriter, getLoc(), 0);
+  Value one = arith::ConstantIndexOp::create(rewriter, getLoc(), 1);
+  auto loop =
+      scf::ForOp::create(rewriter, getLoc(), zero, getCount(), one, getInits(),
+                         [](OpBuilder &, Location, Value, ValueRange) {});
+  Operation *yield = getBody().front().getTerminator();
+  rewriter.mergeBlocks(&getBody().front(), loop.getBody(),
+                       loop.getRegionIterArgs());
+  rewriter.setInsertionPoint(yield);
+  rewriter.replaceOpWithNewOp<scf::YieldOp>(yield, yield->getOperands());
+  rewriter.replaceOp(*this, loop);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,9 @@
 #include "remat/Autodiff/DifferentiableOpInterface.h"
 #include "remat/Autodiff/ScalarDifferentiableOpInterface.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Transforms/Normalize/DecomposableOpInterface.h"
+
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 #include "ActivationsDialect.h.inc"
 #define GET_ATTRDEF_CLASSES

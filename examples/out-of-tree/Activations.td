@@ -5,12 +5,14 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "remat/Analysis/RecomputeCostOpInterface.td"
 include "remat/Autodiff/DifferentiableOpInterface.td"
 include "remat/Autodiff/ScalarDifferentiableOpInterface.td"
 include "remat/Dialect/Opt/IR/OptAttributes.td"
-include "remat/Analysis/RecomputeCostOpInterface.td"
+include "remat/Transforms/Normalize/DecomposableOpInterface.td"
 
 def Act_Dialect : Dialect {
   let name = "act";
@@ -20,6 +22,7 @@ def Act_Dialect : Dialect {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
   let extraClassDeclaration = [{ void registerAttributes(); }];
 }
@@ -61,6 +64,37 @@ def Act_LogCoshOp : Op<Act_Dialect, "log_cosh", [
   let arguments = (ins AnyFloat:$x);
   let results = (outs AnyFloat:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Act_RepeatOp : Op<Act_Dialect, "repeat", [
+    RecursiveMemoryEffects, SingleBlock,
+    DeclareOpInterfaceMethods<DecomposableOpInterface>]> {
+  let summary = "runs its body a number of times";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = act.repeat %n(%x) {
+    ^bb0(%h: tensor<4x8xf32>):
+      %next = act.softplus %h : tensor<4x8xf32>
+      act.yield %next : tensor<4x8xf32>
+    } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Index:$count, Variadic<AnyType>:$inits);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $count `(` $inits `)` $body attr-dict `:` functional-type($inits, $results)
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Act_YieldOp : Op<Act_Dialect, "yield", [
+    Pure, ReturnLike, Terminator, HasParent<"RepeatOp">]> {
+  let summary = "ends the body of an act.repeat";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
 def Act_SignDescent : Opt_Rule<Act_Dialect, "SignDescent", "sign_descent",

@@ -13,6 +13,7 @@
 #include "remat/Autodiff/ScalarDifferentiableOpInterface.h"
 #include "remat/Dialect/Remat/IR/Branches.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
+#include "remat/Transforms/Normalize/DecomposableOpInterface.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -238,20 +239,35 @@ static void forEachAfter(Operation *last, Block &block,
     visit(op);
 }
 
-LogicalResult Adjoint::reverseByRule(Operation *op, AdjointScope &scope) {
-  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
-  bool hasScalarRule = isa<ScalarDifferentiableOpInterface>(op);
-  if (!differentiable &&
-      isa<linalg::WinogradInputTransformOp, linalg::WinogradFilterTransformOp,
+/// Says what to do about `op`. Fails.
+static LogicalResult emitHasNoRule(Operation *op) {
+  InFlightDiagnostic diagnostic = op->emitOpError();
+  if (isa<scf::ExecuteRegionOp>(op))
+    return diagnostic << "has several blocks; run -lift-cf-to-scf first";
+  if (isa<linalg::WinogradInputTransformOp, linalg::WinogradFilterTransformOp,
           linalg::WinogradOutputTransformOp>(op))
-    return op->emitOpError()
+    return diagnostic
            << "has no derivative rule; differentiate the convolution that it "
               "is a part of, and transform convolutions after that";
-  if (!differentiable && !hasScalarRule)
-    return op->emitOpError()
-           << "has no derivative rule; implement DifferentiableOpInterface for "
-              "it (docs/add-a-rule.md), or lower it to operations that have "
-              "one";
+  if (isa<DecomposableOpInterface>(op))
+    return diagnostic << "has no derivative rule, and what it is made of is "
+                         "known for other forms of it only (-remat-decompose); "
+                         "lower it to scf, linalg and tensor";
+  if (op->getNumRegions() != 0)
+    return diagnostic
+           << "has a body, and no derivative rule; to differentiate through "
+              "it, implement DecomposableOpInterface, which makes loops and "
+              "branches of scf of it (docs/add-a-rule.md), or lower it to "
+              "those";
+  return diagnostic
+         << "has no derivative rule; implement DifferentiableOpInterface for "
+            "it (docs/add-a-rule.md), or lower it to operations that have one";
+}
+
+LogicalResult Adjoint::reverseByRule(Operation *op, AdjointScope &scope) {
+  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  if (!differentiable && !isa<ScalarDifferentiableOpInterface>(op))
+    return emitHasNoRule(op);
 
   madeByRule.clear();
   MadeByRule listener(madeByRule);
@@ -324,9 +340,6 @@ LogicalResult Adjoint::reverse(Operation *op, AdjointScope &scope) {
         result = reverseCall(call, scope);
     } else if (isBranch(op))
       result = reverseBranch(op, scope);
-    else if (isa<scf::ExecuteRegionOp>(op))
-      return op->emitOpError() << "has several blocks; run -lift-cf-to-scf "
-                                  "first";
     else
       result = reverseByRule(op, scope);
     forEachAfter(last, block, markBackward);

@@ -46,6 +46,7 @@ static void buildPlanPipeline(OpPassManager &pm,
   // Memory is planned in one function: what it calls becomes part of it, after
   // differentiation if it has a derivative of its own.
   pm.addPass(createBindCustomVJP());
+  pm.addPass(createDecomposePass());
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
   // Regions that are to go shape the kernels first: these, and with them the

@@ -52,6 +52,52 @@ func.func @unknown_operation(%w: f32 {opt.param}) -> f32 {
 
 // -----
 
+func.func @body_of_another_dialect(%w: f32 {opt.param}) -> f32 {
+  // expected-error @below {{'affine.for' op has a body, and no derivative rule; to differentiate through it, implement DecomposableOpInterface, which makes loops and branches of scf of it (docs/add-a-rule.md), or lower it to those}}
+  %r = affine.for %i = 0 to 4 iter_args(%a = %w) -> f32 {
+    %s = math.sin %a : f32
+    affine.yield %s : f32
+  }
+  return %r : f32
+}
+
+// -----
+
+// Only captured, and not an operand.
+func.func @body_that_captures(%w: f32 {opt.param}) -> f32 {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{'affine.for' op has a body, and no derivative rule}}
+  %r = affine.for %i = 0 to 4 iter_args(%a = %zero) -> f32 {
+    %s = arith.addf %a, %w : f32
+    affine.yield %s : f32
+  }
+  return %r : f32
+}
+
+// -----
+
+// With a gradient through nothing of it, a body needs no rule.
+func.func @body_beside_the_path(%w: f32 {opt.param}, %x: f32) -> f32 {
+  %r = affine.for %i = 0 to 4 iter_args(%a = %x) -> f32 {
+    %s = math.sin %a : f32
+    affine.yield %s : f32
+  }
+  %y = arith.mulf %w, %r : f32
+  return %y : f32
+}
+
+// -----
+
+func.func @form_that_is_not_decomposed(%w: tensor<4xf32> {opt.param}) -> f32 {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{'tensor.bitcast' op has no derivative rule, and what it is made of is known for other forms of it only (-remat-decompose)}}
+  %b = tensor.bitcast %w : tensor<4xf32> to tensor<?xf32>
+  %r = tensor.extract %b[%c0] : tensor<?xf32>
+  return %r : f32
+}
+
+// -----
+
 func.func @stored_value(%w: f32 {opt.param}, %m: memref<f32>) -> f32 {
   // expected-error @below {{may store a value that depends on a parameter in memory}}
   memref.store %w, %m[] : memref<f32>

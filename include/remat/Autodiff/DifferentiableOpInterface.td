@@ -20,6 +20,9 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
     call lies between. A rule therefore decides what is saved by what it reads:
     read the smaller of two sufficient values, and never a value inside a
     kernel.
+
+    A loop or a branch of another dialect is differentiated through its body by
+    `DecomposableOpInterface`.
   }];
   let methods = [
     InterfaceMethod<[{

@@ -32,8 +32,10 @@ def Differentiate : Pass<"remat-differentiate", "::mlir::ModuleOp"> {
     values themselves costs a second forward, and a counter nearly nothing. A
     called function is differentiated once for each set of wanted
     arguments into `@callee_fwd`, which returns residuals too, and `@callee_bwd`.
-    Derivatives of single operations come from `DifferentiableOpInterface`; an
-    operation without it on the way from a parameter to the loss is an error.
+    Other loops and branches are those of `scf` by `DecomposableOpInterface`
+    (`remat-decompose`). Derivatives of single operations come from
+    `DifferentiableOpInterface`; an operation without it on the way from a parameter
+    to the loss is an error.
 
     Contributions to one cotangent are summed in the order in which the backward
     meets them; one that is a sum itself (a product, a reduction) accumulates

@@ -8,8 +8,6 @@
 
 #include "ParallelLoops.h"
 
-#include "remat/Transforms/Utils/Attributes.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,16 +23,8 @@ static void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
     builder.clone(op, mapping);
 }
 
-/// Puts `nest` in place of `op`.
-static void replace(Operation *op, const scf::LoopNest &nest) {
-  if (!nest.loops.empty())
-    copyAttributes(op, nest.loops.front());
-  op->replaceAllUsesWith(nest.results);
-  op->erase();
-}
-
-LogicalResult mlir::remat::replaceForall(OpBuilder &builder,
-                                         scf::ForallOp forall) {
+LogicalResult mlir::remat::replaceByParts(RewriterBase &rewriter,
+                                          scf::ForallOp forall) {
   Location loc = forall.getLoc();
   Block &body = *forall.getBody();
   SmallVector<tensor::ParallelInsertSliceOp> inserts;
@@ -45,8 +35,8 @@ LogicalResult mlir::remat::replaceForall(OpBuilder &builder,
     inserts.push_back(insert);
   }
   scf::LoopNest nest = scf::buildLoopNest(
-      builder, loc, forall.getLowerBound(builder),
-      forall.getUpperBound(builder), forall.getStep(builder),
+      rewriter, loc, forall.getLowerBound(rewriter),
+      forall.getUpperBound(rewriter), forall.getStep(rewriter),
       forall.getOutputs(),
       [&](OpBuilder &inner, Location, ValueRange ivs, ValueRange carried) {
         // An iteration sees none of what the others write.
@@ -72,19 +62,19 @@ LogicalResult mlir::remat::replaceForall(OpBuilder &builder,
         }
         return scf::ValueVector(next);
       });
-  replace(forall, nest);
+  rewriter.replaceOp(forall, nest.results);
   return success();
 }
 
-void mlir::remat::replaceParallel(OpBuilder &builder,
-                                  scf::ParallelOp parallel) {
+LogicalResult mlir::remat::replaceByParts(RewriterBase &rewriter,
+                                          scf::ParallelOp parallel) {
   // Without results it has effects only, of which nothing is differentiated.
   if (parallel.getNumResults() == 0)
-    return;
+    return failure();
   Block &body = *parallel.getBody();
   auto reduce = cast<scf::ReduceOp>(body.getTerminator());
   scf::LoopNest nest = scf::buildLoopNest(
-      builder, parallel.getLoc(), parallel.getLowerBound(),
+      rewriter, parallel.getLoc(), parallel.getLowerBound(),
       parallel.getUpperBound(), parallel.getStep(), parallel.getInitVals(),
       [&](OpBuilder &inner, Location, ValueRange ivs, ValueRange carried) {
         IRMapping mapping;
@@ -103,7 +93,8 @@ void mlir::remat::replaceParallel(OpBuilder &builder,
         }
         return next;
       });
-  replace(parallel, nest);
+  rewriter.replaceOp(parallel, nest.results);
+  return success();
 }
 
 SmallVector<Value> mlir::remat::readCoordinates(OpBuilder &builder,
@@ -121,8 +112,8 @@ SmallVector<Value> mlir::remat::readCoordinates(OpBuilder &builder,
   return coordinates;
 }
 
-void mlir::remat::replaceScatter(OpBuilder &builder,
-                                 tensor::ScatterOp scatter) {
+LogicalResult mlir::remat::replaceByParts(RewriterBase &rewriter,
+                                          tensor::ScatterOp scatter) {
   Location loc = scatter.getLoc();
   Value source = scatter.getSource(), indices = scatter.getIndices();
   RankedTensorType type = scatter.getDestType();
@@ -131,9 +122,9 @@ void mlir::remat::replaceScatter(OpBuilder &builder,
   bool keepsScattered =
       scatter.getSourceType().getRank() == batchRank + type.getRank();
 
-  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  OpFoldResult zero = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
   SmallVector<OpFoldResult> sizes =
-      tensor::getMixedSizes(builder, loc, scatter.getDest());
+      tensor::getMixedSizes(rewriter, loc, scatter.getDest());
   SmallVector<OpFoldResult> sourceSizes(batchRank, one);
   SmallVector<int64_t> rowShape;
   for (int64_t dim : llvm::seq(type.getRank()))
@@ -151,13 +142,13 @@ void mlir::remat::replaceScatter(OpBuilder &builder,
 
   SmallVector<Value> lower, upper, step;
   for (int64_t dim : llvm::seq(batchRank)) {
-    lower.push_back(getValueOrCreateConstantIndexOp(builder, loc, zero));
-    step.push_back(getValueOrCreateConstantIndexOp(builder, loc, one));
+    lower.push_back(getValueOrCreateConstantIndexOp(rewriter, loc, zero));
+    step.push_back(getValueOrCreateConstantIndexOp(rewriter, loc, one));
     upper.push_back(getValueOrCreateConstantIndexOp(
-        builder, loc, tensor::getMixedSize(builder, loc, indices, dim)));
+        rewriter, loc, tensor::getMixedSize(rewriter, loc, indices, dim)));
   }
   scf::LoopNest nest = scf::buildLoopNest(
-      builder, loc, lower, upper, step, scatter.getDest(),
+      rewriter, loc, lower, upper, step, scatter.getDest(),
       [&](OpBuilder &b, Location, ValueRange ivs, ValueRange carried) {
         SmallVector<OpFoldResult> offsets(sizes.size(), zero);
         for (auto [dim, offset] :
@@ -184,5 +175,6 @@ void mlir::remat::replaceScatter(OpBuilder &builder,
         }
         return scf::ValueVector{next};
       });
-  replace(scatter, nest);
+  rewriter.replaceOp(scatter, nest.results);
+  return success();
 }

@@ -3,7 +3,7 @@
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_PARALLELLOOPS_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_PARALLELLOOPS_H
 
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace mlir {
 namespace scf {
@@ -19,16 +19,17 @@ namespace remat {
 /// A nest of scf.for that inserts, one after the other, the slices that
 /// `forall`'s iterations insert in parallel. Fails if they combine in another
 /// way.
-LogicalResult replaceForall(OpBuilder &builder, scf::ForallOp forall);
-/// A nest of scf.for that reduces in the order of the iterations.
-void replaceParallel(OpBuilder &builder, scf::ParallelOp parallel);
+LogicalResult replaceByParts(RewriterBase &rewriter, scf::ForallOp forall);
+/// A nest of scf.for that reduces in the order of the iterations. Fails if
+/// there are no results.
+LogicalResult replaceByParts(RewriterBase &rewriter, scf::ParallelOp parallel);
 /// The coordinates that `indices` of a gather or scatter hold at `position`, as
 /// indices, for the `count` dimensions that they are of.
 SmallVector<Value> readCoordinates(OpBuilder &builder, Location loc,
                                    Value indices, ValueRange position,
                                    unsigned count);
 /// A nest of scf.for over the positions, each of which inserts a slice.
-void replaceScatter(OpBuilder &builder, tensor::ScatterOp scatter);
+LogicalResult replaceByParts(RewriterBase &rewriter, tensor::ScatterOp scatter);
 
 } // namespace remat
 } // namespace mlir

@@ -65,7 +65,9 @@ static LogicalResult threadGenerators(ModuleOp module) {
   info.getWritten = getWritten;
   info.noun = "a random generator";
   info.parallelHint = "draw from a remat.rng_fold_in of a state and the index";
-  info.otherHint = "draw outside of it and pass the state as an operand";
+  info.otherHint =
+      "draw outside of it and pass the state as an operand, or, if it is a "
+      "loop or a branch, let remat-decompose make one of scf of it";
   SmallVector<GeneratorOp> constant = findConstantGenerators(module);
   if (failed(threadStates(module, info)))
     return failure();

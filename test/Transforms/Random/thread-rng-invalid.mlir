@@ -35,6 +35,18 @@ func.func @a_kernel(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 remat.generator @g seed(1)
+func.func @a_loop_of_another_dialect() {
+  affine.for %i = 0 to 4 {
+    // expected-error @+1 {{uses a random generator inside 'affine.for', which cannot pass its state on; draw outside of it and pass the state as an operand, or, if it is a loop or a branch, let remat-decompose make one of scf of it}}
+    %0 = remat.get_rng @g
+    remat.set_rng @g, %0
+  }
+  return
+}
+
+// -----
+
+remat.generator @g seed(1)
 func.func @branches(%c: i1) {
   cf.cond_br %c, ^bb1, ^bb2
 ^bb1:

@@ -15,12 +15,9 @@ def FusePass : Pass<"remat-fuse"> {
     once recomputed slices stand in the backward (there it saves their stores).
 
     What computes on tensors without being structured becomes so first: `arith`,
-    `math` and `complex` on tensors, `tensor.generate`, `tensor.gather`,
-    `tensor.bitcast`, `tensor.pad` with another value than a constant,
-    `linalg.pack` and `linalg.unpack`. `scf.forall` and `scf.parallel` with
-    results, and `tensor.scatter`, become nests of `scf.for`. A kernel that
-    branches on where an element lies, to take it from one tensor or the next, as
-    StableHLO's conversion writes it, becomes a `tensor.concat`.
+    `math` and `complex` on tensors, and what `remat-decompose` replaces. A kernel
+    that branches on where an element lies, to take it from one tensor or the next,
+    as StableHLO's conversion writes it, becomes a `tensor.concat`.
     An elementwise producer, named (`linalg.add`, `linalg.map`,
     `linalg.broadcast`, `linalg.transpose`, `linalg.fill`, ...) or generic, is
     fused into the elementwise or reducing operation that reads it:

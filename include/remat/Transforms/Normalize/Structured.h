@@ -12,12 +12,9 @@ namespace remat {
 /// its body. Returns null and does nothing if `op` is none.
 Operation *replaceElementwiseByLinalg(Operation *op);
 
-/// The same for all such operations in `root`, and for what else computes on
-/// tensors without being structured: tensor.generate, tensor.gather,
-/// tensor.bitcast, tensor.pad with another value than a constant, linalg.pack
-/// and linalg.unpack. scf.forall and scf.parallel with results and
-/// tensor.scatter become scf.for; kernels that branch where they concatenate
-/// become a tensor.concat.
+/// Decomposes what is decomposable in `root` (DecomposableOpInterface), and
+/// does the same for all such operations; kernels that branch where they
+/// concatenate become a tensor.concat.
 void replaceByStructured(Operation *root);
 
 } // namespace remat

@@ -21,8 +21,8 @@ def ThreadRngPass : Pass<"remat-thread-rng", "::mlir::ModuleOp"> {
     called by none and sets a generator before anything else keeps it to itself.
 
     An error at the place: draws in a loop without an order (`scf.parallel`,
-    `scf.forall`), in a kernel's body, in unstructured control flow, in a
-    `remat.backward`; functions that draw and are used by something other than
+    `scf.forall`; `remat-decompose` gives them one) or of another dialect, in a
+    kernel's body, in unstructured control flow, in a `remat.backward`; functions that draw and are used by something other than
     a call or `remat.train_step`. A generator that is read and never set gives
     the same numbers everywhere: a warning.
 

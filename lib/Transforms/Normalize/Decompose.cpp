@@ -1,0 +1,79 @@
+//===- Decompose.cpp - Operations replaced by their parts -----------------===//
+//
+// Tapes, residuals of branches, states of random generators and plans of memory
+// know the loops and branches of scf. Whatever else has a body would need a way
+// through each of these; as a loop of scf it needs none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/Normalize/DecomposableOpInterface.h"
+#include "remat/Transforms/Normalize/Passes.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Utils/Attributes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_DECOMPOSEPASS
+#include "remat/Transforms/Normalize/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+
+#include "remat/Transforms/Normalize/DecomposableOpInterface.cpp.inc"
+
+namespace {
+/// Passes the attributes of `op` on to what replaces it.
+class AttributeKeeper : public RewriterBase::Listener {
+public:
+  explicit AttributeKeeper(Operation *op) : op(op), phases(getPhase(op)) {}
+
+private:
+  void notifyOperationInserted(Operation *inserted,
+                               OpBuilder::InsertPoint previous) override {
+    phases.notifyOperationInserted(inserted, previous);
+    made.insert(inserted);
+  }
+  void notifyOperationReplaced(Operation *replaced,
+                               ValueRange values) override {
+    Operation *by = replaced == op && !values.empty()
+                        ? values.front().getDefiningOp()
+                        : nullptr;
+    if (made.contains(by))
+      copyAttributes(op, by);
+  }
+
+  Operation *op;
+  PhaseListener phases;
+  DenseSet<Operation *> made;
+};
+} // namespace
+
+void mlir::remat::decomposeIn(Operation *root) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    SmallVector<DecomposableOpInterface> ops;
+    root->walk([&](DecomposableOpInterface op) {
+      if (op != root)
+        ops.push_back(op);
+    });
+    for (DecomposableOpInterface op : ops) {
+      AttributeKeeper keeper(op);
+      PatternRewriter rewriter(op->getContext());
+      rewriter.setListener(&keeper);
+      rewriter.setInsertionPoint(op);
+      changed |= succeeded(op.decompose(rewriter));
+    }
+  }
+}
+
+namespace {
+struct DecomposePass : remat::impl::DecomposePassBase<DecomposePass> {
+  void runOnOperation() override { decomposeIn(getOperation()); }
+};
+} // namespace
