@@ -33,6 +33,8 @@ class AttributeKeeper : public RewriterBase::Listener {
 public:
   explicit AttributeKeeper(Operation *op) : op(op), phases(getPhase(op)) {}
 
+  bool isErased() const { return erased; }
+
 private:
   void notifyOperationInserted(Operation *inserted,
                                OpBuilder::InsertPoint previous) override {
@@ -47,10 +49,12 @@ private:
     if (made.contains(by))
       copyAttributes(op, by);
   }
+  void notifyOperationErased(Operation *gone) override { erased |= gone == op; }
 
   Operation *op;
   PhaseListener phases;
   DenseSet<Operation *> made;
+  bool erased = false;
 };
 } // namespace
 
@@ -67,7 +71,9 @@ void mlir::remat::decomposeIn(Operation *root) {
       PatternRewriter rewriter(op->getContext());
       rewriter.setListener(&keeper);
       rewriter.setInsertionPoint(op);
-      changed |= succeeded(op.decompose(rewriter));
+      // Who says that it has succeeded, and leaves the operation, is not asked
+      // for ever.
+      changed |= succeeded(op.decompose(rewriter)) && keeper.isErased();
     }
   }
 }
