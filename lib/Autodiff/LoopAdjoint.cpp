@@ -201,15 +201,7 @@ void LoopImporter::finish() {
   OpBuilder builder(loop);
   SmallVector<Value> inits(loop.getInitArgs());
   inits.append(tapes);
-  auto recording = scf::ForOp::create(
-      builder, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
-      loop.getStep(), inits,
-      [](OpBuilder &nested, Location loc, Value, ValueRange args) {
-        scf::YieldOp::create(nested, loc, args);
-      },
-      loop.getUnsignedCmp());
-  recording->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-  recording.getRegion().takeBody(loop.getRegion());
+  scf::ForOp recording = takeLoop(builder, loop, inits);
   unsigned numResults = loop.getNumResults();
   loop->replaceAllUsesWith(recording.getResults().take_front(numResults));
   loop->erase();

@@ -311,7 +311,7 @@ std::optional<std::pair<unsigned, Value>> Extremum::findChosenIndex() {
     else
       agrees = wanted == -1;
     Value source = index;
-    while (auto cast = source.getDefiningOp())
+    while (Operation *cast = source.getDefiningOp())
       if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp,
               arith::ExtSIOp, arith::ExtUIOp>(cast))
         source = cast->getOperand(0);

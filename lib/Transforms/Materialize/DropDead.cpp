@@ -64,12 +64,7 @@ static scf::ForOp dropDeadCarried(RewriterBase &rewriter, scf::ForOp loop) {
     loop.getBody()->eraseArgument(carried.getArgNumber());
   }
   rewriter.setInsertionPoint(loop);
-  auto slim = scf::ForOp::create(
-      rewriter, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
-      loop.getStep(), inits, [](OpBuilder &, Location, Value, ValueRange) {},
-      loop.getUnsignedCmp());
-  slim->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-  slim.getRegion().takeBody(loop.getRegion());
+  scf::ForOp slim = takeLoop(rewriter, loop, inits);
   for (auto [from, to] : llvm::zip_equal(kept, slim.getResults()))
     from.replaceAllUsesWith(to);
   loop->erase();

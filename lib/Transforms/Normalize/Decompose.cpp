@@ -58,8 +58,13 @@ private:
 };
 } // namespace
 
+/// What an operation is made of may be decomposable, to this depth: one that
+/// makes itself again would take for ever.
+static constexpr unsigned kMaxRounds = 32;
+
 void mlir::remat::decomposeIn(Operation *root) {
-  for (bool changed = true; changed;) {
+  bool changed = true;
+  for (unsigned round = 0; changed && round < kMaxRounds; ++round) {
     changed = false;
     SmallVector<DecomposableOpInterface> ops;
     root->walk([&](DecomposableOpInterface op) {

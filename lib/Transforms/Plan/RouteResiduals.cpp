@@ -306,12 +306,7 @@ static Value addTape(scf::ForOp loop, Value value, Value index) {
   SmallVector<Value> inits(loop.getInitArgs());
   inits.push_back(tensor::EmptyOp::create(builder, loc, sizes, element));
   Type type = inits.back().getType();
-  auto grown = scf::ForOp::create(
-      builder, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
-      loop.getStep(), inits, [](OpBuilder &, Location, Value, ValueRange) {},
-      loop.getUnsignedCmp());
-  grown->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-  grown.getRegion().takeBody(loop.getRegion());
+  scf::ForOp grown = takeLoop(builder, loop, inits);
   BlockArgument tape = grown.getBody()->addArgument(type, loc);
   builder.setInsertionPoint(yield);
   auto write = TapeWriteOp::create(builder, loc, value, tape, index);

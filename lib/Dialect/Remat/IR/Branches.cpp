@@ -66,6 +66,17 @@ Value mlir::remat::getOnlyDefinedValue(OpResult result) {
   return defined;
 }
 
+scf::ForOp mlir::remat::takeLoop(OpBuilder &builder, scf::ForOp loop,
+                                 ValueRange inits) {
+  auto taken = scf::ForOp::create(
+      builder, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
+      loop.getStep(), inits, [](OpBuilder &, Location, Value, ValueRange) {},
+      loop.getUnsignedCmp());
+  taken->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  taken.getRegion().takeBody(loop.getRegion());
+  return taken;
+}
+
 SmallVector<OpFoldResult>
 mlir::remat::getSizesBefore(OpBuilder &builder, Operation *op, Value value) {
   auto type = cast<RankedTensorType>(value.getType());

@@ -12,6 +12,10 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/BitVector.h"
 
+namespace mlir::scf {
+class ForOp;
+} // namespace mlir::scf
+
 namespace mlir::remat {
 
 /// Whether `op` runs one of its regions, single blocks that see the values
@@ -39,6 +43,11 @@ Value getOnlyDefinedValue(OpResult result);
 /// all other regions yield undefined values for it. Returns the operation that
 /// takes its place, whose last results they are. The blocks stay the same.
 Operation *appendBranchResults(Operation *branch, ArrayRef<Value> values);
+
+/// A loop in the place of `loop` that starts from `inits`, with its bounds,
+/// body and attributes; `loop` is left without a body. The body's arguments,
+/// what it yields and the uses of the results are the caller's to adapt.
+scf::ForOp takeLoop(OpBuilder &builder, scf::ForOp loop, ValueRange inits);
 
 /// Sizes of `value`, a tensor inside `op`, by what is known before `op`; null
 /// for those that are not. `builder` stands before `op`.
