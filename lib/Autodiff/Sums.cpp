@@ -90,15 +90,15 @@ static Value createAdd(OpBuilder &builder, Location loc, Value sum,
 static constexpr unsigned kMaxSlices = 64;
 
 /// The elements that `insert` writes; none if that is not known.
-static std::optional<Slice> getSlice(tensor::InsertSliceOp insert) {
+static std::optional<Sum::Slice> getSlice(tensor::InsertSliceOp insert) {
   if (!insert.hasUnitStride())
     return std::nullopt;
-  return Slice{llvm::to_vector(insert.getStaticOffsets()),
-               llvm::to_vector(insert.getStaticSizes())};
+  return Sum::Slice{llvm::to_vector(insert.getStaticOffsets()),
+                    llvm::to_vector(insert.getStaticSizes())};
 }
 
 /// Whether the two have no element in common, as far as constants tell.
-static bool areDisjoint(const Slice &a, const Slice &b) {
+static bool areDisjoint(const Sum::Slice &a, const Sum::Slice &b) {
   for (auto [offsetA, sizeA, offsetB, sizeB] :
        llvm::zip_equal(a.offsets, a.sizes, b.offsets, b.sizes)) {
     if (ShapedType::isDynamic(offsetA) || ShapedType::isDynamic(sizeA) ||
@@ -112,9 +112,9 @@ static bool areDisjoint(const Slice &a, const Slice &b) {
 
 /// Whether `sum` is zero in `slice`: the parts of a fused weight or of a split
 /// tensor come one by one into a buffer of zeros.
-static bool isZeroIn(const Sum &sum, const std::optional<Slice> &slice) {
+static bool isZeroIn(const Sum &sum, const std::optional<Sum::Slice> &slice) {
   return slice && sum.slices &&
-         llvm::all_of(*sum.slices, [&](const Slice &other) {
+         llvm::all_of(*sum.slices, [&](const Sum::Slice &other) {
            return areDisjoint(other, *slice);
          });
 }
@@ -131,7 +131,7 @@ static tensor::InsertSliceOp getInsertion(Value contribution) {
 static Sum startSum(Value contribution) {
   Sum sum{contribution, std::nullopt};
   if (tensor::InsertSliceOp insert = getInsertion(contribution))
-    if (std::optional<Slice> slice = getSlice(insert))
+    if (std::optional<Sum::Slice> slice = getSlice(insert))
       sum.slices = {*slice};
   return sum;
 }
@@ -146,7 +146,7 @@ static Sum addToSlice(OpBuilder &builder, Location loc, const Sum &sum,
     return {};
   if (tensor::InsertSliceOp insert = getInsertion(contribution)) {
     Value added = insert.getSource();
-    std::optional<Slice> slice = getSlice(insert);
+    std::optional<Sum::Slice> slice = getSlice(insert);
     if (!isZeroIn(sum, slice)) {
       Value part = tensor::ExtractSliceOp::create(
           builder, loc, insert.getSourceType(), sum.value,

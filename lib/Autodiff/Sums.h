@@ -14,12 +14,12 @@
 
 namespace mlir::remat {
 
-/// A box of elements.
-struct Slice {
-  SmallVector<int64_t> offsets, sizes;
-};
-
 struct Sum {
+  /// A box of elements.
+  struct Slice {
+    SmallVector<int64_t> offsets, sizes;
+  };
+
   Value value;
   /// The slices outside of which it is zero, as far as that is known. An
   /// addition to another slice need not read the sum. Known by how the sum was
