@@ -98,7 +98,6 @@ protected:
     getOperation()->walk([&](linalg::LinalgOp op) {
       if (op.hasPureBufferSemantics() && isLibraryProduct(op) &&
           packOperands(op)) {
-        ++numPacked;
         changed = true;
       }
     });

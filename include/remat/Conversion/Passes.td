@@ -263,7 +263,6 @@ def PackProducts : Pass<"remat-pack-products"> {
     ```
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
-  let statistics = [Statistic<"numPacked", "packed", "Products of which an operand is copied">];
 }
 
 def ConvertScatterAddToLoops : Pass<"convert-scatter-add-to-loops"> {

@@ -365,7 +365,6 @@ private:
                       decision == Decision::FuseAndKeepResults,
                       /*mergesInputs=*/!equal);
       changed = true;
-      ++numFused;
     }
     // Copies of one producer that came in on different ways.
     if (changed) {

@@ -99,10 +99,11 @@ private:
 };
 } // namespace
 
-/// Whether something in the block reads `value` once `op` has run.
+/// Whether something reads `value` once `op`, in its block, has run.
 static bool isReadAfter(Value value, Operation *op) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    return op->isBeforeInBlock(op->getBlock()->findAncestorOpInBlock(*user));
+    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+    return !ancestor || op->isBeforeInBlock(ancestor);
   });
 }
 
@@ -318,7 +319,6 @@ struct ReuseResultsPass : remat::impl::ReuseResultsPassBase<ReuseResultsPass> {
           if (storesValues(generic))
             while (GenericOp rest = separate(rewriter, generic)) {
               generic = rest;
-              ++numSeparated;
               changed = true;
             }
     });
@@ -341,10 +341,8 @@ private:
             inversePermutation(stored.getMatchingIndexingMap(use)).compose(map);
         for (OpResult result : stored->getResults())
           if (GenericOp replacement =
-                  reuse(rewriter, stored, result, consumer, loopMap)) {
-            ++numReused;
+                  reuse(rewriter, stored, result, consumer, loopMap))
             return replacement;
-          }
       }
     }
     return {};

@@ -86,7 +86,6 @@ private:
     builder.setInsertionPointAfter(branch);
     auto cast = memref::CastOp::create(builder, result.getLoc(), type, result);
     result.replaceAllUsesExcept(cast.getResult(), cast);
-    ++numRestored;
   }
 };
 

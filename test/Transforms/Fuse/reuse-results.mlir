@@ -219,3 +219,32 @@ func.func @stay(%y: tensor<8xf32>, %dy: tensor<8xf32>, %h: tensor<8xf32>)
   // CHECK: return
   return %f, %g, %used, %g2, %g3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+#line = affine_map<(d0) -> (d0)>
+
+// CHECK-LABEL: func.func @results_that_other_blocks_read(
+// CHECK: %[[STORED:.*]]:2 = linalg.generic
+// CHECK: linalg.generic {{.*}} ins(%[[STORED]]#{{[01]}} :
+func.func @results_that_other_blocks_read(%x: tensor<4xf32>, %m: tensor<4xf32>, %e: tensor<4xf32>, %c: i1) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a:2 = linalg.generic {indexing_maps = [#line, #line, #line, #line], iterator_types = ["parallel"]}
+      ins(%x, %m : tensor<4xf32>, tensor<4xf32>) outs(%e, %e : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: f32, %q: f32, %o0: f32, %o1: f32):
+    %s = arith.mulf %p, %q : f32
+    %t = math.cos %s : f32
+    linalg.yield %s, %t : f32, f32
+  } -> (tensor<4xf32>, tensor<4xf32>)
+  %b = linalg.generic {indexing_maps = [#line, #line, #line], iterator_types = ["parallel"]}
+      ins(%x, %m : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.mulf %p, %q : f32
+    %u = math.exp %s : f32
+    linalg.yield %u : f32
+  } -> tensor<4xf32>
+  cf.cond_br %c, ^left, ^right
+^left:
+  return %a#0, %b : tensor<4xf32>, tensor<4xf32>
+^right:
+  return %a#1, %b : tensor<4xf32>, tensor<4xf32>
+}

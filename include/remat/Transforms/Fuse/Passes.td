@@ -85,8 +85,6 @@ def FusePass : Pass<"remat-fuse"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
-  let statistics = [
-    Statistic<"numFused", "fused", "Producers fused into a reader">];
 }
 
 def FixOrdersPass : Pass<"remat-fix-orders"> {
@@ -146,9 +144,6 @@ def ReuseResultsPass : Pass<"remat-reuse-results"> {
     ```
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
-  let statistics = [
-    Statistic<"numReused", "reused", "Kernels that read a result of another">,
-    Statistic<"numSeparated", "separated", "Results taken out of a kernel">];
 }
 
 #endif // REMAT_TRANSFORMS_FUSE_PASSES_TD

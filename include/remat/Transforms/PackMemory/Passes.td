@@ -108,8 +108,6 @@ def RestoreLayoutsPass : Pass<"remat-restore-layouts"> {
     values from elsewhere.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
-  let statistics = [
-    Statistic<"numRestored", "restored", "Results that are contiguous again">];
 }
 
 def ResultsToOutParamsPass : Pass<"remat-results-to-out-params", "ModuleOp"> {
