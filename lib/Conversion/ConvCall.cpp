@@ -23,19 +23,41 @@ std::string ConvCall::getFunction() const {
       .str();
 }
 
+static ArrayRef<int64_t> getSizes(Value value) {
+  return cast<ShapedType>(value.getType()).getShape();
+}
+
+bool ConvCall::hasKnownSizes() const {
+  return !ShapedType::isDynamicShape(getSizes(images).drop_front()) &&
+         !ShapedType::isDynamicShape(getSizes(filters)) &&
+         !ShapedType::isDynamicShape(getSizes(results).drop_front());
+}
+
+/// Whether the runtime can count the elements of `shape`, and a plan for it
+/// those that a task gathers.
+static bool isCountable(ArrayRef<int64_t> shape) {
+  constexpr int64_t kMostElements = int64_t(1) << 48;
+  if (llvm::is_contained(shape, 0))
+    return true;
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    if (llvm::MulOverflow(elements, size, elements) || elements > kMostElements)
+      return false;
+  return true;
+}
+
 /// No number of images needs a larger workspace than many.
 std::optional<runtime::ConvShape> ConvCall::getShape() const {
-  ArrayRef<int64_t> x = cast<ShapedType>(images.getType()).getShape(),
-                    w = cast<ShapedType>(filters.getType()).getShape(),
-                    y = cast<ShapedType>(results.getType()).getShape();
-  if (ShapedType::isDynamicShape(x.drop_front()) ||
-      ShapedType::isDynamicShape(w) ||
-      ShapedType::isDynamicShape(y.drop_front()))
+  if (!hasKnownSizes())
     return std::nullopt;
-  SmallVector<int64_t> sizes(x);
+  ArrayRef<int64_t> w = getSizes(filters);
+  SmallVector<int64_t> sizes(getSizes(images)), outputs(getSizes(results));
   if (ShapedType::isDynamic(sizes[0]))
     sizes[0] = kManyImages;
-  return runtime::getConvShape(sizes.data(), w.data(), y.data(),
+  outputs[0] = sizes[0];
+  if (!isCountable(sizes) || !isCountable(w) || !isCountable(outputs))
+    return std::nullopt;
+  return runtime::getConvShape(sizes.data(), w.data(), outputs.data(),
                                getWindow().data(), channelsFirst);
 }
 
@@ -45,8 +67,16 @@ std::optional<int64_t> ConvCall::getWorkspaceBytes(int64_t threads) const {
     return std::nullopt;
   if (shape->isEmpty() || shape->isDirect())
     return 0;
-  return planners[channelsFirst](*shape).workspaceElements(threads) *
-         getElementTypeOrSelf(images).getIntOrFloatBitWidth() / 8;
+  runtime::ConvPlan plan = planners[channelsFirst](*shape);
+  int64_t slots, bytes;
+  if (llvm::MulOverflow(std::min(threads, plan.tasks), plan.slotElements,
+                        slots) ||
+      llvm::AddOverflow(slots, plan.sharedElements, bytes) ||
+      llvm::MulOverflow<int64_t>(
+          bytes, getElementTypeOrSelf(images).getIntOrFloatBitWidth() / 8,
+          bytes))
+    return std::nullopt;
+  return bytes;
 }
 
 LogicalResult mlir::remat::checkThreads(Operation *op, int64_t threads) {

@@ -38,8 +38,11 @@ struct ConvCall {
   /// The name of the runtime's function.
   std::string getFunction() const;
 
+  /// Whether all sizes but the number of images are known.
+  bool hasKnownSizes() const;
+
   /// The workspace for so many threads, if all sizes but the number of images
-  /// are known.
+  /// are known, and the bytes can be counted.
   std::optional<int64_t> getWorkspaceBytes(int64_t threads) const;
 
 private:

@@ -39,6 +39,10 @@ static Value makeContiguous(OpBuilder &builder, Location loc, Value value) {
 static LogicalResult convert(const ConvCall &call, SymbolTable &symbols,
                              int64_t slots) {
   std::optional<int64_t> bytes = call.getWorkspaceBytes(slots);
+  if (!bytes && call.hasKnownSizes())
+    return call.op->emitOpError() << "is too large: its operands must have at "
+                                     "most 2^48 elements each, "
+                                     "and its workspace less than 2^63 bytes";
   if (!bytes)
     return call.op->emitOpError()
            << "has a dynamic size besides the number of images, for which no "
@@ -49,7 +53,7 @@ static LogicalResult convert(const ConvCall &call, SymbolTable &symbols,
   auto type = cast<MemRefType>(call.images.getType());
   auto workspace = memref::AllocOp::create(
       builder, loc, MemRefType::get({*bytes}, builder.getI8Type()));
-  int64_t usefulBytes = *call.getWorkspaceBytes(kMostThreads);
+  int64_t usefulBytes = call.getWorkspaceBytes(kMostThreads).value_or(*bytes);
   if (usefulBytes > *bytes)
     workspace->setAttr(kUsefulBytesAttrName,
                        builder.getI64IntegerAttr(usefulBytes));

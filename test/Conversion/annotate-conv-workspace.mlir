@@ -29,3 +29,21 @@ func.func @unknown_height(%x: tensor<2x?x8x3xf32>, %w: tensor<3x3x3x4xf32>, %y: 
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>} -> tensor<2x?x8x4xf32>
   return %0 : tensor<2x?x8x4xf32>
 }
+
+// Steps as large as they may be leave no position of a class to some tasks.
+// CHECK-LABEL: func.func @large_strides(
+// CHECK: remat.conv_2d_backward_data {{.*}}remat.workspace_bytes = {{[0-9]+}} : i64
+func.func @large_strides(%dy: tensor<2x1x1x4xf32>, %w: tensor<3x3x3x4xf32>, %dx: tensor<2x8x8x3xf32>) -> tensor<2x8x8x3xf32> {
+  %0 = remat.conv_2d_backward_data ins(%dy, %w : tensor<2x1x1x4xf32>, tensor<3x3x3x4xf32>) outs(%dx : tensor<2x8x8x3xf32>)
+      {strides = array<i64: 2147483647, 2147483647>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>} -> tensor<2x8x8x3xf32>
+  return %0 : tensor<2x8x8x3xf32>
+}
+
+// CHECK-LABEL: func.func @more_elements_than_can_be_counted(
+// CHECK-NOT: remat.workspace_bytes
+// CHECK: return
+func.func @more_elements_than_can_be_counted(%x: tensor<4294967296x8x8x4294967296xf32>, %w: tensor<1x1x4294967296x4xf32>, %y: tensor<4294967296x8x8x4xf32>) -> tensor<4294967296x8x8x4xf32> {
+  %0 = remat.conv_2d ins(%x, %w : tensor<4294967296x8x8x4294967296xf32>, tensor<1x1x4294967296x4xf32>) outs(%y : tensor<4294967296x8x8x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>} -> tensor<4294967296x8x8x4xf32>
+  return %0 : tensor<4294967296x8x8x4xf32>
+}

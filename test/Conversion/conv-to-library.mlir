@@ -93,3 +93,12 @@ func.func @dynamic_shape(%x: memref<2x?x8x3xf32>, %w: memref<1x1x3x4xf32>, %y: m
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
   return
 }
+
+// -----
+
+func.func @too_many_elements(%x: memref<4294967296x8x8x4294967296xf32>, %w: memref<1x1x4294967296x4xf32>, %y: memref<4294967296x8x8x4xf32>) {
+  // expected-error @+1 {{is too large: its operands must have at most 2^48 elements each, and its workspace less than 2^63 bytes}}
+  remat.conv_2d ins(%x, %w : memref<4294967296x8x8x4294967296xf32>, memref<1x1x4294967296x4xf32>) outs(%y : memref<4294967296x8x8x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
+  return
+}

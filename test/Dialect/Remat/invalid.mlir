@@ -176,3 +176,30 @@ func.func @conv_of_wrong_channels(%x: tensor<2x8x8x3xf32>, %w: tensor<1x1x5x4xf3
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>} -> tensor<2x8x8x4xf32>
   return
 }
+
+// -----
+
+func.func @conv_with_huge_dilation(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32>, %e: tensor<2x8x8x4xf32>) {
+  // expected-error @+1 {{strides and dilations must be positive, and at most 2147483647, got 9223372036854775807}}
+  %0 = remat.conv_2d ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 9223372036854775807, 1>, padding = array<i64: 1, 1, 1, 1>} -> tensor<2x8x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @conv_with_huge_padding(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32>, %e: tensor<2x8x8x4xf32>) {
+  // expected-error @+1 {{padding must not be negative, and at most 2147483647, got 9223372036854775807}}
+  %0 = remat.conv_2d ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 9223372036854775807, 1, 1, 1>} -> tensor<2x8x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @conv_with_huge_window(%x: tensor<2x8x8x3xf32>, %w: tensor<4611686018427387904x3x3x4xf32>, %e: tensor<2x8x8x4xf32>) {
+  // expected-error @+1 {{the height and the width of images and filters must be at most 2147483647, got 4611686018427387904}}
+  %0 = remat.conv_2d ins(%x, %w : tensor<2x8x8x3xf32>, tensor<4611686018427387904x3x3x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>} -> tensor<2x8x8x4xf32>
+  return
+}

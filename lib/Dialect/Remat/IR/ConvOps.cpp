@@ -9,6 +9,8 @@
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::remat;
 
@@ -23,6 +25,9 @@ static LogicalResult expectSize(Operation *op, Value value, unsigned dimension,
                            << actual;
 }
 
+/// Larger steps and images are of no use, and sums of sizes would overflow.
+static constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();
+
 /// `images`, `filters` and `results` are the operands in these roles.
 static LogicalResult verifyConv(Operation *op, Value images, Value filters,
                                 Value results, ArrayRef<int64_t> strides,
@@ -32,11 +37,14 @@ static LogicalResult verifyConv(Operation *op, Value images, Value filters,
     return op->emitOpError()
            << "needs two strides, two dilations and four paddings";
   for (int64_t value : llvm::concat<const int64_t>(strides, dilations))
-    if (value < 1)
-      return op->emitOpError() << "strides and dilations must be positive";
+    if (value < 1 || value > kMostPositions)
+      return op->emitOpError() << "strides and dilations must be positive, and "
+                                  "at most "
+                               << kMostPositions << ", got " << value;
   for (int64_t value : padding)
-    if (value < 0)
-      return op->emitOpError() << "padding must not be negative";
+    if (value < 0 || value > kMostPositions)
+      return op->emitOpError() << "padding must not be negative, and at most "
+                               << kMostPositions << ", got " << value;
   Type element = cast<ShapedType>(images.getType()).getElementType();
   for (Value value : {filters, results})
     if (cast<ShapedType>(value.getType()).getElementType() != element)
@@ -71,6 +79,12 @@ static LogicalResult verifyConv(Operation *op, Value images, Value filters,
             window = size(filters, dims.filterRow + i);
     if (window == 0)
       return op->emitOpError() << "a filter needs at least one position";
+    for (int64_t positions : {input, window})
+      if (positions > kMostPositions)
+        return op->emitOpError()
+               << "the height and the width of images and filters must be at "
+                  "most "
+               << kMostPositions << ", got " << positions;
     if (ShapedType::isDynamic(input) || ShapedType::isDynamic(window))
       continue;
     int64_t span = dilations[i] * (window - 1) + 1;
