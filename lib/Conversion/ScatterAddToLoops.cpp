@@ -55,12 +55,32 @@ private:
 };
 } // namespace
 
+static ArrayRef<int64_t> getShape(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+/// Whether there is nothing to add, or nowhere: no slice is valid then.
+static bool isEmpty(ScatterAddOp op) {
+  return llvm::is_contained(getShape(op.getUpdates()), 0) ||
+         llvm::is_contained(getShape(op.getInit()), 0);
+}
+
+/// Whether dimension `dim` of the result may have all of dimension `row` of the
+/// updates. Where it has not, there are no updates at run time.
+static bool mayHaveRow(ScatterAddOp op, unsigned dim, unsigned row) {
+  int64_t size = getShape(op.getInit())[dim],
+          rowSize = getShape(op.getUpdates())[row];
+  return ShapedType::isDynamic(size) || ShapedType::isDynamic(rowSize) ||
+         rowSize <= size;
+}
+
 void Lowering::findRows() {
   Block &body = op.getBody().front();
   SetVector<Value> rows;
   for (auto [dim, index] : llvm::enumerate(op.getIndices()))
     if (auto argument = dyn_cast<BlockArgument>(index);
-        argument && argument.getOwner() == &body && rows.insert(argument))
+        argument && argument.getOwner() == &body &&
+        mayHaveRow(op, dim, argument.getArgNumber()) && rows.insert(argument))
       rowArgument[dim] = argument.getArgNumber();
   varying = findDependents(body, rows.getArrayRef());
   for (auto [dim, index] : llvm::enumerate(op.getIndices()))
@@ -193,6 +213,11 @@ protected:
     bool changed = false;
     getOperation()->walk([&](ScatterAddOp op) {
       changed = true;
+      if (isEmpty(op)) {
+        op.replaceAllUsesWith(op.getInit());
+        op.erase();
+        return;
+      }
       PhaseListener listener(getPhase(op));
       IRRewriter rewriter(op.getContext(), &listener);
       rewriter.setInsertionPoint(op);

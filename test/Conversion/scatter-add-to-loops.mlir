@@ -76,3 +76,38 @@ func.func @scalar(%update: tensor<f32>, %at: index, %table: tensor<9xf32>) -> te
   } -> tensor<9xf32>
   return %0 : tensor<9xf32>
 }
+
+// -----
+
+// There are no updates for rows that would not fit.
+// CHECK-LABEL: func.func @rows_that_do_not_fit(
+// CHECK-NOT: extract_slice
+// CHECK: tensor.insert
+// CHECK-LABEL: func.func @rows_of_nothing(
+// CHECK-SAME: %{{.*}}: tensor<5x?xf32>, %[[TABLE:.*]]: tensor<9x0xf32>
+// CHECK-NEXT: return %[[TABLE]]
+// CHECK-LABEL: func.func @no_updates(
+// CHECK-SAME: %{{.*}}: tensor<5x0xf32>, %[[TABLE:.*]]: tensor<9x4xf32>
+// CHECK-NEXT: return %[[TABLE]]
+func.func @rows_that_do_not_fit(%updates: tensor<?x8xf32>, %table: tensor<9x4xf32>) -> tensor<9x4xf32> {
+  %0 = remat.scatter_add ins(%updates : tensor<?x8xf32>) outs(%table : tensor<9x4xf32>) {
+  ^bb0(%i: index, %j: index):
+    %row = arith.addi %i, %i : index
+    remat.yield %row, %j : index, index
+  } -> tensor<9x4xf32>
+  return %0 : tensor<9x4xf32>
+}
+func.func @rows_of_nothing(%updates: tensor<5x?xf32>, %table: tensor<9x0xf32>) -> tensor<9x0xf32> {
+  %0 = remat.scatter_add ins(%updates : tensor<5x?xf32>) outs(%table : tensor<9x0xf32>) {
+  ^bb0(%i: index, %j: index):
+    remat.yield %i, %j : index, index
+  } -> tensor<9x0xf32>
+  return %0 : tensor<9x0xf32>
+}
+func.func @no_updates(%updates: tensor<5x0xf32>, %table: tensor<9x4xf32>) -> tensor<9x4xf32> {
+  %0 = remat.scatter_add ins(%updates : tensor<5x0xf32>) outs(%table : tensor<9x4xf32>) {
+  ^bb0(%i: index, %j: index):
+    remat.yield %i, %j : index, index
+  } -> tensor<9x4xf32>
+  return %0 : tensor<9x4xf32>
+}

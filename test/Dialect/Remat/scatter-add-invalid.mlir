@@ -52,3 +52,14 @@ func.func @indices(%u: tensor<5xf32>, %t: tensor<9x2xf32>) -> tensor<9x2xf32> {
   } -> tensor<9x2xf32>
   return %0 : tensor<9x2xf32>
 }
+
+// -----
+
+func.func @bounds(%u: tensor<5x8xf32>, %t: tensor<9x4xf32>, %row: index) -> tensor<9x4xf32> {
+  %0 = remat.scatter_add ins(%u : tensor<5x8xf32>) outs(%t : tensor<9x4xf32>) {
+  ^bb0(%i: index, %j: index):
+    // expected-error @+1 {{adds all 8 positions in dimension 1 of the updates to the same ones in dimension 1 of the outs, which must be as large, but has size 4}}
+    remat.yield %row, %j : index, index
+  } -> tensor<9x4xf32>
+  return %0 : tensor<9x4xf32>
+}

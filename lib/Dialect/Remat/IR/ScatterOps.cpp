@@ -29,6 +29,30 @@ LogicalResult ScatterAddOp::verify() {
   return success();
 }
 
+/// Where the position in the updates is the one in the outs, the types tell
+/// whether there is such a position. No updates have none.
+static LogicalResult verifyBounds(ScatterAddOp op, YieldOp yield) {
+  auto updates = cast<RankedTensorType>(op.getUpdates().getType());
+  auto init = cast<RankedTensorType>(op.getInit().getType());
+  if (!updates.hasStaticShape() || llvm::is_contained(updates.getShape(), 0))
+    return success();
+  for (auto [dim, index] : llvm::enumerate(yield.getOutputs())) {
+    auto argument = dyn_cast<BlockArgument>(index);
+    if (!argument || argument.getOwner() != yield->getBlock() ||
+        init.isDynamicDim(dim))
+      continue;
+    int64_t from = updates.getDimSize(argument.getArgNumber()),
+            to = init.getDimSize(dim);
+    if (from > to)
+      return yield.emitOpError()
+             << "adds all " << from << " positions in dimension "
+             << argument.getArgNumber()
+             << " of the updates to the same ones in dimension " << dim
+             << " of the outs, which must be as large, but has size " << to;
+  }
+  return success();
+}
+
 LogicalResult ScatterAddOp::verifyRegions() {
   int64_t rank = cast<RankedTensorType>(getUpdates().getType()).getRank();
   auto isIndex = [](Type type) { return isa<IndexType>(type); };
@@ -47,5 +71,5 @@ LogicalResult ScatterAddOp::verifyRegions() {
     return yield.emitOpError()
            << "yields (" << yield.getOperandTypes() << "), but must yield "
            << initRank << " of type index, the position in the outs";
-  return success();
+  return verifyBounds(*this, yield);
 }
