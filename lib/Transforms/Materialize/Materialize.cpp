@@ -81,10 +81,10 @@ LogicalResult RegionMaterializer::execute(BackwardInputs &backward,
   inputs.clear();
   SetVector<Value> start;
   for (Value value : plan.getFrom())
-    if (Value known = backward.valueOf.lookup(cast<BlockArgument>(value)))
+    if (Value known = backward.lookup(value))
       start.insert(known);
   for (auto [index, residual] : llvm::enumerate(plan.getResiduals()))
-    if (Value known = backward.valueOf.lookup(cast<BlockArgument>(residual))) {
+    if (Value known = backward.lookup(residual)) {
       if (plan.getDecision(index).runsAgain())
         recomputed.insert(known);
       else

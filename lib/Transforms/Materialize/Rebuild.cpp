@@ -54,10 +54,13 @@ private:
 };
 } // namespace
 
+/// Users in other blocks of the function come after the terminator.
 Operation *Rebuilder::findFirstUser(Value value) {
   Operation *first = nullptr;
   for (Operation *user : value.getUsers()) {
     Operation *ancestor = block->findAncestorOpInBlock(*user);
+    if (!ancestor)
+      ancestor = block->getTerminator();
     if (!first || ancestor->isBeforeInBlock(first))
       first = ancestor;
   }
@@ -211,9 +214,11 @@ void Rebuilder::keepSaved() {
 }
 
 /// From the end: what rebuilds one value may read another one that is rebuilt.
+/// An argument of the function is there, whatever the plan says.
 LogicalResult Rebuilder::run() {
   for (int64_t index = plan.getNumResults() - 1; index >= 0; --index)
     if (plan.getDecision(index).runsAgain() &&
+        isa<OpResult>(plan.getResiduals()[index]) &&
         !plan.getResult(index).use_empty() &&
         failed(rebuild(plan.getResiduals()[index], plan.getResult(index))))
       return failure();

@@ -155,7 +155,7 @@ static void printRegion(raw_ostream &os, RegionOp region, ResidualPaths &paths,
       continue;
     SmallVector<Row> rows;
     for (auto [index, residual] : llvm::enumerate(plan.getResiduals())) {
-      Value value = backward.valueOf.lookup(cast<BlockArgument>(residual));
+      Value value = backward.lookup(residual);
       DecisionAttr decision = plan.getDecision(index);
       if (value && (!againOnly || decision.runsAgain()))
         rows.push_back(makeRow(value, decision));

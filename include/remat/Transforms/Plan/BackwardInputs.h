@@ -28,6 +28,12 @@ struct BackwardInputs {
 
   /// The plan of the backward, if it has one.
   PlanOp getPlan();
+  /// The forward value that `value` is; null for what the backward computes
+  /// itself, which a plan that was edited may name.
+  Value lookup(Value value) const {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument ? valueOf.lookup(argument) : Value();
+  }
   void set(Value value, BlockArgument argument) {
     have[value] = argument;
     valueOf[argument] = value;
