@@ -33,8 +33,8 @@ static bool ownsBuffer(Value value) {
     if (!value.hasOneUse())
       return false;
   }
-  return isa<func::FuncOp>(
-      cast<BlockArgument>(value).getOwner()->getParentOp());
+  Block *block = cast<BlockArgument>(value).getOwner();
+  return block->isEntryBlock() && isa<func::FuncOp>(block->getParentOp());
 }
 
 static bool isRead(OpOperand &use) {
@@ -52,7 +52,7 @@ static void splitReads(Value value) {
   SmallVector<std::pair<Operation *, OpOperand *>> reads;
   for (OpOperand &use : value.getUses()) {
     Operation *ancestor = block->findAncestorOpInBlock(*use.getOwner());
-    // In another block: what comes before what is not known.
+    // In another block there is no telling what comes first.
     if (!ancestor)
       return;
     if (isRead(use))

@@ -31,3 +31,7 @@ print(function("made", f"%x: {T}", [f"  %s = tensor.empty() : {T}", unary("%v", 
 print(function("blocks", f"%x: {T}", ["  cf.br ^next", "^next:", *readers("%x")], LAST))
 print(function("slice", "%x: tensor<8xf32>",
                [f"  %v = tensor.extract_slice %x[2] [4] [1] : tensor<8xf32> to {T}", *readers("%v")], LAST))
+print(function("next_block", "%x: tensor<4xf32>",
+               [f"  %s = tensor.empty() : {T}", unary("%v", "exp", "%x", "%s"), "  cf.br ^next", "^next:", *readers("%v")], LAST))
+print(function("block_argument", f"{WRITABLE}", [f"  cf.br ^next(%w : {T})", f"^next(%v: {T}):", *readers("%v"),
+                                                 unary("%new", "exp", LAST, "%w")], "%new"))
