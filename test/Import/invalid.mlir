@@ -90,3 +90,11 @@ func.func @unsigned(%w: tensor<f32> {opt.param}, %x: tensor<4xui8>) -> tensor<f3
   %l = call @f(%w, %x) : (tensor<f32>, tensor<4xui8>) -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+func.func @loss_of_unknown_rank(%w: tensor<4xf32>) -> tensor<*xf32> {
+  %l = tensor.cast %w : tensor<4xf32> to tensor<*xf32>
+  // expected-error @+1 {{no result of @loss_of_unknown_rank is a floating-point scalar such as tensor<f32>, so there is no loss; export one}}
+  return %l : tensor<*xf32>
+}

@@ -99,7 +99,8 @@ bool remat::isChosenParameter(const ImportRules &rules, StringRef name,
 
 static bool isFloatScalar(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
-  return isFloatTensor(type) && (!shaped || shaped.getRank() == 0);
+  return isFloatTensor(type) &&
+         (!shaped || (shaped.hasRank() && shaped.getRank() == 0));
 }
 
 /// Everything that depends on `values`, as far as the operations of the
