@@ -414,8 +414,8 @@ static void leaveShared(Selection &selection, const Origins &origins) {
         isMemoryEffectFree(op) &&
         llvm::any_of(op->getUsers(), [&](Operation *user) {
           Operation *ancestor = block->findAncestorOpInBlock(*user);
-          return !inside.contains(ancestor) &&
-                 !ancestor->hasTrait<OpTrait::IsTerminator>();
+          return !ancestor || (!inside.contains(ancestor) &&
+                               !ancestor->hasTrait<OpTrait::IsTerminator>());
         }))
       inside.erase(op);
   if (!inside.empty())
