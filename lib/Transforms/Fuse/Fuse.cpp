@@ -8,6 +8,7 @@
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/Normalize/Structured.h"
+#include "remat/Transforms/Utils/Unreachable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -292,6 +293,7 @@ struct FusePass : remat::impl::FusePassBase<FusePass> {
   using FusePassBase::FusePassBase;
 
   void runOnOperation() override {
+    eraseUnreachable(getOperation());
     replaceByStructured(getOperation());
     for (Region &region : getOperation()->getRegions()) {
       if (keepAdjoints && !region.empty())

@@ -7,6 +7,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Materialize/Passes.h"
+#include "remat/Transforms/Utils/Unreachable.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -49,6 +50,7 @@ static void inlineBody(Operation *op) {
 namespace {
 struct InlineRegionsPass : remat::impl::InlineRegionsBase<InlineRegionsPass> {
   void runOnOperation() override {
+    bool changed = eraseUnreachable(getOperation());
     // Inner ones first: each operation then moves once for each region around
     // it, in constant time.
     SmallVector<Operation *> ops;
@@ -56,7 +58,7 @@ struct InlineRegionsPass : remat::impl::InlineRegionsBase<InlineRegionsPass> {
       if (isa<RegionOp, BackwardOp, NameOp, StopGradientOp, PlanOp>(op))
         ops.push_back(op);
     });
-    if (ops.empty())
+    if (ops.empty() && !changed)
       return markAllAnalysesPreserved();
     for (Operation *op : ops) {
       if (auto plan = dyn_cast<PlanOp>(op)) {

@@ -12,6 +12,7 @@
 #include "remat/Analysis/Effects.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
 #include "remat/Transforms/Plan/Residuals.h"
+#include "remat/Transforms/Utils/Unreachable.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -268,6 +269,7 @@ namespace {
 class MaterializePass : public remat::impl::MaterializeBase<MaterializePass> {
 protected:
   void runOnOperation() override {
+    eraseUnreachable(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
         for (PlanOp plan : llvm::make_early_inc_range(block.getOps<PlanOp>()))

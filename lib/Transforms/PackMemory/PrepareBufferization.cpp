@@ -13,6 +13,7 @@
 #include "SplitReads.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Utils/Unreachable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -134,6 +135,7 @@ void protectArguments(func::FuncOp function) {
 struct PrepareBufferizationPass
     : public impl::PrepareBufferizationPassBase<PrepareBufferizationPass> {
   void runOnOperation() override {
+    eraseUnreachable(getOperation());
     dropBarriers(getOperation());
     getOperation().walk(lowerSwitch);
     shareBranchBuffers(getOperation());
