@@ -8,6 +8,7 @@
 #include "MicroBatches.h"
 
 #include "remat/Dialect/Opt/IR/UpdateKernels.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -39,16 +40,11 @@ static LogicalResult growData(StepFunction &step, int64_t count) {
                 "of examples, got "
              << types[index];
     SmallVector<int64_t> shape(type.getShape());
-    int64_t size = type.getElementTypeBitWidth();
-    for (int64_t factor : type.getShape())
-      if (!ShapedType::isDynamic(factor) &&
-          llvm::MulOverflow(size, factor, size))
-        break;
-    if (llvm::MulOverflow(size, count, size))
+    if (llvm::MulOverflow(shape[0], count, shape[0]) ||
+        multiplySizes({count}, estimateBytes(type)) == kSizeLimit)
       return emitError(function.getArgument(index).getLoc())
              << "accumulate = " << count << " makes argument " << index
              << " of type " << type << " too large";
-    shape[0] *= count;
     types[index] = type.clone(shape);
     function.getArgument(index).setType(types[index]);
   }

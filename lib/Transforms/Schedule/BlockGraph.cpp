@@ -53,8 +53,8 @@ BlockGraph::BlockGraph(Block &block,
           std::max(nodes[index].nestedPeak, nestedPeaks.lookup(op));
       if (auto bytes = op->getAttrOfType<IntegerAttr>(
               RematDialect::getWorkspaceBytesAttrName()))
-        nodes[index].workspace =
-            std::max(nodes[index].workspace, bytes.getInt());
+        nodes[index].workspace = std::max(nodes[index].workspace,
+                                          std::min(bytes.getInt(), kSizeLimit));
     }
     addBuffers(index);
   }

@@ -104,6 +104,17 @@ func.func @loss_grad(%x: tensor<4xf32>, %w: tensor<4xf32> {opt.param}) -> (f32, 
 
 // -----
 
+// The example is too large already.
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@sgd) {deferred, accumulate = 4}
+// expected-error @+1 {{accumulate = 4 makes argument 0 of type 'tensor<4611686018427387904x4xf32>' too large}}
+func.func @loss_grad(%x: tensor<4611686018427387904x4xf32>, %w: tensor<4xf32> {opt.param}) -> (f32, tensor<4xf32> {remat.gradient_of = 1}) {
+  %loss = arith.constant 0.0 : f32
+  return %loss, %w : f32, tensor<4xf32>
+}
+
+// -----
+
 // expected-error @+1 {{has a group for "*.bais", but no parameter has such a name; parameters are l.bias, l.weight}}
 opt.optimizer @sgd = #opt.sgd<lr = 0.1> {groups = [#opt.group<"*.weight", lr = 0.2>, #opt.group<"*.bais", frozen>]}
 remat.train_step @step for @loss optimizer(@sgd)

@@ -56,3 +56,22 @@ func.func @has_no_room() {
   call @use(%c) : (memref<?xi8>) -> ()
   return
 }
+
+// Sizes that somebody has edited: no buffer gets smaller, and only bytes are counted in bytes.
+// CHECK-LABEL: func.func @takes_no_less_than_it_has(
+func.func @takes_no_less_than_it_has() {
+  // CHECK: memref.view {{.*}} to memref<64xi8>
+  // CHECK: memref.view {{.*}} to memref<64xi8>
+  // CHECK: memref.view {{.*}} to memref<16xf32>
+  %less = memref.alloc() {remat.useful_bytes = -5 : i64} : memref<64xi8>
+  %c = memref.cast %less : memref<64xi8> to memref<?xi8>
+  call @use(%c) : (memref<?xi8>) -> ()
+  %unsigned = memref.alloc() {remat.useful_bytes = 128 : ui64} : memref<64xi8>
+  %d = memref.cast %unsigned : memref<64xi8> to memref<?xi8>
+  call @use(%d) : (memref<?xi8>) -> ()
+  %numbers = memref.alloc() {remat.useful_bytes = 128 : i64} : memref<16xf32>
+  %e = memref.cast %numbers : memref<16xf32> to memref<?xf32>
+  call @use_numbers(%e) : (memref<?xf32>) -> ()
+  return
+}
+func.func private @use_numbers(memref<?xf32>)

@@ -92,6 +92,17 @@ func.func @workspace_counts_while_its_operation_runs(%x: tensor<10xf32>, %zero: 
   return %r : tensor<10x10xf32>
 }
 
+// More than any memory holds is no number to calculate with.
+// CHECK-LABEL: func.func @workspaces_without_bound
+// expected-remark @below {{estimated peak: 1125899906842664 bytes before, 1125899906842664 after scheduling}}
+func.func @workspaces_without_bound(%x: tensor<10xf32>, %e: tensor<10xf32>) -> tensor<10xf32> {
+  %e1 = tensor.empty() : tensor<10xf32>
+  %v = linalg.exp {remat.workspace_bytes = 9223372036854775807 : i64} ins(%x : tensor<10xf32>) outs(%e1 : tensor<10xf32>) -> tensor<10xf32>
+  %e2 = tensor.empty() : tensor<10xf32>
+  %w = linalg.exp {remat.workspace_bytes = 9223372036854775807 : i64} ins(%v : tensor<10xf32>) outs(%e2 : tensor<10xf32>) -> tensor<10xf32>
+  return %w : tensor<10xf32>
+}
+
 func.func private @print(f32)
 
 // CHECK-LABEL: func.func @effects_keep_their_order
