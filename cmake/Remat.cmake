@@ -5,11 +5,14 @@ if(NOT REMAT_ENABLE_ASSERTIONS)
   add_compile_definitions(NDEBUG)
 endif()
 string(REPLACE "-g" "-g1" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
+# Libraries have no undefined symbols: what is missing shows here and not in the program that loads them.
+set(REMAT_NO_UNDEFINED -Wl,-z,defs)
 if(REMAT_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr,function -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
-  # The program has the sanitizers' functions, a library has not.
+  # Only the program has the sanitizers' functions.
   string(REPLACE "-Wl,-z,defs" "" CMAKE_SHARED_LINKER_FLAGS "${CMAKE_SHARED_LINKER_FLAGS}")
+  set(REMAT_NO_UNDEFINED)
 endif()
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
