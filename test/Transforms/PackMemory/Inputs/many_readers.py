@@ -28,7 +28,6 @@ WRITABLE = f"%w: {T} {{bufferization.writable = true}}"
 print(function("early", WRITABLE, [*readers("%w"), unary("%new", "exp", LAST, "%w")], "%new"))
 print(function("late", f"{WRITABLE}, %x: {T}", [unary("%new", "exp", "%x", "%w"), *readers("%w")], "%new", LAST))
 print(function("made", f"%x: {T}", [f"  %s = tensor.empty() : {T}", unary("%v", "exp", "%x", "%s"), *readers("%v")], LAST))
-print(function("blocks", f"%x: {T}", ["  cf.br ^next", "^next:", *readers("%x")], LAST))
 print(function("slice", "%x: tensor<8xf32>",
                [f"  %v = tensor.extract_slice %x[2] [4] [1] : tensor<8xf32> to {T}", *readers("%v")], LAST))
 print(function("next_block", "%x: tensor<4xf32>",
