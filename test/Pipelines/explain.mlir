@@ -2,6 +2,7 @@
 // RUN: remat-opt %s --remat-explain=policy=nothing_saveable -o %t 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: remat-opt %s --remat-explain=policy=everything_saveable -o %t 2>&1 | FileCheck %s --check-prefix=EVERYTHING
 // RUN: remat-opt %s --remat-explain=policy=none -o %t 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: remat-opt %s --remat-train -mlir-print-debuginfo | FileCheck %s --check-prefix=DEBUG --implicit-check-not=remat.
 // RUN: remat-opt %s --remat-train-to-tensors --remat-print-plan -o %t 2>&1 | FileCheck %s --check-prefix=KEPT
 
 // One line for each value: bytes with the iterations of loops around it, who
@@ -33,6 +34,9 @@
 // NONE-NOT: region "layer"
 // NONE: @loss_grad, all that its backward reads
 // NONE-COUNT-3: {{(scf.for#[02]|linalg.tanh)}} save {{.*}} function read by the backward
+
+// Locations hold what was decided no longer than this: mlir-runner would not know it.
+// DEBUG: loc("{{.*}}explain.mlir":
 
 // The final program keeps these, and nothing else.
 // KEPT: @step, kept without a plan

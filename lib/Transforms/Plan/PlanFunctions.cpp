@@ -270,6 +270,7 @@ struct PlanFunctionsPass : remat::impl::PlanFunctionsBase<PlanFunctionsPass> {
       if (function.getBody().hasOneBlock() &&
           function.getBody().front().getOps<PlanOp>().empty())
         BlockPlanner(function.getBody().front()).run();
+    dropRecordedDecisions(getOperation());
   }
 };
 } // namespace

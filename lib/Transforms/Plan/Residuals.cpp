@@ -55,3 +55,16 @@ DecisionAttr mlir::remat::getRecordedDecision(Value value) {
   auto loc = op->getLoc()->findInstanceOf<FusedLocWith<DecisionAttr>>();
   return loc ? loc.getMetadata() : DecisionAttr();
 }
+
+void mlir::remat::dropRecordedDecisions(Operation *root) {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([](FusedLoc loc) -> std::optional<Attribute> {
+    if (isa_and_nonnull<DecisionAttr>(loc.getMetadata()))
+      return FusedLoc::get(loc.getLocations(), /*metadata=*/{},
+                           loc.getContext());
+    return std::nullopt;
+  });
+  replacer.recursivelyReplaceElementsIn(root, /*replaceAttrs=*/false,
+                                        /*replaceLocs=*/true,
+                                        /*replaceTypes=*/false);
+}

@@ -31,6 +31,10 @@ void recordDecision(Value value, DecisionAttr decision);
 /// What a region has decided about `value`; null if none has.
 DecisionAttr getRecordedDecision(Value value);
 
+/// Gives operations their own locations back: tools behind the pipeline do not
+/// know decisions.
+void dropRecordedDecisions(Operation *root);
+
 } // namespace mlir::remat
 
 #endif // REMAT_TRANSFORMS_PLAN_RESIDUALS_H
