@@ -96,10 +96,8 @@ protected:
   void runOnOperation() override {
     bool changed = false;
     getOperation()->walk([&](linalg::LinalgOp op) {
-      if (op.hasPureBufferSemantics() && isLibraryProduct(op) &&
-          packOperands(op)) {
-        changed = true;
-      }
+      if (op.hasPureBufferSemantics() && isLibraryProduct(op))
+        changed |= packOperands(op);
     });
     if (!changed)
       markAllAnalysesPreserved();
