@@ -5,6 +5,8 @@
 #include "remat/Analysis/RecomputeCostOpInterface.h"
 #include "remat/Autodiff/DifferentiableOpInterface.h"
 #include "remat/Autodiff/Passes.h"
+#include "remat/Conversion/CPU/Passes.h"
+#include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Conversion/Passes.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -43,6 +45,8 @@ void mlir::remat::registerAllPasses() {
   registerAnnotatePasses();
   registerAutodiffPasses();
   registerChecksPasses();
+  registerCPUConversionPasses();
+  registerCUDAConversionPasses();
   registerConversionPasses();
   registerFusePasses();
   registerImportPasses();

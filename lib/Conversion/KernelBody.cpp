@@ -10,18 +10,70 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::remat;
 
+/// Integer division traps on lanes beyond the end unless the divisor is known.
+static bool mayTrap(Operation *op) {
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+           arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op))
+    return false;
+  APInt divisor;
+  return !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) ||
+         divisor.isZero() || divisor.isAllOnes();
+}
+
+bool mlir::remat::canVectorizeBody(linalg::LinalgOp op) {
+  auto isElement = [](Type type) {
+    return VectorType::isValidElementType(type) && type.isIntOrIndexOrFloat();
+  };
+  return llvm::all_of(op.getBlock()->getArgumentTypes(), isElement) &&
+         llvm::all_of(*op.getBlock(), [&](Operation &inner) {
+           if (isa<linalg::YieldOp>(inner))
+             return true;
+           if (inner.getNumRegions() || mayTrap(&inner) ||
+               !llvm::all_of(inner.getResultTypes(), isElement))
+             return false;
+           return isa<linalg::IndexOp, memref::LoadOp>(inner) ||
+                  inner.hasTrait<OpTrait::ConstantLike>() ||
+                  OpTrait::hasElementwiseMappableTraits(&inner);
+         });
+}
+
+Captures mlir::remat::collectCaptures(const LoopNest &nest) {
+  Captures captures;
+  auto capture = [&](OpFoldResult number) {
+    if (!getConstantIntValue(number))
+      captures.values.insert(cast<Value>(number));
+  };
+  for (const Loop &loop : nest.loops)
+    capture(loop.size);
+  for (const Access &access : nest.accesses) {
+    llvm::for_each(access.strides, capture);
+    capture(access.start);
+  }
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(nest.op->getRegions(), used);
+  for (Value value : used) {
+    Operation *op = value.getDefiningOp();
+    if (op && op->hasTrait<OpTrait::ConstantLike>())
+      captures.constants.insert(op);
+    else
+      captures.values.insert(value);
+  }
+  return captures;
+}
+
 static bool isVector(Value value) { return isa<VectorType>(value.getType()); }
 
 Type KernelBody::vectorOf(Type element) const {
-  return plan.lanes == 1 ? element : VectorType::get({plan.lanes}, element);
+  return lanes.count == 1 ? element : VectorType::get({lanes.count}, element);
 }
 
 Value KernelBody::broadcast(OpBuilder &builder, Value value) const {
-  if (plan.lanes == 1 || isVector(value))
+  if (lanes.count == 1 || isVector(value))
     return value;
   return vector::BroadcastOp::create(builder, nest.op.getLoc(),
                                      vectorOf(value.getType()), value);
@@ -34,25 +86,31 @@ Value KernelBody::materialize(OpBuilder &builder, OpFoldResult number) {
 }
 
 bool KernelBody::isVectorized(unsigned access) const {
-  return plan.lanes > 1 && plan.vectorLoop &&
-         !nest.accesses[access].isScalar() &&
-         !nest.accesses[access].isInvariantIn(*plan.vectorLoop);
+  return lanes.count > 1 && lanes.loop && !nest.accesses[access].isScalar() &&
+         !nest.accesses[access].isInvariantIn(*lanes.loop);
 }
 
 Value KernelBody::laneOffsets(OpBuilder &builder, unsigned access) {
   Location loc = nest.op.getLoc();
-  auto type = VectorType::get({plan.lanes}, builder.getIndexType());
+  auto type = VectorType::get({lanes.count}, builder.getIndexType());
   Value steps = vector::StepOp::create(builder, loc, type);
   Value stride = broadcast(
       builder,
-      materialize(builder, nest.accesses[access].strides[*plan.vectorLoop]));
+      materialize(builder, nest.accesses[access].strides[*lanes.loop]));
   return arith::MulIOp::create(builder, loc, steps, stride);
+}
+
+llvm::MaybeAlign KernelBody::getAlignment(VectorType type) const {
+  if (!lanes.isAligned)
+    return {};
+  return llvm::Align(type.getNumElements() *
+                     llvm::divideCeil(type.getElementTypeBitWidth(), 8));
 }
 
 Value KernelBody::maskOrAll(OpBuilder &builder, const Point &point) {
   if (point.mask)
     return point.mask;
-  auto type = VectorType::get({plan.lanes}, builder.getI1Type());
+  auto type = VectorType::get({lanes.count}, builder.getI1Type());
   return arith::ConstantOp::create(builder, nest.op.getLoc(),
                                    DenseElementsAttr::get(type, true));
 }
@@ -95,9 +153,10 @@ Value KernelBody::loadStored(OpBuilder &builder, unsigned access,
     return memref::LoadOp::create(builder, loc, views[access], offset);
   auto type = cast<VectorType>(
       vectorOf(cast<MemRefType>(views[access].getType()).getElementType()));
-  bool isContiguous = nest.accesses[access].isContiguousIn(*plan.vectorLoop);
+  bool isContiguous = nest.accesses[access].isContiguousIn(*lanes.loop);
   if (isContiguous && !point.mask)
-    return vector::LoadOp::create(builder, loc, type, views[access], offset);
+    return vector::LoadOp::create(builder, loc, type, views[access], offset,
+                                  /*nontemporal=*/false, getAlignment(type));
   Value zeros = arith::ConstantOp::create(
       builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
   if (isContiguous)
@@ -118,7 +177,7 @@ void KernelBody::store(OpBuilder &builder, unsigned access, Value value,
     return;
   }
   value = broadcast(builder, value);
-  if (!nest.accesses[access].isContiguousIn(*plan.vectorLoop))
+  if (!nest.accesses[access].isContiguousIn(*lanes.loop))
     vector::ScatterOp::create(
         builder, loc, /*resultType=*/Type(), views[access], offset,
         laneOffsets(builder, access), maskOrAll(builder, point), value);
@@ -126,7 +185,9 @@ void KernelBody::store(OpBuilder &builder, unsigned access, Value value,
     vector::MaskedStoreOp::create(builder, loc, views[access], offset,
                                   point.mask, value);
   else
-    vector::StoreOp::create(builder, loc, value, views[access], offset);
+    vector::StoreOp::create(builder, loc, value, views[access], offset,
+                            /*nontemporal=*/false,
+                            getAlignment(cast<VectorType>(value.getType())));
 }
 
 Value KernelBody::index(OpBuilder &builder, unsigned dim, const Point &point) {
@@ -135,9 +196,9 @@ Value KernelBody::index(OpBuilder &builder, unsigned dim, const Point &point) {
   if (!loop)
     return arith::ConstantIndexOp::create(builder, loc, 0);
   Value iteration = point.iterations[*loop];
-  if (plan.lanes == 1 || loop != plan.vectorLoop)
+  if (lanes.count == 1 || loop != lanes.loop)
     return iteration;
-  auto type = VectorType::get({plan.lanes}, builder.getIndexType());
+  auto type = VectorType::get({lanes.count}, builder.getIndexType());
   Value steps = vector::StepOp::create(builder, loc, type);
   return arith::AddIOp::create(builder, loc, broadcast(builder, iteration),
                                steps);
@@ -145,9 +206,9 @@ Value KernelBody::index(OpBuilder &builder, unsigned dim, const Point &point) {
 
 Value KernelBody::firstOfConsecutive(Value index, const Point &point) {
   auto op = index.getDefiningOp<linalg::IndexOp>();
-  if (!op || !plan.vectorLoop || nest.loopOfDim[op.getDim()] != plan.vectorLoop)
+  if (!op || !lanes.loop || nest.loopOfDim[op.getDim()] != lanes.loop)
     return {};
-  return point.iterations[*plan.vectorLoop];
+  return point.iterations[*lanes.loop];
 }
 
 /// A read at computed indices: one load where all lanes read one element, one
@@ -178,7 +239,7 @@ Value KernelBody::gatherFromMemRef(OpBuilder &builder, memref::LoadOp load,
   }
   // Lanes beyond the end read what the first lane reads: that element exists.
   SmallVector<Value> elements;
-  for (int64_t lane = 0; lane < plan.lanes; ++lane) {
+  for (int64_t lane = 0; lane < lanes.count; ++lane) {
     SmallVector<Value> at;
     for (Value index : indices) {
       if (!isVector(index)) {

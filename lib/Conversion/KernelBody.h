@@ -8,7 +8,7 @@
 #ifndef REMAT_LIB_CONVERSION_KERNELBODY_H
 #define REMAT_LIB_CONVERSION_KERNELBODY_H
 
-#include "KernelPlan.h"
+#include "LoopNest.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -24,15 +24,38 @@ struct Point {
   Value mask;
 };
 
+/// Iterations of one loop that the body takes at once.
+struct Lanes {
+  /// 1 if the body has no vector form, or there is no such loop.
+  int64_t count = 1;
+  std::optional<unsigned> loop;
+  /// Whether contiguous vectors in memory are aligned to their size.
+  bool isAligned = false;
+};
+
+/// What a kernel takes from around its operation besides the operands.
+struct Captures {
+  /// Dynamic sizes and strides, and values that the body uses.
+  llvm::SetVector<Value> values;
+  /// Constants that the body uses; a kernel has copies.
+  llvm::SetVector<Operation *> constants;
+};
+
+Captures collectCaptures(const LoopNest &nest);
+
+/// Whether the body may be computed on vectors of iterations, of which some do
+/// not exist.
+bool canVectorizeBody(linalg::LinalgOp op);
+
 class KernelBody {
 public:
   /// `views` are the kernel's arguments for the accesses: one-dimensional
   /// memrefs with unit stride (of i8 for booleans), or scalars. `map` takes
   /// what the body captures and dynamic strides from the call site to the
   /// kernel.
-  KernelBody(const LoopNest &nest, const KernelPlan &plan,
-             ArrayRef<Value> views, IRMapping &map)
-      : nest(nest), plan(plan), views(views.begin(), views.end()),
+  KernelBody(const LoopNest &nest, const Lanes &lanes, ArrayRef<Value> views,
+             IRMapping &map)
+      : nest(nest), lanes(lanes), views(views.begin(), views.end()),
         captured(map) {}
 
   /// The operand's element or vector at `point`; a scalar where it is the same
@@ -60,9 +83,10 @@ private:
   bool isVectorized(unsigned access) const;
   Value laneOffsets(OpBuilder &builder, unsigned access);
   Value maskOrAll(OpBuilder &builder, const Point &point);
+  llvm::MaybeAlign getAlignment(VectorType type) const;
 
   const LoopNest &nest;
-  const KernelPlan &plan;
+  const Lanes lanes;
   SmallVector<Value> views;
   IRMapping &captured;
 };

@@ -204,3 +204,19 @@ FailureOr<LoopNest> mlir::remat::buildLoopNest(OpBuilder &builder,
   mergeLoops(nest, arith, findIndexedDims(op));
   return nest;
 }
+
+void mlir::remat::convertCopiesToLinalg(Operation *root) {
+  SmallVector<memref::CopyOp> copies;
+  root->walk([&](memref::CopyOp copy) {
+    if (isa<MemRefType>(copy.getSource().getType()) &&
+        isa<MemRefType>(copy.getTarget().getType()))
+      copies.push_back(copy);
+  });
+  for (memref::CopyOp copy : copies) {
+    OpBuilder builder(copy);
+    auto replacement = linalg::CopyOp::create(
+        builder, copy.getLoc(), copy.getSource(), copy.getTarget());
+    replacement->setDiscardableAttrs(copy->getDiscardableAttrDictionary());
+    copy.erase();
+  }
+}

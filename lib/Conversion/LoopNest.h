@@ -75,6 +75,9 @@ struct LoopNest {
 /// linear and on memrefs without a strided layout.
 FailureOr<LoopNest> buildLoopNest(OpBuilder &builder, linalg::LinalgOp op);
 
+/// Copies between buffers become linalg.copy, and so kernels.
+void convertCopiesToLinalg(Operation *root);
+
 } // namespace mlir::remat
 
 #endif // REMAT_LIB_CONVERSION_LOOPNEST_H

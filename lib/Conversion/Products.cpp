@@ -55,23 +55,39 @@ static bool touches(Operation *op, Value buffer) {
       .wasInterrupted();
 }
 
-linalg::FillOp remat::findZeroFill(linalg::LinalgOp op) {
-  Value output = op.getDpsInits()[0];
+/// Whether the body of `op` reads the buffer by itself.
+static bool touchesInBody(linalg::LinalgOp op, Value buffer) {
+  return llvm::any_of(op->getRegions(), [&](Region &region) {
+    return llvm::any_of(region.getOps(), [&](Operation &inner) {
+      return touches(&inner, buffer);
+    });
+  });
+}
+
+linalg::FillOp remat::findFill(linalg::LinalgOp op, unsigned number) {
+  Value output = op.getDpsInits()[number];
   Value buffer = findBuffer(output);
-  for (Value input : op.getDpsInputs())
-    if (findBuffer(input) == buffer)
+  for (OpOperand &operand : op->getOpOperands())
+    if (&operand != op.getDpsInitOperand(number) &&
+        findBuffer(operand.get()) == buffer)
       return {};
+  if (touchesInBody(op, buffer))
+    return {};
   for (Operation *before = op->getPrevNode(); before;
        before = before->getPrevNode()) {
     if (auto fill = dyn_cast<linalg::FillOp>(before))
       if (fill.getDpsInits()[0] == output)
-        return matchPattern(fill.getInputs()[0], m_PosZeroFloat())
-                   ? fill
-                   : linalg::FillOp();
+        return fill;
     if (touches(before, buffer))
       return {};
   }
   return {};
+}
+
+linalg::FillOp remat::findZeroFill(linalg::LinalgOp op) {
+  linalg::FillOp fill = findFill(op, 0);
+  bool isZero = fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
+  return isZero ? fill : linalg::FillOp();
 }
 
 Value remat::allocateDense(OpBuilder &builder, Location loc, Value value) {

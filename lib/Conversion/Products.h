@@ -15,8 +15,11 @@ namespace mlir::remat {
 /// without casts.
 bool isLibraryProduct(linalg::LinalgOp op);
 
-/// The `linalg.fill` with zero that gives `op` its first output, if nothing
+/// The `linalg.fill` that gives `op` its output of this number, if nothing else
 /// touches that memory in between; null if there is none.
+linalg::FillOp findFill(linalg::LinalgOp op, unsigned output);
+
+/// The same for the first output, if it is filled with zero.
 linalg::FillOp findZeroFill(linalg::LinalgOp op);
 
 /// Memory of the shape of `value`, a memref, without gaps.

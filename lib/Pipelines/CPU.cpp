@@ -7,6 +7,7 @@
 
 #include "remat/Pipelines/CPU.h"
 
+#include "remat/Conversion/CPU/Passes.h"
 #include "remat/Conversion/Passes.h"
 #include "remat/Pipelines/Passes.h"
 #include "remat/Pipelines/Target.h"

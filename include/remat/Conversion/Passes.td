@@ -20,62 +20,6 @@ def ConvertAssertToRuntime : Pass<"convert-assert-to-runtime", "::mlir::ModuleOp
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
-def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp"> {
-  let summary = "linalg on memrefs to vectorized, multi-threaded kernel functions";
-  let description = [{
-    Every linalg op on memrefs whose index maps are linear (elementwise,
-    broadcasts, transposes, reductions, pooling, gathers by `memref.load` in
-    the body, fills and copies) and every `memref.copy` becomes a call of a
-    private function. Ops that do the same share one function, however many
-    layers a model has: what LLVM compiles is the number of different kernels.
-
-    In: linalg ops with memref operands, of static or dynamic shapes and any
-    strided layout. Out: `func.call`s, and functions of `scf`, `vector`,
-    `arith`, `math` and `memref` ops. Operands arrive as one-dimensional
-    memrefs; sizes and strides are constants in the kernel where they are
-    static, and further arguments where they are not. An op whose maps are not
-    linear (`floordiv`, `mod`) is left alone: `convert-linalg-to-loops` takes it.
-
-    One loop is vectorized: where operands are contiguous in it they are loaded
-    as vectors, where they do not depend on it as scalars, otherwise gathered.
-    The rest of a loop that the vector length does not divide is one masked
-    vector, so that all elements are computed by the same instructions.
-    Parallel loops are distributed over threads (`scf.parallel`) if there is
-    enough work.
-
-    The bits of a result depend on the shapes and the body of its op only. An
-    element of an elementwise op is computed from its operands by the body,
-    nothing else. A reduction whose innermost dimension (of more than one
-    iteration) is reduced by one associative op keeps 16 partial results (lane
-    i: elements i, i + 16, ...), which are combined pairwise at the end (i with
-    i + 8, then 4, 2, 1), and then with the initial value. Every other reduction is
-    computed one element after the other. Neither the number of threads, nor
-    the machine's vector width, nor elementwise ops that were fused into the
-    reduction change that.
-
-    Results may share memory with operands of the same access pattern: all loads
-    of a vector precede its stores.
-
-    Example:
-
-    ```mlir
-    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-        ins(%x : memref<8x256xf32>) outs(%y : memref<8x256xf32>) { ... }
-    // becomes
-    %xv = memref.reinterpret_cast %x ... : memref<8x256xf32> to memref<?xf32, strided<[1], offset: ?>>
-    %yv = memref.reinterpret_cast %y ...
-    call @kernel_generic(%xv, %yv)
-    ```
-
-    The argument's type is static (`memref<2048xf32, strided<[1]>>`) if the
-    operand's size is and it starts at offset 0.
-  }];
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::vector::VectorDialect"];
-}
-
 def DecomposeAggregates : Pass<"convert-linalg-aggregates-to-structured"> {
   let summary = "expand linalg.softmax and its kin into structured operations";
   let description = [{
@@ -94,41 +38,6 @@ def DecomposeAggregates : Pass<"convert-linalg-aggregates-to-structured"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::tensor::TensorDialect"];
-}
-
-def AnnotateConvWorkspace : Pass<"annotate-conv-workspace"> {
-  let summary = "note on convolutions how much workspace they will get";
-  let description = [{
-    Sets `remat.workspace_bytes` of `remat.conv_2d` and its two gradients to the
-    size of the workspace that `convert-conv-to-library` reserves for `threads`
-    threads, so that `remat-schedule` knows the bytes that are in use while they
-    run. Convolutions with an unknown size besides the number of images are left
-    alone: `convert-conv-to-library` refuses them.
-  }];
-  let options = [
-    Option<"threads", "threads", "int64_t", /*default=*/"2",
-           "Threads to reserve workspace for">];
-}
-
-def ConvertConvToLibrary : Pass<"convert-conv-to-library", "::mlir::ModuleOp"> {
-  let summary = "convolutions on memrefs to calls of the runtime";
-  let description = [{
-    `remat.conv_2d` and its two gradients become calls of `remat_conv_2d_*`,
-    which compute them as matrix products of gathered pieces. Each call gets a
-    workspace (`memref.alloc`) of the size that `remat/Runtime/ConvPlan.h` gives
-    for `threads` threads, so this runs before `remat-pack-memory`: the step
-    then allocates nothing, and the workspace is part of its peak. More threads
-    than that help a convolution only as far as its workspace finds free room in
-    the arena (`remat.useful_bytes` says how much it can use). The bits depend on
-    neither, and the program does not depend on the machine that compiles it.
-
-    Operands that are not contiguous are copied. Shapes must be static.
-  }];
-  let options = [
-    Option<"threads", "threads", "int64_t", /*default=*/"2",
-           "Threads to reserve workspace for">];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-                           "::mlir::memref::MemRefDialect"];
 }
 
 def ConvertLinalgToLibrary : Pass<"convert-linalg-to-library", "::mlir::ModuleOp"> {
@@ -263,41 +172,6 @@ def PackProducts : Pass<"remat-pack-products"> {
     ```
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
-}
-
-def ConvertScatterAddToLoops : Pass<"convert-scatter-add-to-loops"> {
-  let summary = "remat.scatter_add to loops that add a row at a time";
-  let description = [{
-    The lowering of `remat.scatter_add` for the CPU, on tensors: a loop for each
-    dimension of the updates along which the position in the result is computed,
-    and in it an addition of elements, or of rows in the dimensions that the body
-    passes through. No thread shares the loop: positions may repeat.
-
-    Example:
-
-    ```mlir
-    %sum = remat.scatter_add ins(%updates : tensor<5x8xf32>) outs(%table : tensor<100x8xf32>) {
-    ^bb0(%i: index, %j: index):
-      %row = tensor.extract %rows[%i] : tensor<5xindex>
-      remat.yield %row, %j : index, index
-    } -> tensor<100x8xf32>
-    ```
-
-    becomes
-
-    ```mlir
-    %sum = scf.for %i = %c0 to %c5 step %c1 iter_args(%t = %table) -> (tensor<100x8xf32>) {
-      %row = tensor.extract %rows[%i] : tensor<5xindex>
-      %old = tensor.extract_slice %t[%row, 0] [1, 8] [1, 1] : tensor<100x8xf32> to tensor<8xf32>
-      %new = tensor.extract_slice %updates[%i, 0] [1, 8] [1, 1] : tensor<5x8xf32> to tensor<8xf32>
-      %both = linalg.generic ... ins(%new : tensor<8xf32>) outs(%old : tensor<8xf32>)
-      %next = tensor.insert_slice %both into %t[%row, 0] [1, 8] [1, 1] : tensor<8xf32> into tensor<100x8xf32>
-      scf.yield %next : tensor<100x8xf32>
-    }
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
 #endif // REMAT_CONVERSION_PASSES_TD

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../KernelTable.h"
 #include "KernelEmitter.h"
-#include "remat/Conversion/Passes.h"
+#include "remat/Conversion/CPU/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -16,11 +17,10 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_CONVERTLINALGTOKERNELS
-#include "remat/Conversion/Passes.h.inc"
+#include "remat/Conversion/CPU/Passes.h.inc"
 } // namespace mlir::remat
 
 using namespace mlir;
@@ -31,38 +31,13 @@ namespace {
 /// What a kernel takes from its call site, in the order of its arguments.
 struct CallSite {
   SmallVector<Value> views;
-  /// Dynamic sizes and strides, and values that the body uses.
-  llvm::SetVector<Value> captures;
-  /// Constants that the body uses; the kernel has copies.
-  llvm::SetVector<Operation *> constants;
+  Captures captures;
 
   SmallVector<Value> arguments() const {
     SmallVector<Value> all(views);
-    llvm::append_range(all, captures);
+    llvm::append_range(all, captures.values);
     return all;
   }
-};
-
-/// Kernels of a module, one for each different text.
-class KernelTable {
-public:
-  explicit KernelTable(ModuleOp module) : symbols(module) {}
-
-  func::FuncOp getOrInsert(func::FuncOp kernel) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    kernel->print(stream, OpPrintingFlags().useLocalScope());
-    auto [entry, inserted] = kernels.try_emplace(text, kernel);
-    if (inserted)
-      symbols.insert(kernel);
-    else
-      kernel->erase();
-    return entry->second;
-  }
-
-private:
-  SymbolTable symbols;
-  llvm::StringMap<func::FuncOp> kernels;
 };
 
 } // namespace
@@ -117,25 +92,7 @@ static CallSite collectCallSite(OpBuilder &builder, const LoopNest &nest) {
   CallSite site;
   for (const Access &access : nest.accesses)
     site.views.push_back(createView(builder, access));
-  auto capture = [&](OpFoldResult number) {
-    if (!getConstantIntValue(number))
-      site.captures.insert(cast<Value>(number));
-  };
-  for (const Loop &loop : nest.loops)
-    capture(loop.size);
-  for (const Access &access : nest.accesses) {
-    llvm::for_each(access.strides, capture);
-    capture(access.start);
-  }
-  llvm::SetVector<Value> used;
-  getUsedValuesDefinedAbove(nest.op->getRegions(), used);
-  for (Value value : used) {
-    Operation *op = value.getDefiningOp();
-    if (op && op->hasTrait<OpTrait::ConstantLike>())
-      site.constants.insert(op);
-    else
-      site.captures.insert(value);
-  }
+  site.captures = collectCaptures(nest);
   return site;
 }
 
@@ -166,27 +123,29 @@ static func::FuncOp createKernel(const LoopNest &nest, const CallSite &site) {
   IRMapping map;
   SmallVector<Value> views = llvm::to_vector_of<Value>(
       entry->getArguments().take_front(site.views.size()));
-  for (auto [outside, inside] : llvm::zip_equal(
-           site.captures, entry->getArguments().drop_front(site.views.size())))
+  for (auto [outside, inside] :
+       llvm::zip_equal(site.captures.values,
+                       entry->getArguments().drop_front(site.views.size())))
     map.map(outside, inside);
-  for (Operation *constant : site.constants)
+  for (Operation *constant : site.captures.constants)
     builder.clone(*constant, map);
 
   KernelPlan plan = planKernel(nest);
-  KernelBody body(nest, plan, views, map);
+  KernelBody body(nest, {plan.lanes, plan.vectorLoop}, views, map);
   emitKernelLoops(builder, nest, plan, body);
   func::ReturnOp::create(builder, loc);
   return kernel;
 }
 
 /// Replaces `op` by a call of its kernel. False if its maps are not linear.
-static bool convertToKernel(linalg::LinalgOp op, KernelTable &table) {
+static bool convertToKernel(linalg::LinalgOp op,
+                            KernelTable<func::FuncOp> &table) {
   OpBuilder builder(op);
   FailureOr<LoopNest> nest = buildLoopNest(builder, op);
   if (failed(nest))
     return false;
   CallSite site = collectCallSite(builder, *nest);
-  func::FuncOp kernel = table.getOrInsert(createKernel(*nest, site));
+  auto kernel = table.getOrInsert(createKernel(*nest, site));
   auto call =
       func::CallOp::create(builder, op.getLoc(), kernel, site.arguments());
   copyPhase(op, call);
@@ -198,34 +157,17 @@ static bool convertToKernel(linalg::LinalgOp op, KernelTable &table) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Copies between layouts become linalg.copy, so that they use threads too.
-static void convertCopies(ModuleOp module) {
-  SmallVector<memref::CopyOp> copies;
-  module.walk([&](memref::CopyOp copy) {
-    if (isa<MemRefType>(copy.getSource().getType()) &&
-        isa<MemRefType>(copy.getTarget().getType()))
-      copies.push_back(copy);
-  });
-  for (memref::CopyOp copy : copies) {
-    OpBuilder builder(copy);
-    auto replacement = linalg::CopyOp::create(
-        builder, copy.getLoc(), copy.getSource(), copy.getTarget());
-    replacement->setDiscardableAttrs(copy->getDiscardableAttrDictionary());
-    copy.erase();
-  }
-}
-
 namespace {
 struct ConvertLinalgToKernels
     : remat::impl::ConvertLinalgToKernelsBase<ConvertLinalgToKernels> {
   void runOnOperation() override {
-    convertCopies(getOperation());
+    convertCopiesToLinalg(getOperation());
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) {
       if (op.hasPureBufferSemantics())
         ops.push_back(op);
     });
-    KernelTable table(getOperation());
+    KernelTable<func::FuncOp> table(getOperation());
     for (linalg::LinalgOp op : ops)
       convertToKernel(op, table);
   }

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_CONVERSION_CONVCALL_H
-#define REMAT_LIB_CONVERSION_CONVCALL_H
+#ifndef REMAT_LIB_CONVERSION_CPU_CONVCALL_H
+#define REMAT_LIB_CONVERSION_CPU_CONVCALL_H
 
 #include "remat/Runtime/ConvPlan.h"
 
@@ -58,4 +58,4 @@ std::optional<ConvCall> getConvCall(Operation *op);
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_CONVERSION_CONVCALL_H
+#endif // REMAT_LIB_CONVERSION_CPU_CONVCALL_H

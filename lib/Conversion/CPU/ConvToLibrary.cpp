@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Products.h"
 #include "ConvCall.h"
-#include "Products.h"
 
-#include "remat/Conversion/Passes.h"
+#include "remat/Conversion/CPU/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/PackMemory/Workspace.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
@@ -17,7 +17,7 @@
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_CONVERTCONVTOLIBRARY
-#include "remat/Conversion/Passes.h.inc"
+#include "remat/Conversion/CPU/Passes.h.inc"
 } // namespace mlir::remat
 
 using namespace mlir;

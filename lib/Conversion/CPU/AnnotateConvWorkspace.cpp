@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Conversion/Passes.h"
+#include "remat/Conversion/CPU/Passes.h"
 
 #include "ConvCall.h"
 
@@ -15,7 +15,7 @@
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_ANNOTATECONVWORKSPACE
-#include "remat/Conversion/Passes.h.inc"
+#include "remat/Conversion/CPU/Passes.h.inc"
 
 namespace {
 struct AnnotateConvWorkspace

@@ -16,63 +16,23 @@ using namespace mlir::remat;
 
 namespace {
 
-class KernelEmitter {
+class KernelEmitter : LoopEmitter {
 public:
   KernelEmitter(OpBuilder &builder, const LoopNest &nest,
                 const KernelPlan &plan, KernelBody &body)
-      : b(builder), loc(nest.op.getLoc()), nest(nest), plan(plan), body(body) {}
+      : LoopEmitter(builder, nest, body), plan(plan) {}
 
   void emit() {
-    Point start{SmallVector<Value>(nest.loops.size()), {}, {}};
-    for (const Access &access : nest.accesses)
-      start.offsets.push_back(body.materialize(b, access.start));
-    for (Value &iteration : start.iterations)
-      iteration = index(0);
+    Point start = getStart();
     if (plan.isSequential)
-      emitSequential(0, start);
+      emitInOrder(llvm::to_vector(llvm::seq<unsigned>(nest.loops.size())),
+                  start);
     else
       emitThreadLoops(start);
   }
 
 private:
-  using Values = SmallVector<Value>;
-
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  Value sizeOf(unsigned loop) {
-    return body.materialize(b, nest.loops[loop].size);
-  }
   bool isVectorLoop(unsigned loop) const { return plan.vectorLoop == loop; }
-
-  /// `point` after `iteration` iterations of `loop`.
-  Point advance(const Point &point, unsigned loop, Value iteration) {
-    Point next = point;
-    next.iterations[loop] = iteration;
-    for (auto [offset, access] : llvm::zip_equal(next.offsets, nest.accesses)) {
-      if (access.isScalar() || access.isInvariantIn(loop))
-        continue;
-      Value step = iteration;
-      if (!access.isContiguousIn(loop))
-        step = arith::MulIOp::create(b, loc, iteration,
-                                     body.materialize(b, access.strides[loop]));
-      offset = arith::AddIOp::create(b, loc, offset, step);
-    }
-    return next;
-  }
-
-  Values
-  emitFor(Value from, Value to, int64_t step, ValueRange carried,
-          function_ref<Values(Value iteration, ValueRange carried)> emitBody) {
-    auto loop =
-        scf::ForOp::create(b, loc, from, to, index(step), carried,
-                           [&](OpBuilder &, Location, Value, ValueRange) {});
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Values results = emitBody(loop.getInductionVar(), loop.getRegionIterArgs());
-    scf::YieldOp::create(b, loc, results);
-    return llvm::to_vector_of<Value>(loop.getResults());
-  }
 
   /// All iterations of the vectorized loop in [from, to): full vectors, then at
   /// most one that is masked.
@@ -168,82 +128,9 @@ private:
                 });
   }
 
-  void emitSequential(unsigned loop, const Point &point) {
-    if (loop == nest.loops.size()) {
-      emitPoint(point);
-      return;
-    }
-    emitFor(index(0), sizeOf(loop), 1, {}, [&](Value iteration, ValueRange) {
-      emitSequential(loop + 1, advance(point, loop, iteration));
-      return Values();
-    });
-  }
-
   //===--------------------------------------------------------------------===//
-  // Results and reductions
+  // Reductions along the vectorized loop
   //===--------------------------------------------------------------------===//
-
-  unsigned outputAccess(unsigned output) const {
-    return nest.numInputs + output;
-  }
-  unsigned numOutputs() const { return nest.accesses.size() - nest.numInputs; }
-
-  /// The outputs' values; null for those that the body does not read.
-  Values loadOutputs(const Point &point, bool all) {
-    Values values;
-    for (unsigned i = 0; i < numOutputs(); ++i) {
-      bool isRead = all || !nest.op.getRegionOutputArgs()[i].use_empty();
-      values.push_back(isRead ? body.load(b, outputAccess(i), point) : Value());
-    }
-    return values;
-  }
-
-  void storeOutputs(ValueRange values, const Point &point) {
-    for (auto [i, value] : llvm::enumerate(values))
-      body.store(b, outputAccess(i), value, point);
-  }
-
-  /// One iteration, through memory. All loads precede all stores, so that an
-  /// output may take the place of an input.
-  void emitPoint(const Point &point) {
-    storeOutputs(body.compute(b, point, loadOutputs(point, /*all=*/false)),
-                 point);
-  }
-
-  /// Results at `point` (a vector of them), each reduced in order.
-  void emitResults(const Point &point) {
-    if (!nest.hasReduction())
-      return emitPoint(point);
-    Values initial;
-    for (Value value : loadOutputs(point, /*all=*/true))
-      initial.push_back(body.broadcast(b, value));
-    storeOutputs(emitReductionLoops(0, point, initial,
-                                    [&](const Point &at, ValueRange carried) {
-                                      Values next =
-                                          body.compute(b, at, carried);
-                                      for (Value &value : next)
-                                        value = body.broadcast(b, value);
-                                      return next;
-                                    }),
-                 point);
-  }
-
-  /// The reduction loops from `loop` on, except for the vectorized one.
-  Values
-  emitReductionLoops(unsigned loop, const Point &point, ValueRange carried,
-                     function_ref<Values(const Point &, ValueRange)> emitBody) {
-    while (loop < nest.loops.size() &&
-           (nest.loops[loop].isParallel() || isVectorLoop(loop)))
-      ++loop;
-    if (loop == nest.loops.size())
-      return emitBody(point, carried);
-    return emitFor(index(0), sizeOf(loop), 1, carried,
-                   [&](Value iteration, ValueRange inner) {
-                     return emitReductionLoops(loop + 1,
-                                               advance(point, loop, iteration),
-                                               inner, emitBody);
-                   });
-  }
 
   void emitReductionAlong(const Point &point) {
     Values partial;
@@ -252,7 +139,8 @@ private:
           b, loc, VectorType::get({kLanes}, combiner.neutral.getType()),
           arith::ConstantOp::create(b, loc, combiner.neutral)));
     partial = emitReductionLoops(
-        0, point, partial, [&](const Point &row, ValueRange outer) {
+        0, plan.vectorLoop, point, partial,
+        [&](const Point &row, ValueRange outer) {
           if (plan.lanes == 1)
             return emitLanesInTurn(row, outer);
           return emitVectors(
@@ -270,7 +158,7 @@ private:
         });
     Values results;
     for (auto [i, combiner] : llvm::enumerate(plan.combiners)) {
-      Value initial = body.load(b, outputAccess(i), point);
+      Value initial = loadInitial(i, point);
       results.push_back(
           combine(combiner.op, initial, combineLanes(combiner.op, partial[i])));
     }
@@ -297,13 +185,6 @@ private:
         });
   }
 
-  Value combine(Operation *combiner, Value a, Value other) {
-    OperationState state(loc, combiner->getName(), {a, other}, {a.getType()},
-                         combiner->getAttrs());
-    state.propertiesAttr = combiner->getPropertiesAsAttribute();
-    return b.create(state)->getResult(0);
-  }
-
   /// Halves the vector until one lane is left: lane i takes in lane i + n/2.
   Value combineLanes(Operation *combiner, Value lanes) {
     for (int64_t count = kLanes; count > 1; count /= 2) {
@@ -317,11 +198,7 @@ private:
     return vector::ExtractOp::create(b, loc, lanes, int64_t(0));
   }
 
-  OpBuilder &b;
-  Location loc;
-  const LoopNest &nest;
   const KernelPlan &plan;
-  KernelBody &body;
 };
 
 } // namespace

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/Activity.h"
-#include "remat/Conversion/Passes.h"
+#include "remat/Conversion/CPU/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,7 +16,7 @@
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_CONVERTSCATTERADDTOLOOPS
-#include "remat/Conversion/Passes.h.inc"
+#include "remat/Conversion/CPU/Passes.h.inc"
 } // namespace mlir::remat
 
 using namespace mlir;

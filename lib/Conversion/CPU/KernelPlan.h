@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_CONVERSION_KERNELPLAN_H
-#define REMAT_LIB_CONVERSION_KERNELPLAN_H
+#ifndef REMAT_LIB_CONVERSION_CPU_KERNELPLAN_H
+#define REMAT_LIB_CONVERSION_CPU_KERNELPLAN_H
 
-#include "LoopNest.h"
+#include "../LoopNest.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 
 namespace mlir::remat {
@@ -42,4 +42,4 @@ KernelPlan planKernel(const LoopNest &nest);
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_CONVERSION_KERNELPLAN_H
+#endif // REMAT_LIB_CONVERSION_CPU_KERNELPLAN_H

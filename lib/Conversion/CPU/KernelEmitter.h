@@ -1,9 +1,10 @@
 //===- KernelEmitter.h - The loops of a kernel ------------------*- C++ -*-===//
 
-#ifndef REMAT_LIB_CONVERSION_KERNELEMITTER_H
-#define REMAT_LIB_CONVERSION_KERNELEMITTER_H
+#ifndef REMAT_LIB_CONVERSION_CPU_KERNELEMITTER_H
+#define REMAT_LIB_CONVERSION_CPU_KERNELEMITTER_H
 
-#include "KernelBody.h"
+#include "../LoopEmitter.h"
+#include "KernelPlan.h"
 
 namespace mlir::remat {
 
@@ -13,4 +14,4 @@ void emitKernelLoops(OpBuilder &builder, const LoopNest &nest,
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_CONVERSION_KERNELEMITTER_H
+#endif // REMAT_LIB_CONVERSION_CPU_KERNELEMITTER_H

@@ -7,6 +7,8 @@
 
 #include "KernelPlan.h"
 
+#include "../KernelBody.h"
+
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,33 +33,6 @@ static constexpr int64_t kMinChunk = 1024;
 
 static int64_t sizeOr(const Loop &loop, int64_t dynamicSize) {
   return getConstantIntValue(loop.size).value_or(dynamicSize);
-}
-
-/// Integer division traps on lanes beyond the end unless the divisor is known.
-static bool mayTrap(Operation *op) {
-  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
-           arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op))
-    return false;
-  APInt divisor;
-  return !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) ||
-         divisor.isZero() || divisor.isAllOnes();
-}
-
-static bool canVectorizeBody(linalg::LinalgOp op) {
-  auto isElement = [](Type type) {
-    return VectorType::isValidElementType(type) && type.isIntOrIndexOrFloat();
-  };
-  return llvm::all_of(op.getBlock()->getArgumentTypes(), isElement) &&
-         llvm::all_of(*op.getBlock(), [&](Operation &inner) {
-           if (isa<linalg::YieldOp>(inner))
-             return true;
-           if (inner.getNumRegions() || mayTrap(&inner) ||
-               !llvm::all_of(inner.getResultTypes(), isElement))
-             return false;
-           return isa<linalg::IndexOp, memref::LoadOp>(inner) ||
-                  inner.hasTrait<OpTrait::ConstantLike>() ||
-                  OpTrait::hasElementwiseMappableTraits(&inner);
-         });
 }
 
 static bool needsSequentialExecution(const LoopNest &nest) {

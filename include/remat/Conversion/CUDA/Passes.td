@@ -1,0 +1,64 @@
+//===- Passes.td ------------------------------------------*- tablegen -*-===//
+
+#ifndef REMAT_CONVERSION_CUDA_PASSES_TD
+#define REMAT_CONVERSION_CUDA_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp"> {
+  let summary = "linalg on device memory to kernels of the gpu dialect";
+  let description = [{
+    Every linalg op on memrefs with linear index maps, every `memref.copy` and
+    every `remat.scatter_add` in functions other than `@main` becomes a
+    `gpu.launch_func` of a kernel in the `gpu.module` `@kernels`. Ops that do the
+    same share one kernel.
+
+    In: functions whose memrefs are device memory. Out: launches on one-dimensional
+    grids. A kernel takes `!llvm.ptr`s to the lowest element that each operand
+    accesses, so that layouts and offsets are the host's business; sizes and
+    strides are constants in it where they are static, and `index` arguments where
+    they are not. A scalar that the host computes arrives by pointer as well: it is
+    put into the *step block* (`remat_cuda_scalar`), which is copied to the device
+    once for each replay of a captured graph, whose arguments never change.
+    Pointers carry `remat.access` ("read", "write", "read_write") and, if it is
+    known, `remat.bytes`, for whoever checks accesses.
+
+    Threads by kind of operation:
+
+    | operation | one thread computes |
+    |---|---|
+    | no reduction | a 16-byte vector of results where all operands are contiguous and aligned, else one |
+    | a reduction by one associative operation for each result | one *lane* of one result |
+    | any other reduction | a result, in the order of the loops |
+    | outputs that several iterations write | the iterations that may meet, in order |
+
+    Lanes fix the order of a sum: it has P partial results, a number that follows
+    from the operation's shape only; partial result p combines the elements p, p +
+    P, ... in this order; then p with p + P/2, P/4, ..., 1, and the initial value last.
+    Neither `block-size` nor the grid nor what was fused with the operation change a
+    bit. Outside of reductions the bits are those of `convert-linalg-to-kernels`.
+
+    A `linalg.fill` with a constant that gives a reduction its initial value becomes
+    part of its kernel.
+
+    Example:
+
+    ```mlir
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+        ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) { ... }
+    // becomes
+    gpu.launch_func @kernels::@generic blocks in (%c4, %c1, %c1) threads in (%c256, %c1, %c1)
+        args(%px : !llvm.ptr, %py : !llvm.ptr)
+    ```
+  }];
+  let options = [
+    Option<"blockSize", "block-size", "int64_t", /*default=*/"256",
+           "Threads in a block: a power of two from 32 to 1024">];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+#endif // REMAT_CONVERSION_CUDA_PASSES_TD

@@ -1,0 +1,143 @@
+//===- DevicePointers.cpp - Memory and scalars as kernels get them --------===//
+//
+// Memrefs in kernels are descriptors made in place: every layout, static or
+// dynamic, is passed in the same way.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DevicePointers.h"
+
+#include "remat/Transforms/Utils/RuntimeCalls.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+int64_t mlir::remat::getBytesInMemory(Type type) {
+  if (type.isIndex())
+    return 8;
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.getNumElements() * getBytesInMemory(vector.getElementType());
+  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
+StridedMetadata mlir::remat::getStridedMetadata(OpBuilder &builder,
+                                                Location loc, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  memref::ExtractStridedMetadataOp dynamic;
+  auto get = [&](int64_t value,
+                 function_ref<Value(memref::ExtractStridedMetadataOp)> read)
+      -> OpFoldResult {
+    if (ShapedType::isStatic(value))
+      return builder.getIndexAttr(value);
+    if (!dynamic)
+      dynamic = memref::ExtractStridedMetadataOp::create(builder, loc, memref);
+    return read(dynamic);
+  };
+  StridedMetadata metadata;
+  for (auto [dim, size, stride] : llvm::enumerate(type.getShape(), strides)) {
+    metadata.sizes.push_back(
+        get(size, [dim = dim](auto op) { return op.getSizes()[dim]; }));
+    metadata.strides.push_back(
+        get(stride, [dim = dim](auto op) { return op.getStrides()[dim]; }));
+  }
+  metadata.offset = get(offset, [](auto op) { return op.getOffset(); });
+  return metadata;
+}
+
+Value mlir::remat::createDevicePointer(OpBuilder &builder, Location loc,
+                                       Value memref, OpFoldResult offset) {
+  auto type = cast<MemRefType>(memref.getType());
+  Value base =
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, memref);
+  int64_t width = getBytesInMemory(type.getElementType());
+  OpFoldResult address = affine::makeComposedFoldedAffineApply(
+      builder, loc,
+      builder.getAffineSymbolExpr(0) + builder.getAffineSymbolExpr(1) * width,
+      {base, offset});
+  Value number = arith::IndexCastOp::create(
+      builder, loc, builder.getI64Type(),
+      getValueOrCreateConstantIndexOp(builder, loc, address));
+  return LLVM::IntToPtrOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), number);
+}
+
+Value mlir::remat::createFlatMemRef(OpBuilder &builder, Location loc,
+                                    Value pointer, Type elementType,
+                                    bool booleansAreBytes) {
+  if (booleansAreBytes && elementType.isInteger(1))
+    elementType = builder.getI8Type();
+  Type i64 = builder.getI64Type();
+  auto numbers = LLVM::LLVMArrayType::get(i64, 1);
+  auto type = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(),
+      {pointer.getType(), pointer.getType(), i64, numbers, numbers});
+  auto constant = [&](int64_t value) -> Value {
+    return LLVM::ConstantOp::create(builder, loc, i64,
+                                    builder.getI64IntegerAttr(value));
+  };
+  Value descriptor = LLVM::PoisonOp::create(builder, loc, type);
+  auto set = [&](Value value, ArrayRef<int64_t> position) {
+    descriptor =
+        LLVM::InsertValueOp::create(builder, loc, descriptor, value, position);
+  };
+  set(pointer, {0});
+  set(pointer, {1});
+  set(constant(0), {2});
+  // Nobody asks a kernel's memory for its size.
+  set(constant(std::numeric_limits<int64_t>::max()), {3, 0});
+  set(constant(1), {4, 0});
+  return UnrealizedConversionCastOp::create(
+             builder, loc, MemRefType::get({ShapedType::kDynamic}, elementType),
+             descriptor)
+      .getResult(0);
+}
+
+/// The bits of a scalar in 64.
+static Value toBits(OpBuilder &builder, Location loc, Value scalar) {
+  Type type = scalar.getType();
+  if (isa<FloatType>(type))
+    scalar = arith::BitcastOp::create(
+        builder, loc, builder.getIntegerType(type.getIntOrFloatBitWidth()),
+        scalar);
+  Type i64 = builder.getI64Type();
+  if (scalar.getType() == i64)
+    return scalar;
+  return arith::ExtUIOp::create(builder, loc, i64, scalar);
+}
+
+/// Calls a function of the runtime that has no memrefs.
+static Value callPlain(OpBuilder &builder, Location loc, SymbolTable &symbols,
+                       StringRef name, ValueRange operands) {
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  auto call = createRuntimeCall(builder, loc, symbols, name, operands, pointer);
+  symbols.lookup(name)->removeAttr(
+      LLVM::LLVMDialect::getEmitCWrapperAttrName());
+  return call.getResult(0);
+}
+
+Value mlir::remat::createStepScalar(OpBuilder &builder, Location loc,
+                                    SymbolTable &symbols, Value scalar) {
+  if (auto vector = dyn_cast<VectorType>(scalar.getType())) {
+    SmallVector<Value> words;
+    for (int64_t i = 0; i < vector.getNumElements(); ++i)
+      words.push_back(toBits(
+          builder, loc, vector::ExtractOp::create(builder, loc, scalar, i)));
+    return callPlain(builder, loc, symbols, "remat_cuda_scalar16", words);
+  }
+  return callPlain(builder, loc, symbols, "remat_cuda_scalar",
+                   toBits(builder, loc, scalar));
+}
+
+Value mlir::remat::loadStepScalar(OpBuilder &builder, Location loc,
+                                  Value pointer, Type type) {
+  if (!type.isInteger(1))
+    return LLVM::LoadOp::create(builder, loc, type, pointer);
+  Value byte = LLVM::LoadOp::create(builder, loc, builder.getI8Type(), pointer);
+  return arith::TruncIOp::create(builder, loc, type, byte);
+}

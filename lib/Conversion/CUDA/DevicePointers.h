@@ -1,0 +1,46 @@
+//===- DevicePointers.h - Memory and scalars as kernels get them *- C++ -*-===//
+//
+// Kernels take pointers only. What a memref's layout means is computed on the
+// host; inside of the kernel, memory is one-dimensional.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_CUDA_DEVICEPOINTERS_H
+#define REMAT_LIB_CONVERSION_CUDA_DEVICEPOINTERS_H
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace mlir::remat {
+
+/// Bytes of an element: a byte for a boolean, two words for a random state.
+int64_t getBytesInMemory(Type type);
+
+/// Sizes, strides and offset of a memref, in elements.
+struct StridedMetadata {
+  SmallVector<OpFoldResult> sizes, strides;
+  OpFoldResult offset;
+};
+StridedMetadata getStridedMetadata(OpBuilder &builder, Location loc,
+                                   Value memref);
+
+/// On the host: the address of element `offset` of the memref's buffer.
+Value createDevicePointer(OpBuilder &builder, Location loc, Value memref,
+                          OpFoldResult offset);
+
+/// In a kernel: the memory from `pointer` on as `memref<?xT>`, for booleans as
+/// `memref<?xi8>` unless `booleansAreBytes` is false.
+Value createFlatMemRef(OpBuilder &builder, Location loc, Value pointer,
+                       Type elementType, bool booleansAreBytes = true);
+
+/// On the host: the address where kernels find this step's value of `scalar`,
+/// valid for the next launch.
+Value createStepScalar(OpBuilder &builder, Location loc, SymbolTable &symbols,
+                       Value scalar);
+/// In a kernel: that value.
+Value loadStepScalar(OpBuilder &builder, Location loc, Value pointer,
+                     Type type);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_CUDA_DEVICEPOINTERS_H

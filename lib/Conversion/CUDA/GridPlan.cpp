@@ -1,0 +1,224 @@
+//===- GridPlan.cpp - How a loop nest becomes a grid of threads -----------===//
+//
+// The rules that keep neighbouring threads in neighbouring memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GridPlan.h"
+
+#include "remat/Dialect/Remat/IR/Sizes.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::remat;
+
+/// Threads for which a large GPU has room. A constant of the project: how a sum
+/// is split must not depend on the chip.
+static constexpr int64_t kWantedThreads = int64_t(1) << 18;
+/// Threads of a warp.
+static constexpr int64_t kWarp = 32;
+static constexpr int64_t kMaxBlockSize = 1024;
+/// Lanes of one result where neighbouring threads are results: eight of these
+/// read a sector of 32 bytes together.
+static constexpr int64_t kMaxLanesAcross = 128;
+static constexpr int64_t kFewResults = 8;
+/// Elements that a lane should add up.
+static constexpr int64_t kMinElementsPerLane = 4;
+/// What is assumed of a size that is not known.
+static constexpr int64_t kDynamicSize = 4096;
+/// Bytes that a thread loads or stores at once.
+static constexpr int64_t kVectorBytes = 16;
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+static int64_t sizeOr(const Loop &loop, int64_t dynamicSize) {
+  return getConstantIntValue(loop.size).value_or(dynamicSize);
+}
+
+static int64_t countIterations(const LoopNest &nest, bool parallel) {
+  int64_t count = 1;
+  for (const Loop &loop : nest.loops)
+    if (loop.isParallel() == parallel)
+      count = multiplySizes({sizeOr(loop, kDynamicSize)}, count);
+  return count;
+}
+
+/// Whether some output's element is written by several iterations of a parallel
+/// loop, or several elements by those of a reduction.
+static bool needsOrder(const LoopNest &nest) {
+  for (const Access &output : nest.outputs())
+    for (auto [index, loop] : llvm::enumerate(nest.loops))
+      if (output.isInvariantIn(index) == loop.isParallel())
+        return true;
+  return false;
+}
+
+/// Loops of which no two iterations ever write the same element of `output`,
+/// whatever the other loops do. Sorted by stride, the loops up to some position
+/// reach over R elements; if all strides above are multiples of a number larger
+/// than R, an address tells both parts apart. A loop that is alone between two
+/// such borders is told by the address.
+static SmallVector<bool> findDistinctLoops(const LoopNest &nest,
+                                           const Access &output) {
+  SmallVector<bool> distinct(nest.loops.size(), false);
+  SmallVector<std::pair<int64_t, unsigned>> byStride;
+  for (unsigned loop = 0; loop < nest.loops.size(); ++loop) {
+    std::optional<int64_t> stride = getConstantIntValue(output.strides[loop]);
+    std::optional<int64_t> size = getConstantIntValue(nest.loops[loop].size);
+    if (!stride || !size)
+      return distinct;
+    if (*stride != 0)
+      byStride.push_back({std::abs(*stride), loop});
+  }
+  llvm::sort(byStride);
+  // The greatest common divisor of the strides from each position on.
+  SmallVector<int64_t> divisors(byStride.size() + 1, 0);
+  for (size_t i = byStride.size(); i-- > 0;)
+    divisors[i] = std::gcd(divisors[i + 1], byStride[i].first);
+  int64_t reach = 0;
+  bool borderBefore = true;
+  for (auto [i, entry] : llvm::enumerate(byStride)) {
+    auto [stride, loop] = entry;
+    reach += stride * (sizeOr(nest.loops[loop], 1) - 1);
+    bool borderAfter = i + 1 == byStride.size() || divisors[i + 1] > reach;
+    distinct[loop] = borderBefore && borderAfter;
+    borderBefore = borderAfter;
+  }
+  return distinct;
+}
+
+/// How many operands neighbouring iterations of `loop` access side by side.
+static int scoreAsFastest(const LoopNest &nest, unsigned loop) {
+  int score = 0;
+  for (const Access &access : nest.accesses)
+    score += access.isScalar() || access.isInvariantIn(loop) ? 0
+             : access.isContiguousIn(loop)                   ? 2
+                                                             : -2;
+  for (const Access &output : nest.outputs())
+    score += output.isContiguousIn(loop) ? 1 : 0;
+  return score;
+}
+
+/// Whether vectors of `count` elements in the last loop of the grid are aligned
+/// for this operand at every point.
+static bool isAlignedAccess(const LoopNest &nest, const Access &access,
+                            unsigned loop, int64_t count) {
+  if (access.isScalar() || access.isInvariantIn(loop))
+    return true;
+  auto isMultiple = [&](OpFoldResult number) {
+    std::optional<int64_t> constant = getConstantIntValue(number);
+    return constant && *constant % count == 0;
+  };
+  if (!access.isContiguousIn(loop) || !isMultiple(access.offset) ||
+      !isMultiple(access.start))
+    return false;
+  for (unsigned other = 0; other < nest.loops.size(); ++other)
+    if (other != loop && !isMultiple(access.strides[other]))
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Verbs
+//===----------------------------------------------------------------------===//
+
+static void chooseInOrder(const LoopNest &nest, GridPlan &plan) {
+  plan.isInOrder = true;
+  SmallVector<bool> distinct(nest.loops.size(), true);
+  for (const Access &output : nest.outputs())
+    for (auto [loop, own] : llvm::enumerate(findDistinctLoops(nest, output)))
+      distinct[loop] = distinct[loop] && own;
+  for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+    if (distinct[loop])
+      plan.gridLoops.push_back(loop);
+}
+
+/// How many partial results a reduction of `elements` elements for each of
+/// `results` results has. No operand's layout may have a say: it differs from
+/// policy to policy.
+static int64_t countLanes(ReductionOrder order, int64_t elements,
+                          int64_t results) {
+  auto floor = [](int64_t number) -> int64_t {
+    return llvm::bit_floor<uint64_t>(std::max<int64_t>(number, 1));
+  };
+  bool isAlong = order == ReductionOrder::Along;
+  int64_t least = isAlong ? std::min(kWarp, floor(elements)) : 1;
+  int64_t most =
+      isAlong || results < kFewResults ? kMaxBlockSize : kMaxLanesAcross;
+  most = std::min(most, floor(elements / kMinElementsPerLane));
+  int64_t wanted = floor(kWantedThreads / std::max<int64_t>(results, 1));
+  return std::max(std::min(wanted, most), least);
+}
+
+static void chooseLanes(const LoopNest &nest, GridPlan &plan) {
+  SmallVector<Combiner> combiners = findCombiners(nest.op);
+  if (combiners.empty())
+    return;
+  plan.lanes = countLanes(getReductionOrder(nest.op),
+                          countIterations(nest, /*parallel=*/false),
+                          countIterations(nest, /*parallel=*/true));
+  if (plan.lanes == 1)
+    return;
+  plan.combiners = std::move(combiners);
+  unsigned innermost = 0;
+  for (auto [index, loop] : llvm::enumerate(nest.loops))
+    if (!loop.isParallel())
+      innermost = index;
+  plan.lanesAreNeighbours =
+      plan.gridLoops.empty() || scoreAsFastest(nest, innermost) >
+                                    scoreAsFastest(nest, plan.gridLoops.back());
+}
+
+/// Vectors of 16 bytes of the widest element, if every operand allows them.
+static void chooseVectors(const LoopNest &nest, GridPlan &plan) {
+  if (plan.gridLoops.empty() || nest.hasReduction() ||
+      !canVectorizeBody(nest.op))
+    return;
+  unsigned loop = plan.gridLoops.back();
+  int64_t widest = 1;
+  for (const Access &access : nest.accesses)
+    if (!access.isScalar() && !access.isInvariantIn(loop))
+      widest = std::max<int64_t>(
+          widest, access.elementType.isIndex()
+                      ? 8
+                      : llvm::divideCeil(
+                            access.elementType.getIntOrFloatBitWidth(), 8));
+  int64_t count = kVectorBytes / widest;
+  std::optional<int64_t> size = getConstantIntValue(nest.loops[loop].size);
+  if (count <= 1 || !size || *size % count ||
+      !llvm::all_of(nest.accesses, [&](const Access &access) {
+        return isAlignedAccess(nest, access, loop, count);
+      }))
+    return;
+  plan.vector = {count, loop, /*isAligned=*/true};
+}
+
+GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
+  GridPlan plan;
+  plan.blockSize = blockSize;
+  if (needsOrder(nest)) {
+    chooseInOrder(nest, plan);
+  } else {
+    for (auto [index, loop] : llvm::enumerate(nest.loops))
+      if (loop.isParallel())
+        plan.gridLoops.push_back(index);
+  }
+  // The loop along which most operands are contiguous is the fastest.
+  auto fastest = llvm::max_element(plan.gridLoops, [&](unsigned a, unsigned b) {
+    return std::make_pair(scoreAsFastest(nest, a), a) <
+           std::make_pair(scoreAsFastest(nest, b), b);
+  });
+  if (fastest != plan.gridLoops.end())
+    std::rotate(fastest, fastest + 1, plan.gridLoops.end());
+  if (!plan.isInOrder && nest.hasReduction())
+    chooseLanes(nest, plan);
+  else if (!plan.isInOrder)
+    chooseVectors(nest, plan);
+  plan.blockSize = std::max(blockSize, plan.lanes);
+  return plan;
+}

@@ -1,0 +1,46 @@
+//===- GridPlan.h - How a loop nest becomes a grid of threads ---*- C++ -*-===//
+//
+// Decides what one thread computes. The only thing here that bits depend on is
+// `lanes`, which follows from the shape of the operation alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_CUDA_GRIDPLAN_H
+#define REMAT_LIB_CONVERSION_CUDA_GRIDPLAN_H
+
+#include "../KernelBody.h"
+
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
+
+namespace mlir::remat {
+
+struct GridPlan {
+  /// Loops that the grid is made of, the fastest one last. Every other loop
+  /// runs in each thread, in order.
+  SmallVector<unsigned> gridLoops;
+  /// Iterations of the last one of these that a thread takes at once.
+  Lanes vector;
+  /// Whether iterations go through memory, because several of them write one
+  /// element.
+  bool isInOrder = false;
+
+  /// One for each output if results are reduced in `lanes` partial results,
+  /// each of which a thread computes; partial result p has the elements p, p +
+  /// lanes, ... of the reduction loops, counted in their order.
+  SmallVector<Combiner> combiners;
+  int64_t lanes = 1;
+  /// Whether neighbouring threads are lanes of one result, else they are
+  /// results.
+  bool lanesAreNeighbours = true;
+
+  int64_t blockSize = 0;
+  /// Points of the grid (results) that a block takes, of `lanes` threads each.
+  int64_t pointsPerBlock() const { return blockSize / lanes; }
+};
+
+/// `blockSize`: threads of a block, if a result does not need more.
+GridPlan planGrid(const LoopNest &nest, int64_t blockSize);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_CUDA_GRIDPLAN_H
