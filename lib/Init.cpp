@@ -12,6 +12,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/BufferizableOpInterfaceImpl.h"
 #include "remat/Pipelines/CPU.h"
+#include "remat/Pipelines/CUDA.h"
 #include "remat/Pipelines/Passes.h"
 #include "remat/Pipelines/Train.h"
 #include "remat/Transforms/Annotate/Passes.h"
@@ -60,5 +61,6 @@ void mlir::remat::registerAllPasses() {
   registerSchedulePasses();
   registerTrainProgramPasses();
   registerCPUPipelines();
+  registerCUDAPipelines();
   registerTrainPipelines();
 }

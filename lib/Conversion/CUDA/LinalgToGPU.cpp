@@ -266,8 +266,6 @@ struct ConvertLinalgToGPU
     }
     SmallVector<linalg::LinalgOp> ops;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.getSymName() == "main")
-        continue;
       convertCopiesToLinalg(function);
       function.walk([&](linalg::LinalgOp op) {
         if (op.hasPureBufferSemantics())
