@@ -71,6 +71,7 @@ struct CUDATarget : remat::Target {
   int64_t getDefaultThreads() const override { return 1; }
   void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
     pm.addPass(remat::createConvertScatterAddToLoops());
+    pm.addPass(remat::createSinkScalars());
   }
   void addBeforePacking(OpPassManager &pm, int64_t threads) const override {
     pm.addPass(remat::createPackProducts());

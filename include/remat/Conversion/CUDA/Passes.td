@@ -116,4 +116,34 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def SinkScalars : Pass<"remat-sink-scalars"> {
+  let summary = "scalars that depend on tensors are computed in the kernels that use them";
+  let description = [{
+    A scalar that is computed from an element of a tensor (the factor by which
+    gradients are clipped) would be computed by the host, which has to wait for the
+    device, read the element, and pass the scalar to the next kernel. Here each
+    `linalg.generic` that uses such a scalar computes it itself, from the element.
+    Tensors of one such scalar (`tensor.from_elements`, `linalg.fill`) become
+    kernels as well. Bits do not change.
+
+    In and out: linalg on tensors. What stays on the host: conditions of branches
+    and loops, and scalars that a function returns.
+
+    Example:
+
+    ```mlir
+    %norm = tensor.extract %n[] : tensor<f32>
+    %factor = arith.divf %limit, %norm : f32
+    linalg.generic ... { ^bb0(%g: f32, %out: f32):
+      %c = arith.mulf %g, %factor : f32
+    // becomes
+    linalg.generic ... { ^bb0(%g: f32, %out: f32):
+      %norm = tensor.extract %n[] : tensor<f32>
+      %factor = arith.divf %limit, %norm : f32
+      %c = arith.mulf %g, %factor : f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 #endif // REMAT_CONVERSION_CUDA_PASSES_TD
