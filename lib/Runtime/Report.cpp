@@ -118,6 +118,7 @@ static void writeJSON(const char *path) {
 }
 
 void remat::printReport() {
+  device().synchronize();
   std::printf("%zu steps, median %.2f ms\n", stepTimes().size(),
               1e3 * medianStepTime());
   std::printf("peak memory: %lld bytes\n",

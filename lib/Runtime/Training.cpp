@@ -265,6 +265,7 @@ int64_t Training::finishStep() {
 
 int64_t Training::done(double loss) {
   endStep();
+  takeLosses();
   ++step;
   log(step, loss);
   return finishStep();
