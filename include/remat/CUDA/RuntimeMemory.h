@@ -1,4 +1,5 @@
-//===- RuntimeMemory.h - What the CUDA runtime keeps on the device -*- C++ -*-===//
+//===- RuntimeMemory.h - What the CUDA runtime keeps on the device -*- C++
+//-*-===//
 //
 // Sizes that do not depend on the program. The compiler adds them to the peak
 // that it predicts; the runtime allocates exactly these.

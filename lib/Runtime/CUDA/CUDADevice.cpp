@@ -142,7 +142,8 @@ DeviceReport CUDADevice::report() {
       {"library calls per step", double(counts.libraryCalls) * perStep},
       {"graphs captured", double(counts.captures)},
       {"graphs replayed", double(counts.replays)},
-      {"context and others", double(total - free) - double(current.memory.heldBytes())},
+      {"context and others",
+       double(total - free) - double(current.memory.heldBytes())},
       {"host memory", double(host.peakBytes() + current.hostBytes())},
   };
   return report;

@@ -32,8 +32,7 @@ void CommandList::clear() {
 void CommandList::append(Command::Kind kind, const void *object,
                          const LaunchShape &shape, const uint64_t *operands,
                          int64_t numOperands, const char *where) {
-  commands.push_back(
-      {kind, static_cast<uint32_t>(numOperands), object, shape});
+  commands.push_back({kind, static_cast<uint32_t>(numOperands), object, shape});
   words.insert(words.end(), operands, operands + numOperands);
   places.push_back(where);
 }

@@ -69,9 +69,8 @@ static void *openDriver() {
 
 Driver cuda::loadDriver(const void *image) {
   Driver driver;
-  driver.isEmulated =
-      image ? isEmulatedImage(image)
-            : std::getenv("REMAT_CUDA_EMULATOR") != nullptr;
+  driver.isEmulated = image ? isEmulatedImage(image)
+                            : std::getenv("REMAT_CUDA_EMULATOR") != nullptr;
   void *library = driver.isEmulated ? openEmulator() : openDriver();
   auto load = [&](auto &function, const char *name) {
     using Function = std::decay_t<decltype(function)>;

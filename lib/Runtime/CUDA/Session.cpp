@@ -109,8 +109,9 @@ void Session::launch(const Kernel &kernel, const LaunchShape &shape,
           stepBlock.add(reinterpret_cast<const void *>(value), kStepSlotBytes);
       break;
     default:
-      fail("argument " + std::to_string(i) + describeKernel(kernel.name, where) +
-           " is of unknown kind '" + arguments.kinds[i] +
+      fail("argument " + std::to_string(i) +
+           describeKernel(kernel.name, where) + " is of unknown kind '" +
+           arguments.kinds[i] +
            "'; was the program compiled by another version?");
     }
   }
@@ -163,9 +164,9 @@ CUdeviceptr Session::constant(const void *host, size_t bytes) {
   if (it != constants.end() && it->second.bytes >= bytes)
     return it->second.pointer;
   // No command that was appended knows the new memory: nothing to wait for.
-  CUdeviceptr pointer = memory.allocate(
-      MemoryClass::constant, bytes,
-      "a constant of " + std::to_string(bytes) + " bytes");
+  CUdeviceptr pointer =
+      memory.allocate(MemoryClass::constant, bytes,
+                      "a constant of " + std::to_string(bytes) + " bytes");
   uploads.append(pointer, host, bytes);
   constants[host] = {pointer, bytes};
   return pointer;

@@ -55,9 +55,9 @@ void StepTimer::collect(std::vector<double> &seconds) {
       return;
     driver.check(result, "cuEventQuery");
     float milliseconds = 0;
-    driver.check(driver.cuEventElapsedTime(&milliseconds, interval.start,
-                                           interval.stop),
-                 "cuEventElapsedTime");
+    driver.check(
+        driver.cuEventElapsedTime(&milliseconds, interval.start, interval.stop),
+        "cuEventElapsedTime");
     seconds.push_back(1e-3 * milliseconds);
     unused.push_back(interval);
     running.pop_front();
