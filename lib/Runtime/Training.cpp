@@ -27,7 +27,7 @@ public:
   int64_t next();
   int64_t done(double loss);
   int64_t doneAt(const void *loss, ScalarKind kind);
-  void fill(int64_t index, const MemRef<char, 1> &from);
+  void fill(int64_t index, const void *from);
   void evalNext();
   void evalResult(int64_t index, double value);
   void evalResultAt(int64_t index, const void *value, ScalarKind kind);
@@ -165,14 +165,9 @@ void Training::setInitialValues() {
   }
 }
 
-void Training::fill(int64_t index, const MemRef<char, 1> &from) {
-  const TrainArgument &argument = description.arguments.at(index);
-  size_t bytes = argument.type.numBytes();
-  if (size_t(from.sizes[0]) < bytes)
-    fail("the program fills '" + argument.name + "', which takes " +
-         std::to_string(bytes) + " bytes, with " +
-         std::to_string(from.sizes[0]));
-  device().upload(buffers[index], from.data(), bytes);
+void Training::fill(int64_t index, const void *from) {
+  device().upload(buffers.at(index), from,
+                  description.arguments[index].type.numBytes());
 }
 
 /// Goes on from the checkpoint, if there is one.
@@ -398,8 +393,8 @@ REMAT_EXPORT int64_t _mlir_ciface_remat_rt_train_done_at(int64_t pointer,
 }
 
 REMAT_EXPORT void
-_mlir_ciface_remat_rt_train_fill(int64_t index, const MemRef<char, 1> *from) {
-  training().fill(index, *from);
+_mlir_ciface_remat_rt_train_fill(int64_t index, int64_t from) {
+  training().fill(index, reinterpret_cast<const void *>(from));
 }
 
 REMAT_EXPORT void _mlir_ciface_remat_rt_train_eval_result_at(int64_t index,

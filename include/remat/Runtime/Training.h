@@ -11,7 +11,7 @@
 //   @remat_rt_train_begin(description: memref<?xi8>)
 //   @remat_rt_train_buffer(index: i64) -> memref<?xi8>
 //   @remat_rt_train_needs(index: i64) -> i1
-//   @remat_rt_train_fill(index: i64, from: memref<?xi8>)
+//   @remat_rt_train_fill(index: i64, from: i64)
 //   @remat_rt_train_next() -> i64
 //   @remat_rt_train_done(loss: f64) -> i64
 //   @remat_rt_train_done_at(loss: i64, kind: i64) -> i64

@@ -17,8 +17,9 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
     accesses, so that layouts and offsets are the host's business; sizes and
     strides are constants in it where they are static, and `index` arguments where
     they are not. A scalar that the host computes arrives by pointer as well: it is
-    put into the *step block* (`remat_cuda_scalar`), which is copied to the device
-    once for each replay of a captured graph, whose arguments never change.
+    put into the *step block*, which is copied to the device for each replay of a
+    captured graph, whose arguments never change. Until
+    `convert-launches-to-runtime`, a cast of the scalar to a pointer stands for it.
     Pointers carry `remat.access` ("read", "write", "read_write") and, if it is
     known, `remat.bytes`, for whoever checks accesses.
 
