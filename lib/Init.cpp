@@ -9,6 +9,7 @@
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/BufferizableOpInterfaceImpl.h"
+#include "remat/Emulator/Passes.h"
 #include "remat/Pipelines/CPU.h"
 #include "remat/Pipelines/Passes.h"
 #include "remat/Pipelines/Train.h"
@@ -44,6 +45,7 @@ void mlir::remat::registerAllPasses() {
   registerAutodiffPasses();
   registerChecksPasses();
   registerConversionPasses();
+  registerEmulatorPasses();
   registerFusePasses();
   registerImportPasses();
   registerInsertStepsPasses();
