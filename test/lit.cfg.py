@@ -20,6 +20,8 @@ libraries = {
     "%runtime": "libremat_runtime.so",
     "%plugin": "libRematPlugin.so",
     "%counting_allocator": "libremat_counting_allocator.so",
+    "%cuda_emulator": "libremat_cuda_emulator.so",
+    "%emulator_launch": "libremat_emulator_launch.so",
 }
 for name, library in libraries.items():
     config.substitutions.append((name, os.path.join(config.remat_build, "lib", library)))

@@ -11,6 +11,7 @@
 #include "remat/Conversion/CPU/Passes.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Conversion/Passes.h"
+#include "remat/Emulator/Passes.h"
 #include "remat/Pipelines/Passes.h"
 #include "remat/Transforms/Checks/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
@@ -60,6 +61,11 @@ void remat::buildLowerToCUDAPipeline(OpPassManager &pm,
   pm.addPass(createApproximateMath());
   pm.addPass(createConvertLaunchesToRuntime());
   addKernelLowering(pm);
+  if (options.emulate) {
+    EmulateKernelsOptions emulator;
+    emulator.check = options.check;
+    pm.addPass(createEmulateKernels(emulator));
+  }
   addHostLowering(pm);
 }
 

@@ -87,6 +87,10 @@ struct TargetOptions : public virtual mlir::detail::PassOptions {
       *this, "emulate",
       llvm::cl::desc("run the kernels of the device on the host (`cuda`)"),
       llvm::cl::init(false)};
+  Option<bool> check{
+      *this, "check",
+      llvm::cl::desc("with `emulate`: look for races and wrong accesses"),
+      llvm::cl::init(false)};
 
   const Target &getTarget() const;
   int64_t getThreads() const {
