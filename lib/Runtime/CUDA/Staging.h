@@ -22,8 +22,7 @@ public:
   ~Staging();
   Staging(const Staging &) = delete;
 
-  /// Copies `from` now, and to the device no later than with `submit`: pieces
-  /// that follow each other there become one copy.
+  /// Copies `from` now, and to the device no later than with `submit`.
   void append(CUdeviceptr to, const void *from, size_t bytes);
   void submit();
   /// Waits for everything on the stream.
