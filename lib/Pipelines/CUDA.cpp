@@ -65,6 +65,10 @@ void remat::buildLowerToCUDAPipeline(OpPassManager &pm,
     EmulateKernelsOptions emulator;
     emulator.check = options.check;
     pm.addPass(createEmulateKernels(emulator));
+  } else {
+    SerializeKernelsOptions serialize;
+    serialize.chips = llvm::to_vector(options.chips);
+    pm.addPass(createSerializeKernels(serialize));
   }
   addHostLowering(pm);
 }
