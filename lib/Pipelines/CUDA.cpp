@@ -55,7 +55,7 @@ void remat::buildLowerToCUDAPipeline(OpPassManager &pm,
                                      const TargetOptions &options) {
   pm.addPass(createCheckTypesPass());
   pm.addPass(createConvertLinalgToLibrary());
-  pm.addPass(createConvertLinalgToGPU());
+  pm.addPass(createConvertLinalgToGPU({options.blockSize}));
   pm.addPass(createConvertDeviceMemory());
   pm.addPass(createConvertAssertToRuntime());
   pm.addPass(createApproximateMath());
