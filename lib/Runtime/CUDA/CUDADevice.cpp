@@ -137,6 +137,8 @@ DeviceReport CUDADevice::report() {
   DeviceReport report;
   report.description = current.chip.name + " (" + current.chip.architecture +
                        "), driver for CUDA " + current.chip.driverVersion;
+  if (std::string version = current.products.version(); !version.empty())
+    report.description += ", cuBLASLt " + version;
   report.figures = {
       {"launches per step", double(counts.launches) * perStep},
       {"library calls per step", double(counts.libraryCalls) * perStep},

@@ -10,6 +10,7 @@
 #define REMAT_RUNTIME_CUDA_SESSION_H
 
 #include "BlockPool.h"
+#include "Products.h"
 #include "ScalarRows.h"
 #include "Segments.h"
 #include "StepBlock.h"
@@ -76,6 +77,7 @@ public:
   DeviceMemory memory;
   Kernels kernels;
   BlockPool pool;
+  Products products;
   Segments segments;
   StepTimer timer;
 

@@ -63,7 +63,7 @@ void copy(uint64_t to, uint64_t from, size_t bytes) {
 }
 
 template <typename T> uint64_t toHost(T pointer) {
-  return uint64_t(pointer) - FakeDriver::kDeviceOffset;
+  return uint64_t(pointer) - FakeDriver::deviceOffset;
 }
 } // namespace
 
@@ -123,7 +123,7 @@ Driver FakeDriver::table() {
       return CUDA_ERROR_OUT_OF_MEMORY;
     void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
     std::memset(memory, 0x55, bytes);
-    *pointer = uint64_t(memory) + kDeviceOffset;
+    *pointer = uint64_t(memory) + deviceOffset;
     fake().allocations[*pointer] = bytes;
     fake().usedBytes += bytes;
   })

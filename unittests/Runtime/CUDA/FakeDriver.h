@@ -39,9 +39,10 @@ struct FakeDriver {
 
   /// The host's address of what the device calls `address`.
   template <typename T> static T *at(uint64_t address) {
-    return reinterpret_cast<T *>(address - kDeviceOffset);
+    return reinterpret_cast<T *>(address - deviceOffset);
   }
-  static constexpr uint64_t kDeviceOffset = uint64_t(1) << 60;
+  static constexpr uint64_t kFaultingOffset = uint64_t(1) << 60;
+  static inline uint64_t deviceOffset = kFaultingOffset;
 
   bool isCalled(const char *name);
   int64_t count(const std::string &name) const;
