@@ -92,6 +92,19 @@ EXPORT void emulator_launch_f64(const void *image, int64_t number, int64_t grid,
   launch<double>(image, number, grid, block, dynamicBytes, n);
 }
 
+/// The kernel that the environment variable KERNEL names.
+EXPORT void emulator_launch_selected(const void *image, int64_t grid,
+                                     int64_t block, int64_t dynamicBytes,
+                                     int64_t n) {
+  const auto *kernels = static_cast<const EmulatedImage *>(image);
+  const char *name = std::getenv("KERNEL");
+  for (int64_t i = 0; i < kernels->numKernels; ++i)
+    if (name && std::strcmp(kernels->kernels[i].name, name) == 0)
+      return launch<float>(image, i, grid, block, dynamicBytes, n);
+  std::fprintf(stderr, "no kernel '%s'\n", name ? name : "");
+  std::exit(1);
+}
+
 /// Reads memory of the device as if it were the host's.
 EXPORT void emulator_touch_device_memory() {
   CHECK(cuInit(0));

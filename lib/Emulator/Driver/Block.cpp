@@ -272,8 +272,9 @@ std::string Block::describeDivergence() const {
       ++numThere;
       continue;
     }
-    numDone += thread.state == Thread::State::done;
-    if (!other || other->state == Thread::State::done)
+    bool isDone = thread.state == Thread::State::done;
+    numDone += isDone;
+    if (!other || (other->state == Thread::State::done && !isDone))
       other = &thread;
   }
   bool isBarrier = waiting->state == Thread::State::atBarrier;
