@@ -16,7 +16,7 @@
 // x is i * 37 mod 101 / 8 - 6.
 gpu.module @kernels {
   // y = 2 x + 1, four elements a thread. x[1] = -1.375.
-  // CHECK: scale: y = -11, -1.75, ...
+  // CHECK: scale: y = -11, -1.75, ... -7.25, sum 6129.75, bits
   gpu.func @scale(%x: memref<4096xf32>, %y: memref<4096xf32>) kernel {
     %t = gpu.thread_id x
     %k = gpu.block_id x
@@ -34,8 +34,7 @@ gpu.module @kernels {
     gpu.return
   }
   // Each element of a row of 512 becomes the row's sum: by shuffles within warps, by workgroup memory between them.
-  // The sums of the eight rows are 108.5, 130.5, 63, 56.875, 50.5, ... ; 512 times their sum is what is printed.
-  // CHECK: rows: y = [[ROW0:[-0-9.]+]], [[ROW0]], ... [[ROW7:[-0-9.]+]], sum
+  // CHECK: rows: y = 118.25, 118.25, ... 126.5, sum 520640, bits
   gpu.func @rows(%x: memref<4096xf32>, %y: memref<4096xf32>)
       workgroup(%w: memref<4xf32, #gpu.address_space<workgroup>>) kernel {
     %t = gpu.thread_id x
@@ -78,10 +77,22 @@ gpu.module @kernels {
     vector.store %sums, %y[%i] {alignment = 16 : i64} : memref<4096xf32>, vector<4xf32>
     gpu.return
   }
+  // Functions of libdevice: e^x / sqrt(e^x) = e^(x / 2).
+  // CHECK: math: y = 0.04978706836786{{[0-9]*}}, 0.5028315779709{{[0-9]*}}, ...
+  gpu.func @math(%x: memref<100xf64>, %y: memref<100xf64>) kernel {
+    %t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<100xf64>
+    %e = math.exp %v : f64
+    %r = math.rsqrt %e : f64
+    %s = arith.mulf %e, %r : f64
+    memref.store %s, %y[%t] : memref<100xf64>
+    gpu.return
+  }
 }
 
 llvm.mlir.global external @kernels_image() : i8
 llvm.func @emulator_launch_f32(!llvm.ptr, i64, i64, i64, i64, i64)
+llvm.func @emulator_launch_f64(!llvm.ptr, i64, i64, i64, i64, i64)
 llvm.func @main() {
   %image = llvm.mlir.addressof @kernels_image : !llvm.ptr
   %n0 = llvm.mlir.constant(0 : i64) : i64
@@ -91,5 +102,8 @@ llvm.func @main() {
   %n4096 = llvm.mlir.constant(4096 : i64) : i64
   llvm.call @emulator_launch_f32(%image, %n0, %n8, %n128, %n0, %n4096) : (!llvm.ptr, i64, i64, i64, i64, i64) -> ()
   llvm.call @emulator_launch_f32(%image, %n1, %n8, %n128, %n0, %n4096) : (!llvm.ptr, i64, i64, i64, i64, i64) -> ()
+  %n2 = llvm.mlir.constant(2 : i64) : i64
+  %n100 = llvm.mlir.constant(100 : i64) : i64
+  llvm.call @emulator_launch_f64(%image, %n2, %n1, %n100, %n0, %n100) : (!llvm.ptr, i64, i64, i64, i64, i64) -> ()
   llvm.return
 }

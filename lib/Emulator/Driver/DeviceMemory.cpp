@@ -14,6 +14,16 @@ static size_t roundUp(size_t bytes, size_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
+/// In 2 MiB pages a change of protection takes 0.1 ms for 100 MB; in pages of
+/// 4 KiB 15 ms.
+static constexpr size_t kHugePage = 2 << 20;
+
+static void protect(uintptr_t begin, size_t bytes, int protection) {
+  if (mprotect(reinterpret_cast<void *>(begin), roundUp(bytes, kHugePage),
+               protection) != 0)
+    exitWithError("cannot change the protection of device memory");
+}
+
 DeviceMemory &DeviceMemory::get() {
   static auto *memory = new DeviceMemory; // Faults may come at exit.
   return *memory;
@@ -22,14 +32,24 @@ DeviceMemory &DeviceMemory::get() {
 void DeviceMemory::reserve(size_t bytes) {
   if (base)
     return;
-  bytes = roundUp(std::max<size_t>(bytes, 1), 64 << 10);
-  void *range = mmap(nullptr, bytes, PROT_NONE,
+  size_t length = roundUp(std::max<size_t>(bytes, 1), kHugePage) + kHugePage;
+  void *range = mmap(nullptr, length, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED)
     exitWithError("cannot reserve " + std::to_string(bytes) +
                   " bytes of addresses (REMAT_EMULATOR_MEMORY)");
-  base = reinterpret_cast<uintptr_t>(range);
+  base = roundUp(reinterpret_cast<uintptr_t>(range), kHugePage);
   total = bytes;
+  madvise(reinterpret_cast<void *>(base), length - kHugePage, MADV_HUGEPAGE);
+}
+
+/// Opens these pages only: those of other allocations need not be changed.
+void DeviceMemory::poison(uintptr_t begin, size_t bytes) const {
+  uintptr_t first = begin / kHugePage * kHugePage;
+  protect(first, begin + bytes - first, PROT_READ | PROT_WRITE);
+  std::memset(reinterpret_cast<void *>(begin), kPoison, bytes);
+  if (numAccesses == 0)
+    protect(first, begin + bytes - first, PROT_NONE);
 }
 
 uintptr_t DeviceMemory::allocate(size_t bytes) {
@@ -45,8 +65,7 @@ uintptr_t DeviceMemory::allocate(size_t bytes) {
   currentBytes += bytes;
   peakBytes = std::max(peakBytes, currentBytes);
   touchedBytes = std::max(touchedBytes, begin + bytes - base);
-  DeviceAccess access;
-  std::memset(reinterpret_cast<void *>(begin), kPoison, bytes);
+  poison(begin, bytes);
   return begin;
 }
 
@@ -82,12 +101,10 @@ std::string DeviceMemory::describe(uintptr_t address) const {
          std::to_string(address - allocation.begin);
 }
 
-void DeviceMemory::setAccessible(bool isAccessible) {
-  size_t bytes = std::min(roundUp(touchedBytes, 64 << 10), total);
-  if (bytes != 0 &&
-      mprotect(reinterpret_cast<void *>(base), bytes,
-               isAccessible ? PROT_READ | PROT_WRITE : PROT_NONE) != 0)
-    exitWithError("cannot change the protection of device memory");
+void DeviceMemory::setAccessible(bool isAccessible) const {
+  if (touchedBytes != 0)
+    protect(base, touchedBytes,
+            isAccessible ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 DeviceAccess::DeviceAccess() {

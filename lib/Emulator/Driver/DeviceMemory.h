@@ -55,7 +55,8 @@ public:
 
 private:
   friend class DeviceAccess;
-  void setAccessible(bool isAccessible);
+  void poison(uintptr_t begin, size_t bytes) const;
+  void setAccessible(bool isAccessible) const;
 
   uintptr_t base = 0;
   size_t total = 0;
