@@ -1,3 +1,4 @@
+import glob
 import os
 import shutil
 
@@ -18,6 +19,7 @@ config.environment["PYTHONPATH"] = os.path.join(config.remat_source, "python")
 
 libraries = {
     "%runtime": "libremat_runtime.so",
+    "%cuda_runtime": "libremat_cuda_runtime.so",
     "%plugin": "libRematPlugin.so",
     "%counting_allocator": "libremat_counting_allocator.so",
     "%cuda_emulator": "libremat_cuda_emulator.so",
@@ -50,6 +52,16 @@ for module in ("numpy", "jax", "torch", "sklearn", "torch_mlir", "transformers",
 for tool in ("clang-format", "clang-tidy"):
     if shutil.which(os.path.join(config.llvm_bin, tool)) or shutil.which(tool + "-22"):
         config.available_features.add(tool)
+
+# NVIDIA's headers, to compare our declarations with: of the PyPI packages nvidia-cublas, nvidia-cuda-runtime and
+# nvidia-cuda-crt, or of a toolkit.
+folders = [os.environ.get("REMAT_CUDA_INCLUDE"), "/usr/local/cuda/include"]
+folders += glob.glob(os.path.join(os.path.dirname(config.python), "../lib/python*/site-packages/nvidia/cu*/include"))
+for feature, header in (("cuda-headers", "cuda.h"), ("cublas-headers", "cublasLt.h")):
+    found = [f for f in folders if f and os.path.exists(os.path.join(f, header))]
+    if found:
+        config.available_features.add(feature)
+        config.substitutions.append(("%" + feature, found[0]))
 
 if os.path.exists(os.path.join(config.remat_build, "bin", "RematPlanTests")):
     config.available_features.add("gtest")

@@ -14,10 +14,14 @@
 
 namespace remat::cuda {
 
-using cublasLtHandle_t = struct cublasLtContext *;
-using cublasLtMatmulDesc_t = struct cublasLtMatmulDescOpaque_t *;
-using cublasLtMatrixLayout_t = struct cublasLtMatrixLayoutOpaque_t *;
-using cublasLtMatmulPreference_t = struct cublasLtMatmulPreferenceOpaque_t *;
+struct cublasLtContext;
+struct cublasLtMatmulDescOpaque_t;
+struct cublasLtMatrixLayoutOpaque_t;
+struct cublasLtMatmulPreferenceOpaque_t;
+using cublasLtHandle_t = cublasLtContext *;
+using cublasLtMatmulDesc_t = cublasLtMatmulDescOpaque_t *;
+using cublasLtMatrixLayout_t = cublasLtMatrixLayoutOpaque_t *;
+using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque_t *;
 
 enum cublasStatus_t : int {
   CUBLAS_STATUS_SUCCESS = 0,
