@@ -1,3 +1,4 @@
+import glob
 import os
 import shutil
 
@@ -51,3 +52,19 @@ for tool in ("clang-format", "clang-tidy"):
 
 if os.path.exists(os.path.join(config.remat_build, "bin", "RematPlanTests")):
     config.available_features.add("gtest")
+
+# Where the compiler finds a CUDA toolkit. Tests of device code say `REQUIRES: cuda-toolkit`; tools/setup sees to it.
+environment = os.path.dirname(os.path.dirname(config.python))
+config.environment["VIRTUAL_ENV"] = environment
+cuda_folders = glob.glob(os.path.join(environment, "lib", "python*", "site-packages", "nvidia", "cu13")) + ["/usr/local/cuda"]
+for variable in ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT"):
+    if os.environ.get(variable):
+        config.environment[variable] = os.environ[variable]
+        cuda_folders.insert(0, os.environ[variable])
+if shutil.which("ptxas") or any(os.path.exists(os.path.join(folder, "bin", "ptxas")) for folder in cuda_folders):
+    config.available_features.add("cuda-toolkit")
+for folder in cuda_folders:
+    if os.path.exists(os.path.join(folder, "include", "cuda.h")):
+        config.available_features.add("cuda-headers")
+        config.substitutions.append(("%cuda_include", os.path.join(folder, "include")))
+        break
