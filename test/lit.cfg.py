@@ -34,6 +34,7 @@ config.substitutions += [
     ("%python", config.python),
     ("%cmake", config.cmake),
     ("%compilers", config.compilers),
+    ("%cxx", config.cxx),
 ]
 
 
