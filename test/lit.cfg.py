@@ -37,6 +37,7 @@ config.substitutions += [
     ("%python", config.python),
     ("%cmake", config.cmake),
     ("%compilers", config.compilers),
+    ("%cxx", config.cxx),
 ]
 
 
@@ -53,15 +54,23 @@ for tool in ("clang-format", "clang-tidy"):
     if shutil.which(os.path.join(config.llvm_bin, tool)) or shutil.which(tool + "-22"):
         config.available_features.add(tool)
 
-# NVIDIA's headers, to compare our declarations with: of the PyPI packages nvidia-cublas, nvidia-cuda-runtime and
-# nvidia-cuda-crt, or of a toolkit.
-folders = [os.environ.get("REMAT_CUDA_INCLUDE"), "/usr/local/cuda/include"]
-folders += glob.glob(os.path.join(os.path.dirname(config.python), "../lib/python*/site-packages/nvidia/cu*/include"))
-for feature, header in (("cuda-headers", "cuda.h"), ("cublas-headers", "cublasLt.h")):
-    found = [f for f in folders if f and os.path.exists(os.path.join(f, header))]
-    if found:
-        config.available_features.add(feature)
-        config.substitutions.append(("%" + feature, found[0]))
-
 if os.path.exists(os.path.join(config.remat_build, "bin", "RematPlanTests")):
     config.available_features.add("gtest")
+
+# Where the compiler finds a CUDA toolkit. Tests of device code say `REQUIRES: cuda-toolkit`; tools/setup sees to it.
+environment = os.path.dirname(os.path.dirname(config.python))
+config.environment["VIRTUAL_ENV"] = environment
+cuda_folders = glob.glob(os.path.join(environment, "lib", "python*", "site-packages", "nvidia", "cu13")) + ["/usr/local/cuda"]
+for variable in ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT"):
+    if os.environ.get(variable):
+        config.environment[variable] = os.environ[variable]
+        cuda_folders.insert(0, os.environ[variable])
+if shutil.which("ptxas") or any(os.path.exists(os.path.join(folder, "bin", "ptxas")) for folder in cuda_folders):
+    config.available_features.add("cuda-toolkit")
+# NVIDIA's headers, to compare our declarations with: of a toolkit, or of the PyPI packages nvidia-cuda-runtime,
+# nvidia-cuda-crt and nvidia-cublas.
+for feature, header in (("cuda-headers", "cuda.h"), ("cublas-headers", "cublasLt.h")):
+    found = [f for f in cuda_folders if os.path.exists(os.path.join(f, "include", header))]
+    if found:
+        config.available_features.add(feature)
+        config.substitutions.append(("%" + feature, os.path.join(found[0], "include")))

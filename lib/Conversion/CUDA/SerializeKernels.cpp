@@ -90,6 +90,22 @@ static StringRef getNewest(ArrayRef<ChipCode> chips) {
       ->chip;
 }
 
+/// Reports what the translation to LLVM IR would stumble over.
+static LogicalResult checkIsLowered(gpu::GPUModuleOp module) {
+  WalkResult result =
+      module.getBodyRegion().walk<WalkOrder::PreOrder>(
+          [](Operation *op) {
+            if (isa<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()))
+              return WalkResult::advance();
+            op->emitError()
+                << "'" << op->getName()
+                << "' must be lowered to the LLVM and NVVM dialects before "
+                   "kernels are serialized";
+            return WalkResult::interrupt();
+          });
+  return failure(result.wasInterrupted());
+}
+
 /// Reports calls that no code will answer. Sets `usesLibdevice`.
 static LogicalResult checkCalls(gpu::GPUModuleOp module, const Toolkit &toolkit,
                                 bool &usesLibdevice) {
@@ -399,7 +415,8 @@ struct SerializeKernels : remat::impl::SerializeKernelsBase<SerializeKernels> {
              << "refers to a kernel of '" << device.op.getName()
              << "'; launches must be lowered before kernels are serialized";
     bool usesLibdevice = false;
-    if (failed(checkCalls(device.op, toolkit, usesLibdevice)))
+    if (failed(checkIsLowered(device.op)) ||
+        failed(checkCalls(device.op, toolkit, usesLibdevice)))
       return failure();
     if (usesLibdevice)
       device.libdevice = toolkit.getLibdevice();
@@ -408,7 +425,7 @@ struct SerializeKernels : remat::impl::SerializeKernelsBase<SerializeKernels> {
     auto translated =
         translateModuleToLLVMIR(device.op, context, device.op.getName());
     if (!translated)
-      return device.op.emitError("cannot be translated to LLVM IR");
+      return failure();
     llvm::raw_string_ostream stream(device.bitcode);
     llvm::WriteBitcodeToFile(*translated, stream);
     for (StringRef chip : chips)
