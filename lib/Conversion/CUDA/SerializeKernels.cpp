@@ -307,8 +307,8 @@ LogicalResult Dump::writeManifest(ArrayRef<DeviceModule> devices,
   return write("manifest.json", manifest);
 }
 
-/// `remat.access` and `remat.bytes` are for checks of accesses; LLVM has nothing
-/// of the kind.
+/// `remat.access` and `remat.bytes` are for checks of accesses; LLVM has
+/// nothing of the kind.
 static void dropCheckedAccess(gpu::GPUModuleOp module) {
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
