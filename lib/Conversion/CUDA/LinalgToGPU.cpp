@@ -141,7 +141,7 @@ struct ConvertLinalgToGPU
     if (blockSize < 32 || blockSize > 1024 || !llvm::isPowerOf2_64(blockSize)) {
       getOperation().emitError()
           << "'block-size' must be a power of two from 32 to 1024, but got "
-          << blockSize;
+          << blockSize.getValue();
       return signalPassFailure();
     }
     SmallVector<Operation *> ops;
