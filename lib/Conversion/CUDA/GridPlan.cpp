@@ -31,6 +31,10 @@ static constexpr int64_t kMinElementsPerLane = 4;
 static constexpr int64_t kDynamicSize = 4096;
 /// Bytes that a thread loads or stores at once.
 static constexpr int64_t kVectorBytes = 16;
+/// Shorter loops leave most of a square empty.
+static constexpr int64_t kMinTransposed = 16;
+/// Inputs for whose squares every chip has workgroup memory.
+static constexpr size_t kMaxTransposed = 4;
 
 //===----------------------------------------------------------------------===//
 // Questions
@@ -222,6 +226,50 @@ static void chooseVectors(const LoopNest &nest, GridPlan &plan) {
   plan.vector = {count, loop, /*isAligned=*/true};
 }
 
+/// The loop in which an input is contiguous that jumps from element to element
+/// along `outLoop`.
+static std::optional<unsigned>
+findTransposed(const LoopNest &nest, const Access &input, unsigned outLoop) {
+  if (input.isScalar() || input.isInvariantIn(outLoop) ||
+      input.isContiguousIn(outLoop) || !input.elementType.isIntOrIndexOrFloat())
+    return std::nullopt;
+  for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+    if (input.isContiguousIn(loop))
+      return loop;
+  return std::nullopt;
+}
+
+static bool isLongEnough(const Loop &loop) {
+  return sizeOr(loop, kDynamicSize) >= kMinTransposed;
+}
+
+/// Squares through workgroup memory where the first loop in which all outputs
+/// are contiguous is not the one of all inputs.
+static void chooseTile(const LoopNest &nest, GridPlan &plan) {
+  for (unsigned outLoop : plan.gridLoops) {
+    if (!isLongEnough(nest.loops[outLoop]) ||
+        !llvm::all_of(nest.outputs(), [&](const Access &output) {
+          return output.isContiguousIn(outLoop);
+        }))
+      continue;
+    TransposeTile tile;
+    tile.outLoop = outLoop;
+    for (unsigned input = 0; input < nest.numInputs; ++input) {
+      std::optional<unsigned> inLoop =
+          findTransposed(nest, nest.accesses[input], outLoop);
+      if (!inLoop || !isLongEnough(nest.loops[*inLoop]) ||
+          tile.inputs.size() == kMaxTransposed ||
+          (!tile.inputs.empty() && tile.inLoop != *inLoop))
+        continue;
+      tile.inLoop = *inLoop;
+      tile.inputs.push_back(input);
+    }
+    if (!tile.inputs.empty())
+      plan.tile = tile;
+    return;
+  }
+}
+
 GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
   GridPlan plan;
   plan.blockSize = blockSize;
@@ -240,6 +288,8 @@ GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
   if (!plan.isInOrder && nest.hasReduction())
     chooseLanes(nest, plan);
   else if (!plan.isInOrder)
+    chooseTile(nest, plan);
+  if (!plan.isInOrder && !plan.tile)
     chooseVectors(nest, plan);
   plan.blockSize = std::max(blockSize, plan.lanes);
   return plan;

@@ -138,7 +138,7 @@ func.func @outputs_that_overlap_are_written_in_order(%x: memref<8x16x16xf32>, %y
 
 #in = affine_map<(n, i) -> (n, i)>
 #overlap = affine_map<(n, i) -> (n + i)>
-#apart = affine_map<(n, i) -> (2 * i + 1, n)>
+#apart = affine_map<(n, i) -> (n, 2 * i + 1)>
 
 // Where sizes are not known the maps tell: a dimension that is alone in a
 // position of the output never writes an element twice.
@@ -295,5 +295,73 @@ func.func @maps_that_are_not_linear_in_the_output(%x: memref<40x3xf32>, %y: memr
     %0 = arith.addf %o, %a : f32
     linalg.yield %0 : f32
   }
+  return
+}
+
+// -----
+
+// Squares of 32 x 32 through workgroup memory, with a column more: both sides
+// are read and written along their rows. 33 and 70 make 2 x 3 squares of each of 5.
+// CHECK-LABEL: func @transposes_go_through_workgroup_memory
+// CHECK: gpu.launch_func @kernels::@transpose blocks in (%c30, %c1, %c1) threads in (%c256,
+// CHECK: gpu.func @transpose(
+// CHECK-SAME: workgroup(%[[W:[a-z0-9]+]] : memref<1056xf64, #gpu.address_space<workgroup>>)
+// CHECK: %[[THREAD:.*]] = gpu.thread_id x
+// CHECK: %[[X:.*]] = arith.remui %[[THREAD]], %c32
+// CHECK: arith.cmpi ult, %{{.*}}, %c70
+// CHECK: %[[Y:.*]] = arith.divui %[[THREAD]], %c32
+// CHECK: scf.for %[[K:.*]] = %[[Y]] to %c32 step %c8
+// CHECK: arith.cmpi ult, %{{.*}}, %c33
+// CHECK: scf.if
+// CHECK: %[[IN:.*]] = memref.load %[[SOURCE:[0-9]+]][
+// CHECK: %[[ROW:.*]] = arith.muli %[[K]], %c33
+// CHECK: %[[AT:.*]] = arith.addi %[[ROW]], %[[X]]
+// CHECK: memref.store %[[IN]], %[[W]][%[[AT]]]
+// CHECK: gpu.barrier
+// CHECK: scf.for %[[K:.*]] = %[[Y]] to %c32 step %c8
+// CHECK: %[[COLUMN:.*]] = arith.muli %[[X]], %c33
+// CHECK: %[[AT:.*]] = arith.addi %[[COLUMN]], %[[K]]
+// CHECK: %[[OUT:.*]] = memref.load %[[W]][%[[AT]]]
+// CHECK-NOT: memref.load %[[SOURCE]]
+// CHECK: memref.store %[[OUT]], %{{[0-9]+}}[
+// CHECK-NOT: gpu.barrier
+func.func @transposes_go_through_workgroup_memory(%x: memref<5x33x70xf64>, %y: memref<5x70x33xf64>) {
+  linalg.transpose ins(%x : memref<5x33x70xf64>) outs(%y : memref<5x70x33xf64>) permutation = [0, 2, 1]
+  return
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#t = affine_map<(i, j) -> (j, i)>
+
+// Only what is transposed goes that way; booleans as bytes, sizes that are not known, too.
+// CHECK-LABEL: func @one_of_several_inputs_is_transposed
+// CHECK: gpu.func @generic(
+// CHECK-SAME: workgroup(%[[W:[a-z0-9]+]] : memref<1056xi8, #gpu.address_space<workgroup>>)
+// CHECK: gpu.barrier
+// CHECK: %[[A:.*]] = memref.load %[[W]]
+// CHECK: %[[BIT:.*]] = arith.trunci %[[A]] : i8 to i1
+// CHECK: %[[B:.*]] = memref.load %{{.*}} : memref<?xf32>
+// CHECK: arith.select %[[BIT]], %[[B]]
+func.func @one_of_several_inputs_is_transposed(%x: memref<?x?xi1>, %z: memref<?x?xf32>, %y: memref<?x?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#t, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %z : memref<?x?xi1>, memref<?x?xf32>) outs(%y : memref<?x?xf32>) {
+  ^bb0(%a: i1, %b: f32, %o: f32):
+    %0 = arith.select %a, %b, %zero : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// Of a square of 32 x 32 little would be left.
+// CHECK-LABEL: func @short_transposes_do_not
+// CHECK: gpu.func @transpose(
+// CHECK-NOT: workgroup
+// CHECK: gpu.return
+func.func @short_transposes_do_not(%x: memref<3x1000xf32>, %y: memref<1000x3xf32>) {
+  linalg.transpose ins(%x : memref<3x1000xf32>) outs(%y : memref<1000x3xf32>) permutation = [1, 0]
   return
 }
