@@ -164,10 +164,18 @@ static void compile(DeviceModule &module, ChipCode &code, StringRef name,
 }
 
 /// Reports why there is no code, at the kernels that are to blame.
-static void reportErrors(gpu::GPUModuleOp module, const ChipCode &code) {
+static void reportErrors(gpu::GPUModuleOp module, const ChipCode &code,
+                         const Toolkit &toolkit) {
   if (code.ptx.empty()) {
     module.emitError() << "cannot be compiled for " << code.chip << ": "
                        << code.error;
+    return;
+  }
+  if (StringRef(code.error).contains("is not defined for option 'gpu-name'")) {
+    module.emitError() << "cannot be assembled for " << code.chip
+                       << ", which the ptxas in " << toolkit.getRoot()
+                       << " does not know; choose other 'chips', or another "
+                          "'toolkit'";
     return;
   }
   for (const AssemblerError &error :
@@ -364,7 +372,7 @@ struct SerializeKernels : remat::impl::SerializeKernelsBase<SerializeKernels> {
     for (DeviceModule &device : devices)
       for (ChipCode &code : device.chips)
         if (!code.error.empty()) {
-          reportErrors(device.op, code);
+          reportErrors(device.op, code, toolkit);
           return failure();
         }
 
