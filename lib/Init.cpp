@@ -11,7 +11,9 @@
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/BufferizableOpInterfaceImpl.h"
+#include "remat/Emulator/Passes.h"
 #include "remat/Pipelines/CPU.h"
+#include "remat/Pipelines/CUDA.h"
 #include "remat/Pipelines/Passes.h"
 #include "remat/Pipelines/Train.h"
 #include "remat/Transforms/Annotate/Passes.h"
@@ -48,6 +50,7 @@ void mlir::remat::registerAllPasses() {
   registerCPUConversionPasses();
   registerCUDAConversionPasses();
   registerConversionPasses();
+  registerEmulatorPasses();
   registerFusePasses();
   registerImportPasses();
   registerInsertStepsPasses();
@@ -60,5 +63,6 @@ void mlir::remat::registerAllPasses() {
   registerSchedulePasses();
   registerTrainProgramPasses();
   registerCPUPipelines();
+  registerCUDAPipelines();
   registerTrainPipelines();
 }

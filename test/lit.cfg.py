@@ -19,8 +19,11 @@ config.environment["PYTHONPATH"] = os.path.join(config.remat_source, "python")
 
 libraries = {
     "%runtime": "libremat_runtime.so",
+    "%cuda_runtime": "libremat_cuda_runtime.so",
     "%plugin": "libRematPlugin.so",
     "%counting_allocator": "libremat_counting_allocator.so",
+    "%cuda_emulator": "libremat_cuda_emulator.so",
+    "%emulator_launch": "libremat_emulator_launch.so",
 }
 for name, library in libraries.items():
     config.substitutions.append((name, os.path.join(config.remat_build, "lib", library)))
@@ -67,8 +70,10 @@ for variable in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"):
 cuda_folders.append("/usr/local/cuda")
 if shutil.which("ptxas") or any(os.path.exists(os.path.join(folder, "bin", "ptxas")) for folder in cuda_folders):
     config.available_features.add("cuda-toolkit")
-for folder in cuda_folders:
-    if os.path.exists(os.path.join(folder, "include", "cuda.h")):
-        config.available_features.add("cuda-headers")
-        config.substitutions.append(("%cuda_include", os.path.join(folder, "include")))
-        break
+# NVIDIA's headers, to compare our declarations with: of a toolkit, or of the PyPI packages nvidia-cuda-runtime,
+# nvidia-cuda-crt and nvidia-cublas.
+for feature, header in (("cuda-headers", "cuda.h"), ("cublas-headers", "cublasLt.h")):
+    found = [f for f in cuda_folders if os.path.exists(os.path.join(f, "include", header))]
+    if found:
+        config.available_features.add(feature)
+        config.substitutions.append(("%" + feature, os.path.join(found[0], "include")))

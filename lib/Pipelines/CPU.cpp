@@ -7,6 +7,8 @@
 
 #include "remat/Pipelines/CPU.h"
 
+#include "Host.h"
+
 #include "remat/Conversion/CPU/Passes.h"
 #include "remat/Conversion/Passes.h"
 #include "remat/Pipelines/Passes.h"
@@ -15,13 +17,9 @@
 #include "remat/Transforms/TrainProgram/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -34,36 +32,7 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(createApproximateMath());
   pm.addPass(createConvertSCFToOpenMPPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  // memref.reshape has no conversion of its own beside others.
-  pm.addPass(memref::createExpandOpsPass());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(createCSEPass());
-
-  pm.addPass(createConvertVectorToSCFPass());
-  pm.addPass(createSCFToControlFlowPass());
-  // Processors without instructions for bf16 would call a function that not
-  // every C library has, and those with some take denormals for zero.
-  arith::ArithExpandOpsPassOptions expand;
-  expand.includeBf16 = true;
-  pm.addPass(arith::createArithExpandOpsPass(expand));
-  // math.ipowi has no other lowering; powers of floating-point numbers have.
-  ConvertMathToFuncsOptions integerPowers;
-  integerPowers.minWidthOfFPowIExponent = 65;
-  pm.addPass(createConvertMathToFuncs(integerPowers));
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertMathToLibmPass());
-  pm.addPass(createConvertVectorToLLVMPass());
-  pm.addPass(createPassBarePointers());
-  // One conversion: each of the single ones reaches a function's arguments
-  // through casts, in a time that grows with the square of their number.
-  pm.addPass(createConvertToLLVMPass());
-  pm.addPass(createReconcileUnrealizedCastsPass());
-  // Takes descriptors apart again that nobody needs as a whole.
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createPrepareForJIT());
+  addHostLowering(pm);
 }
 
 namespace {
@@ -87,7 +56,8 @@ struct CPUTarget : remat::Target {
   void addTrainStepLowering(OpPassManager &pm) const override {
     pm.addPass(remat::createLowerTrainStep());
   }
-  void addLowering(OpPassManager &pm) const override {
+  void addLowering(OpPassManager &pm,
+                   const remat::TargetOptions &) const override {
     remat::buildLowerToCPUPipeline(pm);
     pm.addPass(remat::createStripAnnotationsPass());
   }

@@ -142,7 +142,7 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
   bufferize.threads = options.threads;
   buildBufferizePipeline(pm, bufferize);
   options.getTarget().addTrainStepLowering(pm);
-  options.getTarget().addLowering(pm);
+  options.getTarget().addLowering(pm, options);
 }
 
 void remat::buildBufferizePipeline(OpPassManager &pm,

@@ -17,6 +17,7 @@
 namespace mlir {
 class OpPassManager;
 namespace remat {
+struct TargetOptions;
 
 /// Describes what programs run on. No answer may depend on the machine that
 /// compiles: a program is a function of the model and the options.
@@ -51,7 +52,8 @@ public:
   virtual void addTrainStepLowering(OpPassManager &pm) const = 0;
 
   /// Appends the passes from packed functions to what is executed.
-  virtual void addLowering(OpPassManager &pm) const = 0;
+  virtual void addLowering(OpPassManager &pm,
+                           const TargetOptions &options) const = 0;
 };
 
 /// Makes a target known to `target=`; one of the same name is replaced.
@@ -77,6 +79,22 @@ struct TargetOptions : public virtual mlir::detail::PassOptions {
       llvm::cl::desc("how many threads workspaces are reserved for, on any "
                      "machine (0: as many as the target usually has)"),
       llvm::cl::init(0)};
+  ListOption<std::string> chips{
+      *this, "chips",
+      llvm::cl::desc("chips to make a binary for (`cuda`: sm_80,sm_90,...; "
+                     "default: the usual ones)")};
+  Option<int64_t> blockSize{
+      *this, "block-size",
+      llvm::cl::desc("threads of a block (`cuda`); no bit depends on it"),
+      llvm::cl::init(256)};
+  Option<bool> emulate{
+      *this, "emulate",
+      llvm::cl::desc("run the kernels of the device on the host (`cuda`)"),
+      llvm::cl::init(false)};
+  Option<bool> check{
+      *this, "check",
+      llvm::cl::desc("with `emulate`: look for races and wrong accesses"),
+      llvm::cl::init(false)};
 
   const Target &getTarget() const;
   int64_t getThreads() const {

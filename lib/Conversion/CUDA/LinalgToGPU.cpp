@@ -12,7 +12,6 @@
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
-#include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,10 +39,8 @@ struct Argument {
 /// Makes one kernel and its launch.
 class Launch {
 public:
-  Launch(OpBuilder &builder, SymbolTable &symbols, const LoopNest &nest,
-         const GridPlan &plan)
-      : host(builder), symbols(symbols), nest(nest), plan(plan),
-        loc(nest.op.getLoc()) {}
+  Launch(OpBuilder &builder, const LoopNest &nest, const GridPlan &plan)
+      : host(builder), nest(nest), plan(plan), loc(nest.op.getLoc()) {}
 
   /// Constants from which outputs are reduced, instead of what memory holds.
   SmallVector<TypedAttr> initialValues;
@@ -60,7 +57,6 @@ private:
   bool isRead(unsigned output) const;
 
   OpBuilder &host;
-  SymbolTable &symbols;
   const LoopNest &nest;
   const GridPlan &plan;
   Location loc;
@@ -111,7 +107,7 @@ Value Launch::addScalar(Value scalar) {
       op && op->hasTrait<OpTrait::ConstantLike>())
     return device.clone(*op)->getResult(0);
   Type type = scalar.getType();
-  Argument argument{createStepScalar(host, loc, symbols, scalar), "read",
+  Argument argument{createStepScalar(host, loc, scalar), "read",
                     getBytesInMemory(type)};
   return loadStepScalar(device, loc, addArgument(argument), type);
 }
@@ -266,8 +262,6 @@ struct ConvertLinalgToGPU
     }
     SmallVector<linalg::LinalgOp> ops;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.getSymName() == "main")
-        continue;
       convertCopiesToLinalg(function);
       function.walk([&](linalg::LinalgOp op) {
         if (op.hasPureBufferSemantics())
@@ -287,13 +281,13 @@ struct ConvertLinalgToGPU
     KernelTable<gpu::GPUFuncOp> table(kernels);
     // From the end: a fill is met after the reduction that takes it over.
     for (linalg::LinalgOp op : llvm::reverse(ops)) {
-      if (!taken.contains(op) && failed(convert(op, symbols, table)))
+      if (!taken.contains(op) && failed(convert(op, table)))
         return signalPassFailure();
       op->erase();
     }
   }
 
-  LogicalResult convert(linalg::LinalgOp op, SymbolTable &symbols,
+  LogicalResult convert(linalg::LinalgOp op,
                         KernelTable<gpu::GPUFuncOp> &table) {
     OpBuilder builder(op);
     FailureOr<LoopNest> nest = buildLoopNest(builder, op);
@@ -302,7 +296,7 @@ struct ConvertLinalgToGPU
                            "which kernels for CUDA do not take");
     GridPlan plan = planGrid(*nest, blockSize);
     if (!isEmpty(*nest, plan)) {
-      Launch launch(builder, symbols, *nest, plan);
+      Launch launch(builder, *nest, plan);
       if (nest->hasReduction() && !plan.isInOrder)
         launch.initialValues = takeFills(*nest, taken);
       launch.createLaunch(table.getOrInsert(launch.createKernel()));

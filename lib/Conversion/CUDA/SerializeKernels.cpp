@@ -315,6 +315,16 @@ LogicalResult Dump::writeManifest(ArrayRef<DeviceModule> devices,
   return write("manifest.json", manifest);
 }
 
+/// `remat.access` and `remat.bytes` are for checks of accesses; LLVM has nothing
+/// of the kind.
+static void dropCheckedAccess(gpu::GPUModuleOp module) {
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      function.removeArgAttr(i, "remat.access");
+      function.removeArgAttr(i, "remat.bytes");
+    }
+}
+
 namespace {
 struct SerializeKernels : remat::impl::SerializeKernelsBase<SerializeKernels> {
   using SerializeKernelsBase::SerializeKernelsBase;
@@ -418,6 +428,7 @@ struct SerializeKernels : remat::impl::SerializeKernelsBase<SerializeKernels> {
       return failure();
     if (usesLibdevice)
       device.libdevice = toolkit.getLibdevice();
+    dropCheckedAccess(device.op);
     llvm::LLVMContext context;
     auto translated =
         translateModuleToLLVMIR(device.op, context, device.op.getName());

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_LOWERTRAINSTEP
@@ -45,10 +46,11 @@ namespace {
 /// Builds main.
 class MainBuilder {
 public:
+  /// `onDevice`: whether buffers are memory that only kernels can read.
   MainBuilder(ModuleOp module, const TrainDescription &description,
-              Location loc)
+              Location loc, bool onDevice)
       : module(module), symbols(module), description(description),
-        builder(loc, module) {}
+        onDevice(onDevice), builder(loc, module) {}
 
   LogicalResult build();
 
@@ -60,12 +62,19 @@ private:
   void emitInitialValues();
   func::CallOp emitCall(const Callee &callee, Value step);
   Value emitScalar(const CallResult &result, func::CallOp call);
+  Value emitAddress(Value memref);
+  /// Passes a scalar to the runtime's function `name` behind `operands`: its
+  /// value, or, to `<name>_at`, where it is on the device.
+  func::CallOp passScalar(StringRef name, SmallVector<Value> operands,
+                          const CallResult &result, func::CallOp call,
+                          TypeRange results = {});
   void emitUpdates(ArrayRef<CallResult> results, func::CallOp call);
   void emitEvaluation(Value count);
 
   ModuleOp module;
   SymbolTable symbols;
   const TrainDescription &description;
+  bool onDevice;
   ImplicitLocOpBuilder builder;
   SmallVector<Value> buffers;
 };
@@ -102,6 +111,13 @@ void MainBuilder::emitBuffers() {
   }
 }
 
+/// Where the memref's data begins, as a number.
+Value MainBuilder::emitAddress(Value memref) {
+  Value address =
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, memref);
+  return arith::IndexCastOp::create(builder, builder.getI64Type(), address);
+}
+
 /// Values of the module go where no file has one. They stay constants of the
 /// program (a resource stays a handle), so that nothing prints or copies them
 /// here.
@@ -123,7 +139,7 @@ void MainBuilder::emitInitialValues() {
     builder.setInsertionPointToStart(branch.thenBlock());
     Value global =
         memref::GetGlobalOp::create(builder, type, constant.getSymName());
-    memref::CopyOp::create(builder, global, buffers[index]);
+    callRuntime("fill", {number, emitAddress(global)});
   }
 }
 
@@ -154,6 +170,36 @@ Value MainBuilder::emitScalar(const CallResult &result, func::CallOp call) {
   if (value.getType().isSignlessInteger(1))
     return arith::UIToFPOp::create(builder, f64, value);
   return arith::SIToFPOp::create(builder, f64, value);
+}
+
+/// The numbers that the runtime has for types of scalars (`ScalarKind`).
+static int64_t getScalarKind(Type type) {
+  return llvm::TypeSwitch<Type, int64_t>(type)
+      .Case([](Float32Type) { return 0; })
+      .Case([](Float64Type) { return 1; })
+      .Case([](Float16Type) { return 2; })
+      .Case([](BFloat16Type) { return 3; })
+      .Case([](IntegerType integer) {
+        int64_t kind = 4; // i1, i8, i16, i32, i64
+        for (unsigned width = 1; width < integer.getWidth() && width < 64;
+             width = std::max(8u, 2 * width))
+          ++kind;
+        return kind;
+      });
+}
+
+func::CallOp MainBuilder::passScalar(StringRef name,
+                                     SmallVector<Value> operands,
+                                     const CallResult &result,
+                                     func::CallOp call, TypeRange results) {
+  if (!onDevice || result.buffer < 0) {
+    operands.push_back(emitScalar(result, call));
+    return callRuntime(name, operands, results);
+  }
+  operands.push_back(emitAddress(buffers[result.buffer]));
+  operands.push_back(arith::ConstantIntOp::create(
+      builder, getScalarKind(getScalarType(result.type)), 64));
+  return callRuntime((name + "_at").str(), operands, results);
 }
 
 /// Next values that were not written in place: scalars and random states.
@@ -203,7 +249,7 @@ void MainBuilder::emitEvaluation(Value count) {
     if (!getScalarType(result.type))
       continue;
     Value number = arith::ConstantIntOp::create(builder, index++, 64);
-    callRuntime("eval_result", {number, emitScalar(result, call)});
+    passScalar("eval_result", {number}, result, call);
   }
 }
 
@@ -239,8 +285,7 @@ LogicalResult MainBuilder::build() {
     func::CallOp call =
         emitCall(description.step, loop.getAfterArguments().front());
     emitUpdates(results, call);
-    Value count =
-        callRuntime("done", emitScalar(*loss, call), i64).getResult(0);
+    Value count = passScalar("done", {}, *loss, call, i64).getResult(0);
     emitEvaluation(count);
     scf::YieldOp::create(builder);
   }
@@ -269,7 +314,8 @@ static void warnOfConstantStates(func::FuncOp step,
   }
 }
 
-static LogicalResult lowerTrainStep(ModuleOp module, TrainStepOp train) {
+static LogicalResult lowerTrainStep(ModuleOp module, TrainStepOp train,
+                                    bool onDevice) {
   auto step = module.lookupSymbol<func::FuncOp>(train.getStep());
   if (!step)
     return train.emitOpError() << "needs the function " << train.getStepAttr()
@@ -289,12 +335,14 @@ static LogicalResult lowerTrainStep(ModuleOp module, TrainStepOp train) {
     if (failed(description.addEvaluation(function)))
       return failure();
   }
-  return MainBuilder(module, description, train.getLoc()).build();
+  return MainBuilder(module, description, train.getLoc(), onDevice).build();
 }
 
 namespace {
 struct LowerTrainStepPass
     : public remat::impl::LowerTrainStepBase<LowerTrainStepPass> {
+  using LowerTrainStepBase::LowerTrainStepBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<TrainStepOp> trains(module.getOps<TrainStepOp>());
@@ -304,7 +352,7 @@ struct LowerTrainStepPass
       return signalPassFailure();
     }
     for (TrainStepOp train : trains) {
-      if (failed(lowerTrainStep(module, train)))
+      if (failed(lowerTrainStep(module, train, onDevice)))
         return signalPassFailure();
       train.erase();
     }

@@ -8,9 +8,8 @@ include "mlir/Pass/PassBase.td"
 def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp"> {
   let summary = "linalg on device memory to kernels of the gpu dialect";
   let description = [{
-    Every linalg op on memrefs with linear index maps, every `memref.copy` and
-    every `remat.scatter_add` in functions other than `@main` becomes a
-    `gpu.launch_func` of a kernel in the `gpu.module` `@kernels`. Ops that do the
+    Every linalg op on memrefs with linear index maps and every `memref.copy`
+    becomes a `gpu.launch_func` of a kernel in the `gpu.module` `@kernels`. Ops that do the
     same share one kernel.
 
     In: functions whose memrefs are device memory. Out: launches on one-dimensional
@@ -18,8 +17,9 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
     accesses, so that layouts and offsets are the host's business; sizes and
     strides are constants in it where they are static, and `index` arguments where
     they are not. A scalar that the host computes arrives by pointer as well: it is
-    put into the *step block* (`remat_cuda_scalar`), which is copied to the device
-    once for each replay of a captured graph, whose arguments never change.
+    put into the *step block*, which is copied to the device for each replay of a
+    captured graph, whose arguments never change. Until
+    `convert-launches-to-runtime`, a cast of the scalar to a pointer stands for it.
     Pointers carry `remat.access` ("read", "write", "read_write") and, if it is
     known, `remat.bytes`, for whoever checks accesses.
 
@@ -59,6 +59,92 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
                            "::mlir::LLVM::LLVMDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
+}
+
+def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "kernels to the NVVM dialect, with every operation rounded";
+  let description = [{
+    What `convert-gpu-to-nvvm` does, with two differences. Square roots are exact:
+    upstream makes `sqrt.approx` of `math.sqrt`, and every bit of a parameter that
+    AdamW updates depends on one. And arguments of kernels keep their attributes
+    (`remat.access`, `remat.bytes`), for whoever checks accesses.
+
+    Elementary functions on f32 are polynomials before this (`remat-approximate-math`);
+    what is left (f64) calls libdevice (`__nv_exp`).
+
+    In: `gpu.module` with `gpu`, `arith`, `math`, `memref`, `vector` and `cf`. Out:
+    LLVM and NVVM. An operation that has no lowering is an error at its location.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def ConvertDeviceMemory : Pass<"convert-device-memory", "::mlir::ModuleOp"> {
+  let summary = "accesses of the host to device memory become calls of the runtime";
+  let description = [{
+    Memrefs are device memory, which the host cannot touch, but for random states
+    and the constants that `@main` passes to the runtime. What is left of accesses
+    to it goes through the runtime, which puts it in order with the launches:
+
+    | in | out |
+    |---|---|
+    | `memref.load` | `remat_cuda_read`: ends what was queued, and waits |
+    | `memref.store` | `remat_cuda_write` |
+    | `memref.alloc`, `memref.dealloc` | `remat_cuda_alloc`, `remat_cuda_free` |
+    | `memref.get_global` | `remat_cuda_constant`: uploaded once |
+    | `cf.assert` of a loaded `i1` | `remat_cuda_assert`: looked at once a step |
+
+    A load is a synchronization, and ends the graph that is captured: a remark says
+    where. A loss in memory is fetched when it is logged (`remat-lower-train-step`).
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "gpu.launch_func to calls of the runtime";
+  let description = [{
+    Upstream's lowering looks a kernel up by name, and creates, synchronizes and
+    destroys a stream for each launch. Here a launch is a call of
+    `remat_cuda_launch`, which queues it: module, kernel's name, source location,
+    grid, block, and the values of its arguments.
+
+    In: `gpu.launch_func`s of `@m::@k` in functions. Out: calls that refer to
+    `@m_image`, the constant that `remat-serialize-kernels` or
+    `remat-emulate-kernels` make of the `gpu.module` (declared here if it is not
+    there yet).
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def SinkScalars : Pass<"remat-sink-scalars"> {
+  let summary = "scalars that depend on tensors are computed in the kernels that use them";
+  let description = [{
+    A scalar that is computed from an element of a tensor (the factor by which
+    gradients are clipped) would be computed by the host, which has to wait for the
+    device, read the element, and pass the scalar to the next kernel. Here each
+    `linalg.generic` that uses such a scalar computes it itself, from the element.
+    Tensors of one such scalar (`tensor.from_elements`, `linalg.fill`) become
+    kernels as well. Bits do not change.
+
+    In and out: linalg on tensors. What stays on the host: conditions of branches
+    and loops, and scalars that a function returns.
+
+    Example:
+
+    ```mlir
+    %norm = tensor.extract %n[] : tensor<f32>
+    %factor = arith.divf %limit, %norm : f32
+    linalg.generic ... { ^bb0(%g: f32, %out: f32):
+      %c = arith.mulf %g, %factor : f32
+    // becomes
+    linalg.generic ... { ^bb0(%g: f32, %out: f32):
+      %norm = tensor.extract %n[] : tensor<f32>
+      %factor = arith.divf %limit, %norm : f32
+      %c = arith.mulf %g, %factor : f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def SerializeKernels : Pass<"remat-serialize-kernels", "::mlir::ModuleOp"> {

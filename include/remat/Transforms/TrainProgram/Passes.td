@@ -31,7 +31,14 @@ def LowerTrainStep : Pass<"remat-lower-train-step", "::mlir::ModuleOp"> {
 
     The evaluation's function is called with the same parameters and states; its
     results are scalars, called by their `remat.metric = "name"`.
+
+    With `on-device`, buffers are memory that only kernels can read: losses and
+    metrics that lie in one are passed by address (`remat_rt_train_done_at`), and
+    the runtime reads them when it logs.
   }];
+  let options = [
+    Option<"onDevice", "on-device", "bool", /*default=*/"false",
+           "Buffers are memory of a device">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect",
                            "::mlir::memref::MemRefDialect",

@@ -1,0 +1,258 @@
+//===- DeviceMemory.cpp - The host asks the runtime for device memory -----===//
+//
+// A load of the host from device memory would be a fault. What kernels cannot
+// take over goes through the runtime, in order with the launches.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DevicePointers.h"
+#include "RuntimeFunctions.h"
+#include "remat/Conversion/CUDA/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_CONVERTDEVICEMEMORY
+#include "remat/Conversion/CUDA/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+
+namespace {
+class AccessLowering {
+public:
+  explicit AccessLowering(ModuleOp module)
+      : symbols(module), texts(symbols),
+        pointer(LLVM::LLVMPointerType::get(module.getContext())) {}
+
+  LogicalResult lower(Operation *op);
+
+private:
+  void lower(cf::AssertOp assertion);
+  void lower(memref::LoadOp load);
+  void lower(memref::StoreOp store);
+  void lower(memref::AllocOp alloc);
+  void lower(memref::DeallocOp dealloc);
+  void lower(memref::GetGlobalOp global);
+  Value getAddress(OpBuilder &builder, Location loc, Value memref,
+                   ValueRange indices);
+  Value createBytes(OpBuilder &builder, Location loc, OpFoldResult bytes);
+  Value createBuffer(OpBuilder &builder, Location loc, MemRefType type,
+                     Value address, ArrayRef<OpFoldResult> sizes);
+
+  SymbolTable symbols;
+  TextTable texts;
+  Type pointer;
+};
+} // namespace
+
+/// The address of an element.
+Value AccessLowering::getAddress(OpBuilder &builder, Location loc, Value memref,
+                                 ValueRange indices) {
+  StridedMetadata metadata = getStridedMetadata(builder, loc, memref);
+  OpFoldResult offset = metadata.offset;
+  AffineExpr sum = builder.getAffineSymbolExpr(0) +
+                   builder.getAffineSymbolExpr(1) *
+                       builder.getAffineSymbolExpr(2);
+  for (auto [index, stride] : llvm::zip_equal(indices, metadata.strides))
+    offset = affine::makeComposedFoldedAffineApply(
+        builder, loc, AffineMap::get(0, 3, sum),
+        {offset, OpFoldResult(index), stride});
+  return createDevicePointer(builder, loc, memref, offset);
+}
+
+Value AccessLowering::createBytes(OpBuilder &builder, Location loc,
+                                  OpFoldResult bytes) {
+  return arith::IndexCastOp::create(
+      builder, loc, builder.getI64Type(),
+      getValueOrCreateConstantIndexOp(builder, loc, bytes));
+}
+
+void AccessLowering::lower(memref::LoadOp load) {
+  OpBuilder builder(load);
+  Location loc = load.getLoc();
+  Type type = load.getType();
+  load.emitRemark("the host reads device memory here: it waits for the device, "
+                  "and the graph that is captured ends");
+  Value address =
+      getAddress(builder, loc, load.getMemRef(), load.getIndices());
+  int64_t bytes = getBytesInMemory(type);
+  Value slot = allocateOnStack(builder, loc, llvm::divideCeil(bytes, 8));
+  callCUDARuntime(builder, loc, symbols, "remat_cuda_read",
+                  {slot, address,
+                   createBytes(builder, loc, builder.getIndexAttr(bytes))});
+  load.replaceAllUsesWith(loadStepScalar(builder, loc, slot, type));
+  load.erase();
+}
+
+void AccessLowering::lower(memref::StoreOp store) {
+  OpBuilder builder(store);
+  Location loc = store.getLoc();
+  Value value = store.getValueToStore();
+  int64_t bytes = getBytesInMemory(value.getType());
+  Value address =
+      getAddress(builder, loc, store.getMemRef(), store.getIndices());
+  Value slot = allocateOnStack(builder, loc, llvm::divideCeil(bytes, 8));
+  if (value.getType().isInteger(1))
+    value = arith::ExtUIOp::create(builder, loc, builder.getI8Type(), value);
+  if (value.getType().isIndex())
+    value =
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
+  LLVM::StoreOp::create(builder, loc, value, slot);
+  callCUDARuntime(builder, loc, symbols, "remat_cuda_write",
+                  {address, slot,
+                   createBytes(builder, loc, builder.getIndexAttr(bytes))});
+  store.erase();
+}
+
+/// A buffer of the runtime as a memref.
+Value AccessLowering::createBuffer(OpBuilder &builder, Location loc,
+                                   MemRefType type, Value address,
+                                   ArrayRef<OpFoldResult> sizes) {
+  Value flat = createFlatMemRef(builder, loc, address, type.getElementType(),
+                                /*booleansAreBytes=*/false);
+  SmallVector<OpFoldResult> strides(sizes.size());
+  OpFoldResult stride = builder.getIndexAttr(1);
+  AffineExpr product =
+      builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1);
+  for (unsigned dim = sizes.size(); dim-- > 0;) {
+    strides[dim] = stride;
+    stride = affine::makeComposedFoldedAffineApply(
+        builder, loc, AffineMap::get(0, 2, product), {stride, sizes[dim]});
+  }
+  Value buffer = memref::ReinterpretCastOp::create(
+      builder, loc, flat, OpFoldResult(builder.getIndexAttr(0)), sizes,
+      strides);
+  return memref::CastOp::create(builder, loc, type, buffer);
+}
+
+void AccessLowering::lower(memref::AllocOp alloc) {
+  OpBuilder builder(alloc);
+  Location loc = alloc.getLoc();
+  SmallVector<OpFoldResult> sizes = alloc.getMixedSizes();
+  OpFoldResult bytes =
+      builder.getIndexAttr(getBytesInMemory(alloc.getType().getElementType()));
+  AffineExpr product =
+      builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1);
+  for (OpFoldResult size : sizes)
+    bytes = affine::makeComposedFoldedAffineApply(
+        builder, loc, AffineMap::get(0, 2, product), {bytes, size});
+  Value address =
+      callCUDARuntime(builder, loc, symbols, "remat_cuda_alloc",
+                      createBytes(builder, loc, bytes), pointer)
+          .getResult(0);
+  alloc.replaceAllUsesWith(
+      createBuffer(builder, loc, alloc.getType(), address, sizes));
+  alloc.erase();
+}
+
+void AccessLowering::lower(memref::DeallocOp dealloc) {
+  OpBuilder builder(dealloc);
+  Location loc = dealloc.getLoc();
+  callCUDARuntime(builder, loc, symbols, "remat_cuda_free",
+                  createDevicePointer(builder, loc, dealloc.getMemref(),
+                                      builder.getIndexAttr(0)));
+  dealloc.erase();
+}
+
+void AccessLowering::lower(memref::GetGlobalOp global) {
+  OpBuilder builder(global);
+  Location loc = global.getLoc();
+  MemRefType type = global.getType();
+  Value constant = memref::GetGlobalOp::create(builder, loc, type,
+                                               global.getNameAttr());
+  Value bytes = createBytes(
+      builder, loc,
+      builder.getIndexAttr(type.getNumElements() *
+                           getBytesInMemory(type.getElementType())));
+  Value host =
+      createDevicePointer(builder, loc, constant, builder.getIndexAttr(0));
+  Value address = callCUDARuntime(builder, loc, symbols, "remat_cuda_constant",
+                                  {host, bytes}, pointer)
+                      .getResult(0);
+  SmallVector<OpFoldResult> sizes;
+  for (int64_t size : type.getShape())
+    sizes.push_back(builder.getIndexAttr(size));
+  global.replaceAllUsesWith(createBuffer(builder, loc, type, address, sizes));
+  global.erase();
+}
+
+/// The condition is in device memory: whether it holds is looked at once a
+/// step, before anything is written.
+void AccessLowering::lower(cf::AssertOp assertion) {
+  auto load = assertion.getArg().getDefiningOp<memref::LoadOp>();
+  if (!load)
+    return; // The host computed it.
+  OpBuilder builder(assertion);
+  Location loc = assertion.getLoc();
+  builder.setInsertionPoint(load);
+  Value address =
+      getAddress(builder, loc, load.getMemRef(), load.getIndices());
+  StringRef message =
+      assertion.getMsg().empty() ? "assertion failed" : assertion.getMsg();
+  callCUDARuntime(builder, loc, symbols, "remat_cuda_assert",
+                  {address, texts.get(builder, loc, message),
+                   texts.get(builder, loc, describeLocation(loc))});
+  assertion.erase();
+  if (load->use_empty())
+    load.erase();
+}
+
+LogicalResult AccessLowering::lower(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<cf::AssertOp, memref::LoadOp, memref::StoreOp, memref::AllocOp,
+            memref::DeallocOp, memref::GetGlobalOp>([&](auto access) {
+        lower(access);
+        return success();
+      })
+      .Case<memref::AllocaOp, memref::AtomicRMWOp, memref::GenericAtomicRMWOp>(
+          [](Operation *other) {
+            return other->emitError("accesses device memory from the host, "
+                                    "which target 'cuda' does not lower");
+          })
+      .Default(success());
+}
+
+/// Whether the memory is the host's after all: random states, constants that
+/// `@main` passes to the runtime.
+static bool isOfHost(Operation *op) {
+  if (isa<memref::GetGlobalOp>(op)) {
+    auto function = op->getParentOfType<func::FuncOp>();
+    return function && function.getSymName() == "main";
+  }
+  return llvm::any_of(op->getOperands(), [](Value operand) {
+    auto type = dyn_cast<MemRefType>(operand.getType());
+    return type && isa<VectorType>(type.getElementType());
+  });
+}
+
+namespace {
+struct ConvertDeviceMemory
+    : remat::impl::ConvertDeviceMemoryBase<ConvertDeviceMemory> {
+  void runOnOperation() override {
+    AccessLowering lowering(getOperation());
+    // Assertions first: they take their loads with them.
+    SmallVector<Operation *> assertions, accesses;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      function.walk([&](Operation *op) {
+        if (isa<cf::AssertOp>(op))
+          assertions.push_back(op);
+        else if (!isOfHost(op))
+          accesses.push_back(op);
+      });
+    DenseSet<Operation *> gone;
+    for (Operation *assertion : assertions)
+      if (auto load = assertion->getOperand(0).getDefiningOp<memref::LoadOp>();
+          load && load->hasOneUse())
+        gone.insert(load);
+    for (Operation *op : llvm::concat<Operation *>(assertions, accesses))
+      if (!gone.contains(op) && failed(lowering.lower(op)))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,106 @@
+//===- KernelsToNVVM.cpp - Kernels to NVVM, with every operation rounded --===//
+//
+// Upstream's conversion takes square roots for approximate ones, without a
+// word; the rest of it is used as it is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Conversion/CUDA/Passes.h"
+
+#include "mlir/Conversion/ArithCommon/AttrToLLVMConverter.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/LLVMCommon/VectorPattern.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_CONVERTKERNELSTONVVM
+#include "remat/Conversion/CUDA/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+
+template <typename MathOp, typename LLVMOp>
+using ExactMath =
+    VectorConvertToLLVMPattern<MathOp, LLVMOp,
+                               arith::AttrConvertFastMathToLLVM>;
+
+/// Functions that the processor rounds exactly, and whose LLVM intrinsics the
+/// back end knows.
+static void populateExactMathPatterns(const LLVMTypeConverter &converter,
+                                      RewritePatternSet &patterns) {
+  PatternBenefit beforeLibDevice = 10;
+  patterns.add<ExactMath<math::SqrtOp, LLVM::SqrtOp>,
+               ExactMath<math::FmaOp, LLVM::FMAOp>,
+               ExactMath<math::AbsFOp, LLVM::FAbsOp>,
+               ExactMath<math::CopySignOp, LLVM::CopySignOp>,
+               ExactMath<math::FloorOp, LLVM::FFloorOp>,
+               ExactMath<math::CeilOp, LLVM::FCeilOp>,
+               ExactMath<math::TruncOp, LLVM::FTruncOp>,
+               ExactMath<math::RoundEvenOp, LLVM::RoundEvenOp>>(
+      converter, beforeLibDevice);
+}
+
+namespace {
+/// Arguments' attributes of all kernels, by name.
+class ArgumentAttributes {
+public:
+  explicit ArgumentAttributes(gpu::GPUModuleOp module) {
+    for (auto kernel : module.getOps<gpu::GPUFuncOp>())
+      attributes[kernel.getName()] = kernel.getAllArgAttrs();
+  }
+
+  void restore(gpu::GPUModuleOp module) const {
+    for (auto kernel : module.getOps<LLVM::LLVMFuncOp>())
+      if (ArrayAttr saved = attributes.lookup(kernel.getName());
+          saved && saved.size() == kernel.getNumArguments())
+        kernel.setAllArgAttrs(saved);
+  }
+
+private:
+  llvm::StringMap<ArrayAttr> attributes;
+};
+
+struct ConvertKernelsToNVVM
+    : remat::impl::ConvertKernelsToNVVMBase<ConvertKernelsToNVVM> {
+  void runOnOperation() override {
+    gpu::GPUModuleOp module = getOperation();
+    ArgumentAttributes attributes(module);
+    LowerToLLVMOptions options(&getContext());
+    LLVMTypeConverter converter(&getContext(), options);
+    configureGpuToNVVMTypeConverter(converter);
+
+    RewritePatternSet patterns(&getContext());
+    populateExactMathPatterns(converter, patterns);
+    populateLibDeviceConversionPatterns(converter, patterns);
+    populateGpuToNVVMConversionPatterns(converter, patterns);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    populateFuncToLLVMConversionPatterns(converter, patterns);
+    populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+    vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
+    vector::populateVectorStepLoweringPatterns(patterns);
+    populateVectorToLLVMConversionPatterns(converter, patterns);
+
+    ConversionTarget target(getContext());
+    target.addIllegalDialect<gpu::GPUDialect>();
+    target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+    target.addLegalOp<gpu::GPUModuleOp, UnrealizedConversionCastOp>();
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return false; });
+    if (failed(applyFullConversion(module, target, std::move(patterns))))
+      return signalPassFailure();
+    attributes.restore(module);
+  }
+};
+} // namespace

@@ -1,0 +1,50 @@
+//===- Host.cpp - From loops on the host to LLVM --------------------------===//
+//
+// What every target does with the part of a program that the host runs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Host.h"
+
+#include "remat/Conversion/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void remat::addHostLowering(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // memref.reshape has no conversion of its own beside others.
+  pm.addPass(memref::createExpandOpsPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createCSEPass());
+
+  pm.addPass(createConvertVectorToSCFPass());
+  pm.addPass(createSCFToControlFlowPass());
+  // Processors without instructions for bf16 would call a function that not
+  // every C library has, and those with some take denormals for zero.
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+  // math.ipowi has no other lowering; powers of floating-point numbers have.
+  ConvertMathToFuncsOptions integerPowers;
+  integerPowers.minWidthOfFPowIExponent = 65;
+  pm.addPass(createConvertMathToFuncs(integerPowers));
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(remat::createPassBarePointers());
+  // One conversion: each of the single ones reaches a function's arguments
+  // through casts, in a time that grows with the square of their number.
+  pm.addPass(createConvertToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  // Takes descriptors apart again that nobody needs as a whole.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(remat::createPrepareForJIT());
+}

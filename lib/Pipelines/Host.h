@@ -1,0 +1,17 @@
+//===- Host.h - From loops on the host to LLVM ------------------*- C++ -*-===//
+
+#ifndef REMAT_LIB_PIPELINES_HOST_H
+#define REMAT_LIB_PIPELINES_HOST_H
+
+namespace mlir {
+class OpPassManager;
+namespace remat {
+
+/// Appends the passes that take scf, memref, vector, arith, math and func to the
+/// LLVM dialect, as `mlir-runner` expects it.
+void addHostLowering(OpPassManager &pm);
+
+} // namespace remat
+} // namespace mlir
+
+#endif // REMAT_LIB_PIPELINES_HOST_H
