@@ -32,8 +32,9 @@ using namespace mlir::remat::emulator;
 
 /// The most threads that a block of `kernel` may have; 0 if it does not say.
 static int64_t getMaxThreads(LLVM::LLVMFuncOp kernel) {
-  for (StringRef name : {NVVM::NVVMDialect::getReqntidAttrName(),
-                         NVVM::NVVMDialect::getMaxntidAttrName()})
+  for (StringRef name : {StringRef(NVVM::NVVMDialect::getReqntidAttrName()),
+                         StringRef(NVVM::NVVMDialect::getMaxntidAttrName()),
+                         StringRef("gpu.known_block_size")})
     if (auto sizes = kernel->getAttrOfType<DenseI32ArrayAttr>(name)) {
       int64_t threads = 1;
       for (int32_t size : sizes.asArrayRef())

@@ -41,8 +41,8 @@ template <typename T> static std::vector<T> makeInput(int64_t n) {
 static uint64_t hash(const void *data, size_t bytes) {
   uint64_t value = 0xCBF29CE484222325;
   for (size_t i = 0; i < bytes; ++i)
-    value = (value ^ static_cast<const unsigned char *>(data)[i]) *
-            0x100000001B3;
+    value =
+        (value ^ static_cast<const unsigned char *>(data)[i]) * 0x100000001B3;
   return value;
 }
 

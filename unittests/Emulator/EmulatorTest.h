@@ -80,8 +80,8 @@ protected:
   }
   std::vector<int> download(CUdeviceptr pointer, size_t n) {
     std::vector<int> values(n);
-    EXPECT_OK(cuMemcpyDtoHAsync_v2(values.data(), pointer, n * sizeof(int),
-                                   nullptr));
+    EXPECT_OK(
+        cuMemcpyDtoHAsync_v2(values.data(), pointer, n * sizeof(int), nullptr));
     EXPECT_OK(cuCtxSynchronize());
     return values;
   }
@@ -104,12 +104,11 @@ private:
   static constexpr EmulatedArgument barrierArguments[] = {kInt};
   static constexpr EmulatedKernel kernels[] = {
       {"axpy", runAxpy, nullptr, 4, axpyArguments, 0, 0, 512},
-      {"barrier", runPartialBarrier, nullptr, 1, barrierArguments, 1, 1024,
-       0}};
+      {"barrier", runPartialBarrier, nullptr, 1, barrierArguments, 1, 1024, 0}};
 
 protected:
-  static constexpr EmulatedImage image = {
-      kEmulatedImageMagic, kEmulatedImageVersion, 2, kernels, 0};
+  static constexpr EmulatedImage image = {kEmulatedImageMagic,
+                                          kEmulatedImageVersion, 2, kernels, 0};
 };
 
 } // namespace remat::cuda
