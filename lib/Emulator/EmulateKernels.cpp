@@ -55,13 +55,28 @@ static bool isAnyCooperative(LLVM::LLVMFuncOp kernel) {
   });
 }
 
+/// What `kernel` says about its arguments: each of them, or the kernel itself
+/// (`convert-gpu-to-nvvm` keeps no attributes of arguments).
+static SmallVector<ArgumentInfo> getArguments(LLVM::LLVMFuncOp kernel) {
+  auto list = kernel->getAttrOfType<ArrayAttr>("remat.arguments");
+  SmallVector<ArgumentInfo> arguments;
+  for (unsigned i = 0, e = kernel.getNumArguments(); i < e; ++i) {
+    ArgumentInfo info{kernel.getArgAttrOfType<StringAttr>(i, "remat.access"),
+                      kernel.getArgAttrOfType<IntegerAttr>(i, "remat.bytes")};
+    if (list && i < list.size())
+      if (auto entry = dyn_cast<DictionaryAttr>(list[i])) {
+        info.access = entry.getAs<StringAttr>("access");
+        info.bytes = entry.getAs<IntegerAttr>("bytes");
+      }
+    arguments.push_back(info);
+  }
+  return arguments;
+}
+
 static HostKernel describeKernel(LLVM::LLVMFuncOp function) {
-  HostKernel kernel{function.getName().str(),   function,
-                    isAnyCooperative(function), /*sharedBytes=*/0,
-                    getMaxThreads(function),    /*arguments=*/{}};
-  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-    kernel.arguments.push_back(function.getArgAttrDict(i));
-  return kernel;
+  return {function.getName().str(),   function,
+          isAnyCooperative(function), /*sharedBytes=*/0,
+          getMaxThreads(function),    getArguments(function)};
 }
 
 /// Globals of the device that a program could write would need a copy there.
