@@ -5,6 +5,7 @@
 
 #include "remat/CUDA/Driver.h"
 #include "remat/CUDA/EmulatedImage.h"
+#include "remat/CUDA/EmulatorLibrary.h"
 #include "remat/CUDA/EmulatorThread.h"
 
 #include "gtest/gtest.h"
@@ -16,8 +17,6 @@ namespace remat::cuda {
 #define REMAT_DECLARE(name, parameters) extern "C" CUresult name parameters;
 REMAT_CUDA_DRIVER_FUNCTIONS(REMAT_DECLARE)
 #undef REMAT_DECLARE
-extern "C" uint64_t remat_emu_peak_bytes();
-extern "C" uint64_t remat_emu_current_bytes();
 
 #define EXPECT_OK(call) EXPECT_EQ(call, CUDA_SUCCESS)
 #define ASSERT_OK(call) ASSERT_EQ(call, CUDA_SUCCESS)
