@@ -54,7 +54,7 @@ static std::string describeAddress(uintptr_t address) {
 static std::string explain(uintptr_t address) {
   if (runningKernel) {
     std::string kernel = "kernel '" + std::string(runningKernel) + "': ";
-    if (isInGuardPage(reinterpret_cast<void *>(address)))
+    if (isBelowStack(reinterpret_cast<void *>(address)))
       return kernel + "a thread needs more stack than the emulator has (" +
              std::to_string(kStackBytes >> 10) + " KiB)";
     return kernel + "a thread accesses " + describeAddress(address) +
