@@ -110,6 +110,11 @@ Value mlir::remat::getStepScalar(Value pointer) {
 
 Value mlir::remat::loadStepScalar(OpBuilder &builder, Location loc,
                                   Value pointer, Type type) {
+  if (type.isIndex()) {
+    Value word =
+        LLVM::LoadOp::create(builder, loc, builder.getI64Type(), pointer);
+    return arith::IndexCastOp::create(builder, loc, type, word);
+  }
   if (!type.isInteger(1))
     return LLVM::LoadOp::create(builder, loc, type, pointer);
   Value byte = LLVM::LoadOp::create(builder, loc, builder.getI8Type(), pointer);
