@@ -10,6 +10,8 @@
 
 #include "remat/Runtime/Training.h"
 
+#include <cmath>
+
 #include <sys/wait.h>
 #include <unistd.h>
 
