@@ -17,6 +17,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_EMULATEKERNELS
@@ -44,15 +45,21 @@ static int64_t getMaxThreads(LLVM::LLVMFuncOp kernel) {
   return 0;
 }
 
-static bool isAnyCooperative(LLVM::LLVMFuncOp kernel) {
-  return llvm::any_of(getReachable(kernel), [](LLVM::LLVMFuncOp function) {
-    return function
-        .walk([](Operation *op) {
-          return isCooperative(op) ? WalkResult::interrupt()
-                                   : WalkResult::advance();
-        })
-        .wasInterrupted();
-  });
+static bool isAnyCooperative(LLVM::LLVMFuncOp kernel,
+                             const SymbolTable &device) {
+  return llvm::any_of(getReachable(kernel, device),
+                      [](LLVM::LLVMFuncOp function) {
+                        return function
+                            .walk([](Operation *op) {
+                              return isCooperative(op) ? WalkResult::interrupt()
+                                                       : WalkResult::advance();
+                            })
+                            .wasInterrupted();
+                      });
+}
+
+static std::string getImageName(gpu::GPUModuleOp kernels) {
+  return (kernels.getName() + "_image").str();
 }
 
 /// What `kernel` says about its arguments: each of them, or the kernel itself
@@ -73,10 +80,14 @@ static SmallVector<ArgumentInfo> getArguments(LLVM::LLVMFuncOp kernel) {
   return arguments;
 }
 
-static HostKernel describeKernel(LLVM::LLVMFuncOp function) {
-  return {function.getName().str(),   function,
-          isAnyCooperative(function), /*sharedBytes=*/0,
-          getMaxThreads(function),    getArguments(function)};
+static HostKernel describeKernel(LLVM::LLVMFuncOp function,
+                                 const SymbolTable &device) {
+  return {function.getName().str(),
+          function,
+          isAnyCooperative(function, device),
+          /*sharedBytes=*/0,
+          getMaxThreads(function),
+          getArguments(function)};
 }
 
 /// Globals of the device that a program could write would need a copy there.
@@ -91,7 +102,8 @@ static LogicalResult checkGlobal(LLVM::GlobalOp global) {
 //===----------------------------------------------------------------------===//
 
 /// Each function takes the record of its thread, and passes it on.
-static void addThreadArguments(gpu::GPUModuleOp kernels) {
+static void addThreadArguments(gpu::GPUModuleOp kernels,
+                               const SymbolTable &device) {
   MLIRContext *context = kernels.getContext();
   auto pointer = LLVM::LLVMPointerType::get(context);
   for (auto function : kernels.getOps<LLVM::LLVMFuncOp>()) {
@@ -113,8 +125,8 @@ static void addThreadArguments(gpu::GPUModuleOp kernels) {
                         UnitAttr::get(context));
   }
   kernels.walk([&](LLVM::CallOp call) {
-    auto callee = SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(
-        call, call.getCalleeAttr());
+    auto callee =
+        device.lookup<LLVM::LLVMFuncOp>(call.getCallee().value_or(""));
     if (callee && !callee.isExternal())
       call.getCalleeOperandsMutable().append(getThread(call));
   });
@@ -155,10 +167,40 @@ static void dropDeviceAttributes(LLVM::LLVMFuncOp function) {
   function.setVisibility_(LLVM::Visibility::Default);
 }
 
-/// Moves functions and constants to the module of `symbols`, under the names
-/// `<module>_<name>`.
-static void moveToHost(gpu::GPUModuleOp kernels, SymbolTable &symbols) {
+/// Names what has a body, or a value, `<module>_<name>`: a kernel may be called
+/// like a function of the C library.
+static void renameSymbols(gpu::GPUModuleOp kernels,
+                          const SymbolTable &symbols) {
   llvm::StringMap<StringAttr> names;
+  llvm::StringSet<> taken;
+  taken.insert(getImageName(kernels));
+  for (Operation &op : *kernels.getBody()) {
+    auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+    if (function && function.isExternal())
+      continue;
+    StringRef old = SymbolTable::getSymbolName(&op).getValue();
+    std::string base = (kernels.getName() + "_" + old).str(), name = base;
+    for (unsigned i = 0; symbols.lookup(name) || !taken.insert(name).second;
+         ++i)
+      name = base + "_" + std::to_string(i);
+    names[old] = StringAttr::get(op.getContext(), name);
+    SymbolTable::setSymbolName(&op, name);
+  }
+  auto rename = [&](Operation *op, StringRef attribute, StringRef old) {
+    auto found = names.find(old);
+    if (found != names.end())
+      op->setAttr(attribute, FlatSymbolRefAttr::get(found->second));
+  };
+  kernels.walk([&](Operation *op) {
+    if (auto call = dyn_cast<LLVM::CallOp>(op))
+      rename(op, call.getCalleeAttrName(), call.getCallee().value_or(""));
+    else if (auto address = dyn_cast<LLVM::AddressOfOp>(op))
+      rename(op, address.getGlobalNameAttrName(), address.getGlobalName());
+  });
+}
+
+/// Moves functions and constants to the module of `symbols`.
+static void moveToHost(gpu::GPUModuleOp kernels, SymbolTable &symbols) {
   for (Operation &op :
        llvm::make_early_inc_range(kernels.getBody()->getOperations())) {
     auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
@@ -168,42 +210,37 @@ static void moveToHost(gpu::GPUModuleOp kernels, SymbolTable &symbols) {
       dropDeviceAttributes(function);
     else
       cast<LLVM::GlobalOp>(op).setAddrSpace(0);
-    std::string name = SymbolTable::getSymbolName(&op).str();
     op.remove();
-    SymbolTable::setSymbolName(&op, (kernels.getName() + "_" + name).str());
-    names[name] = symbols.insert(&op);
+    symbols.insert(&op);
   }
-  auto rename = [&](Operation *op, StringRef attribute, StringRef old) {
-    auto found = names.find(old);
-    if (found != names.end())
-      op->setAttr(attribute, FlatSymbolRefAttr::get(found->second));
-  };
-  for (auto &entry : names)
-    symbols.lookup(entry.second)->walk([&](Operation *op) {
-      if (auto call = dyn_cast<LLVM::CallOp>(op))
-        rename(op, call.getCalleeAttrName(), call.getCallee().value_or(""));
-      else if (auto address = dyn_cast<LLVM::AddressOfOp>(op))
-        rename(op, address.getGlobalNameAttrName(), address.getGlobalName());
-    });
+}
+
+static SmallVector<HostKernel> describeKernels(gpu::GPUModuleOp kernels,
+                                               const SymbolTable &device) {
+  SmallVector<HostKernel> table;
+  for (auto function : kernels.getOps<LLVM::LLVMFuncOp>())
+    if (isKernel(function) && !function.isExternal())
+      table.push_back(describeKernel(function, device));
+  return table;
 }
 
 static LogicalResult emulate(gpu::GPUModuleOp kernels, SymbolTable &symbols,
                              bool check) {
-  if (failed(checkDeviceOps(kernels)))
+  SymbolTable originalSymbols(kernels);
+  if (failed(checkDeviceOps(kernels, originalSymbols)))
     return failure();
   for (auto global : kernels.getOps<LLVM::GlobalOp>())
     if (failed(checkGlobal(global)))
       return failure();
-  SmallVector<HostKernel> table;
-  for (auto function : kernels.getOps<LLVM::LLVMFuncOp>())
-    if (isKernel(function) && !function.isExternal())
-      table.push_back(describeKernel(function));
-  addThreadArguments(kernels);
-  if (check && failed(instrumentAccesses(kernels, symbols)))
+  SmallVector<HostKernel> table = describeKernels(kernels, originalSymbols);
+  renameSymbols(kernels, symbols);
+  SymbolTable device(kernels);
+  addThreadArguments(kernels, device);
+  if (check && failed(instrumentAccesses(kernels, device, symbols)))
     return failure();
   if (failed(lowerDeviceOps(kernels, symbols)))
     return failure();
-  FailureOr<SharedBytes> sharedBytes = lowerWorkgroupMemory(kernels);
+  FailureOr<SharedBytes> sharedBytes = lowerWorkgroupMemory(kernels, device);
   if (failed(sharedBytes))
     return failure();
   for (HostKernel &kernel : table)

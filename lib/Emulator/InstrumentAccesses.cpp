@@ -36,13 +36,12 @@ struct Access {
 //===----------------------------------------------------------------------===//
 
 /// Whether only this thread, or nobody, writes what `pointer` points to.
-static bool isPrivate(Value pointer) {
+static bool isPrivate(Value pointer, const SymbolTable &device) {
   while (Operation *op = pointer.getDefiningOp()) {
     if (isa<LLVM::AllocaOp>(op))
       return true;
     if (auto address = dyn_cast<LLVM::AddressOfOp>(op)) {
-      auto global = SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(
-          address, address.getGlobalNameAttr());
+      auto global = device.lookup<LLVM::GlobalOp>(address.getGlobalName());
       return !global || !isWorkgroupMemory(global);
     }
     if (!isa<LLVM::GEPOp, LLVM::BitcastOp, LLVM::AddrSpaceCastOp>(op))
@@ -159,9 +158,8 @@ static LogicalResult createCheck(OpBuilder &builder, Operation *op,
   return success(createCall(builder, loc, symbols, callee, operands));
 }
 
-LogicalResult
-mlir::remat::emulator::instrumentAccesses(gpu::GPUModuleOp kernels,
-                                          SymbolTable &symbols) {
+LogicalResult mlir::remat::emulator::instrumentAccesses(
+    gpu::GPUModuleOp kernels, const SymbolTable &device, SymbolTable &symbols) {
   DataLayout layout(kernels);
   unsigned number = 0;
   auto instrument = [&](Operation *op) -> LogicalResult {
@@ -170,7 +168,7 @@ mlir::remat::emulator::instrumentAccesses(gpu::GPUModuleOp kernels,
     OpBuilder builder(op);
     Value site;
     for (const Access &access : getAccesses(op)) {
-      if (isPrivate(access.pointer))
+      if (isPrivate(access.pointer, device))
         continue;
       if (!site)
         site = createSite(builder, op->getLoc(), symbols,

@@ -10,7 +10,9 @@ namespace mlir::remat::emulator {
 
 /// Precedes each access to memory that threads share by a call of the emulator.
 /// A thread's own memory (`llvm.alloca`) and constants are left out.
+/// `device` has the symbols of `kernels`, `symbols` those of its module.
 LogicalResult instrumentAccesses(gpu::GPUModuleOp kernels,
+                                 const SymbolTable &device,
                                  SymbolTable &symbols);
 
 } // namespace mlir::remat::emulator

@@ -100,19 +100,18 @@ static std::string getHostFunction(StringRef callee) {
 
 static constexpr StringLiteral kAssertFail = "__assertfail";
 
-static bool isKnownCall(LLVM::CallOp call) {
+static bool isKnownCall(LLVM::CallOp call, const SymbolTable &device) {
   std::optional<StringRef> callee = call.getCallee();
   if (!callee)
     return false;
-  auto function = SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(
-      call, call.getCalleeAttr());
+  auto function = device.lookup<LLVM::LLVMFuncOp>(*callee);
   return (function && !function.isExternal()) || *callee == kAssertFail ||
          !getHostFunction(*callee).empty();
 }
 
-static LogicalResult checkDeviceOp(Operation *op) {
+static LogicalResult checkDeviceOp(Operation *op, const SymbolTable &device) {
   if (auto call = dyn_cast<LLVM::CallOp>(op)) {
-    if (isKnownCall(call))
+    if (isKnownCall(call, device))
       return success();
     if (!call.getCallee())
       return call.emitError("an indirect call has no emulation");
@@ -132,7 +131,8 @@ static LogicalResult checkDeviceOp(Operation *op) {
   return op->emitError("'") << op->getName() << "' has no emulation";
 }
 
-LogicalResult mlir::remat::emulator::checkDeviceOps(gpu::GPUModuleOp kernels) {
+LogicalResult mlir::remat::emulator::checkDeviceOps(gpu::GPUModuleOp kernels,
+                                                    const SymbolTable &device) {
   bool failed = false;
   for (Operation &top : *kernels.getBody()) {
     if (!isa<LLVM::LLVMFuncOp, LLVM::GlobalOp>(top)) {
@@ -142,7 +142,7 @@ LogicalResult mlir::remat::emulator::checkDeviceOps(gpu::GPUModuleOp kernels) {
       continue;
     }
     top.walk([&](Operation *op) {
-      failed |= op != &top && mlir::failed(checkDeviceOp(op));
+      failed |= op != &top && mlir::failed(checkDeviceOp(op, device));
     });
   }
   return failure(failed);

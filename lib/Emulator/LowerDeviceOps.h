@@ -12,7 +12,9 @@ namespace mlir::remat::emulator {
 bool isCooperative(Operation *op);
 
 /// Names every operation in `kernels` that no host function stands for.
-LogicalResult checkDeviceOps(gpu::GPUModuleOp kernels);
+/// `device` has the symbols of `kernels`.
+LogicalResult checkDeviceOps(gpu::GPUModuleOp kernels,
+                             const SymbolTable &device);
 
 /// Replaces the operations of the `nvvm` dialect and the calls of libdevice.
 /// The functions have the thread's record as their last argument; what is

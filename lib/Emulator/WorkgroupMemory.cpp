@@ -33,14 +33,15 @@ bool mlir::remat::emulator::isKernel(LLVM::LLVMFuncOp function) {
 }
 
 SmallVector<LLVM::LLVMFuncOp>
-mlir::remat::emulator::getReachable(LLVM::LLVMFuncOp function) {
+mlir::remat::emulator::getReachable(LLVM::LLVMFuncOp function,
+                                    const SymbolTable &device) {
   llvm::SetVector<LLVM::LLVMFuncOp> reachable;
   reachable.insert(function);
   for (size_t next = 0; next < reachable.size(); ++next) {
     LLVM::LLVMFuncOp caller = reachable[next];
     caller.walk([&](LLVM::CallOp call) {
-      auto callee = SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(
-          call, call.getCalleeAttr());
+      auto callee =
+          device.lookup<LLVM::LLVMFuncOp>(call.getCallee().value_or(""));
       if (callee && !callee.isExternal())
         reachable.insert(callee);
     });
@@ -66,11 +67,11 @@ static LogicalResult checkVariable(LLVM::GlobalOp global) {
 using Users = llvm::MapVector<LLVM::GlobalOp, SmallVector<LLVM::AddressOfOp>>;
 
 /// Variables of workgroup memory that `function` uses, and where.
-static Users getVariables(LLVM::LLVMFuncOp function) {
+static Users getVariables(LLVM::LLVMFuncOp function,
+                          const SymbolTable &device) {
   Users users;
   function.walk([&](LLVM::AddressOfOp address) {
-    auto global = SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(
-        address, address.getGlobalNameAttr());
+    auto global = device.lookup<LLVM::GlobalOp>(address.getGlobalName());
     if (global && isWorkgroupMemory(global))
       users[global].push_back(address);
   });
@@ -119,7 +120,8 @@ static void replaceAddress(LLVM::AddressOfOp address, LLVM::GlobalOp global,
 }
 
 FailureOr<SharedBytes>
-mlir::remat::emulator::lowerWorkgroupMemory(gpu::GPUModuleOp kernels) {
+mlir::remat::emulator::lowerWorkgroupMemory(gpu::GPUModuleOp kernels,
+                                            SymbolTable &device) {
   DataLayout layout(kernels);
   for (auto global : kernels.getOps<LLVM::GlobalOp>())
     if (isWorkgroupMemory(global) && failed(checkVariable(global)))
@@ -127,19 +129,18 @@ mlir::remat::emulator::lowerWorkgroupMemory(gpu::GPUModuleOp kernels) {
   Layout common;
   for (auto function : kernels.getOps<LLVM::LLVMFuncOp>())
     if (!isKernel(function))
-      for (auto &[global, addresses] : getVariables(function))
+      for (auto &[global, addresses] : getVariables(function, device))
         common.add(global, layout);
   SharedBytes bytes;
   for (auto function : kernels.getOps<LLVM::LLVMFuncOp>()) {
-    Users variables = getVariables(function);
+    Users variables = getVariables(function, device);
     Layout own = common;
     for (auto &[global, addresses] : variables)
       own.add(global, layout);
     if (isKernel(function)) {
-      bool hasCommon =
-          llvm::any_of(getReachable(function), [](LLVM::LLVMFuncOp callee) {
-            return !isKernel(callee);
-          });
+      bool hasCommon = llvm::any_of(
+          getReachable(function, device),
+          [](LLVM::LLVMFuncOp callee) { return !isKernel(callee); });
       bool hasOwn = own.bytes != common.bytes;
       bytes[function] =
           hasCommon || hasOwn || !variables.empty() ? own.bytes : 0;
@@ -151,6 +152,6 @@ mlir::remat::emulator::lowerWorkgroupMemory(gpu::GPUModuleOp kernels) {
   for (auto global :
        llvm::make_early_inc_range(kernels.getOps<LLVM::GlobalOp>()))
     if (isWorkgroupMemory(global))
-      global.erase();
+      device.erase(global);
   return bytes;
 }

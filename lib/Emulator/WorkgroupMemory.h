@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/SymbolTable.h"
 
 namespace mlir::remat::emulator {
 
@@ -15,11 +16,13 @@ using SharedBytes = llvm::MapVector<LLVM::LLVMFuncOp, int64_t>;
 
 /// Lays out the workgroup memory of each kernel in `kernels`, and replaces the
 /// addresses of its variables by offsets into the block's memory. Erases the
-/// variables.
-FailureOr<SharedBytes> lowerWorkgroupMemory(gpu::GPUModuleOp kernels);
+/// variables. `device` has the symbols of `kernels`.
+FailureOr<SharedBytes> lowerWorkgroupMemory(gpu::GPUModuleOp kernels,
+                                            SymbolTable &device);
 
-/// Functions of `kernels` that `function` may run, itself first.
-SmallVector<LLVM::LLVMFuncOp> getReachable(LLVM::LLVMFuncOp function);
+/// Functions of `device` that `function` may run, itself first.
+SmallVector<LLVM::LLVMFuncOp> getReachable(LLVM::LLVMFuncOp function,
+                                           const SymbolTable &device);
 
 bool isKernel(LLVM::LLVMFuncOp function);
 

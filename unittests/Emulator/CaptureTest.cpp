@@ -139,6 +139,16 @@ TEST_F(CaptureTest, AnEventFromOutsideMakesACaptureInvalid) {
   EXPECT_EQ(endInvalid(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
+TEST_F(CaptureTest, AnEventOfACaptureThatEndedIsNoEvent) {
+  begin();
+  EXPECT_OK(cuEventRecord(fork, first));
+  EXPECT_OK(cuGraphExecDestroy(end()));
+  EXPECT_EQ(cuStreamWaitEvent(second, fork, 0), CUDA_ERROR_CAPTURED_EVENT);
+  EXPECT_EQ(cuEventSynchronize(fork), CUDA_ERROR_CAPTURED_EVENT);
+  EXPECT_OK(cuEventRecord(fork, first));
+  EXPECT_OK(cuEventSynchronize(fork));
+}
+
 TEST_F(CaptureTest, TheDefaultStreamIsNotCaptured) {
   EXPECT_EQ(cuStreamBeginCapture_v2(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL),
             CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);

@@ -85,6 +85,8 @@ CUresult Queue::record(CUevent event, CUstream stream) {
 
 CUresult Queue::wait(CUstream stream, CUevent event) {
   if (event->capture) {
+    if (event->capture->hasEnded)
+      return CUDA_ERROR_CAPTURED_EVENT;
     if (!stream->capture) {
       stream->capture = event->capture;
       stream->tails = event->nodes;
@@ -263,6 +265,7 @@ CUresult Queue::endCapture(CUstream stream, GraphNodes &nodes) {
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   CUresult result =
       capture->isInvalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+  capture->hasEnded = true;
   std::vector<size_t> ends = stream->tails;
   for (const std::unique_ptr<CUstream_st> &other : streams) {
     if (other->capture != capture)

@@ -54,6 +54,7 @@ struct Capture {
   std::thread::id thread;
   GraphNodes nodes;
   bool isInvalid = false;
+  bool hasEnded = false;
 };
 using CaptureRef = std::shared_ptr<Capture>;
 
