@@ -39,6 +39,7 @@ void mlir::remat::registerAllDialects(DialectRegistry &registry) {
   registerDecomposableExternalModels(registry);
   registerBufferizableOpInterfaceModels(registry);
   registerConvBufferization(registry);
+  registerScatterBufferization(registry);
   registerAnnotateTransformOps(registry);
   registerRecomputeCostExternalModels(registry);
 }

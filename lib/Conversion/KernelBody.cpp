@@ -42,6 +42,24 @@ bool mlir::remat::canVectorizeBody(linalg::LinalgOp op) {
          });
 }
 
+static void addUsedAbove(MutableArrayRef<Region> regions, Captures &captures) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(regions, used);
+  for (Value value : used) {
+    Operation *op = value.getDefiningOp();
+    if (op && op->hasTrait<OpTrait::ConstantLike>())
+      captures.constants.insert(op);
+    else
+      captures.values.insert(value);
+  }
+}
+
+Captures mlir::remat::collectCaptures(MutableArrayRef<Region> regions) {
+  Captures captures;
+  addUsedAbove(regions, captures);
+  return captures;
+}
+
 Captures mlir::remat::collectCaptures(const LoopNest &nest) {
   Captures captures;
   auto capture = [&](OpFoldResult number) {
@@ -54,15 +72,7 @@ Captures mlir::remat::collectCaptures(const LoopNest &nest) {
     llvm::for_each(access.strides, capture);
     capture(access.start);
   }
-  llvm::SetVector<Value> used;
-  getUsedValuesDefinedAbove(nest.op->getRegions(), used);
-  for (Value value : used) {
-    Operation *op = value.getDefiningOp();
-    if (op && op->hasTrait<OpTrait::ConstantLike>())
-      captures.constants.insert(op);
-    else
-      captures.values.insert(value);
-  }
+  addUsedAbove(nest.op->getRegions(), captures);
   return captures;
 }
 

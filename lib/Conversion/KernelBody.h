@@ -42,6 +42,8 @@ struct Captures {
 };
 
 Captures collectCaptures(const LoopNest &nest);
+/// Those of `regions` alone.
+Captures collectCaptures(MutableArrayRef<Region> regions);
 
 /// Whether the body may be computed on vectors of iterations, of which some do
 /// not exist.

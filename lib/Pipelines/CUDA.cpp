@@ -8,7 +8,6 @@
 
 #include "Host.h"
 
-#include "remat/Conversion/CPU/Passes.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Conversion/Passes.h"
 #include "remat/Emulator/Passes.h"
@@ -82,7 +81,6 @@ struct CUDATarget : remat::Target {
   int64_t getAlignment() const override { return 256; }
   int64_t getDefaultThreads() const override { return 1; }
   void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
-    pm.addPass(remat::createConvertScatterAddToLoops());
     pm.addPass(remat::createSinkScalars());
   }
   void addBeforePacking(OpPassManager &pm, int64_t threads) const override {

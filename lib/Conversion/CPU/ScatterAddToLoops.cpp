@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Analysis/Activity.h"
+#include "../ScatterRows.h"
 #include "remat/Conversion/CPU/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -27,107 +27,34 @@ namespace {
 class Lowering {
 public:
   Lowering(ScatterAddOp op, OpBuilder &b)
-      : op(op), b(b), loc(op.getLoc()), rowArgument(op.getIndices().size()),
-        sizes(tensor::getMixedSizes(b, loc, op.getUpdates())) {
-    findRows();
-  }
+      : op(op), b(b), loc(op.getLoc()), rows(findScatterRows(op)),
+        sizes(tensor::getMixedSizes(b, loc, op.getUpdates())) {}
 
   Value build();
 
 private:
-  void findRows();
   Value addElement(Value table, ValueRange at, ValueRange position);
   Value addRow(Value table, ValueRange position);
-  SmallVector<Value> computeIndices(ValueRange position);
-  Value widen(OpBuilder &builder, Value element);
 
   ScatterAddOp op;
   OpBuilder &b;
   Location loc;
-  /// For each dimension of the result that is added to as a whole, the
-  /// dimension of the updates along it.
-  SmallVector<std::optional<unsigned>> rowArgument;
+  ScatterRows rows;
   SmallVector<OpFoldResult> sizes;
-  /// The other dimensions of the updates.
-  SmallVector<unsigned> outer;
-  /// What the body computes from the arguments of rows.
-  DenseSet<Value> varying;
 };
 } // namespace
-
-static ArrayRef<int64_t> getShape(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-/// Whether there is nothing to add, or nowhere: no slice is valid then.
-static bool isEmpty(ScatterAddOp op) {
-  return llvm::is_contained(getShape(op.getUpdates()), 0) ||
-         llvm::is_contained(getShape(op.getInit()), 0);
-}
-
-/// Whether dimension `dim` of the result may have all of dimension `row` of the
-/// updates. Where it has not, there are no updates at run time.
-static bool mayHaveRow(ScatterAddOp op, unsigned dim, unsigned row) {
-  int64_t size = getShape(op.getInit())[dim],
-          rowSize = getShape(op.getUpdates())[row];
-  return ShapedType::isDynamic(size) || ShapedType::isDynamic(rowSize) ||
-         rowSize <= size;
-}
-
-void Lowering::findRows() {
-  Block &body = op.getBody().front();
-  SetVector<Value> rows;
-  for (auto [dim, index] : llvm::enumerate(op.getIndices()))
-    if (auto argument = dyn_cast<BlockArgument>(index);
-        argument && argument.getOwner() == &body &&
-        mayHaveRow(op, dim, argument.getArgNumber()) && rows.insert(argument))
-      rowArgument[dim] = argument.getArgNumber();
-  varying = findDependents(body, rows.getArrayRef());
-  for (auto [dim, index] : llvm::enumerate(op.getIndices()))
-    if (!rowArgument[dim] && varying.contains(index)) {
-      rowArgument.assign(rowArgument.size(), std::nullopt);
-      rows.clear();
-      varying.clear();
-      break;
-    }
-  for (BlockArgument argument : body.getArguments())
-    if (!rows.contains(argument))
-      outer.push_back(argument.getArgNumber());
-}
-
-/// The position in the result that belongs to `position` in the updates. Of
-/// dimensions that are added to as a whole it is not asked for.
-SmallVector<Value> Lowering::computeIndices(ValueRange position) {
-  Block &body = op.getBody().front();
-  IRMapping mapping;
-  mapping.map(body.getArguments(), position);
-  for (Operation &inner : body.without_terminator())
-    if (llvm::none_of(inner.getResults(),
-                      [&](Value value) { return varying.contains(value); }))
-      b.clone(inner, mapping);
-  return llvm::map_to_vector(op.getIndices(), [&](Value index) {
-    return mapping.lookupOrDefault(index);
-  });
-}
-
-Value Lowering::widen(OpBuilder &builder, Value element) {
-  Type type = getElementTypeOrSelf(op.getInit());
-  return element.getType() == type
-             ? element
-             : arith::ExtFOp::create(builder, loc, type, element).getResult();
-}
 
 Value Lowering::addElement(Value table, ValueRange at, ValueRange position) {
   Value old = tensor::ExtractOp::create(b, loc, table, at);
   Value element = tensor::ExtractOp::create(b, loc, op.getUpdates(), position);
-  Value sum = arith::AddFOp::create(b, loc, old, widen(b, element));
+  Value sum = arith::AddFOp::create(b, loc, old, widenUpdate(b, op, element));
   return tensor::InsertOp::create(b, loc, sum, table, at);
 }
 
 /// Adds the updates at one position of the outer dimensions.
 Value Lowering::addRow(Value table, ValueRange position) {
-  SmallVector<Value> at = computeIndices(position);
-  if (outer.size() == position.size())
+  SmallVector<Value> at = computeScatterIndices(b, op, rows, position);
+  if (rows.outer.size() == position.size())
     return addElement(table, at, position);
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
   auto staticSize = [](OpFoldResult size) {
@@ -139,7 +66,7 @@ Value Lowering::addRow(Value table, ValueRange position) {
   // own.
   SmallVector<unsigned> dims;
   for (auto [dim, index] : llvm::enumerate(at)) {
-    std::optional<unsigned> argument = rowArgument[dim];
+    std::optional<unsigned> argument = rows.rowArgument[dim];
     tableOffsets.push_back(argument ? zero : OpFoldResult(index));
     tableSizes.push_back(argument ? sizes[*argument] : one);
     if (argument) {
@@ -176,7 +103,8 @@ Value Lowering::addRow(Value table, ValueRange position) {
                           b.getMultiDimIdentityMap(rank)},
       SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
       [&](OpBuilder &body, Location, ValueRange v) {
-        Value next = arith::AddFOp::create(body, loc, v[1], widen(body, v[0]));
+        Value next =
+            arith::AddFOp::create(body, loc, v[1], widenUpdate(body, op, v[0]));
         linalg::YieldOp::create(body, loc, next);
       });
   return tensor::InsertSliceOp::create(b, loc, sum.getResult(0), table,
@@ -186,7 +114,7 @@ Value Lowering::addRow(Value table, ValueRange position) {
 Value Lowering::build() {
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  SmallVector<Value> upper = llvm::map_to_vector(outer, [&](unsigned dim) {
+  SmallVector<Value> upper = llvm::map_to_vector(rows.outer, [&](unsigned dim) {
     return getValueOrCreateConstantIndexOp(b, loc, sizes[dim]);
   });
   scf::LoopNest nest = scf::buildLoopNest(
@@ -197,7 +125,7 @@ Value Lowering::build() {
         b.setInsertionPoint(inner.getInsertionBlock(),
                             inner.getInsertionPoint());
         SmallVector<Value> position(sizes.size(), zero);
-        for (auto [dim, iv] : llvm::zip_equal(outer, ivs))
+        for (auto [dim, iv] : llvm::zip_equal(rows.outer, ivs))
           position[dim] = iv;
         return scf::ValueVector{addRow(carried[0], position)};
       });
@@ -212,9 +140,11 @@ protected:
   void runOnOperation() override {
     bool changed = false;
     getOperation()->walk([&](ScatterAddOp op) {
+      if (!op.hasPureTensorSemantics())
+        return;
       changed = true;
-      if (isEmpty(op)) {
-        op.replaceAllUsesWith(op.getInit());
+      if (isEmptyScatter(op)) {
+        op.getResult().replaceAllUsesWith(op.getInit());
         op.erase();
         return;
       }

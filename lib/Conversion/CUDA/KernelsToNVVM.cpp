@@ -32,9 +32,8 @@ namespace mlir::remat {
 using namespace mlir;
 
 template <typename MathOp, typename LLVMOp>
-using ExactMath =
-    VectorConvertToLLVMPattern<MathOp, LLVMOp,
-                               arith::AttrConvertFastMathToLLVM>;
+using ExactMath = VectorConvertToLLVMPattern<MathOp, LLVMOp,
+                                             arith::AttrConvertFastMathToLLVM>;
 
 /// Functions that the processor rounds exactly, and whose LLVM intrinsics the
 /// back end knows.

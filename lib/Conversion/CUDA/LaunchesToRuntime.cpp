@@ -111,9 +111,9 @@ Value LaunchLowering::storeArguments(OpBuilder &builder,
     memory = allocateOnStack(builder, loc, size);
   }
   for (auto [i, value] : llvm::enumerate(launch.getKernelOperands())) {
-    Value slot = LLVM::GEPOp::create(
-        builder, loc, pointer, builder.getI64Type(), memory,
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value slot =
+        LLVM::GEPOp::create(builder, loc, pointer, builder.getI64Type(), memory,
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
     LLVM::StoreOp::create(builder, loc, createWord(builder, loc, value), slot);
   }
   return memory;
@@ -121,8 +121,8 @@ Value LaunchLowering::storeArguments(OpBuilder &builder,
 
 LogicalResult LaunchLowering::lower(gpu::LaunchFuncOp launch) {
   for (Value value : launch.getKernelOperands())
-    if (!value.getType().isIndex() && !isa<LLVM::LLVMPointerType>(
-                                          value.getType()))
+    if (!value.getType().isIndex() &&
+        !isa<LLVM::LLVMPointerType>(value.getType()))
       return launch->emitError("passes a ")
              << value.getType()
              << ", but launches pass pointers and 'index' values only";

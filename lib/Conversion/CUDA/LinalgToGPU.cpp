@@ -8,7 +8,10 @@
 #include "../KernelTable.h"
 #include "../Products.h"
 #include "DevicePointers.h"
+#include "FallbackKernel.h"
 #include "GridEmitter.h"
+#include "KernelLaunch.h"
+#include "ScatterAddKernel.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
@@ -29,55 +32,28 @@ using namespace mlir::remat;
 
 namespace {
 
-/// An argument of a kernel: what the host passes, and what it may be used for.
-struct Argument {
-  Value value;
-  StringRef access = {};
-  std::optional<int64_t> bytes = std::nullopt;
-};
-
-/// Makes one kernel and its launch.
+/// The kernel and the launch of a loop nest.
 class Launch {
 public:
   Launch(OpBuilder &builder, const LoopNest &nest, const GridPlan &plan)
-      : host(builder), nest(nest), plan(plan), loc(nest.op.getLoc()) {}
+      : host(builder), nest(nest), plan(plan), launch(builder, nest.op) {}
 
   /// Constants from which outputs are reduced, instead of what memory holds.
   SmallVector<TypedAttr> initialValues;
 
-  gpu::GPUFuncOp createKernel();
-  void createLaunch(gpu::GPUFuncOp kernel);
+  void create(KernelTable<gpu::GPUFuncOp> &table);
 
 private:
-  Value addArgument(Argument argument);
-  Value addPointer(const Access &access, bool isOutput, unsigned output);
-  Value addScalar(Value scalar);
-  Value addMemRef(Value memref);
-  Value addCapture(Value value);
+  Value addPointer(const Access &access, KernelLaunch::Access use);
   bool isRead(unsigned output) const;
 
   OpBuilder &host;
   const LoopNest &nest;
   const GridPlan &plan;
-  Location loc;
-  SmallVector<Argument> arguments;
-  /// The kernel while it is built.
-  gpu::GPUFuncOp kernel;
-  OpBuilder device{host.getContext()};
-  IRMapping map;
+  KernelLaunch launch;
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Arguments
-//===----------------------------------------------------------------------===//
-
-Value Launch::addArgument(Argument argument) {
-  arguments.push_back(argument);
-  return kernel.getBody().front().insertArgument(arguments.size() - 1,
-                                                 argument.value.getType(), loc);
-}
 
 bool Launch::isRead(unsigned output) const {
   if (!initialValues.empty() && initialValues[output])
@@ -87,136 +63,41 @@ bool Launch::isRead(unsigned output) const {
 }
 
 /// The operand's memory, from the lowest element that is accessed.
-Value Launch::addPointer(const Access &access, bool isOutput, unsigned output) {
+Value Launch::addPointer(const Access &access, KernelLaunch::Access use) {
+  Location loc = nest.op.getLoc();
   OpFoldResult offset = affine::makeComposedFoldedAffineApply(
       host, loc, host.getAffineSymbolExpr(0) - host.getAffineSymbolExpr(1),
       {access.offset, access.start});
-  Argument argument{createDevicePointer(host, loc, access.source, offset)};
-  argument.access = !isOutput        ? "read"
-                    : isRead(output) ? "read_write"
-                                     : "write";
+  std::optional<int64_t> bytes;
   if (std::optional<int64_t> span = getConstantIntValue(access.span))
-    argument.bytes = *span * getBytesInMemory(access.elementType);
-  return createFlatMemRef(device, loc, addArgument(argument),
-                          access.elementType);
+    bytes = *span * getBytesInMemory(access.elementType);
+  return launch.addMemory(createDevicePointer(host, loc, access.source, offset),
+                          access.elementType, use, bytes);
 }
 
-/// A value that the host computes anew at every step, by way of the step block.
-Value Launch::addScalar(Value scalar) {
-  if (Operation *op = scalar.getDefiningOp();
-      op && op->hasTrait<OpTrait::ConstantLike>())
-    return device.clone(*op)->getResult(0);
-  Type type = scalar.getType();
-  Argument argument{createStepScalar(host, loc, scalar), "read",
-                    getBytesInMemory(type)};
-  return loadStepScalar(device, loc, addArgument(argument), type);
-}
-
-/// Memory that the body reads at positions which it computes.
-Value Launch::addMemRef(Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  SmallVector<OpFoldResult> sizes, strides;
-  OpFoldResult offset = host.getIndexAttr(0);
-  auto metadata = getStridedMetadata(host, loc, memref);
-  offset = metadata.offset;
-  Argument argument{createDevicePointer(host, loc, memref, offset), "read"};
-  if (type.hasStaticShape() && type.getLayout().isIdentity())
-    argument.bytes =
-        type.getNumElements() * getBytesInMemory(type.getElementType());
-  Value flat = createFlatMemRef(device, loc, addArgument(argument),
-                                type.getElementType(),
-                                /*booleansAreBytes=*/false);
-  auto toDevice = [&](OpFoldResult number) -> OpFoldResult {
-    if (getConstantIntValue(number))
-      return number;
-    return addArgument({cast<Value>(number)});
-  };
-  sizes = llvm::map_to_vector(metadata.sizes, toDevice);
-  strides = llvm::map_to_vector(metadata.strides, toDevice);
-  return memref::ReinterpretCastOp::create(
-      device, loc, flat, device.getIndexAttr(0), sizes, strides);
-}
-
-Value Launch::addCapture(Value value) {
-  if (isa<MemRefType>(value.getType()))
-    return addMemRef(value);
-  // Sizes, strides and positions: the grid depends on them in any case.
-  if (value.getType().isIndex())
-    return addArgument({value});
-  return addScalar(value);
-}
-
-//===----------------------------------------------------------------------===//
-// Kernel and launch
-//===----------------------------------------------------------------------===//
-
-gpu::GPUFuncOp Launch::createKernel() {
-  MLIRContext *context = host.getContext();
-  kernel = gpu::GPUFuncOp::create(
-      device, loc, nest.op->getName().stripDialect(),
-      FunctionType::get(context, {}, {}), getWorkgroupTypes(plan, context));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                  UnitAttr::get(context));
-  kernel.setKnownBlockSize(
-      ArrayRef<int32_t>{static_cast<int32_t>(plan.blockSize), 1, 1});
-  device.setInsertionPointToStart(&kernel.getBody().front());
+void Launch::create(KernelTable<gpu::GPUFuncOp> &table) {
+  launch.begin(plan.blockSize, getWorkgroupTypes(plan, host.getContext()));
   SmallVector<Value> views;
-  for (auto [i, access] : llvm::enumerate(nest.accesses))
-    views.push_back(access.isScalar() ? addScalar(access.source)
-                                      : addPointer(access, i >= nest.numInputs,
-                                                   i - nest.numInputs));
-  Captures captures = collectCaptures(nest);
-  for (Value value : captures.values)
-    map.map(value, addCapture(value));
-  for (Operation *constant : captures.constants)
-    device.clone(*constant, map);
-
-  // Workgroup memory stands behind the arguments of this type.
-  kernel.setFunctionType(FunctionType::get(
-      context,
-      llvm::map_to_vector(arguments,
-                          [](const Argument &a) { return a.value.getType(); }),
-      {}));
-  KernelBody body(nest, plan.vector, views, map);
-  emitThread(device, nest, plan, body, initialValues,
-             kernel.getWorkgroupAttributions());
-  gpu::ReturnOp::create(device, loc);
-  for (auto [i, argument] : llvm::enumerate(arguments)) {
-    if (!argument.access.empty())
-      kernel.setArgAttr(i, "remat.access",
-                        StringAttr::get(context, argument.access));
-    if (argument.bytes)
-      kernel.setArgAttr(i, "remat.bytes",
-                        device.getI64IntegerAttr(*argument.bytes));
+  for (auto [i, access] : llvm::enumerate(nest.accesses)) {
+    using Use = KernelLaunch::Access;
+    Use use = i < nest.numInputs           ? Use::Read
+              : isRead(i - nest.numInputs) ? Use::ReadWrite
+                                           : Use::Write;
+    views.push_back(access.isScalar() ? launch.addScalar(access.source)
+                                      : addPointer(access, use));
   }
-  return kernel;
-}
+  launch.addCaptures(collectCaptures(nest));
+  ValueRange workgroup = launch.beginCode();
+  KernelBody body(nest, plan.vector, views, launch.map);
+  emitThread(launch.device, nest, plan, body, initialValues, workgroup);
+  gpu::GPUFuncOp kernel = table.getOrInsert(launch.finish());
 
-void Launch::createLaunch(gpu::GPUFuncOp kernel) {
-  OpFoldResult points = countGridPoints(host, nest, plan);
   OpFoldResult blocks = affine::makeComposedFoldedAffineApply(
-      host, loc,
+      host, nest.op.getLoc(),
       AffineMap::get(
           0, 1, host.getAffineSymbolExpr(0).ceilDiv(plan.pointsPerBlock())),
-      {points});
-  OpBuilder::InsertionGuard guard(host);
-  if (!getConstantIntValue(blocks)) {
-    Value zero = arith::ConstantIndexOp::create(host, loc, 0);
-    Value some = arith::CmpIOp::create(host, loc, arith::CmpIPredicate::ne,
-                                       cast<Value>(blocks), zero);
-    auto branch = scf::IfOp::create(host, loc, some, /*withElse=*/false);
-    host.setInsertionPointToStart(branch.thenBlock());
-  }
-  Value one = arith::ConstantIndexOp::create(host, loc, 1);
-  Value threads = arith::ConstantIndexOp::create(host, loc, plan.blockSize);
-  gpu::KernelDim3 grid{getValueOrCreateConstantIndexOp(host, loc, blocks), one,
-                       one};
-  auto launch = gpu::LaunchFuncOp::create(
-      host, loc, kernel, grid, gpu::KernelDim3{threads, one, one},
-      /*dynamicSharedMemorySize=*/Value(),
-      llvm::map_to_vector(arguments,
-                          [](const Argument &a) { return a.value; }));
-  copyPhase(nest.op, launch);
+      {countGridPoints(host, nest, plan)});
+  launch.createLaunch(kernel, blocks);
 }
 
 //===----------------------------------------------------------------------===//
@@ -257,51 +138,51 @@ struct ConvertLinalgToGPU
     if (blockSize < 32 || blockSize > 1024 || !llvm::isPowerOf2_64(blockSize)) {
       getOperation().emitError()
           << "'block-size' must be a power of two from 32 to 1024, but got "
-          << blockSize;
+          << blockSize.getValue();
       return signalPassFailure();
     }
-    SmallVector<linalg::LinalgOp> ops;
+    SmallVector<Operation *> ops;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       convertCopiesToLinalg(function);
-      function.walk([&](linalg::LinalgOp op) {
-        if (op.hasPureBufferSemantics())
+      function.walk([&](DestinationStyleOpInterface op) {
+        if (isa<linalg::LinalgOp, ScatterAddOp>(*op) &&
+            op.hasPureBufferSemantics())
           ops.push_back(op);
       });
     }
     if (ops.empty())
       return;
     ModuleOp module = getOperation();
-    SymbolTable symbols(module);
     auto builder = OpBuilder::atBlockEnd(module.getBody());
     auto kernels =
         gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
-    symbols.insert(kernels);
+    SymbolTable(module).insert(kernels);
     module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
                     builder.getUnitAttr());
     KernelTable<gpu::GPUFuncOp> table(kernels);
     // From the end: a fill is met after the reduction that takes it over.
-    for (linalg::LinalgOp op : llvm::reverse(ops)) {
-      if (!taken.contains(op) && failed(convert(op, table)))
-        return signalPassFailure();
+    for (Operation *op : llvm::reverse(ops)) {
+      OpBuilder builder(op);
+      if (auto scatter = dyn_cast<ScatterAddOp>(op))
+        launchScatterAdd(builder, table, scatter, blockSize);
+      else if (!taken.contains(op))
+        convert(builder, cast<linalg::LinalgOp>(op), table);
       op->erase();
     }
   }
 
-  LogicalResult convert(linalg::LinalgOp op,
-                        KernelTable<gpu::GPUFuncOp> &table) {
-    OpBuilder builder(op);
+  void convert(OpBuilder &builder, linalg::LinalgOp op,
+               KernelTable<gpu::GPUFuncOp> &table) {
     FailureOr<LoopNest> nest = buildLoopNest(builder, op);
     if (failed(nest))
-      return op->emitError("has index maps or layouts that are not linear, "
-                           "which kernels for CUDA do not take");
+      return launchFallback(builder, table, op, blockSize);
     GridPlan plan = planGrid(*nest, blockSize);
     if (!isEmpty(*nest, plan)) {
       Launch launch(builder, *nest, plan);
       if (nest->hasReduction() && !plan.isInOrder)
         launch.initialValues = takeFills(*nest, taken);
-      launch.createLaunch(table.getOrInsert(launch.createKernel()));
+      launch.create(table);
     }
-    return success();
   }
 
   /// Fills that became part of a kernel.

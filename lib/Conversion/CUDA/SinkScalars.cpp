@@ -50,9 +50,8 @@ public:
     auto [entry, inserted] = known.try_emplace(op, false);
     if (!inserted)
       return entry->second;
-    bool depends = llvm::any_of(op->getOperands(), [&](Value operand) {
-      return contains(operand);
-    });
+    bool depends = llvm::any_of(
+        op->getOperands(), [&](Value operand) { return contains(operand); });
     return known[op] = depends;
   }
 
@@ -151,9 +150,8 @@ struct SinkScalars : remat::impl::SinkScalarsBase<SinkScalars> {
     }
     llvm::for_each(tensors, makeKernel);
     bool changed = !fills.empty() || !tensors.empty();
-    getOperation()->walk([&](linalg::GenericOp op) {
-      changed |= sinkInto(op, scalars);
-    });
+    getOperation()->walk(
+        [&](linalg::GenericOp op) { changed |= sinkInto(op, scalars); });
     if (!changed)
       markAllAnalysesPreserved();
   }

@@ -13,6 +13,7 @@
 #include "remat/Transforms/Schedule/Destination.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -20,6 +21,11 @@ using namespace mlir::remat;
 /// Whether `op` reads elements of `value`, which it updates, after it has
 /// written them. Branches and loops read it inside, operation by operation.
 static bool readsWhatItWrites(Operation *op, Value value) {
+  // A body reads at positions that it computes.
+  if (isa<DestinationStyleOpInterface>(op) &&
+      llvm::any_of(value.getUsers(),
+                   [&](Operation *user) { return op->isProperAncestor(user); }))
+    return true;
   SmallVector<OpOperand *> uses;
   for (OpOperand &operand : op->getOpOperands())
     if (operand.get() == value)

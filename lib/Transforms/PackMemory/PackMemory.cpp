@@ -176,7 +176,8 @@ private:
       frame.ops = 1;
       if (it != frames.end())
         frame = it->second;
-    } else if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op)) {
+    } else if (isa<linalg::LinalgOp, ScatterAddOp>(op) &&
+               !isa<linalg::FillOp>(op)) {
       frame.ops = 1;
     } else {
       return;

@@ -63,3 +63,47 @@ func.func @bounds(%u: tensor<5x8xf32>, %t: tensor<9x4xf32>, %row: index) -> tens
   } -> tensor<9x4xf32>
   return %0 : tensor<9x4xf32>
 }
+
+// -----
+
+func.func @mixed(%u: tensor<5xf32>, %t: memref<9xf32>) {
+  // expected-error @+1 {{adds 'tensor<5xf32>' to 'memref<9xf32>'; both must be tensors, or both memrefs}}
+  remat.scatter_add ins(%u : tensor<5xf32>) outs(%t : memref<9xf32>) {
+  ^bb0(%i: index):
+    remat.yield %i : index
+  }
+  return
+}
+
+// -----
+
+func.func @no_result(%u: tensor<5xf32>, %t: tensor<9xf32>) {
+  // expected-error @+1 {{returns nothing, but must return the type of its outs, 'tensor<9xf32>'}}
+  remat.scatter_add ins(%u : tensor<5xf32>) outs(%t : tensor<9xf32>) {
+  ^bb0(%i: index):
+    remat.yield %i : index
+  }
+  return
+}
+
+// -----
+
+func.func @result_of_memory(%u: memref<5xf32>, %t: memref<9xf32>) -> tensor<9xf32> {
+  // expected-error @+1 {{adds to a memref, and must not return a result}}
+  %0 = remat.scatter_add ins(%u : memref<5xf32>) outs(%t : memref<9xf32>) {
+  ^bb0(%i: index):
+    remat.yield %i : index
+  } -> tensor<9xf32>
+  return %0 : tensor<9xf32>
+}
+
+// -----
+
+func.func @bounds_in_memory(%u: memref<5x8xf32>, %t: memref<9x4xf32>, %row: index) {
+  remat.scatter_add ins(%u : memref<5x8xf32>) outs(%t : memref<9x4xf32>) {
+  ^bb0(%i: index, %j: index):
+    // expected-error @+1 {{adds all 8 positions in dimension 1 of the updates}}
+    remat.yield %row, %j : index, index
+  }
+  return
+}

@@ -1,6 +1,6 @@
 //===- ScatterOps.cpp - Additions at computed positions -------------------===//
 //
-// What remat.scatter_add checks.
+// What remat.scatter_add checks and touches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,26 @@ OperandRange ScatterAddOp::getIndices() {
   return cast<YieldOp>(getBody().front().getTerminator()).getOutputs();
 }
 
+void ScatterAddOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  if (isa<MemRefType>(getUpdates().getType()))
+    effects.emplace_back(MemoryEffects::Read::get(), &getUpdatesMutable());
+  if (isa<MemRefType>(getInit().getType())) {
+    effects.emplace_back(MemoryEffects::Read::get(), &getInitMutable());
+    effects.emplace_back(MemoryEffects::Write::get(), &getInitMutable());
+  }
+}
+
+Speculation::Speculatability ScatterAddOp::getSpeculatability() {
+  return hasPureTensorSemantics() ? Speculation::RecursivelySpeculatable
+                                  : Speculation::NotSpeculatable;
+}
+
 LogicalResult ScatterAddOp::verify() {
+  if (!hasPureTensorSemantics() && !hasPureBufferSemantics())
+    return emitOpError() << "adds " << getUpdates().getType() << " to "
+                         << getInit().getType()
+                         << "; both must be tensors, or both memrefs";
   auto from = dyn_cast<FloatType>(getElementTypeOrSelf(getUpdates()));
   auto to = dyn_cast<FloatType>(getElementTypeOrSelf(getInit()));
   if (!from || !to || (from != to && from.getWidth() >= to.getWidth()))
@@ -22,6 +41,15 @@ LogicalResult ScatterAddOp::verify() {
                          << getElementTypeOrSelf(getInit())
                          << "; both must be the same floating-point type, or "
                             "the second a wider one";
+  if (hasPureBufferSemantics()) {
+    if (getResult())
+      return emitOpError() << "adds to a memref, and must not return a result";
+    return success();
+  }
+  if (!getResult())
+    return emitOpError() << "returns nothing, but must return the type of its "
+                            "outs, "
+                         << getInit().getType();
   if (getResult().getType() != getInit().getType())
     return emitOpError() << "returns " << getResult().getType()
                          << ", but must return the type of its outs, "
@@ -32,8 +60,8 @@ LogicalResult ScatterAddOp::verify() {
 /// Where the position in the updates is the one in the outs, the types tell
 /// whether there is such a position. No updates have none.
 static LogicalResult verifyBounds(ScatterAddOp op, YieldOp yield) {
-  auto updates = cast<RankedTensorType>(op.getUpdates().getType());
-  auto init = cast<RankedTensorType>(op.getInit().getType());
+  auto updates = cast<ShapedType>(op.getUpdates().getType());
+  auto init = cast<ShapedType>(op.getInit().getType());
   if (!updates.hasStaticShape() || llvm::is_contained(updates.getShape(), 0))
     return success();
   for (auto [dim, index] : llvm::enumerate(yield.getOutputs())) {
@@ -54,7 +82,7 @@ static LogicalResult verifyBounds(ScatterAddOp op, YieldOp yield) {
 }
 
 LogicalResult ScatterAddOp::verifyRegions() {
-  int64_t rank = cast<RankedTensorType>(getUpdates().getType()).getRank();
+  int64_t rank = cast<ShapedType>(getUpdates().getType()).getRank();
   auto isIndex = [](Type type) { return isa<IndexType>(type); };
   Block &block = getBody().front();
   if (block.getNumArguments() != rank ||
@@ -64,7 +92,7 @@ LogicalResult ScatterAddOp::verifyRegions() {
                          << rank
                          << " of type index, the position in the updates";
   auto yield = cast<YieldOp>(block.getTerminator());
-  int64_t initRank = cast<RankedTensorType>(getInit().getType()).getRank();
+  int64_t initRank = cast<ShapedType>(getInit().getType()).getRank();
   if (static_cast<int64_t>(yield.getOutputs().size()) != initRank ||
       !llvm::all_of(yield.getOutputs().getTypes(), isIndex) ||
       !yield.getResiduals().empty())

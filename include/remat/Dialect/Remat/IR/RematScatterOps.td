@@ -7,8 +7,12 @@ include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "remat/Dialect/Remat/IR/RematDialect.td"
 
+def Remat_TensorOrBuffer : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef],
+    "ranked tensor or strided memref">;
+
 def Remat_ScatterAddOp : Op<Remat_Dialect, "scatter_add", [
-    DestinationStyleOpInterface, RecursiveMemoryEffects, RecursivelySpeculatable,
+    DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    RecursiveMemoryEffects, DeclareOpInterfaceMethods<ConditionallySpeculatable>,
     SingleBlockImplicitTerminator<"::mlir::remat::YieldOp">]> {
   let summary = "add the elements of a tensor to another one, at computed positions";
   let description = [{
@@ -23,7 +27,12 @@ def Remat_ScatterAddOp : Op<Remat_Dialect, "scatter_add", [
     A dimension of `init` whose index is an argument of the body itself is added
     to as a whole row where no other index depends on that argument.
 
-    `convert-scatter-add-to-loops` is its lowering for the CPU.
+    On memrefs `init` is read and written, and there is no result. No two elements
+    of `init` may share memory, and neither the updates nor what the body reads may
+    be in that of `init`.
+
+    `convert-scatter-add-to-loops` is its lowering for the CPU, on tensors, and
+    `convert-linalg-to-gpu-kernels` that for CUDA, on memrefs.
 
     Example: row `tokens[i]` of the result is row `tokens[i]` of the table plus
     row i of the updates.
@@ -37,12 +46,12 @@ def Remat_ScatterAddOp : Op<Remat_Dialect, "scatter_add", [
     } -> tensor<100x8xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$updates, AnyRankedTensor:$init);
-  let results = (outs AnyRankedTensor:$result);
+  let arguments = (ins Remat_TensorOrBuffer:$updates, Remat_TensorOrBuffer:$init);
+  let results = (outs Optional<AnyRankedTensor>:$result);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `ins` `(` $updates `:` type($updates) `)` `outs` `(` $init `:` type($init) `)`
-    attr-dict-with-keyword $body `->` type($result)
+    attr-dict-with-keyword $body (`->` type($result)^)?
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

@@ -11,6 +11,8 @@ namespace remat {
 void registerBufferizableOpInterfaceModels(DialectRegistry &registry);
 /// Registers how convolutions bufferize: into their destinations.
 void registerConvBufferization(DialectRegistry &registry);
+/// Registers how remat.scatter_add bufferizes: it adds to its destination.
+void registerScatterBufferization(DialectRegistry &registry);
 } // namespace remat
 } // namespace mlir
 

@@ -1,0 +1,76 @@
+//===- KernelLaunch.h - A kernel, its arguments and its launch --*- C++ -*-===//
+//
+// What kernels of all kinds have in common: how memory, numbers and scalars get
+// to them from the host.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_CUDA_KERNELLAUNCH_H
+#define REMAT_LIB_CONVERSION_CUDA_KERNELLAUNCH_H
+
+#include "../KernelBody.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace mlir::remat {
+
+/// Makes one kernel and its launch. First `begin`, then the arguments, then the
+/// kernel's code by `device`, between `beginCode` and `finish`.
+class KernelLaunch {
+public:
+  /// What the kernel may do with memory that it gets.
+  enum class Access { Read, Write, ReadWrite };
+
+  /// The launch takes the place of `op`, at the insertion point of `host`.
+  KernelLaunch(OpBuilder &host, Operation *op)
+      : device(op->getContext()), host(host), op(op), loc(op->getLoc()) {}
+
+  void begin(int64_t blockSize, ArrayRef<Type> workgroupTypes);
+
+  /// Memory from `pointer` on, as `memref<?xT>`. `bytes`: how much of it, if it
+  /// is known.
+  Value addMemory(Value pointer, Type elementType, Access access,
+                  std::optional<int64_t> bytes);
+  /// A number that the grid depends on, or a constant.
+  Value addNumber(OpFoldResult number);
+  /// A value that the host computes anew at every step.
+  Value addScalar(Value scalar);
+  /// What the code reads from around the operation; `map` has it then.
+  void addCaptures(const Captures &captures);
+
+  /// Ends the arguments. Returns the workgroup memory.
+  ValueRange beginCode();
+  /// Ends the code.
+  gpu::GPUFuncOp finish();
+
+  /// Launches `kernel`, which looks like the one that was finished. There is no
+  /// launch of no blocks.
+  void createLaunch(gpu::GPUFuncOp kernel, OpFoldResult blocks);
+
+  /// Builds the kernel.
+  OpBuilder device;
+  /// From values at the call site to those of the kernel.
+  IRMapping map;
+
+private:
+  struct Argument {
+    Value value;
+    std::optional<Access> access = std::nullopt;
+    std::optional<int64_t> bytes = std::nullopt;
+  };
+
+  Value addArgument(Argument argument);
+  Value addMemRef(Value memref);
+
+  OpBuilder &host;
+  Operation *op;
+  Location loc;
+  int64_t blockSize = 0;
+  SmallVector<Argument> arguments;
+  gpu::GPUFuncOp kernel;
+};
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_CUDA_KERNELLAUNCH_H
