@@ -17,30 +17,48 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-SmallVector<Type> mlir::remat::getWorkgroupTypes(const GridPlan &plan,
-                                                 MLIRContext *context) {
-  auto space =
-      gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup);
-  return llvm::map_to_vector(
-      plan.combiners, [&](const Combiner &combiner) -> Type {
-        return MemRefType::get({plan.blockSize}, combiner.neutral.getType(),
-                               MemRefLayoutAttrInterface(), space);
-      });
+SmallVector<Type> mlir::remat::getWorkgroupTypes(const LoopNest &nest,
+                                                 const GridPlan &plan) {
+  auto space = gpu::AddressSpaceAttr::get(nest.op.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  auto getMemory = [&](int64_t size, Type element) -> Type {
+    return MemRefType::get({size}, element, MemRefLayoutAttrInterface(), space);
+  };
+  if (plan.tile)
+    return llvm::map_to_vector(plan.tile->inputs, [&](unsigned input) {
+      Type element = nest.accesses[input].elementType;
+      // A column more, so that the elements of one column are in different
+      // banks. Booleans are bytes.
+      return getMemory(TransposeTile::kSize * (TransposeTile::kSize + 1),
+                       element.isInteger(1)
+                           ? IntegerType::get(element.getContext(), 8)
+                           : element);
+    });
+  return llvm::map_to_vector(plan.combiners, [&](const Combiner &combiner) {
+    return getMemory(plan.blockSize, combiner.neutral.getType());
+  });
 }
 
-OpFoldResult mlir::remat::countGridPoints(OpBuilder &builder,
-                                          const LoopNest &nest,
-                                          const GridPlan &plan) {
+OpFoldResult mlir::remat::countBlocks(OpBuilder &builder, const LoopNest &nest,
+                                      const GridPlan &plan) {
   OpFoldResult count = builder.getIndexAttr(1);
   AffineExpr first = builder.getAffineSymbolExpr(0),
              second = builder.getAffineSymbolExpr(1);
-  for (unsigned loop : plan.gridLoops)
-    count = affine::makeComposedFoldedAffineApply(
-        builder, nest.op.getLoc(), AffineMap::get(0, 2, first * second),
-        {count, nest.loops[loop].size});
-  return affine::makeComposedFoldedAffineApply(
-      builder, nest.op.getLoc(),
-      AffineMap::get(0, 1, first.floorDiv(plan.vector.count)), {count});
+  auto apply = [&](AffineExpr expr, ArrayRef<OpFoldResult> numbers) {
+    return affine::makeComposedFoldedAffineApply(
+        builder, nest.op.getLoc(), AffineMap::get(0, numbers.size(), expr),
+        numbers);
+  };
+  for (unsigned loop : plan.gridLoops) {
+    OpFoldResult size = nest.loops[loop].size;
+    if (plan.tile && (loop == plan.tile->inLoop || loop == plan.tile->outLoop))
+      size = apply(first.ceilDiv(TransposeTile::kSize), {size});
+    count = apply(first * second, {count, size});
+  }
+  if (plan.tile)
+    return count;
+  OpFoldResult points = apply(first.floorDiv(plan.vector.count), {count});
+  return apply(first.ceilDiv(plan.pointsPerBlock()), {points});
 }
 
 namespace {
@@ -209,8 +227,11 @@ private:
 } // namespace
 
 void mlir::remat::emitThread(OpBuilder &builder, const LoopNest &nest,
-                             const GridPlan &plan, KernelBody &body,
-                             ArrayRef<TypedAttr> initialValues,
+                             const GridPlan &plan, ArrayRef<Value> views,
+                             IRMapping &map, ArrayRef<TypedAttr> initialValues,
                              ValueRange workgroup) {
+  if (plan.tile)
+    return emitTile(builder, nest, plan, views, map, workgroup);
+  KernelBody body(nest, plan.vector, views, map);
   GridEmitter(builder, nest, plan, body, initialValues, workgroup).emit();
 }

@@ -31,6 +31,10 @@ static constexpr int64_t kMinElementsPerLane = 4;
 static constexpr int64_t kDynamicSize = 4096;
 /// Bytes that a thread loads or stores at once.
 static constexpr int64_t kVectorBytes = 16;
+/// Shorter loops leave most of a square empty.
+static constexpr int64_t kMinTransposed = 16;
+/// Inputs for whose squares every chip has workgroup memory.
+static constexpr size_t kMaxTransposed = 4;
 
 //===----------------------------------------------------------------------===//
 // Questions
@@ -48,23 +52,13 @@ static int64_t countIterations(const LoopNest &nest, bool parallel) {
   return count;
 }
 
-/// Whether some output's element is written by several iterations of a parallel
-/// loop, or several elements by those of a reduction.
-static bool needsOrder(const LoopNest &nest) {
-  for (const Access &output : nest.outputs())
-    for (auto [index, loop] : llvm::enumerate(nest.loops))
-      if (output.isInvariantIn(index) == loop.isParallel())
-        return true;
-  return false;
-}
-
 /// Loops of which no two iterations ever write the same element of `output`,
-/// whatever the other loops do. Sorted by stride, the loops up to some position
-/// reach over R elements; if all strides above are multiples of a number larger
-/// than R, an address tells both parts apart. A loop that is alone between two
-/// such borders is told by the address.
-static SmallVector<bool> findDistinctLoops(const LoopNest &nest,
-                                           const Access &output) {
+/// whatever the other loops do, as strides tell it. Sorted by stride, the loops
+/// up to some position reach over R elements; if all strides above are
+/// multiples of a number larger than R, an address tells both parts apart. A
+/// loop that is alone between two such borders is told by the address.
+static SmallVector<bool> findLoopsApart(const LoopNest &nest,
+                                        const Access &output) {
   SmallVector<bool> distinct(nest.loops.size(), false);
   SmallVector<std::pair<int64_t, unsigned>> byStride;
   for (unsigned loop = 0; loop < nest.loops.size(); ++loop) {
@@ -90,6 +84,51 @@ static SmallVector<bool> findDistinctLoops(const LoopNest &nest,
     borderBefore = borderAfter;
   }
   return distinct;
+}
+
+/// Whether each dimension that `loop` stands for is alone in some position of
+/// the output: other iterations are elsewhere, whatever the sizes are.
+static bool hasOwnPosition(const LoopNest &nest, unsigned output,
+                           unsigned loop) {
+  AffineMap map =
+      nest.op.getMatchingIndexingMap(nest.op.getDpsInitOperand(output));
+  auto isAlone = [&](unsigned dim) {
+    return llvm::any_of(map.getResults(), [&](AffineExpr expr) {
+      for (unsigned other = 0; other < map.getNumDims(); ++other)
+        if (expr.isFunctionOfDim(other) != (other == dim))
+          return false;
+      return true;
+    });
+  };
+  for (auto [dim, mapped] : llvm::enumerate(nest.loopOfDim))
+    if (mapped == loop && !isAlone(dim))
+      return false;
+  return true;
+}
+
+/// Loops of which no two iterations ever write the same element of any output.
+static SmallVector<bool> findDistinctLoops(const LoopNest &nest) {
+  SmallVector<bool> distinct(nest.loops.size(), true);
+  for (auto [number, output] : llvm::enumerate(nest.outputs())) {
+    SmallVector<bool> apart = findLoopsApart(nest, output);
+    for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+      distinct[loop] =
+          distinct[loop] && (apart[loop] || hasOwnPosition(nest, number, loop));
+  }
+  return distinct;
+}
+
+/// Whether some output's element is written by several iterations of parallel
+/// loops, or several elements by those of a reduction.
+static bool needsOrder(const LoopNest &nest, ArrayRef<bool> distinct) {
+  for (auto [index, loop] : llvm::enumerate(nest.loops)) {
+    if (loop.isParallel() && !distinct[index])
+      return true;
+    for (const Access &output : nest.outputs())
+      if (!loop.isParallel() && !output.isInvariantIn(index))
+        return true;
+  }
+  return false;
 }
 
 /// How many operands neighbouring iterations of `loop` access side by side.
@@ -126,17 +165,6 @@ static bool isAlignedAccess(const LoopNest &nest, const Access &access,
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
-
-static void chooseInOrder(const LoopNest &nest, GridPlan &plan) {
-  plan.isInOrder = true;
-  SmallVector<bool> distinct(nest.loops.size(), true);
-  for (const Access &output : nest.outputs())
-    for (auto [loop, own] : llvm::enumerate(findDistinctLoops(nest, output)))
-      distinct[loop] = distinct[loop] && own;
-  for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
-    if (distinct[loop])
-      plan.gridLoops.push_back(loop);
-}
 
 /// How many partial results a reduction of `elements` elements for each of
 /// `results` results has. No operand's layout may have a say: it differs from
@@ -198,16 +226,58 @@ static void chooseVectors(const LoopNest &nest, GridPlan &plan) {
   plan.vector = {count, loop, /*isAligned=*/true};
 }
 
+/// The loop in which an input is contiguous that jumps from element to element
+/// along `outLoop`.
+static std::optional<unsigned>
+findTransposed(const LoopNest &nest, const Access &input, unsigned outLoop) {
+  if (input.isScalar() || input.isInvariantIn(outLoop) ||
+      input.isContiguousIn(outLoop) || !input.elementType.isIntOrIndexOrFloat())
+    return std::nullopt;
+  for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+    if (input.isContiguousIn(loop))
+      return loop;
+  return std::nullopt;
+}
+
+static bool isLongEnough(const Loop &loop) {
+  return sizeOr(loop, kDynamicSize) >= kMinTransposed;
+}
+
+/// Squares through workgroup memory where the first loop in which all outputs
+/// are contiguous is not the one of all inputs.
+static void chooseTile(const LoopNest &nest, GridPlan &plan) {
+  for (unsigned outLoop : plan.gridLoops) {
+    if (!isLongEnough(nest.loops[outLoop]) ||
+        !llvm::all_of(nest.outputs(), [&](const Access &output) {
+          return output.isContiguousIn(outLoop);
+        }))
+      continue;
+    TransposeTile tile;
+    tile.outLoop = outLoop;
+    for (unsigned input = 0; input < nest.numInputs; ++input) {
+      std::optional<unsigned> inLoop =
+          findTransposed(nest, nest.accesses[input], outLoop);
+      if (!inLoop || !isLongEnough(nest.loops[*inLoop]) ||
+          tile.inputs.size() == kMaxTransposed ||
+          (!tile.inputs.empty() && tile.inLoop != *inLoop))
+        continue;
+      tile.inLoop = *inLoop;
+      tile.inputs.push_back(input);
+    }
+    if (!tile.inputs.empty())
+      plan.tile = tile;
+    return;
+  }
+}
+
 GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
   GridPlan plan;
   plan.blockSize = blockSize;
-  if (needsOrder(nest)) {
-    chooseInOrder(nest, plan);
-  } else {
-    for (auto [index, loop] : llvm::enumerate(nest.loops))
-      if (loop.isParallel())
-        plan.gridLoops.push_back(index);
-  }
+  SmallVector<bool> distinct = findDistinctLoops(nest);
+  plan.isInOrder = needsOrder(nest, distinct);
+  for (auto [index, loop] : llvm::enumerate(nest.loops))
+    if (plan.isInOrder ? distinct[index] : loop.isParallel())
+      plan.gridLoops.push_back(index);
   // The loop along which most operands are contiguous is the fastest.
   auto fastest = llvm::max_element(plan.gridLoops, [&](unsigned a, unsigned b) {
     return std::make_pair(scoreAsFastest(nest, a), a) <
@@ -218,6 +288,8 @@ GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
   if (!plan.isInOrder && nest.hasReduction())
     chooseLanes(nest, plan);
   else if (!plan.isInOrder)
+    chooseTile(nest, plan);
+  if (!plan.isInOrder && !plan.tile)
     chooseVectors(nest, plan);
   plan.blockSize = std::max(blockSize, plan.lanes);
   return plan;

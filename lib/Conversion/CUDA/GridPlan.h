@@ -14,12 +14,23 @@
 
 namespace mlir::remat {
 
+/// Two loops that a block takes in squares, because the outputs are contiguous
+/// in one of them and inputs in the other.
+struct TransposeTile {
+  static constexpr int64_t kSize = 32;
+
+  unsigned outLoop = 0, inLoop = 0;
+  /// Accesses that go through workgroup memory.
+  SmallVector<unsigned> inputs;
+};
+
 struct GridPlan {
   /// Loops that the grid is made of, the fastest one last. Every other loop
   /// runs in each thread, in order.
   SmallVector<unsigned> gridLoops;
   /// Iterations of the last one of these that a thread takes at once.
   Lanes vector;
+  std::optional<TransposeTile> tile;
   /// Whether iterations go through memory, because several of them write one
   /// element.
   bool isInOrder = false;

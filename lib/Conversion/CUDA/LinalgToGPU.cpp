@@ -76,7 +76,7 @@ Value Launch::addPointer(const Access &access, KernelLaunch::Access use) {
 }
 
 void Launch::create(KernelTable<gpu::GPUFuncOp> &table) {
-  launch.begin(plan.blockSize, getWorkgroupTypes(plan, host.getContext()));
+  launch.begin(plan.blockSize, getWorkgroupTypes(nest, plan));
   SmallVector<Value> views;
   for (auto [i, access] : llvm::enumerate(nest.accesses)) {
     using Use = KernelLaunch::Access;
@@ -88,16 +88,10 @@ void Launch::create(KernelTable<gpu::GPUFuncOp> &table) {
   }
   launch.addCaptures(collectCaptures(nest));
   ValueRange workgroup = launch.beginCode();
-  KernelBody body(nest, plan.vector, views, launch.map);
-  emitThread(launch.device, nest, plan, body, initialValues, workgroup);
+  emitThread(launch.device, nest, plan, views, launch.map, initialValues,
+             workgroup);
   gpu::GPUFuncOp kernel = table.getOrInsert(launch.finish());
-
-  OpFoldResult blocks = affine::makeComposedFoldedAffineApply(
-      host, nest.op.getLoc(),
-      AffineMap::get(
-          0, 1, host.getAffineSymbolExpr(0).ceilDiv(plan.pointsPerBlock())),
-      {countGridPoints(host, nest, plan)});
-  launch.createLaunch(kernel, blocks);
+  launch.createLaunch(kernel, countBlocks(host, nest, plan));
 }
 
 //===----------------------------------------------------------------------===//

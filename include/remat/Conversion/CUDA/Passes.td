@@ -8,7 +8,7 @@ include "mlir/Pass/PassBase.td"
 def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp"> {
   let summary = "linalg on device memory to kernels of the gpu dialect";
   let description = [{
-    Every linalg op on memrefs with linear index maps and every `memref.copy`
+    Every linalg op on memrefs, every `memref.copy` and every `remat.scatter_add`
     becomes a `gpu.launch_func` of a kernel in the `gpu.module` `@kernels`. Ops that do the
     same share one kernel.
 
@@ -28,15 +28,21 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
     | operation | one thread computes |
     |---|---|
     | no reduction | a 16-byte vector of results where all operands are contiguous and aligned, else one |
+    | no reduction, and inputs that are transposed | results of a square of 32 x 32, for which the block brings the inputs into workgroup memory along their rows |
     | a reduction by one associative operation for each result | one *lane* of one result |
     | any other reduction | a result, in the order of the loops |
     | outputs that several iterations write | the iterations that may meet, in order |
+    | index maps that are not linear | a result; all other loops in order, through memory |
+    | `remat.scatter_add` | all additions to its elements of the table, in the order of the positions |
 
     Lanes fix the order of a sum: it has P partial results, a number that follows
     from the operation's shape only; partial result p combines the elements p, p +
     P, ... in this order; then p with p + P/2, P/4, ..., 1, and the initial value last.
     Neither `block-size` nor the grid nor what was fused with the operation change a
     bit. Outside of reductions the bits are those of `convert-linalg-to-kernels`.
+
+    The block of a scatter owns rows x columns of the table and walks all
+    positions: no atomics, no sort, no memory, and the sums of the CPU's loop.
 
     A `linalg.fill` with a constant that gives a reduction its initial value becomes
     part of its kernel.
