@@ -93,6 +93,10 @@ static void printDevice(llvm::json::OStream &json, const DeviceModule &device) {
   json.attribute("name", device.op.getName());
   json.attribute("image_bytes", int64_t(device.image.size()));
   json.attribute("ptx", getNewest(device.chips));
+  json.attributeArray("chips", [&] {
+    for (const ChipCode &code : device.chips)
+      json.value(code.chip);
+  });
   auto printChips = [&](StringRef kernel) {
     for (auto [code, table] : llvm::zip(device.chips, tables))
       if (auto found = table.find(kernel); found != table.end())

@@ -1,7 +1,8 @@
 //===- driver_declarations.cpp - Our declarations against NVIDIA's --------===//
 //
 // Compiled, never run. `Theirs` names the type of cuda.h for each of ours, so
-// that whole signatures are compared: a stream in place of an event is an error.
+// that whole signatures are compared: a stream in place of an event is an
+// error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +25,8 @@ template <typename T> struct Theirs<T *> {
 };
 template <typename Result, typename... Parameters>
 struct Theirs<Result(Parameters...)> {
-  using Type = typename Theirs<Result>::Type(
-      typename Theirs<Parameters>::Type...);
+  using Type =
+      typename Theirs<Result>::Type(typename Theirs<Parameters>::Type...);
 };
 
 #define TYPE(name)                                                             \

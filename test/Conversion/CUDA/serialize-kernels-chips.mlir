@@ -17,6 +17,10 @@ module {
   }
 }
 // SUFFIX: "ptx": "sm_90",
+// SUFFIX-NEXT: "chips": [
+// SUFFIX-NEXT: "sm_90",
+// SUFFIX-NEXT: "sm_100a"
+// SUFFIX-NEXT: ]
 // SUFFIX: "name": "f",
 // SUFFIX-NEXT: "chips": {
 // SUFFIX-NEXT: "sm_90": {
