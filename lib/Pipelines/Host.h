@@ -7,8 +7,8 @@ namespace mlir {
 class OpPassManager;
 namespace remat {
 
-/// Appends the passes that take scf, memref, vector, arith, math and func to the
-/// LLVM dialect, as `mlir-runner` expects it.
+/// Appends the passes that take scf, memref, vector, arith, math and func to
+/// the LLVM dialect, as `mlir-runner` expects it.
 void addHostLowering(OpPassManager &pm);
 
 } // namespace remat

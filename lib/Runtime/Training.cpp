@@ -392,8 +392,8 @@ REMAT_EXPORT int64_t _mlir_ciface_remat_rt_train_done_at(int64_t pointer,
                            toScalarKind(kind));
 }
 
-REMAT_EXPORT void
-_mlir_ciface_remat_rt_train_fill(int64_t index, int64_t from) {
+REMAT_EXPORT void _mlir_ciface_remat_rt_train_fill(int64_t index,
+                                                   int64_t from) {
   training().fill(index, reinterpret_cast<const void *>(from));
 }
 
