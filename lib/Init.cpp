@@ -11,6 +11,7 @@
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/BufferizableOpInterfaceImpl.h"
+#include "remat/Emulator/Passes.h"
 #include "remat/Pipelines/CPU.h"
 #include "remat/Pipelines/CUDA.h"
 #include "remat/Pipelines/Passes.h"
@@ -50,6 +51,7 @@ void mlir::remat::registerAllPasses() {
   registerCPUConversionPasses();
   registerCUDAConversionPasses();
   registerConversionPasses();
+  registerEmulatorPasses();
   registerFusePasses();
   registerImportPasses();
   registerInsertStepsPasses();

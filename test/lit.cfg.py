@@ -1,3 +1,4 @@
+import glob
 import os
 import shutil
 
@@ -18,8 +19,11 @@ config.environment["PYTHONPATH"] = os.path.join(config.remat_source, "python")
 
 libraries = {
     "%runtime": "libremat_runtime.so",
+    "%cuda_runtime": "libremat_cuda_runtime.so",
     "%plugin": "libRematPlugin.so",
     "%counting_allocator": "libremat_counting_allocator.so",
+    "%cuda_emulator": "libremat_cuda_emulator.so",
+    "%emulator_launch": "libremat_emulator_launch.so",
 }
 for name, library in libraries.items():
     config.substitutions.append((name, os.path.join(config.remat_build, "lib", library)))
@@ -33,6 +37,7 @@ config.substitutions += [
     ("%python", config.python),
     ("%cmake", config.cmake),
     ("%compilers", config.compilers),
+    ("%cxx", config.cxx),
 ]
 
 
@@ -51,3 +56,21 @@ for tool in ("clang-format", "clang-tidy"):
 
 if os.path.exists(os.path.join(config.remat_build, "bin", "RematPlanTests")):
     config.available_features.add("gtest")
+
+# Where the compiler finds a CUDA toolkit. Tests of device code say `REQUIRES: cuda-toolkit`; tools/setup sees to it.
+environment = os.path.dirname(os.path.dirname(config.python))
+config.environment["VIRTUAL_ENV"] = environment
+cuda_folders = glob.glob(os.path.join(environment, "lib", "python*", "site-packages", "nvidia", "cu13")) + ["/usr/local/cuda"]
+for variable in ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT"):
+    if os.environ.get(variable):
+        config.environment[variable] = os.environ[variable]
+        cuda_folders.insert(0, os.environ[variable])
+if shutil.which("ptxas") or any(os.path.exists(os.path.join(folder, "bin", "ptxas")) for folder in cuda_folders):
+    config.available_features.add("cuda-toolkit")
+# NVIDIA's headers, to compare our declarations with: of a toolkit, or of the PyPI packages nvidia-cuda-runtime,
+# nvidia-cuda-crt and nvidia-cublas.
+for feature, header in (("cuda-headers", "cuda.h"), ("cublas-headers", "cublasLt.h")):
+    found = [f for f in cuda_folders if os.path.exists(os.path.join(f, "include", header))]
+    if found:
+        config.available_features.add(feature)
+        config.substitutions.append(("%" + feature, os.path.join(found[0], "include")))

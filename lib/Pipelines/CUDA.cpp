@@ -8,9 +8,9 @@
 
 #include "Host.h"
 
-#include "remat/Conversion/CPU/Passes.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Conversion/Passes.h"
+#include "remat/Emulator/Passes.h"
 #include "remat/Pipelines/Passes.h"
 #include "remat/Transforms/Checks/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
@@ -54,12 +54,21 @@ void remat::buildLowerToCUDAPipeline(OpPassManager &pm,
                                      const TargetOptions &options) {
   pm.addPass(createCheckTypesPass());
   pm.addPass(createConvertLinalgToLibrary());
-  pm.addPass(createConvertLinalgToGPU());
+  pm.addPass(createConvertLinalgToGPU({options.blockSize}));
   pm.addPass(createConvertDeviceMemory());
   pm.addPass(createConvertAssertToRuntime());
   pm.addPass(createApproximateMath());
   pm.addPass(createConvertLaunchesToRuntime());
   addKernelLowering(pm);
+  if (options.emulate) {
+    EmulateKernelsOptions emulator;
+    emulator.check = options.check;
+    pm.addPass(createEmulateKernels(emulator));
+  } else {
+    SerializeKernelsOptions serialize;
+    serialize.chips = llvm::to_vector(options.chips);
+    pm.addPass(createSerializeKernels(serialize));
+  }
   addHostLowering(pm);
 }
 
@@ -70,7 +79,7 @@ struct CUDATarget : remat::Target {
   int64_t getAlignment() const override { return 256; }
   int64_t getDefaultThreads() const override { return 1; }
   void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
-    pm.addPass(remat::createConvertScatterAddToLoops());
+    pm.addPass(remat::createSinkScalars());
   }
   void addBeforePacking(OpPassManager &pm, int64_t threads) const override {
     pm.addPass(remat::createPackProducts());

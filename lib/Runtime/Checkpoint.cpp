@@ -3,6 +3,7 @@
 #include "Checkpoint.h"
 
 #include "AtomicFile.h"
+#include "remat/Runtime/Device.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -86,10 +87,14 @@ std::optional<int64_t> Checkpoint::load() {
     warn(path + ": does not record optimizer, batch size and shuffling, so "
                 "that they are not compared with this run's");
   }
-  for (size_t i = 0; i < buffers.size(); ++i)
-    if (isSaved(description.arguments[i]))
-      file.read(description.arguments[i].name, description.arguments[i].type,
-                buffers[i]);
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const TrainArgument &argument = description.arguments[i];
+    if (!isSaved(argument))
+      continue;
+    HostView view(buffers[i], argument.type.numBytes(), HostView::overwrite);
+    file.read(argument.name, argument.type, view.data());
+    view.commit();
+  }
   savedStep = step;
   std::printf("resumed from %s at step %lld\n", path.c_str(),
               static_cast<long long>(step));
@@ -106,7 +111,9 @@ static bool any(const char *data, int64_t count, IsNaN isNaN) {
   return std::any_of(elements, elements + count, isNaN);
 }
 
-static bool hasNaN(const ArrayType &type, const char *data) {
+static bool hasNaN(const ArrayType &type, char *buffer) {
+  HostView view(buffer, type.numBytes(), HostView::read);
+  const char *data = view.data();
   int64_t count = type.numElements();
   switch (type.dtype) {
   case DType::f64:
@@ -153,10 +160,13 @@ void Checkpoint::save(int64_t step, double loss) {
   const std::string &optimizer = description.optimizer;
   writer.add("remat.optimizer", {DType::u8, {int64_t(optimizer.size())}},
              optimizer.data());
-  for (size_t i = 0; i < buffers.size(); ++i)
-    if (isSaved(description.arguments[i]))
-      writer.add(description.arguments[i].name, description.arguments[i].type,
-                 buffers[i]);
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const TrainArgument &argument = description.arguments[i];
+    if (!isSaved(argument))
+      continue;
+    HostView view(buffers[i], argument.type.numBytes(), HostView::read);
+    writer.add(argument.name, argument.type, view.data());
+  }
   writer.commit();
   savedStep = step;
 }

@@ -1,12 +1,12 @@
 //===- Dataset.cpp - Batches from a data file -----------------------------===//
 //
-// All examples stay in memory; a batch is a copy of some of them.
+// All examples stay in host memory; a batch is a copy of some of them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Dataset.h"
 
-#include <cstring>
+#include "remat/Runtime/Device.h"
 
 using namespace remat;
 
@@ -14,8 +14,8 @@ using namespace remat;
 static char *load(ArrayFile &file, const std::string &name,
                   const ArrayType &type) {
   file.expect(name, type);
-  auto *elements =
-      static_cast<char *>(allocate(MemoryClass::data, type.numBytes()));
+  auto *elements = static_cast<char *>(
+      device().allocateOnHost(MemoryClass::data, type.numBytes()));
   file.read(name, type, elements);
   return elements;
 }
@@ -82,13 +82,14 @@ void Dataset::fill(const int64_t *rows, int64_t index,
                    const std::vector<char *> &buffers) const {
   for (const Array &array : arrays) {
     if (array.steps) {
-      std::memcpy(buffers[array.argument],
-                  array.elements + index % array.steps * array.rowBytes,
-                  array.rowBytes);
+      device().upload(buffers[array.argument],
+                      array.elements + index % array.steps * array.rowBytes,
+                      array.rowBytes);
       continue;
     }
     for (int64_t i = 0; i < batch; ++i)
-      std::memcpy(buffers[array.argument] + i * array.rowBytes,
-                  array.elements + rows[i] * array.rowBytes, array.rowBytes);
+      device().upload(buffers[array.argument] + i * array.rowBytes,
+                      array.elements + rows[i] * array.rowBytes,
+                      array.rowBytes);
   }
 }

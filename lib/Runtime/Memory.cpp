@@ -9,8 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 
 using namespace remat;
@@ -29,12 +27,6 @@ struct Account {
   std::array<Count, numMemoryClasses> classes;
   Count total;
 };
-
-/// Precedes every allocation, in the room that its alignment leaves.
-struct Header {
-  MemoryClass memoryClass;
-  size_t bytes;
-};
 } // namespace
 
 static Account &account() {
@@ -44,7 +36,8 @@ static Account &account() {
 
 const char *remat::nameOf(MemoryClass memoryClass) {
   static constexpr const char *names[numMemoryClasses] = {
-      "parameters", "optimizer state", "state", "data", "arena", "other"};
+      "parameters", "optimizer state", "state",     "data",
+      "arena",      "other",           "constants", "runtime"};
   return names[static_cast<int>(memoryClass)];
 }
 
@@ -67,29 +60,4 @@ int64_t remat::peakMemory(MemoryClass memoryClass) {
 int64_t remat::peakMemory() {
   std::lock_guard<std::mutex> lock(account().mutex);
   return account().total.peak;
-}
-
-static constexpr size_t alignment = 64;
-static_assert(sizeof(Header) <= alignment);
-
-void *remat::allocate(MemoryClass memoryClass, size_t bytes) {
-  size_t padded = (bytes + alignment - 1) / alignment * alignment;
-  auto *block =
-      static_cast<char *>(std::aligned_alloc(alignment, alignment + padded));
-  if (!block)
-    fail("out of memory: " + std::to_string(bytes) + " bytes for " +
-         nameOf(memoryClass));
-  std::memset(block + alignment, 0, bytes);
-  *reinterpret_cast<Header *>(block) = {memoryClass, bytes};
-  accountMemory(memoryClass, bytes);
-  return block + alignment;
-}
-
-void remat::release(void *pointer) {
-  if (!pointer)
-    return;
-  char *block = static_cast<char *>(pointer) - alignment;
-  auto *header = reinterpret_cast<Header *>(block);
-  accountMemory(header->memoryClass, -int64_t(header->bytes));
-  std::free(block);
 }

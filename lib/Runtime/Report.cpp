@@ -1,45 +1,25 @@
-//===- Report.cpp - Errors, progress and figures --------------------------===//
+//===- Report.cpp - Progress and figures ----------------------------------===//
 //
 // What a run tells its user, and the JSON that scripts read.
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Runtime/Runtime.h"
+#include "remat/Runtime/Device.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 using namespace remat;
 
-static void printMessage(const char *kind, const std::string &message) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "remat: %s: %s\n", kind, message.c_str());
-  std::fflush(stderr);
-}
-
-void remat::warn(const std::string &message) {
-  printMessage("warning", message);
-}
-
-void remat::fail(const std::string &message) {
-  printMessage("error", message);
-  // Without destructors: other threads may be inside the library.
-  std::_Exit(1);
-}
-
 //===----------------------------------------------------------------------===//
 // Time
 //===----------------------------------------------------------------------===//
 
-using Clock = std::chrono::steady_clock;
-
 namespace {
 struct Timer {
-  Clock::time_point start;
   bool running = false;
   std::vector<double> seconds;
 };
@@ -52,19 +32,20 @@ static Timer &timer() {
 
 void remat::beginStep() {
   timer().running = true;
-  timer().start = Clock::now();
+  device().beginStep();
 }
 
 void remat::endStep() {
-  Clock::time_point end = Clock::now();
+  device().endStep();
   if (!timer().running)
     fail("a step ends that has not begun");
   timer().running = false;
-  std::chrono::duration<double> elapsed = end - timer().start;
-  timer().seconds.push_back(elapsed.count());
 }
 
-const std::vector<double> &remat::stepTimes() { return timer().seconds; }
+const std::vector<double> &remat::stepTimes() {
+  device().appendStepTimes(timer().seconds);
+  return timer().seconds;
+}
 
 static double median(std::vector<double> values) {
   if (values.empty())
@@ -100,6 +81,19 @@ static MemoryClass memoryClassAt(int index) {
   return static_cast<MemoryClass>(index);
 }
 
+/// Descriptions are made of what drivers print: no quotes, no control
+/// characters.
+static void writeDeviceFigures(FILE *file) {
+  DeviceReport report = device().report();
+  if (report.description.empty())
+    return;
+  std::fprintf(file, ",\n \"device\": {\"description\": \"%s\"",
+               report.description.c_str());
+  for (const auto &[name, value] : report.figures)
+    std::fprintf(file, ", \"%s\": %.12g", name.c_str(), value);
+  std::fprintf(file, "}");
+}
+
 static void writeJSON(const char *path) {
   FILE *file = std::fopen(path, "w");
   if (!file)
@@ -115,13 +109,16 @@ static void writeJSON(const char *path) {
     std::fprintf(file, "%s\"%s\": %lld", i ? ", " : "",
                  nameOf(memoryClassAt(i)),
                  static_cast<long long>(peakMemory(memoryClassAt(i))));
-  std::fprintf(file, "}}\n");
+  std::fprintf(file, "}");
+  writeDeviceFigures(file);
+  std::fprintf(file, "}\n");
   bool failed = std::ferror(file);
   if (std::fclose(file) != 0 || failed)
     fail(std::string(path) + ": cannot be written: " + std::strerror(errno));
 }
 
 void remat::printReport() {
+  device().synchronize();
   std::printf("%zu steps, median %.2f ms\n", stepTimes().size(),
               1e3 * medianStepTime());
   std::printf("peak memory: %lld bytes\n",
@@ -130,6 +127,11 @@ void remat::printReport() {
     if (int64_t bytes = peakMemory(memoryClassAt(i)))
       std::printf("  %-16s %12lld\n", nameOf(memoryClassAt(i)),
                   static_cast<long long>(bytes));
+  DeviceReport report = device().report();
+  if (!report.description.empty())
+    std::printf("%s\n", report.description.c_str());
+  for (const auto &[name, value] : report.figures)
+    std::printf("  %-24s %12.12g\n", name.c_str(), value);
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     fail(std::string("standard output: cannot be written: ") +
          std::strerror(errno));

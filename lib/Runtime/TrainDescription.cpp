@@ -75,7 +75,7 @@ static std::optional<Initial> parseInitial(const std::string &text) {
 }
 
 static TrainArgument parseArgument(std::vector<std::string> fields) {
-  fields.resize(6);
+  fields.resize(7);
   TrainArgument argument;
   argument.role = parseRole(fields[1]);
   argument.type.dtype = parseType(fields[2]);
@@ -86,6 +86,8 @@ static TrainArgument parseArgument(std::vector<std::string> fields) {
     argument.seed = parseInteger(fields[5].substr(5), "a seed");
   else
     argument.initial = parseInitial(fields[5]);
+  argument.isOnHost = argument.role == Role::random ||
+                      argument.role == Role::evalRandom || fields[6] == "host";
   return argument;
 }
 

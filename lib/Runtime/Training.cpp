@@ -8,6 +8,7 @@
 #include "Dataset.h"
 #include "LossLog.h"
 #include "MemRef.h"
+#include "remat/Runtime/Device.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,15 +26,28 @@ public:
   bool needs(int64_t index) const { return isUnset.at(index); }
   int64_t next();
   int64_t done(double loss);
+  int64_t doneAt(const void *loss, ScalarKind kind);
+  void fill(int64_t index, const void *from);
   void evalNext();
   void evalResult(int64_t index, double value);
+  void evalResultAt(int64_t index, const void *value, ScalarKind kind);
   void end();
 
 private:
   void allocateBuffers();
   void setInitialValues();
   void resume();
-  void log(double loss);
+  bool isLogged(int64_t step) const;
+  bool isSaved(int64_t step) const;
+  bool isEvaluated(int64_t step) const;
+  void log(int64_t step, double loss);
+  void takeLosses();
+  int64_t finishStep();
+  void addResult(int64_t index, double value);
+  void takeResults();
+  bool isLastResult(int64_t index) const {
+    return index + 1 == int64_t(evalSums.size()) && evalBatch == evalBatches;
+  }
   void printEvaluation();
 
   TrainDescription description;
@@ -45,7 +59,10 @@ private:
   std::optional<Checkpoint> checkpoint;
   LossLog lossLog;
   bool wasFinite = true;
+  double lastLoss = 0;
   int64_t step = 0, epoch = -1;
+  /// Of the losses and results that the device keeps.
+  std::vector<int64_t> keptSteps, keptResults;
   int64_t evalBatch = 0, evalBatches = 0;
   std::vector<double> evalSums;
 };
@@ -76,19 +93,30 @@ static MemoryClass classOf(Role role) {
   return MemoryClass::other;
 }
 
+static void *allocateBuffer(const TrainArgument &argument) {
+  MemoryClass memoryClass = classOf(argument.role);
+  size_t bytes = argument.type.numBytes();
+  if (argument.isOnHost)
+    return device().allocateOnHost(memoryClass, bytes);
+  return device().allocate(memoryClass, bytes, "'" + argument.name + "'");
+}
+
 void Training::allocateBuffers() {
   // The step and the evaluation never run at the same time: one arena is
   // enough.
-  size_t arenaBytes = 0;
+  size_t arenaBytes = 0, bytes = 0;
   for (const TrainArgument &argument : description.arguments)
     if (argument.role == Role::arena)
       arenaBytes = std::max(arenaBytes, argument.type.numBytes());
-  void *arena = arenaBytes ? allocate(MemoryClass::arena, arenaBytes) : nullptr;
+    else if (!argument.isOnHost)
+      bytes += argument.type.numBytes();
+  device().announce(arenaBytes + bytes);
+  void *arena = arenaBytes ? device().allocate(MemoryClass::arena, arenaBytes,
+                                               "the arena")
+                           : nullptr;
   for (const TrainArgument &argument : description.arguments)
     buffers.push_back(static_cast<char *>(
-        argument.role == Role::arena
-            ? arena
-            : allocate(classOf(argument.role), argument.type.numBytes())));
+        argument.role == Role::arena ? arena : allocateBuffer(argument)));
 }
 
 void Training::setInitialValues() {
@@ -96,21 +124,32 @@ void Training::setInitialValues() {
   std::unique_ptr<ArrayFile> file;
   if (!description.init.empty())
     file = std::make_unique<ArrayFile>(description.init);
+  auto setTo = [&](size_t i, auto write) {
+    HostView view(buffers[i], description.arguments[i].type.numBytes(),
+                  HostView::overwrite);
+    write(view.data());
+    view.commit();
+  };
   for (size_t i = 0; i < buffers.size(); ++i) {
     const TrainArgument &argument = description.arguments[i];
+    auto writeInitial = [&](char *into) {
+      initialize(*argument.initial, argument.type, argument.name,
+                 description.seed, into);
+    };
     bool isRandom =
         argument.role == Role::random || argument.role == Role::evalRandom;
     if (isRandom) {
       int64_t state[2] = {description.seed + argument.seed, 0};
-      std::memcpy(buffers[i], state, sizeof(state));
+      setTo(i, [&](char *into) { std::memcpy(into, state, sizeof(state)); });
     }
     if (argument.role == Role::optimizer && argument.initial)
-      initialize(*argument.initial, argument.type, argument.name,
-                 description.seed, buffers[i]);
+      setTo(i, writeInitial);
     if (argument.role != Role::parameter && argument.role != Role::state)
       continue;
     if (file && file->contains(argument.name)) {
-      file->read(argument.name, argument.type, buffers[i]);
+      setTo(i, [&](char *into) {
+        file->read(argument.name, argument.type, into);
+      });
       continue;
     }
     if (argument.initial && argument.initial->kind == Initial::program) {
@@ -122,9 +161,13 @@ void Training::setInitialValues() {
            (file ? description.init + " has no array of this name, and "
                  : "no file is named (REMAT_INIT), and ") +
            "its argument has no 'opt.init'");
-    initialize(*argument.initial, argument.type, argument.name,
-               description.seed, buffers[i]);
+    setTo(i, writeInitial);
   }
+}
+
+void Training::fill(int64_t index, const void *from) {
+  device().upload(buffers.at(index), from,
+                  description.arguments[index].type.numBytes());
 }
 
 /// Goes on from the checkpoint, if there is one.
@@ -176,29 +219,38 @@ int64_t Training::next() {
   return step;
 }
 
-void Training::log(double loss) {
+bool Training::isLogged(int64_t step) const {
   int64_t every = description.logEvery;
-  bool isLast = step == description.steps;
-  if (every == 0 || (step % every != 0 && !isLast))
-    return;
-  printProgress(step, description.steps, loss);
-  lossLog.add(step, loss);
+  return every != 0 && (step % every == 0 || step == description.steps);
 }
 
-int64_t Training::done(double loss) {
-  endStep();
-  ++step;
-  log(loss);
+bool Training::isSaved(int64_t step) const {
+  return step == description.steps || step % description.checkpointEvery == 0;
+}
+
+bool Training::isEvaluated(int64_t step) const {
+  bool isDue = step == description.steps ||
+               (description.evalEvery > 0 && step % description.evalEvery == 0);
+  return isDue && !description.metrics.empty();
+}
+
+void Training::log(int64_t step, double loss) {
+  if (isLogged(step)) {
+    printProgress(step, description.steps, loss);
+    lossLog.add(step, loss);
+  }
   if (wasFinite && !std::isfinite(loss))
     warn("step " + std::to_string(step) + ": the loss is " +
          std::to_string(loss));
   wasFinite = wasFinite && std::isfinite(loss);
-  bool isLast = step == description.steps;
-  if (isLast || step % description.checkpointEvery == 0)
-    checkpoint->save(step, loss);
-  bool isDue = isLast ||
-               (description.evalEvery > 0 && step % description.evalEvery == 0);
-  if (description.metrics.empty() || !isDue)
+  lastLoss = loss;
+}
+
+/// What follows a step whose loss is known.
+int64_t Training::finishStep() {
+  if (isSaved(step))
+    checkpoint->save(step, lastLoss);
+  if (!isEvaluated(step))
     return 0;
   evalBatch = 0;
   evalBatches = evalData.empty() ? 1 : evalData.numBatches();
@@ -206,7 +258,38 @@ int64_t Training::done(double loss) {
   return evalBatches;
 }
 
+int64_t Training::done(double loss) {
+  endStep();
+  takeLosses();
+  ++step;
+  log(step, loss);
+  return finishStep();
+}
+
+void Training::takeLosses() {
+  std::vector<double> losses = device().takeScalars();
+  for (size_t i = 0; i < losses.size(); ++i)
+    log(keptSteps[i], losses[i]);
+  keptSteps.clear();
+}
+
+/// The host waits for the device only where it needs the loss.
+int64_t Training::doneAt(const void *loss, ScalarKind kind) {
+  endStep();
+  ++step;
+  keptSteps.push_back(step);
+  bool isFull = device().keepScalar(loss, kind);
+  bool isNeeded = isLogged(step) || isEvaluated(step) ||
+                  (isSaved(step) && checkpoint->isWanted()) ||
+                  step == description.steps;
+  if (!isFull && !isNeeded)
+    return 0;
+  takeLosses();
+  return finishStep();
+}
+
 void Training::evalNext() {
+  device().beginEvaluation();
   if (!evalData.empty()) {
     std::vector<int64_t> rows(evalData.batchSize());
     for (size_t i = 0; i < rows.size(); ++i)
@@ -226,14 +309,34 @@ void Training::printEvaluation() {
   std::fflush(stdout);
 }
 
-void Training::evalResult(int64_t index, double value) {
+void Training::addResult(int64_t index, double value) {
   evalSums.at(index) += value;
-  bool isLastResult = index + 1 == int64_t(evalSums.size());
-  if (isLastResult && evalBatch == evalBatches)
+}
+
+void Training::takeResults() {
+  std::vector<double> values = device().takeScalars();
+  for (size_t i = 0; i < values.size(); ++i)
+    addResult(keptResults[i], values[i]);
+  keptResults.clear();
+}
+
+void Training::evalResult(int64_t index, double value) {
+  addResult(index, value);
+  if (isLastResult(index))
+    printEvaluation();
+}
+
+void Training::evalResultAt(int64_t index, const void *value, ScalarKind kind) {
+  keptResults.push_back(index);
+  bool isFull = device().keepScalar(value, kind);
+  if (isFull || isLastResult(index))
+    takeResults();
+  if (isLastResult(index))
     printEvaluation();
 }
 
 void Training::end() {
+  takeLosses();
   lossLog.close();
   printReport();
 }
@@ -275,6 +378,30 @@ REMAT_EXPORT int64_t _mlir_ciface_remat_rt_train_next() {
 
 REMAT_EXPORT int64_t _mlir_ciface_remat_rt_train_done(double loss) {
   return training().done(loss);
+}
+
+static ScalarKind toScalarKind(int64_t kind) {
+  if (kind < 0 || kind >= numScalarKinds)
+    fail("unknown kind of scalar " + std::to_string(kind));
+  return static_cast<ScalarKind>(kind);
+}
+
+REMAT_EXPORT int64_t _mlir_ciface_remat_rt_train_done_at(int64_t pointer,
+                                                         int64_t kind) {
+  return training().doneAt(reinterpret_cast<void *>(pointer),
+                           toScalarKind(kind));
+}
+
+REMAT_EXPORT void
+_mlir_ciface_remat_rt_train_fill(int64_t index, int64_t from) {
+  training().fill(index, reinterpret_cast<const void *>(from));
+}
+
+REMAT_EXPORT void _mlir_ciface_remat_rt_train_eval_result_at(int64_t index,
+                                                             int64_t pointer,
+                                                             int64_t kind) {
+  training().evalResultAt(index, reinterpret_cast<void *>(pointer),
+                          toScalarKind(kind));
 }
 
 REMAT_EXPORT void _mlir_ciface_remat_rt_train_eval_next() {

@@ -38,8 +38,11 @@ struct EmulatedArgument {
 struct EmulatedKernel {
   const char *name;
   /// Runs one thread. `arguments[i]` points to the value of argument i, as for
-  /// cuLaunchKernel; `thread` is the emulator's record of the thread.
+  /// cuLaunchKernel; `thread` is the thread's record (EmulatorThread.h).
   void (*run)(void *const *arguments, void *thread);
+  /// Runs all threads of a block, one after the other, by the same function;
+  /// null if they wait for each other. Overwrites the record's thread index.
+  void (*runBlock)(void *const *arguments, void *thread);
   int64_t numArguments;
   const EmulatedArgument *arguments;
   /// Whether threads wait for each other (barriers, shuffles).

@@ -83,9 +83,17 @@ struct TargetOptions : public virtual mlir::detail::PassOptions {
       *this, "chips",
       llvm::cl::desc("chips to make a binary for (`cuda`: sm_80,sm_90,...; "
                      "default: the usual ones)")};
+  Option<int64_t> blockSize{
+      *this, "block-size",
+      llvm::cl::desc("threads of a block (`cuda`); no bit depends on it"),
+      llvm::cl::init(256)};
   Option<bool> emulate{
       *this, "emulate",
       llvm::cl::desc("run the kernels of the device on the host (`cuda`)"),
+      llvm::cl::init(false)};
+  Option<bool> check{
+      *this, "check",
+      llvm::cl::desc("with `emulate`: look for races and wrong accesses"),
       llvm::cl::init(false)};
 
   const Target &getTarget() const;

@@ -104,28 +104,34 @@ private:
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// What bytes are for, as the memory report counts them.
-enum class MemoryClass { parameter, optimizerState, state, data, arena, other };
-constexpr int numMemoryClasses = 6;
+/// What bytes are for, as the memory report counts them. `constant` and
+/// `runtime` (what the runtime keeps for itself) are a device's only.
+enum class MemoryClass {
+  parameter,
+  optimizerState,
+  state,
+  data,
+  arena,
+  other,
+  constant,
+  runtime
+};
+constexpr int numMemoryClasses = 8;
 const char *nameOf(MemoryClass memoryClass);
 
-/// Adds (or, negative, removes) bytes to a class and keeps the peaks.
+/// Adds (or, negative, removes) bytes to a class and keeps the peaks. Bytes of
+/// the device are counted, which are the host's only on the CPU.
 void accountMemory(MemoryClass memoryClass, int64_t bytes);
 int64_t currentMemory(MemoryClass memoryClass);
 int64_t peakMemory(MemoryClass memoryClass);
 /// The peak of the sum over all classes.
 int64_t peakMemory();
 
-/// Memory that is accounted for: zeroed, aligned to 64 bytes; fails if there is
-/// none. `release` takes what `allocate` returned; null is allowed.
-void *allocate(MemoryClass memoryClass, size_t bytes);
-void release(void *pointer);
-
 //===----------------------------------------------------------------------===//
 // Time and progress
 //===----------------------------------------------------------------------===//
 
-/// Steps are timed from beginStep to endStep.
+/// Steps are timed from beginStep to endStep, by the device.
 void beginStep();
 void endStep();
 /// Seconds per step, in order; and their median over all but the first, which

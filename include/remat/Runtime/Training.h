@@ -11,20 +11,27 @@
 //   @remat_rt_train_begin(description: memref<?xi8>)
 //   @remat_rt_train_buffer(index: i64) -> memref<?xi8>
 //   @remat_rt_train_needs(index: i64) -> i1
+//   @remat_rt_train_fill(index: i64, from: i64)
 //   @remat_rt_train_next() -> i64
 //   @remat_rt_train_done(loss: f64) -> i64
+//   @remat_rt_train_done_at(loss: i64, kind: i64) -> i64
 //   @remat_rt_train_eval_next()
 //   @remat_rt_train_eval_result(index: i64, value: f64)
+//   @remat_rt_train_eval_result_at(index: i64, value: i64, kind: i64)
 //   @remat_rt_train_end()
 //
 // `begin` takes the description, reads every file that it names, and allocates
 // and fills all buffers but those that start from a value of the program and
-// that no file holds: `needs` says so, and the program fills them. `next`
-// returns the step to run and puts its mini-batch into the data buffers; it
-// returns -1 when there is none left. `done` logs and saves; it returns the
-// number of batches to evaluate, for each of which the program calls
-// `eval_next`, its function, and `eval_result` for each result. `end` prints
-// the report.
+// that no file holds: `needs` says so, and the program fills them, by `fill`
+// where the host cannot write to buffers. `next` returns the step to run and
+// puts its mini-batch into the data buffers; it returns -1 when there is none
+// left. `done` logs and saves; it returns the number of batches to evaluate,
+// for each of which the program calls `eval_next`, its function, and
+// `eval_result` for each result. `end` prints the report.
+//
+// `done_at` and `eval_result_at` take the address of a scalar in a buffer and
+// its ScalarKind (Device.h): the host reads it when it is logged, saved or
+// evaluated, not earlier.
 //
 // The description is text: one line for each option and each argument, fields
 // separated by tabs. Lines:
@@ -34,6 +41,7 @@
 //   data|init|checkpoint|eval_data <tab> path
 //   optimizer <tab> rule
 //   argument <tab> role <tab> type <tab> dims <tab> name <tab> initializer
+//     [<tab> host]
 //   metric <tab> name
 //
 // role: parameter, optimizer, state, random, data, eval_data, eval_random,
@@ -41,7 +49,9 @@
 // the run + own seed, 0). dims: numbers separated by spaces. name: the key in
 // files. initializer: `constant c`, `normal mean stddev`, `uniform low high`,
 // `seed n`, `program` (the program has its value), or nothing (a file must have
-// it; zero for all but parameters and states).
+// it; zero for all but parameters and states). host: the program reads and
+// writes the buffer itself, whatever the device is; so it does with random
+// states.
 //
 // Initial values depend on the seed, the name and the element's position only.
 // A checkpoint is an .npz archive with the same keys, so that it serves as
@@ -89,6 +99,8 @@ struct TrainArgument {
   std::optional<Initial> initial;
   /// Of a random state: added to the run's.
   int64_t seed = 0;
+  /// Whether the program, and not only its kernels, accesses the buffer.
+  bool isOnHost = false;
 };
 
 /// Options and arguments of a training program.

@@ -56,9 +56,9 @@ Value AccessLowering::getAddress(OpBuilder &builder, Location loc, Value memref,
                                  ValueRange indices) {
   StridedMetadata metadata = getStridedMetadata(builder, loc, memref);
   OpFoldResult offset = metadata.offset;
-  AffineExpr sum = builder.getAffineSymbolExpr(0) +
-                   builder.getAffineSymbolExpr(1) *
-                       builder.getAffineSymbolExpr(2);
+  AffineExpr sum =
+      builder.getAffineSymbolExpr(0) +
+      builder.getAffineSymbolExpr(1) * builder.getAffineSymbolExpr(2);
   for (auto [index, stride] : llvm::zip_equal(indices, metadata.strides))
     offset = affine::makeComposedFoldedAffineApply(
         builder, loc, AffineMap::get(0, 3, sum),
@@ -79,13 +79,12 @@ void AccessLowering::lower(memref::LoadOp load) {
   Type type = load.getType();
   load.emitRemark("the host reads device memory here: it waits for the device, "
                   "and the graph that is captured ends");
-  Value address =
-      getAddress(builder, loc, load.getMemRef(), load.getIndices());
+  Value address = getAddress(builder, loc, load.getMemRef(), load.getIndices());
   int64_t bytes = getBytesInMemory(type);
   Value slot = allocateOnStack(builder, loc, llvm::divideCeil(bytes, 8));
-  callCUDARuntime(builder, loc, symbols, "remat_cuda_read",
-                  {slot, address,
-                   createBytes(builder, loc, builder.getIndexAttr(bytes))});
+  callCUDARuntime(
+      builder, loc, symbols, "remat_cuda_read",
+      {slot, address, createBytes(builder, loc, builder.getIndexAttr(bytes))});
   load.replaceAllUsesWith(loadStepScalar(builder, loc, slot, type));
   load.erase();
 }
@@ -104,9 +103,9 @@ void AccessLowering::lower(memref::StoreOp store) {
     value =
         arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
   LLVM::StoreOp::create(builder, loc, value, slot);
-  callCUDARuntime(builder, loc, symbols, "remat_cuda_write",
-                  {address, slot,
-                   createBytes(builder, loc, builder.getIndexAttr(bytes))});
+  callCUDARuntime(
+      builder, loc, symbols, "remat_cuda_write",
+      {address, slot, createBytes(builder, loc, builder.getIndexAttr(bytes))});
   store.erase();
 }
 
@@ -142,10 +141,9 @@ void AccessLowering::lower(memref::AllocOp alloc) {
   for (OpFoldResult size : sizes)
     bytes = affine::makeComposedFoldedAffineApply(
         builder, loc, AffineMap::get(0, 2, product), {bytes, size});
-  Value address =
-      callCUDARuntime(builder, loc, symbols, "remat_cuda_alloc",
-                      createBytes(builder, loc, bytes), pointer)
-          .getResult(0);
+  Value address = callCUDARuntime(builder, loc, symbols, "remat_cuda_alloc",
+                                  createBytes(builder, loc, bytes), pointer)
+                      .getResult(0);
   alloc.replaceAllUsesWith(
       createBuffer(builder, loc, alloc.getType(), address, sizes));
   alloc.erase();
@@ -164,8 +162,8 @@ void AccessLowering::lower(memref::GetGlobalOp global) {
   OpBuilder builder(global);
   Location loc = global.getLoc();
   MemRefType type = global.getType();
-  Value constant = memref::GetGlobalOp::create(builder, loc, type,
-                                               global.getNameAttr());
+  Value constant =
+      memref::GetGlobalOp::create(builder, loc, type, global.getNameAttr());
   Value bytes = createBytes(
       builder, loc,
       builder.getIndexAttr(type.getNumElements() *
@@ -191,8 +189,7 @@ void AccessLowering::lower(cf::AssertOp assertion) {
   OpBuilder builder(assertion);
   Location loc = assertion.getLoc();
   builder.setInsertionPoint(load);
-  Value address =
-      getAddress(builder, loc, load.getMemRef(), load.getIndices());
+  Value address = getAddress(builder, loc, load.getMemRef(), load.getIndices());
   StringRef message =
       assertion.getMsg().empty() ? "assertion failed" : assertion.getMsg();
   callCUDARuntime(builder, loc, symbols, "remat_cuda_assert",

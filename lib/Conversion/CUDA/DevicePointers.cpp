@@ -7,12 +7,9 @@
 
 #include "DevicePointers.h"
 
-#include "remat/Transforms/Utils/RuntimeCalls.h"
-
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -98,40 +95,17 @@ Value mlir::remat::createFlatMemRef(OpBuilder &builder, Location loc,
       .getResult(0);
 }
 
-/// The bits of a scalar in 64.
-static Value toBits(OpBuilder &builder, Location loc, Value scalar) {
-  Type type = scalar.getType();
-  if (isa<FloatType>(type))
-    scalar = arith::BitcastOp::create(
-        builder, loc, builder.getIntegerType(type.getIntOrFloatBitWidth()),
-        scalar);
-  Type i64 = builder.getI64Type();
-  if (scalar.getType() == i64)
-    return scalar;
-  return arith::ExtUIOp::create(builder, loc, i64, scalar);
-}
-
-/// Calls a function of the runtime that has no memrefs.
-static Value callPlain(OpBuilder &builder, Location loc, SymbolTable &symbols,
-                       StringRef name, ValueRange operands) {
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  auto call = createRuntimeCall(builder, loc, symbols, name, operands, pointer);
-  symbols.lookup(name)->removeAttr(
-      LLVM::LLVMDialect::getEmitCWrapperAttrName());
-  return call.getResult(0);
-}
-
 Value mlir::remat::createStepScalar(OpBuilder &builder, Location loc,
-                                    SymbolTable &symbols, Value scalar) {
-  if (auto vector = dyn_cast<VectorType>(scalar.getType())) {
-    SmallVector<Value> words;
-    for (int64_t i = 0; i < vector.getNumElements(); ++i)
-      words.push_back(toBits(
-          builder, loc, vector::ExtractOp::create(builder, loc, scalar, i)));
-    return callPlain(builder, loc, symbols, "remat_cuda_scalar16", words);
-  }
-  return callPlain(builder, loc, symbols, "remat_cuda_scalar",
-                   toBits(builder, loc, scalar));
+                                    Value scalar) {
+  return UnrealizedConversionCastOp::create(
+             builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
+             scalar)
+      .getResult(0);
+}
+
+Value mlir::remat::getStepScalar(Value pointer) {
+  auto cast = pointer.getDefiningOp<UnrealizedConversionCastOp>();
+  return cast && cast.getNumOperands() == 1 ? cast.getOperand(0) : Value();
 }
 
 Value mlir::remat::loadStepScalar(OpBuilder &builder, Location loc,

@@ -9,7 +9,6 @@
 #define REMAT_LIB_CONVERSION_CUDA_DEVICEPOINTERS_H
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/SymbolTable.h"
 
 namespace mlir::remat {
 
@@ -33,10 +32,12 @@ Value createDevicePointer(OpBuilder &builder, Location loc, Value memref,
 Value createFlatMemRef(OpBuilder &builder, Location loc, Value pointer,
                        Type elementType, bool booleansAreBytes = true);
 
-/// On the host: the address where kernels find this step's value of `scalar`,
-/// valid for the next launch.
-Value createStepScalar(OpBuilder &builder, Location loc, SymbolTable &symbols,
-                       Value scalar);
+/// On the host: `scalar` as an argument of a launch. The kernel gets an address
+/// in the step block, where it finds this step's value: `scalar` cast to a
+/// pointer stands for it until launches are lowered.
+Value createStepScalar(OpBuilder &builder, Location loc, Value scalar);
+/// The scalar that a pointer stands for; null if it is an address.
+Value getStepScalar(Value pointer);
 /// In a kernel: that value.
 Value loadStepScalar(OpBuilder &builder, Location loc, Value pointer,
                      Type type);

@@ -35,10 +35,9 @@ namespace {
 
 class FallbackEmitter {
 public:
-  FallbackEmitter(OpBuilder &host, SymbolTable &symbols, linalg::LinalgOp op,
-                  int64_t blockSize)
+  FallbackEmitter(OpBuilder &host, linalg::LinalgOp op, int64_t blockSize)
       : host(host), op(op), loc(op.getLoc()), blockSize(blockSize),
-        launch(host, symbols, op) {
+        launch(host, op) {
     auto kinds = op.getIteratorTypesArray();
     for (auto [loop, range] :
          llvm::enumerate(op.createLoopRanges(host, op.getLoc()))) {
@@ -218,10 +217,10 @@ void FallbackEmitter::run(KernelTable<gpu::GPUFuncOp> &kernels) {
   launch.createLaunch(kernel, onHost.ceilDiv(points, onHost.index(blockSize)));
 }
 
-void mlir::remat::launchFallback(OpBuilder &builder, SymbolTable &symbols,
+void mlir::remat::launchFallback(OpBuilder &builder,
                                  KernelTable<gpu::GPUFuncOp> &table,
                                  linalg::LinalgOp op, int64_t blockSize) {
-  FallbackEmitter emitter(builder, symbols, op, blockSize);
+  FallbackEmitter emitter(builder, op, blockSize);
   if (!emitter.isEmpty())
     emitter.run(table);
 }

@@ -11,9 +11,8 @@
 namespace mlir::remat {
 
 /// Makes a kernel and a launch of `op`, whose index maps need not be linear.
-void launchFallback(OpBuilder &builder, SymbolTable &symbols,
-                    KernelTable<gpu::GPUFuncOp> &table, linalg::LinalgOp op,
-                    int64_t blockSize);
+void launchFallback(OpBuilder &builder, KernelTable<gpu::GPUFuncOp> &table,
+                    linalg::LinalgOp op, int64_t blockSize);
 
 } // namespace mlir::remat
 

@@ -73,7 +73,7 @@ Value KernelLaunch::addScalar(Value scalar) {
       constant && constant->hasTrait<OpTrait::ConstantLike>())
     return device.clone(*constant)->getResult(0);
   Type type = scalar.getType();
-  Argument argument{createStepScalar(host, loc, symbols, scalar), Access::Read,
+  Argument argument{createStepScalar(host, loc, scalar), Access::Read,
                     getBytesInMemory(type)};
   return loadStepScalar(device, loc, addArgument(argument), type);
 }

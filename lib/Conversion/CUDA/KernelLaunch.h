@@ -23,9 +23,8 @@ public:
   enum class Access { Read, Write, ReadWrite };
 
   /// The launch takes the place of `op`, at the insertion point of `host`.
-  KernelLaunch(OpBuilder &host, SymbolTable &symbols, Operation *op)
-      : device(op->getContext()), host(host), symbols(symbols), op(op),
-        loc(op->getLoc()) {}
+  KernelLaunch(OpBuilder &host, Operation *op)
+      : device(op->getContext()), host(host), op(op), loc(op->getLoc()) {}
 
   void begin(int64_t blockSize, ArrayRef<Type> workgroupTypes);
 
@@ -65,7 +64,6 @@ private:
   Value addMemRef(Value memref);
 
   OpBuilder &host;
-  SymbolTable &symbols;
   Operation *op;
   Location loc;
   int64_t blockSize = 0;

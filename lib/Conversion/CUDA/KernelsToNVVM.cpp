@@ -7,6 +7,7 @@
 
 #include "remat/Conversion/CUDA/Passes.h"
 
+#include "mlir/Conversion/ArithCommon/AttrToLLVMConverter.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
@@ -30,21 +31,24 @@ namespace mlir::remat {
 
 using namespace mlir;
 
+template <typename MathOp, typename LLVMOp>
+using ExactMath = VectorConvertToLLVMPattern<MathOp, LLVMOp,
+                                             arith::AttrConvertFastMathToLLVM>;
+
 /// Functions that the processor rounds exactly, and whose LLVM intrinsics the
 /// back end knows.
 static void populateExactMathPatterns(const LLVMTypeConverter &converter,
                                       RewritePatternSet &patterns) {
   PatternBenefit beforeLibDevice = 10;
-  patterns.add<VectorConvertToLLVMPattern<math::SqrtOp, LLVM::SqrtOp>,
-               VectorConvertToLLVMPattern<math::FmaOp, LLVM::FMAOp>,
-               VectorConvertToLLVMPattern<math::AbsFOp, LLVM::FAbsOp>,
-               VectorConvertToLLVMPattern<math::CopySignOp, LLVM::CopySignOp>,
-               VectorConvertToLLVMPattern<math::FloorOp, LLVM::FFloorOp>,
-               VectorConvertToLLVMPattern<math::CeilOp, LLVM::FCeilOp>,
-               VectorConvertToLLVMPattern<math::TruncOp, LLVM::FTruncOp>,
-               VectorConvertToLLVMPattern<math::RoundEvenOp,
-                                          LLVM::RoundEvenOp>>(converter,
-                                                              beforeLibDevice);
+  patterns.add<ExactMath<math::SqrtOp, LLVM::SqrtOp>,
+               ExactMath<math::FmaOp, LLVM::FMAOp>,
+               ExactMath<math::AbsFOp, LLVM::FAbsOp>,
+               ExactMath<math::CopySignOp, LLVM::CopySignOp>,
+               ExactMath<math::FloorOp, LLVM::FFloorOp>,
+               ExactMath<math::CeilOp, LLVM::FCeilOp>,
+               ExactMath<math::TruncOp, LLVM::FTruncOp>,
+               ExactMath<math::RoundEvenOp, LLVM::RoundEvenOp>>(
+      converter, beforeLibDevice);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DevicePointers.h"
 #include "RuntimeFunctions.h"
 #include "remat/Conversion/CUDA/Passes.h"
 
@@ -32,6 +33,7 @@ public:
 
 private:
   Value getImage(OpBuilder &builder, Location loc, StringAttr kernelModule);
+  Value createWord(OpBuilder &builder, Location loc, Value argument);
   Value storeArguments(OpBuilder &builder, gpu::LaunchFuncOp launch);
 
   ModuleOp module;
@@ -65,6 +67,38 @@ void LaunchLowering::loadIn(func::FuncOp main) {
                     pointer);
 }
 
+/// What an argument is, as `remat_cuda_launch` calls it: p, a value of 8 bytes;
+/// s, a scalar for the step block; v, the address of one of 16 bytes.
+static char getKind(Value argument) {
+  Value scalar = getStepScalar(argument);
+  if (!scalar)
+    return 'p';
+  return isa<VectorType>(scalar.getType()) ? 'v' : 's';
+}
+
+Value LaunchLowering::createWord(OpBuilder &builder, Location loc,
+                                 Value argument) {
+  Type i64 = builder.getI64Type();
+  if (argument.getType().isIndex())
+    return arith::IndexCastOp::create(builder, loc, i64, argument);
+  Value scalar = getStepScalar(argument);
+  if (!scalar)
+    return argument;
+  Type type = scalar.getType();
+  if (isa<VectorType>(type)) {
+    Value copy = allocateOnStack(builder, loc, getBytesInMemory(type) / 8);
+    LLVM::StoreOp::create(builder, loc, scalar, copy);
+    return copy;
+  }
+  if (isa<FloatType>(type))
+    scalar = arith::BitcastOp::create(
+        builder, loc, builder.getIntegerType(type.getIntOrFloatBitWidth()),
+        scalar);
+  if (scalar.getType() == i64)
+    return scalar;
+  return arith::ExtUIOp::create(builder, loc, i64, scalar);
+}
+
 Value LaunchLowering::storeArguments(OpBuilder &builder,
                                      gpu::LaunchFuncOp launch) {
   Location loc = launch.getLoc();
@@ -77,22 +111,18 @@ Value LaunchLowering::storeArguments(OpBuilder &builder,
     memory = allocateOnStack(builder, loc, size);
   }
   for (auto [i, value] : llvm::enumerate(launch.getKernelOperands())) {
-    Value word = value;
-    if (value.getType().isIndex())
-      word = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                        value);
-    Value slot = LLVM::GEPOp::create(
-        builder, loc, pointer, builder.getI64Type(), memory,
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
-    LLVM::StoreOp::create(builder, loc, word, slot);
+    Value slot =
+        LLVM::GEPOp::create(builder, loc, pointer, builder.getI64Type(), memory,
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    LLVM::StoreOp::create(builder, loc, createWord(builder, loc, value), slot);
   }
   return memory;
 }
 
 LogicalResult LaunchLowering::lower(gpu::LaunchFuncOp launch) {
   for (Value value : launch.getKernelOperands())
-    if (!value.getType().isIndex() && !isa<LLVM::LLVMPointerType>(
-                                          value.getType()))
+    if (!value.getType().isIndex() &&
+        !isa<LLVM::LLVMPointerType>(value.getType()))
       return launch->emitError("passes a ")
              << value.getType()
              << ", but launches pass pointers and 'index' values only";
@@ -118,9 +148,17 @@ LogicalResult LaunchLowering::lower(gpu::LaunchFuncOp launch) {
   Value shared = launch.getDynamicSharedMemorySize();
   operands.push_back(shared ? toWord(shared) : constant(0));
   operands.push_back(constant(launch.getKernelOperands().size()));
+  std::string kinds;
+  for (Value argument : launch.getKernelOperands())
+    kinds.push_back(getKind(argument));
+  operands.push_back(texts.get(builder, loc, kinds));
   operands.push_back(storeArguments(builder, launch));
   callCUDARuntime(builder, loc, symbols, "remat_cuda_launch", operands);
+  SmallVector<Value> arguments(launch.getKernelOperands());
   launch.erase();
+  for (Value argument : arguments)
+    if (getStepScalar(argument) && argument.use_empty())
+      argument.getDefiningOp()->erase();
   return success();
 }
 

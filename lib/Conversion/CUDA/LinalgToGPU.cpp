@@ -15,7 +15,6 @@
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
-#include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,10 +35,8 @@ namespace {
 /// The kernel and the launch of a loop nest.
 class Launch {
 public:
-  Launch(OpBuilder &builder, SymbolTable &symbols, const LoopNest &nest,
-         const GridPlan &plan)
-      : host(builder), nest(nest), plan(plan),
-        launch(builder, symbols, nest.op) {}
+  Launch(OpBuilder &builder, const LoopNest &nest, const GridPlan &plan)
+      : host(builder), nest(nest), plan(plan), launch(builder, nest.op) {}
 
   /// Constants from which outputs are reduced, instead of what memory holds.
   SmallVector<TypedAttr> initialValues;
@@ -150,11 +147,10 @@ struct ConvertLinalgToGPU
     if (ops.empty())
       return;
     ModuleOp module = getOperation();
-    SymbolTable symbols(module);
     auto builder = OpBuilder::atBlockEnd(module.getBody());
     auto kernels =
         gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
-    symbols.insert(kernels);
+    SymbolTable(module).insert(kernels);
     module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
                     builder.getUnitAttr());
     KernelTable<gpu::GPUFuncOp> table(kernels);
@@ -162,21 +158,21 @@ struct ConvertLinalgToGPU
     for (Operation *op : llvm::reverse(ops)) {
       OpBuilder builder(op);
       if (auto scatter = dyn_cast<ScatterAddOp>(op))
-        launchScatterAdd(builder, symbols, table, scatter, blockSize);
+        launchScatterAdd(builder, table, scatter, blockSize);
       else if (!taken.contains(op))
-        convert(builder, cast<linalg::LinalgOp>(op), symbols, table);
+        convert(builder, cast<linalg::LinalgOp>(op), table);
       op->erase();
     }
   }
 
-  void convert(OpBuilder &builder, linalg::LinalgOp op, SymbolTable &symbols,
+  void convert(OpBuilder &builder, linalg::LinalgOp op,
                KernelTable<gpu::GPUFuncOp> &table) {
     FailureOr<LoopNest> nest = buildLoopNest(builder, op);
     if (failed(nest))
-      return launchFallback(builder, symbols, table, op, blockSize);
+      return launchFallback(builder, table, op, blockSize);
     GridPlan plan = planGrid(*nest, blockSize);
     if (!isEmpty(*nest, plan)) {
-      Launch launch(builder, symbols, *nest, plan);
+      Launch launch(builder, *nest, plan);
       if (nest->hasReduction() && !plan.isInOrder)
         launch.initialValues = takeFills(*nest, taken);
       launch.create(table);

@@ -54,8 +54,8 @@ Value mlir::remat::allocateOnStack(OpBuilder &builder, Location loc,
   auto function = builder.getInsertionBlock()
                       ->getParentOp()
                       ->getParentOfType<func::FuncOp>();
-  if (auto own = dyn_cast<func::FuncOp>(
-          builder.getInsertionBlock()->getParentOp()))
+  if (auto own =
+          dyn_cast<func::FuncOp>(builder.getInsertionBlock()->getParentOp()))
     function = own;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&function.getBody().front());

@@ -96,12 +96,11 @@ struct Tiling {
 
 class ScatterEmitter {
 public:
-  ScatterEmitter(OpBuilder &host, SymbolTable &symbols, ScatterAddOp op,
-                 int64_t blockSize)
+  ScatterEmitter(OpBuilder &host, ScatterAddOp op, int64_t blockSize)
       : host(host), op(op), loc(op.getLoc()), rows(findScatterRows(op)),
         updates(getStridedMetadata(host, loc, op.getUpdates())),
         table(getStridedMetadata(host, loc, op.getInit())),
-        blockSize(blockSize), launch(host, symbols, op) {
+        blockSize(blockSize), launch(host, op) {
     sortDims();
   }
 
@@ -388,9 +387,9 @@ void ScatterEmitter::run(KernelTable<gpu::GPUFuncOp> &kernels) {
   launch.createLaunch(kernels.getOrInsert(kernel), blocks);
 }
 
-void mlir::remat::launchScatterAdd(OpBuilder &builder, SymbolTable &symbols,
+void mlir::remat::launchScatterAdd(OpBuilder &builder,
                                    KernelTable<gpu::GPUFuncOp> &table,
                                    ScatterAddOp op, int64_t blockSize) {
   if (!isEmptyScatter(op))
-    ScatterEmitter(builder, symbols, op, blockSize).run(table);
+    ScatterEmitter(builder, op, blockSize).run(table);
 }

@@ -12,9 +12,8 @@ namespace mlir::remat {
 
 /// Makes the kernel and the launch of `op`, which is on memrefs; nothing if the
 /// types tell that there is nothing to add.
-void launchScatterAdd(OpBuilder &builder, SymbolTable &symbols,
-                      KernelTable<gpu::GPUFuncOp> &table, ScatterAddOp op,
-                      int64_t blockSize);
+void launchScatterAdd(OpBuilder &builder, KernelTable<gpu::GPUFuncOp> &table,
+                      ScatterAddOp op, int64_t blockSize);
 
 } // namespace mlir::remat
 

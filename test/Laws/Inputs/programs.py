@@ -20,14 +20,18 @@ def run(command, **environment):
 
 
 class Program:
-    """A compiled variant of MODEL.mlir in `folder`."""
+    """A compiled variant of MODEL.mlir in `folder`. `target`: further options of the pipeline, as target=cuda emulate;
+    programs for cuda run with the libraries in CUDA_LIBRARIES."""
 
-    def __init__(self, folder, model, policy="", mode="", annotation=""):
-        name = "_".join(filter(None, [Path(model).stem.replace("model", ""), annotation, policy, mode]))
+    def __init__(self, folder, model, policy="", mode="", annotation="", target=""):
+        name = "_".join(filter(None, [Path(model).stem.replace("model", ""), annotation, policy, mode,
+                                      target.removeprefix("target=")]))
         self.folder, self.name = Path(folder), name or "as_written"
         stem = "".join(c if c.isalnum() else "_" for c in self.name)
         self.path, self.report = self.folder / f"{stem}.program.mlir", self.folder / f"{stem}.report.json"
         self.options = " ".join(f"{k}={v}" for k, v in (("policy", policy), ("mode", mode)) if v)
+        self.options = f"{self.options} {target}".strip()
+        self.libraries = os.environ["CUDA_LIBRARIES" if "target=cuda" in target else "LIBRARIES"]
         annotate = [f"--remat-annotate={annotation}"] if annotation else []
         run(["remat-opt", model, "--inline", *annotate, f"--remat-train=report={self.report} {self.options}", "-o", self.path])
 
@@ -45,7 +49,7 @@ class Program:
                    **options}
         environment = {f"REMAT_{k.upper()}": str(v) for k, v in options.items()}
         run(["mlir-runner", self.path, f"-O{level}", "-e", "main", "-entry-point-result=void",
-             "--shared-libs=" + os.environ["LIBRARIES"]], OMP_NUM_THREADS=str(threads), LD_PRELOAD=preload, **environment)
+             "--shared-libs=" + self.libraries], OMP_NUM_THREADS=str(threads), LD_PRELOAD=preload, **environment)
         losses = [line.split("\t")[1] for line in files["log"].read_text().splitlines()]
         with np.load(files["checkpoint"]) as arrays:
             return losses, dict(arrays), json.loads(files["report"].read_text())

@@ -2,10 +2,13 @@
 without regions and names, and with those of remat-annotate, and the arena that the compiler predicts is what the
 runtime measures.
 
-    same_bits.py [--count N] [--seed SEED] [--all] [--skip LAYERS] [--keep FOLDER]
-    same_bits.py --files MODEL.mlir ...
+    same_bits.py [--count N] [--seed SEED] [--all] [--skip LAYERS] [--keep FOLDER] [--target OPTIONS]
+    same_bits.py --files MODEL.mlir ... [--target OPTIONS]
 
 A model that fails is reduced (layers are left out as long as it fails) and kept in FOLDER. LIBRARIES names what mlir-runner loads.
+
+With --target "target=cuda emulate" the same holds of programs for that target, where two sizes of blocks stand for two
+numbers of threads; and losses and arrays are those of the CPU, up to rounding. CUDA_LIBRARIES are loaded then.
 """
 import argparse
 import concurrent.futures
@@ -22,6 +25,8 @@ from random_models import EXAMPLES, Model
 STEPS = 3
 POLICIES = "", "none", "everything_saveable", "nothing_saveable", "dots_saveable"
 MODES = "eager", "deferred"
+# What stands for a number of threads on a device.
+BLOCK_SIZES = {1: 256, 2: 64}
 ANNOTATIONS = ("ops=linalg.matmul policy=nothing_saveable", "whole policy=dots_saveable",
                "ops=linalg.generic policy=nothing_saveable", "ops=linalg.generic name=some")
 
@@ -82,7 +87,31 @@ def train(program, threads):
     return result, measured
 
 
-def check(folder, model, every):
+def target_options(target, threads):
+    return f"{target} block-size={BLOCK_SIZES[threads]}" if target else ""
+
+
+def check_numbers(program, result, reference):
+    """Two targets add up in other orders."""
+    if isinstance(result, str) or isinstance(reference, str):
+        if result != reference:
+            raise Failure(f"{program.name}: {result}, but on the CPU: {reference}")
+        return
+    (losses, arrays), (cpu_losses, cpu_arrays) = result, reference
+    if not np.allclose(np.array(losses, float), np.array(cpu_losses, float), rtol=2e-3, atol=1e-5):
+        raise Failure(f"{program.name}: losses {losses}, on the CPU {cpu_losses}")
+    for name, found in arrays.items():
+        expected = cpu_arrays[name]
+        if found.dtype.kind in "iub":
+            same = np.array_equal(found, expected)
+        else:
+            found, expected = (a.astype(np.float64) for a in (found, expected))
+            same = np.allclose(found, expected, rtol=1e-2, atol=1e-3 * max(1e-3, np.abs(expected).max(initial=0)))
+        if not same:
+            raise Failure(f"{program.name}: {name} is not what it is on the CPU")
+
+
+def check(folder, model, every, target=""):
     """Raises Failure with what is wrong; returns whether the model diverges, in all variants."""
     (Path(folder) / "model.mlir").write_text(model.text)
     np.savez(Path(folder) / "data.npz", **model.data())
@@ -94,7 +123,7 @@ def check(folder, model, every):
     annotations = ANNOTATIONS if every else ANNOTATIONS[model.seed % len(ANNOTATIONS):][:1]
     compared += [("plain.mlir", annotation, "", MODES[model.seed // 2 % 2], 2) for annotation in annotations]
     for file, annotation, policy, mode, threads in compared:
-        program = Program(folder, Path(folder) / file, policy, mode, annotation)
+        program = Program(folder, Path(folder) / file, policy, mode, annotation, target_options(target, threads))
         result, measured = train(program, threads)
         reference = reference or result
         if isinstance(result, str) or isinstance(reference, str):
@@ -103,6 +132,8 @@ def check(folder, model, every):
             continue
         check_bits(program, threads, result, reference)
         check_memory(program, model, measured)
+    if target:
+        check_numbers(program, reference, train(Program(folder, Path(folder) / "model.mlir"), 2)[0])
     return isinstance(reference, str)
 
 
@@ -119,51 +150,53 @@ def data_of(text):
     return arrays
 
 
-def compare_policies(path):
+def compare_policies(path, target):
     """The policies of a model that is no random one; prints what is wrong and returns whether something is."""
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder) / "data.npz", **data_of(path.read_text()))
         reference = None
         try:
             for i, policy in enumerate(POLICIES):
-                program = Program(folder, path, policy, MODES[i % 2])
+                program = Program(folder, path, policy, MODES[i % 2], target=target_options(target, 1 + i % 2))
                 *result, _ = program.train(STEPS, 1 + i % 2)
                 reference = reference or result
                 check_bits(program, 1 + i % 2, result, reference)
+            if target:
+                check_numbers(program, reference, train(Program(folder, path), 2)[0])
         except Failure as failure:
             print(f"{path.stem}: {failure}")
             return True
     return False
 
 
-def failure_of(seed, skip, every, diverged=None):
+def failure_of(seed, skip, every, target, diverged=None):
     """What is wrong; adds the seed of a model that diverges to `diverged`."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            if check(folder, Model(seed, skip), every) and diverged is not None:
+            if check(folder, Model(seed, skip), every, target) and diverged is not None:
                 diverged.append(seed)
         except Failure as failure:
             return str(failure)
     return None
 
 
-def reduce(seed, skip, every):
+def reduce(seed, skip, every, target):
     """The layers that can be left out of a model that fails."""
     skip = set(skip)
     for i in range(Model(seed).count):
-        if i not in skip and failure_of(seed, skip | {i}, every):
+        if i not in skip and failure_of(seed, skip | {i}, every, target):
             skip.add(i)
     return skip
 
 
 def examine(seed, skip, options, diverged):
-    message = failure_of(seed, skip, options.all, diverged)
+    message = failure_of(seed, skip, options.all, options.target, diverged)
     if not message:
         return None
-    skip = reduce(seed, skip, options.all)
+    skip = reduce(seed, skip, options.all, options.target)
     path = Path(options.keep) / f"model{seed}.mlir"
     path.write_text(Model(seed, skip).text)
-    return f"model {seed}: {failure_of(seed, skip, options.all) or message}\n  kept as {path}; same_bits.py --seed {seed} --count 1" + \
+    return f"model {seed}: {failure_of(seed, skip, options.all, options.target) or message}\n  kept as {path}; same_bits.py --seed {seed} --count 1" + \
         (f" --skip {','.join(map(str, sorted(skip)))}" if skip else "")
 
 
@@ -175,9 +208,10 @@ def main():
     parser.add_argument("--skip", default="", help="layers to leave out, such as 0,2")
     parser.add_argument("--keep", default=tempfile.gettempdir(), help="folder for models that fail")
     parser.add_argument("--files", nargs="+", type=Path, help="these models, not random ones")
+    parser.add_argument("--target", default="", help='another target than the CPU: "target=cuda emulate"')
     options = parser.parse_args()
     if options.files:
-        failures = sum(map(compare_policies, options.files))
+        failures = sum(compare_policies(path, options.target) for path in options.files)
         print(f"{len(options.files)} models, {failures} wrong")
         return failures != 0
     skip = {int(i) for i in options.skip.split(",") if i}

@@ -17,8 +17,9 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
     accesses, so that layouts and offsets are the host's business; sizes and
     strides are constants in it where they are static, and `index` arguments where
     they are not. A scalar that the host computes arrives by pointer as well: it is
-    put into the *step block* (`remat_cuda_scalar`), which is copied to the device
-    once for each replay of a captured graph, whose arguments never change.
+    put into the *step block*, which is copied to the device for each replay of a
+    captured graph, whose arguments never change. Until
+    `convert-launches-to-runtime`, a cast of the scalar to a pointer stands for it.
     Pointers carry `remat.access` ("read", "write", "read_write") and, if it is
     known, `remat.bytes`, for whoever checks accesses.
 
@@ -120,6 +121,82 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
     there yet).
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def SinkScalars : Pass<"remat-sink-scalars"> {
+  let summary = "scalars that depend on tensors are computed in the kernels that use them";
+  let description = [{
+    A scalar that is computed from an element of a tensor (the factor by which
+    gradients are clipped) would be computed by the host, which has to wait for the
+    device, read the element, and pass the scalar to the next kernel. Here each
+    `linalg.generic` that uses such a scalar computes it itself, from the element.
+    Tensors of one such scalar (`tensor.from_elements`, `linalg.fill`) become
+    kernels as well. Bits do not change.
+
+    In and out: linalg on tensors. What stays on the host: conditions of branches
+    and loops, and scalars that a function returns.
+
+    Example:
+
+    ```mlir
+    %norm = tensor.extract %n[] : tensor<f32>
+    %factor = arith.divf %limit, %norm : f32
+    linalg.generic ... { ^bb0(%g: f32, %out: f32):
+      %c = arith.mulf %g, %factor : f32
+    // becomes
+    linalg.generic ... { ^bb0(%g: f32, %out: f32):
+      %norm = tensor.extract %n[] : tensor<f32>
+      %factor = arith.divf %limit, %norm : f32
+      %c = arith.mulf %g, %factor : f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def SerializeKernels : Pass<"remat-serialize-kernels", "::mlir::ModuleOp"> {
+  let summary = "Kernels in the NVVM dialect to one fatbin for all chips";
+  let description = [{
+    Every `gpu.module` `@m`, whose bodies are in the LLVM and NVVM dialects, is
+    replaced by a constant `@m_image`: a fatbin with machine code for each of
+    `chips`, and PTX of the newest of them, which the driver compiles on chips that
+    came later. The constant is what `cuModuleLoadData` takes. A global `@m_image`
+    without a value gets it; a `gpu.module` without kernels goes without an image.
+
+    PTX is made by LLVM: nothing is contracted or approximated that the kernels do
+    not ask for, denormals are numbers, and `__nv_*` functions are linked from
+    libdevice, with exact square roots. Machine code is made by NVIDIA's `ptxas`
+    and `fatbinary`, of `toolkit`, or else of the first of these folders that has
+    both: `CUDA_ROOT`, `CUDA_HOME`, `CUDA_PATH`, that of the `ptxas` in `PATH`, the
+    Python packages `nvidia-cuda-nvcc` and `nvidia-nvvm` in `VIRTUAL_ENV`,
+    `/usr/local/cuda`. The image depends on the kernels, the chips and the toolkit's
+    version only.
+
+    `dump` names a folder for what was made of `@m`: `m.sm_90.ptx`, `m.sm_90.cubin`
+    and `m.sm_90.log` (ptxas') for each chip, `m.fatbin`, and `manifest.json` with
+    registers, workgroup memory, spills and stack of each kernel on each chip.
+
+    Errors: no toolkit, a chip that LLVM or ptxas does not know, a call of a
+    function that nobody defines, workgroup memory that the chip does not have, a
+    launch of a kernel that is still in the `gpu` dialect.
+
+    Example:
+
+    ```mlir
+    gpu.module @kernels {
+      llvm.func @scale(%x: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} { ... }
+    }
+    // becomes
+    llvm.mlir.global internal constant @kernels_image("...") {addr_space = 0 : i32, alignment = 16 : i64}
+    ```
+  }];
+  let options = [
+    ListOption<"chips", "chips", "std::string",
+               "Chips to compile for (default: sm_80,sm_90,sm_100)">,
+    Option<"toolkit", "toolkit", "std::string", /*default=*/"",
+           "Folder of the CUDA toolkit, with bin/ptxas and bin/fatbinary (default: search)">,
+    Option<"dump", "dump", "std::string", /*default=*/"",
+           "Folder for PTX, machine code and resources of the kernels">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 #endif // REMAT_CONVERSION_CUDA_PASSES_TD

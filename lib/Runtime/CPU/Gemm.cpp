@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Gemm.h"
-#include "MemRef.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -67,9 +66,11 @@ Matrix<T> matrixAt(const MemRef<T, 4> &memref, int64_t index,
           memref.strides[3]};
 }
 
+} // namespace
+
 template <typename T>
-void gemm(const MemRef<T, 4> &a, const MemRef<T, 4> &b, const MemRef<T, 4> &c,
-          bool accumulate) {
+void remat::gemm(const MemRef<T, 4> &a, const MemRef<T, 4> &b,
+                 const MemRef<T, 4> &c, bool accumulate) {
   int64_t batch = c.sizes[0] * c.sizes[1];
   int64_t m = c.sizes[2], n = c.sizes[3], k = a.sizes[3];
   if (batch * m * n == 0)
@@ -100,13 +101,16 @@ void gemm(const MemRef<T, 4> &a, const MemRef<T, 4> &b, const MemRef<T, 4> &c,
   }
 }
 
+template void remat::gemm(const MemRef<float, 4> &, const MemRef<float, 4> &,
+                          const MemRef<float, 4> &, bool);
+template void remat::gemm(const MemRef<double, 4> &, const MemRef<double, 4> &,
+                          const MemRef<double, 4> &, bool);
+
 /// The leading dimension as BLAS wants it: what a single row or column has for
 /// a stride does not matter to us but is checked there.
-int leadingDimension(int64_t stride, int64_t extent, int64_t count) {
+static int leadingDimension(int64_t stride, int64_t extent, int64_t count) {
   return static_cast<int>(count == 1 ? std::max<int64_t>(extent, 1) : stride);
 }
-
-} // namespace
 
 template <typename T>
 void remat::multiply(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
@@ -139,22 +143,3 @@ template void remat::multiply(const Matrix<float> &, const Matrix<float> &,
                               const Matrix<float> &, bool);
 template void remat::multiply(const Matrix<double> &, const Matrix<double> &,
                               const Matrix<double> &, bool);
-
-/// c[i, j] = a[i, j] * b[i, j] (+ c[i, j] if `accumulate`) for every i, j of
-/// the leading dimensions: a is m x k there, b is k x n, c is m x n. One of the
-/// two inner strides of each must be 1 (any, if the other dimension has size
-/// 1); the outer ones may be anything, 0 for an operand that all products
-/// share.
-REMAT_EXPORT void _mlir_ciface_remat_gemm_f32(MemRef<float, 4> *a,
-                                              MemRef<float, 4> *b,
-                                              MemRef<float, 4> *c,
-                                              int64_t accumulate) {
-  gemm(*a, *b, *c, accumulate);
-}
-
-REMAT_EXPORT void _mlir_ciface_remat_gemm_f64(MemRef<double, 4> *a,
-                                              MemRef<double, 4> *b,
-                                              MemRef<double, 4> *c,
-                                              int64_t accumulate) {
-  gemm(*a, *b, *c, accumulate);
-}

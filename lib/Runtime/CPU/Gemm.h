@@ -8,8 +8,7 @@
 #define REMAT_RUNTIME_GEMM_H
 
 #include "Blas.h"
-
-#include <cstdint>
+#include "MemRef.h"
 
 namespace remat {
 
@@ -27,6 +26,12 @@ template <typename T> struct Matrix {
             rowStride, columnStride};
   }
 };
+
+/// c[i, j] = a[i, j] * b[i, j] (+ c[i, j] if `accumulate`) for every i, j of
+/// the leading dimensions, as compiled programs ask for (Products.cpp).
+template <typename T>
+void gemm(const MemRef<T, 4> &a, const MemRef<T, 4> &b, const MemRef<T, 4> &c,
+          bool accumulate);
 
 /// c = a * b, or c += a * b, in the calling thread.
 template <typename T>

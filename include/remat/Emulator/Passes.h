@@ -1,0 +1,16 @@
+//===- Passes.h -------------------------------------------------*- C++ -*-===//
+
+#ifndef REMAT_EMULATOR_PASSES_H
+#define REMAT_EMULATOR_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DECL
+#include "remat/Emulator/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "remat/Emulator/Passes.h.inc"
+} // namespace mlir::remat
+
+#endif // REMAT_EMULATOR_PASSES_H

@@ -1,0 +1,159 @@
+//===- SinkScalars.cpp - Scalars that depend on tensors, in kernels -------===//
+//
+// The factor of a clipped gradient is a scalar between two kernels. On the host
+// it would make every step wait for the device, and end the graph.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Conversion/CUDA/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_SINKSCALARS
+#include "remat/Conversion/CUDA/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` computes scalars from scalars, or takes one out of a tensor.
+static bool isScalarOp(Operation *op) {
+  if (isa<tensor::ExtractOp>(op))
+    return true;
+  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
+  return op->getNumRegions() == 0 && op->getNumResults() > 0 && isPure(op) &&
+         llvm::all_of(op->getResultTypes(), isScalar) &&
+         llvm::all_of(op->getOperandTypes(), isScalar);
+}
+
+namespace {
+/// Scalars on the host that depend on what tensors hold.
+class DeviceScalars {
+public:
+  bool contains(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !isScalarOp(op))
+      return false;
+    if (isa<tensor::ExtractOp>(op))
+      return true;
+    auto [entry, inserted] = known.try_emplace(op, false);
+    if (!inserted)
+      return entry->second;
+    bool depends = llvm::any_of(
+        op->getOperands(), [&](Value operand) { return contains(operand); });
+    return known[op] = depends;
+  }
+
+private:
+  DenseMap<Operation *, bool> known;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Verbs
+//===----------------------------------------------------------------------===//
+
+/// Copies what `value` is computed from to the insertion point, back to scalars
+/// that do not depend on tensors.
+static Value sink(OpBuilder &builder, Value value, DeviceScalars &scalars,
+                  IRMapping &copies) {
+  if (!scalars.contains(value))
+    return value;
+  if (Value copy = copies.lookupOrNull(value))
+    return copy;
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    if (Value copy = sink(builder, operand, scalars, copies); copy != operand)
+      copies.map(operand, copy);
+  builder.clone(*op, copies);
+  return copies.lookup(value);
+}
+
+/// Makes the body of `op` compute such scalars by itself.
+static bool sinkInto(linalg::GenericOp op, DeviceScalars &scalars) {
+  Block *body = op.getBody();
+  auto builder = OpBuilder::atBlockBegin(body);
+  IRMapping copies;
+  bool changed = false;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (scalars.contains(input->get())) {
+      BlockArgument argument = op.getMatchingBlockArgument(input);
+      if (argument.use_empty())
+        continue;
+      argument.replaceAllUsesWith(sink(builder, input->get(), scalars, copies));
+      changed = true;
+    }
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(op.getRegion(), used);
+  for (Value value : used) {
+    if (!scalars.contains(value))
+      continue;
+    Value copy = sink(builder, value, scalars, copies);
+    value.replaceUsesWithIf(copy, [&](OpOperand &use) {
+      return op->isProperAncestor(use.getOwner()) && use.get() != copy;
+    });
+    changed = true;
+  }
+  return changed;
+}
+
+/// A kernel of one thread that makes a tensor of scalars.
+static void makeKernel(tensor::FromElementsOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto type = op.getType();
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  auto generic = linalg::GenericOp::create(
+      builder, loc, type, ValueRange{}, empty,
+      AffineMap::getMultiDimIdentityMap(type.getRank(), op.getContext()),
+      SmallVector<utils::IteratorType>(type.getRank(),
+                                       utils::IteratorType::parallel),
+      [&](OpBuilder &inside, Location loc, ValueRange) {
+        linalg::YieldOp::create(inside, loc, op.getElements());
+      });
+  copyPhase(op, generic);
+  op.replaceAllUsesWith(generic.getResult(0));
+  op.erase();
+}
+
+namespace {
+struct SinkScalars : remat::impl::SinkScalarsBase<SinkScalars> {
+  void runOnOperation() override {
+    DeviceScalars scalars;
+    IRRewriter rewriter(&getContext());
+    SmallVector<linalg::FillOp> fills;
+    SmallVector<tensor::FromElementsOp> tensors;
+    getOperation()->walk([&](Operation *op) {
+      if (auto fill = dyn_cast<linalg::FillOp>(op);
+          fill && scalars.contains(fill.getInputs()[0]))
+        fills.push_back(fill);
+      if (auto made = dyn_cast<tensor::FromElementsOp>(op);
+          made && made.getElements().size() == 1 &&
+          scalars.contains(made.getElements()[0]))
+        tensors.push_back(made);
+    });
+    for (linalg::FillOp fill : fills) {
+      rewriter.setInsertionPoint(fill);
+      (void)linalg::generalizeNamedOp(rewriter, fill);
+    }
+    llvm::for_each(tensors, makeKernel);
+    bool changed = !fills.empty() || !tensors.empty();
+    getOperation()->walk(
+        [&](linalg::GenericOp op) { changed |= sinkInto(op, scalars); });
+    if (!changed)
+      markAllAnalysesPreserved();
+  }
+};
+} // namespace

@@ -1,0 +1,24 @@
+//===- LowerDeviceOps.h - NVVM and libdevice on a host ----------*- C++ -*-===//
+
+#ifndef REMAT_LIB_EMULATOR_LOWERDEVICEOPS_H
+#define REMAT_LIB_EMULATOR_LOWERDEVICEOPS_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace mlir::remat::emulator {
+
+/// Whether threads wait for each other in `op` (barriers, warp operations).
+bool isCooperative(Operation *op);
+
+/// Names every operation in `kernels` that no host function stands for.
+LogicalResult checkDeviceOps(gpu::GPUModuleOp kernels);
+
+/// Replaces the operations of the `nvvm` dialect and the calls of libdevice.
+/// The functions have the thread's record as their last argument; what is
+/// called is declared in the module of `symbols`.
+LogicalResult lowerDeviceOps(gpu::GPUModuleOp kernels, SymbolTable &symbols);
+
+} // namespace mlir::remat::emulator
+
+#endif // REMAT_LIB_EMULATOR_LOWERDEVICEOPS_H

@@ -1,0 +1,28 @@
+//===- WorkgroupMemory.h - A block's memory from its record -----*- C++ -*-===//
+
+#ifndef REMAT_LIB_EMULATOR_WORKGROUPMEMORY_H
+#define REMAT_LIB_EMULATOR_WORKGROUPMEMORY_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+namespace mlir::remat::emulator {
+
+bool isWorkgroupMemory(LLVM::GlobalOp global);
+
+/// Workgroup memory that each kernel declares, in bytes.
+using SharedBytes = llvm::MapVector<LLVM::LLVMFuncOp, int64_t>;
+
+/// Lays out the workgroup memory of each kernel in `kernels`, and replaces the
+/// addresses of its variables by offsets into the block's memory. Erases the
+/// variables.
+FailureOr<SharedBytes> lowerWorkgroupMemory(gpu::GPUModuleOp kernels);
+
+/// Functions of `kernels` that `function` may run, itself first.
+SmallVector<LLVM::LLVMFuncOp> getReachable(LLVM::LLVMFuncOp function);
+
+bool isKernel(LLVM::LLVMFuncOp function);
+
+} // namespace mlir::remat::emulator
+
+#endif // REMAT_LIB_EMULATOR_WORKGROUPMEMORY_H

@@ -1,0 +1,64 @@
+//===- DeviceMemory.h - Accounted memory on the device ---------*- C++ -*-===//
+//
+// Every byte that the runtime asks of the driver is asked here, so that the
+// report counts what was allocated and not what was predicted.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_CUDA_DEVICEMEMORY_H
+#define REMAT_RUNTIME_CUDA_DEVICEMEMORY_H
+
+#include "DriverLibrary.h"
+#include "remat/Runtime/Runtime.h"
+
+#include <functional>
+#include <map>
+
+namespace remat::cuda {
+
+class DeviceMemory {
+public:
+  DeviceMemory(const Driver &driver, CUstream stream)
+      : driver(driver), stream(stream) {}
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory &) = delete;
+
+  /// What all buffers will take together, for messages.
+  void announce(size_t bytes) { announced = bytes; }
+  /// Called once if there is too little memory; frees what nobody uses.
+  void setReserve(std::function<void()> release) {
+    releaseReserve = std::move(release);
+  }
+
+  /// Memory that starts at a multiple of 256 bytes, 0 for no bytes. Fails,
+  /// with `name`, if there is none.
+  CUdeviceptr allocate(MemoryClass memoryClass, size_t bytes,
+                       const std::string &name);
+  CUdeviceptr allocateZeroed(MemoryClass memoryClass, size_t bytes,
+                             const std::string &name);
+  /// All commands that use it have been issued.
+  void release(CUdeviceptr pointer);
+
+  /// Whether the address is in memory of `allocate`.
+  bool contains(const void *pointer) const;
+  int64_t heldBytes() const { return held; }
+
+private:
+  [[noreturn]] void failForLackOf(size_t bytes, const std::string &name) const;
+
+  struct Allocation {
+    size_t bytes;
+    MemoryClass memoryClass;
+  };
+
+  const Driver &driver;
+  CUstream stream;
+  std::map<CUdeviceptr, Allocation> allocations;
+  std::function<void()> releaseReserve;
+  size_t announced = 0;
+  int64_t held = 0;
+};
+
+} // namespace remat::cuda
+
+#endif // REMAT_RUNTIME_CUDA_DEVICEMEMORY_H

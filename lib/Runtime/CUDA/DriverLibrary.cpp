@@ -1,0 +1,89 @@
+//===- DriverLibrary.cpp - Load the driver or its emulator ----------------===//
+
+#include "DriverLibrary.h"
+
+#include "remat/CUDA/EmulatedImage.h"
+#include "remat/Runtime/Runtime.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+
+using namespace remat;
+using namespace remat::cuda;
+
+std::string Driver::describe(CUresult result) const {
+  const char *name = nullptr, *text = nullptr;
+  if (cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
+    return "error " + std::to_string(result);
+  if (cuGetErrorString(result, &text) != CUDA_SUCCESS || !text)
+    return name;
+  return std::string(name) + ": " + text;
+}
+
+void Driver::fail(CUresult result, const char *call,
+                  const std::string &context) const {
+  remat::fail(std::string(call) + " failed" + context + ": " +
+              describe(result));
+}
+
+bool cuda::isEmulatedImage(const void *image) {
+  uint64_t magic;
+  std::memcpy(&magic, image, sizeof(magic));
+  return magic == kEmulatedImageMagic;
+}
+
+std::string cuda::pathBesideRuntime(const char *file) {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void *>(&cuda::pathBesideRuntime), &info))
+    return file;
+  std::string path = info.dli_fname;
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? file : path.substr(0, slash + 1) + file;
+}
+
+static std::string lastError() {
+  const char *text = dlerror();
+  return text ? text : "unknown error";
+}
+
+static void *openEmulator() {
+  const char *variable = std::getenv("REMAT_CUDA_EMULATOR");
+  std::string path =
+      variable ? variable : pathBesideRuntime("libremat_cuda_emulator.so");
+  // Global: the emulated libraries enqueue their work with it.
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!library)
+    fail("the CUDA emulator cannot be loaded (" + lastError() +
+         "); build it, or name it in REMAT_CUDA_EMULATOR");
+  return library;
+}
+
+static void *openDriver() {
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    fail("no NVIDIA driver: libcuda.so.1 cannot be loaded (" + lastError() +
+         "); compile with 'emulate' to run the kernels on the host");
+  return library;
+}
+
+Driver cuda::loadDriver(const void *image) {
+  Driver driver;
+  driver.isEmulated = image ? isEmulatedImage(image)
+                            : std::getenv("REMAT_CUDA_EMULATOR") != nullptr;
+  void *library = driver.isEmulated ? openEmulator() : openDriver();
+  auto load = [&](auto &function, const char *name) {
+    using Function = std::decay_t<decltype(function)>;
+    function = reinterpret_cast<Function>(dlsym(library, name));
+    if (!function)
+      fail(std::string(driver.isEmulated ? "the CUDA emulator"
+                                         : "the NVIDIA driver") +
+           " has no " + name +
+           (driver.isEmulated ? "; build it again"
+                              : "; one for CUDA 12.0 or newer is needed"));
+  };
+#define REMAT_LOAD(NAME, PARAMETERS) load(driver.NAME, #NAME);
+  REMAT_CUDA_DRIVER_FUNCTIONS(REMAT_LOAD)
+#undef REMAT_LOAD
+  return driver;
+}

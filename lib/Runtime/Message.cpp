@@ -1,0 +1,24 @@
+//===- Message.cpp - Errors and warnings ----------------------------------===//
+
+#include "remat/Runtime/Runtime.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace remat;
+
+static void printMessage(const char *kind, const std::string &message) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "remat: %s: %s\n", kind, message.c_str());
+  std::fflush(stderr);
+}
+
+void remat::warn(const std::string &message) {
+  printMessage("warning", message);
+}
+
+void remat::fail(const std::string &message) {
+  printMessage("error", message);
+  // Without destructors: other threads may be inside the library.
+  std::_Exit(1);
+}

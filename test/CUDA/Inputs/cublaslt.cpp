@@ -1,0 +1,52 @@
+#include <cstddef>
+// cublasLt.h names types of 16 bits, whose headers need yet another package.
+#define __CUDA_FP16_H__
+#define __CUDA_BF16_H__
+struct __half;
+struct __nv_bfloat16;
+#include <cublasLt.h>
+
+#include "declarations.h"
+#include "remat/CUDA/CublasLt.h"
+
+namespace remat::cuda {
+struct Table {
+#define DECLARE(RESULT, NAME, PARAMETERS) RESULT(*NAME) PARAMETERS;
+  REMAT_CUBLASLT_FUNCTIONS(DECLARE)
+};
+} // namespace remat::cuda
+
+#define CHECK_CALL(RESULT, NAME, PARAMETERS)                                                                          \
+  static_assert(IsSameCall<decltype(remat::cuda::Table::NAME), decltype(&::NAME)>::value, #NAME);
+REMAT_CUBLASLT_FUNCTIONS(CHECK_CALL)
+
+CHECK_VALUE(CUBLAS_STATUS_SUCCESS)
+CHECK_VALUE(CUBLAS_STATUS_NOT_INITIALIZED)
+CHECK_VALUE(CUBLAS_STATUS_ALLOC_FAILED)
+CHECK_VALUE(CUBLAS_STATUS_INVALID_VALUE)
+CHECK_VALUE(CUBLAS_STATUS_NOT_SUPPORTED)
+CHECK_VALUE(CUDA_R_32F)
+CHECK_VALUE(CUDA_R_64F)
+CHECK_VALUE(CUDA_R_16F)
+CHECK_VALUE(CUDA_R_16BF)
+CHECK_VALUE(CUBLAS_COMPUTE_32F)
+CHECK_VALUE(CUBLAS_COMPUTE_64F)
+CHECK_VALUE(CUBLAS_COMPUTE_32F_FAST_TF32)
+CHECK_VALUE(CUBLAS_OP_N)
+CHECK_VALUE(CUBLAS_OP_T)
+CHECK_VALUE(CUBLASLT_MATMUL_DESC_TRANSA)
+CHECK_VALUE(CUBLASLT_MATMUL_DESC_TRANSB)
+CHECK_VALUE(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
+CHECK_VALUE(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET)
+CHECK_VALUE(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
+CHECK_VALUE(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK)
+CHECK_VALUE(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES)
+CHECK_VALUE(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES)
+CHECK_VALUE(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES)
+CHECK_VALUE(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES)
+CHECK_VALUE(CUBLASLT_REDUCTION_SCHEME_NONE)
+CHECK_VALUE(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)
+static_assert(sizeof(::cublasLtMatmulAlgo_t) == sizeof(remat::cuda::cublasLtMatmulAlgo_t));
+static_assert(sizeof(::cublasLtMatmulHeuristicResult_t) == sizeof(remat::cuda::cublasLtMatmulHeuristicResult_t));
+static_assert(offsetof(::cublasLtMatmulHeuristicResult_t, state) ==
+              offsetof(remat::cuda::cublasLtMatmulHeuristicResult_t, state));
