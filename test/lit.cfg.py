@@ -57,14 +57,17 @@ for tool in ("clang-format", "clang-tidy"):
 if os.path.exists(os.path.join(config.remat_build, "bin", "RematPlanTests")):
     config.available_features.add("gtest")
 
-# Where the compiler finds a CUDA toolkit. Tests of device code say `REQUIRES: cuda-toolkit`; tools/setup sees to it.
+# Where the compiler finds a CUDA toolkit: what tools/setup installed, else what the machine has. Tests of device code say
+# `REQUIRES: cuda-toolkit`, those of declarations `cuda-headers`.
 environment = os.path.dirname(os.path.dirname(config.python))
-config.environment["VIRTUAL_ENV"] = environment
-cuda_folders = glob.glob(os.path.join(environment, "lib", "python*", "site-packages", "nvidia", "cu13")) + ["/usr/local/cuda"]
-for variable in ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT"):
+cuda_folders = glob.glob(os.path.join(environment, "lib", "python*", "site-packages", "nvidia", "cu13"))
+if cuda_folders:
+    config.environment["CUDA_ROOT"] = cuda_folders[0]
+for variable in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"):
     if os.environ.get(variable):
-        config.environment[variable] = os.environ[variable]
-        cuda_folders.insert(0, os.environ[variable])
+        config.environment.setdefault(variable, os.environ[variable])
+        cuda_folders.append(os.environ[variable])
+cuda_folders.append("/usr/local/cuda")
 if shutil.which("ptxas") or any(os.path.exists(os.path.join(folder, "bin", "ptxas")) for folder in cuda_folders):
     config.available_features.add("cuda-toolkit")
 # NVIDIA's headers, to compare our declarations with: of a toolkit, or of the PyPI packages nvidia-cuda-runtime,

@@ -32,8 +32,9 @@ using namespace mlir::remat::emulator;
 
 /// The most threads that a block of `kernel` may have; 0 if it does not say.
 static int64_t getMaxThreads(LLVM::LLVMFuncOp kernel) {
-  for (StringRef name : {NVVM::NVVMDialect::getReqntidAttrName(),
-                         NVVM::NVVMDialect::getMaxntidAttrName()})
+  for (StringRef name : {StringRef(NVVM::NVVMDialect::getReqntidAttrName()),
+                         StringRef(NVVM::NVVMDialect::getMaxntidAttrName()),
+                         StringRef("gpu.known_block_size")})
     if (auto sizes = kernel->getAttrOfType<DenseI32ArrayAttr>(name)) {
       int64_t threads = 1;
       for (int32_t size : sizes.asArrayRef())
@@ -54,13 +55,28 @@ static bool isAnyCooperative(LLVM::LLVMFuncOp kernel) {
   });
 }
 
+/// What `kernel` says about its arguments: each of them, or the kernel itself
+/// (`convert-gpu-to-nvvm` keeps no attributes of arguments).
+static SmallVector<ArgumentInfo> getArguments(LLVM::LLVMFuncOp kernel) {
+  auto list = kernel->getAttrOfType<ArrayAttr>("remat.arguments");
+  SmallVector<ArgumentInfo> arguments;
+  for (unsigned i = 0, e = kernel.getNumArguments(); i < e; ++i) {
+    ArgumentInfo info{kernel.getArgAttrOfType<StringAttr>(i, "remat.access"),
+                      kernel.getArgAttrOfType<IntegerAttr>(i, "remat.bytes")};
+    if (list && i < list.size())
+      if (auto entry = dyn_cast<DictionaryAttr>(list[i])) {
+        info.access = entry.getAs<StringAttr>("access");
+        info.bytes = entry.getAs<IntegerAttr>("bytes");
+      }
+    arguments.push_back(info);
+  }
+  return arguments;
+}
+
 static HostKernel describeKernel(LLVM::LLVMFuncOp function) {
-  HostKernel kernel{function.getName().str(),   function,
-                    isAnyCooperative(function), /*sharedBytes=*/0,
-                    getMaxThreads(function),    /*arguments=*/{}};
-  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-    kernel.arguments.push_back(function.getArgAttrDict(i));
-  return kernel;
+  return {function.getName().str(),   function,
+          isAnyCooperative(function), /*sharedBytes=*/0,
+          getMaxThreads(function),    getArguments(function)};
 }
 
 /// Globals of the device that a program could write would need a copy there.

@@ -138,9 +138,7 @@ LLVM::LLVMFuncOp ImageBuilder::createRunBlock(HostKernel &kernel) {
 // Constants
 //===----------------------------------------------------------------------===//
 
-static FailureOr<EmulatedAccess> parseAccess(Location loc,
-                                             DictionaryAttr argument) {
-  auto access = argument ? argument.getAs<StringAttr>("remat.access") : nullptr;
+static FailureOr<EmulatedAccess> parseAccess(Location loc, StringAttr access) {
   if (!access)
     return EmulatedAccess::unknown;
   if (access == "read")
@@ -163,14 +161,12 @@ FailureOr<LLVM::GlobalOp> ImageBuilder::createArguments(HostKernel &kernel) {
   SmallVector<int64_t> fields;
   for (auto [type, argument] : llvm::zip_equal(types, kernel.arguments)) {
     FailureOr<EmulatedAccess> access =
-        parseAccess(kernel.function.getLoc(), argument);
+        parseAccess(kernel.function.getLoc(), argument.access);
     if (failed(access))
       return failure();
-    auto bytes =
-        argument ? argument.getAs<IntegerAttr>("remat.bytes") : nullptr;
     fields.push_back(layout.getTypeSize(type).getFixedValue());
     fields.push_back(static_cast<int64_t>(*access));
-    fields.push_back(bytes ? bytes.getInt() : -1);
+    fields.push_back(argument.bytes ? argument.bytes.getInt() : -1);
   }
   if (fields.empty())
     return LLVM::GlobalOp();

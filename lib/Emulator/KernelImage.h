@@ -8,6 +8,13 @@
 
 namespace mlir::remat::emulator {
 
+/// What a kernel says about an argument; null where it says nothing.
+struct ArgumentInfo {
+  /// "read", "write" or "read_write".
+  StringAttr access;
+  IntegerAttr bytes;
+};
+
 /// A kernel that is a function of the host by now.
 struct HostKernel {
   /// As the program asks for it.
@@ -16,8 +23,7 @@ struct HostKernel {
   bool isCooperative;
   int64_t sharedBytes;
   int64_t maxThreads;
-  /// `remat.access` and `remat.bytes` of each argument, or null.
-  SmallVector<DictionaryAttr> arguments;
+  SmallVector<ArgumentInfo> arguments;
 };
 
 /// Makes the functions that unpack a kernel's arguments, and the constant

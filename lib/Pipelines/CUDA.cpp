@@ -67,6 +67,8 @@ void remat::buildLowerToCUDAPipeline(OpPassManager &pm,
   } else {
     SerializeKernelsOptions serialize;
     serialize.chips = llvm::to_vector(options.chips);
+    serialize.toolkit = options.toolkit;
+    serialize.dump = options.dumpKernels;
     pm.addPass(createSerializeKernels(serialize));
   }
   addHostLowering(pm);

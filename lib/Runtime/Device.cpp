@@ -55,16 +55,21 @@ double remat::toDouble(ScalarKind kind, const void *value) {
 }
 
 HostView::HostView(void *buffer, size_t bytes, Content content)
-    : buffer(buffer), bytes(bytes), view(static_cast<char *>(buffer)) {
+    : buffer(static_cast<char *>(buffer)), bytes(bytes), view(this->buffer) {
   if (device().isHostMemory(buffer))
     return;
-  copy = std::make_unique<char[]>(bytes);
-  view = copy.get();
+  view =
+      static_cast<char *>(device().allocateOnHost(MemoryClass::other, bytes));
   if (content == read)
     device().download(view, buffer, bytes);
 }
 
+HostView::~HostView() {
+  if (isCopy())
+    device().release(view);
+}
+
 void HostView::commit() {
-  if (copy)
+  if (isCopy())
     device().upload(buffer, view, bytes);
 }

@@ -16,10 +16,11 @@ module attributes {gpu.container_module} {
 
   // Size, access and bytes of each argument.
   // CHECK-DAG: @m_waits_arguments(dense<[8, 1, 64, 8, 2, -1, 4, 0, -1]> : tensor<9xi64>)
+  // CHECK-DAG: @m_registers_arguments(dense<[8, 3, 512]> : tensor<3xi64>)
   // CHECK-DAG: @m_waits_name("waits\00")
   // CHECK-DAG: llvm.func @remat_emu_barrier(!llvm.ptr, !llvm.ptr)
   // CHECK-DAG: llvm.func @remat_emu_shuffle(!llvm.ptr, i32, i32, i32, i32, i32, !llvm.ptr) -> i64
-  // CHECK-DAG: @{{remat_emu_site[_0-9]*}}("barrier #1 at {{.*}}emulate-kernels.mlir:[[# @LINE + 42]]:7\00")
+  // CHECK-DAG: @{{remat_emu_site[_0-9]*}}("barrier #1 at {{.*}}emulate-kernels.mlir:[[# @LINE + 43]]:7\00")
 
   gpu.module @m [#nvvm.target] {
     llvm.mlir.global internal @first() {addr_space = 3 : i32} : !llvm.array<5 x f32>
@@ -31,7 +32,8 @@ module attributes {gpu.container_module} {
 
     // CHECK: llvm.mlir.global private constant @m_table
     // CHECK: llvm.func internal @m_registers(%{{.*}}: !llvm.ptr, %[[THREAD:.*]]: !llvm.ptr {llvm.noalias}) {
-    llvm.func @registers(%p: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
+    llvm.func @registers(%p: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 128>,
+        remat.arguments = [{access = "read_write", bytes = 512 : i64}]} {
       // CHECK: %[[TID:.*]] = llvm.load %[[THREAD]] : !llvm.ptr -> i32
       // CHECK: %[[A:.*]] = llvm.getelementptr %[[THREAD]][16]
       // CHECK: llvm.load %[[A]]

@@ -1,7 +1,7 @@
-// RUN: not remat-opt %s -remat-train=target=cuda 2>&1 | FileCheck %s
+// RUN: not remat-opt %s -remat-train=target=tpu 2>&1 | FileCheck %s
 // RUN: remat-opt %s -remat-train=target=cpu | FileCheck %s --check-prefix=CPU
 
-// CHECK: unknown target 'cuda'; choose cpu
+// CHECK: unknown target 'tpu'; choose cpu or cuda
 // CPU: llvm.func
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>

@@ -38,17 +38,21 @@ template <typename T> static std::vector<T> makeInput(int64_t n) {
   return values;
 }
 
+struct Dimensions {
+  unsigned x, y = 1, z = 1;
+};
+
 static uint64_t hash(const void *data, size_t bytes) {
   uint64_t value = 0xCBF29CE484222325;
   for (size_t i = 0; i < bytes; ++i)
-    value = (value ^ static_cast<const unsigned char *>(data)[i]) *
-            0x100000001B3;
+    value =
+        (value ^ static_cast<const unsigned char *>(data)[i]) * 0x100000001B3;
   return value;
 }
 
 template <typename T>
-static void launch(const void *image, int64_t number, int64_t grid,
-                   int64_t block, int64_t dynamicBytes, int64_t n) {
+static void launch(const void *image, int64_t number, Dimensions grid,
+                   Dimensions block, int64_t dynamicBytes, int64_t n) {
   CHECK(cuInit(0));
   CUmodule module;
   CHECK(cuModuleLoadData(&module, image));
@@ -63,8 +67,8 @@ static void launch(const void *image, int64_t number, int64_t grid,
   CHECK(cuMemAlloc_v2(&to, bytes));
   CHECK(cuMemcpyHtoDAsync_v2(from, x.data(), bytes, nullptr));
   void *arguments[] = {&from, &to};
-  CHECK(cuLaunchKernel(function, grid, 1, 1, block, 1, 1, dynamicBytes, nullptr,
-                       arguments, nullptr));
+  CHECK(cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y,
+                       block.z, dynamicBytes, nullptr, arguments, nullptr));
   CHECK(cuMemcpyDtoHAsync_v2(y.data(), to, bytes, nullptr));
   CHECK(cuStreamSynchronize(nullptr));
   double sum = 0;
@@ -83,13 +87,15 @@ static void launch(const void *image, int64_t number, int64_t grid,
 EXPORT void emulator_launch_f32(const void *image, int64_t number, int64_t grid,
                                 int64_t block, int64_t dynamicBytes,
                                 int64_t n) {
-  launch<float>(image, number, grid, block, dynamicBytes, n);
+  launch<float>(image, number, {unsigned(grid)}, {unsigned(block)},
+                dynamicBytes, n);
 }
 
 EXPORT void emulator_launch_f64(const void *image, int64_t number, int64_t grid,
                                 int64_t block, int64_t dynamicBytes,
                                 int64_t n) {
-  launch<double>(image, number, grid, block, dynamicBytes, n);
+  launch<double>(image, number, {unsigned(grid)}, {unsigned(block)},
+                 dynamicBytes, n);
 }
 
 /// The kernel that the environment variable KERNEL names.
@@ -100,9 +106,15 @@ EXPORT void emulator_launch_selected(const void *image, int64_t grid,
   const char *name = std::getenv("KERNEL");
   for (int64_t i = 0; i < kernels->numKernels; ++i)
     if (name && std::strcmp(kernels->kernels[i].name, name) == 0)
-      return launch<float>(image, i, grid, block, dynamicBytes, n);
+      return launch<float>(image, i, {unsigned(grid)}, {unsigned(block)},
+                           dynamicBytes, n);
   std::fprintf(stderr, "no kernel '%s'\n", name ? name : "");
   std::exit(1);
+}
+
+/// 2 x 3 x 2 blocks of 8 x 4 x 2 threads, an element for each.
+EXPORT void emulator_launch_cube(const void *image, int64_t number) {
+  launch<float>(image, number, {2, 3, 2}, {8, 4, 2}, 0, 12 * 64);
 }
 
 /// Reads memory of the device as if it were the host's.

@@ -22,8 +22,7 @@ protected:
     EmulatorTest::TearDown();
   }
   void begin() {
-    EXPECT_OK(
-        cuStreamBeginCapture_v2(first, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    EXPECT_OK(cuStreamBeginCapture_v2(first, CU_STREAM_CAPTURE_MODE_GLOBAL));
   }
   CUgraphExec end() {
     CUgraph graph = nullptr;
@@ -112,12 +111,13 @@ TEST_F(CaptureTest, AStreamThatDoesNotComeBackIsAnError) {
 
 TEST_F(CaptureTest, WaitingMakesACaptureInvalid) {
   CUdeviceptr x = upload({2});
-  for (auto wait : {+[](CUstream stream) { return cuStreamSynchronize(stream); },
-                    +[](CUstream) { return cuCtxSynchronize(); },
-                    +[](CUstream) {
-                      CUdeviceptr pointer;
-                      return cuMemAlloc_v2(&pointer, 1);
-                    }}) {
+  for (auto wait :
+       {+[](CUstream stream) { return cuStreamSynchronize(stream); },
+        +[](CUstream) { return cuCtxSynchronize(); },
+        +[](CUstream) {
+          CUdeviceptr pointer;
+          return cuMemAlloc_v2(&pointer, 1);
+        }}) {
     begin();
     EXPECT_EQ(wait(first), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     EXPECT_EQ(launchAxpy(x, x, 1, 1, first),

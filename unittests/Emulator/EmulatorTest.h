@@ -5,6 +5,7 @@
 
 #include "remat/CUDA/Driver.h"
 #include "remat/CUDA/EmulatedImage.h"
+#include "remat/CUDA/EmulatorLibrary.h"
 #include "remat/CUDA/EmulatorThread.h"
 
 #include "gtest/gtest.h"
@@ -16,8 +17,6 @@ namespace remat::cuda {
 #define REMAT_DECLARE(name, parameters) extern "C" CUresult name parameters;
 REMAT_CUDA_DRIVER_FUNCTIONS(REMAT_DECLARE)
 #undef REMAT_DECLARE
-extern "C" uint64_t remat_emu_peak_bytes();
-extern "C" uint64_t remat_emu_current_bytes();
 
 #define EXPECT_OK(call) EXPECT_EQ(call, CUDA_SUCCESS)
 #define ASSERT_OK(call) ASSERT_EQ(call, CUDA_SUCCESS)
@@ -80,8 +79,8 @@ protected:
   }
   std::vector<int> download(CUdeviceptr pointer, size_t n) {
     std::vector<int> values(n);
-    EXPECT_OK(cuMemcpyDtoHAsync_v2(values.data(), pointer, n * sizeof(int),
-                                   nullptr));
+    EXPECT_OK(
+        cuMemcpyDtoHAsync_v2(values.data(), pointer, n * sizeof(int), nullptr));
     EXPECT_OK(cuCtxSynchronize());
     return values;
   }
@@ -104,12 +103,11 @@ private:
   static constexpr EmulatedArgument barrierArguments[] = {kInt};
   static constexpr EmulatedKernel kernels[] = {
       {"axpy", runAxpy, nullptr, 4, axpyArguments, 0, 0, 512},
-      {"barrier", runPartialBarrier, nullptr, 1, barrierArguments, 1, 1024,
-       0}};
+      {"barrier", runPartialBarrier, nullptr, 1, barrierArguments, 1, 1024, 0}};
 
 protected:
-  static constexpr EmulatedImage image = {
-      kEmulatedImageMagic, kEmulatedImageVersion, 2, kernels, 0};
+  static constexpr EmulatedImage image = {kEmulatedImageMagic,
+                                          kEmulatedImageVersion, 2, kernels, 0};
 };
 
 } // namespace remat::cuda

@@ -37,9 +37,9 @@ TEST_F(KernelTest, LaunchesBeyondTheLimitsAreErrors) {
   // The kernel has 1 KiB itself.
   EXPECT_OK(launch(1, 1, 1, 1, 47 << 10));
   EXPECT_EQ(launch(1, 1, 1, 1, (47 << 10) + 1), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuFuncSetAttribute(
-                barrier, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                227 << 10),
+  EXPECT_EQ(cuFuncSetAttribute(barrier,
+                               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                               227 << 10),
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_OK(cuFuncSetAttribute(
       barrier, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 226 << 10));
@@ -48,9 +48,9 @@ TEST_F(KernelTest, LaunchesBeyondTheLimitsAreErrors) {
   CUdeviceptr pointer = 0;
   int n = 0;
   void *values[] = {&pointer, &pointer, &n, &n};
-  EXPECT_EQ(cuLaunchKernel(axpy, 1, 1, 1, 513, 1, 1, 0, nullptr, values,
-                           nullptr),
-            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(
+      cuLaunchKernel(axpy, 1, 1, 1, 513, 1, 1, 0, nullptr, values, nullptr),
+      CUDA_ERROR_INVALID_VALUE);
   EXPECT_OK(cuCtxSynchronize());
 }
 
@@ -107,9 +107,8 @@ static void runVotes(void *const *arguments, void *record) {
             (remat_emu_vote(record, kind, 0xFFFFFFFF, lane % 3 == 0, "a vote") &
              0xFF);
   results[lane] =
-      value << 16 |
-      remat_emu_reduce(record, int(EmulatedReduction::add), 0xFFFFFFFF, lane,
-                       "a sum");
+      value << 16 | remat_emu_reduce(record, int(EmulatedReduction::add),
+                                     0xFFFFFFFF, lane, "a sum");
 }
 
 namespace {
@@ -153,7 +152,7 @@ TEST_F(WarpTest, ShufflesFollowCuda) {
             run(runShuffle, {kind, offset, getClamp(width, isUp)});
         for (int lane = 0; lane < 32; ++lane) {
           int in = lane % width, first = lane - in;
-          int source = isUp ? in - offset
+          int source = isUp                                 ? in - offset
                        : kind == int(EmulatedShuffle::down) ? in + offset
                        : kind == int(EmulatedShuffle::bfly) ? in ^ offset
                                                             : offset;

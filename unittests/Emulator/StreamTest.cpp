@@ -158,3 +158,57 @@ TEST_F(StreamTest, WorkOfADestroyedStreamIsDone) {
   EXPECT_OK(cuCtxSynchronize());
   EXPECT_EQ(download(y, 1).front(), 7);
 }
+
+//===----------------------------------------------------------------------===//
+// Work of libraries
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct LibraryCall {
+  CUdeviceptr to;
+  int *numReleased;
+};
+} // namespace
+
+static CUresult runLibraryCall(void *data) {
+  auto *call = static_cast<LibraryCall *>(data);
+  auto *to = reinterpret_cast<int *>(call->to);
+  if (!remat_emu_is_device_memory(to, sizeof *to))
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  ++*to;
+  return CUDA_SUCCESS;
+}
+
+static void releaseLibraryCall(void *data) {
+  auto *call = static_cast<LibraryCall *>(data);
+  ++*call->numReleased;
+  delete call;
+}
+
+TEST_F(StreamTest, LibrariesQueueTheirWork) {
+  CUdeviceptr y = upload({0});
+  int numReleased = 0;
+  auto enqueue = [&] {
+    return remat_emu_enqueue(first, runLibraryCall,
+                             new LibraryCall{y, &numReleased},
+                             releaseLibraryCall);
+  };
+  EXPECT_OK(enqueue());
+  EXPECT_EQ(numReleased, 0);
+  EXPECT_OK(cuStreamSynchronize(first));
+  EXPECT_EQ(numReleased, 1);
+  EXPECT_OK(cuStreamBeginCapture_v2(first, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_OK(enqueue());
+  CUgraph graph;
+  CUgraphExec exec;
+  EXPECT_OK(cuStreamEndCapture(first, &graph));
+  EXPECT_OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  EXPECT_OK(cuGraphDestroy(graph));
+  EXPECT_OK(cuGraphLaunch(exec, first));
+  EXPECT_OK(cuGraphLaunch(exec, first));
+  EXPECT_OK(cuStreamSynchronize(first));
+  EXPECT_EQ(download(y, 1).front(), 3);
+  EXPECT_EQ(numReleased, 1);
+  EXPECT_OK(cuGraphExecDestroy(exec));
+  EXPECT_EQ(numReleased, 2);
+}

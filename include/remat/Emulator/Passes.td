@@ -33,7 +33,10 @@ def EmulateKernels : Pass<"remat-emulate-kernels", "::mlir::ModuleOp"> {
     Arguments of kernels may carry `remat.access` ("read", "write" or
     "read_write": what the kernel may do with the memory at the pointer) and
     `remat.bytes` (i64: how much memory there is). They go to the image; the
-    emulator checks accesses against them.
+    emulator checks accesses against them. Since `convert-gpu-to-nvvm` keeps no
+    attributes of arguments, a kernel may also have a list, with an entry for
+    each argument of the lowered function:
+    `remat.arguments = [{access = "read", bytes = 64}, {access = "write"} ]`.
 
     Example:
 

@@ -83,6 +83,13 @@ struct TargetOptions : public virtual mlir::detail::PassOptions {
       *this, "chips",
       llvm::cl::desc("chips to make a binary for (`cuda`: sm_80,sm_90,...; "
                      "default: the usual ones)")};
+  Option<std::string> toolkit{
+      *this, "toolkit",
+      llvm::cl::desc("folder of the CUDA toolkit (`cuda`; default: search)")};
+  Option<std::string> dumpKernels{
+      *this, "dump-kernels",
+      llvm::cl::desc("folder for PTX, machine code and resources of the "
+                     "kernels (`cuda`)")};
   Option<int64_t> blockSize{
       *this, "block-size",
       llvm::cl::desc("threads of a block (`cuda`); no bit depends on it"),

@@ -80,14 +80,17 @@ class HostView {
 public:
   enum Content { read, overwrite };
   HostView(void *buffer, size_t bytes, Content content);
+  ~HostView();
+  HostView(const HostView &) = delete;
 
   char *data() const { return view; }
   void commit();
 
 private:
-  void *buffer;
+  bool isCopy() const { return view != buffer; }
+
+  char *buffer;
   size_t bytes;
-  std::unique_ptr<char[]> copy;
   char *view;
 };
 

@@ -215,17 +215,17 @@ LogicalResult AccessLowering::lower(Operation *op) {
       .Default(success());
 }
 
-/// Whether the memory is the host's after all: random states, constants that
-/// `@main` passes to the runtime.
+/// Whether the memory is the host's after all: in `@main`, random states and
+/// constants that are passed to the runtime.
 static bool isOfHost(Operation *op) {
-  if (isa<memref::GetGlobalOp>(op)) {
-    auto function = op->getParentOfType<func::FuncOp>();
-    return function && function.getSymName() == "main";
-  }
-  return llvm::any_of(op->getOperands(), [](Value operand) {
-    auto type = dyn_cast<MemRefType>(operand.getType());
-    return type && isa<VectorType>(type.getElementType());
-  });
+  auto function = op->getParentOfType<func::FuncOp>();
+  if (!function || function.getSymName() != "main")
+    return false;
+  return isa<memref::GetGlobalOp>(op) ||
+         llvm::any_of(op->getOperands(), [](Value operand) {
+           auto type = dyn_cast<MemRefType>(operand.getType());
+           return type && isa<VectorType>(type.getElementType());
+         });
 }
 
 namespace {

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceCode.h"
+#include "DeviceModule.h"
+#include "KernelDump.h"
 #include "KernelResources.h"
-#include "Toolkit.h"
 #include "remat/Conversion/CUDA/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -23,9 +24,6 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/Path.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_SERIALIZEKERNELS
@@ -35,59 +33,14 @@ namespace mlir::remat {
 using namespace mlir;
 using namespace mlir::remat;
 
-namespace {
-
-/// A module's code for one chip.
-struct ChipCode {
-  StringRef chip;
-  std::string ptx;
-  Cubin cubin;
-  /// Why there is none; from ptxas if there is PTX.
-  std::string error;
-};
-
-/// A gpu.module on its way.
-struct DeviceModule {
-  gpu::GPUModuleOp op;
-  std::string bitcode;
-  /// Empty if nothing of it is called.
-  StringRef libdevice;
-  SmallVector<ChipCode> chips;
-  std::string image;
-};
-
-} // namespace
-
-static bool isKernel(Operation &op) {
-  return op.hasAttr(gpu::GPUDialect::getKernelFuncAttrName()) ||
-         op.hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()) ||
-         isa<gpu::GPUFuncOp>(op);
-}
-
-static auto getKernels(gpu::GPUModuleOp module) {
-  return llvm::make_filter_range(module.getBody()->getOperations(), isKernel);
+static std::string getImageName(gpu::GPUModuleOp module) {
+  return (module.getName() + "_image").str();
 }
 
 /// Functions that the driver defines on every device.
 static bool isDeviceRuntime(StringRef name) {
   return llvm::is_contained({"vprintf", "__assertfail", "malloc", "free"},
                             name);
-}
-
-/// The chip of the highest number; one with a suffix (sm_90a) only if there is
-/// no other, since newer chips do not run its PTX.
-static StringRef getNewest(ArrayRef<ChipCode> chips) {
-  auto getRank = [](StringRef chip) {
-    unsigned number = 0;
-    chip.consume_front("sm_");
-    bool isForOthers = !chip.consumeInteger(10, number) && chip.empty();
-    return std::make_pair(isForOthers, number);
-  };
-  return llvm::max_element(chips,
-                           [&](const ChipCode &a, const ChipCode &b) {
-                             return getRank(a.chip) < getRank(b.chip);
-                           })
-      ->chip;
 }
 
 /// Reports what the translation to LLVM IR would stumble over.
@@ -164,10 +117,18 @@ static void compile(DeviceModule &module, ChipCode &code, StringRef name,
 }
 
 /// Reports why there is no code, at the kernels that are to blame.
-static void reportErrors(gpu::GPUModuleOp module, const ChipCode &code) {
+static void reportErrors(gpu::GPUModuleOp module, const ChipCode &code,
+                         const Toolkit &toolkit) {
   if (code.ptx.empty()) {
     module.emitError() << "cannot be compiled for " << code.chip << ": "
                        << code.error;
+    return;
+  }
+  if (StringRef(code.error).contains("is not defined for option 'gpu-name'")) {
+    module.emitError() << "cannot be assembled for " << code.chip
+                       << ", which the ptxas in " << toolkit.getRoot()
+                       << " does not know; choose other 'chips', or another "
+                          "'toolkit'";
     return;
   }
   for (const AssemblerError &error :
@@ -188,7 +149,7 @@ static void reportErrors(gpu::GPUModuleOp module, const ChipCode &code) {
 /// The global that takes the image: a new one, or one without a value.
 static FailureOr<LLVM::GlobalOp>
 createImage(OpBuilder &builder, DeviceModule &module, SymbolTable &symbols) {
-  std::string name = (module.op.getName() + "_image").str();
+  std::string name = getImageName(module.op);
   auto type =
       LLVM::LLVMArrayType::get(builder.getI8Type(), module.image.size());
   builder.setInsertionPoint(module.op);
@@ -209,102 +170,6 @@ createImage(OpBuilder &builder, DeviceModule &module, SymbolTable &symbols) {
   }
   symbols.insert(image);
   return image;
-}
-
-namespace {
-
-/// Writes what was made into a folder.
-class Dump {
-public:
-  Dump(ModuleOp module, StringRef folder) : module(module), folder(folder) {}
-
-  LogicalResult write(const Twine &name, StringRef contents) {
-    std::error_code error = llvm::sys::fs::create_directories(folder);
-    SmallString<128> path(folder);
-    llvm::sys::path::append(path, name);
-    if (!error) {
-      llvm::raw_fd_ostream stream(path, error);
-      stream << contents;
-      stream.close();
-      if (stream.has_error())
-        error = stream.error();
-      stream.clear_error();
-    }
-    if (error)
-      return module.emitError()
-             << "cannot write " << path.str() << ": " << error.message();
-    return success();
-  }
-
-  LogicalResult write(DeviceModule &device) {
-    StringRef name = device.op.getName();
-    for (const ChipCode &code : device.chips) {
-      std::string stem = (name + "." + code.chip).str();
-      if (failed(write(stem + ".ptx", code.ptx)) ||
-          failed(write(stem + ".cubin", code.cubin.contents)) ||
-          failed(write(stem + ".log", removeTimes(code.cubin.log))))
-        return failure();
-    }
-    return write(name + ".fatbin", device.image);
-  }
-
-  LogicalResult writeManifest(ArrayRef<DeviceModule> devices,
-                              StringRef version);
-
-private:
-  /// Two runs write the same files.
-  static std::string removeTimes(StringRef log) {
-    std::string lines;
-    for (StringRef line : llvm::split(log.rtrim(), '\n'))
-      if (!line.contains("Compile time"))
-        lines += (line + "\n").str();
-    return lines;
-  }
-
-  ModuleOp module;
-  StringRef folder;
-};
-
-} // namespace
-
-static void printKernel(llvm::json::OStream &json, StringRef kernel,
-                        const DeviceModule &device) {
-  json.attribute("name", kernel);
-  json.attributeObject("chips", [&] {
-    for (const ChipCode &code : device.chips)
-      for (const KernelResources &resources :
-           parseKernelResources(code.cubin.log))
-        if (resources.kernel == kernel)
-          json.attributeObject(code.chip,
-                               [&] { printKernelResources(json, resources); });
-  });
-}
-
-LogicalResult Dump::writeManifest(ArrayRef<DeviceModule> devices,
-                                  StringRef version) {
-  std::string manifest;
-  llvm::raw_string_ostream stream(manifest);
-  llvm::json::OStream json(stream, /*IndentSize=*/2);
-  json.object([&] {
-    json.attribute("ptxas", version);
-    json.attributeArray("modules", [&] {
-      for (const DeviceModule &device : devices)
-        json.object([&] {
-          gpu::GPUModuleOp op = device.op;
-          json.attribute("name", op.getName());
-          json.attribute("image_bytes", int64_t(device.image.size()));
-          json.attribute("ptx", getNewest(device.chips));
-          json.attributeArray("kernels", [&] {
-            for (Operation &kernel : getKernels(op))
-              json.object([&] {
-                printKernel(json, SymbolTable::getSymbolName(&kernel), device);
-              });
-          });
-        });
-    });
-  });
-  stream << '\n';
-  return write("manifest.json", manifest);
 }
 
 /// `remat.access` and `remat.bytes` are for checks of accesses; LLVM has
@@ -339,7 +204,7 @@ struct SerializeKernels : remat::impl::SerializeKernelsBase<SerializeKernels> {
     SmallVector<DeviceModule> devices;
     for (auto op :
          llvm::make_early_inc_range(module.getOps<gpu::GPUModuleOp>()))
-      if (getKernels(op).empty())
+      if (getKernels(op).empty() && !module.lookupSymbol(getImageName(op)))
         op.erase();
       else
         devices.emplace_back().op = op;
@@ -374,7 +239,7 @@ struct SerializeKernels : remat::impl::SerializeKernelsBase<SerializeKernels> {
     for (DeviceModule &device : devices)
       for (ChipCode &code : device.chips)
         if (!code.error.empty()) {
-          reportErrors(device.op, code);
+          reportErrors(device.op, code, toolkit);
           return failure();
         }
 
@@ -450,16 +315,12 @@ struct SerializeKernels : remat::impl::SerializeKernelsBase<SerializeKernels> {
     return success();
   }
 
-  LogicalResult writeDump(MutableArrayRef<DeviceModule> devices,
+  LogicalResult writeDump(ArrayRef<DeviceModule> devices,
                           const Toolkit &toolkit) {
     auto version = toolkit.getVersion();
     if (!version)
       return getOperation().emitError(llvm::toString(version.takeError()));
-    Dump files(getOperation(), dump);
-    for (DeviceModule &device : devices)
-      if (failed(files.write(device)))
-        return failure();
-    return files.writeManifest(devices, *version);
+    return dumpKernels(getOperation(), dump, devices, *version);
   }
 };
 } // namespace

@@ -51,3 +51,7 @@ Call::Call(const char *function) : lock(getMutex()), error(CUDA_SUCCESS) {
   else if (!isFirst)
     error = keptError;
 }
+
+Call::Call()
+    : lock(getMutex()),
+      error(isInitialized ? keptError : CUDA_ERROR_NOT_INITIALIZED) {}

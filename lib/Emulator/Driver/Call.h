@@ -17,6 +17,8 @@ namespace remat::cuda::emulator {
 class Call {
 public:
   explicit Call(const char *function);
+  /// One that is not counted.
+  Call();
 
   CUresult getError() const { return error; }
 
@@ -44,12 +46,6 @@ public:
       return false;
     objects.erase(found);
     return true;
-  }
-  template <typename Predicate> void removeIf(Predicate predicate) {
-    objects.erase(
-        std::remove_if(objects.begin(), objects.end(),
-                       [&](const auto &object) { return predicate(*object); }),
-        objects.end());
   }
 
 private:

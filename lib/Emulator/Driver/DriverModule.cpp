@@ -13,6 +13,8 @@ using namespace remat::cuda::emulator;
 namespace remat::cuda {
 struct CUmod_st {
   const EmulatedImage *image;
+  /// Of each kernel, once somebody asked for it.
+  std::vector<CUfunction> functions;
 };
 } // namespace remat::cuda
 
@@ -44,7 +46,8 @@ REMAT_DRIVER_FUNCTION cuModuleLoadData(CUmodule *module, const void *image) {
                  std::to_string(kMaxSharedBytes));
       return CUDA_ERROR_INVALID_IMAGE;
     }
-  *module = modules.add({emulated});
+  *module =
+      modules.add({emulated, std::vector<CUfunction>(emulated->numKernels)});
   return CUDA_SUCCESS;
 }
 
@@ -55,11 +58,8 @@ REMAT_DRIVER_FUNCTION cuModuleUnload(CUmodule module) {
   if (CUresult error = Queue::get().checkUncaptured(); error != CUDA_SUCCESS)
     return error;
   CUresult error = keepError(Queue::get().finishAll());
-  const EmulatedImage *image = module->image;
-  functions.removeIf([&](const CUfunc_st &function) {
-    return function.kernel >= image->kernels &&
-           function.kernel < image->kernels + image->numKernels;
-  });
+  for (CUfunction function : module->functions)
+    functions.remove(function);
   modules.remove(module);
   return error;
 }
@@ -76,8 +76,11 @@ REMAT_DRIVER_FUNCTION cuModuleGetFunction(CUfunction *function, CUmodule module,
     const EmulatedKernel &kernel = image.kernels[i];
     if (std::strcmp(kernel.name, name) != 0)
       continue;
-    *function = functions.add({&kernel, image.isInstrumented != 0,
-                               kMaxSharedBytes - kernel.sharedBytes});
+    CUfunction &known = module->functions[i];
+    if (!known)
+      known = functions.add({&kernel, image.isInstrumented != 0,
+                             kMaxSharedBytes - kernel.sharedBytes});
+    *function = known;
     return CUDA_SUCCESS;
   }
   return CUDA_ERROR_NOT_FOUND;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <unistd.h>
+#include <vector>
 
 using namespace remat::cuda::emulator;
 
@@ -53,7 +54,7 @@ static std::string describeAddress(uintptr_t address) {
 static std::string explain(uintptr_t address) {
   if (runningKernel) {
     std::string kernel = "kernel '" + std::string(runningKernel) + "': ";
-    if (isInGuardPage(reinterpret_cast<void *>(address)))
+    if (isBelowStack(reinterpret_cast<void *>(address)))
       return kernel + "a thread needs more stack than the emulator has (" +
              std::to_string(kStackBytes >> 10) + " KiB)";
     return kernel + "a thread accesses " + describeAddress(address) +
@@ -89,16 +90,36 @@ void remat::cuda::emulator::installFaultHandler() {
   });
 }
 
+namespace {
+/// A stack for the handler, as long as the thread has none of its own.
+class FaultStack {
+public:
+  FaultStack() {
+    stack_t old;
+    if (sigaltstack(nullptr, &old) == 0 && !(old.ss_flags & SS_DISABLE))
+      return;
+    memory.resize(64 << 10);
+    stack_t stack = {};
+    stack.ss_sp = memory.data();
+    stack.ss_size = memory.size();
+    sigaltstack(&stack, nullptr);
+  }
+  ~FaultStack() {
+    if (memory.empty())
+      return;
+    stack_t stack = {};
+    stack.ss_flags = SS_DISABLE;
+    sigaltstack(&stack, nullptr);
+  }
+  FaultStack(const FaultStack &) = delete;
+  FaultStack &operator=(const FaultStack &) = delete;
+
+private:
+  std::vector<char> memory;
+};
+} // namespace
+
 void remat::cuda::emulator::prepareFaultStack() {
-  static thread_local bool isPrepared = false;
-  stack_t old;
-  if (isPrepared ||
-      (sigaltstack(nullptr, &old) == 0 && !(old.ss_flags & SS_DISABLE)))
-    return;
-  constexpr size_t bytes = 64 << 10;
-  stack_t stack = {};
-  stack.ss_sp = std::malloc(bytes); // As long as the thread.
-  stack.ss_size = bytes;
-  sigaltstack(&stack, nullptr);
-  isPrepared = true;
+  static thread_local FaultStack stack;
+  (void)stack;
 }

@@ -12,7 +12,8 @@
 
 using namespace remat::cuda::emulator;
 
-static constexpr size_t kGuardBytes = 4096;
+/// Addresses only. Large, since a variable may be larger than a page.
+static constexpr size_t kGuardBytes = 1 << 20;
 
 //===----------------------------------------------------------------------===//
 // Stacks
@@ -73,7 +74,7 @@ void remat::cuda::emulator::giveStack(char *stack) {
   freeStacks.stacks.push_back(stack);
 }
 
-bool remat::cuda::emulator::isInGuardPage(const void *address) {
+bool remat::cuda::emulator::isBelowStack(const void *address) {
   auto above = getStacks().upper_bound(static_cast<const char *>(address));
   return above != getStacks().end() &&
          *above - static_cast<const char *>(address) <=

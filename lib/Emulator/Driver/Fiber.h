@@ -26,14 +26,15 @@ struct FiberContext {
 /// Stores where this fiber goes on in `from`, and goes on in `to`.
 void switchFiber(FiberContext &from, FiberContext &to);
 
-/// Of each fiber, above a page that faults.
+/// Of each fiber, above a range that faults.
 constexpr size_t kStackBytes = 128 << 10;
 
 /// A stack: its lowest address. Stacks are used again, by the same thread of
 /// the host.
 char *takeStack();
 void giveStack(char *stack);
-bool isInGuardPage(const void *address);
+/// Whether `address` is in the range below a stack.
+bool isBelowStack(const void *address);
 
 /// Makes `context` start `entry`, which must not return, on `stack`.
 void startFiber(FiberContext &context, char *stack, void (*entry)());

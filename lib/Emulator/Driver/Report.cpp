@@ -63,15 +63,3 @@ void remat::cuda::emulator::writeReport() {
   if (!isStderr)
     std::fclose(file);
 }
-
-extern "C" {
-__attribute__((visibility("default"))) uint64_t remat_emu_peak_bytes() {
-  return DeviceMemory::get().getPeakBytes();
-}
-__attribute__((visibility("default"))) uint64_t remat_emu_current_bytes() {
-  return DeviceMemory::get().getCurrentBytes();
-}
-__attribute__((visibility("default"))) void remat_emu_report() {
-  std::fputs(getReport().c_str(), stderr);
-}
-}

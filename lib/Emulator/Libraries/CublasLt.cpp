@@ -9,6 +9,7 @@
 
 #include "CublasLtProduct.h"
 #include "MemRef.h"
+#include "remat/CUDA/EmulatorLibrary.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -17,13 +18,11 @@
 
 using namespace remat::cuda;
 
-/// The emulated driver's: runs `function` on `data` in the order of the stream,
-/// each time a graph that captured it is launched; `release` when no graph
-/// needs it any more. Without a driver, products are computed at once.
-extern "C" __attribute__((weak)) int remat_emu_enqueue(CUstream stream,
-                                                       void (*function)(void *),
-                                                       void *data,
-                                                       void (*release)(void *));
+// Weak: without the emulated driver (a unit test), products are computed at
+// once, and nothing knows the device's memory.
+#pragma weak remat_emu_enqueue
+#pragma weak remat_emu_is_device_memory
+#pragma weak remat_emu_count
 
 namespace {
 struct Preference {
@@ -64,8 +63,9 @@ static cublasStatus_t set(T &field, const void *value, size_t bytes) {
 // Checks
 //===----------------------------------------------------------------------===//
 
-static size_t byteWidth(cudaDataType type) {
-  return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
+static bool isOnDevice(const void *pointer, size_t bytes) {
+  return !remat_emu_is_device_memory ||
+         remat_emu_is_device_memory(pointer, bytes);
 }
 
 static const char *findFault(const EmulatedLayout &x) {
@@ -125,17 +125,21 @@ static const char *findFault(const Algorithm &algorithm, uint64_t shape,
     return "the algorithm was chosen for another product";
   for (int i = 0; i < 4; ++i) {
     auto address = reinterpret_cast<uintptr_t>(pointers[i]);
-    size_t width = byteWidth(layouts[i]->type);
+    size_t width = layouts[i]->elementBytes();
     if (!address || address % width != 0)
       return "an operand is no address of elements of its type";
     if (address % algorithm.alignments[i] != 0)
       return "an operand is aligned less than the algorithm was chosen for";
+    if (!isOnDevice(pointers[i], layouts[i]->spanBytes()))
+      return "an operand is not in one buffer of the device";
   }
   if (workspaceBytes < algorithm.workspaceBytes ||
       (algorithm.workspaceBytes && !workspace))
     return "the workspace is smaller than the algorithm needs";
   if (reinterpret_cast<uintptr_t>(workspace) % 256 != 0)
     return "the workspace is not at a multiple of 256";
+  if (workspaceBytes && !isOnDevice(workspace, workspaceBytes))
+    return "the workspace is not in one buffer of the device";
   return nullptr;
 }
 
@@ -331,13 +335,17 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha,
                   CUBLAS_STATUS_NOT_SUPPORTED);
   }
   auto run = [](void *data) {
-    static_cast<EmulatedProduct *>(data)->compute();
+    const auto &product = *static_cast<EmulatedProduct *>(data);
+    product.compute();
+    if (remat_emu_count)
+      remat_emu_count("cublasLtMatmul", product.bytesRead(), product.c.bytes());
+    return CUDA_SUCCESS;
   };
   auto release = [](void *data) {
     delete static_cast<EmulatedProduct *>(data);
   };
   if (remat_emu_enqueue)
-    return remat_emu_enqueue(stream, run, product, release) == 0
+    return remat_emu_enqueue(stream, run, product, release) == CUDA_SUCCESS
                ? CUBLAS_STATUS_SUCCESS
                : CUBLAS_STATUS_NOT_INITIALIZED;
   run(product);

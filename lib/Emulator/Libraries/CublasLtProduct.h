@@ -12,6 +12,19 @@ struct EmulatedLayout {
   cudaDataType type;
   int64_t rows, columns, leadingDimension;
   int64_t batch = 1, batchStride = 0;
+
+  size_t elementBytes() const {
+    return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
+  }
+  /// From the first element to the last.
+  size_t spanBytes() const {
+    return elementBytes() * ((batch - 1) * batchStride +
+                             (columns - 1) * leadingDimension + rows);
+  }
+  /// Of the elements; a matrix that a batch shares counts once.
+  size_t bytes() const {
+    return elementBytes() * rows * columns * (batchStride ? batch : 1);
+  }
 };
 
 struct EmulatedMatmul {
@@ -33,6 +46,9 @@ struct EmulatedProduct {
 
   /// d = alpha * a * b + beta * c.
   void compute() const;
+  size_t bytesRead() const {
+    return a.bytes() + b.bytes() + (beta != 0 ? c.bytes() : 0);
+  }
 };
 
 } // namespace remat::cuda

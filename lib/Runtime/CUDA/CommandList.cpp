@@ -63,7 +63,7 @@ void CommandList::call(const LibraryCall &library, const uint64_t *operands,
 static void issueLaunch(const Driver &driver, CUstream stream,
                         const Kernel &kernel, const LaunchShape &shape,
                         const uint64_t *words, size_t numWords,
-                        const char *where, bool waits) {
+                        const char *where) {
   std::vector<void *> arguments(numWords);
   for (size_t i = 0; i < numWords; ++i)
     arguments[i] = const_cast<uint64_t *>(words + i);
@@ -73,11 +73,29 @@ static void issueLaunch(const Driver &driver, CUstream stream,
       arguments.data(), nullptr);
   if (result != CUDA_SUCCESS)
     driver.fail(result, "cuLaunchKernel", describeKernel(kernel.name, where));
-  if (waits)
-    result = driver.cuStreamSynchronize(stream);
+}
+
+static void waitFor(const Driver &driver, CUstream stream,
+                    const std::string &context) {
+  CUresult result = driver.cuStreamSynchronize(stream);
   if (result != CUDA_SUCCESS)
-    driver.fail(result, "cuStreamSynchronize",
-                describeKernel(kernel.name, where));
+    driver.fail(result, "cuStreamSynchronize", context);
+}
+
+std::string CommandList::describe(size_t index) const {
+  const Command &command = commands[index];
+  switch (command.kind) {
+  case Command::kLaunch:
+    return describeKernel(static_cast<const Kernel *>(command.object)->name,
+                          places[index]);
+  case Command::kCall:
+    return " for " +
+           static_cast<const LibraryCall *>(command.object)->describe();
+  case Command::kCopy:
+  case Command::kFill:
+    return " for a copy";
+  }
+  return "";
 }
 
 void CommandList::issue(const Driver &driver, CUstream stream,
@@ -88,8 +106,7 @@ void CommandList::issue(const Driver &driver, CUstream stream,
     switch (command.kind) {
     case Command::kLaunch:
       issueLaunch(driver, stream, *static_cast<const Kernel *>(command.object),
-                  command.shape, operands, command.numWords, places[i],
-                  waitsForEach);
+                  command.shape, operands, command.numWords, places[i]);
       break;
     case Command::kCopy:
       driver.check(driver.cuMemcpyDtoDAsync_v2(operands[0], operands[1],
@@ -107,5 +124,7 @@ void CommandList::issue(const Driver &driver, CUstream stream,
       break;
     }
     operands += command.numWords;
+    if (waitsForEach)
+      waitFor(driver, stream, describe(i));
   }
 }

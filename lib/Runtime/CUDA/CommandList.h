@@ -21,6 +21,8 @@ public:
   virtual ~LibraryCall() = default;
   /// `words` are those that the command was appended with.
   virtual void issue(CUstream stream, const uint64_t *words) const = 0;
+  /// As in `a product of 8x8x8 in f32`.
+  virtual std::string describe() const = 0;
 };
 
 struct LaunchShape {
@@ -46,8 +48,8 @@ public:
   void clear();
   bool operator==(const CommandList &other) const;
 
-  /// Puts the work on the stream. With `waitsForEach`, an error of a kernel is
-  /// reported at the kernel and not where the host waits next.
+  /// Puts the work on the stream. With `waitsForEach`, an error of a command
+  /// is reported at the command and not where the host waits next.
   void issue(const Driver &driver, CUstream stream,
              bool waitsForEach = false) const;
 
@@ -59,6 +61,8 @@ private:
     LaunchShape shape;
     bool operator==(const Command &other) const;
   };
+  /// ` for kernel 'k' at m.mlir:1:2`.
+  std::string describe(size_t index) const;
   void append(Command::Kind kind, const void *object, const LaunchShape &shape,
               const uint64_t *operands, int64_t numOperands, const char *where);
 

@@ -27,6 +27,14 @@ void Driver::fail(CUresult result, const char *call,
               describe(result));
 }
 
+void Driver::wait(CUstream stream) const {
+  CUresult result = cuStreamSynchronize(stream);
+  if (result != CUDA_SUCCESS)
+    remat::fail("cuStreamSynchronize failed: " + describe(result) +
+                " (in work that was launched before; REMAT_CUDA_SYNC=1 waits "
+                "for each kernel and names the one that fails)");
+}
+
 bool cuda::isEmulatedImage(const void *image) {
   uint64_t magic;
   std::memcpy(&magic, image, sizeof(magic));

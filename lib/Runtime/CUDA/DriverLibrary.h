@@ -24,6 +24,8 @@ struct Driver {
     if (result != CUDA_SUCCESS)
       fail(result, call, "");
   }
+  /// Waits for the stream; names what to do if a kernel on it failed.
+  void wait(CUstream stream) const;
   /// `context` follows the call's name, as in " for kernel 'k' at m.mlir:1:2".
   [[noreturn]] void fail(CUresult result, const char *call,
                          const std::string &context) const;

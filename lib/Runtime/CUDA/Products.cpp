@@ -21,11 +21,14 @@ public:
   ProductPlan(const ProductPlan &) = delete;
 
   void issue(CUstream stream, const uint64_t *words) const override;
+  std::string describe() const override {
+    return "a product of " + shape.str();
+  }
 
 private:
   void check(cublasStatus_t status, const char *call) const {
     if (status != CUBLAS_STATUS_SUCCESS)
-      library.check(status, call, " for a product of " + shape.str());
+      library.check(status, call, " for " + describe());
   }
   void createLayout(cublasLtMatrixLayout_t &layout, const ProductMatrix &matrix,
                     cudaDataType type);

@@ -39,7 +39,7 @@ Session::Session(const Driver &table)
       rows(driver, stream, uploads, runtimeMemory + kStepBlockBytes) {
   memory.setReserve([this] {
     flush();
-    driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+    driver.wait(stream);
     pool.releaseFreeBlocks();
   });
 }
@@ -192,7 +192,7 @@ void Session::download(void *to, CUdeviceptr from, size_t bytes) {
 
 void Session::synchronize() {
   flush();
-  driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+  driver.wait(stream);
   rows.check();
 }
 

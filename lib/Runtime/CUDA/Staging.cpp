@@ -72,7 +72,7 @@ void Staging::download(void *to, CUdeviceptr from, size_t bytes) {
     driver.check(driver.cuMemcpyDtoHAsync_v2(slot.memory, from, part, stream),
                  "cuMemcpyDtoHAsync");
     driver.check(driver.cuEventRecord(slot.event, stream), "cuEventRecord");
-    driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+    driver.wait(stream);
     std::memcpy(target, slot.memory, part);
   }
 }

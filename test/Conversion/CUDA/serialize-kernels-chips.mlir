@@ -5,7 +5,7 @@
 // RUN: not remat-opt %s -remat-serialize-kernels=chips=gfx942 2>&1 | FileCheck %s --check-prefix=AMD
 // AMD: error: 'chips' has 'gfx942', which is no chip
 // RUN: not remat-opt %s -remat-serialize-kernels=chips=sm_60 2>&1 | FileCheck %s --check-prefix=OLD
-// OLD: :[[#@LINE+5]]:3: error: cannot be assembled for sm_60: Value 'sm_60' is not defined for option 'gpu-name'
+// OLD: :[[#@LINE+5]]:3: error: cannot be assembled for sm_60, which the ptxas in {{.+}} does not know; choose other 'chips', or another 'toolkit'
 
 // Its PTX runs on no other chip: the PTX is that of sm_90.
 // RUN: remat-opt %s -remat-serialize-kernels="chips=sm_90,sm_100a,sm_90 dump=%t" -o /dev/null && FileCheck %s --check-prefix=SUFFIX --input-file=%t/manifest.json

@@ -55,3 +55,13 @@ module @without_kernels_there_is_no_image {
     }
   }
 }
+
+// -----
+
+// CHECK-LABEL: module @the_host_loads_it_all_the_same
+// CHECK-NEXT: @kernels_image("P\EDU\BA
+module @the_host_loads_it_all_the_same {
+  llvm.mlir.global external constant @kernels_image() : !llvm.array<0 x i8>
+  gpu.module @kernels {
+  }
+}

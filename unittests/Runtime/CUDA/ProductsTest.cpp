@@ -29,12 +29,11 @@ void _mlir_ciface_remat_gemm_f16_f32(const Descriptor *, const Descriptor *,
 void remat_cuda_reserve_workspace(void *pointer, int64_t bytes);
 
 /// As the emulated driver's, on the fake one.
-__attribute__((visibility("default"))) int
-remat_emu_enqueue(CUstream, void (*function)(void *), void *data,
-                  void (*release)(void *)) {
+__attribute__((visibility("default"))) CUresult remat_emu_enqueue(
+    CUstream, CUresult (*run)(void *), void *data, void (*release)(void *)) {
   std::shared_ptr<void> owned(data, release);
-  FakeDriver::get().enqueue([=] { function(owned.get()); });
-  return 0;
+  FakeDriver::get().enqueue([=] { run(owned.get()); });
+  return CUDA_SUCCESS;
 }
 }
 

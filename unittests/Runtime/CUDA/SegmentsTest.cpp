@@ -184,6 +184,25 @@ TEST_F(SegmentsTest, aFullStepBlockCutsTheSegment) {
   EXPECT_EQ(counts().captures, 2);
 }
 
+TEST_F(SegmentsTest, buffersOfEqualShapesDoNotPreventReplays) {
+  auto run = [&](int64_t bytes) {
+    step([&] {
+      void *x = remat_cuda_alloc(bytes), *y = remat_cuda_alloc(bytes);
+      launch("set", "pw", {reinterpret_cast<uint64_t>(x), bits(1)});
+      remat_cuda_copy(y, x, 4);
+      remat_cuda_free(y);
+      launch("add", "pp", {a, reinterpret_cast<uint64_t>(y)});
+      remat_cuda_free(x);
+    });
+  };
+  for (int i = 0; i < 5; ++i)
+    run(1000);
+  EXPECT_EQ(counts().replays, 3);
+  for (int i = 0; i < 10; ++i)
+    run(10000 + 10000 * i);
+  EXPECT_EQ(read<float>(a), 15);
+}
+
 TEST_F(SegmentsTest, canBeSwitchedOff) {
   setenv("REMAT_CUDA_GRAPHS", "0", 1);
   setSession(nullptr);

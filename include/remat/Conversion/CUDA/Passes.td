@@ -160,7 +160,8 @@ def SerializeKernels : Pass<"remat-serialize-kernels", "::mlir::ModuleOp"> {
     replaced by a constant `@m_image`: a fatbin with machine code for each of
     `chips`, and PTX of the newest of them, which the driver compiles on chips that
     came later. The constant is what `cuModuleLoadData` takes. A global `@m_image`
-    without a value gets it; a `gpu.module` without kernels goes without an image.
+    without a value gets it. A `gpu.module` without kernels and without such a
+    global goes without an image.
 
     PTX is made by LLVM: nothing is contracted or approximated that the kernels do
     not ask for, denormals are numbers, and `__nv_*` functions are linked from
@@ -171,9 +172,10 @@ def SerializeKernels : Pass<"remat-serialize-kernels", "::mlir::ModuleOp"> {
     `/usr/local/cuda`. The image depends on the kernels, the chips and the toolkit's
     version only.
 
-    `dump` names a folder for what was made of `@m`: `m.sm_90.ptx`, `m.sm_90.cubin`
-    and `m.sm_90.log` (ptxas') for each chip, `m.fatbin`, and `manifest.json` with
-    registers, workgroup memory, spills and stack of each kernel on each chip.
+    `dump` names a folder for what was made of `@m`: `m.mlir` (the `gpu.module`),
+    `m.sm_90.ptx`, `m.sm_90.cubin` and `m.sm_90.log` (ptxas') for each chip,
+    `m.fatbin`, and `manifest.json` with registers, workgroup memory, spills and
+    stack of each kernel on each chip. `utils/check-ptx` checks these files.
 
     Errors: no toolkit, a chip that LLVM or ptxas does not know, a call of a
     function that nobody defines, workgroup memory that the chip does not have, a
