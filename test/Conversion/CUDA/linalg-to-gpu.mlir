@@ -186,12 +186,11 @@ func.func @copies(%x: memref<16xf32>, %a: memref<16xf32, strided<[1], offset: 16
 #id = affine_map<(i) -> (i)>
 #none = affine_map<(i) -> ()>
 
-// A captured graph replays its arguments: scalars arrive in memory, sizes as they are.
+// A captured graph replays its arguments: scalars arrive in memory, sizes as
+// they are. Until launches are lowered, the scalar stands for its address.
 // CHECK-LABEL: func @scalars_arrive_in_the_step_block
 // CHECK-SAME: %[[S:.*]]: f32,
-// CHECK: %[[BITS:.*]] = arith.bitcast %[[S]] : f32 to i32
-// CHECK: %[[WORD:.*]] = arith.extui %[[BITS]] : i32 to i64
-// CHECK: %[[P:.*]] = call @remat_cuda_scalar(%[[WORD]])
+// CHECK: %[[P:.*]] = builtin.unrealized_conversion_cast %[[S]] : f32 to !llvm.ptr
 // CHECK: gpu.launch_func {{.*}} args(%[[P]] : !llvm.ptr, %{{.*}} : !llvm.ptr, %{{.*}} : index)
 // CHECK: gpu.func @generic(%[[ARG:[a-z0-9]+]]: !llvm.ptr {remat.access = "read", remat.bytes = 4 : i64}, %{{.*}}: !llvm.ptr {remat.access = "read_write"}, %{{.*}}: index)
 // CHECK: llvm.load %[[ARG]] : !llvm.ptr -> f32

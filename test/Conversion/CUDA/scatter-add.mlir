@@ -191,7 +191,7 @@ func.func @rows_that_do_not_fit(%updates: memref<?x8xf32>, %table: memref<9x4xf3
 
 // A scalar that the host computes arrives in the step block; equal layers share a kernel.
 // CHECK-LABEL: func @layers_share_a_kernel
-// CHECK: call @remat_cuda_scalar
+// CHECK: builtin.unrealized_conversion_cast %{{.*}} : i64 to !llvm.ptr
 // CHECK: gpu.launch_func @kernels::@[[K:[a-z_0-9]+]]
 // CHECK: gpu.launch_func @kernels::@[[K]]
 // CHECK: gpu.func @[[K]](
