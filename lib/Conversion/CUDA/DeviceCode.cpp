@@ -56,6 +56,15 @@ bool mlir::remat::isKnownChip(StringRef chip) {
   return (*machine)->getMCSubtargetInfo()->isCPUStringValid(chip);
 }
 
+std::string mlir::remat::getDeviceDataLayout() {
+  Expected<std::unique_ptr<TargetMachine>> machine = createTargetMachine("");
+  if (!machine) {
+    consumeError(machine.takeError());
+    return {}; // Translation to PTX says why.
+  }
+  return (*machine)->createDataLayout().getStringRepresentation();
+}
+
 static Expected<std::unique_ptr<Module>> readModule(MemoryBufferRef buffer,
                                                     LLVMContext &context) {
   Expected<std::unique_ptr<Module>> module = parseBitcodeFile(buffer, context);

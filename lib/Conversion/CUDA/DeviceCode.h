@@ -16,6 +16,10 @@ namespace mlir::remat {
 /// Whether this LLVM compiles for `chip` ("sm_90").
 bool isKnownChip(llvm::StringRef chip);
 
+/// The layout of data on devices. Without it, LLVM takes 64-bit integers for
+/// aligned to 4 bytes, and loads each by halves.
+std::string getDeviceDataLayout();
+
 /// Names of the functions that libdevice defines.
 llvm::Expected<llvm::StringSet<>>
 getLibdeviceFunctions(llvm::StringRef libdevice);

@@ -286,6 +286,9 @@ struct SerializeKernels : remat::impl::SerializeKernelsBase<SerializeKernels> {
     if (usesLibdevice)
       device.libdevice = toolkit.getLibdevice();
     dropCheckedAccess(device.op);
+    device.op->setAttr(
+        LLVM::LLVMDialect::getDataLayoutAttrName(),
+        StringAttr::get(device.op->getContext(), getDeviceDataLayout()));
     llvm::LLVMContext context;
     auto translated =
         translateModuleToLLVMIR(device.op, context, device.op.getName());

@@ -10,8 +10,9 @@ remat.train_step @step for @loss optimizer(@o) {steps = 3}
 func.func private @step(memref<2xf32> {opt.param = "w", remat.init = dense<[1.0, 2.0]> : tensor<2xf32>}, i64 {remat.step}) -> f32
 
 // CHECK-LABEL: func.func @main()
-// CHECK: %[[W:.*]] = memref.view
 // CHECK: %[[NEEDED:.*]] = call @remat_rt_train_needs
 // CHECK: scf.if %[[NEEDED]]
 // CHECK: %[[VALUE:.*]] = memref.get_global @[[INIT]] : memref<2xf32>
-// CHECK: memref.copy %[[VALUE]], %[[W]]
+// CHECK: %[[POINTER:.*]] = memref.extract_aligned_pointer_as_index %[[VALUE]]
+// CHECK: %[[ADDRESS:.*]] = arith.index_cast %[[POINTER]] : index to i64
+// CHECK: call @remat_rt_train_fill(%{{.*}}, %[[ADDRESS]])
