@@ -82,9 +82,11 @@ struct CUDATarget : remat::Target {
   int64_t getDefaultThreads() const override { return 1; }
   void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
     pm.addPass(remat::createSinkScalars());
+    pm.addPass(remat::createProductWorkspace());
   }
   void addBeforePacking(OpPassManager &pm, int64_t threads) const override {
     pm.addPass(remat::createPackProducts());
+    pm.addPass(remat::createProductWorkspace());
   }
   void addTrainStepLowering(OpPassManager &pm) const override {
     remat::LowerTrainStepOptions options;

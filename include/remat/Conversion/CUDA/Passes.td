@@ -201,4 +201,21 @@ def SerializeKernels : Pass<"remat-serialize-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
+def ProductWorkspace : Pass<"remat-product-workspace", "::mlir::ModuleOp"> {
+  let summary = "reserve the workspace of matrix products for cuBLASLt";
+  let description = [{
+    On tensors, notes on each product that goes to the library how much workspace
+    it will get (`remat.workspace_bytes`), so that `remat-schedule` knows the bytes
+    that are in use while it runs. On memrefs, reserves it: a `memref.alloc` before
+    the product, which the runtime knows of from `remat_cuda_begin_workspace` to
+    `remat_cuda_end_workspace`. Run before `remat-pack-memory`, it is part of the
+    arena.
+
+    The size follows from the product's shape, as the algorithm does that cuBLASLt
+    chooses: room for partial results where the results are too few for a large
+    GPU and the summation is long, at most 32 MiB.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
+}
+
 #endif // REMAT_CONVERSION_CUDA_PASSES_TD
