@@ -83,8 +83,10 @@ struct CUDATarget : remat::Target {
   void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
     pm.addPass(remat::createSinkScalars());
     pm.addPass(remat::createProductWorkspace());
+    pm.addPass(remat::createAnnotateCuDNNWorkspace());
   }
   void addBeforePacking(OpPassManager &pm, int64_t threads) const override {
+    pm.addPass(remat::createConvertConvToCuDNN());
     pm.addPass(remat::createPackProducts());
     pm.addPass(remat::createProductWorkspace());
   }
