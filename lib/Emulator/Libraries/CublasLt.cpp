@@ -76,6 +76,17 @@ static const char *findFault(const EmulatedLayout &x) {
   return nullptr;
 }
 
+/// Matrices of a batch may lie one after the other, or side by side in the room
+/// that the leading dimension leaves (the heads of attention).
+static bool overlaps(const EmulatedLayout &x) {
+  bool oneAfterTheOther =
+      x.batchStride >= x.leadingDimension * (x.columns - 1) + x.rows;
+  bool sideBySide =
+      x.batchStride >= x.rows &&
+      x.batchStride * (x.batch - 1) + x.rows <= x.leadingDimension;
+  return x.batch > 1 && !oneAfterTheOther && !sideBySide;
+}
+
 static const char *findFault(const EmulatedMatmul &matmul,
                              const EmulatedLayout &a, const EmulatedLayout &b,
                              const EmulatedLayout &c, const EmulatedLayout &d) {
@@ -92,7 +103,7 @@ static const char *findFault(const EmulatedMatmul &matmul,
     return "c and d differ in their layout";
   if (a.batch != c.batch || b.batch != c.batch)
     return "the batches differ in their size";
-  if (c.batch > 1 && c.batchStride < c.leadingDimension * (c.columns - 1) + m)
+  if (overlaps(c))
     return "the results of a batch overlap";
   bool isDouble = a.type == CUDA_R_64F;
   if (a.type != b.type || (a.type != c.type && c.type != CUDA_R_32F) ||
