@@ -82,7 +82,7 @@ def find(report, name):
 
 
 rng = np.random.default_rng(0)
-np.savez(folder / "data.npz", tokens=rng.integers(0, 9, (36, 3)), y=rng.standard_normal(36).astype("f4"))
+np.savez(folder / "data.npz", tokens=rng.integers(0, 9, (36, 20)), y=rng.standard_normal(36).astype("f4"))
 for mode in MODES:
     cuda, cpu = (compile_program(mode, target) for target in (CUDA, CPU))
     whole, plain, host = run(cuda), run(cuda, graphs=0), run(cpu)

@@ -10,27 +10,27 @@ opt.optimizer @adamw = #opt.adamw<lr = #opt.linear_warmup_cosine<peak = 5.0e-2, 
 remat.train_step @step for @loss optimizer(@adamw) eval(@error)
     {MODE, steps = 6, seed = 3, log_every = 1, checkpoint_every = 2}
 
-func.func private @features(%tokens: tensor<4x3xi64>, %table: tensor<9x8xf32>) -> tensor<4x24xf32> {
-  %flat = tensor.collapse_shape %tokens [[0, 1]] : tensor<4x3xi64> into tensor<12xi64>
-  %empty = tensor.empty() : tensor<12x8xf32>
+func.func private @features(%tokens: tensor<4x20xi64>, %table: tensor<9x8xf32>) -> tensor<4x160xf32> {
+  %flat = tensor.collapse_shape %tokens [[0, 1]] : tensor<4x20xi64> into tensor<80xi64>
+  %empty = tensor.empty() : tensor<80x8xf32>
   %rows = linalg.generic {indexing_maps = [#row, #mat], iterator_types = ["parallel", "parallel"]}
-      ins(%flat : tensor<12xi64>) outs(%empty : tensor<12x8xf32>) {
+      ins(%flat : tensor<80xi64>) outs(%empty : tensor<80x8xf32>) {
   ^bb0(%token: i64, %out: f32):
     %r = arith.index_cast %token : i64 to index
     %d = linalg.index 1 : index
     %e = tensor.extract %table[%r, %d] : tensor<9x8xf32>
     linalg.yield %e : f32
-  } -> tensor<12x8xf32>
-  %split = tensor.expand_shape %rows [[0, 1], [2]] output_shape [4, 3, 8] : tensor<12x8xf32> into tensor<4x3x8xf32>
-  %x = tensor.collapse_shape %split [[0], [1, 2]] : tensor<4x3x8xf32> into tensor<4x24xf32>
-  return %x : tensor<4x24xf32>
+  } -> tensor<80x8xf32>
+  %split = tensor.expand_shape %rows [[0, 1], [2]] output_shape [4, 20, 8] : tensor<80x8xf32> into tensor<4x20x8xf32>
+  %x = tensor.collapse_shape %split [[0], [1, 2]] : tensor<4x20x8xf32> into tensor<4x160xf32>
+  return %x : tensor<4x160xf32>
 }
 
-func.func private @dense(%x: tensor<4x24xf32>, %w: tensor<24x40xf32>, %b: tensor<40xf32>) -> tensor<4x40xf32> {
+func.func private @dense(%x: tensor<4x160xf32>, %w: tensor<160x40xf32>, %b: tensor<40xf32>) -> tensor<4x40xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<4x40xf32>
   %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x40xf32>) -> tensor<4x40xf32>
-  %product = linalg.matmul ins(%x, %w : tensor<4x24xf32>, tensor<24x40xf32>) outs(%zeros : tensor<4x40xf32>) -> tensor<4x40xf32>
+  %product = linalg.matmul ins(%x, %w : tensor<4x160xf32>, tensor<160x40xf32>) outs(%zeros : tensor<4x40xf32>) -> tensor<4x40xf32>
   %h = linalg.generic {indexing_maps = [#mat, #col, #mat], iterator_types = ["parallel", "parallel"]}
       ins(%product, %b : tensor<4x40xf32>, tensor<40xf32>) outs(%empty : tensor<4x40xf32>) {
   ^bb0(%p: f32, %bias: f32, %out: f32):
@@ -71,14 +71,14 @@ func.func private @distance(%h: tensor<4x40xf32>, %y: tensor<4xf32>) -> tensor<f
   return %mean : tensor<f32>
 }
 
-func.func @loss(%tokens: tensor<4x3xi64> {remat.data = "tokens"}, %y: tensor<4xf32> {remat.data = "y"},
+func.func @loss(%tokens: tensor<4x20xi64> {remat.data = "tokens"}, %y: tensor<4xf32> {remat.data = "y"},
                 %table: tensor<9x8xf32> {opt.param = "table", opt.init = "normal(0.5)"},
-                %w: tensor<24x40xf32> {opt.param = "w", opt.init = "normal(0.2)"},
+                %w: tensor<160x40xf32> {opt.param = "w", opt.init = "normal(0.2)"},
                 %b: tensor<40xf32> {opt.param = "b", opt.init = "zeros"},
                 %kept: tensor<40xi64> {remat.state = "kept", opt.init = "zeros"},
                 %rng: !remat.rng) -> (tensor<f32>, tensor<40xi64> {remat.state = "kept"}, !remat.rng) {
-  %x = func.call @features(%tokens, %table) : (tensor<4x3xi64>, tensor<9x8xf32>) -> tensor<4x24xf32>
-  %h = func.call @dense(%x, %w, %b) : (tensor<4x24xf32>, tensor<24x40xf32>, tensor<40xf32>) -> tensor<4x40xf32>
+  %x = func.call @features(%tokens, %table) : (tensor<4x20xi64>, tensor<9x8xf32>) -> tensor<4x160xf32>
+  %h = func.call @dense(%x, %w, %b) : (tensor<4x160xf32>, tensor<160x40xf32>, tensor<40xf32>) -> tensor<4x40xf32>
   %mask, %next = remat.random_bernoulli %rng {p = 0.5 : f64} : tensor<4x40xi1>
   %empty = tensor.empty() : tensor<4x40xf32>
   %dropped = linalg.generic {indexing_maps = [#mat, #mat, #mat], iterator_types = ["parallel", "parallel"]}
@@ -103,12 +103,12 @@ func.func @loss(%tokens: tensor<4x3xi64> {remat.data = "tokens"}, %y: tensor<4xf
   return %l, %kept1, %next : tensor<f32>, tensor<40xi64>, !remat.rng
 }
 
-func.func @error(%tokens: tensor<4x3xi64> {remat.data = "tokens"}, %y: tensor<4xf32> {remat.data = "y"},
-                 %table: tensor<9x8xf32> {opt.param = "table"}, %w: tensor<24x40xf32> {opt.param = "w"},
+func.func @error(%tokens: tensor<4x20xi64> {remat.data = "tokens"}, %y: tensor<4xf32> {remat.data = "y"},
+                 %table: tensor<9x8xf32> {opt.param = "table"}, %w: tensor<160x40xf32> {opt.param = "w"},
                  %b: tensor<40xf32> {opt.param = "b"})
     -> (f32 {remat.metric = "error"}, i64 {remat.metric = "examples"}) {
-  %x = func.call @features(%tokens, %table) : (tensor<4x3xi64>, tensor<9x8xf32>) -> tensor<4x24xf32>
-  %h = func.call @dense(%x, %w, %b) : (tensor<4x24xf32>, tensor<24x40xf32>, tensor<40xf32>) -> tensor<4x40xf32>
+  %x = func.call @features(%tokens, %table) : (tensor<4x20xi64>, tensor<9x8xf32>) -> tensor<4x160xf32>
+  %h = func.call @dense(%x, %w, %b) : (tensor<4x160xf32>, tensor<160x40xf32>, tensor<40xf32>) -> tensor<4x40xf32>
   %e = func.call @distance(%h, %y) : (tensor<4x40xf32>, tensor<4xf32>) -> tensor<f32>
   %four = arith.constant 4 : i64
   %plain = tensor.extract %e[] : tensor<f32>
