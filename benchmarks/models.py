@@ -57,7 +57,7 @@ def causal(p, scores):
 def softmax(p, x, dimension):
     start = p.empty(x.shape, x.element)
     return p.op(f"linalg.softmax dimension({dimension}) ins({x} : {x.type}) outs({start} : {start.type}) -> {{type}}",
-                x.shape)
+                x.shape, x.element)
 
 
 def gelu(p, x):

@@ -69,6 +69,31 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
                            "::mlir::vector::VectorDialect"];
 }
 
+def MergeLaunches : Pass<"remat-merge-launches", "::mlir::ModuleOp"> {
+  let summary = "one kernel for operations that iterate alike";
+  let description = [{
+    Two linalg operations with the same loops become one `linalg.generic` with the
+    results of both, at the place of the second, if neither writes what the other
+    accesses, and the first may be done after all that is in between: copies to tapes,
+    updates of small parameters, sums over the same gradient. What both read is read
+    once. Operations stay as they are whose operands are transposed (they become
+    kernels of another kind), fills, products, and reductions that run in order.
+
+    In and out: linalg on memrefs that are packed. Bits do not change: the order of
+    a sum follows from its own shape (`convert-linalg-to-gpu-kernels`).
+
+    Example:
+
+    ```mlir
+    linalg.generic ... ins(%g : memref<64x768xf32>) outs(%db : memref<768xf32>) { sum of %g }
+    linalg.generic ... ins(%g, %x : ...) outs(%dw : memref<768xf32>) { sum of %g * %x }
+    // becomes
+    linalg.generic ... ins(%g, %x : ...) outs(%db, %dw : ...) { both sums }
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
 def PrintLaunches : Pass<"remat-print-launches", "::mlir::ModuleOp"> {
   let summary = "what a function does on the device, in JSON";
   let description = [{
