@@ -81,7 +81,7 @@ def bytes_once(entries):
 
 def waste(entry):
     """The sectors that a kernel asks for over the least."""
-    least = sum(directions(a) * max(a["bytes"] or 0, SECTOR) for a in entry["arguments"])
+    least = sum(directions(a) * -(-(a["bytes"] or 1) // SECTOR) * SECTOR for a in entry["arguments"])
     return bytes_of(entry, "moved") / least if least else 1.0
 
 

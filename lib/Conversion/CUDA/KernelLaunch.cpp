@@ -144,10 +144,10 @@ gpu::GPUFuncOp KernelLaunch::finish() {
       kernel.setArgAttr(i, "remat.bytes",
                         device.getI64IntegerAttr(*argument.bytes));
     if (const auto &traffic = argument.traffic)
-      kernel.setArgAttr(
-          i, "remat.traffic",
-          device.getDenseI64ArrayAttr(
-              {traffic->least, traffic->accessed, traffic->moved}));
+      kernel.setArgAttr(i, "remat.traffic",
+                        device.getDenseI64ArrayAttr(
+                            {traffic->least, traffic->accessed.value_or(-1),
+                             traffic->moved}));
   }
   return kernel;
 }

@@ -45,6 +45,8 @@ struct Part {
   /// What the function gets or allocates; null if that is not known.
   Value buffer;
   int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
+  /// Whether these numbers say more than that.
+  bool isKnown = false;
 };
 
 /// What an operation accesses.
@@ -53,19 +55,39 @@ struct Accesses {
 };
 } // namespace
 
+/// The part of a dense buffer or view, if it is known.
+static void narrow(memref::SubViewOp view, Part &part) {
+  MemRefType source = view.getSourceType(), type = view.getType();
+  auto [strides, offset] = type.getStridesAndOffset();
+  if (!source.getLayout().isIdentity() || !type.hasStaticShape() ||
+      ShapedType::isDynamic(offset) ||
+      llvm::any_of(strides, ShapedType::isDynamic) || part.isKnown)
+    return;
+  int64_t span = 1;
+  for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides))
+    span += (size - 1) * stride;
+  int64_t bytes = estimateBytes(type.getElementType());
+  part.begin = offset * bytes;
+  part.end = (offset + span) * bytes;
+  part.isKnown = true;
+}
+
 static Part findPart(Value memref) {
   Part part;
   while (Operation *op = memref.getDefiningOp()) {
     if (auto view = dyn_cast<memref::ViewOp>(op)) {
       std::optional<int64_t> begin = getConstantIntValue(view.getByteShift());
       // A view of a view starts anywhere.
-      if (begin && view.getType().hasStaticShape() && !part.buffer &&
-          part.begin == 0) {
-        part.begin = *begin;
-        part.end = *begin + estimateBytes(view.getType());
-      }
+      if (!begin || !view.getType().hasStaticShape())
+        return Part();
+      if (!part.isKnown)
+        part.end = estimateBytes(view.getType());
+      part.begin += *begin;
+      part.end += *begin;
+      part.isKnown = true;
       memref = view.getViewSource();
-    } else if (auto view = dyn_cast<ViewLikeOpInterface>(op)) {
+    } else if (auto view = dyn_cast<memref::SubViewOp>(op)) {
+      narrow(view, part);
       memref = view.getViewSource();
     } else if (isa<memref::AllocOp, memref::GetGlobalOp>(op)) {
       part.buffer = memref;
@@ -244,6 +266,98 @@ static linalg::LinalgOp merge(linalg::LinalgOp first, linalg::LinalgOp second) {
   return merged;
 }
 
+/// Whether `op` writes all of `memref` and reads none of it.
+static bool overwrites(linalg::LinalgOp op, Value memref) {
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (init.get() == memref && !op.payloadUsesValueFromOperand(&init) &&
+        op.getMatchingIndexingMap(&init).isPermutation())
+      return true;
+  return false;
+}
+
+static bool isReadInBody(linalg::LinalgOp op, const Part &part) {
+  auto result = op->walk([&](Operation *inner) {
+    bool isRead =
+        inner != op && llvm::any_of(inner->getOperands(), [&](Value v) {
+          return isa<MemRefType>(v.getType()) && mayOverlap(findPart(v), part);
+        });
+    return isRead ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Lets those that read a copy read what was copied, if nobody writes either in
+/// between, and the copy is gone afterwards: it is a view of the arena of this
+/// block, which is overwritten, or ends with the block. An accumulation that
+/// was bufferized out of place copies its sum first.
+static bool forwardCopy(linalg::CopyOp copy) {
+  Value source = copy.getInputs()[0], target = copy.getOutputs()[0];
+  Operation *view = target.getDefiningOp();
+  if (!isa_and_nonnull<memref::ViewOp>(view) ||
+      view->getBlock() != copy->getBlock() ||
+      llvm::any_of(target.getUsers(), llvm::IsaPred<ViewLikeOpInterface>))
+    return false;
+  Part from = findPart(source), to = findPart(target);
+  if (mayOverlap(from, to))
+    return false;
+  SmallVector<OpOperand *> reads;
+  bool isSourceWritten = false;
+  for (Operation *op = copy->getNextNode(); op; op = op->getNextNode()) {
+    if (op->hasTrait<OpTrait::IsTerminator>()) {
+      if (op->getNumOperands() > 0)
+        return false;
+      break;
+    }
+    if (isa<ViewLikeOpInterface>(op) || isMemoryEffectFree(op))
+      continue;
+    std::optional<Accesses> accesses = findAccesses(op);
+    if (!accesses)
+      return false;
+    auto reader = dyn_cast<linalg::LinalgOp>(op);
+    bool isRead = mayOverlap(accesses->reads, to);
+    if (isRead) {
+      if (!reader || isSourceWritten || isReadInBody(reader, to))
+        return false;
+      bool isElsewhere = true;
+      for (OpOperand *input : reader.getDpsInputOperands())
+        if (input->get() == target) {
+          reads.push_back(input);
+          isElsewhere = false;
+          // In place, each element must be read where it is written.
+          for (OpOperand &init : reader.getDpsInitsMutable())
+            if (mayOverlap(findPart(init.get()), from) &&
+                (init.get() != source || reader.getNumReductionLoops() > 0 ||
+                 reader.getMatchingIndexingMap(&init) !=
+                     reader.getMatchingIndexingMap(input)))
+              return false;
+        }
+      for (OpOperand &operand : op->getOpOperands())
+        if (operand.get() != target &&
+            isa<MemRefType>(operand.get().getType()) &&
+            (!reader.isDpsInit(&operand) ||
+             reader.payloadUsesValueFromOperand(&operand)) &&
+            mayOverlap(findPart(operand.get()), to))
+          return false;
+      if (isElsewhere)
+        return false;
+    }
+    if (mayOverlap(accesses->writes, to)) {
+      // The memory has another use from here on.
+      if (!reader || (!isRead && !overwrites(reader, target) &&
+                      llvm::is_contained(op->getOperands(), target)))
+        return false;
+      if (isRead && !overwrites(reader, target))
+        return false;
+      break;
+    }
+    isSourceWritten |= mayOverlap(accesses->writes, from);
+  }
+  for (OpOperand *read : reads)
+    read->set(source);
+  copy->erase();
+  return true;
+}
+
 namespace {
 
 /// The operations of a block.
@@ -321,8 +435,12 @@ struct MergeLaunches : remat::impl::MergeLaunchesBase<MergeLaunches> {
         if (!isa<linalg::LinalgOp>(block->getParentOp()))
           blocks.push_back(block);
       });
-      for (Block *block : blocks)
+      for (Block *block : blocks) {
+        for (auto copy :
+             llvm::make_early_inc_range(block->getOps<linalg::CopyOp>()))
+          forwardCopy(copy);
         Merger().run(*block);
+      }
     }
   }
 };

@@ -153,7 +153,8 @@ void Printer::printKernel(gpu::LaunchFuncOp launch) {
       std::optional<int64_t> least, accessed, moved;
       if (traffic) {
         least = traffic[0];
-        accessed = traffic[1];
+        if (traffic[1] >= 0)
+          accessed = traffic[1];
         moved = traffic[2];
       } else if (bytes) {
         least = moved = bytes.getInt();

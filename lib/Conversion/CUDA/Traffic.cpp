@@ -22,6 +22,9 @@ static constexpr int64_t kWarp = 32;
 /// A third of the cache of an H200: larger operands are taken for gone before
 /// another warp asks for them.
 static constexpr int64_t kCached = int64_t(16) << 20;
+/// A quarter of the cache of a multiprocessor: what other warps brought in with
+/// their sectors is still there.
+static constexpr int64_t kNear = int64_t(64) << 10;
 /// Requests that are followed for each operand.
 static constexpr int64_t kSample = 512;
 
@@ -218,7 +221,7 @@ Traffic Requests::count() {
   measureElements();
   // The first lane stores a result.
   if (access >= nest.numInputs && !plan.combiners.empty())
-    return {elements, elements, sectors};
+    return {elements, std::nullopt, sectors};
   int64_t total = countRequests(), sample = std::min(total, kSample);
   for (int64_t i = 0; i < sample; ++i) {
     // Not at regular distances, which could always meet the same column.
@@ -234,7 +237,11 @@ Traffic Requests::count() {
     moved = scale(moved);
   }
   bool isAgain = double(wanted) > 1.01 * double(elements);
-  return {elements, accessed, isAgain && sectors <= kCached ? sectors : moved};
+  bool isKept = sectors <= (isAgain ? kCached : kNear);
+  return {elements,
+          nest.hasReduction() || plan.isInOrder ? std::nullopt
+                                                : std::optional(accessed),
+          isKept ? sectors : moved};
 }
 
 std::optional<Traffic> mlir::remat::countTraffic(const LoopNest &nest,

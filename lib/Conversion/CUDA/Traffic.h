@@ -15,8 +15,9 @@ namespace mlir::remat {
 struct Traffic {
   /// Of all elements that the operation needs, each counted once.
   int64_t least = 0;
-  /// Of all loads or stores of all threads.
-  int64_t accessed = 0;
+  /// Of all loads or stores of all threads; not known of reductions, whose idle
+  /// threads do something, too.
+  std::optional<int64_t> accessed = 0;
   /// Of the 32-byte sectors that warps ask memory for. What several warps ask
   /// for counts once if all of it fits into the cache of the chip.
   int64_t moved = 0;
