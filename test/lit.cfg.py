@@ -1,3 +1,4 @@
+import ctypes.util
 import glob
 import os
 import shutil
@@ -53,6 +54,9 @@ for module in ("numpy", "jax", "torch", "sklearn", "torch_mlir", "transformers",
 for tool in ("clang-format", "clang-tidy"):
     if shutil.which(os.path.join(config.llvm_bin, tool)) or shutil.which(tool + "-22"):
         config.available_features.add(tool)
+
+if ctypes.util.find_library("cuda"):
+    config.available_features.add("nvidia-driver")
 
 if os.path.exists(os.path.join(config.remat_build, "bin", "RematPlanTests")):
     config.available_features.add("gtest")

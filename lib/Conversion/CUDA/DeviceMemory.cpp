@@ -192,9 +192,13 @@ void AccessLowering::lower(cf::AssertOp assertion) {
   Value address = getAddress(builder, loc, load.getMemRef(), load.getIndices());
   StringRef message =
       assertion.getMsg().empty() ? "assertion failed" : assertion.getMsg();
+  // Checks of indices say where they are in their message.
+  std::string where = describeLocation(loc);
+  if (message.starts_with(where))
+    where.clear();
   callCUDARuntime(builder, loc, symbols, "remat_cuda_assert",
                   {address, texts.get(builder, loc, message),
-                   texts.get(builder, loc, describeLocation(loc))});
+                   texts.get(builder, loc, where)});
   assertion.erase();
   if (load->use_empty())
     load.erase();

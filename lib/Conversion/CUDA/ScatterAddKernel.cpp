@@ -335,12 +335,15 @@ void ScatterEmitter::emitCode(ValueRange workgroup) {
   tableColumn = offsetAlong(math.index(0), columnDims, at, table.strides);
   updateColumn =
       offsetAlong(math.index(0), columnArguments, at, updates.strides);
+  std::optional<int64_t> count = getConstantIntValue(tiling.positions);
+  bool isOneChunk = count && *count <= blockSize;
   emitFor(math.index(0), tiling.positions, blockSize, [&](Value chunk) {
     emitNote(math.add(chunk, thread), thread);
     gpu::BarrierOp::create(b, loc);
     emitWalk();
     // The next chunk's notes take the place of these.
-    gpu::BarrierOp::create(b, loc);
+    if (!isOneChunk)
+      gpu::BarrierOp::create(b, loc);
   });
 }
 
