@@ -85,9 +85,13 @@ struct CUDATarget : remat::Target {
   int64_t getDefaultThreads() const override { return 1; }
   void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
     pm.addPass(remat::createSinkScalars());
+    pm.addPass(remat::createProductWorkspace());
+    pm.addPass(remat::createAnnotateCuDNNWorkspace());
   }
   void addBeforePacking(OpPassManager &pm, int64_t threads) const override {
+    pm.addPass(remat::createConvertConvToCuDNN());
     pm.addPass(remat::createPackProducts());
+    pm.addPass(remat::createProductWorkspace());
   }
   void addTrainStepLowering(OpPassManager &pm) const override {
     remat::LowerTrainStepOptions options;

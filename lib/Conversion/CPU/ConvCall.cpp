@@ -19,18 +19,12 @@ std::array<int64_t, 6> ConvCall::getWindow() const {
 std::string ConvCall::getFunction() const {
   bool isF64 = getElementTypeOrSelf(images).isF64();
   return ("remat_conv_2d" + Twine(channelsFirst ? "_channels_first" : "") +
-          suffix + (isF64 ? "_f64" : "_f32"))
+          getSuffix() + (isF64 ? "_f64" : "_f32"))
       .str();
 }
 
 static ArrayRef<int64_t> getSizes(Value value) {
   return cast<ShapedType>(value.getType()).getShape();
-}
-
-bool ConvCall::hasKnownSizes() const {
-  return !ShapedType::isDynamicShape(getSizes(images).drop_front()) &&
-         !ShapedType::isDynamicShape(getSizes(filters)) &&
-         !ShapedType::isDynamicShape(getSizes(results).drop_front());
 }
 
 /// Whether the runtime can count the elements of `shape`, and a plan for it
@@ -86,30 +80,21 @@ LogicalResult mlir::remat::checkThreads(Operation *op, int64_t threads) {
 }
 
 std::optional<ConvCall> mlir::remat::getConvCall(Operation *op) {
-  using Planner = ConvCall::Planner;
-  auto make = [](auto conv, Value images, Value filters, Value results,
-                 StringRef suffix, Planner last, Planner first) {
-    return ConvCall{conv,
-                    images,
-                    filters,
-                    results,
-                    conv.getStrides(),
-                    conv.getDilations(),
-                    conv.getPadding(),
-                    conv.getChannelsFirst(),
-                    suffix,
-                    {last, first}};
-  };
-  if (auto conv = dyn_cast<Conv2DOp>(op))
-    return make(conv, conv.getLhs(), conv.getRhs(), conv.getInit(), "",
-                runtime::planConvForward, runtime::planChannelsFirstForward);
-  if (auto conv = dyn_cast<Conv2DBackwardDataOp>(op))
-    return make(conv, conv.getInit(), conv.getRhs(), conv.getLhs(),
-                "_backward_data", runtime::planConvBackwardData,
-                runtime::planChannelsFirstBackwardData);
-  if (auto conv = dyn_cast<Conv2DBackwardFilterOp>(op))
-    return make(conv, conv.getLhs(), conv.getInit(), conv.getRhs(),
-                "_backward_filter", runtime::planConvBackwardFilter,
-                runtime::planChannelsFirstBackwardFilter);
-  return std::nullopt;
+  std::optional<Convolution> conv = getConvolution(op);
+  if (!conv)
+    return std::nullopt;
+  switch (conv->kind) {
+  case Convolution::Kind::Forward:
+    return ConvCall{
+        *conv, {runtime::planConvForward, runtime::planChannelsFirstForward}};
+  case Convolution::Kind::BackwardData:
+    return ConvCall{*conv,
+                    {runtime::planConvBackwardData,
+                     runtime::planChannelsFirstBackwardData}};
+  case Convolution::Kind::BackwardFilter:
+    return ConvCall{*conv,
+                    {runtime::planConvBackwardFilter,
+                     runtime::planChannelsFirstBackwardFilter}};
+  }
+  llvm_unreachable("unknown kind of convolution");
 }

@@ -9,9 +9,9 @@
 #ifndef REMAT_LIB_CONVERSION_CPU_CONVCALL_H
 #define REMAT_LIB_CONVERSION_CPU_CONVCALL_H
 
-#include "remat/Runtime/ConvPlan.h"
+#include "../Convolution.h"
 
-#include "mlir/IR/Operation.h"
+#include "remat/Runtime/ConvPlan.h"
 
 #include <array>
 #include <optional>
@@ -19,16 +19,10 @@
 
 namespace mlir::remat {
 
-/// A convolution on tensors or memrefs: which operand is what, and what the
-/// runtime calls it.
-struct ConvCall {
+/// A convolution, what the runtime calls it, and how it plans it.
+struct ConvCall : Convolution {
   using Planner = ::remat::ConvPlan (*)(const ::remat::ConvShape &);
 
-  Operation *op;
-  Value images, filters, results;
-  ArrayRef<int64_t> strides, dilations, padding;
-  bool channelsFirst;
-  StringRef suffix;
   /// For channels last, and first.
   Planner planners[2];
 
@@ -37,9 +31,6 @@ struct ConvCall {
 
   /// The name of the runtime's function.
   std::string getFunction() const;
-
-  /// Whether all sizes but the number of images are known.
-  bool hasKnownSizes() const;
 
   /// The workspace for so many threads, if all sizes but the number of images
   /// are known, and the bytes can be counted.

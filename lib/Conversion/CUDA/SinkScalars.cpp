@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::remat {
@@ -78,6 +79,20 @@ static Value sink(OpBuilder &builder, Value value, DeviceScalars &scalars,
       copies.map(operand, copy);
   builder.clone(*op, copies);
   return copies.lookup(value);
+}
+
+/// Scalars that the body no longer uses would be computed for it all the same.
+static void dropUnusedScalars(linalg::GenericOp op, DeviceScalars &scalars) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (unsigned i = op.getNumDpsInputs(); i-- > 0;) {
+    if (!scalars.contains(op.getInputs()[i]) ||
+        !op.getBody()->getArgument(i).use_empty())
+      continue;
+    op.getBody()->eraseArgument(i);
+    op.getInputsMutable().erase(i);
+    maps.erase(maps.begin() + i);
+  }
+  op.setIndexingMapsAttr(Builder(op.getContext()).getAffineMapArrayAttr(maps));
 }
 
 /// Makes the body of `op` compute such scalars by itself.
@@ -150,10 +165,20 @@ struct SinkScalars : remat::impl::SinkScalarsBase<SinkScalars> {
     }
     llvm::for_each(tensors, makeKernel);
     bool changed = !fills.empty() || !tensors.empty();
-    getOperation()->walk(
-        [&](linalg::GenericOp op) { changed |= sinkInto(op, scalars); });
+    getOperation()->walk([&](linalg::GenericOp op) {
+      if (!sinkInto(op, scalars))
+        return;
+      dropUnusedScalars(op, scalars);
+      changed = true;
+    });
     if (!changed)
-      markAllAnalysesPreserved();
+      return markAllAnalysesPreserved();
+    // The host would still read what kernels now read by themselves.
+    getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>(
+        [](Operation *op) {
+          if (isScalarOp(op) && isOpTriviallyDead(op))
+            op->erase();
+        });
   }
 };
 } // namespace

@@ -12,6 +12,7 @@
 #include "remat/CUDA/EmulatorLibrary.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <tuple>
@@ -76,6 +77,22 @@ static const char *findFault(const EmulatedLayout &x) {
   return nullptr;
 }
 
+/// Whether two elements are one. The matrices of a batch may be interleaved, as
+/// the heads of attention are: each step has to be longer than all shorter ones
+/// together.
+static bool hasOverlap(const EmulatedLayout &x) {
+  std::array<std::pair<int64_t, int64_t>, 3> steps = {
+      {{1, x.rows}, {x.leadingDimension, x.columns}, {x.batchStride, x.batch}}};
+  std::sort(steps.begin(), steps.end());
+  int64_t reach = 0;
+  for (auto [stride, count] : steps) {
+    if (count > 1 && stride <= reach)
+      return true;
+    reach += stride * (count - 1);
+  }
+  return false;
+}
+
 static const char *findFault(const EmulatedMatmul &matmul,
                              const EmulatedLayout &a, const EmulatedLayout &b,
                              const EmulatedLayout &c, const EmulatedLayout &d) {
@@ -92,7 +109,7 @@ static const char *findFault(const EmulatedMatmul &matmul,
     return "c and d differ in their layout";
   if (a.batch != c.batch || b.batch != c.batch)
     return "the batches differ in their size";
-  if (c.batch > 1 && c.batchStride < c.leadingDimension * (c.columns - 1) + m)
+  if (hasOverlap(c))
     return "the results of a batch overlap";
   bool isDouble = a.type == CUDA_R_64F;
   if (a.type != b.type || (a.type != c.type && c.type != CUDA_R_32F) ||

@@ -139,6 +139,8 @@ DeviceReport CUDADevice::report() {
                        "), driver for CUDA " + current.chip.driverVersion;
   if (std::string version = current.products.version(); !version.empty())
     report.description += ", cuBLASLt " + version;
+  if (std::string version = current.convolutions.version(); !version.empty())
+    report.description += ", cuDNN " + version;
   report.figures = {
       {"launches per step", double(counts.launches) * perStep},
       {"library calls per step", double(counts.libraryCalls) * perStep},

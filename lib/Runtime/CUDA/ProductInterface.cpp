@@ -60,11 +60,17 @@ REMAT_PRODUCT(f16, CUDA_R_16F, CUDA_R_16F)
 REMAT_PRODUCT(f16_f32, CUDA_R_16F, CUDA_R_32F)
 #undef REMAT_PRODUCT
 
-/// Memory of the program that products may use, of the same size in every run:
-/// before the first product. Without it, the runtime allocates its own.
-REMAT_EXPORT void remat_cuda_reserve_workspace(void *pointer, int64_t bytes) {
-  if (bytes < 0 || reinterpret_cast<uintptr_t>(pointer) % 256 != 0)
-    fail("remat_cuda_reserve_workspace needs memory at a multiple of 256");
-  session().products.reserveWorkspace(reinterpret_cast<CUdeviceptr>(pointer),
-                                      static_cast<size_t>(bytes));
+/// Memory of the program that products may use from here to
+/// remat_cuda_end_workspace; without it, the runtime allocates some of its own.
+REMAT_EXPORT void
+_mlir_ciface_remat_cuda_begin_workspace(const MemRef<char, 1> *memory) {
+  if (reinterpret_cast<uintptr_t>(memory->data()) % 256 != 0)
+    fail("the workspace of a product must be at a multiple of 256");
+  session().products.reserveWorkspace(
+      reinterpret_cast<CUdeviceptr>(memory->data()), memory->sizes[0]);
+}
+
+REMAT_EXPORT void
+_mlir_ciface_remat_cuda_end_workspace(const MemRef<char, 1> *) {
+  session().products.releaseWorkspace();
 }

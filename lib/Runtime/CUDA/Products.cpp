@@ -169,17 +169,17 @@ void Products::start() {
     library = CublasLt::load(driver.isEmulated);
     library->check(library->cublasLtCreate(&handle), "cublasLtCreate", "");
   }
-  if (!workspace)
-    workspace = {memory.allocate(MemoryClass::other, kDefaultWorkspaceBytes,
-                                 "the workspace of products"),
-                 kDefaultWorkspaceBytes};
+  if (!reserved && !own)
+    own = {memory.allocate(MemoryClass::other, kDefaultWorkspaceBytes,
+                           "the workspace of products"),
+           kDefaultWorkspaceBytes};
 }
 
 const LibraryCall &Products::plan(const ProductShape &shape) {
   start();
-  std::unique_ptr<ProductPlan> &plan = plans[{workspace->bytes, shape}];
+  std::unique_ptr<ProductPlan> &plan = plans[{workspace().bytes, shape}];
   if (!plan)
     plan = std::make_unique<ProductPlan>(*library, handle, shape,
-                                         workspace->bytes, allowsTF32);
+                                         workspace().bytes, allowsTF32);
   return *plan;
 }

@@ -30,15 +30,16 @@ public:
 
   /// Memory of the program for algorithms, instead of the runtime's own.
   void reserveWorkspace(CUdeviceptr pointer, size_t bytes) {
-    workspace = {pointer, bytes};
+    reserved = {pointer, bytes};
   }
+  void releaseWorkspace() { reserved.reset(); }
   /// The call for products of a shape, which are not empty.
   const LibraryCall &plan(const ProductShape &shape);
   /// What the call's command has for operands.
   static constexpr int64_t kNumWords = 5;
   std::array<uint64_t, kNumWords> operands(const ProductAddresses &addresses,
                                            bool accumulate) const {
-    return {addresses.a, addresses.b, addresses.c, workspace->pointer,
+    return {addresses.a, addresses.b, addresses.c, workspace().pointer,
             accumulate};
   }
   /// Empty until there was a product.
@@ -56,7 +57,9 @@ private:
   bool allowsTF32;
   std::optional<CublasLt> library;
   cublasLtHandle_t handle = nullptr;
-  std::optional<Workspace> workspace;
+  const Workspace &workspace() const { return reserved ? *reserved : *own; }
+  /// Of the program, for a time, and of the runtime, if it was needed.
+  std::optional<Workspace> reserved, own;
   /// By shape and workspace size.
   std::map<std::pair<size_t, ProductShape>, std::unique_ptr<ProductPlan>> plans;
 };

@@ -30,6 +30,7 @@ Stream::~Stream() {
 Session::Session(const Driver &table)
     : driver(table), owner(driver), memory(driver, stream),
       kernels(driver, chip), pool(memory), products(driver, memory),
+      convolutions(driver, stream),
       segments(driver, stream, SegmentOptions::fromEnvironment()),
       timer(driver, stream),
       uploads(driver, stream, kUploadSlots, kUploadBytes),

@@ -10,6 +10,7 @@
 #define REMAT_RUNTIME_CUDA_SESSION_H
 
 #include "BlockPool.h"
+#include "Convolutions.h"
 #include "Products.h"
 #include "ScalarRows.h"
 #include "Segments.h"
@@ -78,6 +79,7 @@ public:
   Kernels kernels;
   BlockPool pool;
   Products products;
+  Convolutions convolutions;
   Segments segments;
   StepTimer timer;
 

@@ -26,7 +26,8 @@ void _mlir_ciface_remat_gemm_bf16_f32(const Descriptor *, const Descriptor *,
                                       const Descriptor *, int64_t);
 void _mlir_ciface_remat_gemm_f16_f32(const Descriptor *, const Descriptor *,
                                      const Descriptor *, int64_t);
-void remat_cuda_reserve_workspace(void *pointer, int64_t bytes);
+void _mlir_ciface_remat_cuda_begin_workspace(const MemRef<char, 1> *memory);
+void _mlir_ciface_remat_cuda_end_workspace(const MemRef<char, 1> *memory);
 
 /// As the emulated driver's, on the fake one.
 __attribute__((visibility("default"))) CUresult remat_emu_enqueue(
@@ -273,8 +274,11 @@ TEST_F(ProductsTest, takeTheProgramsWorkspace) {
   CUdeviceptr x = upload(std::vector<float>(4, 1)), y = allocate(16);
   Descriptor a = dense(x, {1, 1, 2, 2}), c = dense(y, {1, 1, 2, 2});
   CUdeviceptr workspace = allocate(8192);
-  remat_cuda_reserve_workspace(toPointer(workspace), 8192);
+  auto *pointer = static_cast<char *>(toPointer(workspace));
+  MemRef<char, 1> memory = {pointer, pointer, 0, {8192}, {1}};
+  _mlir_ciface_remat_cuda_begin_workspace(&memory);
   _mlir_ciface_remat_gemm_f32(&a, &a, &c, 0);
+  _mlir_ciface_remat_cuda_end_workspace(&memory);
   EXPECT_EQ(read<float>(y), 2);
   EXPECT_EQ(currentMemory(MemoryClass::other) - before, 8192 + 32);
   EXPECT_TRUE(std::isnan(read<float>(workspace))) << "algorithms write to it";

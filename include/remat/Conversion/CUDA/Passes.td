@@ -257,4 +257,76 @@ def SerializeKernels : Pass<"remat-serialize-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
+def ProductWorkspace : Pass<"remat-product-workspace", "::mlir::ModuleOp"> {
+  let summary = "reserve the workspace of matrix products for cuBLASLt";
+  let description = [{
+    On tensors, notes on each product that goes to the library how much workspace
+    it will get (`remat.workspace_bytes`), so that `remat-schedule` knows the bytes
+    that are in use while it runs. On memrefs, reserves it: a `memref.alloc` before
+    the product, which the runtime knows of from `remat_cuda_begin_workspace` to
+    `remat_cuda_end_workspace`. Run before `remat-pack-memory`, it is part of the
+    arena.
+
+    The size follows from the product's shape, as the algorithm does that cuBLASLt
+    chooses: room for partial results where the results are too few for a large
+    GPU and the summation is long, at most 32 MiB.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def AnnotateCuDNNWorkspace : Pass<"annotate-cudnn-workspace"> {
+  let summary = "note on convolutions how much memory cuDNN will get";
+  let description = [{
+    Sets `remat.workspace_bytes` of `remat.conv_2d` and its two gradients to the
+    bytes that `convert-conv-to-cudnn` allocates for each of them, so that
+    `remat-schedule` knows what is in use while they run: memory for the
+    algorithm, and copies of operands. Copies of an unknown number of images are
+    not counted; convolutions with another unknown size are left alone, which
+    `convert-conv-to-cudnn` refuses.
+  }];
+}
+
+def ConvertConvToCuDNN : Pass<"convert-conv-to-cudnn", "::mlir::ModuleOp"> {
+  let summary = "convolutions on memrefs to calls of cuDNN";
+  let description = [{
+    `remat.conv_2d` and its two gradients become calls of `remat_cudnn_conv_2d*`,
+    for which the runtime calls cuDNN. Each call gets memory for an algorithm
+    (`memref.alloc`), of the same size for all of them
+    (`remat/CUDA/RuntimeMemory.h`); the runtime chooses a deterministic one that
+    fits. This runs before `remat-pack-memory`: that memory, and the copies below,
+    are in the arena and part of the peak.
+
+    Copied, for as long as the call takes:
+
+    | operand | if | copy |
+    |---|---|---|
+    | filters | channels are last | (f, kh, kw, c), in f64 (f, c, kh, kw) |
+    | images, results | f64, channels are last | (n, c, h, w): cuDNN has no gradients of f64 with channels last |
+    | images | cuDNN, which pads both ends alike, would derive another size of the result | with the padding that is needed, without the rows and columns that are not |
+    | any | it is not contiguous | contiguous |
+
+    Gradients are computed in such a copy, and copied from there; positions of an
+    image that the convolution does not read get zero.
+
+    In: convolutions on memrefs whose sizes are static, but for the number of
+    images. Out: `func.call`, `memref.alloc`, `memref.subview`, `memref.copy`,
+    `linalg.transpose`, `linalg.fill`.
+
+    Example:
+
+    ```mlir
+    remat.conv_2d ins(%x, %w : memref<8x32x32x3xf32>, memref<3x3x3x64xf32>) outs(%y : memref<8x32x32x64xf32>)
+        {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}
+    // becomes, but for casts
+    %filters = memref.alloc() : memref<64x3x3x3xf32>
+    linalg.transpose ins(%w : memref<3x3x3x64xf32>) outs(%filters : memref<64x3x3x3xf32>) permutation = [3, 0, 1, 2]
+    %workspace = memref.alloc() : memref<33554432xi8>
+    // channels first, strides, dilations, padding, groups
+    call @remat_cudnn_conv_2d_f32(%x, %filters, %y, %workspace, %c0, %c1, %c1, %c1, %c1, %c1, %c1, %c1)
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
+}
+
 #endif // REMAT_CONVERSION_CUDA_PASSES_TD

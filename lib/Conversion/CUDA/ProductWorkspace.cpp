@@ -1,0 +1,97 @@
+//===- ProductWorkspace.cpp - Workspaces of products in the arena ---------===//
+//
+// cuBLASLt wants memory beside its operands. In the arena it is part of the
+// peak that is predicted, and takes the place of what is dead meanwhile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Products.h"
+#include "remat/CUDA/RuntimeMemory.h"
+#include "remat/Conversion/CUDA/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
+#include "remat/Transforms/Utils/RuntimeCalls.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_PRODUCTWORKSPACE
+#include "remat/Conversion/CUDA/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+
+/// A large GPU computes this many tiles of results at the same time. Where
+/// there are fewer, a library splits the summation and keeps partial results.
+static constexpr int64_t kWantedTiles = 264;
+static constexpr int64_t kTileElements = 128 * 128;
+/// Elements of a summation that are worth a part of their own.
+static constexpr int64_t kElementsPerPart = 256;
+static constexpr int64_t kAlignment = 256;
+
+/// A function of the product's shape only: the library chooses the order of
+/// additions by what it may use.
+static int64_t getWorkspaceBytes(linalg::LinalgOp product) {
+  int64_t results = 1, summands = 1;
+  for (auto [size, kind] : llvm::zip_equal(product.getStaticLoopRanges(),
+                                           product.getIteratorTypesArray())) {
+    if (ShapedType::isDynamic(size))
+      return ::remat::cuda::kDefaultWorkspaceBytes;
+    int64_t &count =
+        kind == utils::IteratorType::reduction ? summands : results;
+    count = multiplySizes({size}, count);
+  }
+  int64_t tiles =
+      llvm::divideCeil(std::max<int64_t>(results, 1), kTileElements);
+  int64_t parts = std::min(kWantedTiles / tiles, summands / kElementsPerPart);
+  if (parts < 2)
+    return kAlignment;
+  auto type = cast<ShapedType>(product.getDpsInits()[0].getType());
+  int64_t bytes = parts * results * type.getElementTypeBitWidth() / 8;
+  return llvm::alignTo(std::min(bytes, ::remat::cuda::kDefaultWorkspaceBytes),
+                       kAlignment);
+}
+
+/// Memory around `product`, of which the runtime knows while it lasts.
+static void reserve(linalg::LinalgOp product, SymbolTable &symbols) {
+  OpBuilder builder(product);
+  Location loc = product.getLoc();
+  Value memory = memref::AllocOp::create(
+      builder, loc,
+      MemRefType::get({getWorkspaceBytes(product)}, builder.getI8Type()));
+  Value bytes = memref::CastOp::create(
+      builder, loc,
+      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), memory);
+  for (StringRef name :
+       {"remat_cuda_begin_workspace", "remat_cuda_end_workspace"}) {
+    func::CallOp call = createRuntimeCall(builder, loc, symbols, name, bytes);
+    copyPhase(product, call);
+    builder.setInsertionPointAfter(product);
+  }
+}
+
+namespace {
+struct ProductWorkspace
+    : mlir::remat::impl::ProductWorkspaceBase<ProductWorkspace> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    SmallVector<linalg::LinalgOp> products;
+    getOperation().walk([&](linalg::LinalgOp op) {
+      if (isLibraryProduct(op))
+        products.push_back(op);
+    });
+    if (products.empty())
+      return markAllAnalysesPreserved();
+    Builder builder(&getContext());
+    for (linalg::LinalgOp product : products) {
+      if (product.hasPureBufferSemantics())
+        reserve(product, symbols);
+      else
+        product->setDiscardableAttr(
+            RematDialect::getWorkspaceBytesAttrName(),
+            builder.getI64IntegerAttr(getWorkspaceBytes(product)));
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,39 @@
+//===- Convolution.h - Which operand of a convolution is what ---*- C++ -*-===//
+//
+// remat.conv_2d and its gradients have the same three arrays in other roles.
+// Targets ask here, on tensors and on memrefs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_CONVOLUTION_H
+#define REMAT_LIB_CONVERSION_CONVOLUTION_H
+
+#include "mlir/IR/Operation.h"
+
+#include <optional>
+
+namespace mlir::remat {
+
+struct Convolution {
+  enum class Kind { Forward, BackwardData, BackwardFilter };
+
+  Operation *op;
+  Kind kind;
+  Value images, filters, results;
+  ArrayRef<int64_t> strides, dilations, padding;
+  bool channelsFirst;
+
+  /// What the names of runtime functions end in: "", "_backward_data" or
+  /// "_backward_filter".
+  StringRef getSuffix() const;
+
+  /// Whether all sizes but the number of images are known.
+  bool hasKnownSizes() const;
+};
+
+/// `op` in its roles, if it is one of `remat.conv_2d` and its gradients.
+std::optional<Convolution> getConvolution(Operation *op);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_CONVOLUTION_H

@@ -1,0 +1,143 @@
+//===- CuDNNConvolution.cpp - Compute what cuDNN is asked for -------------===//
+//
+// By the CPU runtime's convolutions. Their filters are (kh, kw, c, k) if the
+// channels are last.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CuDNNConvolution.h"
+
+#include "MemRef.h"
+#include "remat/Runtime/ConvPlan.h"
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+using namespace remat;
+using namespace remat::cuda;
+
+template <typename T>
+using Function = void(MemRef<T, 4> *, MemRef<T, 4> *, MemRef<T, 4> *,
+                      MemRef<int8_t, 1> *, int64_t, int64_t, int64_t, int64_t,
+                      int64_t, int64_t);
+
+#define REMAT_CONV(NAME)                                                       \
+  Function<float> _mlir_ciface_remat_##NAME##_f32;                             \
+  Function<double> _mlir_ciface_remat_##NAME##_f64;
+extern "C" {
+REMAT_CONV(conv_2d)
+REMAT_CONV(conv_2d_backward_data)
+REMAT_CONV(conv_2d_backward_filter)
+REMAT_CONV(conv_2d_channels_first)
+REMAT_CONV(conv_2d_channels_first_backward_data)
+REMAT_CONV(conv_2d_channels_first_backward_filter)
+}
+#undef REMAT_CONV
+
+namespace {
+template <typename T> struct Implementation {
+  Function<T> *call;
+  ConvPlan (*plan)(const ConvShape &);
+};
+} // namespace
+
+/// By kind; channels last, then first.
+template <typename T>
+static Implementation<T> getImplementation(ConvolutionKind kind,
+                                           bool isChannelsFirst);
+#define REMAT_IMPLEMENTATIONS(T, SUFFIX)                                       \
+  template <>                                                                  \
+  Implementation<T> getImplementation<T>(ConvolutionKind kind,                 \
+                                         bool isChannelsFirst) {               \
+    static constexpr Implementation<T> all[3][2] = {                           \
+        {{_mlir_ciface_remat_conv_2d##SUFFIX, planConvForward},                \
+         {_mlir_ciface_remat_conv_2d_channels_first##SUFFIX,                   \
+          planChannelsFirstForward}},                                          \
+        {{_mlir_ciface_remat_conv_2d_backward_data##SUFFIX,                    \
+          planConvBackwardData},                                               \
+         {_mlir_ciface_remat_conv_2d_channels_first_backward_data##SUFFIX,     \
+          planChannelsFirstBackwardData}},                                     \
+        {{_mlir_ciface_remat_conv_2d_backward_filter##SUFFIX,                  \
+          planConvBackwardFilter},                                             \
+         {_mlir_ciface_remat_conv_2d_channels_first_backward_filter##SUFFIX,   \
+          planChannelsFirstBackwardFilter}}};                                  \
+    return all[int(kind)][isChannelsFirst];                                    \
+  }
+REMAT_IMPLEMENTATIONS(float, _f32)
+REMAT_IMPLEMENTATIONS(double, _f64)
+#undef REMAT_IMPLEMENTATIONS
+
+template <typename T>
+static MemRef<T, 4> view(void *data, std::array<int64_t, 4> s) {
+  auto *elements = static_cast<T *>(data);
+  return {elements,
+          elements,
+          0,
+          {s[0], s[1], s[2], s[3]},
+          {s[1] * s[2] * s[3], s[2] * s[3], s[3], 1}};
+}
+
+template <typename T>
+static MemRef<T, 4> viewImages(const EmulatedArray &x, void *data) {
+  if (x.isChannelsFirst())
+    return view<T>(data, {x.n, x.c, x.h, x.w});
+  return view<T>(data, {x.n, x.h, x.w, x.c});
+}
+
+/// Visits the positions of elements in (k, h, w, c), and in (h, w, c, k).
+template <typename Visit>
+static void forEach(const EmulatedArray &filters, Visit visit) {
+  int64_t rest = filters.c * filters.h * filters.w;
+  for (int64_t k = 0; k < filters.n; ++k)
+    for (int64_t i = 0; i < rest; ++i)
+      visit(k * rest + i, i * filters.n + k);
+}
+
+template <typename T> static void computeAs(const EmulatedConvolution &conv) {
+  const EmulatedArray &filters = conv.filters;
+  bool isChannelsFirst = conv.images.isChannelsFirst();
+  auto *filterData = static_cast<T *>(conv.filterData);
+  std::vector<T> moved(isChannelsFirst ? 0 : filters.elements());
+  if (!isChannelsFirst && conv.kind != ConvolutionKind::backwardFilter)
+    forEach(filters,
+            [&](int64_t from, int64_t to) { moved[to] = filterData[from]; });
+  MemRef<T, 4> x = viewImages<T>(conv.images, conv.imageData);
+  MemRef<T, 4> y = viewImages<T>(conv.results, conv.resultData);
+  MemRef<T, 4> w =
+      isChannelsFirst
+          ? view<T>(filterData, {filters.n, filters.c, filters.h, filters.w})
+          : view<T>(moved.data(), {filters.h, filters.w, filters.c, filters.n});
+
+  const EmulatedWindow &s = conv.window;
+  int64_t window[] = {s.strideH,   s.strideW, s.dilationH,
+                      s.dilationW, s.padH,    s.padW};
+  ConvShape shape =
+      getConvShape(x.sizes, w.sizes, y.sizes, window, isChannelsFirst);
+  Implementation<T> implementation =
+      getImplementation<T>(conv.kind, isChannelsFirst);
+  std::vector<T> workspace(
+      shape.isDirect()
+          ? 0
+          : implementation.plan(shape).workspaceElements(/*threads=*/2));
+  MemRef<int8_t, 1> memory = {};
+  memory.aligned = reinterpret_cast<int8_t *>(workspace.data());
+  memory.sizes[0] = int64_t(workspace.size() * sizeof(T));
+  memory.strides[0] = 1;
+
+  MemRef<T, 4> *operands[3][3] = {{&x, &w, &y}, {&y, &w, &x}, {&x, &y, &w}};
+  auto [a, b, c] = operands[int(conv.kind)];
+  implementation.call(a, b, c, &memory, window[0], window[1], window[2],
+                      window[3], window[4], window[5]);
+  if (!isChannelsFirst && conv.kind == ConvolutionKind::backwardFilter)
+    forEach(filters,
+            [&](int64_t to, int64_t from) { filterData[to] = moved[from]; });
+}
+
+void EmulatedConvolution::compute() const {
+  std::memset(workspace, 0xff, workspaceBytes);
+  if (images.type == CUDNN_DATA_DOUBLE)
+    computeAs<double>(*this);
+  else
+    computeAs<float>(*this);
+}

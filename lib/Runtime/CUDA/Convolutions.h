@@ -1,0 +1,73 @@
+//===- Convolutions.h - Convolutions by cuDNN ------------------*- C++ -*-===//
+//
+// The algorithm of a convolution is a function of its shape, chosen once: of
+// those that add in a fixed order and fit in the program's workspace, the first
+// in the library's own order. Nothing is timed: a convolution has the same bits
+// in every run with one library on one chip.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_CUDA_CONVOLUTIONS_H
+#define REMAT_RUNTIME_CUDA_CONVOLUTIONS_H
+
+#include "CommandList.h"
+#include "CuDNNLibrary.h"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace remat::cuda {
+
+/// Everything that an algorithm is chosen by. Arrays are contiguous: images (n,
+/// c, h, w), filters (k, c / groups, kh, kw), results (n, k, oh, ow), or with
+/// the channels at the end, also the filters'.
+struct ConvolutionShape {
+  enum Kind : int64_t { kForward, kBackwardData, kBackwardFilter } kind;
+  cudnnDataType_t type;
+  bool channelsFirst;
+  int64_t n, c, h, w, k, kh, kw, oh, ow;
+  int64_t strideH, strideW, dilationH, dilationW, padH, padW, groups;
+  /// What an algorithm may use.
+  size_t workspaceBytes;
+
+  bool isEmpty() const;
+  int64_t elementBytes() const { return type == CUDNN_DATA_DOUBLE ? 8 : 4; }
+  int64_t imageElements() const { return n * c * h * w; }
+  int64_t filterElements() const { return k * (c / groups) * kh * kw; }
+  int64_t resultElements() const { return n * k * oh * ow; }
+  /// Of what is written.
+  int64_t destinationBytes() const;
+  /// `2x3x8x8 with 4x3x3x3 in f32`, for messages.
+  std::string str() const;
+};
+bool operator<(const ConvolutionShape &left, const ConvolutionShape &right);
+
+class ConvolutionPlan;
+
+class Convolutions {
+public:
+  Convolutions(const Driver &driver, CUstream stream);
+  ~Convolutions();
+  Convolutions(const Convolutions &) = delete;
+
+  /// The call for convolutions of a shape, which is not empty. Its command has
+  /// the addresses of images, filters, results and workspace for operands.
+  const LibraryCall &plan(const ConvolutionShape &shape);
+  static constexpr int64_t kNumWords = 4;
+  /// Empty until there was a convolution.
+  std::string version() const { return library ? library->version : ""; }
+
+private:
+  const Driver &driver;
+  CUstream stream;
+  bool allowsTF32;
+  std::optional<CuDNN> library;
+  cudnnHandle_t handle = nullptr;
+  std::map<ConvolutionShape, std::unique_ptr<ConvolutionPlan>> plans;
+};
+
+} // namespace remat::cuda
+
+#endif // REMAT_RUNTIME_CUDA_CONVOLUTIONS_H

@@ -1,0 +1,76 @@
+"""Every call of the driver fails once: the run ends with one line, and the checkpoint is absent or whole. One program, many runs.
+
+    faults.py FOLDER MODEL.mlir
+
+CUDA_LIBRARIES names what mlir-runner loads.
+"""
+import concurrent.futures
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+folder, model = Path(sys.argv[1]), Path(sys.argv[2])
+program = folder / "program.mlir"
+
+
+def run(number, **environment):
+    checkpoint = folder / f"{number}.npz"
+    checkpoint.unlink(missing_ok=True)
+    options = {"data": folder / "data.npz", "steps": 3, "shuffle": 0, "checkpoint": checkpoint, "checkpoint_every": 1, "log_every": 1}
+    done = subprocess.run(["mlir-runner", program, "-O0", "-e", "main", "-entry-point-result=void",
+                           "--shared-libs=" + os.environ["CUDA_LIBRARIES"]], capture_output=True, text=True, timeout=60,
+                          env=os.environ | {f"REMAT_{k.upper()}": str(v) for k, v in options.items()} | environment)
+    return done, checkpoint
+
+
+rng = np.random.default_rng(0)
+np.savez(folder / "data.npz", tokens=rng.integers(0, 9, (12, 20)), y=rng.standard_normal(12).astype("f4"))
+(folder / "model.mlir").write_text(model.read_text().replace("MODE", "eager"))
+subprocess.run(["remat-opt", folder / "model.mlir", "--inline", "--remat-train=target=cuda emulate block-size=64", "-o", program],
+               check=True, stderr=subprocess.DEVNULL)
+
+# What the checkpoint holds after 1, 2 and 3 steps.
+whole = []
+for steps in (1, 2, 3):
+    done, checkpoint = run(f"steps{steps}", REMAT_STEPS=str(steps))
+    assert done.returncode == 0, done.stderr
+    with np.load(checkpoint) as arrays:
+        whole.append({name: arrays[name].tobytes() for name in arrays})
+
+
+def fail_at(n):
+    """Whether the run came to its n-th call; raises what is wrong."""
+    done, checkpoint = run(n, REMAT_EMULATOR_FAIL=str(n))
+    saved = None
+    if checkpoint.exists():
+        with np.load(checkpoint) as arrays:
+            saved = {name: arrays[name].tobytes() for name in arrays}
+    checkpoint.unlink(missing_ok=True)
+    assert saved is None or saved in whole, f"call {n}: a checkpoint of no step"
+    if done.returncode == 0:
+        assert saved == whole[-1] and not done.stderr, f"call {n}: {done.stderr}"
+        return False
+    lines = done.stderr.splitlines()
+    assert done.returncode == 1 and len(lines) == 1 and lines[0].startswith("remat: error: "), \
+        f"call {n}: exit code {done.returncode}, {done.stderr}"
+    assert " failed" in lines[0] and "cu" in lines[0] or ": out of memory on the device: " in lines[0], f"call {n}: {lines[0]}"
+    return lines[0]
+
+
+messages, silent, first = [], [], 1
+with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    while len(silent) < 40 and first < 2000:
+        for n, message in enumerate(pool.map(fail_at, range(first, first + 40)), first):
+            if message:
+                messages.append(message)
+            else:
+                silent.append(n)
+        first += 40
+# Calls whose failure changes nothing: releases, and the ones that a run never comes to.
+print("fails, and nothing happens:", [n for n in silent if n <= len(messages) + len(silent) - 40][:20])
+for call in ("cuInit", "cuLaunchKernel", "cuMemcpy", "cuStreamSynchronize", "cuGraphLaunch", "cuModuleLoadData"):
+    assert any(call in message for message in messages), messages or f"no run ended with {call}"
+print(len(messages), "calls of the driver fail")

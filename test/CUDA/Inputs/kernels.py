@@ -1,0 +1,460 @@
+"""Kernels on the emulated device against the CPU target's, bit by bit; reductions against the order that docs/bits.md
+gives them, in bits as well. For two sizes of blocks, three orders of blocks and threads, and with races looked for.
+
+    kernels.py RUNTIME CUDA_RUNTIME CUDA_EMULATOR              all of it
+    kernels.py ... --run BLOCK_SIZE FOLDER                     the part for one order, in a process of its own
+"""
+import ctypes
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+random = np.random.default_rng(0)
+TYPES = {"f8": "f64", "f4": "f32", "f2": "f16", "u2": "bf16", "i8": "i64", "i4": "i32", "?": "i1", "b1": "i1"}
+LARGE = 1 << 17  # more elements than that take too long where each access is looked at
+checks = []
+
+
+class Check:
+    def __init__(self, symbol, text, arrays, want=None):
+        # `want`: arrays for the last arguments; None for what the CPU target computes.
+        self.symbol, self.text, self.arrays, self.want = symbol, text, arrays, want
+        self.isLarge = sum(a.size for a in arrays) > LARGE
+
+
+def element(array):
+    return TYPES[array.dtype.str[1:]]
+
+
+def memref(array, dynamic=False):
+    shape = "".join(("?" if dynamic else str(n)) + "x" for n in array.shape)
+    if array.flags.c_contiguous:
+        return f"memref<{shape}{element(array)}>"
+    strides = ", ".join("?" if dynamic else str(s // array.itemsize) for s in array.strides)
+    return f"memref<{shape}{element(array)}, strided<[{strides}]>>"
+
+
+def generic(name, body, inputs, outputs, maps, kinds, want=None, dynamic=(False, True), order=None):
+    for isDynamic in dynamic:
+        arrays = [*inputs, *outputs]
+        symbol = f"{name}_{'dynamic' if isDynamic else 'static'}"
+        types = [memref(a, isDynamic) for a in arrays]
+        names = [f"%a{i}" for i in range(len(arrays))]
+        arguments = ", ".join(f"{n} : {t}" for n, t in zip(names, types))
+        elements = ", ".join(f"{'%x' if i < len(inputs) else '%acc'}{i if i < len(inputs) else i - len(inputs)}: {element(a)}"
+                             for i, a in enumerate(arrays))
+        n = len(inputs)
+        ins = f"ins({', '.join(names[:n])} : {', '.join(types[:n])})" if n else ""
+        kind = ", ".join({"p": '"parallel"', "r": '"reduction"'}[k] for k in kinds)
+        attribute = f' attrs = {{remat.order = "{order}"}}' if order else ""
+        text = (f"""
+func.func @{symbol}({arguments}) attributes {{llvm.emit_c_interface}} {{
+  linalg.generic {{indexing_maps = [{', '.join(f'affine_map<{m}>' for m in maps)}], iterator_types = [{kind}]}}
+    {ins} outs({', '.join(names[n:])} : {', '.join(types[n:])}){attribute} {{
+  ^bb0({elements}):
+    {body}
+  }}
+  return
+}}""")
+        checks.append(Check(symbol, text, arrays, want(isDynamic) if want else None))
+
+
+def normal(*shape, dtype="f4"):
+    return random.standard_normal(shape).astype(dtype)
+
+
+def to_bf16(x):
+    """Rounded to nearest, ties to even; as the bits."""
+    bits = np.asarray(x, "f4").view("u4")
+    return ((bits + 0x7fff + ((bits >> 16) & 1)) >> 16).astype("u2")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The canonical order of a reduction: the model. It follows from the shape alone.
+# ---------------------------------------------------------------------------------------------------------------------
+
+def floor(n):
+    return 1 << (max(int(n), 1).bit_length() - 1)
+
+
+def count_lanes(order, elements, results):
+    along = order == "along"
+    least = min(32, floor(elements)) if along else 1
+    most = min(1024 if along or results < 8 else 128, floor(elements // 4))
+    return max(min(floor((1 << 18) // max(results, 1)), most), least)
+
+
+def reduce(terms, initial, order, operation, neutral, sizes=None):
+    """terms[i, r]: element i of result r. `sizes`: (elements, results) where the compiler does not know them."""
+    elements, results = sizes or terms.shape
+    lanes = count_lanes(order, elements, results)
+    if lanes == 1:
+        total = initial.copy()
+        for row in terms:
+            total = operation(total, row)
+        return total
+    partial = np.full((lanes, terms.shape[1]), neutral, terms.dtype)
+    for start in range(0, len(terms), lanes):
+        chunk = terms[start:start + lanes]
+        partial[:len(chunk)] = operation(partial[:len(chunk)], chunk)
+    while lanes > 1:
+        lanes //= 2
+        partial = operation(partial[:lanes], partial[lanes:])
+    return operation(initial, partial[0])
+
+
+ID2, ROW, COLUMN = "(i, j) -> (i, j)", "(i, j) -> (i)", "(i, j) -> (j)"
+OPERATIONS = {"addf": (np.add, -0.0), "mulf": (np.multiply, 1), "maximumf": (np.maximum, -np.inf),
+              "addi": (np.add, 0), "ori": (np.logical_or, False), "maxsi": (np.maximum, np.iinfo("i4").min)}
+
+
+def reduction(name, x, axis, operation="addf", square=False, order=None, dynamic=(False, True)):
+    """Rows (axis 1), columns (axis 0) or all of it (None); each element squared first, if wanted."""
+    m, n = x.shape
+    kind = element(x)
+    output = normal(*(() if axis is None else (x.shape[1 - axis],))).astype(x.dtype)
+    terms = (x * x if square else x)
+    terms = terms.reshape(-1, 1) if axis is None else terms.T if axis else terms
+    chosen = order or ("across" if axis == 0 and n > 1 else "along")
+    if m == 1 and axis == 0 and n == 1:
+        chosen = "across"
+    dims = {None: (4096 * 4096, 1), 0: (4096, 4096), 1: (4096, 4096)}[axis]
+
+    def want(isDynamic):
+        function, neutral = OPERATIONS[operation]
+        # Of dynamic sizes, each counts as 4096; which loop is the innermost of more than one iteration is open, too.
+        kind_of_order = order or (("across" if axis == 0 else "along") if isDynamic else chosen)
+        return [reduce(terms, np.atleast_1d(output), kind_of_order, function, neutral,
+                       dims if isDynamic else None).astype(x.dtype).reshape(output.shape)]
+    body = "%x = arith.mulf %x0, %x0 : {0}\n" if square else ""
+    body += "%s = arith." + operation + " %acc0, " + ("%x" if square else "%x0") + " : {0}\n linalg.yield %s : {0}"
+    maps = [ID2, {None: "(i, j) -> ()", 0: COLUMN, 1: ROW}[axis]]
+    kinds = {None: "rr", 0: "rp", 1: "pr"}[axis]
+    generic(name, body.format(kind), [x], [output], maps, kinds, want, dynamic, order)
+
+
+def add_reductions():
+    for m, n in ((0, 5), (5, 0), (1, 1), (3, 31), (31, 33), (33, 1), (1, 1000), (257, 127), (1000, 3), (8, 4099)):
+        x = normal(m, n)
+        for axis, name in ((1, "rows"), (0, "columns"), (None, "all")):
+            reduction(f"{name}_{m}_{n}", x, axis)
+    reduction("long_row", normal(1, 200003), 1, dynamic=[False])
+    reduction("long_rows", normal(3, 200000), 1, square=True, dynamic=[False])
+    reduction("many_rows", normal(70001, 3), 1)
+    reduction("many_rows_of_one", normal(70001, 1), 1, dynamic=[False])
+    reduction("long_column", normal(200003, 1), 0, dynamic=[False])
+    reduction("columns_of_one", normal(1, 1000), 0, dynamic=[False])
+    reduction("columns_across", normal(1000, 77), 0, order="across", dynamic=[False])
+    reduction("rows_across", normal(77, 1000), 1, order="across", dynamic=[False])
+    reduction("f64_rows", normal(37, 1009, dtype="f8"), 1)
+    reduction("f64_columns", normal(1009, 37, dtype="f8"), 0)
+    reduction("i32_all", random.integers(-9, 9, (61, 67)).astype("i4"), None, "addi")
+    reduction("i32_maximum", random.integers(-999, 999, (61, 67)).astype("i4"), 1, "maxsi")
+    reduction("i1_rows", random.random((33, 70)) < 0.02, 1, "ori")
+    reduction("i1_columns", random.random((70, 33)) < 0.02, 0, "ori")
+    reduction("maxima", normal(50, 333), 1, "maximumf")
+    reduction("products", normal(50, 97), 1, "mulf")
+    f16 = normal(21, 500).astype("f2")
+    reduction("f16_rows", f16, 1)
+    # bf16 elements, a sum in f32.
+    bits = to_bf16(normal(21, 500))
+    wide = (bits.astype("u4") << 16).view("f4")
+    initial = normal(21)
+    generic("bf16_rows", "%w = arith.extf %x0 : bf16 to f32\n %s = arith.addf %acc0, %w : f32\n linalg.yield %s : f32",
+            [bits], [initial], [ID2, ROW], "pr",
+            lambda d: [reduce(wide.T, initial, "along", np.add, -0.0, (4096, 4096) if d else None)])
+    # Two results of one kernel, and a reduction of two loops around the parallel one.
+    x, outputs = normal(40, 300), [normal(40), np.full(40, -np.inf, "f4")]
+    generic("sum_and_maximum", """%s = arith.addf %acc0, %x0 : f32
+    %m = arith.maximumf %acc1, %x0 : f32
+    linalg.yield %s, %m : f32, f32""", [x], outputs, [ID2, ROW, ROW], "pr",
+            lambda d: [reduce(x.T, out, "along", f, n, (4096, 4096) if d else None)
+                       for out, f, n in ((outputs[0], np.add, -0.0), (outputs[1], np.maximum, -np.inf))])
+    x, out = normal(13, 29, 7), normal(29)
+    generic("around", "%s = arith.addf %acc0, %x0 : f32\n linalg.yield %s : f32", [x], [out],
+            ["(i, j, k) -> (i, j, k)", "(i, j, k) -> (j)"], "rpr",
+            lambda d: [reduce(x.transpose(0, 2, 1).reshape(91, 29), out, "along", np.add, -0.0,
+                              (4096 * 4096, 4096) if d else None)])
+    # The same from memory with gaps, and backwards in each row.
+    wide = normal(50, 400)
+    reduction("with_gaps", wide[::2, ::3], 1)
+    reduction("columns_with_gaps", wide[::2, ::3], 0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Kernels that give the CPU target's bits
+# ---------------------------------------------------------------------------------------------------------------------
+
+def add_pointwise():
+    for n in (0, 1, 31, 33, 1021, 70000):
+        generic(f"axpy_{n}", """%p = arith.mulf %x0, %x1 : f32
+        %e = math.exp %p : f32
+        %s = arith.addf %e, %acc0 : f32
+        linalg.yield %s : f32""", [normal(n), normal(n)], [normal(n)], ["(i) -> (i)"] * 3, "p")
+    functionsOf = {"f32": ("exp", "tanh", "log", "sqrt", "rsqrt", "sin", "erf", "log1p", "absf"),
+                   "f64": ("exp", "tanh", "log", "sqrt", "erf")}
+    for kind, names in functionsOf.items():
+        for name in names:
+            x = np.concatenate([np.exp(3 * normal(200)), [0.0, 1e-30, 1e30, 1.0]]).astype("f" + str(int(kind[1:]) // 8))
+            generic(f"{name}_{kind}", f"%y = math.{name} %x0 : {kind}\n linalg.yield %y : {kind}", [x], [np.zeros_like(x)],
+                    ["(i) -> (i)"] * 2, "p", dynamic=[False])
+    x, y = normal(37, 41), normal(37, 41)
+    generic("compare", "%c = arith.cmpf ogt, %x0, %x1 : f32\n linalg.yield %c : i1", [x, y], [np.zeros((37, 41), "?")],
+            [ID2] * 3, "pp")
+    generic("select", "%c = arith.select %x0, %x1, %acc0 : f32\n linalg.yield %c : f32", [x > 0, y], [x.copy()],
+            [ID2] * 3, "pp")
+    generic("booleans", "%c = arith.xori %x0, %x1 : i1\n linalg.yield %c : i1", [x > 0, y > 0], [np.zeros((37, 41), "?")],
+            [ID2] * 3, "pp")
+    halves = normal(16, 64).astype("f2")
+    generic("f16", "%s = arith.mulf %x0, %x0 : f16\n %t = arith.addf %s, %acc0 : f16\n linalg.yield %t : f16", [halves],
+            [halves.copy()], [ID2] * 2, "pp")
+    brain = to_bf16(normal(16, 64))
+    generic("bf16", """%w = arith.extf %x0 : bf16 to f32
+    %s = arith.mulf %w, %w : f32
+    %t = arith.truncf %s : f32 to bf16
+    linalg.yield %t : bf16""", [brain], [brain.copy()], [ID2] * 2, "pp", dynamic=[False])
+    integers = random.integers(-50, 50, (9, 33))
+    generic("division", """%c7 = arith.constant 7 : i64
+    %d = arith.divsi %x0, %c7 : i64
+    %r = arith.remsi %x0, %c7 : i64
+    %s = arith.muli %d, %r : i64
+    linalg.yield %s : i64""", [integers], [integers.copy()], [ID2] * 2, "pp")
+    generic("narrow", "%t = arith.trunci %x0 : i64 to i32\n linalg.yield %t : i32", [integers], [np.zeros((9, 33), "i4")],
+            [ID2] * 2, "pp")
+    # Two results, a row and a column that are broadcast, an iteration's number.
+    generic("two_results", """%i = linalg.index 0 : index
+    %k = arith.index_cast %i : index to i64
+    %f = arith.sitofp %k : i64 to f32
+    %p = arith.mulf %x0, %x1 : f32
+    %q = arith.addf %p, %f : f32
+    linalg.yield %p, %q : f32, f32""", [normal(37), normal(41)], [x.copy(), y.copy()], [ROW, COLUMN, ID2, ID2], "pp")
+    wide = normal(40, 90)
+    generic("with_gaps_pointwise", "%d = arith.addf %x0, %x0 : f32\n linalg.yield %d : f32", [wide[::2, ::3]],
+            [np.zeros((20, 30), "f4")], [ID2] * 2, "pp")
+
+
+def add_transposes():
+    for dtype in ("f4", "f8", "f2", "?", "i8"):
+        for m, n in ((1, 1), (31, 33), (64, 128), (100, 17), (3, 1000), (16, 16)) if dtype == "f4" else ((37, 53),):
+            x = normal(m, n).astype(dtype) if dtype[0] == "f" else random.integers(0, 2, (m, n)).astype(dtype)
+            generic(f"transpose_{m}_{n}_{element(x)}", f"linalg.yield %x0 : {element(x)}", [x], [np.zeros((n, m), dtype)],
+                    ["(i, j) -> (j, i)", ID2], "pp")
+    x, y = normal(5, 40, 3, 33), normal(40, 5, 33, 3)
+    generic("transpose_heads", "%s = arith.addf %x0, %x1 : f32\n linalg.yield %s : f32", [x, y], [np.zeros((5, 3, 40, 33), "f4")],
+            ["(a, b, c, d) -> (a, c, b, d)", "(a, b, c, d) -> (c, a, d, b)", "(a, b, c, d) -> (a, b, c, d)"], "pppp")
+    x, y = normal(33, 65), normal(65, 33)
+    generic("transpose_and_add", "%s = arith.addf %x0, %x1 : f32\n linalg.yield %s : f32", [x, y], [np.zeros((65, 33), "f4")],
+            ["(i, j) -> (j, i)", ID2, ID2], "pp")
+
+
+def add_in_order():
+    x = normal(40, 9)
+    generic("diagonals", "%s = arith.addf %acc0, %x0 : f32\n linalg.yield %s : f32", [x], [np.zeros(48, "f4")],
+            [ID2, "(i, j) -> (i + j)"], "pp", dynamic=[False])
+    # The adjoint of a max-pooling: the windows overlap.
+    images, grads = normal(2, 9, 9, 20), normal(2, 4, 4, 20)
+    generic("pool_adjoint", """%c = arith.cmpf ogt, %x0, %x1 : f32
+    %g = arith.select %c, %x1, %x0 : f32
+    %s = arith.addf %acc0, %g : f32
+    linalg.yield %s : f32""", [images, grads, np.zeros((3, 3), "f4")], [np.zeros((2, 9, 9, 20), "f4")],
+            ["(n, h, w, c, i, j) -> (n, h * 2 + i, w * 2 + j, c)", "(n, h, w, c, i, j) -> (n, h, w, c)",
+             "(n, h, w, c, i, j) -> (i, j)", "(n, h, w, c, i, j) -> (n, h * 2 + i, w * 2 + j, c)"], "pppppp", dynamic=[False])
+    # The same of which each thread owns channels only, and one where all meet.
+    generic("one_element", "%s = arith.mulf %acc0, %x0 : f32\n linalg.yield %s : f32", [np.abs(normal(33, 3)) + 0.5],
+            [np.ones(3, "f4")], [ID2, "(i, j) -> (j)"], "pp", dynamic=[False])
+    generic("floordiv", "%s = arith.addf %acc0, %x0 : f32\n linalg.yield %s : f32", [normal(60, 5)], [np.zeros((20, 5), "f4")],
+            [ID2, "(i, j) -> (i floordiv 3, j)"], "pp", dynamic=[False])
+
+
+def add_gathers():
+    for name, kind, width, rows in (("f32", "f4", 33, 50), ("f64", "f8", 8, 7), ("f16", "f2", 1, 3)):
+        table = normal(rows, width, dtype=kind)
+        tokens = random.integers(0, rows, 200)
+        e = TYPES[kind]
+        text = (f"""
+func.func @embed_{name}(%table : memref<{rows}x{width}x{e}>, %tokens : memref<200xi64>, %o : memref<200x{width}x{e}>)
+    attributes {{llvm.emit_c_interface}} {{
+  linalg.generic {{indexing_maps = [affine_map<{ROW}>, affine_map<{ID2}>], iterator_types = ["parallel", "parallel"]}}
+    ins(%tokens : memref<200xi64>) outs(%o : memref<200x{width}x{e}>) {{
+  ^bb0(%t : i64, %out : {e}):
+    %r = arith.index_cast %t : i64 to index
+    %j = linalg.index 1 : index
+    %v = memref.load %table[%r, %j] : memref<{rows}x{width}x{e}>
+    linalg.yield %v : {e}
+  }}
+  return
+}}""")
+        checks.append(Check(f"embed_{name}", text, [table, tokens, np.zeros((200, width), kind)]))
+    for positions, width, rows, updateKind, tableKind in ((200, 33, 50, "f4", "f4"), (1, 1, 1, "f4", "f4"), (1000, 1, 3, "f4", "f4"),
+                                                          (0, 4, 4, "f4", "f4"), (513, 300, 20, "f4", "f4"),
+                                                          (64, 8, 1000, "u2", "f4"), (130, 5, 7, "f8", "f8")):
+        updates = to_bf16(normal(positions, width)) if updateKind == "u2" else normal(positions, width, dtype=updateKind)
+        symbol, u, t = f"scatter_{positions}_{width}", TYPES[updateKind], TYPES[tableKind]
+        text = (f"""
+func.func @{symbol}(%updates : memref<{positions}x{width}x{u}>, %rows : memref<{positions}xi32>, %table : memref<{rows}x{width}x{t}>)
+    attributes {{llvm.emit_c_interface}} {{
+  remat.scatter_add ins(%updates : memref<{positions}x{width}x{u}>) outs(%table : memref<{rows}x{width}x{t}>) {{
+  ^bb0(%i: index, %j: index):
+    %r = memref.load %rows[%i] : memref<{positions}xi32>
+    %row = arith.index_cast %r : i32 to index
+    remat.yield %row, %j : index, index
+  }}
+  return
+}}""")
+        indices, table = random.integers(0, rows, positions).astype("i4"), normal(rows, width, dtype=tableKind)
+        want = table.copy()
+        for row, update in zip(indices, (updates.astype("u4") << 16).view("f4") if updateKind == "u2" else updates):
+            want[row] += update
+        checks.append(Check(symbol, text, [updates, indices, table], [want]))
+
+
+def add_draws():
+    for kind, sort in (("uniform", "f4"), ("normal", "f4"), ("bits", "i8"), ("bits", "i4"), ("uniform", "f8")):
+        out = np.zeros((3, 67), sort)
+        e = element(out)
+        text = (f"""
+func.func @draw_{kind}_{e}(%o : memref<3x67x{e}>) attributes {{llvm.emit_c_interface}} {{
+  %seed = arith.constant 77 : i64
+  %rng = remat.rng_init %seed
+  %u, %next = remat.random_{kind} %rng : tensor<3x67x{e}>
+  bufferization.materialize_in_destination %u in restrict writable %o : (tensor<3x67x{e}>, memref<3x67x{e}>) -> ()
+  return
+}}""")
+        checks.append(Check(f"draw_{kind}_{e}", text, [out]))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Running
+# ---------------------------------------------------------------------------------------------------------------------
+
+def compile_module(path, output, lowering, *libraries):
+    """A shared library of the functions in `path`."""
+    before = ["--remat-lower-random", "--one-shot-bufferize", "--canonicalize", "--cse"]
+    lowered = subprocess.run(["remat-opt", path, *before, lowering], check=True, stdout=subprocess.PIPE, text=True).stdout
+    lowered = lowered.replace("internal constant @kernels_image()", "constant @kernels_image()")
+    llvm = subprocess.run(["mlir-translate", "--mlir-to-llvmir"], input=lowered, check=True, stdout=subprocess.PIPE, text=True).stdout
+    subprocess.run(["clang-22", "-x", "ir", "-", "-O1", "-march=native", "-ffp-contract=off", "-Wno-override-module", "-shared", "-fPIC",
+                    "-o", output, *(["-x", "none", *libraries] if libraries else []), "-lm"], input=llvm, text=True, check=True)
+
+
+class Host:
+    """The CPU target: arrays are arguments."""
+
+    def __init__(self, library):
+        self.library = ctypes.CDLL(library)
+
+    def put(self, array):
+        return array.ctypes.data
+
+    def call(self, symbol, arrays):
+        copies = [a.copy() if a.flags.c_contiguous else a for a in arrays]
+        pointers = [self.put(self.base(a)) for a in copies]
+        descriptors = [descriptor(a, p) for a, p in zip(copies, pointers)]
+        getattr(self.library, f"_mlir_ciface_{symbol}")(*map(ctypes.byref, descriptors))
+        return self.results(copies, pointers)
+
+    @staticmethod
+    def base(array):
+        """The contiguous memory of which `array` is a view."""
+        return array if array.flags.c_contiguous else array.base
+
+    def results(self, arrays, pointers):
+        return arrays
+
+
+class Device(Host):
+    """Arrays are copied to memory of the device."""
+
+    def __init__(self, library, runtime, emulator):
+        ctypes.CDLL(emulator, ctypes.RTLD_GLOBAL)
+        self.runtime = ctypes.CDLL(runtime, ctypes.RTLD_GLOBAL)
+        super().__init__(library)
+        self.runtime.remat_cuda_module(ctypes.byref(ctypes.c_char.in_dll(self.library, "kernels_image")))
+        self.runtime.remat_cuda_alloc.restype = ctypes.c_void_p
+
+    def put(self, array):
+        address = self.runtime.remat_cuda_alloc(ctypes.c_int64(max(array.nbytes, 1)))
+        self.runtime.remat_cuda_write(ctypes.c_void_p(address), ctypes.c_void_p(array.ctypes.data), ctypes.c_int64(array.nbytes))
+        return address
+
+    def results(self, arrays, pointers):
+        for array, pointer in zip(arrays, pointers):
+            if array.flags.c_contiguous:
+                self.runtime.remat_cuda_read(ctypes.c_void_p(array.ctypes.data), ctypes.c_void_p(pointer), ctypes.c_int64(array.nbytes))
+            self.runtime.remat_cuda_free(ctypes.c_void_p(pointer))
+        return arrays
+
+
+def descriptor(array, address):
+    rank = array.ndim
+
+    class MemRef(ctypes.Structure):
+        _fields_ = [("allocated", ctypes.c_void_p), ("aligned", ctypes.c_void_p), ("offset", ctypes.c_int64),
+                    ("sizes", ctypes.c_int64 * rank), ("strides", ctypes.c_int64 * rank)]
+    return MemRef(address, address, 0, (ctypes.c_int64 * rank)(*array.shape),
+                  (ctypes.c_int64 * rank)(*[s // array.itemsize for s in array.strides]))
+
+
+def is_same(a, b):
+    """Same bits; a NaN is a NaN."""
+    if a.dtype.kind == "f":
+        nan = np.isnan(a)
+        return np.array_equal(nan, np.isnan(b)) and np.where(nan, 0, a).tobytes() == np.where(nan, 0, b).tobytes()
+    return a.tobytes() == b.tobytes()
+
+
+def run(folder, name, emulator, runtime):
+    """One process: all kernels of one library, against the CPU target's results and the models'."""
+    device = Device(f"{folder}/{name}.so", runtime, emulator)
+    expected = np.load(f"{folder}/expected.npz")
+    wrong = 0
+    for check in checks:
+        if name == "check" and check.isLarge:
+            continue
+        results = device.call(check.symbol, check.arrays)
+        for i, (got, before) in enumerate(zip(results, check.arrays)):
+            key = f"{check.symbol}:{i}"
+            want = expected[key] if key in expected else before
+            if not is_same(got, want):
+                wrong += 1
+                at = np.flatnonzero(got.ravel() != want.ravel())
+                print(f"{check.symbol}: argument {i} has other bits than it should at {at[:5]} ({len(at)} elements)", flush=True)
+    print(f"{name} {os.environ.get('REMAT_EMULATOR_ORDER', '')}: {len(checks)} kernels, {wrong} wrong")
+    return wrong
+
+
+def main():
+    runtime, cuda_runtime, emulator = sys.argv[1:4]
+    for add in (add_reductions, add_pointwise, add_transposes, add_in_order, add_gathers, add_draws):
+        add()
+    if len(sys.argv) > 4:
+        return sys.exit(run(sys.argv[5], sys.argv[4], emulator, cuda_runtime) != 0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/cpu.mlir"
+        Path(path).write_text("\n".join(check.text for check in checks if check.want is None))
+        compile_module(path, f"{folder}/cpu.so", "--remat-lower-to-cpu", runtime, "-Wl,-rpath," + os.path.dirname(runtime),
+                       "/usr/lib/llvm-22/lib/libomp.so")
+        host, expected = Host(f"{folder}/cpu.so"), {}
+        for check in checks:
+            results = host.call(check.symbol, check.arrays) if check.want is None else check.want
+            first = len(check.arrays) - len(results)
+            expected |= {f"{check.symbol}:{first + i}": array for i, array in enumerate(results)}
+        np.savez(f"{folder}/expected.npz", **expected)
+        wrong, path = 0, f"{folder}/cuda.mlir"
+        Path(path).write_text("\n".join(check.text for check in checks))
+        libraries = {"64": "emulate block-size=64", "256": "emulate", "check": "emulate check block-size=128"}
+        for name, options in libraries.items():
+            compile_module(path, f"{folder}/{name}.so", f"--remat-lower-to-cuda={options}")
+        for name, order in (("64", "forward"), ("64", "backward"), ("256", "random"), ("check", "random")):
+            done = subprocess.run([sys.executable, __file__, *sys.argv[1:4], name, folder],
+                                  env=os.environ | {"REMAT_EMULATOR_ORDER": order})
+            wrong += done.returncode != 0
+        print(f"{len(checks)} kernels, {wrong} runs wrong")
+    return sys.exit(wrong != 0)
+
+
+main()
