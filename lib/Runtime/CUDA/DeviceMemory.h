@@ -41,6 +41,10 @@ public:
 
   /// Whether the address is in memory of `allocate`.
   bool contains(const void *pointer) const;
+  /// Whether it is what `allocate` returned.
+  bool isStart(CUdeviceptr pointer) const {
+    return allocations.count(pointer) != 0;
+  }
   int64_t heldBytes() const { return held; }
 
 private:

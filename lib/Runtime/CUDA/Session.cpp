@@ -168,6 +168,7 @@ CUdeviceptr Session::constant(const void *host, size_t bytes) {
   CUdeviceptr pointer =
       memory.allocate(MemoryClass::constant, bytes,
                       "a constant of " + std::to_string(bytes) + " bytes");
+  uploads.submit();
   uploads.append(pointer, host, bytes);
   constants[host] = {pointer, bytes};
   return pointer;
@@ -180,6 +181,8 @@ CUdeviceptr Session::constant(const void *host, size_t bytes) {
 void Session::upload(CUdeviceptr to, const void *from, size_t bytes) {
   if (!list.empty())
     flush();
+  if (memory.isStart(to))
+    uploads.submit();
   uploads.append(to, from, bytes);
 }
 

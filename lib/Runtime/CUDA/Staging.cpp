@@ -34,11 +34,9 @@ Staging::Slot &Staging::acquire() {
 }
 
 void Staging::append(CUdeviceptr to, const void *from, size_t bytes) {
-  // A copy must not reach into another allocation, even if it is the next one.
-  submit();
   const char *source = static_cast<const char *>(from);
   while (bytes > 0) {
-    if (!open || filled == slotBytes) {
+    if (!open || to != target + filled || filled == slotBytes) {
       submit();
       open = &acquire();
       target = to;

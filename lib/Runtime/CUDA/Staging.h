@@ -22,7 +22,9 @@ public:
   ~Staging();
   Staging(const Staging &) = delete;
 
-  /// Copies `from` now, and to the device no later than with `submit`.
+  /// Copies `from` now, and to the device no later than with `submit`: pieces
+  /// that follow each other there become one copy. Another allocation needs a
+  /// copy of its own, even if it is the next one.
   void append(CUdeviceptr to, const void *from, size_t bytes);
   void submit();
   /// Waits for everything on the stream.

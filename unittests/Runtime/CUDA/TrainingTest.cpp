@@ -22,8 +22,7 @@ extern "C" {
 void _mlir_ciface_remat_rt_train_begin(const MemRef<char, 1> *description);
 void _mlir_ciface_remat_rt_train_buffer(MemRef<char, 1> *result, int64_t index);
 bool _mlir_ciface_remat_rt_train_needs(int64_t index);
-void _mlir_ciface_remat_rt_train_fill(int64_t index,
-                                      const MemRef<char, 1> *from);
+void _mlir_ciface_remat_rt_train_fill(int64_t index, int64_t from);
 int64_t _mlir_ciface_remat_rt_train_next();
 int64_t _mlir_ciface_remat_rt_train_done_at(int64_t pointer, int64_t kind);
 void _mlir_ciface_remat_rt_train_eval_next();
@@ -84,9 +83,8 @@ struct CUDATrainingTest : SessionTest {
       _mlir_ciface_remat_rt_train_buffer(&buffer, i);
       buffers.push_back(reinterpret_cast<uint64_t>(buffer.aligned));
     }
-    MemRef<char, 1> initial = view(&start, 4);
     if (_mlir_ciface_remat_rt_train_needs(bias))
-      _mlir_ciface_remat_rt_train_fill(bias, &initial);
+      _mlir_ciface_remat_rt_train_fill(bias, reinterpret_cast<int64_t>(&start));
     auto *state = reinterpret_cast<int64_t *>(buffers[random]);
     for (int64_t step; (step = _mlir_ciface_remat_rt_train_next()) >= 0;) {
       for (uint64_t i = 0; i < 2; ++i)
