@@ -1,4 +1,5 @@
-"""A small printer for the benchmark models: linalg on f32 tensors, one value a line."""
+"""A small printer for the benchmark models: linalg on f32 tensors, one value a line. With bf16, what is elementwise is
+stored in it, and computed in f32; products and sums are f32, of bf16 operands."""
 
 
 class Value:
@@ -29,7 +30,8 @@ def affine_map(dims, results):
 class Printer:
     """Collects the lines of one function body. Shapes are checked by whoever parses the text."""
 
-    def __init__(self):
+    def __init__(self, element="f32"):
+        self.element = element
         self.lines, self.count, self.depth = [], 0, 2
 
     def emit(self, text):
@@ -65,36 +67,54 @@ class Printer:
         out_dims = [f"d{i}" for i in range(loops) if i not in reduced]
         maps = [affine_map(loops, m.split()) for _, m in inputs] + [affine_map(loops, out_dims)]
         kinds = ", ".join('"reduction"' if i in reduced else '"parallel"' for i in range(loops))
-        start = start or (self.zeros(shape) if reduced else self.empty(shape))
+        start = start or (self.zeros(shape) if reduced else self.empty(shape, self.element))
         scalars = [f"%a{i}" for i in range(len(inputs))]
         lines, result = body(*scalars, "%acc")
-        value = Value(self.fresh(), shape)
+        value = Value(self.fresh(), shape, start.element)
         values = [v for v, _ in inputs]
+        arguments = [f"%n{i}" if v.element == "bf16" else s for i, (v, s) in enumerate(zip(values, scalars))]
+        lines = [f"{s} = arith.extf {a} : bf16 to f32" for s, a in zip(scalars, arguments) if a != s] + lines
+        if start.element == "bf16":
+            lines, result = lines + [f"%narrow = arith.truncf {result} : f32 to bf16"], "%narrow"
         ins = f" ins({typed(values)})" if values else ""
         self.emit(f"{value} = linalg.generic {{indexing_maps = [{', '.join(maps)}], iterator_types = [{kinds}]}}{ins} "
                   f"outs({typed([start])}) {{")
-        arguments = [f"{s}: {v.element}" for s, v in zip(scalars, values)] + ["%acc: f32"]
+        arguments = [f"{a}: {v.element}" for a, v in zip(arguments, values)] + [f"%acc: {start.element}"]
         self.emit(f"^bb0({', '.join(arguments)}):")
         for line in lines:
             self.emit("  " + line)
-        self.emit(f"  linalg.yield {result} : f32")
+        self.emit(f"  linalg.yield {result} : {start.element}")
         self.emit(f"}} -> {value.type}")
         return value
 
+    def narrow(self, a):
+        """In the element type of products."""
+        if a.element == self.element:
+            return a
+        dims = " ".join(f"d{i}" for i in range(len(a.shape)))
+        return self.generic([(a, dims)], a.shape, lambda x, _: ([], x))
+
     def matmul(self, a, b, start=None):
+        a, b = self.narrow(a), self.narrow(b)
         shape = (a.shape[0], b.shape[1])
         start = start or self.zeros(shape)
         return self.op(f"linalg.matmul ins({typed([a, b])}) outs({typed([start])}) -> {{type}}", shape)
 
     def contraction(self, a, a_map, b, b_map, shape, out_map, loops, reduced):
+        a, b = self.narrow(a), self.narrow(b)
         maps = ", ".join(affine_map(loops, m.split()) for m in (a_map, b_map, out_map))
         kinds = ", ".join('"reduction"' if i in reduced else '"parallel"' for i in range(loops))
         start = self.zeros(shape)
         value = Value(self.fresh(), shape)
         self.emit(f"{value} = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} "
                   f"ins({typed([a, b])}) outs({typed([start])}) {{")
-        self.emit("^bb0(%a0: f32, %a1: f32, %acc: f32):")
-        self.emit("  %b0 = arith.mulf %a0, %a1 : f32")
+        self.emit(f"^bb0(%a0: {a.element}, %a1: {b.element}, %acc: f32):")
+        names = [f"%a{i}" for i in range(2)]
+        if self.element == "bf16":
+            names = [f"%w{i}" for i in range(2)]
+            for i in range(2):
+                self.emit(f"  %w{i} = arith.extf %a{i} : bf16 to f32")
+        self.emit(f"  %b0 = arith.mulf {names[0]}, {names[1]} : f32")
         self.emit("  %b1 = arith.addf %acc, %b0 : f32")
         self.emit("  linalg.yield %b1 : f32")
         self.emit(f"}} -> {value.type}")
@@ -102,15 +122,15 @@ class Printer:
 
     def expand(self, a, groups, shape):
         sizes = ", ".join(map(str, shape))
-        return self.op(f"tensor.expand_shape {a} {groups} output_shape [{sizes}] : {a.type} into {{type}}", shape)
+        return self.op(f"tensor.expand_shape {a} {groups} output_shape [{sizes}] : {a.type} into {{type}}", shape, a.element)
 
     def collapse(self, a, groups, shape):
-        return self.op(f"tensor.collapse_shape {a} {groups} : {a.type} into {{type}}", shape)
+        return self.op(f"tensor.collapse_shape {a} {groups} : {a.type} into {{type}}", shape, a.element)
 
     def slice(self, a, offsets, sizes, shape=None):
         strides = ", ".join("1" for _ in sizes)
         return self.op(f"tensor.extract_slice {a}[{', '.join(map(str, offsets))}] [{', '.join(map(str, sizes))}] "
-                       f"[{strides}] : {a.type} to {{type}}", shape or sizes)
+                       f"[{strides}] : {a.type} to {{type}}", shape or sizes, a.element)
 
     def region(self, label, inputs, build):
         """A remat.region over `inputs`; `build` gets their block arguments and returns the outputs."""

@@ -55,9 +55,9 @@ def causal(p, scores):
 
 
 def softmax(p, x, dimension):
-    start = p.empty(x.shape)
+    start = p.empty(x.shape, x.element)
     return p.op(f"linalg.softmax dimension({dimension}) ins({x} : {x.type}) outs({start} : {start.type}) -> {{type}}",
-                x.shape)
+                x.shape, x.element)
 
 
 def gelu(p, x):
@@ -270,8 +270,9 @@ def running(p, old, new):
                      scalar_body(f"mulf a0 {keep}\nmulf a1 {take}\naddf b0 b1"))
 
 
-def mlir(workload, dims):
-    p = Printer()
+def mlir(workload, dims, precision="f32"):
+    """With bf16, parameters are f32, and products of bf16."""
+    p = Printer(precision)
     p.collapse_ids = lambda v: p.op(f"tensor.collapse_shape {v} [[0, 1]] : {v.type} into {{type}}",
                                     (v.shape[0] * v.shape[1],), "i32")
     parameters = workloads.parameters(workload, dims)

@@ -75,9 +75,13 @@ cuda_folders.append("/usr/local/cuda")
 if shutil.which("ptxas") or any(os.path.exists(os.path.join(folder, "bin", "ptxas")) for folder in cuda_folders):
     config.available_features.add("cuda-toolkit")
 # NVIDIA's headers, to compare our declarations with: of a toolkit, or of the PyPI packages nvidia-cuda-runtime,
-# nvidia-cuda-crt and nvidia-cublas.
-for feature, header in (("cuda-headers", "cuda.h"), ("cublas-headers", "cublasLt.h")):
-    found = [f for f in cuda_folders if os.path.exists(os.path.join(f, "include", header))]
+# nvidia-cuda-crt, nvidia-cublas and nvidia-cudnn-cu13, which has a folder of its own (REMAT_CUDNN_ROOT names another).
+cudnn_folders = glob.glob(os.path.join(environment, "lib", "python*", "site-packages", "nvidia", "cudnn"))
+if os.environ.get("REMAT_CUDNN_ROOT"):
+    cudnn_folders.insert(0, os.environ["REMAT_CUDNN_ROOT"])
+for feature, header in (("cuda-headers", "cuda.h"), ("cublas-headers", "cublasLt.h"), ("cudnn-headers", "cudnn.h")):
+    folders = cudnn_folders + cuda_folders if feature == "cudnn-headers" else cuda_folders
+    found = [f for f in folders if os.path.exists(os.path.join(f, "include", header))]
     if found:
         config.available_features.add(feature)
         config.substitutions.append(("%" + feature, os.path.join(found[0], "include")))

@@ -54,7 +54,10 @@ void remat::buildLowerToCUDAPipeline(OpPassManager &pm,
                                      const TargetOptions &options) {
   pm.addPass(createCheckTypesPass());
   pm.addPass(createConvertLinalgToLibrary());
-  pm.addPass(createConvertLinalgToGPU({options.blockSize}));
+  pm.addPass(createMergeLaunches());
+  ConvertLinalgToGPUOptions kernels;
+  kernels.blockSize = options.blockSize;
+  pm.addPass(createConvertLinalgToGPU(kernels));
   pm.addPass(createConvertDeviceMemory());
   pm.addPass(createConvertAssertToRuntime());
   pm.addPass(createApproximateMath());

@@ -131,15 +131,27 @@ static bool needsOrder(const LoopNest &nest, ArrayRef<bool> distinct) {
   return false;
 }
 
-/// How many operands neighbouring iterations of `loop` access side by side.
-static int scoreAsFastest(const LoopNest &nest, unsigned loop) {
-  int score = 0;
-  for (const Access &access : nest.accesses)
-    score += access.isScalar() || access.isInvariantIn(loop) ? 0
-             : access.isContiguousIn(loop)                   ? 2
-                                                             : -2;
-  for (const Access &output : nest.outputs())
-    score += output.isContiguousIn(loop) ? 1 : 0;
+/// Elements of an operand, if no iterations meet.
+static int64_t countElements(const LoopNest &nest, const Access &access) {
+  int64_t count = 1;
+  for (auto [index, loop] : llvm::enumerate(nest.loops))
+    if (!access.isInvariantIn(index))
+      count = multiplySizes({sizeOr(loop, kDynamicSize)}, count);
+  return count;
+}
+
+/// How much neighbouring iterations of `loop` access side by side: elements of
+/// the operands, since a few vectors matter less than one matrix.
+static int64_t scoreAsFastest(const LoopNest &nest, unsigned loop) {
+  int64_t score = 0;
+  for (auto [index, access] : llvm::enumerate(nest.accesses)) {
+    if (access.isScalar() || access.isInvariantIn(loop))
+      continue;
+    // Stores cannot be served by a cache.
+    int64_t weight = index < nest.numInputs ? 2 : 3;
+    int64_t elements = countElements(nest, access);
+    score += access.isContiguousIn(loop) ? weight * elements : -2 * elements;
+  }
   return score;
 }
 
@@ -292,5 +304,9 @@ GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
   if (!plan.isInOrder && !plan.tile)
     chooseVectors(nest, plan);
   plan.blockSize = std::max(blockSize, plan.lanes);
+  // Neighbouring results fill a sector.
+  if (plan.lanes > 1 && !plan.lanesAreNeighbours)
+    plan.blockSize = std::max(
+        plan.blockSize, std::min(plan.lanes * kFewResults, kMaxBlockSize));
   return plan;
 }

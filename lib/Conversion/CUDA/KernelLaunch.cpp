@@ -53,9 +53,10 @@ Value KernelLaunch::addArgument(Argument argument) {
 }
 
 Value KernelLaunch::addMemory(Value pointer, Type elementType, Access access,
-                              std::optional<int64_t> bytes) {
-  return createFlatMemRef(device, loc, addArgument({pointer, access, bytes}),
-                          elementType);
+                              std::optional<int64_t> bytes,
+                              std::optional<Traffic> traffic) {
+  return createFlatMemRef(
+      device, loc, addArgument({pointer, access, bytes, traffic}), elementType);
 }
 
 Value KernelLaunch::addNumber(OpFoldResult number) {
@@ -142,6 +143,11 @@ gpu::GPUFuncOp KernelLaunch::finish() {
     if (argument.bytes)
       kernel.setArgAttr(i, "remat.bytes",
                         device.getI64IntegerAttr(*argument.bytes));
+    if (const auto &traffic = argument.traffic)
+      kernel.setArgAttr(i, "remat.traffic",
+                        device.getDenseI64ArrayAttr(
+                            {traffic->least, traffic->accessed.value_or(-1),
+                             traffic->moved}));
   }
   return kernel;
 }

@@ -8,7 +8,7 @@
 #ifndef REMAT_LIB_CONVERSION_CUDA_KERNELLAUNCH_H
 #define REMAT_LIB_CONVERSION_CUDA_KERNELLAUNCH_H
 
-#include "../KernelBody.h"
+#include "Traffic.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/SymbolTable.h"
@@ -29,9 +29,10 @@ public:
   void begin(int64_t blockSize, ArrayRef<Type> workgroupTypes);
 
   /// Memory from `pointer` on, as `memref<?xT>`. `bytes`: how much of it, if it
-  /// is known.
+  /// is known; `traffic`: how much of that moves, if someone asked.
   Value addMemory(Value pointer, Type elementType, Access access,
-                  std::optional<int64_t> bytes);
+                  std::optional<int64_t> bytes,
+                  std::optional<Traffic> traffic = std::nullopt);
   /// A number that the grid depends on, or a constant.
   Value addNumber(OpFoldResult number);
   /// A value that the host computes anew at every step.
@@ -58,6 +59,7 @@ private:
     Value value;
     std::optional<Access> access = std::nullopt;
     std::optional<int64_t> bytes = std::nullopt;
+    std::optional<Traffic> traffic = std::nullopt;
   };
 
   Value addArgument(Argument argument);

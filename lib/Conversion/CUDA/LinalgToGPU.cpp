@@ -35,8 +35,10 @@ namespace {
 /// The kernel and the launch of a loop nest.
 class Launch {
 public:
-  Launch(OpBuilder &builder, const LoopNest &nest, const GridPlan &plan)
-      : host(builder), nest(nest), plan(plan), launch(builder, nest.op) {}
+  Launch(OpBuilder &builder, const LoopNest &nest, const GridPlan &plan,
+         bool countsTraffic)
+      : host(builder), nest(nest), plan(plan), countsTraffic(countsTraffic),
+        launch(builder, nest.op) {}
 
   /// Constants from which outputs are reduced, instead of what memory holds.
   SmallVector<TypedAttr> initialValues;
@@ -44,12 +46,13 @@ public:
   void create(KernelTable<gpu::GPUFuncOp> &table);
 
 private:
-  Value addPointer(const Access &access, KernelLaunch::Access use);
+  Value addPointer(unsigned number, KernelLaunch::Access use);
   bool isRead(unsigned output) const;
 
   OpBuilder &host;
   const LoopNest &nest;
   const GridPlan &plan;
+  bool countsTraffic;
   KernelLaunch launch;
 };
 
@@ -63,7 +66,8 @@ bool Launch::isRead(unsigned output) const {
 }
 
 /// The operand's memory, from the lowest element that is accessed.
-Value Launch::addPointer(const Access &access, KernelLaunch::Access use) {
+Value Launch::addPointer(unsigned number, KernelLaunch::Access use) {
+  const Access &access = nest.accesses[number];
   Location loc = nest.op.getLoc();
   OpFoldResult offset = affine::makeComposedFoldedAffineApply(
       host, loc, host.getAffineSymbolExpr(0) - host.getAffineSymbolExpr(1),
@@ -72,7 +76,9 @@ Value Launch::addPointer(const Access &access, KernelLaunch::Access use) {
   if (std::optional<int64_t> span = getConstantIntValue(access.span))
     bytes = *span * getBytesInMemory(access.elementType);
   return launch.addMemory(createDevicePointer(host, loc, access.source, offset),
-                          access.elementType, use, bytes);
+                          access.elementType, use, bytes,
+                          countsTraffic ? countTraffic(nest, plan, number)
+                                        : std::nullopt);
 }
 
 void Launch::create(KernelTable<gpu::GPUFuncOp> &table) {
@@ -84,7 +90,7 @@ void Launch::create(KernelTable<gpu::GPUFuncOp> &table) {
               : isRead(i - nest.numInputs) ? Use::ReadWrite
                                            : Use::Write;
     views.push_back(access.isScalar() ? launch.addScalar(access.source)
-                                      : addPointer(access, use));
+                                      : addPointer(i, use));
   }
   launch.addCaptures(collectCaptures(nest));
   ValueRange workgroup = launch.beginCode();
@@ -172,7 +178,7 @@ struct ConvertLinalgToGPU
       return launchFallback(builder, table, op, blockSize);
     GridPlan plan = planGrid(*nest, blockSize);
     if (!isEmpty(*nest, plan)) {
-      Launch launch(builder, *nest, plan);
+      Launch launch(builder, *nest, plan, traffic);
       if (nest->hasReduction() && !plan.isInOrder)
         launch.initialValues = takeFills(*nest, taken);
       launch.create(table);

@@ -72,12 +72,12 @@ func.func @sums_along_the_fastest_dimension(%x: memref<64x4096xf32>, %y: memref<
 #id = affine_map<(i, j) -> (i, j)>
 #column = affine_map<(i, j) -> (j)>
 
-// Neighbours are results: 128 lanes of two columns each.
+// Neighbours are results: 128 lanes of eight columns each, which fill a sector.
 // CHECK-LABEL: func @sums_across
-// CHECK: blocks in (%c32, %c1, %c1) threads in (%c256, %c1, %c1)
+// CHECK: blocks in (%c8, %c1, %c1) threads in (%c1024, %c1, %c1)
 // CHECK: gpu.func @generic(
 // CHECK-SAME: {remat.access = "read_write", remat.bytes = 256 : i64})
-// CHECK: %[[LANE:.*]] = arith.divui %{{.*}}, %c2
+// CHECK: %[[LANE:.*]] = arith.divui %{{.*}}, %c8
 // CHECK: scf.for %{{.*}} = %[[LANE]] to %c4096 step %c128
 func.func @sums_across(%x: memref<4096x64xf32>, %y: memref<64xf32>) {
   linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<4096x64xf32>) outs(%y : memref<64xf32>) {

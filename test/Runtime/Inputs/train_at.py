@@ -44,7 +44,7 @@ w, loss, kept = buffer(0, 2, "f4"), buffer(1, 1, "f4"), buffer(2, 1, "i4")
 assert call("needs", ctypes.c_int64(0))
 initial = np.array([-13.5, 1], dtype="f4")
 if way == "at":
-    call("fill", ctypes.c_int64(0), ctypes.byref(runtime.descriptor(initial.view("i1"))))
+    call("fill", ctypes.c_int64(0), ctypes.c_int64(initial.ctypes.data))
 else:
     w[:] = initial
 

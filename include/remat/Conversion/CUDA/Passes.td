@@ -59,12 +59,68 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
   }];
   let options = [
     Option<"blockSize", "block-size", "int64_t", /*default=*/"256",
-           "Threads in a block: a power of two from 32 to 1024">];
+           "Threads in a block: a power of two from 32 to 1024">,
+    Option<"traffic", "traffic", "bool", /*default=*/"false",
+           "Count the bytes that each launch moves, for remat-print-launches">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
+}
+
+def MergeLaunches : Pass<"remat-merge-launches", "::mlir::ModuleOp"> {
+  let summary = "one kernel for operations that iterate alike";
+  let description = [{
+    Two linalg operations with the same loops become one `linalg.generic` with the
+    results of both, at the place of the second, if neither writes what the other
+    accesses, and the first may be done after all that is in between: copies to tapes,
+    updates of small parameters, sums over the same gradient. What both read is read
+    once. Operations stay as they are whose operands are transposed (they become
+    kernels of another kind), fills, products, and reductions that run in order.
+
+    In and out: linalg on memrefs that are packed. Bits do not change: the order of
+    a sum follows from its own shape (`convert-linalg-to-gpu-kernels`).
+
+    Example:
+
+    ```mlir
+    linalg.generic ... ins(%g : memref<64x768xf32>) outs(%db : memref<768xf32>) { sum of %g }
+    linalg.generic ... ins(%g, %x : ...) outs(%dw : memref<768xf32>) { sum of %g * %x }
+    // becomes
+    linalg.generic ... ins(%g, %x : ...) outs(%db, %dw : ...) { both sums }
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
+def PrintLaunches : Pass<"remat-print-launches", "::mlir::ModuleOp"> {
+  let summary = "what a function does on the device, in JSON";
+  let description = [{
+    Prints one entry for each kernel that the function launches, and for each
+    product and convolution that goes to a library: `kind` (`kernel`, `product`,
+    `convolution`), `name`, `location`, `phase`, `times` (how often the loops around
+    it run, `null` where that is not known), and its `arguments` in memory, each with
+    `access` and
+
+    | | bytes, in one direction |
+    |---|---|
+    | `bytes` | of the elements that the operation needs, each counted once |
+    | `accessed` | of all loads or stores of all threads; `null` if not known |
+    | `moved` | of the 32-byte sectors that warps ask memory for |
+
+    Memory that a launch gets twice is named once. Products and convolutions have
+    only `bytes`. `kernels` is how many kernels there are.
+
+    In: functions after `convert-linalg-to-library` and
+    `convert-linalg-to-gpu-kernels="traffic"`, which stay as they are. Without
+    `traffic`, `bytes` are from the lowest to the highest element.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"\"step\"",
+           "Name of the function">,
+    Option<"output", "output", "std::string", /*default=*/"\"-\"",
+           "File to write; - is the standard output">];
 }
 
 def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModuleOp"> {

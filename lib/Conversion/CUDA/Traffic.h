@@ -1,0 +1,32 @@
+//===- Traffic.h - Bytes that a kernel moves --------------------*- C++ -*-===//
+//
+// What a kernel costs on a GPU can be counted where none is.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_CUDA_TRAFFIC_H
+#define REMAT_LIB_CONVERSION_CUDA_TRAFFIC_H
+
+#include "GridPlan.h"
+
+namespace mlir::remat {
+
+/// Bytes of one launch by way of one argument, in one direction.
+struct Traffic {
+  /// Of all elements that the operation needs, each counted once.
+  int64_t least = 0;
+  /// Of all loads or stores of all threads; not known of reductions, whose idle
+  /// threads do something, too.
+  std::optional<int64_t> accessed = 0;
+  /// Of the 32-byte sectors that warps ask memory for. What several warps ask
+  /// for counts once if all of it fits into the cache of the chip.
+  int64_t moved = 0;
+};
+
+/// None where sizes or strides are not known.
+std::optional<Traffic> countTraffic(const LoopNest &nest, const GridPlan &plan,
+                                    unsigned access);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_CUDA_TRAFFIC_H

@@ -1,0 +1,34 @@
+// RUN: remat-opt %s --annotate-cudnn-workspace | FileCheck %s
+
+// CHECK-LABEL: func.func @only_the_workspace(
+func.func @only_the_workspace(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %e: tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32> {
+  // CHECK: remat.conv_2d {{.*}}remat.workspace_bytes = 33554432 : i64
+  %y = remat.conv_2d ins(%x, %w : tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) outs(%e : tensor<2x4x8x8xf32>)
+      {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>} -> tensor<2x4x8x8xf32>
+  return %y : tensor<2x4x8x8xf32>
+}
+
+// Filters of 432 bytes, images of 2 x 9 x 9 x 3 floats (1944 bytes), each at a multiple of 256: 512 + 2048.
+// CHECK-LABEL: func.func @and_copies(
+func.func @and_copies(%x: tensor<2x8x8x3xf32>, %dy: tensor<2x7x7x4xf32>, %e: tensor<3x3x3x4xf32>) -> tensor<3x3x3x4xf32> {
+  // CHECK: remat.conv_2d_backward_filter {{.*}}remat.workspace_bytes = 33556992 : i64
+  %dw = remat.conv_2d_backward_filter ins(%x, %dy : tensor<2x8x8x3xf32>, tensor<2x7x7x4xf32>) outs(%e : tensor<3x3x3x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 0, 1, 0>} -> tensor<3x3x3x4xf32>
+  return %dw : tensor<3x3x3x4xf32>
+}
+
+// CHECK-LABEL: func.func @but_not_of_an_unknown_number_of_images(
+func.func @but_not_of_an_unknown_number_of_images(%dy: tensor<?x7x7x4xf32>, %w: tensor<3x3x3x4xf32>, %e: tensor<?x8x8x3xf32>) -> tensor<?x8x8x3xf32> {
+  // CHECK: remat.conv_2d_backward_data {{.*}}remat.workspace_bytes = 33554944 : i64
+  %dx = remat.conv_2d_backward_data ins(%dy, %w : tensor<?x7x7x4xf32>, tensor<3x3x3x4xf32>) outs(%e : tensor<?x8x8x3xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 0, 1, 0>} -> tensor<?x8x8x3xf32>
+  return %dx : tensor<?x8x8x3xf32>
+}
+
+// CHECK-LABEL: func.func @unknown_height(
+// CHECK-NOT: remat.workspace_bytes
+func.func @unknown_height(%x: tensor<2x3x?x8xf32>, %w: tensor<4x3x3x3xf32>, %e: tensor<2x4x?x6xf32>) -> tensor<2x4x?x6xf32> {
+  %y = remat.conv_2d ins(%x, %w : tensor<2x3x?x8xf32>, tensor<4x3x3x3xf32>) outs(%e : tensor<2x4x?x6xf32>)
+      {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>} -> tensor<2x4x?x6xf32>
+  return %y : tensor<2x4x?x6xf32>
+}
