@@ -151,7 +151,8 @@ def compare(only=None, policies=None, details=0, assemble=True):
             print(f"| {key(case, policy)} " + row("ours", *ours), flush=True)
             peer = recorded["cases"].get(key(case, policy))
             if peer:
-                theirs = tuple(peer[k] for k in ("kernels", "calls", "kernel_bytes", "call_bytes", "temporaries"))
+                theirs = tuple(peer[k] for k in ("kernels", "calls", "kernel_bytes", "call_bytes"))
+                theirs += (peer["temporaries"] + peer["workspace"],)
                 print("| " + row("XLA", *theirs))
                 ratios = {"launches": sum(ours[:2]) / sum(theirs[:2]), "traffic": sum(ours[2:4]) / sum(theirs[2:4]),
                           "bytes": ours[4] / theirs[4]}

@@ -112,7 +112,7 @@ private:
   void printKernel(gpu::LaunchFuncOp launch);
   /// An entry for a call or operation on memory.
   void printLibrary(Operation *op, StringRef kind, StringRef name,
-                    bool accumulates);
+                    unsigned output, bool accumulates);
   void printHead(Operation *op, StringRef kind, StringRef name);
   void printNumber(StringRef name, std::optional<int64_t> number) {
     json.attribute(name, number ? llvm::json::Value(*number) : nullptr);
@@ -173,7 +173,7 @@ void Printer::printKernel(gpu::LaunchFuncOp launch) {
 }
 
 void Printer::printLibrary(Operation *op, StringRef kind, StringRef name,
-                           bool accumulates) {
+                           unsigned output, bool accumulates) {
   printHead(op, kind, name);
   SmallVector<Value> memrefs;
   for (Value operand : op->getOperands())
@@ -182,9 +182,9 @@ void Printer::printLibrary(Operation *op, StringRef kind, StringRef name,
   json.attributeArray("arguments", [&] {
     for (auto [i, memref] : llvm::enumerate(memrefs))
       json.object([&, i = i, memref = memref] {
-        // The result is the third; what follows is workspace.
-        json.attribute("access", i < 2         ? "read"
-                                 : i > 2       ? "workspace"
+        // What follows the three operands is workspace.
+        json.attribute("access", i > 2         ? "workspace"
+                                 : i != output ? "read"
                                  : accumulates ? "read_write"
                                                : "write");
         printNumber("bytes", countBytes(memref));
@@ -200,17 +200,24 @@ void Printer::printOperation(Operation *op) {
     bool isConvolution = callee.starts_with("remat_cudnn_conv");
     if (!isConvolution && !callee.starts_with("remat_gemm"))
       return;
-    bool accumulates =
-        !isConvolution && !isConstantIntValue(call.getOperands().back(), 0);
+    // Calls of cuDNN take images, filters and results in this order.
+    unsigned output = !isConvolution                       ? 2
+                      : callee.contains("backward_data")   ? 0
+                      : callee.contains("backward_filter") ? 1
+                                                           : 2;
+    auto flag = llvm::find_if(call.getOperands(), [](Value operand) {
+      return operand.getType().isInteger(64);
+    });
+    bool accumulates = !isConvolution && !isConstantIntValue(*flag, 0);
     return json.object([&] {
       printLibrary(op, isConvolution ? "convolution" : "product", callee,
-                   accumulates);
+                   output, accumulates);
     });
   }
   if (op->getName().getStringRef().starts_with("remat.conv_2d"))
     json.object([&] {
       printLibrary(op, "convolution", op->getName().stripDialect(),
-                   /*accumulates=*/false);
+                   /*output=*/2, /*accumulates=*/false);
     });
 }
 
