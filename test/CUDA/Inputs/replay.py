@@ -28,7 +28,7 @@ def compile_program(mode, target):
     assert done.returncode == 0, done.stderr
     # That of the metric; none in the step.
     remarks = [line for line in done.stderr.splitlines() if "the host reads device memory" in line]
-    # TODO: the loss that a loop over micro-batches adds up is a scalar of the host, which is read once for each.
+    # And the loss that a loop over micro-batches adds up is a scalar of the host, read once for each.
     loss = [str(text.count("\n", 0, text.index("func.func @loss")) + 1)] if mode == "batches" and "cuda" in target else []
     wanted = loss + [str(text.count("\n", 0, text.index("%plain =")) + 1)] if "cuda" in target else []
     assert [line.split(":")[1] for line in remarks] == wanted, f"{mode}: {done.stderr}"
