@@ -98,9 +98,9 @@ static void putContiguousLast(const LoopNest &nest,
       std::swap(loops[i], loops.back());
 }
 
-static FailureOr<Product> matchProduct(OpBuilder &builder,
-                                       linalg::LinalgOp op) {
-  if (!isLibraryProduct(op))
+static FailureOr<Product> matchProduct(OpBuilder &builder, linalg::LinalgOp op,
+                                       bool mixed) {
+  if (!isLibraryProduct(op, mixed))
     return failure();
   Product product;
   FailureOr<LoopNest> nest = buildLoopNest(builder, op);
@@ -188,23 +188,32 @@ private:
 
   void emitCall(ArrayRef<unsigned> batch, ArrayRef<OpFoldResult> offsets,
                 bool accumulate) {
-    Type element = product.c().elementType;
-    StringRef name = element.isF32() ? "remat_gemm_f32" : "remat_gemm_f64";
+    StringRef name = getFunction();
     int64_t dynamic = ShapedType::kDynamic;
-    auto type = MemRefType::get(
-        SmallVector<int64_t>(4, dynamic), element,
-        StridedLayoutAttr::get(b.getContext(), dynamic,
-                               SmallVector<int64_t>(4, dynamic)));
+    auto layout = StridedLayoutAttr::get(b.getContext(), dynamic,
+                                         SmallVector<int64_t>(4, dynamic));
     const Role rows[] = {M, K, M}, columns[] = {K, N, N};
     SmallVector<Value> arguments;
-    for (unsigned i = 0; i < 3; ++i)
+    for (unsigned i = 0; i < 3; ++i) {
+      auto type = MemRefType::get(SmallVector<int64_t>(4, dynamic),
+                                  nest.accesses[i].elementType, layout);
       arguments.push_back(createMatrices(type, i, offsets[i], batch,
                                          product.loops[rows[i]],
                                          product.loops[columns[i]]));
+    }
     arguments.push_back(
         arith::ConstantIntOp::create(b, loc, b.getI64Type(), accumulate));
     func::CallOp call = createRuntimeCall(b, loc, symbols, name, arguments);
     copyPhase(nest.op, call);
+  }
+
+  /// By the factors' type, and the sum's where it is another.
+  StringRef getFunction() const {
+    Type factor = product.a().elementType;
+    return factor.isF32()    ? "remat_gemm_f32"
+           : factor.isF64()  ? "remat_gemm_f64"
+           : factor.isBF16() ? "remat_gemm_bf16_f32"
+                             : "remat_gemm_f16_f32";
   }
 
   /// The operand as batch x batch x rows x columns.
@@ -237,6 +246,8 @@ private:
 
 struct ConvertLinalgToLibrary
     : remat::impl::ConvertLinalgToLibraryBase<ConvertLinalgToLibrary> {
+  using ConvertLinalgToLibraryBase::ConvertLinalgToLibraryBase;
+
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) {
@@ -250,7 +261,7 @@ struct ConvertLinalgToLibrary
 
   void convertProduct(SymbolTable &symbols, linalg::LinalgOp op) {
     OpBuilder builder(op);
-    FailureOr<Product> product = matchProduct(builder, op);
+    FailureOr<Product> product = matchProduct(builder, op, mixed);
     if (failed(product))
       return;
     // BLAS writes zeros itself, unless the product is a sum of several calls.

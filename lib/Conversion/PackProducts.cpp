@@ -92,11 +92,14 @@ static bool packOperands(linalg::LinalgOp op) {
 
 namespace {
 class PackProducts : public remat::impl::PackProductsBase<PackProducts> {
+public:
+  using PackProductsBase::PackProductsBase;
+
 protected:
   void runOnOperation() override {
     bool changed = false;
     getOperation()->walk([&](linalg::LinalgOp op) {
-      if (op.hasPureBufferSemantics() && isLibraryProduct(op))
+      if (op.hasPureBufferSemantics() && isLibraryProduct(op, mixed))
         changed |= packOperands(op);
     });
     if (!changed)

@@ -53,7 +53,7 @@ static void addKernelLowering(OpPassManager &module) {
 void remat::buildLowerToCUDAPipeline(OpPassManager &pm,
                                      const TargetOptions &options) {
   pm.addPass(createCheckTypesPass());
-  pm.addPass(createConvertLinalgToLibrary());
+  pm.addPass(createConvertLinalgToLibrary({/*mixed=*/true}));
   pm.addPass(createMergeLaunches());
   ConvertLinalgToGPUOptions kernels;
   kernels.blockSize = options.blockSize;
@@ -90,7 +90,8 @@ struct CUDATarget : remat::Target {
   }
   void addBeforePacking(OpPassManager &pm, int64_t threads) const override {
     pm.addPass(remat::createConvertConvToCuDNN());
-    pm.addPass(remat::createPackProducts());
+    pm.addPass(remat::createWidenProducts());
+    pm.addPass(remat::createPackProducts({/*mixed=*/true}));
     pm.addPass(remat::createProductWorkspace());
   }
   void addTrainStepLowering(OpPassManager &pm) const override {

@@ -74,6 +74,9 @@ def ConvertLinalgToLibrary : Pass<"convert-linalg-to-library", "::mlir::ModuleOp
     The bits of a product depend on its shape and strides only, not on the
     number of threads.
   }];
+  let options = [
+    Option<"mixed", "mixed", "bool", /*default=*/"false",
+           "Also products of bf16 or f16 that are added up in f32 (remat_gemm_bf16_f32)">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect"];
@@ -171,6 +174,9 @@ def PackProducts : Pass<"remat-pack-products"> {
     linalg.matmul ins(%copy, %b : memref<8x4xf32>, memref<4x32xf32>) outs(%c : memref<8x32xf32>)
     ```
   }];
+  let options = [
+    Option<"mixed", "mixed", "bool", /*default=*/"false",
+           "Also products of bf16 or f16 that are added up in f32">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
 }
 

@@ -78,7 +78,7 @@ struct ProductWorkspace
     SymbolTable symbols(getOperation());
     SmallVector<linalg::LinalgOp> products;
     getOperation().walk([&](linalg::LinalgOp op) {
-      if (isLibraryProduct(op))
+      if (isLibraryProduct(op, /*mixed=*/true))
         products.push_back(op);
     });
     if (products.empty())

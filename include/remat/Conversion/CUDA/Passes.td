@@ -329,4 +329,27 @@ def ConvertConvToCuDNN : Pass<"convert-conv-to-cudnn", "::mlir::ModuleOp"> {
                            "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def WidenProducts : Pass<"remat-widen-products"> {
+  let summary = "factors of products that have two types in the type of the sum";
+  let description = [{
+    A product of a bf16 and an f32 factor that is added up in f32, as adjoints of
+    products of bf16 are, has no function in cuBLASLt. Its narrow factor is copied
+    to memory in f32, which is exact, and the product becomes one of f32. Run
+    before `remat-pack-memory`, which reserves the copies. Products whose factors
+    are of one narrow type stay: the library has them.
+
+    In and out: linalg on memrefs. Example:
+
+    ```mlir
+    linalg.matmul ins(%a, %b : memref<8x16xbf16>, memref<16x32xf32>) outs(%c : memref<8x32xf32>)
+    // becomes
+    %wide = memref.alloc() : memref<8x16xf32>
+    linalg.generic ... ins(%a : memref<8x16xbf16>) outs(%wide : memref<8x16xf32>) // extf
+    linalg.generic ... ins(%wide, %b : memref<8x16xf32>, memref<16x32xf32>) outs(%c : memref<8x32xf32>)
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 #endif // REMAT_CONVERSION_CUDA_PASSES_TD
