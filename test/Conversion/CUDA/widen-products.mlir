@@ -59,6 +59,7 @@ func.func @a_product_that_is_added_up_in_bf16_is_a_kernel(%a: memref<8x16xbf16>,
 // CHECK-NOT: memref.alloc
 // CALL-LABEL: func @a_factor_with_something_fused_is_no_product
 // CALL-NOT: call
+// CALL: return
 func.func @a_factor_with_something_fused_is_no_product(%a: memref<8x16xbf16>, %b: memref<16x32xf32>, %c: memref<8x32xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
                   iterator_types = ["parallel", "parallel", "reduction"]}
@@ -78,6 +79,8 @@ func.func @a_factor_with_something_fused_is_no_product(%a: memref<8x16xbf16>, %b
 // CHECK-LABEL: func @sizes_may_be_dynamic
 // CHECK: memref.dim
 // CHECK: memref.alloc(%{{.*}}) : memref<?x16xf32>
+// CALL-LABEL: func @sizes_may_be_dynamic
+// CALL: call @remat_gemm_f32
 func.func @sizes_may_be_dynamic(%a: memref<?x16xf16>, %b: memref<16x32xf32>, %c: memref<?x32xf32>) {
   linalg.matmul {remat.order = "product"} ins(%a, %b : memref<?x16xf16>, memref<16x32xf32>) outs(%c : memref<?x32xf32>)
   return
