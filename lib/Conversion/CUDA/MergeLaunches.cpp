@@ -44,6 +44,8 @@ namespace {
 struct Part {
   /// What the function gets or allocates; null if that is not known.
   Value buffer;
+  /// The name, if it is a global: each use of one is another value.
+  StringAttr global;
   int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
   /// Whether these numbers say more than that.
   bool isKnown = false;
@@ -55,49 +57,79 @@ struct Accesses {
 };
 } // namespace
 
-/// The part of a dense buffer or view, if it is known.
-static void narrow(memref::SubViewOp view, Part &part) {
-  MemRefType source = view.getSourceType(), type = view.getType();
-  auto [strides, offset] = type.getStridesAndOffset();
-  if (!source.getLayout().isIdentity() || !type.hasStaticShape() ||
+/// The bytes that elements of `type` take, from where its memory starts;
+/// unknown if that is not static.
+static void narrow(MemRefType type, Part &part) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (part.isKnown || !type.hasStaticShape() ||
+      failed(type.getStridesAndOffset(strides, offset)) ||
       ShapedType::isDynamic(offset) ||
-      llvm::any_of(strides, ShapedType::isDynamic) || part.isKnown)
+      llvm::any_of(strides, [](int64_t stride) {
+        return ShapedType::isDynamic(stride) || stride < 0;
+      }))
     return;
-  int64_t span = 1;
+  int64_t span = type.getNumElements() == 0 ? 0 : 1;
   for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides))
-    span += (size - 1) * stride;
+    span += span == 0 ? 0 : (size - 1) * stride;
   int64_t bytes = estimateBytes(type.getElementType());
   part.begin = offset * bytes;
   part.end = (offset + span) * bytes;
   part.isKnown = true;
 }
 
+/// Offsets count from where the memory starts that these share with their
+/// source: only `memref.view` starts elsewhere.
+static Value skipViews(Value memref) {
+  while (Operation *op = memref.getDefiningOp()) {
+    if (!isa<memref::SubViewOp, memref::CastOp, memref::ReinterpretCastOp,
+             memref::CollapseShapeOp, memref::ExpandShapeOp>(op) ||
+        !isa<MemRefType>(op->getOperand(0).getType()))
+      break;
+    memref = op->getOperand(0);
+  }
+  return memref;
+}
+
 static Part findPart(Value memref) {
   Part part;
-  while (Operation *op = memref.getDefiningOp()) {
-    if (auto view = dyn_cast<memref::ViewOp>(op)) {
-      std::optional<int64_t> begin = getConstantIntValue(view.getByteShift());
-      // A view of a view starts anywhere.
-      if (!begin || !view.getType().hasStaticShape())
-        return Part();
-      if (!part.isKnown)
-        part.end = estimateBytes(view.getType());
+  while (true) {
+    // The types from here to the memory all say where it is, the first one
+    // best; but what is cast anew may be anywhere in that memory.
+    Value base = skipViews(memref);
+    for (Value value = memref; !part.isKnown;) {
+      if (auto type = dyn_cast<MemRefType>(value.getType()))
+        narrow(type, part);
+      if (value == base)
+        break;
+      value = value.getDefiningOp<memref::ReinterpretCastOp>()
+                  ? base
+                  : value.getDefiningOp()->getOperand(0);
+    }
+    memref = base;
+    auto view = memref.getDefiningOp<memref::ViewOp>();
+    if (!view)
+      break;
+    if (std::optional<int64_t> begin = getConstantIntValue(view.getByteShift());
+        begin && part.isKnown) {
       part.begin += *begin;
       part.end += *begin;
-      part.isKnown = true;
-      memref = view.getViewSource();
-    } else if (auto view = dyn_cast<memref::SubViewOp>(op)) {
-      narrow(view, part);
-      memref = view.getViewSource();
-    } else if (isa<memref::AllocOp, memref::GetGlobalOp>(op)) {
-      part.buffer = memref;
-      return part;
     } else {
-      return Part();
+      // Somewhere in the memory that it is a view of.
+      part = Part();
     }
+    memref = view.getSource();
   }
-  if (isa<func::FuncOp>(memref.getParentBlock()->getParentOp()))
+  if (auto global = memref.getDefiningOp<memref::GetGlobalOp>()) {
     part.buffer = memref;
+    part.global = global.getNameAttr().getAttr();
+  } else if (memref.getDefiningOp<memref::AllocOp>()) {
+    part.buffer = memref;
+  } else if (auto argument = dyn_cast<BlockArgument>(memref)) {
+    Block *block = argument.getOwner();
+    if (block->isEntryBlock() && isa<func::FuncOp>(block->getParentOp()))
+      part.buffer = memref;
+  }
   return part;
 }
 
@@ -114,8 +146,10 @@ static bool isResult(Value buffer) {
 static bool mayOverlap(const Part &a, const Part &b) {
   if (!a.buffer || !b.buffer)
     return true;
-  if (a.buffer != b.buffer)
-    return isResult(a.buffer) || isResult(b.buffer);
+  bool isSame = a.buffer == b.buffer || (a.global && a.global == b.global);
+  if (!isSame)
+    return isa<BlockArgument>(a.buffer) && isa<BlockArgument>(b.buffer) &&
+           (isResult(a.buffer) || isResult(b.buffer));
   return a.begin < b.end && b.begin < a.end;
 }
 
@@ -129,6 +163,18 @@ static bool mayOverlap(ArrayRef<Part> a, ArrayRef<Part> b) {
 static bool areIndependent(const Accesses &a, const Accesses &b) {
   return !mayOverlap(a.writes, b.writes) && !mayOverlap(a.writes, b.reads) &&
          !mayOverlap(a.reads, b.writes);
+}
+
+/// Calls of the runtime do, whose memory is in their operands.
+static bool accessesOperandsOnly(Operation *op) {
+  if (op->getNumRegions() > 0)
+    return false;
+  if (auto call = dyn_cast<func::CallOp>(op)) {
+    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        op, call.getCalleeAttr());
+    return callee && callee.isExternal();
+  }
+  return isa<MemoryEffectOpInterface, DestinationStyleOpInterface>(op);
 }
 
 /// None for an operation that does more than access its operands.
@@ -145,19 +191,28 @@ static std::optional<Accesses> findAccesses(Operation *op) {
       if (!isOutput || linalg.payloadUsesValueFromOperand(&operand))
         accesses.reads.push_back(part);
     }
+    bool isKnown = true;
     op->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        if (inner != op && isa<MemRefType>(operand.getType()))
-          accesses.reads.push_back(findPart(operand));
+      if (inner == op || isMemoryEffectFree(inner))
+        return;
+      auto load = dyn_cast<memref::LoadOp>(inner);
+      isKnown &= static_cast<bool>(load);
+      if (load)
+        accesses.reads.push_back(findPart(load.getMemRef()));
     });
+    if (!isKnown)
+      return std::nullopt;
     return accesses;
   }
-  if (op->getNumRegions() > 0)
+  if (!accessesOperandsOnly(op))
     return std::nullopt;
   for (Value operand : op->getOperands())
-    if (isa<MemRefType>(operand.getType())) {
-      accesses.reads.push_back(findPart(operand));
-      accesses.writes.push_back(findPart(operand));
+    if (isa<BaseMemRefType>(operand.getType())) {
+      Part part = findPart(operand);
+      if (!isa<memref::StoreOp>(op))
+        accesses.reads.push_back(part);
+      if (!isa<memref::LoadOp>(op))
+        accesses.writes.push_back(part);
     }
   return accesses;
 }
@@ -177,12 +232,36 @@ static bool keepsOrder(AffineMap map) {
   return llvm::is_sorted(map.getResults(), isAfter);
 }
 
+/// Each iteration of the parallel loops has an element of its own in each
+/// output, and is alone in writing it: what does not runs in order, without
+/// lanes, and so would all that is merged with it.
+static bool writesApart(linalg::LinalgOp op) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+  return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+    AffineMap map = op.getMatchingIndexingMap(&init);
+    for (auto [loop, size] : llvm::enumerate(sizes)) {
+      bool isParallel = kinds[loop] == utils::IteratorType::parallel;
+      if (size != 1 && map.isFunctionOfDim(loop) != isParallel)
+        return false;
+    }
+    return true;
+  });
+}
+
+/// Whether kernels have loops over its strides.
+static bool isStrided(Value operand) {
+  auto type = dyn_cast<MemRefType>(operand.getType());
+  return !type || type.isStrided();
+}
+
 /// Fills become part of the kernels whose sums they begin.
 static bool isCandidate(Operation *op) {
   auto linalg = dyn_cast<linalg::LinalgOp>(op);
   if (!linalg || isa<linalg::FillOp>(op) || !linalg.hasPureBufferSemantics() ||
       llvm::any_of(linalg.getStaticLoopRanges(), ShapedType::isDynamic) ||
-      !llvm::all_of(linalg.getIndexingMapsArray(), keepsOrder))
+      !llvm::all_of(linalg.getIndexingMapsArray(), keepsOrder) ||
+      !llvm::all_of(op->getOperands(), isStrided) || !writesApart(linalg))
     return false;
   if (linalg.getNumReductionLoops() == 0)
     return true;
@@ -270,6 +349,7 @@ static linalg::LinalgOp merge(linalg::LinalgOp first, linalg::LinalgOp second) {
 static bool overwrites(linalg::LinalgOp op, Value memref) {
   for (OpOperand &init : op.getDpsInitsMutable())
     if (init.get() == memref && !op.payloadUsesValueFromOperand(&init) &&
+        cast<MemRefType>(memref.getType()).getLayout().isIdentity() &&
         op.getMatchingIndexingMap(&init).isPermutation())
       return true;
   return false;
@@ -286,11 +366,40 @@ static bool isReadInBody(linalg::LinalgOp op, const Part &part) {
   return result.wasInterrupted();
 }
 
+/// Whether `reader`, which writes `from` as well, reads each element of
+/// `source` where it is written.
+static bool isInPlace(linalg::LinalgOp reader, OpOperand &input, Value source,
+                      const Part &from) {
+  return llvm::all_of(reader.getDpsInitsMutable(), [&](OpOperand &init) {
+    AffineMap map = reader.getMatchingIndexingMap(&init);
+    return !mayOverlap(findPart(init.get()), from) ||
+           (init.get() == source && map.isPermutation() &&
+            cast<MemRefType>(source.getType()).getLayout().isIdentity() &&
+            reader.getMatchingIndexingMap(&input) == map);
+  });
+}
+
+/// Memory of `copy` for which any other of the same elements does.
+static bool isPlain(linalg::CopyOp copy) {
+  auto source = dyn_cast<MemRefType>(copy.getInputs()[0].getType()),
+       target = dyn_cast<MemRefType>(copy.getOutputs()[0].getType());
+  return source && target && source.isStrided() &&
+         source.getShape() == target.getShape() &&
+         source.getElementType() == target.getElementType();
+}
+
+static bool isWithin(const Part &part, const Part &other) {
+  return part.isKnown && other.isKnown && part.buffer == other.buffer &&
+         part.begin >= other.begin && part.end <= other.end;
+}
+
 /// Lets those that read a copy read what was copied, if nobody writes either in
 /// between, and the copy is gone afterwards: it is a view of the arena of this
 /// block, which is overwritten, or ends with the block. An accumulation that
 /// was bufferized out of place copies its sum first.
 static bool forwardCopy(linalg::CopyOp copy) {
+  if (!isPlain(copy))
+    return false;
   Value source = copy.getInputs()[0], target = copy.getOutputs()[0];
   Operation *view = target.getDefiningOp();
   if (!isa_and_nonnull<memref::ViewOp>(view) ||
@@ -298,59 +407,64 @@ static bool forwardCopy(linalg::CopyOp copy) {
       llvm::any_of(target.getUsers(), llvm::IsaPred<ViewLikeOpInterface>))
     return false;
   Part from = findPart(source), to = findPart(target);
-  if (mayOverlap(from, to))
+  // What a caller gives outlives the block.
+  if (mayOverlap(from, to) || !to.buffer.getDefiningOp<memref::AllocOp>())
     return false;
   SmallVector<OpOperand *> reads;
-  bool isSourceWritten = false;
+  /// Parts of the copy that have other contents by now.
+  SmallVector<Part> gone;
+  auto isGone = [&](const Part &part) {
+    return !mayOverlap(part, to) ||
+           llvm::any_of(gone, [&](const Part &g) { return isWithin(part, g); });
+  };
+  /// Whether source and copy may differ by now.
+  bool isOver = false;
   for (Operation *op = copy->getNextNode(); op; op = op->getNextNode()) {
     if (op->hasTrait<OpTrait::IsTerminator>()) {
-      if (op->getNumOperands() > 0)
+      if (op->getNumOperands() > 0 || op->getNumSuccessors() > 0)
         return false;
       break;
     }
     if (isa<ViewLikeOpInterface>(op) || isMemoryEffectFree(op))
       continue;
+    if (auto dealloc = dyn_cast<memref::DeallocOp>(op);
+        dealloc && dealloc.getMemref() == to.buffer)
+      break;
     std::optional<Accesses> accesses = findAccesses(op);
     if (!accesses)
       return false;
     auto reader = dyn_cast<linalg::LinalgOp>(op);
-    bool isRead = mayOverlap(accesses->reads, to);
-    if (isRead) {
-      if (!reader || isSourceWritten || isReadInBody(reader, to))
+    if (!llvm::all_of(accesses->reads, isGone)) {
+      if (!reader || isOver || isReadInBody(reader, to))
         return false;
-      bool isElsewhere = true;
-      for (OpOperand *input : reader.getDpsInputOperands())
-        if (input->get() == target) {
-          reads.push_back(input);
-          isElsewhere = false;
-          // In place, each element must be read where it is written.
-          for (OpOperand &init : reader.getDpsInitsMutable())
-            if (mayOverlap(findPart(init.get()), from) &&
-                (init.get() != source || reader.getNumReductionLoops() > 0 ||
-                 reader.getMatchingIndexingMap(&init) !=
-                     reader.getMatchingIndexingMap(input)))
-              return false;
+      for (OpOperand &operand : op->getOpOperands()) {
+        if (!isa<MemRefType>(operand.get().getType()) ||
+            isGone(findPart(operand.get())))
+          continue;
+        if (reader.isDpsInit(&operand)) {
+          if (reader.payloadUsesValueFromOperand(&operand))
+            return false;
+          continue;
         }
-      for (OpOperand &operand : op->getOpOperands())
-        if (operand.get() != target &&
-            isa<MemRefType>(operand.get().getType()) &&
-            (!reader.isDpsInit(&operand) ||
-             reader.payloadUsesValueFromOperand(&operand)) &&
-            mayOverlap(findPart(operand.get()), to))
+        if (operand.get() != target ||
+            !isInPlace(reader, operand, source, from))
           return false;
-      if (isElsewhere)
-        return false;
+        reads.push_back(&operand);
+      }
     }
-    if (mayOverlap(accesses->writes, to)) {
-      // The memory has another use from here on.
-      if (!reader || (!isRead && !overwrites(reader, target) &&
-                      llvm::is_contained(op->getOperands(), target)))
-        return false;
-      if (isRead && !overwrites(reader, target))
-        return false;
+    for (const Part &part : accesses->writes)
+      if (mayOverlap(part, to)) {
+        auto isWritten = [&](OpOperand &init) {
+          return isWithin(part, findPart(init.get())) &&
+                 overwrites(reader, init.get());
+        };
+        if (reader && llvm::any_of(reader.getDpsInitsMutable(), isWritten))
+          gone.push_back(part);
+        isOver = true;
+      }
+    if (llvm::any_of(gone, [&](const Part &g) { return isWithin(to, g); }))
       break;
-    }
-    isSourceWritten |= mayOverlap(accesses->writes, from);
+    isOver |= mayOverlap(accesses->writes, from);
   }
   for (OpOperand *read : reads)
     read->set(source);
