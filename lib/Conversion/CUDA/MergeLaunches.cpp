@@ -10,6 +10,7 @@
 
 #include "../LoopNest.h"
 #include "../Products.h"
+#include "BufferParts.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -34,188 +35,6 @@ static constexpr int kWindow = 24;
 static constexpr unsigned kMaxOperands = 24;
 /// Sums of one kernel: each has workgroup memory.
 static constexpr unsigned kMaxSums = 6;
-
-//===----------------------------------------------------------------------===//
-// Questions: memory
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A part of a buffer.
-struct Part {
-  /// What the function gets or allocates; null if that is not known.
-  Value buffer;
-  /// The name, if it is a global: each use of one is another value.
-  StringAttr global;
-  int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
-  /// Whether these numbers say more than that.
-  bool isKnown = false;
-};
-
-/// What an operation accesses.
-struct Accesses {
-  SmallVector<Part> reads, writes;
-};
-} // namespace
-
-/// The bytes that elements of `type` take, from where its memory starts;
-/// unknown if that is not static.
-static void narrow(MemRefType type, Part &part) {
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (part.isKnown || !type.hasStaticShape() ||
-      failed(type.getStridesAndOffset(strides, offset)) ||
-      ShapedType::isDynamic(offset) ||
-      llvm::any_of(strides, [](int64_t stride) {
-        return ShapedType::isDynamic(stride) || stride < 0;
-      }))
-    return;
-  int64_t span = type.getNumElements() == 0 ? 0 : 1;
-  for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides))
-    span += span == 0 ? 0 : (size - 1) * stride;
-  int64_t bytes = estimateBytes(type.getElementType());
-  part.begin = offset * bytes;
-  part.end = (offset + span) * bytes;
-  part.isKnown = true;
-}
-
-/// Offsets count from where the memory starts that these share with their
-/// source: only `memref.view` starts elsewhere.
-static Value skipViews(Value memref) {
-  while (Operation *op = memref.getDefiningOp()) {
-    if (!isa<memref::SubViewOp, memref::CastOp, memref::ReinterpretCastOp,
-             memref::CollapseShapeOp, memref::ExpandShapeOp>(op) ||
-        !isa<MemRefType>(op->getOperand(0).getType()))
-      break;
-    memref = op->getOperand(0);
-  }
-  return memref;
-}
-
-static Part findPart(Value memref) {
-  Part part;
-  while (true) {
-    // The types from here to the memory all say where it is, the first one
-    // best; but what is cast anew may be anywhere in that memory.
-    Value base = skipViews(memref);
-    for (Value value = memref; !part.isKnown;) {
-      if (auto type = dyn_cast<MemRefType>(value.getType()))
-        narrow(type, part);
-      if (value == base)
-        break;
-      value = value.getDefiningOp<memref::ReinterpretCastOp>()
-                  ? base
-                  : value.getDefiningOp()->getOperand(0);
-    }
-    memref = base;
-    auto view = memref.getDefiningOp<memref::ViewOp>();
-    if (!view)
-      break;
-    if (std::optional<int64_t> begin = getConstantIntValue(view.getByteShift());
-        begin && part.isKnown) {
-      part.begin += *begin;
-      part.end += *begin;
-    } else {
-      // Somewhere in the memory that it is a view of.
-      part = Part();
-    }
-    memref = view.getSource();
-  }
-  if (auto global = memref.getDefiningOp<memref::GetGlobalOp>()) {
-    part.buffer = memref;
-    part.global = global.getNameAttr().getAttr();
-  } else if (memref.getDefiningOp<memref::AllocOp>()) {
-    part.buffer = memref;
-  } else if (auto argument = dyn_cast<BlockArgument>(memref)) {
-    Block *block = argument.getOwner();
-    if (block->isEntryBlock() && isa<func::FuncOp>(block->getParentOp()))
-      part.buffer = memref;
-  }
-  return part;
-}
-
-/// Results may be in the memory of arguments.
-static bool isResult(Value buffer) {
-  auto argument = dyn_cast<BlockArgument>(buffer);
-  if (!argument)
-    return false;
-  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return static_cast<bool>(
-      function.getArgAttr(argument.getArgNumber(), "remat.result"));
-}
-
-static bool mayOverlap(const Part &a, const Part &b) {
-  if (!a.buffer || !b.buffer)
-    return true;
-  bool isSame = a.buffer == b.buffer || (a.global && a.global == b.global);
-  if (!isSame)
-    return isa<BlockArgument>(a.buffer) && isa<BlockArgument>(b.buffer) &&
-           (isResult(a.buffer) || isResult(b.buffer));
-  return a.begin < b.end && b.begin < a.end;
-}
-
-static bool mayOverlap(ArrayRef<Part> a, ArrayRef<Part> b) {
-  return llvm::any_of(a, [&](const Part &part) {
-    return llvm::any_of(
-        b, [&](const Part &other) { return mayOverlap(part, other); });
-  });
-}
-
-static bool areIndependent(const Accesses &a, const Accesses &b) {
-  return !mayOverlap(a.writes, b.writes) && !mayOverlap(a.writes, b.reads) &&
-         !mayOverlap(a.reads, b.writes);
-}
-
-/// Calls of the runtime do, whose memory is in their operands.
-static bool accessesOperandsOnly(Operation *op) {
-  if (op->getNumRegions() > 0)
-    return false;
-  if (auto call = dyn_cast<func::CallOp>(op)) {
-    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-        op, call.getCalleeAttr());
-    return callee && callee.isExternal();
-  }
-  return isa<MemoryEffectOpInterface, DestinationStyleOpInterface>(op);
-}
-
-/// None for an operation that does more than access its operands.
-static std::optional<Accesses> findAccesses(Operation *op) {
-  Accesses accesses;
-  if (auto linalg = dyn_cast<linalg::LinalgOp>(op)) {
-    for (OpOperand &operand : op->getOpOperands()) {
-      if (!isa<MemRefType>(operand.get().getType()))
-        continue;
-      Part part = findPart(operand.get());
-      bool isOutput = linalg.isDpsInit(&operand);
-      if (isOutput)
-        accesses.writes.push_back(part);
-      if (!isOutput || linalg.payloadUsesValueFromOperand(&operand))
-        accesses.reads.push_back(part);
-    }
-    bool isKnown = true;
-    op->walk([&](Operation *inner) {
-      if (inner == op || isMemoryEffectFree(inner))
-        return;
-      auto load = dyn_cast<memref::LoadOp>(inner);
-      isKnown &= static_cast<bool>(load);
-      if (load)
-        accesses.reads.push_back(findPart(load.getMemRef()));
-    });
-    if (!isKnown)
-      return std::nullopt;
-    return accesses;
-  }
-  if (!accessesOperandsOnly(op))
-    return std::nullopt;
-  for (Value operand : op->getOperands())
-    if (isa<BaseMemRefType>(operand.getType())) {
-      Part part = findPart(operand);
-      if (!isa<memref::StoreOp>(op))
-        accesses.reads.push_back(part);
-      if (!isa<memref::LoadOp>(op))
-        accesses.writes.push_back(part);
-    }
-  return accesses;
-}
 
 //===----------------------------------------------------------------------===//
 // Questions: operations
@@ -355,7 +174,7 @@ static bool overwrites(linalg::LinalgOp op, Value memref) {
   return false;
 }
 
-static bool isReadInBody(linalg::LinalgOp op, const Part &part) {
+static bool isReadInBody(linalg::LinalgOp op, const BufferPart &part) {
   auto result = op->walk([&](Operation *inner) {
     bool isRead =
         inner != op && llvm::any_of(inner->getOperands(), [&](Value v) {
@@ -369,7 +188,7 @@ static bool isReadInBody(linalg::LinalgOp op, const Part &part) {
 /// Whether `reader`, which writes `from` as well, reads each element of
 /// `source` where it is written.
 static bool isInPlace(linalg::LinalgOp reader, OpOperand &input, Value source,
-                      const Part &from) {
+                      const BufferPart &from) {
   return llvm::all_of(reader.getDpsInitsMutable(), [&](OpOperand &init) {
     AffineMap map = reader.getMatchingIndexingMap(&init);
     return !mayOverlap(findPart(init.get()), from) ||
@@ -388,7 +207,7 @@ static bool isPlain(linalg::CopyOp copy) {
          source.getElementType() == target.getElementType();
 }
 
-static bool isWithin(const Part &part, const Part &other) {
+static bool isWithin(const BufferPart &part, const BufferPart &other) {
   return part.isKnown && other.isKnown && part.buffer == other.buffer &&
          part.begin >= other.begin && part.end <= other.end;
 }
@@ -406,16 +225,17 @@ static bool forwardCopy(linalg::CopyOp copy) {
       view->getBlock() != copy->getBlock() ||
       llvm::any_of(target.getUsers(), llvm::IsaPred<ViewLikeOpInterface>))
     return false;
-  Part from = findPart(source), to = findPart(target);
+  BufferPart from = findPart(source), to = findPart(target);
   // What a caller gives outlives the block.
   if (mayOverlap(from, to) || !to.buffer.getDefiningOp<memref::AllocOp>())
     return false;
   SmallVector<OpOperand *> reads;
   /// Parts of the copy that have other contents by now.
-  SmallVector<Part> gone;
-  auto isGone = [&](const Part &part) {
+  SmallVector<BufferPart> gone;
+  auto isGone = [&](const BufferPart &part) {
     return !mayOverlap(part, to) ||
-           llvm::any_of(gone, [&](const Part &g) { return isWithin(part, g); });
+           llvm::any_of(gone,
+                        [&](const BufferPart &g) { return isWithin(part, g); });
   };
   /// Whether source and copy may differ by now.
   bool isOver = false;
@@ -452,7 +272,7 @@ static bool forwardCopy(linalg::CopyOp copy) {
         reads.push_back(&operand);
       }
     }
-    for (const Part &part : accesses->writes)
+    for (const BufferPart &part : accesses->writes)
       if (mayOverlap(part, to)) {
         auto isWritten = [&](OpOperand &init) {
           return isWithin(part, findPart(init.get())) &&
@@ -462,7 +282,8 @@ static bool forwardCopy(linalg::CopyOp copy) {
           gone.push_back(part);
         isOver = true;
       }
-    if (llvm::any_of(gone, [&](const Part &g) { return isWithin(to, g); }))
+    if (llvm::any_of(gone,
+                     [&](const BufferPart &g) { return isWithin(to, g); }))
       break;
     isOver |= mayOverlap(accesses->writes, from);
   }

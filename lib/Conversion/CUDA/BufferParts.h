@@ -1,0 +1,46 @@
+//===- BufferParts.h - Which bytes operations access ------------*- C++ -*-===//
+//
+// After memory is packed, nearly every buffer is a part of one arena: what
+// operations may be moved past each other is a question of bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_CUDA_BUFFERPARTS_H
+#define REMAT_LIB_CONVERSION_CUDA_BUFFERPARTS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+#include <limits>
+
+namespace mlir::remat {
+
+/// A part of a buffer.
+struct BufferPart {
+  /// What the function gets or allocates; null if that is not known.
+  Value buffer;
+  /// The name, if it is a global: each use of one is another value.
+  StringAttr global;
+  int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
+  /// Whether these numbers say more than that.
+  bool isKnown = false;
+};
+
+/// What an operation accesses.
+struct Accesses {
+  SmallVector<BufferPart> reads, writes;
+};
+
+BufferPart findPart(Value memref);
+
+bool mayOverlap(const BufferPart &a, const BufferPart &b);
+bool mayOverlap(ArrayRef<BufferPart> a, ArrayRef<BufferPart> b);
+
+/// None for an operation that does more than access its operands.
+std::optional<Accesses> findAccesses(Operation *op);
+
+/// Whether neither writes what the other accesses.
+bool areIndependent(const Accesses &a, const Accesses &b);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_CUDA_BUFFERPARTS_H
