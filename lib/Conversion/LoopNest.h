@@ -43,6 +43,9 @@ struct Loop {
   utils::IteratorType kind;
 
   bool isParallel() const { return kind == utils::IteratorType::parallel; }
+  int64_t sizeOr(int64_t dynamicSize) const {
+    return getConstantIntValue(size).value_or(dynamicSize);
+  }
 };
 
 struct LoopNest {

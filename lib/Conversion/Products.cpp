@@ -129,13 +129,16 @@ linalg::FillOp remat::findZeroFill(linalg::LinalgOp op) {
   return isZero ? fill : linalg::FillOp();
 }
 
-Value remat::allocateDense(OpBuilder &builder, Location loc, Value value) {
+Value remat::allocateDense(OpBuilder &builder, Location loc, Value value,
+                           Type elementType) {
   auto type = cast<MemRefType>(value.getType());
   SmallVector<Value> sizes;
   for (int64_t dim : llvm::seq(type.getRank()))
     if (type.isDynamicDim(dim))
       sizes.push_back(memref::DimOp::create(builder, loc, value, dim));
   return memref::AllocOp::create(
-      builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
+      builder, loc,
+      MemRefType::get(type.getShape(),
+                      elementType ? elementType : type.getElementType()),
       sizes);
 }

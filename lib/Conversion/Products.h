@@ -27,8 +27,10 @@ linalg::FillOp findFill(linalg::LinalgOp op, unsigned output);
 /// The same for the first output, if it is filled with zero.
 linalg::FillOp findZeroFill(linalg::LinalgOp op);
 
-/// Memory of the shape of `value`, a memref, without gaps.
-Value allocateDense(OpBuilder &builder, Location loc, Value value);
+/// Memory of the shape of `value`, a memref, without gaps; of its element type
+/// unless there is another.
+Value allocateDense(OpBuilder &builder, Location loc, Value value,
+                    Type elementType = {});
 
 } // namespace mlir::remat
 

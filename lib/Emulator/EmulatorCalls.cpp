@@ -2,6 +2,8 @@
 
 #include "EmulatorCalls.h"
 
+#include "remat/Transforms/Utils/Locations.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -52,11 +54,7 @@ LLVM::GlobalOp emulator::createText(Location loc, SymbolTable &symbols,
 }
 
 std::string emulator::describe(Location loc) {
-  auto file = loc->findInstanceOf<FileLineColLoc>();
-  if (!file)
-    return "unknown location";
-  return llvm::formatv("{0}:{1}:{2}", file.getFilename().getValue(),
-                       file.getLine(), file.getColumn());
+  return describeFilePosition(loc).value_or("unknown location");
 }
 
 Value emulator::createSite(OpBuilder &builder, Location loc,

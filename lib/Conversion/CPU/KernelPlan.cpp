@@ -31,10 +31,6 @@ static constexpr int64_t kMinChunk = 1024;
 // Questions
 //===----------------------------------------------------------------------===//
 
-static int64_t sizeOr(const Loop &loop, int64_t dynamicSize) {
-  return getConstantIntValue(loop.size).value_or(dynamicSize);
-}
-
 static bool needsSequentialExecution(const LoopNest &nest) {
   for (const Access &output : nest.outputs())
     for (auto [index, loop] : llvm::enumerate(nest.loops))
@@ -53,7 +49,7 @@ static int scoreAsVectorLoop(const LoopNest &nest, unsigned loop) {
   for (const Access &output : nest.outputs())
     score += output.isContiguousIn(loop) ? 1 : 0;
   // Few elements fill few lanes.
-  int64_t size = sizeOr(nest.loops[loop], kLanes);
+  int64_t size = nest.loops[loop].sizeOr(kLanes);
   return size < 4 ? score - 16 : size < kLanes ? score - 1 : score;
 }
 
@@ -93,14 +89,14 @@ static void chooseVectorLoop(const LoopNest &nest, KernelPlan &plan) {
   bool isWide =
       nest.hasReduction() &&
       nest.op.getBlock()->getOperations().size() <= kMaxOpsForWideLanes &&
-      sizeOr(nest.loops[*plan.vectorLoop], 0) >= kWideLanes;
+      nest.loops[*plan.vectorLoop].sizeOr(0) >= kWideLanes;
   plan.lanes = isWide ? kWideLanes : kLanes;
 }
 
 static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
   int64_t iterations = 1;
   for (const Loop &loop : nest.loops)
-    iterations = multiplySizes({sizeOr(loop, kMinParallelWork)}, iterations);
+    iterations = multiplySizes({loop.sizeOr(kMinParallelWork)}, iterations);
   int64_t costOfOne =
       nest.op.getBlock()->getOperations().size() + nest.accesses.size();
   if (iterations * costOfOne < kMinParallelWork)
@@ -110,13 +106,13 @@ static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
     if (!loop.isParallel() || index == plan.vectorLoop)
       continue;
     plan.threadLoops.push_back(index);
-    distributed *= sizeOr(loop, kWantedIterations);
+    distributed *= loop.sizeOr(kWantedIterations);
     if (distributed >= kWantedIterations)
       return;
   }
   if (!plan.vectorLoop || !nest.loops[*plan.vectorLoop].isParallel())
     return;
-  int64_t size = sizeOr(nest.loops[*plan.vectorLoop], 1 << 20);
+  int64_t size = nest.loops[*plan.vectorLoop].sizeOr(1 << 20);
   int64_t parts =
       llvm::divideCeil(kWantedIterations, std::max<int64_t>(distributed, 1));
   int64_t minChunk = nest.hasReduction() ? plan.lanes : kMinChunk;

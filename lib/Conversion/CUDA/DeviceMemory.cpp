@@ -8,11 +8,14 @@
 #include "DevicePointers.h"
 #include "RuntimeFunctions.h"
 #include "remat/Conversion/CUDA/Passes.h"
+#include "remat/Transforms/Utils/Locations.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::remat {
@@ -55,14 +58,10 @@ private:
 Value AccessLowering::getAddress(OpBuilder &builder, Location loc, Value memref,
                                  ValueRange indices) {
   StridedMetadata metadata = getStridedMetadata(builder, loc, memref);
-  OpFoldResult offset = metadata.offset;
-  AffineExpr sum =
-      builder.getAffineSymbolExpr(0) +
-      builder.getAffineSymbolExpr(1) * builder.getAffineSymbolExpr(2);
-  for (auto [index, stride] : llvm::zip_equal(indices, metadata.strides))
-    offset = affine::makeComposedFoldedAffineApply(
-        builder, loc, AffineMap::get(0, 3, sum),
-        {offset, OpFoldResult(index), stride});
+  auto [sum, numbers] = computeLinearIndex(metadata.offset, metadata.strides,
+                                           getAsOpFoldResult(indices));
+  OpFoldResult offset =
+      affine::makeComposedFoldedAffineApply(builder, loc, sum, numbers);
   return createDevicePointer(builder, loc, memref, offset);
 }
 
@@ -115,18 +114,9 @@ Value AccessLowering::createBuffer(OpBuilder &builder, Location loc,
                                    ArrayRef<OpFoldResult> sizes) {
   Value flat = createFlatMemRef(builder, loc, address, type.getElementType(),
                                 /*booleansAreBytes=*/false);
-  SmallVector<OpFoldResult> strides(sizes.size());
-  OpFoldResult stride = builder.getIndexAttr(1);
-  AffineExpr product =
-      builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1);
-  for (unsigned dim = sizes.size(); dim-- > 0;) {
-    strides[dim] = stride;
-    stride = affine::makeComposedFoldedAffineApply(
-        builder, loc, AffineMap::get(0, 2, product), {stride, sizes[dim]});
-  }
   Value buffer = memref::ReinterpretCastOp::create(
       builder, loc, flat, OpFoldResult(builder.getIndexAttr(0)), sizes,
-      strides);
+      memref::computeStridesIRBlock(loc, builder, sizes));
   return memref::CastOp::create(builder, loc, type, buffer);
 }
 
@@ -134,13 +124,13 @@ void AccessLowering::lower(memref::AllocOp alloc) {
   OpBuilder builder(alloc);
   Location loc = alloc.getLoc();
   SmallVector<OpFoldResult> sizes = alloc.getMixedSizes();
-  OpFoldResult bytes =
-      builder.getIndexAttr(getBytesInMemory(alloc.getType().getElementType()));
-  AffineExpr product =
-      builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1);
-  for (OpFoldResult size : sizes)
-    bytes = affine::makeComposedFoldedAffineApply(
-        builder, loc, AffineMap::get(0, 2, product), {bytes, size});
+  SmallVector<OpFoldResult> factors(sizes);
+  factors.push_back(
+      builder.getIndexAttr(getBytesInMemory(alloc.getType().getElementType())));
+  SmallVector<AffineExpr> terms(factors.size());
+  bindSymbolsList(builder.getContext(), MutableArrayRef(terms));
+  OpFoldResult bytes = affine::makeComposedFoldedAffineApply(
+      builder, loc, computeProduct(builder.getContext(), terms), factors);
   Value address = callCUDARuntime(builder, loc, symbols, "remat_cuda_alloc",
                                   createBytes(builder, loc, bytes), pointer)
                       .getResult(0);
@@ -193,7 +183,7 @@ void AccessLowering::lower(cf::AssertOp assertion) {
   StringRef message =
       assertion.getMsg().empty() ? "assertion failed" : assertion.getMsg();
   // Checks of indices say where they are in their message.
-  std::string where = describeLocation(loc);
+  std::string where = describeFilePosition(loc).value_or("");
   if (message.starts_with(where))
     where.clear();
   callCUDARuntime(builder, loc, symbols, "remat_cuda_assert",

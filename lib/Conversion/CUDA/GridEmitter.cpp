@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GridEmitter.h"
+#include "IndexMath.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -77,8 +78,8 @@ public:
     Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
     if (!plan.combiners.empty())
       return emitLane(thread, block);
-    Value number = add(mul(block, index(plan.blockSize)), thread);
-    emitIf(isBelow(number, countPoints()), [&] {
+    Value number = math.add(math.mul(block, index(plan.blockSize)), thread);
+    emitIf(math.isBelow(number, countPoints()), [&] {
       Point point = findPoint(number);
       if (!plan.isInOrder)
         return emitResults(point);
@@ -91,21 +92,6 @@ public:
   }
 
 private:
-  Value add(Value a, Value other) {
-    return arith::AddIOp::create(b, loc, a, other);
-  }
-  Value mul(Value a, Value other) {
-    return arith::MulIOp::create(b, loc, a, other);
-  }
-  Value div(Value a, Value other) {
-    return arith::DivUIOp::create(b, loc, a, other);
-  }
-  Value rem(Value a, Value other) {
-    return arith::RemUIOp::create(b, loc, a, other);
-  }
-  Value isBelow(Value a, Value limit) {
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, a, limit);
-  }
   void emitIf(Value condition, function_ref<void()> emitThen) {
     auto branch = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(b);
@@ -113,43 +99,32 @@ private:
     emitThen();
   }
 
-  /// Iterations of a loop of the grid, as its points count them.
-  Value countSteps(unsigned loop) {
-    Value size = sizeOf(loop);
-    return plan.vector.loop == loop ? div(size, index(plan.vector.count))
-                                    : size;
+  /// Iterations of the loops of the grid, as its points count them.
+  Values countSteps() {
+    return llvm::map_to_vector(plan.gridLoops, [&](unsigned loop) {
+      Value size = sizeOf(loop);
+      return plan.vector.loop == loop ? math.div(size, index(plan.vector.count))
+                                      : size;
+    });
   }
-  Value product(ArrayRef<unsigned> loops,
-                function_ref<Value(unsigned)> getSize) {
-    Value count;
-    for (unsigned loop : loops)
-      count = count ? mul(count, getSize(loop)) : getSize(loop);
-    return count ? count : index(1);
-  }
-  Value countPoints() {
-    return product(plan.gridLoops,
-                   [&](unsigned loop) { return countSteps(loop); });
-  }
+  Value countPoints() { return math.product(countSteps()); }
 
-  /// `point` moved along `loops` to the iteration of this number, the last loop
-  /// counting fastest.
+  /// `point` moved along `loops` to the iteration of this number among `sizes`,
+  /// the last loop counting fastest.
   Point advanceTo(Point point, ArrayRef<unsigned> loops, Value number,
-                  function_ref<Value(unsigned)> getSize) {
-    for (unsigned loop : llvm::reverse(loops)) {
-      bool isLast = loop == loops.front();
-      Value iteration = isLast ? number : rem(number, getSize(loop));
-      if (!isLast)
-        number = div(number, getSize(loop));
-      if (plan.vector.loop == loop)
-        iteration = mul(iteration, index(plan.vector.count));
+                  ValueRange sizes) {
+    for (auto [loop, at] :
+         llvm::zip_equal(loops, math.delinearize(number, sizes))) {
+      Value iteration = plan.vector.loop == loop
+                            ? math.mul(at, index(plan.vector.count))
+                            : at;
       point = advance(point, loop, iteration);
     }
     return point;
   }
 
   Point findPoint(Value number) {
-    return advanceTo(getStart(), plan.gridLoops, number,
-                     [&](unsigned loop) { return countSteps(loop); });
+    return advanceTo(getStart(), plan.gridLoops, number, countSteps());
   }
 
   //===--------------------------------------------------------------------===//
@@ -158,18 +133,18 @@ private:
 
   void emitLane(Value thread, Value block) {
     Value lanes = index(plan.lanes), points = index(plan.pointsPerBlock());
-    Value lane =
-        plan.lanesAreNeighbours ? rem(thread, lanes) : div(thread, points);
-    Value slot =
-        plan.lanesAreNeighbours ? div(thread, lanes) : rem(thread, points);
-    Value number = add(mul(block, points), slot);
-    Value isResult = isBelow(number, countPoints());
+    Value lane = plan.lanesAreNeighbours ? math.rem(thread, lanes)
+                                         : math.div(thread, points);
+    Value slot = plan.lanesAreNeighbours ? math.div(thread, lanes)
+                                         : math.rem(thread, points);
+    Value number = math.add(math.mul(block, points), slot);
+    Value isResult = math.isBelow(number, countPoints());
     // Threads beyond the end meet the barriers, too: they compute the last
     // result once more.
-    Value last = arith::SubIOp::create(b, loc, countPoints(), index(1));
-    Point point = findPoint(arith::MinUIOp::create(b, loc, number, last));
+    Value last = math.sub(countPoints(), index(1));
+    Point point = findPoint(math.min(number, last));
     Values partial = emitPartialResults(point, lane);
-    Value mine = add(mul(lane, points), slot);
+    Value mine = math.add(math.mul(lane, points), slot);
     combineLanes(partial, lane, mine);
     Value isFirst =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, index(0));
@@ -192,11 +167,12 @@ private:
     Values neutral;
     for (const Combiner &combiner : plan.combiners)
       neutral.push_back(arith::ConstantOp::create(b, loc, combiner.neutral));
-    auto getSize = [&](unsigned loop) { return sizeOf(loop); };
-    return emitFor(lane, product(loops, getSize), plan.lanes, neutral,
+    Values sizes =
+        llvm::map_to_vector(loops, [&](unsigned loop) { return sizeOf(loop); });
+    return emitFor(lane, math.product(sizes), plan.lanes, neutral,
                    [&](Value number, ValueRange carried) {
                      return Values(body.compute(
-                         b, advanceTo(point, loops, number, getSize), carried));
+                         b, advanceTo(point, loops, number, sizes), carried));
                    });
   }
 
@@ -207,8 +183,8 @@ private:
       memref::StoreOp::create(b, loc, value, memory, ValueRange{mine});
     for (int64_t count = plan.lanes / 2; count > 0; count /= 2) {
       gpu::BarrierOp::create(b, loc);
-      Value other = add(mine, index(count * plan.pointsPerBlock()));
-      emitIf(isBelow(lane, index(count)), [&] {
+      Value other = math.add(mine, index(count * plan.pointsPerBlock()));
+      emitIf(math.isBelow(lane, index(count)), [&] {
         for (auto [combiner, memory] :
              llvm::zip_equal(plan.combiners, workgroup)) {
           Value a = memref::LoadOp::create(b, loc, memory, ValueRange{mine});
@@ -222,6 +198,7 @@ private:
 
   const GridPlan &plan;
   ValueRange workgroup;
+  IndexMath math{b, loc};
 };
 
 } // namespace

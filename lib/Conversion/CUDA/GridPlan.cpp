@@ -40,15 +40,11 @@ static constexpr size_t kMaxTransposed = 4;
 // Questions
 //===----------------------------------------------------------------------===//
 
-static int64_t sizeOr(const Loop &loop, int64_t dynamicSize) {
-  return getConstantIntValue(loop.size).value_or(dynamicSize);
-}
-
 static int64_t countIterations(const LoopNest &nest, bool parallel) {
   int64_t count = 1;
   for (const Loop &loop : nest.loops)
     if (loop.isParallel() == parallel)
-      count = multiplySizes({sizeOr(loop, kDynamicSize)}, count);
+      count = multiplySizes({loop.sizeOr(kDynamicSize)}, count);
   return count;
 }
 
@@ -78,7 +74,7 @@ static SmallVector<bool> findLoopsApart(const LoopNest &nest,
   bool borderBefore = true;
   for (auto [i, entry] : llvm::enumerate(byStride)) {
     auto [stride, loop] = entry;
-    reach += stride * (sizeOr(nest.loops[loop], 1) - 1);
+    reach += stride * (nest.loops[loop].sizeOr(1) - 1);
     bool borderAfter = i + 1 == byStride.size() || divisors[i + 1] > reach;
     distinct[loop] = borderBefore && borderAfter;
     borderBefore = borderAfter;
@@ -136,7 +132,7 @@ static int64_t countElements(const LoopNest &nest, const Access &access) {
   int64_t count = 1;
   for (auto [index, loop] : llvm::enumerate(nest.loops))
     if (!access.isInvariantIn(index))
-      count = multiplySizes({sizeOr(loop, kDynamicSize)}, count);
+      count = multiplySizes({loop.sizeOr(kDynamicSize)}, count);
   return count;
 }
 
@@ -252,7 +248,7 @@ findTransposed(const LoopNest &nest, const Access &input, unsigned outLoop) {
 }
 
 static bool isLongEnough(const Loop &loop) {
-  return sizeOr(loop, kDynamicSize) >= kMinTransposed;
+  return loop.sizeOr(kDynamicSize) >= kMinTransposed;
 }
 
 /// Squares through workgroup memory where the first loop in which all outputs

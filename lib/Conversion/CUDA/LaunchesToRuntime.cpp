@@ -7,6 +7,7 @@
 #include "DevicePointers.h"
 #include "RuntimeFunctions.h"
 #include "remat/Conversion/CUDA/Passes.h"
+#include "remat/Transforms/Utils/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -142,7 +143,7 @@ LogicalResult LaunchLowering::lower(gpu::LaunchFuncOp launch) {
   SmallVector<Value> operands{
       getImage(builder, loc, launch.getKernelModuleName()),
       texts.get(builder, loc, launch.getKernelName().getValue()),
-      texts.get(builder, loc, describeLocation(loc))};
+      texts.get(builder, loc, describeFilePosition(loc).value_or(""))};
   for (Value size : {grid.x, grid.y, grid.z, block.x, block.y, block.z})
     operands.push_back(toWord(size));
   Value shared = launch.getDynamicSharedMemorySize();

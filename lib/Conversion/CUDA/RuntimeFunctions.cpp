@@ -17,10 +17,8 @@ func::CallOp mlir::remat::callCUDARuntime(OpBuilder &builder, Location loc,
                                           SymbolTable &symbols, StringRef name,
                                           ValueRange operands,
                                           TypeRange results) {
-  auto call = createRuntimeCall(builder, loc, symbols, name, operands, results);
-  symbols.lookup(name)->removeAttr(
-      LLVM::LLVMDialect::getEmitCWrapperAttrName());
-  return call;
+  return createRuntimeCall(builder, loc, symbols, name, operands, results,
+                           /*hasMemRefs=*/false);
 }
 
 Value TextTable::get(OpBuilder &builder, Location loc, StringRef text) {
@@ -40,23 +38,10 @@ Value TextTable::get(OpBuilder &builder, Location loc, StringRef text) {
       builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), name);
 }
 
-std::string mlir::remat::describeLocation(Location loc) {
-  auto file = loc->findInstanceOf<FileLineColLoc>();
-  if (!file)
-    return {};
-  return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
-          Twine(file.getColumn()))
-      .str();
-}
-
 Value mlir::remat::allocateOnStack(OpBuilder &builder, Location loc,
                                    int64_t count) {
-  auto function = builder.getInsertionBlock()
-                      ->getParentOp()
-                      ->getParentOfType<func::FuncOp>();
-  if (auto own =
-          dyn_cast<func::FuncOp>(builder.getInsertionBlock()->getParentOp()))
-    function = own;
+  auto function =
+      builder.getInsertionBlock()->getParent()->getParentOfType<func::FuncOp>();
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&function.getBody().front());
   Type i64 = builder.getI64Type();

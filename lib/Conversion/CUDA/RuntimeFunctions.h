@@ -31,9 +31,6 @@ private:
   llvm::StringMap<StringAttr> names;
 };
 
-/// `file:line:column` where the location has one, else an empty text.
-std::string describeLocation(Location loc);
-
 /// Memory of `count` words on the stack of the function around the insertion
 /// point, made once, however often what follows runs.
 Value allocateOnStack(OpBuilder &builder, Location loc, int64_t count);

@@ -26,19 +26,13 @@ using namespace mlir::remat;
 static Value widen(OpBuilder &builder, linalg::LinalgOp product, Value value,
                    Type element) {
   Location loc = product.getLoc();
-  auto type = cast<MemRefType>(value.getType());
-  SmallVector<Value> sizes;
-  for (int64_t dim : llvm::seq(type.getRank()))
-    if (type.isDynamicDim(dim))
-      sizes.push_back(memref::DimOp::create(builder, loc, value, dim));
-  Value wide = memref::AllocOp::create(
-      builder, loc, MemRefType::get(type.getShape(), element), sizes);
-  AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
+  int64_t rank = cast<MemRefType>(value.getType()).getRank();
+  Value wide = allocateDense(builder, loc, value, element);
+  AffineMap identity = builder.getMultiDimIdentityMap(rank);
   auto copy = linalg::GenericOp::create(
       builder, loc, TypeRange(), value, wide,
       ArrayRef<AffineMap>{identity, identity},
-      SmallVector<utils::IteratorType>(type.getRank(),
-                                       utils::IteratorType::parallel),
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
       [&](OpBuilder &inside, Location loc, ValueRange arguments) {
         Value extended =
             arith::ExtFOp::create(inside, loc, element, arguments[0]);

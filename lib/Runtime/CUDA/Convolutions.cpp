@@ -2,6 +2,8 @@
 
 #include "Convolutions.h"
 
+#include "DynamicLibrary.h"
+
 #include "remat/Runtime/Runtime.h"
 
 #include <algorithm>
@@ -263,10 +265,7 @@ void ConvolutionPlan::issue(CUstream, const uint64_t *words) const {
 //===----------------------------------------------------------------------===//
 
 Convolutions::Convolutions(const Driver &driver, CUstream stream)
-    : driver(driver), stream(stream) {
-  const char *tf32 = std::getenv("REMAT_CUDA_TF32");
-  allowsTF32 = tf32 && std::strcmp(tf32, "1") == 0;
-}
+    : driver(driver), stream(stream), allowsTF32(isTF32Allowed()) {}
 
 Convolutions::~Convolutions() {
   plans.clear();

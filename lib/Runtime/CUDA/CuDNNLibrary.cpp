@@ -2,11 +2,10 @@
 
 #include "CuDNNLibrary.h"
 
-#include "DriverLibrary.h"
+#include "DynamicLibrary.h"
 #include "remat/Runtime/Runtime.h"
 
 #include <cstdlib>
-#include <dlfcn.h>
 
 using namespace remat;
 using namespace remat::cuda;
@@ -18,38 +17,34 @@ void CuDNN::check(cudnnStatus_t status, const char *call,
          cudnnGetErrorString(status));
 }
 
-static void *open(bool isEmulated) {
+static DynamicLibrary open(bool isEmulated) {
   std::string path = "libcudnn.so.9";
   if (isEmulated)
     path = pathBesideRuntime("libremat_emulated_cudnn.so");
   else if (const char *named = std::getenv("REMAT_CUDNN"))
     path = named;
-  if (void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+  DynamicLibrary library = DynamicLibrary::open({path});
+  if (library)
     return library;
-  const char *text = dlerror();
-  std::string reason = text ? text : "unknown error";
-  fail(isEmulated ? "the emulated cuDNN cannot be loaded (" + reason + ")"
-                  : "no cuDNN, which computes convolutions (" + reason +
-                        "); install the PyPI package nvidia-cudnn-cu13, and "
-                        "name its libcudnn.so.9 in REMAT_CUDNN");
+  fail(isEmulated
+           ? "the emulated cuDNN cannot be loaded (" + library.getReason() + ")"
+           : "no cuDNN, which computes convolutions (" + library.getReason() +
+                 "); install the PyPI package nvidia-cudnn-cu13, and "
+                 "name its libcudnn.so.9 in REMAT_CUDNN");
 }
 
 CuDNN CuDNN::load(bool isEmulated) {
-  void *library = open(isEmulated);
+  DynamicLibrary library = open(isEmulated);
   CuDNN result;
   auto find = [&](auto &function, const char *name) {
-    using Function = std::decay_t<decltype(function)>;
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    if (!function)
+    if (!library.find(function, name))
       fail(std::string("cuDNN has no ") + name + "; 9 is needed");
   };
 #define REMAT_LOAD(RESULT, NAME, PARAMETERS) find(result.NAME, #NAME);
   REMAT_CUDNN_FUNCTIONS(REMAT_LOAD)
 #undef REMAT_LOAD
   size_t version = result.cudnnGetVersion();
-  result.version = std::to_string(version / 10000) + "." +
-                   std::to_string(version / 100 % 100) + "." +
-                   std::to_string(version % 100);
+  result.version = formatVersion(version);
   if (version < 90000 || version >= 100000)
     fail("cuDNN is of version " + result.version +
          ", but 9 is needed; name another one in REMAT_CUDNN");

@@ -2,11 +2,10 @@
 
 #include "CublasLtLibrary.h"
 
-#include "DriverLibrary.h"
+#include "DynamicLibrary.h"
 #include "remat/Runtime/Runtime.h"
 
 #include <cstdlib>
-#include <dlfcn.h>
 #include <vector>
 
 using namespace remat;
@@ -19,47 +18,35 @@ void CublasLt::check(cublasStatus_t status, const char *call,
          cublasLtGetStatusName(status));
 }
 
-static void *open(bool isEmulated) {
+static DynamicLibrary open(bool isEmulated) {
   std::vector<std::string> paths = {"libcublasLt.so.13", "libcublasLt.so.12"};
   if (isEmulated)
     paths = {pathBesideRuntime("libremat_emulated_cublaslt.so")};
   else if (const char *path = std::getenv("REMAT_CUBLASLT"))
     paths = {path};
-  std::string reason;
-  for (const std::string &path : paths) {
-    if (void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
-      return library;
-    const char *text = dlerror();
-    if (reason.empty())
-      reason = text ? text : "unknown error";
-  }
+  DynamicLibrary library = DynamicLibrary::open(paths);
+  if (library)
+    return library;
   fail(isEmulated
-           ? "the emulated cuBLASLt cannot be loaded (" + reason + ")"
-           : "no cuBLASLt, which multiplies matrices (" + reason +
-                 "); install the PyPI package nvidia-cublas, and name its "
-                 "libcublasLt.so.13 in REMAT_CUBLASLT");
-}
-
-static std::string toVersion(size_t version) {
-  return std::to_string(version / 10000) + "." +
-         std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
+           ? "the emulated cuBLASLt cannot be loaded (" + library.getReason() +
+                 ")"
+           : "no cuBLASLt, which multiplies matrices (" + library.getReason() +
+                 "); install the PyPI package nvidia-cublas, and name "
+                 "its libcublasLt.so.13 in REMAT_CUBLASLT");
 }
 
 CublasLt CublasLt::load(bool isEmulated) {
-  void *library = open(isEmulated);
+  DynamicLibrary library = open(isEmulated);
   CublasLt result;
   auto find = [&](auto &function, const char *name) {
-    using Function = std::decay_t<decltype(function)>;
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    if (!function)
+    if (!library.find(function, name))
       fail(std::string("cuBLASLt has no ") + name + "; 12 or 13 is needed");
   };
 #define REMAT_LOAD(RESULT, NAME, PARAMETERS) find(result.NAME, #NAME);
   REMAT_CUBLASLT_FUNCTIONS(REMAT_LOAD)
 #undef REMAT_LOAD
   size_t version = result.cublasLtGetVersion();
-  result.version = toVersion(version);
+  result.version = formatVersion(version);
   if (version < 120000 || version >= 140000)
     fail("cuBLASLt is of version " + result.version +
          ", but 12 or 13 is needed; name another one in REMAT_CUBLASLT");

@@ -2,12 +2,12 @@
 
 #include "DriverLibrary.h"
 
+#include "DynamicLibrary.h"
 #include "remat/CUDA/EmulatedImage.h"
 #include "remat/Runtime/Runtime.h"
 
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 
 using namespace remat;
 using namespace remat::cuda;
@@ -41,36 +41,23 @@ bool cuda::isEmulatedImage(const void *image) {
   return magic == kEmulatedImageMagic;
 }
 
-std::string cuda::pathBesideRuntime(const char *file) {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<void *>(&cuda::pathBesideRuntime), &info))
-    return file;
-  std::string path = info.dli_fname;
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? file : path.substr(0, slash + 1) + file;
-}
-
-static std::string lastError() {
-  const char *text = dlerror();
-  return text ? text : "unknown error";
-}
-
-static void *openEmulator() {
+static DynamicLibrary openEmulator() {
   const char *variable = std::getenv("REMAT_CUDA_EMULATOR");
   std::string path =
       variable ? variable : pathBesideRuntime("libremat_cuda_emulator.so");
   // Global: the emulated libraries enqueue their work with it.
-  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  DynamicLibrary library = DynamicLibrary::open({path}, /*isGlobal=*/true);
   if (!library)
-    fail("the CUDA emulator cannot be loaded (" + lastError() +
+    fail("the CUDA emulator cannot be loaded (" + library.getReason() +
          "); build it, or name it in REMAT_CUDA_EMULATOR");
   return library;
 }
 
-static void *openDriver() {
-  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+static DynamicLibrary openDriver() {
+  DynamicLibrary library = DynamicLibrary::open({"libcuda.so.1"});
   if (!library)
-    fail("no NVIDIA driver: libcuda.so.1 cannot be loaded (" + lastError() +
+    fail("no NVIDIA driver: libcuda.so.1 cannot be loaded (" +
+         library.getReason() +
          "); compile with 'emulate' to run the kernels on the host");
   return library;
 }
@@ -79,11 +66,9 @@ Driver cuda::loadDriver(const void *image) {
   Driver driver;
   driver.isEmulated = image ? isEmulatedImage(image)
                             : std::getenv("REMAT_CUDA_EMULATOR") != nullptr;
-  void *library = driver.isEmulated ? openEmulator() : openDriver();
+  DynamicLibrary library = driver.isEmulated ? openEmulator() : openDriver();
   auto load = [&](auto &function, const char *name) {
-    using Function = std::decay_t<decltype(function)>;
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    if (!function)
+    if (!library.find(function, name))
       fail(std::string(driver.isEmulated ? "the CUDA emulator"
                                          : "the NVIDIA driver") +
            " has no " + name +

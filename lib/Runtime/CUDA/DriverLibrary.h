@@ -38,9 +38,6 @@ struct Driver {
 Driver loadDriver(const void *image);
 bool isEmulatedImage(const void *image);
 
-/// dlopen beside this library, for those of our own.
-std::string pathBesideRuntime(const char *file);
-
 } // namespace remat::cuda
 
 #endif // REMAT_RUNTIME_CUDA_DRIVERLIBRARY_H

@@ -2,6 +2,8 @@
 
 #include "Products.h"
 
+#include "DynamicLibrary.h"
+
 #include "remat/CUDA/RuntimeMemory.h"
 
 #include <cstdlib>
@@ -153,10 +155,7 @@ void ProductPlan::issue(CUstream stream, const uint64_t *words) const {
 //===----------------------------------------------------------------------===//
 
 Products::Products(const Driver &driver, DeviceMemory &memory)
-    : driver(driver), memory(memory) {
-  const char *tf32 = std::getenv("REMAT_CUDA_TF32");
-  allowsTF32 = tf32 && std::strcmp(tf32, "1") == 0;
-}
+    : driver(driver), memory(memory), allowsTF32(isTF32Allowed()) {}
 
 Products::~Products() {
   plans.clear();

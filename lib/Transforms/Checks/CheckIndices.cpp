@@ -7,6 +7,7 @@
 
 #include "remat/Transforms/Checks/Passes.h"
 #include "remat/Transforms/Normalize/Structured.h"
+#include "remat/Transforms/Utils/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -177,13 +178,10 @@ static void collectIndices(Operation *op, SmallVectorImpl<Index> &found) {
 
 /// `file.mlir:12:10`, or what else there is of a location.
 static std::string toString(Location loc) {
+  if (std::optional<std::string> position = remat::describeFilePosition(loc))
+    return *position;
   std::string text;
-  llvm::raw_string_ostream os(text);
-  if (auto file = loc->findInstanceOf<FileLineColLoc>())
-    os << file.getFilename().getValue() << ":" << file.getLine() << ":"
-       << file.getColumn();
-  else
-    os << loc;
+  llvm::raw_string_ostream(text) << loc;
   return text;
 }
 

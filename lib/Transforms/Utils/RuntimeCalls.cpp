@@ -9,14 +9,16 @@ using namespace mlir;
 func::CallOp mlir::remat::createRuntimeCall(OpBuilder &builder, Location loc,
                                             SymbolTable &symbols,
                                             StringRef name, ValueRange operands,
-                                            TypeRange results) {
+                                            TypeRange results,
+                                            bool hasMemRefs) {
   if (!symbols.lookup(name)) {
     auto function = func::FuncOp::create(
         symbols.getOp()->getLoc(), name,
         builder.getFunctionType(operands.getTypes(), results));
     function.setPrivate();
-    function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
-                      builder.getUnitAttr());
+    if (hasMemRefs)
+      function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
+                        builder.getUnitAttr());
     symbols.insert(function, symbols.getOp()->getRegion(0).front().begin());
   }
   return func::CallOp::create(builder, loc, name, results, operands);

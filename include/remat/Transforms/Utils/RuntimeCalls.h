@@ -15,10 +15,12 @@
 namespace mlir::remat {
 
 /// Calls `name`, and declares it before the first call: by the types of that
-/// one, so that all others have to agree.
+/// one, so that all others have to agree. With `hasMemRefs` its implementation
+/// takes pointers to descriptors (`_mlir_ciface_<name>`), else what is passed.
 func::CallOp createRuntimeCall(OpBuilder &builder, Location loc,
                                SymbolTable &symbols, StringRef name,
-                               ValueRange operands, TypeRange results = {});
+                               ValueRange operands, TypeRange results = {},
+                               bool hasMemRefs = true);
 
 /// A private constant called `name`, or with a number behind that if there is
 /// such a symbol already.

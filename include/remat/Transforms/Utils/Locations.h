@@ -1,0 +1,22 @@
+//===- Locations.h - Locations as texts -------------------------*- C++ -*-===//
+//
+// For messages of programs while they run, which know of no Location.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TRANSFORMS_UTILS_LOCATIONS_H
+#define REMAT_TRANSFORMS_UTILS_LOCATIONS_H
+
+#include "mlir/IR/Location.h"
+
+#include <optional>
+#include <string>
+
+namespace mlir::remat {
+
+/// `file.mlir:12:10`; none if the location has no file.
+std::optional<std::string> describeFilePosition(Location loc);
+
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_UTILS_LOCATIONS_H

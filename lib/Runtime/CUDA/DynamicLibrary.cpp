@@ -1,0 +1,49 @@
+//===- DynamicLibrary.cpp - Libraries of the machine that runs ------------===//
+
+#include "DynamicLibrary.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+
+using namespace remat;
+using namespace remat::cuda;
+
+DynamicLibrary DynamicLibrary::open(const std::vector<std::string> &paths,
+                                    bool isGlobal) {
+  DynamicLibrary library;
+  for (const std::string &path : paths) {
+    library.handle =
+        dlopen(path.c_str(), RTLD_NOW | (isGlobal ? RTLD_GLOBAL : RTLD_LOCAL));
+    if (library.handle)
+      break;
+    const char *text = dlerror();
+    if (library.reason.empty())
+      library.reason = text ? text : "unknown error";
+  }
+  return library;
+}
+
+void *DynamicLibrary::findSymbol(const char *name) const {
+  return dlsym(handle, name);
+}
+
+std::string cuda::pathBesideRuntime(const char *file) {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void *>(&cuda::pathBesideRuntime), &info))
+    return file;
+  std::string path = info.dli_fname;
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? file : path.substr(0, slash + 1) + file;
+}
+
+std::string cuda::formatVersion(size_t version) {
+  return std::to_string(version / 10000) + "." +
+         std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+bool cuda::isTF32Allowed() {
+  const char *tf32 = std::getenv("REMAT_CUDA_TF32");
+  return tf32 && std::strcmp(tf32, "1") == 0;
+}
