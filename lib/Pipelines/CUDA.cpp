@@ -85,6 +85,7 @@ struct CUDATarget : remat::Target {
   int64_t getDefaultThreads() const override { return 1; }
   void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
     pm.addPass(remat::createSinkScalars());
+    pm.addPass(remat::createSplitReductions());
     pm.addPass(remat::createProductWorkspace());
     pm.addPass(remat::createAnnotateCuDNNWorkspace());
   }
