@@ -41,15 +41,17 @@ struct CPUTarget : remat::Target {
   /// A cache line, and the widest vector.
   int64_t getAlignment() const override { return 64; }
   int64_t getDefaultThreads() const override { return 2; }
-  void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
+  void addBeforeScheduling(OpPassManager &pm,
+                           const remat::TargetOptions &options) const override {
     remat::AnnotateConvWorkspaceOptions workspaces;
-    workspaces.threads = threads;
+    workspaces.threads = options.getThreads();
     pm.addPass(remat::createAnnotateConvWorkspace(workspaces));
     pm.addPass(remat::createConvertScatterAddToLoops());
   }
-  void addBeforePacking(OpPassManager &pm, int64_t threads) const override {
+  void addBeforePacking(OpPassManager &pm,
+                        const remat::TargetOptions &options) const override {
     remat::ConvertConvToLibraryOptions workspaces;
-    workspaces.threads = threads;
+    workspaces.threads = options.getThreads();
     pm.addPass(remat::createConvertConvToLibrary(workspaces));
     pm.addPass(remat::createPackProducts());
   }

@@ -319,6 +319,9 @@ def AnnotateCuDNNWorkspace : Pass<"annotate-cudnn-workspace"> {
     not counted; convolutions with another unknown size are left alone, which
     `convert-conv-to-cudnn` refuses.
   }];
+  let options = [
+    Option<"leastWorkspace", "least-workspace", "int64_t", /*default=*/"0",
+           "Least bytes of memory for an algorithm">];
 }
 
 def ConvertConvToCuDNN : Pass<"convert-conv-to-cudnn", "::mlir::ModuleOp"> {
@@ -326,8 +329,11 @@ def ConvertConvToCuDNN : Pass<"convert-conv-to-cudnn", "::mlir::ModuleOp"> {
   let description = [{
     `remat.conv_2d` and its two gradients become calls of `remat_cudnn_conv_2d*`,
     for which the runtime calls cuDNN. Each call gets memory for an algorithm
-    (`memref.alloc`), of the same size for all of them
-    (`remat/CUDA/RuntimeMemory.h`); the runtime chooses a deterministic one that
+    (`memref.alloc`), whose size follows from its shape: 1 MiB, the size of all three
+    operands, unless it is a forward one with filters of 1 x 1 and stride 1, and for
+    gradients of filters partial sums as those of products
+    (`remat-product-workspace`); together at most 32 MiB, which is also what an
+    unknown number of images gets. The runtime chooses a deterministic algorithm that
     fits. This runs before `remat-pack-memory`: that memory, and the copies below,
     are in the arena and part of the peak.
 
@@ -355,11 +361,14 @@ def ConvertConvToCuDNN : Pass<"convert-conv-to-cudnn", "::mlir::ModuleOp"> {
     // becomes, but for casts
     %filters = memref.alloc() : memref<64x3x3x3xf32>
     linalg.transpose ins(%w : memref<3x3x3x64xf32>) outs(%filters : memref<64x3x3x3xf32>) permutation = [3, 0, 1, 2]
-    %workspace = memref.alloc() : memref<33554432xi8>
+    %workspace = memref.alloc() : memref<3250944xi8>
     // channels first, strides, dilations, padding, groups
     call @remat_cudnn_conv_2d_f32(%x, %filters, %y, %workspace, %c0, %c1, %c1, %c1, %c1, %c1, %c1, %c1)
     ```
   }];
+  let options = [
+    Option<"leastWorkspace", "least-workspace", "int64_t", /*default=*/"0",
+           "Least bytes of memory for an algorithm">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
 }
