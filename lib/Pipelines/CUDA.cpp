@@ -85,6 +85,7 @@ struct CUDATarget : remat::Target {
   int64_t getDefaultThreads() const override { return 1; }
   void addBeforeScheduling(OpPassManager &pm,
                            const remat::TargetOptions &options) const override {
+    pm.addPass(remat::createCarryScalars());
     pm.addPass(remat::createSinkScalars());
     pm.addPass(remat::createSplitReductions());
     pm.addPass(remat::createProductWorkspace());

@@ -214,6 +214,40 @@ def SplitReductions : Pass<"remat-split-reductions"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def CarryScalars : Pass<"remat-carry-scalars", "::mlir::ModuleOp"> {
+  let summary = "scalars that loops carry and steps return stay on the device";
+  let description = [{
+    A scalar that is computed from tensors becomes a tensor of rank 0 where an
+    `scf.for` carries it (the sum of the losses of micro-batches) and where a function
+    returns it that only a `remat.train_step` names (a loss of type `f32`). The
+    host, which would have to wait for the device, is left with nothing to compute:
+    `remat-sink-scalars` makes kernels of what remains. Bits do not change.
+
+    In and out: linalg on tensors. Next values of scalar arguments
+    (`remat.updates`) and numbers of type `index` stay scalars.
+
+    Example:
+
+    ```mlir
+    %sum = scf.for ... iter_args(%s = %zero) -> (f32) {
+      %loss = tensor.extract %l[] : tensor<f32>
+      %next = arith.addf %s, %loss : f32
+      scf.yield %next : f32
+    }
+    // becomes
+    %sums = scf.for ... iter_args(%t = %zeros) -> (tensor<f32>) {
+      %s = tensor.extract %t[] : tensor<f32>
+      %loss = tensor.extract %l[] : tensor<f32>
+      %next = arith.addf %s, %loss : f32
+      %n = tensor.from_elements %next : tensor<f32>
+      scf.yield %n : tensor<f32>
+    }
+    %sum = tensor.extract %sums[] : tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def SinkScalars : Pass<"remat-sink-scalars"> {
   let summary = "scalars that depend on tensors are computed in the kernels that use them";
   let description = [{
@@ -225,7 +259,7 @@ def SinkScalars : Pass<"remat-sink-scalars"> {
     kernels as well. Bits do not change.
 
     In and out: linalg on tensors. What stays on the host: conditions of branches
-    and loops, and scalars that a function returns.
+    and loops, and scalars that are left by `remat-carry-scalars`.
 
     Example:
 
