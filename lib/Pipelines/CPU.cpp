@@ -46,19 +46,21 @@ struct CPUTarget : remat::Target {
                                            "remat.attention_backward"};
     return kNames;
   }
-  void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
+  void addBeforeScheduling(OpPassManager &pm,
+                           const remat::TargetOptions &options) const override {
     remat::AnnotateConvWorkspaceOptions workspaces;
-    workspaces.threads = threads;
+    workspaces.threads = options.getThreads();
     pm.addPass(remat::createAnnotateConvWorkspace(workspaces));
     pm.addPass(remat::createConvertScatterAddToLoops());
   }
-  void addBeforePacking(OpPassManager &pm, int64_t threads) const override {
+  void addBeforePacking(OpPassManager &pm,
+                        const remat::TargetOptions &options) const override {
     remat::ConvertConvToLibraryOptions workspaces;
-    workspaces.threads = threads;
+    workspaces.threads = options.getThreads();
     pm.addPass(remat::createConvertConvToLibrary(workspaces));
     pm.addPass(remat::createPackProducts());
     remat::ConvertAttentionToLoopsOptions attention;
-    attention.threads = threads;
+    attention.threads = options.getThreads();
     pm.addPass(remat::createConvertAttentionToLoops(attention));
   }
   void addTrainStepLowering(OpPassManager &pm) const override {

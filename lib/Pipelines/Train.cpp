@@ -123,7 +123,7 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   cleanUp(pm);
   // Tapes are slices of one tensor from here on, which the schedule may know.
   pm.addPass(createLowerTapes());
-  options.getTarget().addBeforeScheduling(pm, options.getThreads());
+  options.getTarget().addBeforeScheduling(pm, options);
   pm.addPass(createSplitDestinationsPass());
   SchedulePassOptions schedule;
   schedule.alignment = options.getTarget().getAlignment();
@@ -136,11 +136,13 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
   toTensors.mode = options.mode;
   toTensors.target = options.target;
   toTensors.threads = options.threads;
+  toTensors.convWorkspace = options.convWorkspace;
   buildToTensorsPipeline(pm, toTensors);
   BufferizeOptions bufferize;
   bufferize.report = options.report;
   bufferize.target = options.target;
   bufferize.threads = options.threads;
+  bufferize.convWorkspace = options.convWorkspace;
   buildBufferizePipeline(pm, bufferize);
   options.getTarget().addTrainStepLowering(pm);
   options.getTarget().addLowering(pm, options);
@@ -161,7 +163,7 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   pm.addPass(createResultsToOutParamsPass());
   pm.addPass(createCanonicalizerPass());
-  options.getTarget().addBeforePacking(pm, options.getThreads());
+  options.getTarget().addBeforePacking(pm, options);
   PackMemoryPassOptions pack;
   pack.alignment = options.getTarget().getAlignment();
   pack.arena = options.arena;
@@ -190,7 +192,7 @@ void remat::registerTrainPipelines() {
       "their memory",
       [](OpPassManager &pm, const BufferizeOptions &options) {
         // What was never scheduled has not had these.
-        options.getTarget().addBeforeScheduling(pm, options.getThreads());
+        options.getTarget().addBeforeScheduling(pm, options);
         buildBufferizePipeline(pm, options);
       });
 }

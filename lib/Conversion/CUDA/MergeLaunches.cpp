@@ -11,6 +11,7 @@
 #include "../LoopNest.h"
 #include "../Products.h"
 #include "BufferParts.h"
+#include "MergeGenerics.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -31,11 +32,6 @@ using namespace mlir::remat;
 
 /// Operations that one is moved past.
 static constexpr int kWindow = 24;
-/// Operands of a merged operation: registers are limited.
-static constexpr unsigned kMaxOperands = 24;
-/// Sums of one kernel: each has workgroup memory.
-static constexpr unsigned kMaxSums = 6;
-
 //===----------------------------------------------------------------------===//
 // Questions: operations
 //===----------------------------------------------------------------------===//
@@ -88,81 +84,9 @@ static bool isCandidate(Operation *op) {
   return !isProduct(linalg) && !findCombiners(linalg).empty();
 }
 
-static bool iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b) {
-  if (a.getStaticLoopRanges() != b.getStaticLoopRanges() ||
-      a.getIteratorTypesArray() != b.getIteratorTypesArray() ||
-      getPhase(a) != getPhase(b))
-    return false;
-  if (a->getNumOperands() + b->getNumOperands() > kMaxOperands)
-    return false;
-  auto getOutputMap = [](linalg::LinalgOp op) {
-    return op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  };
-  if (getOutputMap(a) != getOutputMap(b))
-    return false;
-  if (a.getNumReductionLoops() == 0)
-    return true;
-  return getReductionOrder(a) == getReductionOrder(b) &&
-         a.getNumDpsInits() + b.getNumDpsInits() <= int64_t(kMaxSums);
-}
-
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
-
-/// Both in place of `second`.
-static linalg::LinalgOp merge(linalg::LinalgOp first, linalg::LinalgOp second) {
-  OpBuilder builder(second);
-  const linalg::LinalgOp both[] = {first, second};
-  SmallVector<Value> inputs, outputs;
-  SmallVector<AffineMap> inputMaps, outputMaps;
-  /// For each operation, where the merged one has its inputs.
-  SmallVector<unsigned> positions[2];
-  for (auto [i, part] : llvm::enumerate(both)) {
-    linalg::LinalgOp op = part;
-    for (OpOperand &operand : op->getOpOperands()) {
-      AffineMap map = op.getMatchingIndexingMap(&operand);
-      if (op.isDpsInit(&operand)) {
-        outputs.push_back(operand.get());
-        outputMaps.push_back(map);
-        continue;
-      }
-      unsigned position = 0;
-      while (position < inputs.size() &&
-             (inputs[position] != operand.get() || inputMaps[position] != map))
-        ++position;
-      if (position == inputs.size()) {
-        inputs.push_back(operand.get());
-        inputMaps.push_back(map);
-      }
-      positions[i].push_back(position);
-    }
-  }
-  SmallVector<AffineMap> maps(inputMaps);
-  maps.append(outputMaps);
-  auto merged = linalg::GenericOp::create(
-      builder, builder.getFusedLoc({first.getLoc(), second.getLoc()}),
-      TypeRange(), inputs, outputs, maps, second.getIteratorTypesArray(),
-      [&](OpBuilder &body, Location loc, ValueRange arguments) {
-        IRMapping map;
-        SmallVector<Value> results;
-        unsigned output = inputs.size();
-        for (auto [i, op] : llvm::enumerate(both)) {
-          Block *block = linalg::LinalgOp(op).getBlock();
-          for (auto [number, argument] : llvm::enumerate(block->getArguments()))
-            map.map(argument, number < positions[i].size()
-                                  ? arguments[positions[i][number]]
-                                  : arguments[output++]);
-          for (Operation &inner : block->without_terminator())
-            body.clone(inner, map);
-          for (Value yielded : block->getTerminator()->getOperands())
-            results.push_back(map.lookupOrDefault(yielded));
-        }
-        linalg::YieldOp::create(body, loc, results);
-      });
-  merged->setDiscardableAttrs(llvm::to_vector(second->getDiscardableAttrs()));
-  return merged;
-}
 
 /// Whether `op` writes all of `memref` and reads none of it.
 static bool overwrites(linalg::LinalgOp op, Value memref) {
@@ -340,8 +264,10 @@ private:
                         cast<linalg::LinalgOp>(entry.op)) ||
           !areIndependent(other.accesses, entry.accesses) || !canWait(number))
         continue;
-      linalg::LinalgOp merged = merge(cast<linalg::LinalgOp>(other.op),
-                                      cast<linalg::LinalgOp>(entry.op));
+      OpBuilder builder(entry.op);
+      linalg::LinalgOp merged =
+          mergeGenerics(builder, cast<linalg::LinalgOp>(other.op),
+                        cast<linalg::LinalgOp>(entry.op));
       if (!isCandidate(merged) ||
           (merged.getNumReductionLoops() > 0 &&
            getReductionOrder(merged) !=
