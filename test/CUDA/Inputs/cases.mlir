@@ -406,3 +406,65 @@ func.func @bf16(%x: tensor<6x9xbf16> {remat.data = "x"}, %b: tensor<6x9xi1> {rem
   %sm = linalg.softmax dimension(1) ins(%y : tensor<6x5xbf16>) outs(%e : tensor<6x5xbf16>) -> tensor<6x5xbf16>
   return %y, %cs, %rs, %sm : tensor<6x5xbf16>, tensor<5xbf16>, tensor<6xbf16>, tensor<6x5xbf16>
 }
+
+// -----
+
+// Integers of several widths, their bits, and kinds of numbers.
+func.func @integers(%x: tensor<6x9xi32> {remat.data = "x"}, %b: tensor<6x9xi8> {remat.data = "b"}, %l: tensor<6x9xi64> {remat.data = "l"}, %k: tensor<6x9xi1> {remat.data = "k"}, %w: tensor<9xf32> {opt.param = "w", opt.init = "normal(0.5)"}) -> (tensor<6x9xf32>, tensor<9xf32>) {
+  %e = tensor.empty() : tensor<6x9xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i,j)->(i,j)>,affine_map<(i,j)->(i,j)>,affine_map<(i,j)->(i,j)>,affine_map<(i,j)->(i,j)>,affine_map<(i,j)->(j)>,affine_map<(i,j)->(i,j)>], iterator_types = ["parallel","parallel"]} ins(%x, %b, %l, %k, %w : tensor<6x9xi32>, tensor<6x9xi8>, tensor<6x9xi64>, tensor<6x9xi1>, tensor<9xf32>) outs(%e : tensor<6x9xf32>) {
+  ^bb0(%a: i32, %c: i8, %d: i64, %m: i1, %q: f32, %o: f32):
+    %c64 = arith.extsi %c : i8 to i64
+    %a64 = arith.extui %a : i32 to i64
+    %s1 = arith.divsi %a64, %c64 : i64
+    %s2 = arith.remui %d, %c64 : i64
+    %s3 = arith.shli %s1, %s2 : i64
+    %s4 = arith.xori %s3, %d : i64
+    %s5 = arith.floordivsi %s4, %c64 : i64
+    %s6 = arith.ceildivsi %d, %a64 : i64
+    %s7 = arith.maxsi %s5, %s6 : i64
+    %p = math.ctpop %s7 : i64
+    %z = math.ctlz %a : i32
+    %zz = math.cttz %d : i64
+    %ab = math.absi %s4 : i64
+    %p1 = arith.xori %zz, %ab : i64
+    %nan = math.isnan %q : f32
+    %fin = math.isfinite %q : f32
+    %inf = math.isinf %q : f32
+    %odd = arith.xori %nan, %inf : i1
+    %ok = arith.xori %fin, %odd : i1
+    %p2 = arith.extui %ok : i1 to i64
+    %p3 = arith.addi %p1, %p2 : i64
+    %p4 = math.ctpop %p3 : i64
+    %p5 = arith.addi %p, %p4 : i64
+    %f1 = arith.sitofp %p5 : i64 to f32
+    %f2 = arith.uitofp %z : i32 to f32
+    %f3 = arith.uitofp %m : i1 to f32
+    %g1 = arith.addf %f1, %f2 : f32
+    %g2 = arith.mulf %g1, %q : f32
+    %g3 = arith.addf %g2, %f3 : f32
+    %i = arith.fptosi %q : f32 to i32
+    %j = arith.cmpi slt, %i, %a : i32
+    %r = arith.select %j, %g3, %q : f32
+    linalg.yield %r : f32
+  } -> tensor<6x9xf32>
+  %ez = tensor.empty() : tensor<9xi64>
+  %zero = arith.constant 0 : i64
+  %ez0 = linalg.fill ins(%zero : i64) outs(%ez : tensor<9xi64>) -> tensor<9xi64>
+  %cnt = linalg.generic {indexing_maps = [affine_map<(i,j)->(i,j)>,affine_map<(i,j)->(i,j)>,affine_map<(i,j)->(j)>], iterator_types = ["reduction","parallel"]} ins(%b, %k : tensor<6x9xi8>, tensor<6x9xi1>) outs(%ez0 : tensor<9xi64>) {
+  ^bb0(%c: i8, %m: i1, %o: i64):
+    %c64 = arith.extsi %c : i8 to i64
+    %n = arith.extui %m : i1 to i64
+    %s = arith.muli %c64, %n : i64
+    %t = arith.addi %o, %s : i64
+    linalg.yield %t : i64
+  } -> tensor<9xi64>
+  %en = tensor.empty() : tensor<9xf32>
+  %v = linalg.generic {indexing_maps = [affine_map<(i)->(i)>,affine_map<(i)->(i)>,affine_map<(i)->(i)>], iterator_types = ["parallel"]} ins(%cnt, %w : tensor<9xi64>, tensor<9xf32>) outs(%en : tensor<9xf32>) {
+  ^bb0(%c: i64, %q: f32, %o: f32):
+    %f = arith.sitofp %c : i64 to f32
+    %g = arith.mulf %f, %q : f32
+    linalg.yield %g : f32
+  } -> tensor<9xf32>
+  return %y, %v : tensor<6x9xf32>, tensor<9xf32>
+}
