@@ -41,6 +41,11 @@ struct CPUTarget : remat::Target {
   /// A cache line, and the widest vector.
   int64_t getAlignment() const override { return 64; }
   int64_t getDefaultThreads() const override { return 2; }
+  ArrayRef<StringRef> getWholeAggregates() const override {
+    static constexpr StringRef kNames[] = {"remat.attention",
+                                           "remat.attention_backward"};
+    return kNames;
+  }
   void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
     remat::AnnotateConvWorkspaceOptions workspaces;
     workspaces.threads = threads;
@@ -52,6 +57,9 @@ struct CPUTarget : remat::Target {
     workspaces.threads = threads;
     pm.addPass(remat::createConvertConvToLibrary(workspaces));
     pm.addPass(remat::createPackProducts());
+    remat::ConvertAttentionToLoopsOptions attention;
+    attention.threads = threads;
+    pm.addPass(remat::createConvertAttentionToLoops(attention));
   }
   void addTrainStepLowering(OpPassManager &pm) const override {
     pm.addPass(remat::createLowerTrainStep());

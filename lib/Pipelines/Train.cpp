@@ -64,6 +64,7 @@ static void buildPlanPipeline(OpPassManager &pm,
   cleanUp(pm);
   pm.addPass(createFoldTransposesPass());
   pm.addPass(createRaiseSoftmaxPass());
+  pm.addPass(createRaiseAttentionPass());
   pm.addPass(createFusePaddingPass());
   pm.addPass(createFixOrdersPass());
   FusePassOptions fuseForward;
