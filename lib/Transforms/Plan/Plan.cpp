@@ -11,6 +11,7 @@
 #include "remat/Analysis/Effects.h"
 #include "remat/Analysis/RecomputeCostOpInterface.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
+#include "remat/Transforms/Plan/Residuals.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -167,6 +168,18 @@ Value RegionPlanner::routeInputs(BackwardInputs &backward, const Slice &slice) {
   return {};
 }
 
+/// Whether `policy` saves `value` for the sake of its name.
+static bool savesByName(PolicyAttrInterface policy, Value value) {
+  std::optional<StringRef> name = getPolicyName(value);
+  if (!name || !policy.isSaveable(value))
+    return false;
+  if (isa<SaveAnyNamesButAttr>(policy))
+    return true;
+  SmallVector<StringAttr> names;
+  policy.collectNames(names);
+  return llvm::is_contained(names, *name);
+}
+
 /// `isStuck`: nothing can be recomputed, for want of something to start from.
 DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
                                    bool isStuck) {
@@ -179,6 +192,8 @@ DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
   if (slice.saved.contains(value)) {
     if (policy.isOffloadable(value))
       kind = DecisionKind::Offload;
+    if (savesByName(policy, value))
+      reason = kNamedReason;
   } else if (isStuck) {
     reason = "no path for what a recompute starts from";
   } else if (policy.isSaveable(value)) {
