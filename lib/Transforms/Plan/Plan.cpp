@@ -7,6 +7,7 @@
 
 #include "remat/Transforms/Plan/Passes.h"
 
+#include "KeptOutputs.h"
 #include "Slice.h"
 #include "remat/Analysis/Effects.h"
 #include "remat/Analysis/RecomputeCostOpInterface.h"
@@ -52,6 +53,8 @@ private:
   ResidualPaths &paths;
   Effects &effects;
   bool report;
+  /// Outputs that cost nothing to keep, as others do.
+  SetVector<Value> kept;
 };
 } // namespace
 
@@ -194,6 +197,8 @@ DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
       kind = DecisionKind::Offload;
     if (savesByName(policy, value))
       reason = kNamedReason;
+    else if (kept.contains(value))
+      reason = "kept as another's operand anyway";
   } else if (isStuck) {
     reason = "no path for what a recompute starts from";
   } else if (policy.isSaveable(value)) {
@@ -273,7 +278,8 @@ LogicalResult RegionPlanner::run() {
   for (BackwardInputs &backward : backwards) {
     if (backward.getPlan())
       continue;
-    Slice slice = computeSlice(getRegion(), backward.needed);
+    kept = findKeptOutputs(getRegion(), backward);
+    Slice slice = computeSlice(getRegion(), backward.needed, kept);
     if (failed(checkReplayable(slice)))
       return failure();
     Value stuck = routeInputs(backward, slice);

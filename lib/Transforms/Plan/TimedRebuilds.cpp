@@ -30,6 +30,10 @@ static constexpr int64_t kShareOfStep = 25;
 /// and more.
 static constexpr unsigned kMaxKernels = 8;
 
+/// What is live at less than this many hundredths of the peak is no part of it,
+/// even though the schedule and the packing are still to come.
+static constexpr int64_t kPercentOfPeak = 80;
+
 /// What is added to what is kept, and what has to be in memory on the way, is
 /// at most this share of what goes.
 static constexpr int64_t kShareOfValue = 8;
@@ -62,7 +66,12 @@ private:
   bool estimateTime(Chain &chain, OpResult value);
   bool keepsLittle(const Chain &chain, OpResult value);
   bool choose(OpResult value);
+  void removeUseless();
+  bool keep(Value value);
+  unsigned findEnd(Value value);
+  SmallVector<int64_t> estimateLiveBytes();
 
+  Block &block;
   ArrayRef<TimedResidual> residuals;
   DenseMap<Operation *, unsigned> position;
   DenseMap<Value, Reads> reads;
@@ -78,7 +87,7 @@ private:
 } // namespace
 
 Chooser::Chooser(Block &block, ArrayRef<TimedResidual> residuals)
-    : residuals(residuals) {
+    : block(block), residuals(residuals) {
   int64_t stepTime = 0;
   for (Operation &op : block) {
     position[&op] = position.size();
@@ -230,6 +239,88 @@ bool Chooser::choose(OpResult value) {
   return true;
 }
 
+//===----------------------------------------------------------------------===//
+// The peak
+//===----------------------------------------------------------------------===//
+
+/// The position of the last operation that reads `value` or a view of it. What
+/// the function returns counts as consumed where it is made, as gradients are
+/// by eager steps.
+unsigned Chooser::findEnd(Value value) {
+  unsigned end = position.lookup(value.getDefiningOp());
+  for (Operation *user : value.getUsers()) {
+    Operation *ancestor = block.findAncestorOpInBlock(*user);
+    if (!ancestor || ancestor->hasTrait<OpTrait::IsTerminator>())
+      continue;
+    end = std::max(end, isReshape(user) ? findEnd(user->getResult(0))
+                                        : position.lookup(ancestor));
+  }
+  return end;
+}
+
+/// At each operation: of the tensors that the block makes, as it stands, without
+/// those that have been chosen.
+SmallVector<int64_t> Chooser::estimateLiveBytes() {
+  SmallVector<int64_t> live(position.size() + 1, 0);
+  for (Operation &op : block) {
+    if (isWithoutContents(&op) || isReshape(&op))
+      continue;
+    for (OpResult result : op.getResults()) {
+      if (!isa<TensorType>(result.getType()))
+        continue;
+      unsigned end = findEnd(result);
+      if (chosen.rebuilt.contains(result))
+        end = position.lookup(&op);
+      live[position.lookup(&op)] += estimateBytes(result.getType());
+      live[end + 1] -= estimateBytes(result.getType());
+    }
+  }
+  for (size_t i = 1; i < live.size(); ++i)
+    live[i] += live[i - 1];
+  return live;
+}
+
+/// Time is for the peak only: where much less is live anyway, values stay.
+void Chooser::removeUseless() {
+  SmallVector<int64_t> live = estimateLiveBytes();
+  int64_t limit = *llvm::max_element(live) / 100 * kPercentOfPeak;
+  SmallVector<Value> values = chosen.rebuilt.takeVector();
+  for (Value value : llvm::reverse(values)) {
+    int64_t bytes = estimateBytes(value.getType());
+    auto range = MutableArrayRef(live).slice(
+        position.lookup(value.getDefiningOp()));
+    range = range.take_front(findEnd(value) -
+                             position.lookup(value.getDefiningOp()) + 1);
+    if (llvm::any_of(range, [&](int64_t at) { return at + bytes > limit; }) ||
+        !keep(value)) {
+      chosen.rebuilt.insert(value);
+      continue;
+    }
+    for (int64_t &at : range)
+      at += bytes;
+  }
+}
+
+/// Takes `value` back, with which others may be made.
+bool Chooser::keep(Value value) {
+  gone.erase(value);
+  SmallVector<std::pair<Value, Chain>> found;
+  for (Value other : madeOf[value]) {
+    if (!gone.contains(other))
+      continue;
+    std::optional<Chain> chain = findChain(cast<OpResult>(other));
+    if (!chain) {
+      gone.insert(value);
+      return false;
+    }
+    found.emplace_back(other, std::move(*chain));
+  }
+  chains.erase(value);
+  for (auto &[other, chain] : found)
+    chains[other] = std::move(chain);
+  return true;
+}
+
 TimedRebuilds Chooser::run() {
   struct Item {
     OpResult value;
@@ -251,6 +342,11 @@ TimedRebuilds Chooser::run() {
   });
   for (const Item &item : items)
     choose(item.value);
+  removeUseless();
+  llvm::SmallDenseSet<Value> sources;
+  for (Value value : chosen.rebuilt)
+    sources.insert_range(chains[value].sources);
+  chosen.kept.remove_if([&](Value value) { return !sources.contains(value); });
   return std::move(chosen);
 }
 
