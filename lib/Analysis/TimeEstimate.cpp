@@ -104,23 +104,23 @@ int64_t mlir::remat::estimateTime(Operation *op) {
     return multiplySizes({body}, isKnown ? trips->getSExtValue() : 1);
   }
   if (auto conv = dyn_cast<Conv2DOp>(op))
-    return estimateProductTime(
-        countBytes(op), countFlops(conv, conv.getInit(), conv.getRhs()));
+    return estimateProductTime(countBytes(op),
+                               countFlops(conv, conv.getInit(), conv.getRhs()));
   if (auto conv = dyn_cast<Conv2DBackwardDataOp>(op))
-    return estimateProductTime(
-        countBytes(op), countFlops(conv, conv.getLhs(), conv.getRhs()));
+    return estimateProductTime(countBytes(op),
+                               countFlops(conv, conv.getLhs(), conv.getRhs()));
   if (auto conv = dyn_cast<Conv2DBackwardFilterOp>(op))
-    return estimateProductTime(
-        countBytes(op), countFlops(conv, conv.getRhs(), conv.getInit()));
+    return estimateProductTime(countBytes(op),
+                               countFlops(conv, conv.getRhs(), conv.getInit()));
   if (auto kernel = dyn_cast<linalg::LinalgOp>(op)) {
     if (isGenerator(op))
       return 0;
     bool isProduct = op->hasAttr("remat.conv") ||
                      linalg::isaContractionOpInterface(kernel) ||
                      linalg::isaConvolutionOpInterface(kernel);
-    return isProduct ? estimateProductTime(countBytes(op), getRecomputeCost(op))
-                     : estimateKernelTime(countBytes(op),
-                                          countAllScalars(kernel));
+    return isProduct
+               ? estimateProductTime(countBytes(op), getRecomputeCost(op))
+               : estimateKernelTime(countBytes(op), countAllScalars(kernel));
   }
   if (op->getNumRegions() != 0) {
     int64_t inside = 0;

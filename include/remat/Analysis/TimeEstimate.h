@@ -9,10 +9,10 @@
 //
 // The unit is the time in which one byte goes to or from memory, so that only
 // ratios are needed. They are those of the machines that the benchmarks know,
-// two cores with AVX-512 (15 GB/s; 80 G scalar operations/s in vectors; products
-// of f32 at 150 GFLOP/s) and an H200 (4.8 TB/s; 33 T; 67 TFLOP/s): rounded, and
-// for products towards the faster machine, which makes a step look short and a
-// recompute dear.
+// two cores with AVX-512 (15 GB/s; 80 G scalar operations/s in vectors;
+// products of f32 at 150 GFLOP/s) and an H200 (4.8 TB/s; 33 T; 67 TFLOP/s):
+// rounded, and for products towards the faster machine, which makes a step look
+// short and a recompute dear.
 //
 //===----------------------------------------------------------------------===//
 

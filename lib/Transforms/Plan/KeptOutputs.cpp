@@ -15,14 +15,14 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Whether `user` keeps what it reads by its operand `number` in the backward.
+/// Whether `use` is in the backward, and what it reads has to be there.
 static bool keeps(OpOperand &use, BackwardOp except) {
   Operation *user = use.getOwner();
-  if (user == except || !isInBackward(user))
-    return false;
   auto backward = dyn_cast<BackwardOp>(user);
   if (!backward)
-    return true;
+    return isInBackward(user);
+  if (backward == except)
+    return false;
   unsigned number = use.getOperandNumber();
   return backward.getOperandGroup(number) == 0 &&
          !backward.getBodyBlock()->getArgument(number).use_empty();
@@ -63,8 +63,8 @@ static bool runsLess(const Slice &shorter, const Slice &slice) {
   });
 }
 
-SetVector<Value>
-mlir::remat::findKeptOutputs(RegionOp region, const BackwardInputs &backward) {
+SetVector<Value> mlir::remat::findKeptOutputs(RegionOp region,
+                                              const BackwardInputs &backward) {
   SetVector<Value> kept;
   // Elsewhere each way of a value is a tape or a result of its own.
   if (backward.op->getBlock() != region->getBlock())

@@ -241,8 +241,8 @@ void BlockPlanner::makeAgainOrSave(Value value) {
         makeDecision(DecisionKind::Save, "read by the backward");
 }
 
-/// Decides once more about what is to be saved: elementwise results may be worth
-/// a kernel in the backward.
+/// Decides once more about what is to be saved: elementwise results may be
+/// worth a kernel in the backward.
 void BlockPlanner::makeAgainInTime() {
   SmallVector<TimedResidual> timed;
   DenseMap<Value, SmallVector<Operation *>> readers;
@@ -259,10 +259,10 @@ void BlockPlanner::makeAgainInTime() {
       if (isRebuilt)
         for (Value operand : op.getOperands())
           llvm::append_range(readers[operand], users);
-      bool mayBeRebuilt =
-          residual.decision.getKind() == DecisionKind::Save && !users.empty() &&
-          !residual.isStart && !isNamedByPolicy(residual.decision) &&
-          !isReturned(result);
+      bool mayBeRebuilt = residual.decision.getKind() == DecisionKind::Save &&
+                          !users.empty() && !residual.isStart &&
+                          !isNamedByPolicy(residual.decision) &&
+                          !isReturned(result);
       timed.push_back({result, std::move(users), isRebuilt, mayBeRebuilt});
     }
   std::reverse(timed.begin(), timed.end());

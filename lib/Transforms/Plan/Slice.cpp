@@ -61,8 +61,8 @@ Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed,
     Operation *op = value.getDefiningOp();
     if (!op || ops.contains(op))
       continue;
-    if (kept.contains(value) || (!isNotWorthSaving(value, policy, known) &&
-                                 policy.isSaveable(value))) {
+    if (kept.contains(value) ||
+        (!isNotWorthSaving(value, policy, known) && policy.isSaveable(value))) {
       slice.saved.insert(value);
       continue;
     }

@@ -174,13 +174,18 @@ bool Chooser::estimateTime(Chain &chain, OpResult value) {
 }
 
 /// Whether what is kept for `value`, or kept for longer, is little beside it.
+/// Of dynamic sizes nobody knows.
 bool Chooser::keepsLittle(const Chain &chain, OpResult value) {
   int64_t more = 0;
   for (Value source : chain.sources) {
     if (isa<BlockArgument>(source) || matchPattern(source, m_Constant()))
       continue;
     auto it = reads.find(source);
-    if (it == reads.end() || it->second.last < reads.at(value).first)
+    bool isLonger =
+        it == reads.end() || it->second.last < reads.at(value).first;
+    if (isLonger && !cast<ShapedType>(source.getType()).hasStaticShape())
+      return false;
+    if (isLonger)
       more += estimateBytes(source.getType());
   }
   return more <= estimateBytes(value.getType()) / kShareOfValue;
@@ -258,8 +263,8 @@ unsigned Chooser::findEnd(Value value) {
   return end;
 }
 
-/// At each operation: of the tensors that the block makes, as it stands, without
-/// those that have been chosen.
+/// At each operation: of the tensors that the block makes, as it stands,
+/// without those that have been chosen.
 SmallVector<int64_t> Chooser::estimateLiveBytes() {
   SmallVector<int64_t> live(position.size() + 1, 0);
   for (Operation &op : block) {
@@ -287,8 +292,8 @@ void Chooser::removeUseless() {
   SmallVector<Value> values = chosen.rebuilt.takeVector();
   for (Value value : llvm::reverse(values)) {
     int64_t bytes = estimateBytes(value.getType());
-    auto range = MutableArrayRef(live).slice(
-        position.lookup(value.getDefiningOp()));
+    auto range =
+        MutableArrayRef(live).slice(position.lookup(value.getDefiningOp()));
     range = range.take_front(findEnd(value) -
                              position.lookup(value.getDefiningOp()) + 1);
     if (llvm::any_of(range, [&](int64_t at) { return at + bytes > limit; }) ||
@@ -329,7 +334,8 @@ TimedRebuilds Chooser::run() {
   };
   SmallVector<Item> items;
   for (const TimedResidual &residual : residuals) {
-    if (!residual.mayBeRebuilt)
+    if (!residual.mayBeRebuilt ||
+        !cast<ShapedType>(residual.value.getType()).hasStaticShape())
       continue;
     int64_t bytes = estimateBytes(residual.value.getType());
     if (std::optional<Chain> chain = findChain(residual.value))
