@@ -172,15 +172,18 @@ Value RegionPlanner::routeInputs(BackwardInputs &backward, const Slice &slice) {
 }
 
 /// Whether `policy` saves `value` for the sake of its name.
-static bool savesByName(PolicyAttrInterface policy, Value value) {
-  std::optional<StringRef> name = getPolicyName(value);
-  if (!name || !policy.isSaveable(value))
+static bool savesByName(Attribute policy, Value value, StringRef name) {
+  if (auto anyOf = dyn_cast<AnyOfAttr>(policy))
+    return llvm::any_of(anyOf.getPolicies(), [&](Attribute member) {
+      return savesByName(member, value, name);
+    });
+  auto names = cast<PolicyAttrInterface>(policy);
+  if (!names.isSaveable(value))
     return false;
-  if (isa<SaveAnyNamesButAttr>(policy))
-    return true;
-  SmallVector<StringAttr> names;
-  policy.collectNames(names);
-  return llvm::is_contained(names, *name);
+  SmallVector<StringAttr> mentioned;
+  names.collectNames(mentioned);
+  return isa<SaveAnyNamesButAttr>(policy) ||
+         llvm::is_contained(mentioned, name);
 }
 
 /// `isStuck`: nothing can be recomputed, for want of something to start from.
@@ -195,7 +198,8 @@ DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
   if (slice.saved.contains(value)) {
     if (policy.isOffloadable(value))
       kind = DecisionKind::Offload;
-    if (savesByName(policy, value))
+    std::optional<StringRef> name = getPolicyName(value);
+    if (name && savesByName(policy, value, *name))
       reason = kNamedReason;
     else if (kept.contains(value))
       reason = "kept as another's operand anyway";
