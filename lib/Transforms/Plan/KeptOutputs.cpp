@@ -39,10 +39,11 @@ static bool isKeptElsewhere(Value value, BackwardOp backward) {
 
 /// More than an elementwise kernel, which fusion makes part of its reader.
 static bool isExpensive(Operation *op) {
+  if (isGenerator(op) || isFree(op) || isa<NameOp>(op))
+    return false;
   auto kernel = dyn_cast<linalg::LinalgOp>(op);
-  if (kernel)
-    return !isFusableProducer(kernel) && !isGenerator(op);
-  return !isFree(op) && !isGenerator(op) && !isa<NameOp>(op);
+  return kernel ? !isFusableProducer(kernel)
+                : !op->hasTrait<OpTrait::Elementwise>();
 }
 
 /// Of what is saved for this region alone.
