@@ -42,6 +42,7 @@ struct CPUTarget : remat::Target {
   int64_t getAlignment() const override { return 64; }
   int64_t getDefaultThreads() const override { return 2; }
   void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
+    pm.addPass(remat::createSplitRoundedProducts());
     remat::AnnotateConvWorkspaceOptions workspaces;
     workspaces.threads = threads;
     pm.addPass(remat::createAnnotateConvWorkspace(workspaces));

@@ -84,6 +84,7 @@ struct CUDATarget : remat::Target {
   int64_t getAlignment() const override { return 256; }
   int64_t getDefaultThreads() const override { return 1; }
   void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
+    pm.addPass(remat::createSplitRoundedProducts({/*keepOne=*/true}));
     pm.addPass(remat::createSinkScalars());
     pm.addPass(remat::createProductWorkspace());
     pm.addPass(remat::createAnnotateCuDNNWorkspace());

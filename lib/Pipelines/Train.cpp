@@ -62,6 +62,7 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createThreadRngPass());
   pm.addPass(createLowerRandomPass());
   cleanUp(pm);
+  pm.addPass(createRoundProductsPass());
   pm.addPass(createFoldTransposesPass());
   pm.addPass(createRaiseSoftmaxPass());
   pm.addPass(createFusePaddingPass());

@@ -47,8 +47,10 @@ static int64_t getWorkspaceBytes(linalg::LinalgOp product) {
   int64_t parts = std::min(kWantedTiles / tiles, summands / kElementsPerPart);
   if (parts < 2)
     return kAlignment;
+  // Partial results of 16 bits are kept in f32.
   auto type = cast<ShapedType>(product.getDpsInits()[0].getType());
-  int64_t bytes = parts * results * type.getElementTypeBitWidth() / 8;
+  int64_t width = std::max<int64_t>(type.getElementTypeBitWidth() / 8, 4);
+  int64_t bytes = parts * results * width;
   return llvm::alignTo(std::min(bytes, ::remat::cuda::kDefaultWorkspaceBytes),
                        kAlignment);
 }

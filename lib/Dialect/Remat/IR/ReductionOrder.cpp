@@ -18,6 +18,8 @@ static StringRef toString(ReductionOrder order) {
   switch (order) {
   case ReductionOrder::Product:
     return "product";
+  case ReductionOrder::RoundedProduct:
+    return "rounded product";
   case ReductionOrder::Along:
     return "along";
   case ReductionOrder::Across:
@@ -29,7 +31,8 @@ static StringRef toString(ReductionOrder order) {
 static std::optional<ReductionOrder> getFixedOrder(Operation *op) {
   auto attribute = op->getAttrOfType<StringAttr>(kAttrName);
   for (ReductionOrder order :
-       {ReductionOrder::Product, ReductionOrder::Along, ReductionOrder::Across})
+       {ReductionOrder::Product, ReductionOrder::RoundedProduct,
+        ReductionOrder::Along, ReductionOrder::Across})
     if (attribute && attribute.getValue() == toString(order))
       return order;
   return std::nullopt;
@@ -104,6 +107,10 @@ void mlir::remat::fixReductionOrder(linalg::LinalgOp op) {
     setOrder(op, computeReductionOrder(op));
 }
 
+void mlir::remat::fixAsRounded(linalg::LinalgOp op) {
+  setOrder(op, ReductionOrder::RoundedProduct);
+}
+
 void mlir::remat::fixAdjointOrder(linalg::LinalgOp op, Operation *forward) {
   auto structured = dyn_cast<linalg::LinalgOp>(forward);
   if (op.getNumReductionLoops() == 0 || hasFixedOrder(op))
@@ -116,5 +123,7 @@ void mlir::remat::fixAdjointOrder(linalg::LinalgOp op, Operation *forward) {
 }
 
 bool mlir::remat::isProduct(linalg::LinalgOp op) {
-  return getReductionOrder(op) == ReductionOrder::Product;
+  ReductionOrder order = getReductionOrder(op);
+  return order == ReductionOrder::Product ||
+         order == ReductionOrder::RoundedProduct;
 }
