@@ -6,6 +6,8 @@
 
 #include "GridPlan.h"
 
+#include "DevicePointers.h"
+
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -234,6 +236,33 @@ static void chooseVectors(const LoopNest &nest, GridPlan &plan) {
   plan.vector = {count, loop, /*isAligned=*/true};
 }
 
+/// Bytes of workgroup memory that every chip gives a block without asking.
+static constexpr int64_t kWorkgroupBytes = 48 << 10;
+
+/// Neighbouring results that a lane computes at once, where threads that load
+/// one element each would leave a part of their sectors to other blocks: eight
+/// of bf16 are half a sector.
+static void chooseResultVectors(const LoopNest &nest, GridPlan &plan) {
+  if (plan.lanes == 1 || plan.lanesAreNeighbours || !canVectorizeBody(nest.op))
+    return;
+  unsigned loop = plan.gridLoops.back();
+  int64_t narrowest = 4, resultBytes = 0;
+  for (const Access &access : nest.accesses)
+    if (!access.isScalar() && !access.isInvariantIn(loop))
+      narrowest = std::min(narrowest, getBytesInMemory(access.elementType));
+  for (const Access &output : nest.outputs())
+    resultBytes += getBytesInMemory(output.elementType);
+  int64_t count = 4 / narrowest;
+  std::optional<int64_t> size = getConstantIntValue(nest.loops[loop].size);
+  if (count <= 1 || !size || *size % count ||
+      kMaxBlockSize * count * resultBytes > kWorkgroupBytes ||
+      !llvm::all_of(nest.accesses, [&](const Access &access) {
+        return isAlignedAccess(nest, access, loop, count);
+      }))
+    return;
+  plan.vector = {count, loop, /*isAligned=*/true};
+}
+
 /// The loop in which an input is contiguous that jumps from element to element
 /// along `outLoop`.
 static std::optional<unsigned>
@@ -293,10 +322,12 @@ GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
   });
   if (fastest != plan.gridLoops.end())
     std::rotate(fastest, fastest + 1, plan.gridLoops.end());
-  if (!plan.isInOrder && nest.hasReduction())
+  if (!plan.isInOrder && nest.hasReduction()) {
     chooseLanes(nest, plan);
-  else if (!plan.isInOrder)
+    chooseResultVectors(nest, plan);
+  } else if (!plan.isInOrder) {
     chooseTile(nest, plan);
+  }
   if (!plan.isInOrder && !plan.tile)
     chooseVectors(nest, plan);
   plan.blockSize = std::max(blockSize, plan.lanes);

@@ -29,7 +29,7 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
     |---|---|
     | no reduction | a 16-byte vector of results where all operands are contiguous and aligned, else one |
     | no reduction, and inputs that are transposed | results of a square of 32 x 32, for which the block brings the inputs into workgroup memory along their rows |
-    | a reduction by one associative operation for each result | one *lane* of one result |
+    | a reduction by one associative operation for each result | one *lane* of one result, or of 4 bytes of results that lie side by side |
     | any other reduction | a result, in the order of the loops |
     | outputs that several iterations write | the iterations that may meet, in order |
     | index maps that are not linear | a result; all other loops in order, through memory |
