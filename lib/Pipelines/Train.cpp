@@ -85,6 +85,7 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
   pm.addPass(createMaterialize());
   cleanUp(pm);
   pm.addPass(createInlineRegions());
+  pm.addPass(createDropZerosPass());
   DecomposeAggregatesOptions decompose;
   decompose.keep =
       llvm::map_to_vector(options.getTarget().getWholeAggregates(),

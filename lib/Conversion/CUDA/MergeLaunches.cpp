@@ -208,8 +208,9 @@ static bool isPlain(linalg::CopyOp copy) {
 }
 
 static bool isWithin(const BufferPart &part, const BufferPart &other) {
-  return part.isKnown && other.isKnown && part.buffer == other.buffer &&
-         part.begin >= other.begin && part.end <= other.end;
+  return part.isKnown && other.isKnown && !other.period &&
+         part.buffer == other.buffer && part.begin >= other.begin &&
+         part.end <= other.end;
 }
 
 /// Lets those that read a copy read what was copied, if nobody writes either in

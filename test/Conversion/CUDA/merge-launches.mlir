@@ -604,3 +604,48 @@ func.func @a_copy_stays_that_a_call_reads(%s: memref<8xf32>) {
   memref.dealloc %arena : memref<64xi8>
   return
 }
+
+// -----
+
+// Columns of one matrix lie between each other, those of its last and first rows too.
+// CHECK-LABEL: func @columns_apart_are_no_hazard
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : memref<4x8xf32>, memref<4x8xf32>) outs(%{{.*}}, %{{.*}} : memref<4x8xf32, strided<[32, 1]>>, memref<4x8xf32, strided<[32, 1], offset: 24>>)
+// CHECK-NOT: linalg.{{generic|copy}}
+// CHECK: return
+func.func @columns_apart_are_no_hazard(%a: memref<4x8xf32>, %b: memref<4x8xf32>, %c: memref<4x32xf32>) {
+  %0 = memref.subview %c[0, 0] [4, 8] [1, 1] : memref<4x32xf32> to memref<4x8xf32, strided<[32, 1]>>
+  %1 = memref.subview %c[0, 24] [4, 8] [1, 1] : memref<4x32xf32> to memref<4x8xf32, strided<[32, 1], offset: 24>>
+  memref.copy %a, %0 : memref<4x8xf32> to memref<4x8xf32, strided<[32, 1]>>
+  memref.copy %b, %1 : memref<4x8xf32> to memref<4x8xf32, strided<[32, 1], offset: 24>>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @columns_that_overlap_are_a_hazard
+// CHECK: linalg.copy
+// CHECK: linalg.copy
+func.func @columns_that_overlap_are_a_hazard(%a: memref<4x8xf32>, %b: memref<4x8xf32>, %c: memref<4x32xf32>) {
+  %0 = memref.subview %c[0, 0] [4, 8] [1, 1] : memref<4x32xf32> to memref<4x8xf32, strided<[32, 1]>>
+  %1 = memref.subview %c[0, 7] [4, 8] [1, 1] : memref<4x32xf32> to memref<4x8xf32, strided<[32, 1], offset: 7>>
+  memref.copy %a, %0 : memref<4x8xf32> to memref<4x8xf32, strided<[32, 1]>>
+  memref.copy %b, %1 : memref<4x8xf32> to memref<4x8xf32, strided<[32, 1], offset: 7>>
+  return
+}
+
+// -----
+
+// Rows of 32 and rows of 40 meet somewhere.
+// CHECK-LABEL: func @columns_of_different_matrices_are_a_hazard
+// CHECK: linalg.copy
+// CHECK: linalg.copy
+func.func @columns_of_different_matrices_are_a_hazard(%a: memref<4x8xf32>, %b: memref<4x8xf32>, %c: memref<640xi8>) {
+  %c0 = arith.constant 0 : index
+  %p = memref.view %c[%c0][] : memref<640xi8> to memref<4x32xf32>
+  %q = memref.view %c[%c0][] : memref<640xi8> to memref<4x40xf32>
+  %0 = memref.subview %p[0, 0] [4, 8] [1, 1] : memref<4x32xf32> to memref<4x8xf32, strided<[32, 1]>>
+  %1 = memref.subview %q[0, 8] [4, 8] [1, 1] : memref<4x40xf32> to memref<4x8xf32, strided<[40, 1], offset: 8>>
+  memref.copy %a, %0 : memref<4x8xf32> to memref<4x8xf32, strided<[32, 1]>>
+  memref.copy %b, %1 : memref<4x8xf32> to memref<4x8xf32, strided<[40, 1], offset: 8>>
+  return
+}

@@ -110,6 +110,33 @@ def FoldTransposesPass : Pass<"remat-fold-transposes"> {
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def DropZerosPass : Pass<"remat-drop-zeros"> {
+  let summary = "leave out zeros that nothing reads";
+  let description = [{
+    A `linalg.fill` that is overwritten by slices, which together are all of the
+    tensor, before anything reads it, goes. So do zeros that an iteration of an
+    `scf.for` puts into a slice of a carried tensor after it has read the slice, if
+    the slices of all iterations are apart and nothing reads the tensor after the
+    loop: the tensor is the same in all iterations then.
+
+    Both come from derivatives: of a tensor that is read in slices (the gates of
+    an LSTM), and of one that a loop has put together (the states of all steps).
+    Run after `remat-inline-regions`, before canonicalization.
+
+    Example:
+
+    ```mlir
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %ct) -> (tensor<64x8xf32>) {
+      %s = tensor.extract_slice %t[%i, 0] [1, 8] [1, 1] : tensor<64x8xf32> to tensor<8xf32>
+      ...
+      %next = tensor.insert_slice %zeros into %t[%i, 0] [1, 8] [1, 1] : tensor<8xf32> into tensor<64x8xf32>
+      scf.yield %next : tensor<64x8xf32>   // becomes: scf.yield %t
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def RaiseSoftmaxPass : Pass<"remat-raise-softmax"> {
   let summary = "find softmax in its parts";
   let description = [{
