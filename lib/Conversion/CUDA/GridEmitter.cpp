@@ -145,23 +145,25 @@ private:
     // result once more.
     Value last = math.sub(countPoints(), index(1));
     Point point = findPoint(math.min(number, last));
-    Values partial = emitPartialResults(point, lane);
+    Values partial = emitPartialResults(point, lane, isResult);
     Value mine = math.add(math.mul(lane, points), slot);
     combineLanes(partial, lane, mine);
     Value isFirst =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, index(0));
     emitIf(arith::AndIOp::create(b, loc, isResult, isFirst), [&] {
       Values results;
-      for (auto [i, combiner] : llvm::enumerate(plan.combiners))
-        results.push_back(combine(combiner.op,
-                                  body.broadcast(b, loadInitial(i, point)),
+      for (auto [i, output] : llvm::enumerate(plan.reduced))
+        results.push_back(combine(plan.combiners[i].op,
+                                  body.broadcast(b, loadInitial(output, point)),
                                   loadShared(i, mine)));
-      storeOutputs(results, point);
+      for (auto [output, result] : llvm::zip_equal(plan.reduced, results))
+        body.store(b, outputAccess(output), result, point);
     });
   }
 
-  /// Elements `lane`, `lane` + lanes, ... of the reduction.
-  Values emitPartialResults(const Point &point, Value lane) {
+  /// Elements `lane`, `lane` + lanes, ... of the reduction. Where there is no
+  /// result, none of them: what is mapped is stored once.
+  Values emitPartialResults(const Point &point, Value lane, Value isResult) {
     SmallVector<unsigned> loops;
     for (auto [number, loop] : llvm::enumerate(nest.loops))
       if (!loop.isParallel())
@@ -172,14 +174,29 @@ private:
           b, arith::ConstantOp::create(b, loc, combiner.neutral)));
     Values sizes =
         llvm::map_to_vector(loops, [&](unsigned loop) { return sizeOf(loop); });
-    return emitFor(lane, math.product(sizes), plan.lanes, neutral,
-                   [&](Value number, ValueRange carried) {
-                     Values next = body.compute(
-                         b, advanceTo(point, loops, number, sizes), carried);
-                     for (Value &value : next)
-                       value = body.broadcast(b, value);
-                     return next;
-                   });
+    Value end = math.product(sizes);
+    if (!plan.mapped.empty())
+      end = arith::SelectOp::create(b, loc, isResult, end, index(0));
+    return emitFor(
+        lane, end, plan.lanes, neutral, [&](Value number, ValueRange carried) {
+          return emitElement(advanceTo(point, loops, number, sizes), carried);
+        });
+  }
+
+  /// Takes in the element at `point`.
+  Values emitElement(const Point &point, ValueRange carried) {
+    Values olds(numOutputs());
+    for (auto [output, value] : llvm::zip_equal(plan.reduced, carried))
+      olds[output] = value;
+    for (unsigned output : plan.mapped)
+      if (!nest.op.getRegionOutputArgs()[output].use_empty())
+        olds[output] = body.load(b, outputAccess(output), point);
+    Values next = body.compute(b, point, olds);
+    for (unsigned output : plan.mapped)
+      body.store(b, outputAccess(output), next[output], point);
+    return llvm::map_to_vector(plan.reduced, [&](unsigned output) {
+      return body.broadcast(b, next[output]);
+    });
   }
 
   /// Halves the lanes until one is left: lane i takes in lane i + n/2. What a

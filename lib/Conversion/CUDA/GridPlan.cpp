@@ -118,12 +118,14 @@ static SmallVector<bool> findDistinctLoops(const LoopNest &nest) {
 
 /// Whether some output's element is written by several iterations of parallel
 /// loops, or several elements by those of a reduction.
-static bool needsOrder(const LoopNest &nest, ArrayRef<bool> distinct) {
+static bool needsOrder(const LoopNest &nest, ArrayRef<bool> distinct,
+                       ArrayRef<unsigned> mapped) {
   for (auto [index, loop] : llvm::enumerate(nest.loops)) {
     if (loop.isParallel() && !distinct[index])
       return true;
-    for (const Access &output : nest.outputs())
-      if (!loop.isParallel() && !output.isInvariantIn(index))
+    for (auto [number, output] : llvm::enumerate(nest.outputs()))
+      if (!loop.isParallel() && !output.isInvariantIn(index) &&
+          !llvm::is_contained(mapped, number))
         return true;
   }
   return false;
@@ -176,11 +178,9 @@ static bool isAlignedAccess(const LoopNest &nest, const Access &access,
 // Verbs
 //===----------------------------------------------------------------------===//
 
-/// How many partial results a reduction of `elements` elements for each of
-/// `results` results has. No operand's layout may have a say: it differs from
-/// policy to policy.
-static int64_t countLanes(ReductionOrder order, int64_t elements,
-                          int64_t results) {
+/// No operand's layout may have a say: it differs from policy to policy.
+int64_t mlir::remat::countLanes(ReductionOrder order, int64_t elements,
+                                int64_t results) {
   auto floor = [](int64_t number) -> int64_t {
     return llvm::bit_floor<uint64_t>(std::max<int64_t>(number, 1));
   };
@@ -193,16 +193,42 @@ static int64_t countLanes(ReductionOrder order, int64_t elements,
   return std::max(std::min(wanted, most), least);
 }
 
+static int64_t countLanes(const LoopNest &nest) {
+  return countLanes(getReductionOrder(nest.op),
+                    countIterations(nest, /*parallel=*/false),
+                    countIterations(nest, /*parallel=*/true));
+}
+
+/// Outputs that lanes store while they add up others.
+static SmallVector<unsigned> findMapped(const LoopNest &nest) {
+  if (!nest.hasReduction() || countLanes(nest) == 1 ||
+      findCombinersBesideMapped(nest.op).empty())
+    return {};
+  SmallVector<unsigned> mapped = findMappedOutputs(nest.op);
+  for (unsigned output : mapped) {
+    const Access &access = nest.outputs()[output];
+    SmallVector<bool> apart = findLoopsApart(nest, access);
+    for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+      if (access.isInvariantIn(loop) ||
+          !(apart[loop] || hasOwnPosition(nest, output, loop)))
+        return {};
+  }
+  return mapped;
+}
+
 static void chooseLanes(const LoopNest &nest, GridPlan &plan) {
-  SmallVector<Combiner> combiners = findCombiners(nest.op);
+  SmallVector<Combiner> combiners = plan.mapped.empty()
+                                        ? findCombiners(nest.op)
+                                        : findCombinersBesideMapped(nest.op);
   if (combiners.empty())
     return;
-  plan.lanes = countLanes(getReductionOrder(nest.op),
-                          countIterations(nest, /*parallel=*/false),
-                          countIterations(nest, /*parallel=*/true));
+  plan.lanes = countLanes(nest);
   if (plan.lanes == 1)
     return;
   plan.combiners = std::move(combiners);
+  for (unsigned output = 0; output < nest.outputs().size(); ++output)
+    if (!llvm::is_contained(plan.mapped, output))
+      plan.reduced.push_back(output);
   unsigned innermost = 0;
   for (auto [index, loop] : llvm::enumerate(nest.loops))
     if (!loop.isParallel())
@@ -311,7 +337,10 @@ GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
   GridPlan plan;
   plan.blockSize = blockSize;
   SmallVector<bool> distinct = findDistinctLoops(nest);
-  plan.isInOrder = needsOrder(nest, distinct);
+  plan.mapped = findMapped(nest);
+  plan.isInOrder = needsOrder(nest, distinct, plan.mapped);
+  if (plan.isInOrder)
+    plan.mapped.clear();
   for (auto [index, loop] : llvm::enumerate(nest.loops))
     if (plan.isInOrder ? distinct[index] : loop.isParallel())
       plan.gridLoops.push_back(index);

@@ -35,10 +35,13 @@ struct GridPlan {
   /// element.
   bool isInOrder = false;
 
-  /// One for each output if results are reduced in `lanes` partial results,
-  /// each of which a thread computes; partial result p has the elements p, p +
-  /// lanes, ... of the reduction loops, counted in their order.
+  /// One for each of the outputs `reduced` if these are reduced in `lanes`
+  /// partial results, each of which a thread computes; partial result p has the
+  /// elements p, p + lanes, ... of the reduction loops, counted in their order.
   SmallVector<Combiner> combiners;
+  SmallVector<unsigned> reduced;
+  /// The other outputs: each iteration stores an element of its own.
+  SmallVector<unsigned> mapped;
   int64_t lanes = 1;
   /// Whether neighbouring threads are lanes of one result, else they are
   /// results.
@@ -48,6 +51,10 @@ struct GridPlan {
   /// Points of the grid (results) that a block takes, of `lanes` threads each.
   int64_t pointsPerBlock() const { return blockSize / lanes; }
 };
+
+/// How many partial results a reduction of `elements` elements for each of
+/// `results` results has.
+int64_t countLanes(ReductionOrder order, int64_t elements, int64_t results);
 
 /// `blockSize`: threads of a block, if a result does not need more.
 GridPlan planGrid(const LoopNest &nest, int64_t blockSize);

@@ -11,6 +11,7 @@
 #include "../LoopNest.h"
 #include "../Products.h"
 #include "BufferParts.h"
+#include "GridPlan.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -53,12 +54,16 @@ static bool keepsOrder(AffineMap map) {
 
 /// Each iteration of the parallel loops has an element of its own in each
 /// output, and is alone in writing it: what does not runs in order, without
-/// lanes, and so would all that is merged with it.
+/// lanes, and so would all that is merged with it. In a mapped output each
+/// iteration of all loops has one.
 static bool writesApart(linalg::LinalgOp op) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
-  return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
-    AffineMap map = op.getMatchingIndexingMap(&init);
+  SmallVector<unsigned> mapped = findMappedOutputs(op);
+  return llvm::all_of(llvm::enumerate(op.getDpsInitsMutable()), [&](auto it) {
+    AffineMap map = op.getMatchingIndexingMap(&it.value());
+    if (llvm::is_contained(mapped, it.index()))
+      return true;
     for (auto [loop, size] : llvm::enumerate(sizes)) {
       bool isParallel = kinds[loop] == utils::IteratorType::parallel;
       if (size != 1 && map.isFunctionOfDim(loop) != isParallel)
@@ -85,20 +90,67 @@ static bool isCandidate(Operation *op) {
   if (linalg.getNumReductionLoops() == 0)
     return true;
   // Lanes, on both sides of the merge.
-  return !isProduct(linalg) && !findCombiners(linalg).empty();
+  return !isProduct(linalg) && !findCombinersBesideMapped(linalg).empty();
+}
+
+/// The map of what `op` is there for: sums, if it has some.
+static AffineMap getOutputMap(linalg::LinalgOp op) {
+  SmallVector<unsigned> mapped = findMappedOutputs(op);
+  unsigned output = 0;
+  while (llvm::is_contained(mapped, output))
+    ++output;
+  return op.getMatchingIndexingMap(op.getDpsInitOperand(output));
+}
+
+/// A quarter of the threads for which a large GPU has room.
+static constexpr int64_t kManyThreads = int64_t(1) << 16;
+
+/// Whether the lanes of `sum` may do all that `map` does, element by element.
+static bool canStoreInLanes(linalg::LinalgOp map, linalg::LinalgOp sum) {
+  if (map.getNumReductionLoops() > 0 || sum.getNumReductionLoops() == 0)
+    return false;
+  int64_t elements = 1, results = 1;
+  for (auto [size, kind] : llvm::zip_equal(sum.getStaticLoopRanges(),
+                                           sum.getIteratorTypesArray())) {
+    int64_t &count =
+        kind == utils::IteratorType::reduction ? elements : results;
+    count = multiplySizes({size}, count);
+  }
+  // Alone, it would have a thread for a few elements.
+  int64_t lanes = countLanes(getReductionOrder(sum), elements, results);
+  return lanes > 1 && multiplySizes({results}, lanes) >= kManyThreads;
+}
+
+/// The output of `first` of which `input`, of another operation with the same
+/// loops, reads in each iteration what `first` stores in this iteration.
+static std::optional<unsigned> findForwarded(linalg::LinalgOp first,
+                                             OpOperand &input) {
+  auto second = cast<linalg::LinalgOp>(input.getOwner());
+  if (second.isDpsInit(&input))
+    return std::nullopt;
+  AffineMap map = second.getMatchingIndexingMap(&input);
+  SmallVector<unsigned> mapped = findMappedOutputs(first);
+  for (OpOperand &init : first.getDpsInitsMutable()) {
+    unsigned output = init.getOperandNumber() - first.getNumDpsInputs();
+    bool isStoredAlong =
+        first.getNumReductionLoops() == 0 || llvm::is_contained(mapped, output);
+    if (isStoredAlong && init.get() == input.get() &&
+        first.getMatchingIndexingMap(&init) == map)
+      return output;
+  }
+  return std::nullopt;
 }
 
 static bool iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b) {
   if (a.getStaticLoopRanges() != b.getStaticLoopRanges() ||
-      a.getIteratorTypesArray() != b.getIteratorTypesArray() ||
       getPhase(a) != getPhase(b))
     return false;
   if (a->getNumOperands() + b->getNumOperands() > kMaxOperands)
     return false;
-  auto getOutputMap = [](linalg::LinalgOp op) {
-    return op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  };
-  if (getOutputMap(a) != getOutputMap(b))
+  if (canStoreInLanes(a, b))
+    return true;
+  if (a.getIteratorTypesArray() != b.getIteratorTypesArray() ||
+      getOutputMap(a) != getOutputMap(b))
     return false;
   if (a.getNumReductionLoops() == 0)
     return true;
@@ -116,8 +168,10 @@ static linalg::LinalgOp merge(linalg::LinalgOp first, linalg::LinalgOp second) {
   const linalg::LinalgOp both[] = {first, second};
   SmallVector<Value> inputs, outputs;
   SmallVector<AffineMap> inputMaps, outputMaps;
-  /// For each operation, where the merged one has its inputs.
+  /// For each operation, where the merged one has its inputs; for the second
+  /// also which results of the first they are.
   SmallVector<unsigned> positions[2];
+  SmallVector<std::optional<unsigned>> forwarded[2];
   for (auto [i, part] : llvm::enumerate(both)) {
     linalg::LinalgOp op = part;
     for (OpOperand &operand : op->getOpOperands()) {
@@ -125,6 +179,14 @@ static linalg::LinalgOp merge(linalg::LinalgOp first, linalg::LinalgOp second) {
       if (op.isDpsInit(&operand)) {
         outputs.push_back(operand.get());
         outputMaps.push_back(map);
+        continue;
+      }
+      std::optional<unsigned> known;
+      if (i == 1)
+        known = findForwarded(first, operand);
+      forwarded[i].push_back(known);
+      if (known) {
+        positions[i].push_back(0);
         continue;
       }
       unsigned position = 0;
@@ -149,10 +211,15 @@ static linalg::LinalgOp merge(linalg::LinalgOp first, linalg::LinalgOp second) {
         unsigned output = inputs.size();
         for (auto [i, op] : llvm::enumerate(both)) {
           Block *block = linalg::LinalgOp(op).getBlock();
-          for (auto [number, argument] : llvm::enumerate(block->getArguments()))
-            map.map(argument, number < positions[i].size()
-                                  ? arguments[positions[i][number]]
-                                  : arguments[output++]);
+          for (auto [number, argument] :
+               llvm::enumerate(block->getArguments())) {
+            if (number >= positions[i].size())
+              map.map(argument, arguments[output++]);
+            else if (forwarded[i][number])
+              map.map(argument, results[*forwarded[i][number]]);
+            else
+              map.map(argument, arguments[positions[i][number]]);
+          }
           for (Operation &inner : block->without_terminator())
             body.clone(inner, map);
           for (Value yielded : block->getTerminator()->getOperands())
@@ -333,13 +400,33 @@ private:
     return true;
   }
 
+  /// What `entry` accesses, but for what `first` hands it element by element.
+  static Accesses withoutForwarded(linalg::LinalgOp first, const Entry &entry) {
+    Accesses accesses = entry.accesses;
+    for (OpOperand &operand : entry.op->getOpOperands()) {
+      if (!findForwarded(first, operand))
+        continue;
+      BufferPart part = findPart(operand.get());
+      auto *read = llvm::find_if(accesses.reads, [&](const BufferPart &other) {
+        return other.buffer == part.buffer && other.begin == part.begin &&
+               other.end == part.end && other.period == part.period;
+      });
+      if (read != accesses.reads.end())
+        accesses.reads.erase(read);
+    }
+    return accesses;
+  }
+
   void mergeWithEarlier(Entry &entry) {
     for (size_t number = earlier.size(); number-- > 0;) {
       Entry &other = earlier[number];
       if (!other.isCandidate ||
           !iterateAlike(cast<linalg::LinalgOp>(other.op),
                         cast<linalg::LinalgOp>(entry.op)) ||
-          !areIndependent(other.accesses, entry.accesses) || !canWait(number))
+          !areIndependent(
+              other.accesses,
+              withoutForwarded(cast<linalg::LinalgOp>(other.op), entry)) ||
+          !canWait(number))
         continue;
       linalg::LinalgOp merged = merge(cast<linalg::LinalgOp>(other.op),
                                       cast<linalg::LinalgOp>(entry.op));

@@ -30,6 +30,7 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
     | no reduction | a 16-byte vector of results where all operands are contiguous and aligned, else one |
     | no reduction, and inputs that are transposed | results of a square of 32 x 32, for which the block brings the inputs into workgroup memory along their rows |
     | a reduction by one associative operation for each result | one *lane* of one result, or of 4 bytes of results that lie side by side |
+    | such a reduction with other outputs, of which each iteration writes an element | the same; it stores what its iterations write |
     | any other reduction | a result, in the order of the loops |
     | outputs that several iterations write | the iterations that may meet, in order |
     | index maps that are not linear | a result; all other loops in order, through memory |
@@ -76,7 +77,9 @@ def MergeLaunches : Pass<"remat-merge-launches", "::mlir::ModuleOp"> {
     results of both, at the place of the second, if neither writes what the other
     accesses, and the first may be done after all that is in between: copies to tapes,
     updates of small parameters, sums over the same gradient. What both read is read
-    once. Operations stay as they are whose operands are transposed (they become
+    once, and what the first stores and the second reads in the same iteration is
+    not read. The lanes of a sum also store what an elementwise operation computes
+    in the same iterations, if they are many. Operations stay as they are whose operands are transposed (they become
     kernels of another kind), fills, products, and reductions that run in order.
 
     In and out: linalg on memrefs that are packed. Bits do not change: the order of

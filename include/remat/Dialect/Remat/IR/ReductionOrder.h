@@ -64,6 +64,14 @@ struct Combiner {
 /// The combiner of every output, or nothing if some output has none.
 SmallVector<Combiner> findCombiners(linalg::LinalgOp op);
 
+/// The outputs of a reduction of which every iteration writes an element of its
+/// own, whatever the others write.
+SmallVector<unsigned> findMappedOutputs(linalg::LinalgOp op);
+
+/// The combiner of every output that is not mapped, or nothing if one of these
+/// has none, or all are mapped.
+SmallVector<Combiner> findCombinersBesideMapped(linalg::LinalgOp op);
+
 } // namespace mlir::remat
 
 #endif // REMAT_DIALECT_REMAT_IR_REDUCTIONORDER_H
