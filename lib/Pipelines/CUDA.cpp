@@ -91,6 +91,8 @@ struct CUDATarget : remat::Target {
   }
   void addBeforePacking(OpPassManager &pm, int64_t threads) const override {
     pm.addPass(remat::createConvertConvToCuDNN());
+    pm.addPass(remat::createMergeLaunches({/*neighbours=*/true}));
+    pm.addPass(remat::createGroupUpdates());
     pm.addPass(remat::createWidenProducts());
     pm.addPass(remat::createPackProducts({/*mixed=*/true}));
     pm.addPass(remat::createProductWorkspace());

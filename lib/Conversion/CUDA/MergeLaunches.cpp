@@ -366,10 +366,13 @@ namespace {
 /// The operations of a block.
 class Merger {
 public:
+  explicit Merger(bool neighbours) : neighbours(neighbours) {}
+
   void run(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (op.hasTrait<OpTrait::IsTerminator>() ||
-          isa<ViewLikeOpInterface>(op) || isMemoryEffectFree(&op))
+          isa<ViewLikeOpInterface, memref::AllocOp>(op) ||
+          isMemoryEffectFree(&op))
         continue;
       std::optional<Accesses> accesses = findAccesses(&op);
       if (!accesses) {
@@ -400,6 +403,21 @@ private:
     return true;
   }
 
+  /// Whether `entry` adds up what `earlier[number]` stores, and there is
+  /// nothing but fills between the two.
+  bool isStoredRightBefore(size_t number, const Entry &entry) const {
+    auto map = cast<linalg::LinalgOp>(earlier[number].op),
+         sum = cast<linalg::LinalgOp>(entry.op);
+    return canStoreInLanes(map, sum) &&
+           llvm::all_of(ArrayRef(earlier).drop_front(number + 1),
+                        [](const Entry &between) {
+                          return isa<linalg::FillOp>(between.op);
+                        }) &&
+           llvm::any_of(sum->getOpOperands(), [&](OpOperand &operand) {
+             return findForwarded(map, operand).has_value();
+           });
+  }
+
   /// What `entry` accesses, but for what `first` hands it element by element.
   static Accesses withoutForwarded(linalg::LinalgOp first, const Entry &entry) {
     Accesses accesses = entry.accesses;
@@ -423,6 +441,7 @@ private:
       if (!other.isCandidate ||
           !iterateAlike(cast<linalg::LinalgOp>(other.op),
                         cast<linalg::LinalgOp>(entry.op)) ||
+          (neighbours && !isStoredRightBefore(number, entry)) ||
           !areIndependent(
               other.accesses,
               withoutForwarded(cast<linalg::LinalgOp>(other.op), entry)) ||
@@ -446,23 +465,28 @@ private:
     }
   }
 
+  bool neighbours;
   SmallVector<Entry> earlier;
 };
 
 struct MergeLaunches : remat::impl::MergeLaunchesBase<MergeLaunches> {
+  using MergeLaunchesBase::MergeLaunchesBase;
+
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      convertCopiesToLinalg(function);
+      if (!neighbours)
+        convertCopiesToLinalg(function);
       SmallVector<Block *> blocks;
       function.walk([&](Block *block) {
         if (!isa<linalg::LinalgOp>(block->getParentOp()))
           blocks.push_back(block);
       });
       for (Block *block : blocks) {
-        for (auto copy :
-             llvm::make_early_inc_range(block->getOps<linalg::CopyOp>()))
-          forwardCopy(copy);
-        Merger().run(*block);
+        if (!neighbours)
+          for (auto copy :
+               llvm::make_early_inc_range(block->getOps<linalg::CopyOp>()))
+            forwardCopy(copy);
+        Merger(neighbours).run(*block);
       }
     }
   }

@@ -70,6 +70,19 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
                            "::mlir::vector::VectorDialect"];
 }
 
+def GroupUpdates : Pass<"remat-group-updates", "::mlir::ModuleOp"> {
+  let summary = "small updates wait until one launch does for several";
+  let description = [{
+    Moves elementwise operations of the phase `update` with at most 16 KiB of
+    inputs to the next ones with the same loops, in groups of up to 8, as long as
+    nothing in between reads or writes what they access. `remat-merge-launches`
+    makes one kernel of each group.
+
+    In and out: linalg on memrefs that are not packed yet, since the gradients live
+    longer: up to 128 KiB for each shape. Bits do not change.
+  }];
+}
+
 def MergeLaunches : Pass<"remat-merge-launches", "::mlir::ModuleOp"> {
   let summary = "one kernel for operations that iterate alike";
   let description = [{
@@ -94,6 +107,9 @@ def MergeLaunches : Pass<"remat-merge-launches", "::mlir::ModuleOp"> {
     linalg.generic ... ins(%g, %x : ...) outs(%db, %dw : ...) { both sums }
     ```
   }];
+  let options = [
+    Option<"neighbours", "neighbours", "bool", /*default=*/"false",
+           "Only an elementwise operation and the sum right after it which adds up what it stores, for memory that is not packed yet: later, the sum may have the place of an operand">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
