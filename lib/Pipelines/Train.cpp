@@ -62,6 +62,7 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createThreadRngPass());
   pm.addPass(createLowerRandomPass());
   cleanUp(pm);
+  pm.addPass(createRoundProductsPass());
   pm.addPass(createFoldTransposesPass());
   pm.addPass(createRaiseSoftmaxPass());
   pm.addPass(createRaiseAttentionPass());
@@ -85,6 +86,7 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
   pm.addPass(createMaterialize());
   cleanUp(pm);
   pm.addPass(createInlineRegions());
+  pm.addPass(createDropZerosPass());
   DecomposeAggregatesOptions decompose;
   decompose.keep =
       llvm::map_to_vector(options.getTarget().getWholeAggregates(),
