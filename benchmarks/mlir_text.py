@@ -1,5 +1,5 @@
 """A small printer for the benchmark models: linalg on f32 tensors, one value a line. With bf16, what is elementwise is
-stored in it, and computed in f32; products and sums are f32, of bf16 operands."""
+stored in it, and computed in f32; products of bf16 are added up in f32 and rounded, as exporters print them; sums are f32."""
 
 
 class Value:
@@ -94,11 +94,13 @@ class Printer:
         dims = " ".join(f"d{i}" for i in range(len(a.shape)))
         return self.generic([(a, dims)], a.shape, lambda x, _: ([], x))
 
-    def matmul(self, a, b, start=None):
+    def matmul(self, a, b, start=None, rounded=True):
+        """`start` is f32, as the result is if it is not rounded."""
         a, b = self.narrow(a), self.narrow(b)
         shape = (a.shape[0], b.shape[1])
         start = start or self.zeros(shape)
-        return self.op(f"linalg.matmul ins({typed([a, b])}) outs({typed([start])}) -> {{type}}", shape)
+        product = self.op(f"linalg.matmul ins({typed([a, b])}) outs({typed([start])}) -> {{type}}", shape)
+        return self.narrow(product) if rounded else product
 
     def contraction(self, a, a_map, b, b_map, shape, out_map, loops, reduced):
         a, b = self.narrow(a), self.narrow(b)
@@ -118,7 +120,7 @@ class Printer:
         self.emit("  %b1 = arith.addf %acc, %b0 : f32")
         self.emit("  linalg.yield %b1 : f32")
         self.emit(f"}} -> {value.type}")
-        return value
+        return self.narrow(value)
 
     def expand(self, a, groups, shape):
         sizes = ", ".join(map(str, shape))

@@ -108,9 +108,11 @@ def gpt(p, dims, w, tokens, targets):
         return [linear(p, h, dw, db, residual=x)]
 
     def embed(ids, tok, pos):
+        widened = [f"%w = arith.extf %t : {tok.element} to f32"] if tok.element != "f32" else []
         return [p.generic([(ids, "d0 d1"), (pos, "d1 d2")], (B, T, d), lambda i, e, _: ([
             f"%i = arith.index_cast {i} : i32 to index", "%j = linalg.index 2 : index",
-            f"%t = tensor.extract {tok}[%i, %j] : {tok.type}", f"%s = arith.addf %t, {e} : f32"], "%s"))]
+            f"%t = tensor.extract {tok}[%i, %j] : {tok.type}", *widened,
+            f"%s = arith.addf {'%w' if widened else '%t'}, {e} : f32"], "%s"))]
 
     x = p.collapse(embed(tokens, w["tok"], w["pos"])[0], "[[0, 1], [2]]", (B * T, d))
     for i in range(dims["L"]):
@@ -209,7 +211,7 @@ def rnn(p, dims, w, xs, ys):
 
     def cell(x, h, c, wx, wh, b):
         one = p.scalar("1.0")
-        z = p.matmul(h, wh, start=p.matmul(x, wx))
+        z = p.matmul(h, wh, start=p.matmul(x, wx, rounded=False))
         gates = [p.slice(z, (0, i * d), (B, d)) for i in range(4)]
         biases = [p.slice(b, (i * d,), (d,)) for i in range(4)]
 
@@ -271,7 +273,7 @@ def running(p, old, new):
 
 
 def mlir(workload, dims, precision="f32"):
-    """With bf16, parameters are f32, and products of bf16."""
+    """With bf16, parameters are f32, and the model takes them rounded."""
     p = Printer(precision)
     p.collapse_ids = lambda v: p.op(f"tensor.collapse_shape {v} [[0, 1]] : {v.type} into {{type}}",
                                     (v.shape[0] * v.shape[1],), "i32")
@@ -282,6 +284,7 @@ def mlir(workload, dims, precision="f32"):
     for name, array in parameters.items():
         weights[name] = Value(f"%p{len(weights)}", array.shape)
         arguments.append(f"{weights[name]}: {weights[name].type} {{opt.param = \"{name}\"}}")
+    weights = {name: p.narrow(value) for name, value in weights.items()}
     for name, array in states.items():
         olds[name] = Value(f"%s{len(olds)}", array.shape)
         arguments.append(f"{olds[name]}: {olds[name].type} {{remat.state = \"{name}\"}}")

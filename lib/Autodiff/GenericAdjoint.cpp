@@ -9,6 +9,9 @@
 
 #include "AdjointKernel.h"
 
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
+#include "remat/Dialect/Remat/IR/RoundedProduct.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
@@ -162,6 +165,33 @@ static void markConvolution(linalg::LinalgOp forward, unsigned index,
       adjoint->setAttr(("remat." + name).str(), attribute);
 }
 
+/// Whether the cotangent of operand `index` of a rounded product is one: that
+/// of the other factor and the result's cotangent, by `reduced`.
+static bool isRoundedAdjoint(linalg::LinalgOp op, unsigned index,
+                             AffineMap reduced) {
+  if (!isRoundedProduct(op) || index > 1)
+    return false;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  return isOneProduct({maps[1 - index], maps[2], reduced},
+                      op.getStaticLoopRanges());
+}
+
+/// Adds up `term` in f32 and rounds the sum once.
+static Value emitRounded(AdjointKernel &kernel, OpBuilder &b, unsigned index,
+                         AffineMap reduced, Value term) {
+  Location loc = kernel.op.getLoc();
+  Type type = term.getType(), sumType = accumulationType(type);
+  Value zeros = fillZeros(b, loc, kernel.emptyLike(b, index, type));
+  BlockArgument sum = kernel.addAccumulator(type);
+  Value wide = arith::ExtFOp::create(kernel.builder, loc, sumType, sum);
+  Value next = arith::AddFOp::create(kernel.builder, loc, wide,
+                                     widen(kernel, term, sumType));
+  Value rounded = arith::TruncFOp::create(kernel.builder, loc, type, next);
+  Value value = kernel.cut(b, {{zeros, reduced, rounded, sum}})[0];
+  fixAsRounded(value.getDefiningOp<linalg::GenericOp>());
+  return value;
+}
+
 /// The cotangent of an operand that several iterations read.
 static Value emitReducing(AdjointKernel &kernel, OpBuilder &b, unsigned index,
                           Value term) {
@@ -183,6 +213,8 @@ static Value emitReducing(AdjointKernel &kernel, OpBuilder &b, unsigned index,
     // Only unit dimensions were held constant: nothing is added up.
     Value empty = kernel.emptyLike(b, index, elementType, dropped);
     value = kernel.cut(b, {{empty, reduced, term}})[0];
+  } else if (isRoundedAdjoint(kernel.op, index, reduced)) {
+    value = emitRounded(kernel, b, index, reduced, term);
   } else {
     Type sumType = accumulationType(elementType);
     Value zeros =

@@ -57,13 +57,13 @@ startFrom(Value sum, Value contribution,
   return success();
 }
 
-/// `sum` + `contribution` as an operation of its own.
+/// `sum` + `contribution` as an operation of its own; `inPlace` in the memory
+/// of `sum`, which is that of an accumulator.
 static Value createAdd(OpBuilder &builder, Location loc, Value sum,
                        Value contribution, bool inPlace) {
   auto type = dyn_cast<RankedTensorType>(sum.getType());
   if (!type)
     return arith::AddFOp::create(builder, loc, sum, contribution);
-  // An accumulator that the scope was given is updated where it is.
   if (inPlace) {
     AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
     SmallVector<utils::IteratorType> iterators(type.getRank(),
@@ -152,7 +152,8 @@ static Sum addToSlice(OpBuilder &builder, Location loc, const Sum &sum,
           builder, loc, insert.getSourceType(), sum.value,
           insert.getMixedOffsets(), insert.getMixedSizes(),
           insert.getMixedStrides());
-      added = createAdd(builder, loc, part, added, /*inPlace=*/false);
+      // In place: the slice goes back to where it came from.
+      added = createAdd(builder, loc, part, added, /*inPlace=*/true);
     }
     Sum result;
     result.value = tensor::InsertSliceOp::create(

@@ -9,6 +9,7 @@
 #include "Products.h"
 #include "remat/Conversion/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/RoundedProduct.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -120,6 +121,8 @@ static FailureOr<Product> matchProduct(OpBuilder &builder, linalg::LinalgOp op,
       ;
     putContiguousLast(product.nest, loops);
   }
+  if (isRoundedProduct(op) && product.loops[K].size() > 1)
+    return failure();
   if (!isBlasMatrix(product.a(), product.loops[M], product.loops[K]) ||
       !isBlasMatrix(product.b(), product.loops[K], product.loops[N]) ||
       !isBlasMatrix(product.c(), product.loops[M], product.loops[N]))
@@ -207,13 +210,16 @@ private:
     copyPhase(nest.op, call);
   }
 
-  /// By the factors' type, and the sum's where it is another.
+  /// By the factors' type, and the result's where it is another.
   StringRef getFunction() const {
     Type factor = product.a().elementType;
-    return factor.isF32()    ? "remat_gemm_f32"
-           : factor.isF64()  ? "remat_gemm_f64"
-           : factor.isBF16() ? "remat_gemm_bf16_f32"
-                             : "remat_gemm_f16_f32";
+    bool isRounded = product.c().elementType == factor;
+    return factor.isF32()   ? "remat_gemm_f32"
+           : factor.isF64() ? "remat_gemm_f64"
+           : factor.isBF16()
+               ? isRounded ? "remat_gemm_bf16" : "remat_gemm_bf16_f32"
+           : isRounded ? "remat_gemm_f16"
+                       : "remat_gemm_f16_f32";
   }
 
   /// The operand as batch x batch x rows x columns.
@@ -256,14 +262,19 @@ struct ConvertLinalgToLibrary
     });
     SymbolTable symbols(getOperation());
     for (linalg::LinalgOp op : ops)
-      convertProduct(symbols, op);
+      if (!convertProduct(symbols, op) && mixed && isRoundedProduct(op)) {
+        op->emitOpError("is rounded after each term, for it is no product of "
+                        "the library; run remat-split-rounded-products before "
+                        "bufferization");
+        return signalPassFailure();
+      }
   }
 
-  void convertProduct(SymbolTable &symbols, linalg::LinalgOp op) {
+  bool convertProduct(SymbolTable &symbols, linalg::LinalgOp op) {
     OpBuilder builder(op);
     FailureOr<Product> product = matchProduct(builder, op, mixed);
     if (failed(product))
-      return;
+      return false;
     // BLAS writes zeros itself, unless the product is a sum of several calls.
     linalg::FillOp fill =
         product->loops[K].size() > 1 ? linalg::FillOp() : findZeroFill(op);
@@ -271,6 +282,7 @@ struct ConvertLinalgToLibrary
     op.erase();
     if (fill)
       fill.erase();
+    return true;
   }
 };
 } // namespace

@@ -6,6 +6,7 @@
 
 #include "Products.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
+#include "remat/Dialect/Remat/IR/RoundedProduct.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -13,35 +14,6 @@
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
-
-/// The factor that an extension of it stands for.
-static Value lookThroughExtension(Value factor) {
-  auto extension = factor.getDefiningOp<arith::ExtFOp>();
-  return extension ? extension.getIn() : factor;
-}
-
-bool remat::isProductOfExtended(linalg::LinalgOp op) {
-  if (!isProduct(op) || !linalg::isaContractionOpInterface(op))
-    return false;
-  Block *body = op.getBlock();
-  if (body->getNumArguments() != 3)
-    return false;
-  auto sum =
-      body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!sum || sum.getLhs() != body->getArgument(2))
-    return false;
-  auto product = sum.getRhs().getDefiningOp<arith::MulFOp>();
-  if (!product)
-    return false;
-  Value first = lookThroughExtension(product.getLhs()),
-        second = lookThroughExtension(product.getRhs());
-  if (first != body->getArgument(0))
-    std::swap(first, second);
-  return first == body->getArgument(0) && second == body->getArgument(1) &&
-         llvm::all_of(body->without_terminator(), [](Operation &inner) {
-           return isa<arith::ExtFOp, arith::MulFOp, arith::AddFOp>(inner);
-         });
-}
 
 static bool hasPlainProductBody(linalg::LinalgOp op) {
   Block *body = op.getBlock();
@@ -56,9 +28,10 @@ static bool hasPlainProductBody(linalg::LinalgOp op) {
 static bool hasMixedProductTypes(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   Type type = body->getArgument(0).getType();
+  Type result = body->getArgument(2).getType();
   return (type.isBF16() || type.isF16()) &&
          body->getArgument(1).getType() == type &&
-         body->getArgument(2).getType().isF32();
+         (remat::isRoundedProduct(op) ? result == type : result.isF32());
 }
 
 bool remat::isLibraryProduct(linalg::LinalgOp op, bool mixed) {

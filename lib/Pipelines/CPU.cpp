@@ -48,6 +48,7 @@ struct CPUTarget : remat::Target {
   }
   void addBeforeScheduling(OpPassManager &pm,
                            const remat::TargetOptions &options) const override {
+    pm.addPass(remat::createSplitRoundedProducts());
     remat::AnnotateConvWorkspaceOptions workspaces;
     workspaces.threads = options.getThreads();
     pm.addPass(remat::createAnnotateConvWorkspace(workspaces));

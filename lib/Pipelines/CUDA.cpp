@@ -85,6 +85,7 @@ struct CUDATarget : remat::Target {
   int64_t getDefaultThreads() const override { return 1; }
   void addBeforeScheduling(OpPassManager &pm,
                            const remat::TargetOptions &options) const override {
+    pm.addPass(remat::createSplitRoundedProducts({/*keepOne=*/true}));
     pm.addPass(remat::createCarryScalars());
     pm.addPass(remat::createSinkScalars());
     pm.addPass(remat::createSplitReductions());
@@ -94,6 +95,8 @@ struct CUDATarget : remat::Target {
   void addBeforePacking(OpPassManager &pm,
                         const remat::TargetOptions &options) const override {
     pm.addPass(remat::createConvertConvToCuDNN({options.convWorkspace}));
+    pm.addPass(remat::createMergeLaunches({/*neighbours=*/true}));
+    pm.addPass(remat::createGroupUpdates());
     pm.addPass(remat::createWidenProducts());
     pm.addPass(remat::createPackProducts({/*mixed=*/true}));
     pm.addPass(remat::createProductWorkspace());

@@ -62,9 +62,11 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createThreadRngPass());
   pm.addPass(createLowerRandomPass());
   cleanUp(pm);
+  pm.addPass(createRoundProductsPass());
   pm.addPass(createFoldTransposesPass());
   pm.addPass(createRaiseSoftmaxPass());
-  pm.addPass(createRaiseAttentionPass());
+  if (options.attention)
+    pm.addPass(createRaiseAttentionPass());
   pm.addPass(createFusePaddingPass());
   pm.addPass(createFixOrdersPass());
   FusePassOptions fuseForward;
@@ -85,6 +87,7 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
   pm.addPass(createMaterialize());
   cleanUp(pm);
   pm.addPass(createInlineRegions());
+  pm.addPass(createDropZerosPass());
   DecomposeAggregatesOptions decompose;
   decompose.keep =
       llvm::map_to_vector(options.getTarget().getWholeAggregates(),
@@ -134,6 +137,7 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
   ToTensorsOptions toTensors;
   toTensors.policy = options.policy;
   toTensors.mode = options.mode;
+  toTensors.attention = options.attention;
   toTensors.target = options.target;
   toTensors.threads = options.threads;
   toTensors.convWorkspace = options.convWorkspace;

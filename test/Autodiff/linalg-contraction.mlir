@@ -53,6 +53,40 @@ func.func @half_precision_products_are_summed_in_f32(%a: tensor<3x4xbf16>, %b: t
 
 // -----
 
+// What is rounded once has adjoints that are rounded once, of bf16 throughout.
+// CHECK-LABEL: func.func @adjoints_of_rounded_products_are_rounded_products_grad(
+// CHECK: remat.order = "rounded product"
+// CHECK: ins(%arg1, %[[DY:.*]] : tensor<4x5xbf16>, tensor<3x5xbf16>) outs(%{{.*}} : tensor<3x4xbf16>) attrs = {{.*}}remat.order = "rounded product"
+// CHECK-DAG: %[[P:.*]] = arith.mulf {{.*}} : f32
+// CHECK-DAG: %[[S:.*]] = arith.extf %out : bf16 to f32
+// CHECK: %[[N:.*]] = arith.addf %[[S]], %[[P]] : f32
+// CHECK-NEXT: %[[R:.*]] = arith.truncf %[[N]] : f32 to bf16
+// CHECK-NEXT: linalg.yield %[[R]] : bf16
+// CHECK: ins(%arg0, %[[DY]] : tensor<3x4xbf16>, tensor<3x5xbf16>) outs(%{{.*}} : tensor<4x5xbf16>) attrs = {{.*}}remat.order = "rounded product"
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @adjoints_of_rounded_products_are_rounded_products(%a: tensor<3x4xbf16> {opt.param}, %b: tensor<4x5xbf16> {opt.param}, %init: tensor<bf16>) -> tensor<bf16> {
+  %zero = arith.constant 0.0 : bf16
+  %e = tensor.empty() : tensor<3x5xbf16>
+  %z = linalg.fill ins(%zero : bf16) outs(%e : tensor<3x5xbf16>) -> tensor<3x5xbf16>
+  %y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<3x4xbf16>, tensor<4x5xbf16>) outs(%z : tensor<3x5xbf16>) attrs = {remat.order = "rounded product"} {
+  ^bb0(%p: bf16, %q: bf16, %s: bf16):
+    %x = arith.extf %p : bf16 to f32
+    %w = arith.extf %q : bf16 to f32
+    %v = arith.extf %s : bf16 to f32
+    %m = arith.mulf %x, %w : f32
+    %u = arith.addf %v, %m : f32
+    %r = arith.truncf %u : f32 to bf16
+    linalg.yield %r : bf16
+  } -> tensor<3x5xbf16>
+  %l = linalg.reduce { arith.addf } ins(%y : tensor<3x5xbf16>) outs(%init : tensor<bf16>) dimensions = [0, 1]
+  return %l : tensor<bf16>
+}
+
+// -----
+
 // The initial value of a sum has the sum's cotangent, whatever was added.
 // CHECK-LABEL: func.func @the_initial_value_gets_the_cotangent_grad(
 // CHECK: %[[DY:.*]] = linalg.generic

@@ -66,6 +66,25 @@ func.func @splat(%x: tensor<{kind}> {{opt.param}}) -> tensor<f32> {{
   return %l : tensor<f32>
 }}
 """
+PRODUCT = """
+func.func @product(%x: tensor<1x{n}x{kind}> {{opt.param}}, %w: tensor<{n}x4x{kind}>) -> tensor<f32> {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x4xf32>) -> tensor<1x4xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<1x{n}x{kind}>, tensor<{n}x4x{kind}>) outs(%z : tensor<1x4xf32>) -> tensor<1x4xf32>
+  %r = arith.truncf %y : tensor<1x4xf32> to tensor<1x4x{kind}>
+  %s0 = tensor.empty() : tensor<f32>
+  %s = linalg.fill ins(%zero : f32) outs(%s0 : tensor<f32>) -> tensor<f32>
+  %l = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>], iterator_types = ["reduction", "reduction"]}}
+      ins(%r : tensor<1x4x{kind}>) outs(%s : tensor<f32>) {{
+  ^bb0(%a: {kind}, %acc: f32):
+    %v = arith.extf %a : {kind} to f32
+    %t = arith.addf %acc, %v : f32
+    linalg.yield %t : f32
+  }} -> tensor<f32>
+  return %l : tensor<f32>
+}}
+"""
 
 
 def main():
@@ -79,10 +98,16 @@ def main():
             table = library.call("table_grad", [np.zeros(COUNT, "i8"), np.zeros((2, 8), "u2")], [("f32", 0), (kind, 2)])
             pooling = library.call("pooling_grad", [image], [("f32", 0), (kind, 3)])
             splat = library.call("splat_grad", [np.array(0, "u2")], [("f32", 0), (kind, 0)])
+            ones = np.full((1, COUNT), 0x3F80 if kind == "bf16" else 0x3C00, "u2")
+            library = Library(PRODUCT.format(n=COUNT, kind=kind), folder,
+                              "remat-round-products, remat-split-rounded-products", name="product")
+            sums, = library.call("product", [ones, np.repeat(ones.T, 4, 1)], [("f32", 0)])
         for name, (_, gradient), right in (("table", table, np.repeat([bits, 0], 8)), ("splat", splat, [bits]),
                                            ("pooling", pooling, np.where(image.ravel() > 0, bits, 0))):
             same = np.array_equal(np.asarray(gradient).view("u2").ravel(), np.asarray(right, "u2"))
             print(f"{kind} {name}: {'rounded once' if same else np.asarray(gradient).ravel()[:9]}")
+        right = 4 * (3008 if kind == "bf16" else COUNT)
+        print(f"{kind} product: {'rounded once' if float(sums) == right else float(sums)}")
 
 
 main()

@@ -76,10 +76,28 @@ def ConvertLinalgToLibrary : Pass<"convert-linalg-to-library", "::mlir::ModuleOp
   }];
   let options = [
     Option<"mixed", "mixed", "bool", /*default=*/"false",
-           "Also products of bf16 or f16 that are added up in f32 (remat_gemm_bf16_f32)">];
+           "Also products of bf16 or f16 that are added up in f32 (remat_gemm_bf16_f32), and rounded (remat_gemm_bf16)">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+def SplitRoundedProducts : Pass<"remat-split-rounded-products"> {
+  let summary = "products with a rounded result as a product of f32 and a rounding";
+  let description = [{
+    For targets without a library for products of bf16 or f16: each rounded
+    product (`remat-round-products`), on tensors, becomes a product that is added
+    up in f32 and a kernel that rounds it.
+
+    Example: `remat.order = "rounded product"` on a `linalg.generic` with a result
+    of `tensor<8x32xbf16>` becomes `remat.order = "product"` on one of
+    `tensor<8x32xf32>`, and a generic with an `arith.truncf`.
+  }];
+  let options = [
+    Option<"keepOne", "keep-one", "bool", /*default=*/"false",
+           "Keep what a library computes in one call">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def ApproximateMath : Pass<"remat-approximate-math"> {

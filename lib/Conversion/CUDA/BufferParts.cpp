@@ -11,9 +11,33 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::remat;
+
+/// Finds the gaps between elements that lie at these strides: the innermost
+/// dimensions reach over `width` elements, all others are multiples of more.
+static void findGaps(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                     int64_t bytes, BufferPart &part) {
+  SmallVector<std::pair<int64_t, int64_t>> byStride;
+  for (auto [size, stride] : llvm::zip_equal(sizes, strides))
+    if (size > 1)
+      byStride.push_back({stride, size});
+  llvm::sort(byStride);
+  int64_t width = 1;
+  for (auto *it = byStride.begin(); it != byStride.end(); ++it) {
+    int64_t period = 0;
+    for (auto *outer = it; outer != byStride.end(); ++outer)
+      period = std::gcd(period, outer->first);
+    if (period > width) {
+      part.period = period * bytes;
+      part.width = width * bytes;
+      return;
+    }
+    width += it->first * (it->second - 1);
+  }
+}
 
 /// The bytes that elements of `type` take, from where its memory starts;
 /// unknown if that is not static.
@@ -34,6 +58,17 @@ static void narrow(MemRefType type, BufferPart &part) {
   part.begin = offset * bytes;
   part.end = (offset + span) * bytes;
   part.isKnown = true;
+  findGaps(type.getShape(), strides, bytes, part);
+}
+
+/// Whether one is in the gaps of the other all along.
+static bool areInterleaved(const BufferPart &a, const BufferPart &b) {
+  if (a.period == 0 || a.period != b.period)
+    return false;
+  int64_t shift = (b.begin - a.begin) % a.period;
+  if (shift < 0)
+    shift += a.period;
+  return shift >= a.width && shift + b.width <= a.period;
 }
 
 /// Offsets count from where the memory starts that these share with their
@@ -108,7 +143,7 @@ bool mlir::remat::mayOverlap(const BufferPart &a, const BufferPart &b) {
   if (!isSame)
     return isa<BlockArgument>(a.buffer) && isa<BlockArgument>(b.buffer) &&
            (isResult(a.buffer) || isResult(b.buffer));
-  return a.begin < b.end && b.begin < a.end;
+  return a.begin < b.end && b.begin < a.end && !areInterleaved(a, b);
 }
 
 bool mlir::remat::mayOverlap(ArrayRef<BufferPart> a, ArrayRef<BufferPart> b) {

@@ -23,6 +23,9 @@ struct BufferPart {
   int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
   /// Whether these numbers say more than that.
   bool isKnown = false;
+  /// Unless 0: the part is only the first `width` bytes of each `period` from
+  /// `begin` on, such as some columns of a matrix.
+  int64_t period = 0, width = 0;
 };
 
 /// What an operation accesses.

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -36,7 +37,8 @@ SmallVector<Type> mlir::remat::getWorkgroupTypes(const LoopNest &nest,
                            : element);
     });
   return llvm::map_to_vector(plan.combiners, [&](const Combiner &combiner) {
-    return getMemory(plan.blockSize, combiner.neutral.getType());
+    return getMemory(plan.blockSize * plan.vector.count,
+                     combiner.neutral.getType());
   });
 }
 
@@ -143,57 +145,93 @@ private:
     // result once more.
     Value last = math.sub(countPoints(), index(1));
     Point point = findPoint(math.min(number, last));
-    Values partial = emitPartialResults(point, lane);
+    Values partial = emitPartialResults(point, lane, isResult);
     Value mine = math.add(math.mul(lane, points), slot);
     combineLanes(partial, lane, mine);
     Value isFirst =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, index(0));
     emitIf(arith::AndIOp::create(b, loc, isResult, isFirst), [&] {
       Values results;
-      for (auto [i, combiner] : llvm::enumerate(plan.combiners))
-        results.push_back(combine(
-            combiner.op, loadInitial(i, point),
-            memref::LoadOp::create(b, loc, workgroup[i], ValueRange{mine})));
-      storeOutputs(results, point);
+      for (auto [i, output] : llvm::enumerate(plan.reduced))
+        results.push_back(combine(plan.combiners[i].op,
+                                  body.broadcast(b, loadInitial(output, point)),
+                                  loadShared(i, mine)));
+      for (auto [output, result] : llvm::zip_equal(plan.reduced, results))
+        body.store(b, outputAccess(output), result, point);
     });
   }
 
-  /// Elements `lane`, `lane` + lanes, ... of the reduction.
-  Values emitPartialResults(const Point &point, Value lane) {
+  /// Elements `lane`, `lane` + lanes, ... of the reduction. Where there is no
+  /// result, none of them: what is mapped is stored once.
+  Values emitPartialResults(const Point &point, Value lane, Value isResult) {
     SmallVector<unsigned> loops;
     for (auto [number, loop] : llvm::enumerate(nest.loops))
       if (!loop.isParallel())
         loops.push_back(number);
     Values neutral;
     for (const Combiner &combiner : plan.combiners)
-      neutral.push_back(arith::ConstantOp::create(b, loc, combiner.neutral));
+      neutral.push_back(body.broadcast(
+          b, arith::ConstantOp::create(b, loc, combiner.neutral)));
     Values sizes =
         llvm::map_to_vector(loops, [&](unsigned loop) { return sizeOf(loop); });
-    return emitFor(lane, math.product(sizes), plan.lanes, neutral,
-                   [&](Value number, ValueRange carried) {
-                     return Values(body.compute(
-                         b, advanceTo(point, loops, number, sizes), carried));
-                   });
+    Value end = math.product(sizes);
+    if (!plan.mapped.empty())
+      end = arith::SelectOp::create(b, loc, isResult, end, index(0));
+    return emitFor(
+        lane, end, plan.lanes, neutral, [&](Value number, ValueRange carried) {
+          return emitElement(advanceTo(point, loops, number, sizes), carried);
+        });
+  }
+
+  /// Takes in the element at `point`.
+  Values emitElement(const Point &point, ValueRange carried) {
+    Values olds(numOutputs());
+    for (auto [output, value] : llvm::zip_equal(plan.reduced, carried))
+      olds[output] = value;
+    for (unsigned output : plan.mapped)
+      if (!nest.op.getRegionOutputArgs()[output].use_empty())
+        olds[output] = body.load(b, outputAccess(output), point);
+    Values next = body.compute(b, point, olds);
+    for (unsigned output : plan.mapped)
+      body.store(b, outputAccess(output), next[output], point);
+    return llvm::map_to_vector(plan.reduced, [&](unsigned output) {
+      return body.broadcast(b, next[output]);
+    });
   }
 
   /// Halves the lanes until one is left: lane i takes in lane i + n/2. What a
   /// step reads was written before the barrier in front of it.
   void combineLanes(ValueRange partial, Value lane, Value mine) {
-    for (auto [value, memory] : llvm::zip_equal(partial, workgroup))
-      memref::StoreOp::create(b, loc, value, memory, ValueRange{mine});
+    for (auto [i, value] : llvm::enumerate(partial))
+      storeShared(i, value, mine);
     for (int64_t count = plan.lanes / 2; count > 0; count /= 2) {
       gpu::BarrierOp::create(b, loc);
       Value other = math.add(mine, index(count * plan.pointsPerBlock()));
       emitIf(math.isBelow(lane, index(count)), [&] {
-        for (auto [combiner, memory] :
-             llvm::zip_equal(plan.combiners, workgroup)) {
-          Value a = memref::LoadOp::create(b, loc, memory, ValueRange{mine});
-          Value c = memref::LoadOp::create(b, loc, memory, ValueRange{other});
-          memref::StoreOp::create(b, loc, combine(combiner.op, a, c), memory,
-                                  ValueRange{mine});
-        }
+        for (auto [i, combiner] : llvm::enumerate(plan.combiners))
+          storeShared(
+              i,
+              combine(combiner.op, loadShared(i, mine), loadShared(i, other)),
+              mine);
       });
     }
+  }
+
+  /// The partial results of output `i` at `position`: one, or a vector.
+  Value loadShared(size_t i, Value position) {
+    Type type = body.vectorOf(plan.combiners[i].neutral.getType());
+    if (auto vector = dyn_cast<VectorType>(type))
+      return vector::LoadOp::create(
+          b, loc, vector, workgroup[i],
+          math.mul(position, index(plan.vector.count)));
+    return memref::LoadOp::create(b, loc, workgroup[i], position);
+  }
+  void storeShared(size_t i, Value value, Value position) {
+    if (isa<VectorType>(value.getType()))
+      vector::StoreOp::create(b, loc, value, workgroup[i],
+                              math.mul(position, index(plan.vector.count)));
+    else
+      memref::StoreOp::create(b, loc, value, workgroup[i], position);
   }
 
   const GridPlan &plan;

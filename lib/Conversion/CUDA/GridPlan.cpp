@@ -7,6 +7,8 @@
 #include "GridPlan.h"
 #include "ReductionLanes.h"
 
+#include "DevicePointers.h"
+
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -105,12 +107,14 @@ static SmallVector<bool> findDistinctLoops(const LoopNest &nest) {
 
 /// Whether some output's element is written by several iterations of parallel
 /// loops, or several elements by those of a reduction.
-static bool needsOrder(const LoopNest &nest, ArrayRef<bool> distinct) {
+static bool needsOrder(const LoopNest &nest, ArrayRef<bool> distinct,
+                       ArrayRef<unsigned> mapped) {
   for (auto [index, loop] : llvm::enumerate(nest.loops)) {
     if (loop.isParallel() && !distinct[index])
       return true;
-    for (const Access &output : nest.outputs())
-      if (!loop.isParallel() && !output.isInvariantIn(index))
+    for (auto [number, output] : llvm::enumerate(nest.outputs()))
+      if (!loop.isParallel() && !output.isInvariantIn(index) &&
+          !llvm::is_contained(mapped, number))
         return true;
   }
   return false;
@@ -163,17 +167,43 @@ static bool isAlignedAccess(const LoopNest &nest, const Access &access,
 // Verbs
 //===----------------------------------------------------------------------===//
 
+/// No operand's layout may have a say: it differs from policy to policy.
+static int64_t countLanes(const LoopNest &nest) {
+  return countLanes(getReductionOrder(nest.op),
+                    countIterations(nest, /*parallel=*/false),
+                    countIterations(nest, /*parallel=*/true));
+}
+
+/// Outputs that lanes store while they add up others.
+static SmallVector<unsigned> findMapped(const LoopNest &nest) {
+  if (!nest.hasReduction() || countLanes(nest) == 1 ||
+      findCombinersBesideMapped(nest.op).empty())
+    return {};
+  SmallVector<unsigned> mapped = findMappedOutputs(nest.op);
+  for (unsigned output : mapped) {
+    const Access &access = nest.outputs()[output];
+    SmallVector<bool> apart = findLoopsApart(nest, access);
+    for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+      if (access.isInvariantIn(loop) ||
+          !(apart[loop] || hasOwnPosition(nest, output, loop)))
+        return {};
+  }
+  return mapped;
+}
+
 static void chooseLanes(const LoopNest &nest, GridPlan &plan) {
-  SmallVector<Combiner> combiners = findCombiners(nest.op);
+  SmallVector<Combiner> combiners = plan.mapped.empty()
+                                        ? findCombiners(nest.op)
+                                        : findCombinersBesideMapped(nest.op);
   if (combiners.empty())
     return;
-  // No operand's layout may have a say: it differs from policy to policy.
-  plan.lanes = countLanes(getReductionOrder(nest.op),
-                          countIterations(nest, /*parallel=*/false),
-                          countIterations(nest, /*parallel=*/true));
+  plan.lanes = countLanes(nest);
   if (plan.lanes == 1)
     return;
   plan.combiners = std::move(combiners);
+  for (unsigned output = 0; output < nest.outputs().size(); ++output)
+    if (!llvm::is_contained(plan.mapped, output))
+      plan.reduced.push_back(output);
   unsigned innermost = 0;
   for (auto [index, loop] : llvm::enumerate(nest.loops))
     if (!loop.isParallel())
@@ -200,6 +230,33 @@ static void chooseVectors(const LoopNest &nest, GridPlan &plan) {
   int64_t count = kVectorBytes / widest;
   std::optional<int64_t> size = getConstantIntValue(nest.loops[loop].size);
   if (count <= 1 || !size || *size % count ||
+      !llvm::all_of(nest.accesses, [&](const Access &access) {
+        return isAlignedAccess(nest, access, loop, count);
+      }))
+    return;
+  plan.vector = {count, loop, /*isAligned=*/true};
+}
+
+/// Bytes of workgroup memory that every chip gives a block without asking.
+static constexpr int64_t kWorkgroupBytes = 48 << 10;
+
+/// Neighbouring results that a lane computes at once, where threads that load
+/// one element each would leave a part of their sectors to other blocks: eight
+/// of bf16 are half a sector.
+static void chooseResultVectors(const LoopNest &nest, GridPlan &plan) {
+  if (plan.lanes == 1 || plan.lanesAreNeighbours || !canVectorizeBody(nest.op))
+    return;
+  unsigned loop = plan.gridLoops.back();
+  int64_t narrowest = 4, resultBytes = 0;
+  for (const Access &access : nest.accesses)
+    if (!access.isScalar() && !access.isInvariantIn(loop))
+      narrowest = std::min(narrowest, getBytesInMemory(access.elementType));
+  for (const Access &output : nest.outputs())
+    resultBytes += getBytesInMemory(output.elementType);
+  int64_t count = 4 / narrowest;
+  std::optional<int64_t> size = getConstantIntValue(nest.loops[loop].size);
+  if (count <= 1 || !size || *size % count ||
+      kMaxBlockSize * count * resultBytes > kWorkgroupBytes ||
       !llvm::all_of(nest.accesses, [&](const Access &access) {
         return isAlignedAccess(nest, access, loop, count);
       }))
@@ -255,7 +312,10 @@ GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
   GridPlan plan;
   plan.blockSize = blockSize;
   SmallVector<bool> distinct = findDistinctLoops(nest);
-  plan.isInOrder = needsOrder(nest, distinct);
+  plan.mapped = findMapped(nest);
+  plan.isInOrder = needsOrder(nest, distinct, plan.mapped);
+  if (plan.isInOrder)
+    plan.mapped.clear();
   for (auto [index, loop] : llvm::enumerate(nest.loops))
     if (plan.isInOrder ? distinct[index] : loop.isParallel())
       plan.gridLoops.push_back(index);
@@ -266,10 +326,12 @@ GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
   });
   if (fastest != plan.gridLoops.end())
     std::rotate(fastest, fastest + 1, plan.gridLoops.end());
-  if (!plan.isInOrder && nest.hasReduction())
+  if (!plan.isInOrder && nest.hasReduction()) {
     chooseLanes(nest, plan);
-  else if (!plan.isInOrder)
+    chooseResultVectors(nest, plan);
+  } else if (!plan.isInOrder) {
     chooseTile(nest, plan);
+  }
   if (!plan.isInOrder && !plan.tile)
     chooseVectors(nest, plan);
   plan.blockSize = std::max(blockSize, plan.lanes);

@@ -10,8 +10,6 @@
 
 #include "../KernelBody.h"
 
-#include "remat/Dialect/Remat/IR/ReductionOrder.h"
-
 namespace mlir::remat {
 
 /// Two loops that a block takes in squares, because the outputs are contiguous
@@ -35,10 +33,13 @@ struct GridPlan {
   /// element.
   bool isInOrder = false;
 
-  /// One for each output if results are reduced in `lanes` partial results,
-  /// each of which a thread computes; partial result p has the elements p, p +
-  /// lanes, ... of the reduction loops, counted in their order.
+  /// One for each of the outputs `reduced` if these are reduced in `lanes`
+  /// partial results, each of which a thread computes; partial result p has the
+  /// elements p, p + lanes, ... of the reduction loops, counted in their order.
   SmallVector<Combiner> combiners;
+  SmallVector<unsigned> reduced;
+  /// The other outputs: each iteration stores an element of its own.
+  SmallVector<unsigned> mapped;
   int64_t lanes = 1;
   /// Whether neighbouring threads are lanes of one result, else they are
   /// results.

@@ -85,6 +85,18 @@ private:
   llvm::StringMap<ArrayAttr> attributes;
 };
 
+/// Lets kernels of large blocks have all registers that one block on a
+/// multiprocessor leaves them: ptxas would rather spill than run one.
+static void allowRegisters(gpu::GPUModuleOp module) {
+  constexpr int32_t kLargeBlock = 1024;
+  for (auto kernel : module.getOps<LLVM::LLVMFuncOp>())
+    if (auto threads = kernel->getAttrOfType<DenseI32ArrayAttr>(
+            NVVM::NVVMDialect::getMaxntidAttrName());
+        threads && threads.size() > 0 && threads[0] >= kLargeBlock)
+      kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      Builder(module).getI32IntegerAttr(1));
+}
+
 struct ConvertKernelsToNVVM
     : remat::impl::ConvertKernelsToNVVMBase<ConvertKernelsToNVVM> {
   void runOnOperation() override {
@@ -119,6 +131,7 @@ struct ConvertKernelsToNVVM
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       return signalPassFailure();
     attributes.restore(module);
+    allowRegisters(module);
   }
 };
 } // namespace

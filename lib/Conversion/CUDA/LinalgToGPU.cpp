@@ -61,7 +61,7 @@ private:
 bool Launch::isRead(unsigned output) const {
   if (!initialValues.empty() && initialValues[output])
     return false;
-  return nest.hasReduction() ||
+  return (nest.hasReduction() && !llvm::is_contained(plan.mapped, output)) ||
          !nest.op.getRegionOutputArgs()[output].use_empty();
 }
 
@@ -114,10 +114,13 @@ static bool isEmpty(const LoopNest &nest, const GridPlan &plan) {
 /// Constants that fill the outputs of a reduction; the fills are added to
 /// `taken`.
 static SmallVector<TypedAttr> takeFills(const LoopNest &nest,
+                                        const GridPlan &plan,
                                         DenseSet<Operation *> &taken) {
   SmallVector<TypedAttr> constants;
   for (unsigned output = 0; output < nest.outputs().size(); ++output) {
-    linalg::FillOp fill = findFill(nest.op, output);
+    linalg::FillOp fill;
+    if (!llvm::is_contained(plan.mapped, output))
+      fill = findFill(nest.op, output);
     TypedAttr constant;
     if (fill && matchPattern(fill.getInputs()[0], m_Constant(&constant)) &&
         constant.getType() == nest.outputs()[output].elementType)
@@ -180,7 +183,7 @@ struct ConvertLinalgToGPU
     if (!isEmpty(*nest, plan)) {
       Launch launch(builder, *nest, plan, traffic);
       if (nest->hasReduction() && !plan.isInOrder)
-        launch.initialValues = takeFills(*nest, taken);
+        launch.initialValues = takeFills(*nest, plan, taken);
       launch.create(table);
     }
   }

@@ -14,22 +14,49 @@ static constexpr unsigned kMaxOperands = 24;
 /// Sums of one kernel: each has workgroup memory.
 static constexpr int64_t kMaxSums = 6;
 
+/// The map of what `op` is there for: sums, if it has some.
+static AffineMap getOutputMap(linalg::LinalgOp op) {
+  SmallVector<unsigned> mapped = findMappedOutputs(op);
+  unsigned output = 0;
+  while (llvm::is_contained(mapped, output))
+    ++output;
+  return op.getMatchingIndexingMap(op.getDpsInitOperand(output));
+}
+
+bool mlir::remat::fitOneKernel(linalg::LinalgOp a, linalg::LinalgOp b) {
+  return a.getStaticLoopRanges() == b.getStaticLoopRanges() &&
+         getPhase(a) == getPhase(b) &&
+         a->getNumOperands() + b->getNumOperands() <= kMaxOperands;
+}
+
 bool mlir::remat::iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b) {
-  if (a.getStaticLoopRanges() != b.getStaticLoopRanges() ||
+  if (!fitOneKernel(a, b) ||
       a.getIteratorTypesArray() != b.getIteratorTypesArray() ||
-      getPhase(a) != getPhase(b))
-    return false;
-  if (a->getNumOperands() + b->getNumOperands() > kMaxOperands)
-    return false;
-  auto getOutputMap = [](linalg::LinalgOp op) {
-    return op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  };
-  if (getOutputMap(a) != getOutputMap(b))
+      getOutputMap(a) != getOutputMap(b))
     return false;
   if (a.getNumReductionLoops() == 0)
     return true;
   return getReductionOrder(a) == getReductionOrder(b) &&
          a.getNumDpsInits() + b.getNumDpsInits() <= kMaxSums;
+}
+
+static std::optional<unsigned> findForwarded(linalg::LinalgOp first,
+                                             OpOperand &input) {
+  auto second = cast<linalg::LinalgOp>(input.getOwner());
+  // A tensor still has what it had before.
+  if (second.isDpsInit(&input) || !isa<MemRefType>(input.get().getType()))
+    return std::nullopt;
+  AffineMap map = second.getMatchingIndexingMap(&input);
+  SmallVector<unsigned> mapped = findMappedOutputs(first);
+  for (OpOperand &init : first.getDpsInitsMutable()) {
+    unsigned output = init.getOperandNumber() - first.getNumDpsInputs();
+    bool isStoredAlong =
+        first.getNumReductionLoops() == 0 || llvm::is_contained(mapped, output);
+    if (isStoredAlong && init.get() == input.get() &&
+        first.getMatchingIndexingMap(&init) == map)
+      return output;
+  }
+  return std::nullopt;
 }
 
 linalg::GenericOp mlir::remat::mergeGenerics(OpBuilder &builder,
@@ -38,8 +65,10 @@ linalg::GenericOp mlir::remat::mergeGenerics(OpBuilder &builder,
   const linalg::LinalgOp both[] = {first, second};
   SmallVector<Value> inputs, outputs;
   SmallVector<AffineMap> inputMaps, outputMaps;
-  /// For each operation, where the merged one has its inputs.
+  /// For each operation, where the merged one has its inputs; for the second
+  /// also which results of the first they are.
   SmallVector<unsigned> positions[2];
+  SmallVector<std::optional<unsigned>> forwarded[2];
   for (auto [i, part] : llvm::enumerate(both)) {
     linalg::LinalgOp op = part;
     for (OpOperand &operand : op->getOpOperands()) {
@@ -47,6 +76,14 @@ linalg::GenericOp mlir::remat::mergeGenerics(OpBuilder &builder,
       if (op.isDpsInit(&operand)) {
         outputs.push_back(operand.get());
         outputMaps.push_back(map);
+        continue;
+      }
+      std::optional<unsigned> known;
+      if (i == 1)
+        known = findForwarded(first, operand);
+      forwarded[i].push_back(known);
+      if (known) {
+        positions[i].push_back(0);
         continue;
       }
       unsigned position = 0;
@@ -62,10 +99,10 @@ linalg::GenericOp mlir::remat::mergeGenerics(OpBuilder &builder,
   }
   SmallVector<AffineMap> maps(inputMaps);
   maps.append(outputMaps);
-  SmallVector<Type> results(first->getResultTypes());
-  llvm::append_range(results, second->getResultTypes());
+  SmallVector<Type> types(first->getResultTypes());
+  llvm::append_range(types, second->getResultTypes());
   auto merged = linalg::GenericOp::create(
-      builder, builder.getFusedLoc({first.getLoc(), second.getLoc()}), results,
+      builder, builder.getFusedLoc({first.getLoc(), second.getLoc()}), types,
       inputs, outputs, maps, second.getIteratorTypesArray(),
       [&](OpBuilder &body, Location loc, ValueRange arguments) {
         IRMapping map;
@@ -73,10 +110,15 @@ linalg::GenericOp mlir::remat::mergeGenerics(OpBuilder &builder,
         unsigned output = inputs.size();
         for (auto [i, op] : llvm::enumerate(both)) {
           Block *block = linalg::LinalgOp(op).getBlock();
-          for (auto [number, argument] : llvm::enumerate(block->getArguments()))
-            map.map(argument, number < positions[i].size()
-                                  ? arguments[positions[i][number]]
-                                  : arguments[output++]);
+          for (auto [number, argument] :
+               llvm::enumerate(block->getArguments())) {
+            if (number >= positions[i].size())
+              map.map(argument, arguments[output++]);
+            else if (forwarded[i][number])
+              map.map(argument, results[*forwarded[i][number]]);
+            else
+              map.map(argument, arguments[positions[i][number]]);
+          }
           for (Operation &inner : block->without_terminator())
             body.clone(inner, map);
           for (Value yielded : block->getTerminator()->getOperands())

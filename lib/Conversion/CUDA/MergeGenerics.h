@@ -8,10 +8,18 @@
 
 namespace mlir::remat {
 
-/// Whether `a` and `b` have the same loops, outputs that are accessed alike,
-/// and orders by which neither changes the bits of the other; and whether both
-/// together are not too much for one kernel.
+/// Whether `a` and `b` have loops of the same sizes and the same phase, and
+/// both together are not too much for one kernel.
+bool fitOneKernel(linalg::LinalgOp a, linalg::LinalgOp b);
+
+/// Whether they also have loops of the same kinds, outputs that are accessed
+/// alike, and orders by which neither changes the bits of the other.
 bool iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b);
+
+/// The output of `first`, on memory, of which `input`, of another operation
+/// with the same loops, reads in each iteration what `first` stores in this
+/// iteration.
+std::optional<unsigned> findForwarded(linalg::LinalgOp first, OpOperand &input);
 
 /// An operation with the outputs of `first` and then those of `second`, on
 /// tensors or on memory, which reads once what both read. It has the

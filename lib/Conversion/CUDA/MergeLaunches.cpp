@@ -12,6 +12,7 @@
 #include "../Products.h"
 #include "BufferParts.h"
 #include "MergeGenerics.h"
+#include "ReductionLanes.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -49,12 +50,16 @@ static bool keepsOrder(AffineMap map) {
 
 /// Each iteration of the parallel loops has an element of its own in each
 /// output, and is alone in writing it: what does not runs in order, without
-/// lanes, and so would all that is merged with it.
+/// lanes, and so would all that is merged with it. In a mapped output each
+/// iteration of all loops has one.
 static bool writesApart(linalg::LinalgOp op) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
-  return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
-    AffineMap map = op.getMatchingIndexingMap(&init);
+  SmallVector<unsigned> mapped = findMappedOutputs(op);
+  return llvm::all_of(llvm::enumerate(op.getDpsInitsMutable()), [&](auto it) {
+    AffineMap map = op.getMatchingIndexingMap(&it.value());
+    if (llvm::is_contained(mapped, it.index()))
+      return true;
     for (auto [loop, size] : llvm::enumerate(sizes)) {
       bool isParallel = kinds[loop] == utils::IteratorType::parallel;
       if (size != 1 && map.isFunctionOfDim(loop) != isParallel)
@@ -81,7 +86,32 @@ static bool isCandidate(Operation *op) {
   if (linalg.getNumReductionLoops() == 0)
     return true;
   // Lanes, on both sides of the merge.
-  return !isProduct(linalg) && !findCombiners(linalg).empty();
+  return !isProduct(linalg) && !findCombinersBesideMapped(linalg).empty();
+}
+
+/// A quarter of the threads for which a large GPU has room.
+static constexpr int64_t kManyThreads = int64_t(1) << 16;
+
+/// Whether the lanes of `sum` may do all that `map` does, element by element.
+static bool canStoreInLanes(linalg::LinalgOp map, linalg::LinalgOp sum) {
+  if (map.getNumReductionLoops() > 0 || sum.getNumReductionLoops() == 0)
+    return false;
+  int64_t elements = 1, results = 1;
+  for (auto [size, kind] : llvm::zip_equal(sum.getStaticLoopRanges(),
+                                           sum.getIteratorTypesArray())) {
+    int64_t &count =
+        kind == utils::IteratorType::reduction ? elements : results;
+    count = multiplySizes({size}, count);
+  }
+  // Alone, it would have a thread for a few elements.
+  int64_t lanes = countLanes(getReductionOrder(sum), elements, results);
+  return lanes > 1 && multiplySizes({results}, lanes) >= kManyThreads;
+}
+
+/// Whether one kernel may do both: alike, or the lanes of the second's sums
+/// what the first does.
+static bool canShareKernel(linalg::LinalgOp a, linalg::LinalgOp b) {
+  return iterateAlike(a, b) || (fitOneKernel(a, b) && canStoreInLanes(a, b));
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,8 +162,9 @@ static bool isPlain(linalg::CopyOp copy) {
 }
 
 static bool isWithin(const BufferPart &part, const BufferPart &other) {
-  return part.isKnown && other.isKnown && part.buffer == other.buffer &&
-         part.begin >= other.begin && part.end <= other.end;
+  return part.isKnown && other.isKnown && !other.period &&
+         part.buffer == other.buffer && part.begin >= other.begin &&
+         part.end <= other.end;
 }
 
 /// Lets those that read a copy read what was copied, if nobody writes either in
@@ -222,10 +253,13 @@ namespace {
 /// The operations of a block.
 class Merger {
 public:
+  explicit Merger(bool neighbours) : neighbours(neighbours) {}
+
   void run(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (op.hasTrait<OpTrait::IsTerminator>() ||
-          isa<ViewLikeOpInterface>(op) || isMemoryEffectFree(&op))
+          isa<ViewLikeOpInterface, memref::AllocOp>(op) ||
+          isMemoryEffectFree(&op))
         continue;
       std::optional<Accesses> accesses = findAccesses(&op);
       if (!accesses) {
@@ -256,13 +290,49 @@ private:
     return true;
   }
 
+  /// Whether `entry` adds up what `earlier[number]` stores, and there is
+  /// nothing but fills between the two.
+  bool isStoredRightBefore(size_t number, const Entry &entry) const {
+    auto map = cast<linalg::LinalgOp>(earlier[number].op),
+         sum = cast<linalg::LinalgOp>(entry.op);
+    return canStoreInLanes(map, sum) &&
+           llvm::all_of(ArrayRef(earlier).drop_front(number + 1),
+                        [](const Entry &between) {
+                          return isa<linalg::FillOp>(between.op);
+                        }) &&
+           llvm::any_of(sum->getOpOperands(), [&](OpOperand &operand) {
+             return findForwarded(map, operand).has_value();
+           });
+  }
+
+  /// What `entry` accesses, but for what `first` hands it element by element.
+  static Accesses withoutForwarded(linalg::LinalgOp first, const Entry &entry) {
+    Accesses accesses = entry.accesses;
+    for (OpOperand &operand : entry.op->getOpOperands()) {
+      if (!findForwarded(first, operand))
+        continue;
+      BufferPart part = findPart(operand.get());
+      auto *read = llvm::find_if(accesses.reads, [&](const BufferPart &other) {
+        return other.buffer == part.buffer && other.begin == part.begin &&
+               other.end == part.end && other.period == part.period;
+      });
+      if (read != accesses.reads.end())
+        accesses.reads.erase(read);
+    }
+    return accesses;
+  }
+
   void mergeWithEarlier(Entry &entry) {
     for (size_t number = earlier.size(); number-- > 0;) {
       Entry &other = earlier[number];
       if (!other.isCandidate ||
-          !iterateAlike(cast<linalg::LinalgOp>(other.op),
-                        cast<linalg::LinalgOp>(entry.op)) ||
-          !areIndependent(other.accesses, entry.accesses) || !canWait(number))
+          !canShareKernel(cast<linalg::LinalgOp>(other.op),
+                          cast<linalg::LinalgOp>(entry.op)) ||
+          (neighbours && !isStoredRightBefore(number, entry)) ||
+          !areIndependent(
+              other.accesses,
+              withoutForwarded(cast<linalg::LinalgOp>(other.op), entry)) ||
+          !canWait(number))
         continue;
       OpBuilder builder(entry.op);
       linalg::LinalgOp merged =
@@ -284,23 +354,28 @@ private:
     }
   }
 
+  bool neighbours;
   SmallVector<Entry> earlier;
 };
 
 struct MergeLaunches : remat::impl::MergeLaunchesBase<MergeLaunches> {
+  using MergeLaunchesBase::MergeLaunchesBase;
+
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      convertCopiesToLinalg(function);
+      if (!neighbours)
+        convertCopiesToLinalg(function);
       SmallVector<Block *> blocks;
       function.walk([&](Block *block) {
         if (!isa<linalg::LinalgOp>(block->getParentOp()))
           blocks.push_back(block);
       });
       for (Block *block : blocks) {
-        for (auto copy :
-             llvm::make_early_inc_range(block->getOps<linalg::CopyOp>()))
-          forwardCopy(copy);
-        Merger().run(*block);
+        if (!neighbours)
+          for (auto copy :
+               llvm::make_early_inc_range(block->getOps<linalg::CopyOp>()))
+            forwardCopy(copy);
+        Merger(neighbours).run(*block);
       }
     }
   }

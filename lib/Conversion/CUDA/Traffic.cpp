@@ -220,7 +220,8 @@ Traffic Requests::count() {
       inner.push_back(loop);
   measureElements();
   // The first lane stores a result.
-  if (access >= nest.numInputs && !plan.combiners.empty())
+  if (access >= nest.numInputs &&
+      llvm::is_contained(plan.reduced, access - nest.numInputs))
     return {elements, std::nullopt, sectors};
   int64_t total = countRequests(), sample = std::min(total, kSample);
   for (int64_t i = 0; i < sample; ++i) {

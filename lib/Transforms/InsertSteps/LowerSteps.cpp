@@ -11,6 +11,7 @@
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Opt/IR/UpdateKernels.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Fuse/ElementwiseFusion.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -189,6 +190,21 @@ static SmallVector<Value> emitTensorStep(OpBuilder &builder, EagerStepOp op,
   return results;
 }
 
+/// Lets `kernel`, an update, make `gradient` from what the last kernel before
+/// it makes it of, if nothing else reads it and that takes no more memory: a
+/// gradient that was summed in bf16 need not exist in f32.
+static void fuseGradient(linalg::LinalgOp kernel, Value gradient) {
+  auto producer = gradient.getDefiningOp<linalg::LinalgOp>();
+  if (!producer || producer->getNumResults() != 1 || !gradient.hasOneUse() ||
+      !isFusableProducer(producer) || !readsOneFullTensor(producer) ||
+      !canFuseCheaply(producer, kernel))
+    return;
+  PhaseListener phase(kUpdatePhase);
+  IRRewriter rewriter(kernel->getContext(), &phase);
+  fuse(rewriter, producer, kernel, /*keepResults=*/false,
+       /*mergesInputs=*/true);
+}
+
 static void lowerStep(EagerStepOp op, SharedScalars &shared) {
   auto optimizer = SymbolTable::lookupNearestSymbolFrom<opt::OptimizerOp>(
       op, op.getOptimizerAttr());
@@ -202,11 +218,17 @@ static void lowerStep(EagerStepOp op, SharedScalars &shared) {
       shared.get(builder, rule, op.getStep(), computeType));
   GradientPreparation preparation =
       emitPreparation(builder, op, optimizer, computeType);
-  op->replaceAllUsesWith(
-      rule.isElementwise(op)
+  bool isElementwise = rule.isElementwise(op);
+  SmallVector<Value> results =
+      isElementwise
           ? emitElementwiseStep(builder, op, rule, preparation, scalars)
-          : emitTensorStep(builder, op, rule, preparation, scalars));
+          : emitTensorStep(builder, op, rule, preparation, scalars);
+  Value gradient = op.getGrad();
+  op->replaceAllUsesWith(results);
   op.erase();
+  if (isElementwise)
+    if (auto kernel = results.front().getDefiningOp<linalg::LinalgOp>())
+      fuseGradient(kernel, gradient);
 }
 
 /// How checkpoints call an update rule, whatever its hyperparameters are: they

@@ -102,9 +102,10 @@ void TakeOver::run(func::FuncOp function) {
 }
 
 void TakeOver::visitElementwise(linalg::LinalgOp op) {
-  if (!op.hasPureBufferSemantics() ||
-      op.getNumLoops() != op.getNumParallelLoops())
+  if (!op.hasPureBufferSemantics())
     return;
+  // Sums may be stored beside it: each iteration reads and writes an element of
+  // its own.
   for (OpOperand &init : op.getDpsInitsMutable()) {
     AffineMap map = op.getMatchingIndexingMap(&init);
     if (!map.isPermutation())

@@ -211,6 +211,44 @@ def add_reductions():
     generic("bf16_rows", "%w = arith.extf %x0 : bf16 to f32\n %s = arith.addf %acc0, %w : f32\n linalg.yield %s : f32",
             [bits], [initial], [ID2, ROW], "pr",
             lambda d: [reduce(wide.T, initial, "along", np.add, -0.0, (4096, 4096) if d else None)])
+    # Columns of 16 or 8 bits: a lane has several results. The last ones of an odd number have no neighbour.
+    for m, n in ((1000, 64), (300, 33), (259, 4098)):
+        bits = to_bf16(normal(m, n))
+        terms = (bits.astype("u4") << 16).view("f4")
+        mask = random.random((m, n)) < 0.5
+        outputs = [normal(n), normal(n)]
+        generic(f"bf16_columns_{m}_{n}", """%w = arith.extf %x0 : bf16 to f32
+    %s = arith.addf %acc0, %w : f32
+    %m = arith.maximumf %acc1, %w : f32
+    linalg.yield %s, %m : f32, f32""", [bits], outputs, [ID2, COLUMN, COLUMN], "rp",
+                lambda d, terms=terms, outputs=outputs: [
+                    reduce(terms, out, "across", f, n, (4096, 4096) if d else None)
+                    for out, f, n in ((outputs[0], np.add, -0.0), (outputs[1], np.maximum, -np.inf))])
+        generic(f"masked_columns_{m}_{n}", """%z = arith.constant 0.0 : f32
+    %w = arith.select %x0, %x1, %z : f32
+    %s = arith.addf %acc0, %w : f32
+    linalg.yield %s : f32""", [mask, terms], outputs[:1], [ID2, ID2, COLUMN], "rp",
+                lambda d, terms=terms, mask=mask, outputs=outputs: [
+                    reduce(np.where(mask, terms, np.float32(0)), outputs[0], "across", np.add, -0.0, (4096, 4096) if d else None)])
+    # Lanes that store what they add up, in place; the last blocks have threads without a result.
+    for kind, m, n in (("f4", 300, 33), ("u2", 300, 34), ("f4", 9, 4099)):
+        x, old = normal(m, n), normal(m, n)
+        stored, terms = (old + x, old + x) if kind == "f4" else (to_bf16(x), (to_bf16(x).astype("u4") << 16).view("f4"))
+        outputs = [old if kind == "f4" else to_bf16(old), normal(n)]
+        text = {"f4": """%t = arith.addf %acc0, %x0 : f32
+    %s = arith.addf %acc1, %t : f32
+    linalg.yield %t, %s : f32, f32""", "u2": """%t = arith.truncf %x0 : f32 to bf16
+    %w = arith.extf %t : bf16 to f32
+    %s = arith.addf %acc1, %w : f32
+    linalg.yield %t, %s : bf16, f32"""}[kind]
+        generic(f"stored_{kind}_{m}_{n}", text, [x], outputs, [ID2, ID2, COLUMN], "rp",
+                lambda d, terms=terms, stored=stored, outputs=outputs: [
+                    stored, reduce(terms, outputs[1], "across", np.add, -0.0, (4096, 4096) if d else None)])
+    x, out = normal(60, 70), normal(60)
+    generic("stored_rows", """%t = arith.mulf %x0, %x0 : f32
+    %s = arith.addf %acc1, %t : f32
+    linalg.yield %t, %s : f32, f32""", [x], [np.zeros((60, 70), "f4"), out], [ID2, ID2, ROW], "pr",
+            lambda d: [x * x, reduce((x * x).T, out, "along", np.add, -0.0, (4096, 4096) if d else None)], order="along")
     # Two results of one kernel, and a reduction of two loops around the parallel one.
     x, outputs = normal(40, 300), [normal(40), np.full(40, -np.inf, "f4")]
     generic("sum_and_maximum", """%s = arith.addf %acc0, %x0 : f32

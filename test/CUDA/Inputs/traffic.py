@@ -16,7 +16,8 @@ import gpu  # noqa: E402  (needs the path above)
 import models  # noqa: E402
 import workloads  # noqa: E402
 
-CASES = {"gpt": ("L=1", "d=32", "heads=1", "T=16", "B=2", "V=48"), "mlp": ("L=2", "d=48", "B=40")}
+GPT = ("L=1", "d=32", "heads=1", "T=16", "B=2", "V=48")
+CASES = [gpu.Case("gpt", "f32", GPT), gpu.Case("gpt", "bf16", GPT), gpu.Case("mlp", "f32", ("L=2", "d=48", "B=40"))]
 
 
 def emulate(folder, workload, dims):
@@ -61,20 +62,21 @@ def count_products(launches):
 
 
 def main():
-    for workload, overrides in CASES.items():
-        folder = Path(sys.argv[1], workload)
+    for case in CASES:
+        name = f"{case.workload} {case.precision}"
+        folder = Path(sys.argv[1], name.replace(" ", "-"))
         folder.mkdir(parents=True, exist_ok=True)
-        launches, _ = gpu.compile_step(gpu.Case(workload, "f32", overrides), "none", folder)
-        counted, seen = count(launches), emulate(folder, workload, workloads.dims_of(workload, overrides))
+        launches, _ = gpu.compile_step(case, "none", folder)
+        counted, seen = count(launches), emulate(folder, case.workload, workloads.dims_of(case.workload, case.overrides))
         counted["cublasLtMatmul"] = count_products(launches)
         known = [name for name, kernel in counted.items() if kernel["read"] is not None]
-        for name in sorted(counted.keys() | seen.keys()):
-            ours, found = counted.get(name), seen.get(name)
+        for kernel in sorted(counted.keys() | seen.keys()):
+            ours, found = counted.get(kernel), seen.get(kernel)
             if ours and ours["read"] is None and found:
                 ours = ours | {"read": found["read"], "written": found["written"]}
             if ours != found:
-                raise SystemExit(f"{workload}: {name}: counted {ours}, but the emulator saw {found}")
-        print(f"{workload}: {gpu.count(launches.kernels)} launches of {len(counted) - 1} kernels, {len(known)} of them "
+                raise SystemExit(f"{name}: {kernel}: counted {ours}, but the emulator saw {found}")
+        print(f"{name}: {gpu.count(launches.kernels)} launches of {len(counted) - 1} kernels, {len(known)} of them "
               "elementwise: as counted")
 
 

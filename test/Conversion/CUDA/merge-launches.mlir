@@ -110,11 +110,96 @@ func.func @nothing_of_dynamic_shape(%x: memref<?xf32>, %y: memref<?xf32>, %p: me
 
 // -----
 
-// CHECK-LABEL: func @what_the_second_reads_is_written_before(
+// What is stored and read in the same iteration is not read at all.
+// CHECK-LABEL: func @the_second_reads_what_the_first_stores(
+// CHECK: linalg.generic {{.*}} ins(%arg0 : memref<8xf32>) outs(%arg1, %arg2 : memref<8xf32>, memref<8xf32>)
+// CHECK: %[[N:.*]] = arith.negf %in
+// CHECK: %[[E:.*]] = math.exp %[[N]]
+// CHECK: linalg.yield %[[N]], %[[E]]
+// CHECK-NOT: linalg
+func.func @the_second_reads_what_the_first_stores(%x: memref<8xf32>, %p: memref<8xf32>, %q: memref<8xf32>) {
+  linalg.negf ins(%x : memref<8xf32>) outs(%p : memref<8xf32>)
+  linalg.exp ins(%p : memref<8xf32>) outs(%q : memref<8xf32>)
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @the_second_reads_what_another_iteration_stores(
 // CHECK-COUNT-2: linalg.copy
-func.func @what_the_second_reads_is_written_before(%x: memref<8xf32>, %p: memref<8xf32>, %q: memref<8xf32>) {
-  linalg.copy ins(%x : memref<8xf32>) outs(%p : memref<8xf32>)
-  linalg.copy ins(%p : memref<8xf32>) outs(%q : memref<8xf32>)
+func.func @the_second_reads_what_another_iteration_stores(%x: memref<8xf32>, %p: memref<9xf32>, %q: memref<8xf32>) {
+  %0 = memref.subview %p[0] [8] [1] : memref<9xf32> to memref<8xf32, strided<[1]>>
+  %1 = memref.subview %p[1] [8] [1] : memref<9xf32> to memref<8xf32, strided<[1], offset: 1>>
+  linalg.copy ins(%x : memref<8xf32>) outs(%0 : memref<8xf32, strided<[1]>>)
+  linalg.copy ins(%1 : memref<8xf32, strided<[1], offset: 1>>) outs(%q : memref<8xf32>)
+  return
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+
+// The lanes of the sum store what they add up. The sum of it in another order is one more.
+// CHECK-LABEL: func @a_sum_stores_what_it_adds_up(
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%arg0, %arg1 : memref<256x1024xf32>, memref<256x1024xf32>)
+// CHECK-SAME: outs(%arg2, %arg3 : memref<256x1024xf32>, memref<1024xf32>) attrs = {remat.order = "across"}
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %{{.*}}: f32, %[[SUM:.*]]: f32):
+// CHECK-NEXT: %[[M:.*]] = arith.mulf %[[A]], %[[B]]
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[SUM]], %[[M]]
+// CHECK-NEXT: linalg.yield %[[M]], %[[S]]
+// CHECK-NOT: linalg
+func.func @a_sum_stores_what_it_adds_up(%a: memref<256x1024xf32>, %b: memref<256x1024xf32>, %m: memref<256x1024xf32>, %s: memref<1024xf32>) {
+  linalg.mul ins(%a, %b : memref<256x1024xf32>, memref<256x1024xf32>) outs(%m : memref<256x1024xf32>)
+  linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%m : memref<256x1024xf32>) outs(%s : memref<1024xf32>) attrs = {remat.order = "across"} {
+  ^bb0(%x: f32, %o: f32):
+    %0 = arith.addf %o, %x : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+
+// 128 lanes of 64 results are few threads for so many elements.
+// CHECK-LABEL: func @a_sum_with_few_lanes_stores_nothing_else(
+// CHECK: linalg.mul
+// CHECK: linalg.generic
+func.func @a_sum_with_few_lanes_stores_nothing_else(%a: memref<4096x64xf32>, %b: memref<4096x64xf32>, %m: memref<4096x64xf32>, %s: memref<64xf32>) {
+  linalg.mul ins(%a, %b : memref<4096x64xf32>, memref<4096x64xf32>) outs(%m : memref<4096x64xf32>)
+  linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%m : memref<4096x64xf32>) outs(%s : memref<64xf32>) attrs = {remat.order = "across"} {
+  ^bb0(%x: f32, %o: f32):
+    %0 = arith.addf %o, %x : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+
+// A lane that is ahead would have overwritten it.
+// CHECK-LABEL: func @a_sum_stores_nothing_that_other_lanes_read(
+// CHECK: linalg.generic
+// CHECK: linalg.generic
+func.func @a_sum_stores_nothing_that_other_lanes_read(%a: memref<256x1024xf32>, %m: memref<257x1024xf32>, %s: memref<1024xf32>) {
+  %0 = memref.subview %m[0, 0] [256, 1024] [1, 1] : memref<257x1024xf32> to memref<256x1024xf32, strided<[1024, 1]>>
+  %1 = memref.subview %m[1, 0] [256, 1024] [1, 1] : memref<257x1024xf32> to memref<256x1024xf32, strided<[1024, 1], offset: 1024>>
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : memref<256x1024xf32>) outs(%0 : memref<256x1024xf32, strided<[1024, 1]>>) {
+  ^bb0(%x: f32, %o: f32):
+    %3 = arith.negf %x : f32
+    linalg.yield %3 : f32
+  }
+  linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%1 : memref<256x1024xf32, strided<[1024, 1], offset: 1024>>) outs(%s : memref<1024xf32>) attrs = {remat.order = "across"} {
+  ^bb0(%x: f32, %o: f32):
+    %3 = arith.addf %o, %x : f32
+    linalg.yield %3 : f32
+  }
   return
 }
 
@@ -567,7 +652,7 @@ func.func @a_copy_stays_that_is_a_conversion(%s: memref<8xf32>, %o: memref<8xf64
   %arena = memref.alloc() : memref<64xi8>
   %t = memref.view %arena[%c0][] : memref<64xi8> to memref<8xf64>
   linalg.copy ins(%s : memref<8xf32>) outs(%t : memref<8xf64>)
-  linalg.negf ins(%t : memref<8xf64>) outs(%o : memref<8xf64>)
+  linalg.negf {remat.phase = "backward"} ins(%t : memref<8xf64>) outs(%o : memref<8xf64>)
   memref.dealloc %arena : memref<64xi8>
   return
 }
@@ -602,5 +687,50 @@ func.func @a_copy_stays_that_a_call_reads(%s: memref<8xf32>) {
   linalg.copy ins(%s : memref<8xf32>) outs(%t : memref<8xf32>)
   call @remat_read(%t) : (memref<8xf32>) -> ()
   memref.dealloc %arena : memref<64xi8>
+  return
+}
+
+// -----
+
+// Columns of one matrix lie between each other, those of its last and first rows too.
+// CHECK-LABEL: func @columns_apart_are_no_hazard
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : memref<4x8xf32>, memref<4x8xf32>) outs(%{{.*}}, %{{.*}} : memref<4x8xf32, strided<[32, 1]>>, memref<4x8xf32, strided<[32, 1], offset: 24>>)
+// CHECK-NOT: linalg.{{generic|copy}}
+// CHECK: return
+func.func @columns_apart_are_no_hazard(%a: memref<4x8xf32>, %b: memref<4x8xf32>, %c: memref<4x32xf32>) {
+  %0 = memref.subview %c[0, 0] [4, 8] [1, 1] : memref<4x32xf32> to memref<4x8xf32, strided<[32, 1]>>
+  %1 = memref.subview %c[0, 24] [4, 8] [1, 1] : memref<4x32xf32> to memref<4x8xf32, strided<[32, 1], offset: 24>>
+  memref.copy %a, %0 : memref<4x8xf32> to memref<4x8xf32, strided<[32, 1]>>
+  memref.copy %b, %1 : memref<4x8xf32> to memref<4x8xf32, strided<[32, 1], offset: 24>>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @columns_that_overlap_are_a_hazard
+// CHECK: linalg.copy
+// CHECK: linalg.copy
+func.func @columns_that_overlap_are_a_hazard(%a: memref<4x8xf32>, %b: memref<4x8xf32>, %c: memref<4x32xf32>) {
+  %0 = memref.subview %c[0, 0] [4, 8] [1, 1] : memref<4x32xf32> to memref<4x8xf32, strided<[32, 1]>>
+  %1 = memref.subview %c[0, 7] [4, 8] [1, 1] : memref<4x32xf32> to memref<4x8xf32, strided<[32, 1], offset: 7>>
+  memref.copy %a, %0 : memref<4x8xf32> to memref<4x8xf32, strided<[32, 1]>>
+  memref.copy %b, %1 : memref<4x8xf32> to memref<4x8xf32, strided<[32, 1], offset: 7>>
+  return
+}
+
+// -----
+
+// Rows of 32 and rows of 40 meet somewhere.
+// CHECK-LABEL: func @columns_of_different_matrices_are_a_hazard
+// CHECK: linalg.copy
+// CHECK: linalg.copy
+func.func @columns_of_different_matrices_are_a_hazard(%a: memref<4x8xf32>, %b: memref<4x8xf32>, %c: memref<640xi8>) {
+  %c0 = arith.constant 0 : index
+  %p = memref.view %c[%c0][] : memref<640xi8> to memref<4x32xf32>
+  %q = memref.view %c[%c0][] : memref<640xi8> to memref<4x40xf32>
+  %0 = memref.subview %p[0, 0] [4, 8] [1, 1] : memref<4x32xf32> to memref<4x8xf32, strided<[32, 1]>>
+  %1 = memref.subview %q[0, 8] [4, 8] [1, 1] : memref<4x40xf32> to memref<4x8xf32, strided<[40, 1], offset: 8>>
+  memref.copy %a, %0 : memref<4x8xf32> to memref<4x8xf32, strided<[32, 1]>>
+  memref.copy %b, %1 : memref<4x8xf32> to memref<4x8xf32, strided<[40, 1], offset: 8>>
   return
 }

@@ -85,3 +85,31 @@ func.func @sizes_may_be_dynamic(%a: memref<?x16xf16>, %b: memref<16x32xf32>, %c:
   linalg.matmul {remat.order = "product"} ins(%a, %b : memref<?x16xf16>, memref<16x32xf32>) outs(%c : memref<?x32xf32>)
   return
 }
+
+// -----
+
+// The library rounds the sum.
+// CHECK-LABEL: func @a_rounded_product_is_one_call
+// CHECK-NOT: memref.alloc
+// CALL-LABEL: func @a_rounded_product_is_one_call
+// CALL-NOT: linalg.fill
+// CALL: call @remat_gemm_bf16({{.*}}, %c0_i64) : (memref<?x?x?x?xbf16, {{.*}}>, memref<?x?x?x?xbf16, {{.*}}>, memref<?x?x?x?xbf16, {{.*}}>, i64)
+// CALL-NOT: linalg
+// CALL: return
+func.func @a_rounded_product_is_one_call(%a: memref<8x16xbf16>, %b: memref<16x32xbf16>, %c: memref<8x32xbf16>) {
+  %zero = arith.constant 0.0 : bf16
+  linalg.fill ins(%zero : bf16) outs(%c : memref<8x32xbf16>)
+  linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<8x16xbf16>, memref<16x32xbf16>) outs(%c : memref<8x32xbf16>) attrs = {remat.order = "rounded product"} {
+  ^bb0(%x: bf16, %y: bf16, %s: bf16):
+    %p = arith.extf %x : bf16 to f32
+    %q = arith.extf %y : bf16 to f32
+    %w = arith.extf %s : bf16 to f32
+    %t = arith.mulf %p, %q : f32
+    %u = arith.addf %w, %t : f32
+    %r = arith.truncf %u : f32 to bf16
+    linalg.yield %r : bf16
+  }
+  return
+}

@@ -44,6 +44,26 @@ func.func @operand_that_is_read_again_keeps_its_place(%x: memref<16xf32>, %y: me
 
 // -----
 
+// Each iteration reads an element and stores one in its place, whatever is added up beside it.
+// CHECK-LABEL: func.func @result_beside_a_sum_takes_over_its_dying_operand
+// CHECK-SAME: memref<4160xi8>
+func.func @result_beside_a_sum_takes_over_its_dying_operand(%x: memref<64x16xf32>, %y: memref<64x16xf32>, %t: memref<16xf32>) {
+  %a = memref.alloc() : memref<64x16xf32>
+  linalg.exp ins(%x : memref<64x16xf32>) outs(%a : memref<64x16xf32>)
+  %b = memref.alloc() : memref<64x16xf32>
+  %s = memref.alloc() : memref<16xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%a : memref<64x16xf32>) outs(%b, %s : memref<64x16xf32>, memref<16xf32>) {
+  ^bb0(%in: f32, %out: f32, %sum: f32):
+    %n = arith.negf %in : f32
+    %next = arith.addf %sum, %n : f32
+    linalg.yield %n, %next : f32, f32
+  }
+  linalg.exp ins(%b : memref<64x16xf32>) outs(%y : memref<64x16xf32>)
+  linalg.exp ins(%s : memref<16xf32>) outs(%t : memref<16xf32>)
+  return
+}
+
 // CHECK-LABEL: func.func @transposed_operand_is_not_overwritten
 // CHECK-SAME: memref<128xi8> {remat.arena}
 func.func @transposed_operand_is_not_overwritten(%x: memref<4x4xf32>, %y: memref<4x4xf32>) {

@@ -29,7 +29,8 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
     |---|---|
     | no reduction | a 16-byte vector of results where all operands are contiguous and aligned, else one |
     | no reduction, and inputs that are transposed | results of a square of 32 x 32, for which the block brings the inputs into workgroup memory along their rows |
-    | a reduction by one associative operation for each result | one *lane* of one result |
+    | a reduction by one associative operation for each result | one *lane* of one result, or of 4 bytes of results that lie side by side |
+    | such a reduction with other outputs, of which each iteration writes an element | the same; it stores what its iterations write |
     | any other reduction | a result, in the order of the loops |
     | outputs that several iterations write | the iterations that may meet, in order |
     | index maps that are not linear | a result; all other loops in order, through memory |
@@ -69,6 +70,19 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
                            "::mlir::vector::VectorDialect"];
 }
 
+def GroupUpdates : Pass<"remat-group-updates", "::mlir::ModuleOp"> {
+  let summary = "small updates wait until one launch does for several";
+  let description = [{
+    Moves elementwise operations of the phase `update` with at most 16 KiB of
+    inputs to the next ones with the same loops, in groups of up to 8, as long as
+    nothing in between reads or writes what they access. `remat-merge-launches`
+    makes one kernel of each group.
+
+    In and out: linalg on memrefs that are not packed yet, since the gradients live
+    longer: up to 128 KiB for each shape. Bits do not change.
+  }];
+}
+
 def MergeLaunches : Pass<"remat-merge-launches", "::mlir::ModuleOp"> {
   let summary = "one kernel for operations that iterate alike";
   let description = [{
@@ -76,7 +90,9 @@ def MergeLaunches : Pass<"remat-merge-launches", "::mlir::ModuleOp"> {
     results of both, at the place of the second, if neither writes what the other
     accesses, and the first may be done after all that is in between: copies to tapes,
     updates of small parameters, sums over the same gradient. What both read is read
-    once. Operations stay as they are whose operands are transposed (they become
+    once, and what the first stores and the second reads in the same iteration is
+    not read. The lanes of a sum also store what an elementwise operation computes
+    in the same iterations, if they are many. Operations stay as they are whose operands are transposed (they become
     kernels of another kind), fills, products, and reductions that run in order.
 
     In and out: linalg on memrefs that are packed. Bits do not change: the order of
@@ -91,6 +107,9 @@ def MergeLaunches : Pass<"remat-merge-launches", "::mlir::ModuleOp"> {
     linalg.generic ... ins(%g, %x : ...) outs(%db, %dw : ...) { both sums }
     ```
   }];
+  let options = [
+    Option<"neighbours", "neighbours", "bool", /*default=*/"false",
+           "Only an elementwise operation and the sum right after it which adds up what it stores, for memory that is not packed yet: later, the sum may have the place of an operand">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 

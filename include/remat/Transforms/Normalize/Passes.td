@@ -44,6 +44,43 @@ def DecomposePass : Pass<"remat-decompose"> {
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def RoundProductsPass : Pass<"remat-round-products"> {
+  let summary = "make one operation of a product of bf16 or f16 and its rounding";
+  let description = [{
+    A product of factors in bf16 (or f16) that is added up in f32, and whose only
+    reader rounds it to bf16, becomes a `linalg.generic` with a result in bf16 and
+    `remat.order = "rounded product"`: its sums are f32, and rounded once. What
+    is stored, saved, named or differentiated is then the rounded result, and
+    adjoints are such products again. Names and borders of regions between the
+    product and its rounding take the rounded result.
+
+    Products that do not start from zero stay, and so do those that a library
+    would compute in several calls. Run before differentiation and before
+    `remat-fix-orders`; `remat-split-rounded-products` takes apart again what
+    the target has no library for.
+
+    Example:
+
+    ```mlir
+    %c = linalg.matmul ins(%a, %b : tensor<8x16xbf16>, tensor<16x32xbf16>) outs(%zeros : tensor<8x32xf32>) -> tensor<8x32xf32>
+    %r = linalg.generic {...} ins(%c : tensor<8x32xf32>) outs(%e : tensor<8x32xbf16>) {
+    ^bb0(%in: f32, %out: bf16):
+      %t = arith.truncf %in : f32 to bf16
+      linalg.yield %t : bf16
+    } -> tensor<8x32xbf16>
+    // becomes
+    %r = linalg.generic {...} ins(%a, %b : ...) outs(%zeros : tensor<8x32xbf16>) attrs = {remat.order = "rounded product"} {
+    ^bb0(%x: bf16, %y: bf16, %sum: bf16):
+      ... // sum + x * y in f32
+      %t = arith.truncf %next : f32 to bf16
+      linalg.yield %t : bf16
+    } -> tensor<8x32xbf16>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def FoldTransposesPass : Pass<"remat-fold-transposes"> {
   let summary = "make products read and write transposed operands in place";
   let description = [{
@@ -71,6 +108,33 @@ def FoldTransposesPass : Pass<"remat-fold-transposes"> {
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def DropZerosPass : Pass<"remat-drop-zeros"> {
+  let summary = "leave out zeros that nothing reads";
+  let description = [{
+    A `linalg.fill` that is overwritten by slices, which together are all of the
+    tensor, before anything reads it, goes. So do zeros that an iteration of an
+    `scf.for` puts into a slice of a carried tensor after it has read the slice, if
+    the slices of all iterations are apart and nothing reads the tensor after the
+    loop: the tensor is the same in all iterations then.
+
+    Both come from derivatives: of a tensor that is read in slices (the gates of
+    an LSTM), and of one that a loop has put together (the states of all steps).
+    Run after `remat-inline-regions`, before canonicalization.
+
+    Example:
+
+    ```mlir
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %ct) -> (tensor<64x8xf32>) {
+      %s = tensor.extract_slice %t[%i, 0] [1, 8] [1, 1] : tensor<64x8xf32> to tensor<8xf32>
+      ...
+      %next = tensor.insert_slice %zeros into %t[%i, 0] [1, 8] [1, 1] : tensor<8xf32> into tensor<64x8xf32>
+      scf.yield %next : tensor<64x8xf32>   // becomes: scf.yield %t
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
 def RaiseSoftmaxPass : Pass<"remat-raise-softmax"> {

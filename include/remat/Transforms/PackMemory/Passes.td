@@ -148,12 +148,12 @@ def PackMemoryPass : Pass<"remat-pack-memory", "ModuleOp"> {
     and used inside lives throughout the loop; one that lives and dies within
     an iteration occupies its bytes only there.
 
-    **Results take over dying operands.** The result of an elementwise operation
-    (all loops parallel) is put at the place of an operand that is read there
-    for the last time, if both have the same shape, element size and indexing
-    map. A lowering must therefore expect that an output of an elementwise
-    operation is exactly one of its inputs. A copy from a dying buffer into a
-    new one disappears.
+    **Results take over dying operands.** A result of which each iteration of all
+    loops writes an element of its own is put at the place of an operand that is
+    read there for the last time, if both have the same shape, element size and
+    indexing map. A lowering must therefore expect that such an output is exactly
+    one of the inputs, even beside a sum. A copy from a dying buffer into a new one
+    disappears.
 
     **Free room.** A buffer with `remat.useful_bytes` (a workspace for more
     threads) gets as many of these bytes as nobody else has where it lies; the

@@ -18,6 +18,8 @@ static StringRef toString(ReductionOrder order) {
   switch (order) {
   case ReductionOrder::Product:
     return "product";
+  case ReductionOrder::RoundedProduct:
+    return "rounded product";
   case ReductionOrder::Along:
     return "along";
   case ReductionOrder::Across:
@@ -29,7 +31,8 @@ static StringRef toString(ReductionOrder order) {
 static std::optional<ReductionOrder> getFixedOrder(Operation *op) {
   auto attribute = op->getAttrOfType<StringAttr>(kAttrName);
   for (ReductionOrder order :
-       {ReductionOrder::Product, ReductionOrder::Along, ReductionOrder::Across})
+       {ReductionOrder::Product, ReductionOrder::RoundedProduct,
+        ReductionOrder::Along, ReductionOrder::Across})
     if (attribute && attribute.getValue() == toString(order))
       return order;
   return std::nullopt;
@@ -57,17 +60,85 @@ static bool isWrittenAsProduct(linalg::LinalgOp op) {
   return false;
 }
 
+static std::optional<Combiner> findCombiner(linalg::LinalgOp op,
+                                            unsigned output) {
+  SmallVector<Operation *> ops;
+  if (!matchReduction(op.getRegionOutputArgs(), output, ops) ||
+      ops.size() != 1 || ops[0]->getNumOperands() != 2)
+    return std::nullopt;
+  std::optional<TypedAttr> neutral = arith::getNeutralElement(ops[0]);
+  if (!neutral)
+    return std::nullopt;
+  return Combiner{ops[0], *neutral};
+}
+
 SmallVector<Combiner> mlir::remat::findCombiners(linalg::LinalgOp op) {
   SmallVector<Combiner> combiners;
   for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
-    SmallVector<Operation *> ops;
-    if (!matchReduction(op.getRegionOutputArgs(), i, ops) || ops.size() != 1 ||
-        ops[0]->getNumOperands() != 2)
+    std::optional<Combiner> combiner = findCombiner(op, i);
+    if (!combiner)
       return {};
-    std::optional<TypedAttr> neutral = arith::getNeutralElement(ops[0]);
-    if (!neutral)
+    combiners.push_back(*combiner);
+  }
+  return combiners;
+}
+
+/// Whether `value`, of the body of `op`, is computed from the running value of
+/// an output for which `isRunning` holds.
+static bool dependsOn(linalg::LinalgOp op, Value value,
+                      function_ref<bool(unsigned)> isRunning) {
+  SetVector<Value> needed;
+  needed.insert(value);
+  for (unsigned i = 0; i < needed.size(); ++i) {
+    if (auto argument = dyn_cast<BlockArgument>(needed[i])) {
+      if (argument.getOwner() == op.getBlock() &&
+          argument.getArgNumber() >= op.getNumDpsInputs() &&
+          isRunning(argument.getArgNumber() - op.getNumDpsInputs()))
+        return true;
+      continue;
+    }
+    Operation *producer = needed[i].getDefiningOp();
+    if (producer->getBlock() != op.getBlock())
+      continue;
+    producer->walk(
+        [&](Operation *inner) { needed.insert_range(inner->getOperands()); });
+  }
+  return false;
+}
+
+SmallVector<unsigned> mlir::remat::findMappedOutputs(linalg::LinalgOp op) {
+  if (op.getNumReductionLoops() == 0)
+    return {};
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  auto hasAllLoops = [&](unsigned output) {
+    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(output));
+    if (!map.isProjectedPermutation())
+      return false;
+    for (auto [loop, size] : llvm::enumerate(sizes))
+      if (size != 1 && !map.isFunctionOfDim(loop))
+        return false;
+    return true;
+  };
+  SmallVector<unsigned> mapped;
+  for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i)
+    if (hasAllLoops(i) &&
+        !dependsOn(op, op.getBlock()->getTerminator()->getOperand(i),
+                   [&](unsigned output) { return !hasAllLoops(output); }))
+      mapped.push_back(i);
+  return mapped;
+}
+
+SmallVector<Combiner>
+mlir::remat::findCombinersBesideMapped(linalg::LinalgOp op) {
+  SmallVector<unsigned> mapped = findMappedOutputs(op);
+  SmallVector<Combiner> combiners;
+  for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
+    if (llvm::is_contained(mapped, i))
+      continue;
+    std::optional<Combiner> combiner = findCombiner(op, i);
+    if (!combiner)
       return {};
-    combiners.push_back({ops[0], *neutral});
+    combiners.push_back(*combiner);
   }
   return combiners;
 }
@@ -104,6 +175,10 @@ void mlir::remat::fixReductionOrder(linalg::LinalgOp op) {
     setOrder(op, computeReductionOrder(op));
 }
 
+void mlir::remat::fixAsRounded(linalg::LinalgOp op) {
+  setOrder(op, ReductionOrder::RoundedProduct);
+}
+
 void mlir::remat::fixAdjointOrder(linalg::LinalgOp op, Operation *forward) {
   auto structured = dyn_cast<linalg::LinalgOp>(forward);
   if (op.getNumReductionLoops() == 0 || hasFixedOrder(op))
@@ -116,5 +191,7 @@ void mlir::remat::fixAdjointOrder(linalg::LinalgOp op, Operation *forward) {
 }
 
 bool mlir::remat::isProduct(linalg::LinalgOp op) {
-  return getReductionOrder(op) == ReductionOrder::Product;
+  ReductionOrder order = getReductionOrder(op);
+  return order == ReductionOrder::Product ||
+         order == ReductionOrder::RoundedProduct;
 }

@@ -18,6 +18,8 @@ namespace mlir::remat {
 ///  - `Product`: a matrix product or a convolution, of which each operand lacks
 ///    a dimension of the result; as the library adds up, if it takes the
 ///    operation, else as `Across`;
+///  - `RoundedProduct`: the same in f32, from factors of a narrower type, whose
+///    result is rounded to that type once (RoundedProduct.h);
 ///  - `Along`: in 16 partial results, where the innermost dimension (of more
 ///    than one iteration) is a reduction, and one associative operation
 ///    combines each result. Element i of that dimension goes to partial result
@@ -27,7 +29,7 @@ namespace mlir::remat {
 /// A generic that multiplies and adds up its operands without being a product
 /// in this sense is a reduction which took in its producer, and adds up as the
 /// reduction alone does.
-enum class ReductionOrder { Product, Along, Across };
+enum class ReductionOrder { Product, RoundedProduct, Along, Across };
 
 /// The order of `op` as it is written; of no use for operations that fusion has
 /// made.
@@ -46,6 +48,9 @@ void fixReductionOrder(linalg::LinalgOp op);
 /// has no products for adjoints, even if they look like some.
 void fixAdjointOrder(linalg::LinalgOp op, Operation *forward);
 
+/// Makes `op` a rounded product.
+void fixAsRounded(linalg::LinalgOp op);
+
 /// Whether `op` is a matrix product or a convolution by its fixed order, or as
 /// it is written.
 bool isProduct(linalg::LinalgOp op);
@@ -58,6 +63,14 @@ struct Combiner {
 
 /// The combiner of every output, or nothing if some output has none.
 SmallVector<Combiner> findCombiners(linalg::LinalgOp op);
+
+/// The outputs of a reduction of which every iteration writes an element of its
+/// own, whatever the others write.
+SmallVector<unsigned> findMappedOutputs(linalg::LinalgOp op);
+
+/// The combiner of every output that is not mapped, or nothing if one of these
+/// has none, or all are mapped.
+SmallVector<Combiner> findCombinersBesideMapped(linalg::LinalgOp op);
 
 } // namespace mlir::remat
 
