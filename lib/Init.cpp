@@ -38,6 +38,8 @@ void mlir::remat::registerAllDialects(DialectRegistry &registry) {
   registerDifferentiableExternalModels(registry);
   registerDecomposableExternalModels(registry);
   registerBufferizableOpInterfaceModels(registry);
+  registerAttentionBufferization(registry);
+  registerAttentionDecomposition(registry);
   registerConvBufferization(registry);
   registerScatterBufferization(registry);
   registerAnnotateTransformOps(registry);

@@ -13,6 +13,7 @@ using namespace mlir;
 void mlir::remat::registerDifferentiableExternalModels(
     DialectRegistry &registry) {
   registerLinalgRules(registry);
+  registerAttentionRule(registry);
   registerConvRules(registry);
   registerScalarRules(registry);
   registerTensorRules(registry);

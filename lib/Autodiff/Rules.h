@@ -10,6 +10,7 @@
 namespace mlir {
 class DialectRegistry;
 namespace remat {
+void registerAttentionRule(DialectRegistry &registry);
 void registerConvRules(DialectRegistry &registry);
 void registerScalarRules(DialectRegistry &registry);
 void registerTensorRules(DialectRegistry &registry);

@@ -19,7 +19,7 @@ using namespace mlir::remat;
 /// Whether a result of `op` is its destination `init` plus something, so that
 /// it can start from another sum than zero.
 static bool addsToInit(Operation *op, OpOperand &init) {
-  if (isa<ScatterAddOp>(op))
+  if (isa<AttentionBackwardOp, ScatterAddOp>(op))
     return true;
   auto structured = dyn_cast<linalg::LinalgOp>(op);
   if (!structured)

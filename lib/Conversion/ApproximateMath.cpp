@@ -228,8 +228,9 @@ struct ClampPattern : OpRewritePattern<math::ClampFOp> {
   }
 };
 
-/// Whether |x| is infinity, or between the smallest normal number and infinity.
-template <typename Op, bool isInf> struct ClassPattern : OpRewritePattern<Op> {
+/// Whether |x| is infinity, below it, or between the smallest normal number and
+/// infinity; whether x is not itself.
+template <typename Op> struct ClassPattern : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
@@ -244,11 +245,19 @@ template <typename Op, bool isInf> struct ClassPattern : OpRewritePattern<Op> {
         attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
       return arith::ConstantOp::create(rewriter, loc, attribute);
     };
+    if (std::is_same_v<Op, math::IsNaNOp>) {
+      rewriter.replaceOpWithNewOp<arith::CmpFOp>(
+          op, arith::CmpFPredicate::UNO, op.getOperand(), op.getOperand());
+      return success();
+    }
     Value size = math::AbsFOp::create(rewriter, loc, op.getOperand());
     Value infinity = constant(APFloat::getInf(semantics));
-    if (isInf) {
-      rewriter.replaceOpWithNewOp<arith::CmpFOp>(op, arith::CmpFPredicate::OEQ,
-                                                 size, infinity);
+    if (!std::is_same_v<Op, math::IsNormalOp>) {
+      rewriter.replaceOpWithNewOp<arith::CmpFOp>(
+          op,
+          std::is_same_v<Op, math::IsInfOp> ? arith::CmpFPredicate::OEQ
+                                            : arith::CmpFPredicate::OLT,
+          size, infinity);
       return success();
     }
     Value finite = arith::CmpFOp::create(
@@ -261,6 +270,67 @@ template <typename Op, bool isInf> struct ClassPattern : OpRewritePattern<Op> {
   }
 };
 
+/// exp(x) - 1 and log(1 + x) of f16 and bf16, in f32. Upstream's conversion to
+/// LLVM computes them as these formulas say, where a narrow type keeps next to
+/// no digit of a small x.
+template <typename Op> struct WidenPattern : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!isScalarOrVector(type) ||
+        getElementTypeOrSelf(type).getIntOrFloatBitWidth() != 16)
+      return failure();
+    Type wide = rewriter.getF32Type();
+    if (auto vector = dyn_cast<VectorType>(type))
+      wide = vector.clone(wide);
+    Location loc = op.getLoc();
+    Value operand = arith::ExtFOp::create(rewriter, loc, wide, op.getOperand());
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(
+        op, type, Op::create(rewriter, loc, wide, operand));
+    return success();
+  }
+};
+
+/// The same on f64, where x is small or not, by Kahan's correction: u = exp(x)
+/// and u = 1 + x are rounded, but (u - 1) / log(u) hardly depends on how.
+template <typename Op> struct KahanPattern : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    constexpr bool isExp = std::is_same_v<Op, math::ExpM1Op>;
+    Type type = op.getType();
+    if (!isScalarOrVector(type) || !getElementTypeOrSelf(type).isF64())
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto constant = [&](double value) -> Value {
+      TypedAttr attribute = b.getF64FloatAttr(value);
+      if (auto vector = dyn_cast<VectorType>(type))
+        attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+      return arith::ConstantOp::create(b, attribute);
+    };
+    auto select = [&](Value x, double y, Value yes, Value no) -> Value {
+      Value isEqual =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, constant(y));
+      return arith::SelectOp::create(b, isEqual, yes, no);
+    };
+    Value x = op.getOperand(), one = constant(1.0);
+    Value u = isExp ? math::ExpOp::create(b, x).getResult()
+                    : arith::AddFOp::create(b, x, one).getResult();
+    Value difference = arith::SubFOp::create(b, u, one);
+    Value log = math::LogOp::create(b, u);
+    Value quotient = arith::DivFOp::create(b, x, isExp ? log : difference);
+    Value result = arith::MulFOp::create(b, isExp ? difference : log, quotient);
+    result = select(u, 1.0, x, result);
+    result = select(u, std::numeric_limits<double>::infinity(), u, result);
+    // exp(x) lost what x had.
+    if (isExp)
+      result = select(difference, -1.0, difference, result);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
@@ -269,8 +339,12 @@ struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
     // What upstream's conversions to LLVM do not take, and powers that are a
     // product or a root (of upstream's patterns those of powf).
     patterns.add<PowerPattern>(&getContext(), /*benefit=*/2);
-    patterns.add<ClampPattern, ClassPattern<math::IsInfOp, true>,
-                 ClassPattern<math::IsNormalOp, false>>(&getContext());
+    patterns.add<ClampPattern, ClassPattern<math::IsNaNOp>,
+                 ClassPattern<math::IsInfOp>, ClassPattern<math::IsFiniteOp>,
+                 ClassPattern<math::IsNormalOp>>(&getContext());
+    patterns.add<WidenPattern<math::ExpM1Op>, WidenPattern<math::Log1pOp>,
+                 KahanPattern<math::ExpM1Op>, KahanPattern<math::Log1pOp>>(
+        &getContext());
     populateMathAlgebraicSimplificationPatterns(patterns);
     // Upstream's approximations, where they are accurate to a few units in the
     // last place. Those of exp and log lose denormals; sin and cos lose all

@@ -41,18 +41,28 @@ struct CPUTarget : remat::Target {
   /// A cache line, and the widest vector.
   int64_t getAlignment() const override { return 64; }
   int64_t getDefaultThreads() const override { return 2; }
-  void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
+  ArrayRef<StringRef> getWholeAggregates() const override {
+    static constexpr StringRef kNames[] = {"remat.attention",
+                                           "remat.attention_backward"};
+    return kNames;
+  }
+  void addBeforeScheduling(OpPassManager &pm,
+                           const remat::TargetOptions &options) const override {
     pm.addPass(remat::createSplitRoundedProducts());
     remat::AnnotateConvWorkspaceOptions workspaces;
-    workspaces.threads = threads;
+    workspaces.threads = options.getThreads();
     pm.addPass(remat::createAnnotateConvWorkspace(workspaces));
     pm.addPass(remat::createConvertScatterAddToLoops());
   }
-  void addBeforePacking(OpPassManager &pm, int64_t threads) const override {
+  void addBeforePacking(OpPassManager &pm,
+                        const remat::TargetOptions &options) const override {
     remat::ConvertConvToLibraryOptions workspaces;
-    workspaces.threads = threads;
+    workspaces.threads = options.getThreads();
     pm.addPass(remat::createConvertConvToLibrary(workspaces));
     pm.addPass(remat::createPackProducts());
+    remat::ConvertAttentionToLoopsOptions attention;
+    attention.threads = options.getThreads();
+    pm.addPass(remat::createConvertAttentionToLoops(attention));
   }
   void addTrainStepLowering(OpPassManager &pm) const override {
     pm.addPass(remat::createLowerTrainStep());

@@ -83,14 +83,18 @@ struct CUDATarget : remat::Target {
   /// Libraries choose algorithms by alignment; this is what the driver gives.
   int64_t getAlignment() const override { return 256; }
   int64_t getDefaultThreads() const override { return 1; }
-  void addBeforeScheduling(OpPassManager &pm, int64_t threads) const override {
+  void addBeforeScheduling(OpPassManager &pm,
+                           const remat::TargetOptions &options) const override {
     pm.addPass(remat::createSplitRoundedProducts({/*keepOne=*/true}));
+    pm.addPass(remat::createCarryScalars());
     pm.addPass(remat::createSinkScalars());
+    pm.addPass(remat::createSplitReductions());
     pm.addPass(remat::createProductWorkspace());
-    pm.addPass(remat::createAnnotateCuDNNWorkspace());
+    pm.addPass(remat::createAnnotateCuDNNWorkspace({options.convWorkspace}));
   }
-  void addBeforePacking(OpPassManager &pm, int64_t threads) const override {
-    pm.addPass(remat::createConvertConvToCuDNN());
+  void addBeforePacking(OpPassManager &pm,
+                        const remat::TargetOptions &options) const override {
+    pm.addPass(remat::createConvertConvToCuDNN({options.convWorkspace}));
     pm.addPass(remat::createMergeLaunches({/*neighbours=*/true}));
     pm.addPass(remat::createGroupUpdates());
     pm.addPass(remat::createWidenProducts());

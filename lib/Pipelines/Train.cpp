@@ -65,6 +65,7 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createRoundProductsPass());
   pm.addPass(createFoldTransposesPass());
   pm.addPass(createRaiseSoftmaxPass());
+  pm.addPass(createRaiseAttentionPass());
   pm.addPass(createFusePaddingPass());
   pm.addPass(createFixOrdersPass());
   FusePassOptions fuseForward;
@@ -124,7 +125,7 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   cleanUp(pm);
   // Tapes are slices of one tensor from here on, which the schedule may know.
   pm.addPass(createLowerTapes());
-  options.getTarget().addBeforeScheduling(pm, options.getThreads());
+  options.getTarget().addBeforeScheduling(pm, options);
   pm.addPass(createSplitDestinationsPass());
   SchedulePassOptions schedule;
   schedule.alignment = options.getTarget().getAlignment();
@@ -137,11 +138,13 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
   toTensors.mode = options.mode;
   toTensors.target = options.target;
   toTensors.threads = options.threads;
+  toTensors.convWorkspace = options.convWorkspace;
   buildToTensorsPipeline(pm, toTensors);
   BufferizeOptions bufferize;
   bufferize.report = options.report;
   bufferize.target = options.target;
   bufferize.threads = options.threads;
+  bufferize.convWorkspace = options.convWorkspace;
   buildBufferizePipeline(pm, bufferize);
   options.getTarget().addTrainStepLowering(pm);
   options.getTarget().addLowering(pm, options);
@@ -162,7 +165,7 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   pm.addPass(createResultsToOutParamsPass());
   pm.addPass(createCanonicalizerPass());
-  options.getTarget().addBeforePacking(pm, options.getThreads());
+  options.getTarget().addBeforePacking(pm, options);
   PackMemoryPassOptions pack;
   pack.alignment = options.getTarget().getAlignment();
   pack.arena = options.arena;
@@ -191,7 +194,7 @@ void remat::registerTrainPipelines() {
       "their memory",
       [](OpPassManager &pm, const BufferizeOptions &options) {
         // What was never scheduled has not had these.
-        options.getTarget().addBeforeScheduling(pm, options.getThreads());
+        options.getTarget().addBeforeScheduling(pm, options);
         buildBufferizePipeline(pm, options);
       });
 }

@@ -45,6 +45,7 @@ private:
   int64_t finishStep();
   void addResult(int64_t index, double value);
   void takeResults();
+  void finishResult(int64_t index, bool isFull);
   bool isLastResult(int64_t index) const {
     return index + 1 == int64_t(evalSums.size()) && evalBatch == evalBatches;
   }
@@ -320,19 +321,23 @@ void Training::takeResults() {
   keptResults.clear();
 }
 
-void Training::evalResult(int64_t index, double value) {
-  addResult(index, value);
+/// Some results may be the host's and others the device's.
+void Training::finishResult(int64_t index, bool isFull) {
+  if (isFull || isLastResult(index))
+    takeResults();
   if (isLastResult(index))
     printEvaluation();
+}
+
+void Training::evalResult(int64_t index, double value) {
+  addResult(index, value);
+  finishResult(index, /*isFull=*/false);
 }
 
 void Training::evalResultAt(int64_t index, const void *value, ScalarKind kind) {
   keptResults.push_back(index);
   bool isFull = device().keepScalar(value, kind);
-  if (isFull || isLastResult(index))
-    takeResults();
-  if (isLastResult(index))
-    printEvaluation();
+  finishResult(index, isFull);
 }
 
 void Training::end() {

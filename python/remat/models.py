@@ -1,13 +1,11 @@
-"""Exported models: what is recorded beside them, variants of their training step, and what a step computes.
+"""Exported models: what is recorded beside them, and whether what a step computed is that. `variants` compiles and runs steps.
 
 A model is NAME.mlir with NAME.json (names and roles, see remat-import) and NAME.npz: `arg<i>`, `out<i>`, `grad_<i>` or
 `grad_const_<resource>` at the model's own precision (bf16 as its bits in uint16), and `out64_<i>`, `grad64_...` in float64.
 """
 
-import ctypes
 import functools
 import json
-import multiprocessing
 import os
 import re
 import subprocess
@@ -15,34 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from remat.testing import NUMPY_TYPES, descriptor_type, from_descriptor, make_arena, to_descriptor, tool
+from remat.testing import NUMPY_TYPES, tool
 
 FLOATS = "f64", "f32", "f16", "bf16"
-MOMENTUM = "#opt.sgd<lr=1.0e-2,momentum=0.9>"  # After the first step its state is the gradient, to the bit.
-
-# The compiled step's own allocations (those of dynamic size) are counted; it is linked with --wrap.
-ALLOCATOR = r"""
-#include <stddef.h>
-#include <stdint.h>
-void *__real_aligned_alloc(size_t, size_t);
-void __real_free(void *);
-static int64_t live, peak;
-static void *counted(void *raw, size_t bytes) {
-  ((size_t *)raw)[0] = bytes;
-  live += bytes;
-  if (live > peak) peak = live;
-  return (char *)raw + 64;
-}
-void *__wrap_malloc(size_t bytes) { return counted(__real_aligned_alloc(64, (bytes + 127) / 64 * 64), bytes); }
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes) { return __wrap_malloc(bytes); }
-void __wrap_free(void *pointer) {
-  if (!pointer) return;
-  char *raw = (char *)pointer - 64;
-  live -= ((size_t *)raw)[0];
-  __real_free(raw);
-}
-int64_t remat_allocated_peak(void) { return peak; }
-"""
+RATE = 1e-2
+MOMENTUM = f"#opt.sgd<lr={RATE:.1e},momentum=0.9>"  # After the first step its state is the gradient, to the bit.
 
 
 class Problem(Exception):
@@ -211,236 +186,6 @@ class Recorded:
         return self.tolerances[kind]
 
 
-# --- Signatures --------------------------------------------------------------------------------
-
-
-def split(text, opening="([{<", closing=")]}>"):
-    """Parts of `text` between commas that stand in no bracket and no string."""
-    parts, depth, start, quoted, previous = [], 0, 0, False, ""
-    for i, c in enumerate(text):
-        if c == '"':  # inside of a string it is \22
-            quoted = not quoted
-        elif not quoted and not (c == ">" and previous == "-"):
-            depth += (c in opening) - (c in closing)
-            if c == "," and depth == 0:
-                parts.append(text[start:i].strip())
-                start = i + 1
-        previous = c
-    return [p for p in parts + [text[start:].strip()] if p]
-
-
-def enclosed(text, start):
-    """The text between the parenthesis at `start` and the one that closes it, and the position behind."""
-    depth, quoted, i = 0, False, start
-    while True:
-        c = text[i]
-        if c == '"':
-            quoted = not quoted
-        elif not quoted:
-            depth += (c == "(") - (c == ")")
-            if depth == 0:
-                return text[start + 1:i], i + 1
-        i += 1
-
-
-def unquote(text):
-    """The value of an attribute; of a string, the text that MLIR printed with escapes."""
-    if not text.startswith('"'):
-        return text
-    plain = re.sub(rb"\\(\\|[0-9A-F]{2})", lambda m: m[1] if m[1] == b"\\" else bytes.fromhex(m[1].decode()),
-                   text.strip('"').encode())
-    return plain.decode(errors="replace")
-
-
-class Slot:
-    """An argument or result of the compiled step: its shape, element type and attributes."""
-
-    def __init__(self, text):
-        text = re.sub(r"^%\w+: ", "", text)
-        self.type, _, attributes = text.partition(" {")
-        self.attributes = {}
-        for item in split(attributes.rpartition("}")[0]):
-            key, _, value = item.partition(" = ")
-            self.attributes[key] = unquote(re.sub(r" : i64$", "", value))
-        inner = re.fullmatch(r"memref<((?:[?\d]+x)*)(\w+)>", self.type)
-        self.is_memref = inner is not None
-        self.kind = inner[2] if inner else self.type
-        self.shape = [-1 if n == "?" else int(n) for n in inner[1].split("x")[:-1]] if inner else []
-
-
-def signature(text, name):
-    start = re.search(rf"func\.func @{re.escape(name)}\(", text)
-    arguments, end = enclosed(text, start.end() - 1)
-    results = re.match(r" -> (\()?", text[end:])
-    if not results:
-        listed = []
-    elif results[1]:
-        listed = split(enclosed(text, end + len(results[0]) - 1)[0])
-    else:
-        listed = [text[end + 4:].split(" attributes ")[0].split(" {")[0]]
-    return [Slot(a) for a in split(arguments)], [Slot(r) for r in listed]
-
-
-def parse_elements(text, slot):
-    """`dense<...> : type` as an array of what the slot holds."""
-    body = text.partition("<")[2].rpartition(">")[0] if " : " not in text else \
-        text.rpartition(" : ")[0].partition("<")[2].rpartition(">")[0]
-    dtype = np.dtype(NUMPY_TYPES[slot.kind])
-    if body.startswith('"0x'):
-        return np.frombuffer(bytes.fromhex(body[3:-1]), dtype).reshape(slot.shape)
-    numbers = []
-    for number in re.findall(r"[^\s,\[\]]+", body):
-        if slot.kind == "bf16":
-            numbers.append(np.float32(number).view(np.uint32) >> 16)
-        elif number in ("true", "false"):
-            numbers.append(number == "true")
-        elif number.startswith("0x"):
-            numbers.append(np.array(int(number, 16), f"u{dtype.itemsize}").view(dtype)[()])
-        else:
-            numbers.append(int(number) if dtype.kind in "iu" else float(number))
-    return np.resize(np.array(numbers, dtype), slot.shape)
-
-
-# --- Variants ----------------------------------------------------------------------------------
-
-
-class Variant:
-    """The training step of a model, compiled in one way, in `work`."""
-
-    def __init__(self, model, name, annotate, mode, work):
-        self.model, self.name = model, name
-        stem = Path(work) / re.sub(r"\W+", "_", f"{model.path.stem}_{name}")
-        step, lowered, ir, library = (stem.with_suffix(s) for s in (".step.mlir", ".llvm.mlir", ".ll", ".so"))
-        report, allocator = stem.with_suffix(".json"), stem.with_suffix(".c")
-        allocator.write_text(ALLOCATOR)
-        opt = tool("remat-opt", "REMAT_BIN")
-        run([opt, model.path, f"{model.importing()} optimizer={MOMENTUM} mode={mode}", *annotate,
-             "--remat-train-to-tensors", f"--remat-bufferize=report={report}", "-o", step])
-        run([opt, step, "--remat-strip-annotations", "--remat-lower-to-cpu", "-o", lowered])
-        translate, clang = tool("mlir-translate", "LLVM_BIN"), tool("clang", "LLVM_BIN")
-        run([translate, "--mlir-to-llvmir", lowered, "-o", ir])
-        libraries = Path(translate).resolve().parent.parent / "lib"
-        runtime = Path(opt).resolve().parent.parent / "lib"
-        # -Bsymbolic: the C library has a function called step, too.
-        folders = ["-Wl,-Bsymbolic", *(f"-Wl,-rpath,{f}" for f in (libraries, runtime))]
-        run([clang, "-O1", "-Wno-override-module", "-shared", "-fPIC", ir, allocator, runtime / "libremat_runtime.so",
-             libraries / "libmlir_c_runner_utils.so", libraries / "libomp.so", "-lm", *folders,
-             *(f"-Wl,--wrap={f}" for f in ("malloc", "aligned_alloc", "free")), "-o", library])
-        self.library = library
-        self.arguments, self.results = signature(step.read_text(), "step")
-        functions = json.loads(report.read_text())["functions"]
-        self.memory = next(f for f in functions if f["name"] == "step")
-
-    def initial(self, slot):
-        """What an argument holds before the step, without those that only take up memory."""
-        value = slot.attributes.get("remat.init")
-        if value and value.startswith("dense_resource<"):
-            data = self.model.resource(re.match(r"dense_resource<([^>]*)>", value)[1].strip('"'))
-            return np.frombuffer(data, NUMPY_TYPES[slot.kind]).reshape(slot.shape)
-        if value:
-            return parse_elements(value, slot)
-        # Data may be called like a weight.
-        is_data = "remat.data" in slot.attributes
-        name = next((slot.attributes[k] for k in ("opt.param", "remat.state", "remat.data") if k in slot.attributes), None)
-        for i, entry in sorted(enumerate(self.model.spec["arguments"]), key=lambda e: (e[1]["role"] == "data") != is_data):
-            if entry["name"] == name:
-                return self.model.arrays[f"arg{i}"]
-        return np.zeros(slot.shape, NUMPY_TYPES[slot.kind])
-
-    def call(self):
-        """Runs one step in a process of its own, by a fork: no other thread may compute meanwhile. Returns gradients and
-        new parameters and states by name, the results by number, and the bytes of memory that were reserved."""
-        receive, send = multiprocessing.Pipe(duplex=False)
-        process = multiprocessing.get_context("fork").Process(target=self.child, args=(send,))
-        process.start()
-        send.close()
-        try:
-            found = receive.recv()
-        except EOFError:
-            process.join()
-            raise Problem(f"the step ended by signal {-process.exitcode}") from None
-        process.join()
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    def child(self, send):
-        try:
-            send.send(self.step())
-        except Exception as problem:  # any: the parent reports it
-            send.send(Problem(f"{type(problem).__name__}: {problem}"))
-        os._exit(0)
-
-    def step(self):
-        library = ctypes.CDLL(str(self.library))
-        arrays, arena, reserved, arguments = [], None, 0, []
-        for slot in self.arguments:
-            if not slot.is_memref:
-                if slot.kind != "i64":
-                    raise Problem(f"the step takes a {slot.type}, which is not supported")
-                arrays.append(None)
-                arguments.append(ctypes.c_int64(0))
-                continue
-            if "remat.arena" in slot.attributes:
-                reserved = slot.shape[0]
-                array = arena = make_arena(reserved)
-            else:
-                array = np.array(self.initial(slot), NUMPY_TYPES[slot.kind], order="C")
-            arrays.append(array)
-            arguments.append(ctypes.byref(to_descriptor(array)))
-        returned = [(f"r{i}", descriptor_type(len(r.shape)) if r.is_memref else self.scalar(r))
-                    for i, r in enumerate(self.results)]
-        results = type("Results", (ctypes.Structure,), {"_fields_": returned})()
-        before = [a if a is None else a.copy() for a in arrays]
-        # What lies in memory before must not matter, and nothing behind the arena may be written.
-        for pattern in (0xAA, 0x55):
-            for array, old in zip(arrays, before):
-                if array is not None and array is not arena:
-                    array[...] = old
-            if arena is not None:
-                arena.view(np.uint8)[:] = pattern
-            library._mlir_ciface_step(*([ctypes.byref(results)] if returned else []), *arguments)
-            if arena is not None and (arena[reserved:].view(np.uint8) != pattern).any():
-                raise Problem(f"the step writes behind its arena of {reserved} bytes")
-            found = self.collect(arrays, results)
-        library.remat_allocated_peak.restype = ctypes.c_int64
-        found["bytes"] = reserved
-        found["allocated"] = library.remat_allocated_peak()
-        return found
-
-    @staticmethod
-    def scalar(slot):
-        types = {"f32": ctypes.c_float, "f64": ctypes.c_double, "i64": ctypes.c_int64, "i32": ctypes.c_int32}
-        if slot.kind not in types:
-            raise Problem(f"the step returns a {slot.type}, which is not supported")
-        return types[slot.kind]
-
-    def collect(self, arrays, results):
-        """By name what is updated, by number what is returned (results keep their order wherever they are)."""
-        found = {"gradients": {}, "updated": {}, "results": {}}
-        numbered, returned = {}, []
-        for slot, array in zip(self.arguments, arrays):
-            attributes = slot.attributes
-            if "opt.state_of" in attributes:
-                owner = self.arguments[int(attributes["opt.state_of"])].attributes["opt.param"]
-                found["gradients"][owner] = array.copy()
-            elif "remat.result" in attributes:
-                numbered[int(attributes["remat.result"])] = array.copy()
-            elif "opt.param" in attributes or "remat.state" in attributes:
-                found["updated"][attributes.get("opt.param") or attributes["remat.state"]] = array.copy()
-        for i, slot in enumerate(self.results):
-            value = getattr(results, f"r{i}")
-            returned.append(from_descriptor(value, NUMPY_TYPES[slot.kind]) if slot.is_memref else np.array(value))
-        states = {i for i, e in enumerate(self.model.spec["results"])
-                  if e["role"] == "buffer_update" and e["name"] in found["updated"]}
-        for i in range(len(self.model.spec["results"])):
-            if i in numbered:
-                found["results"][i] = numbered[i]
-            elif i not in states:
-                found["results"][i] = returned.pop(0)
-        return found
-
-
 # --- Comparison --------------------------------------------------------------------------------
 
 
@@ -501,6 +246,19 @@ def compare_gradients(model, found):
         if not error <= worst[0]:
             worst = error, name
     return *worst, wrong
+
+
+def compare_updates(found):
+    """Names of the parameters that are not what SGD makes of their gradients, up to rounding."""
+    wrong = []
+    for name, gradient in found["gradients"].items():
+        kind = next(k for k in FLOATS if NUMPY_TYPES[k] == gradient.dtype.str[1:])
+        before, after, gradient = (widen(a, kind) for a in (found["initial"][name], found["updated"][name], gradient))
+        rounding = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}[kind]
+        allowed = rounding * (np.abs(before) + RATE * np.abs(gradient)) + np.finfo(np.float32).tiny
+        if not (np.abs(after - (before - RATE * gradient)) <= allowed).all():
+            wrong.append(name)
+    return wrong
 
 
 def differing(found, reference):

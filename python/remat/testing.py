@@ -61,9 +61,10 @@ def descriptor_type(rank):
     return type(f"Memref{rank}", (ctypes.Structure,), {"_fields_": fields})
 
 
-def to_descriptor(array):
+def to_descriptor(array, address=None):
+    """Of the array, or of a copy that lies elsewhere."""
     memref = descriptor_type(array.ndim)()
-    memref.allocated = memref.aligned = array.ctypes.data
+    memref.allocated = memref.aligned = array.ctypes.data if address is None else address
     if array.ndim:
         memref.sizes[:] = array.shape
         memref.strides[:] = [s // array.itemsize for s in array.strides]

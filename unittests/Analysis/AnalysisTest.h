@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 
@@ -24,9 +25,9 @@ class AnalysisTest : public ::testing::Test {
 protected:
   AnalysisTest() {
     DialectRegistry registry;
-    registry
-        .insert<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
-                math::MathDialect, RematDialect, tensor::TensorDialect>();
+    registry.insert<arith::ArithDialect, func::FuncDialect,
+                    linalg::LinalgDialect, math::MathDialect, RematDialect,
+                    scf::SCFDialect, tensor::TensorDialect>();
     registerRecomputeCostExternalModels(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();

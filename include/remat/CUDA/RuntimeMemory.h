@@ -30,10 +30,11 @@ constexpr int64_t kRuntimeBytes = kStepBlockBytes + (1 + kNumRows) * kRowBytes;
 /// reserves no workspace.
 constexpr int64_t kDefaultWorkspaceBytes = 32 << 20;
 
-/// What each convolution may use while it runs. A program reserves it, so that
-/// it is in the arena. Deterministic gradients of filters keep partial sums
-/// there: those of 512 x 512 filters of 3 x 3 take 9 MiB each in f32.
-constexpr int64_t kConvWorkspaceBytes = 32 << 20;
+/// What a convolution may use while it runs is a function of its shape (see
+/// CuDNNConvolution.h), which a program reserves, so that it is in the arena:
+/// at least and at most this.
+constexpr int64_t kMinConvWorkspaceBytes = 1 << 20;
+constexpr int64_t kMaxConvWorkspaceBytes = 32 << 20;
 
 } // namespace remat::cuda
 

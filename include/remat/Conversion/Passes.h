@@ -6,6 +6,10 @@
 #include "mlir/Pass/Pass.h"
 
 namespace mlir::remat {
+/// Registers what `remat.attention` and its backward consist of, for
+/// `convert-linalg-aggregates-to-structured`.
+void registerAttentionDecomposition(DialectRegistry &registry);
+
 #define GEN_PASS_DECL
 #include "remat/Conversion/Passes.h.inc"
 

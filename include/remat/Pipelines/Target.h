@@ -40,13 +40,16 @@ public:
 
   /// Appends passes on tensors that the schedule should know the result of:
   /// fusion of the target's own, operations of its own, and the workspace that
-  /// operations will get for `threads` threads (`remat.workspace_bytes`).
-  virtual void addBeforeScheduling(OpPassManager &pm, int64_t threads) const {}
+  /// operations will get (`remat.workspace_bytes`), which the options may
+  /// change.
+  virtual void addBeforeScheduling(OpPassManager &pm,
+                                   const TargetOptions &options) const {}
 
   /// Appends passes on bufferized functions before their memory is packed:
-  /// whatever allocates, such as the workspace of a library for `threads`
-  /// threads, is part of the peak then.
-  virtual void addBeforePacking(OpPassManager &pm, int64_t threads) const {}
+  /// whatever allocates, such as the workspace of a library, is part of the
+  /// peak then.
+  virtual void addBeforePacking(OpPassManager &pm,
+                                const TargetOptions &options) const {}
 
   /// Appends the passes that make a `@main` of each `remat.train_step`.
   virtual void addTrainStepLowering(OpPassManager &pm) const = 0;
@@ -78,6 +81,11 @@ struct TargetOptions : public virtual mlir::detail::PassOptions {
       *this, "threads",
       llvm::cl::desc("how many threads workspaces are reserved for, on any "
                      "machine (0: as many as the target usually has)"),
+      llvm::cl::init(0)};
+  Option<int64_t> convWorkspace{
+      *this, "conv-workspace",
+      llvm::cl::desc("least bytes of memory for the algorithm of a convolution "
+                     "(`cuda`), where the library has none for what it gets"),
       llvm::cl::init(0)};
   ListOption<std::string> chips{
       *this, "chips",

@@ -8,7 +8,6 @@
 
 #include "CuDNNConvolution.h"
 
-#include "remat/CUDA/RuntimeMemory.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
@@ -164,8 +163,7 @@ static void convert(const CuDNNConvolution &plan, SymbolTable &symbols) {
       written = buffer;
     arguments.push_back(memref::CastOp::create(builder, loc, dynamic, buffer));
   }
-  auto bytes = MemRefType::get({::remat::cuda::kConvWorkspaceBytes},
-                               builder.getI8Type());
+  auto bytes = MemRefType::get({plan.getAlgorithmBytes()}, builder.getI8Type());
   arguments.push_back(memref::CastOp::create(
       builder, loc,
       MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()),
@@ -190,6 +188,8 @@ static void convert(const CuDNNConvolution &plan, SymbolTable &symbols) {
 namespace {
 struct ConvertConvToCuDNN
     : mlir::remat::impl::ConvertConvToCuDNNBase<ConvertConvToCuDNN> {
+  using ConvertConvToCuDNNBase::ConvertConvToCuDNNBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<Convolution> convs;
@@ -209,13 +209,15 @@ struct ConvertConvToCuDNN
                "remat-fuse-padding out";
         return signalPassFailure();
       }
-      convert(planCuDNNConvolution(conv), symbols);
+      convert(planCuDNNConvolution(conv, leastWorkspace), symbols);
     }
   }
 };
 
 struct AnnotateCuDNNWorkspace
     : mlir::remat::impl::AnnotateCuDNNWorkspaceBase<AnnotateCuDNNWorkspace> {
+  using AnnotateCuDNNWorkspaceBase::AnnotateCuDNNWorkspaceBase;
+
   void runOnOperation() override {
     Builder builder(&getContext());
     bool changed = false;
@@ -228,7 +230,7 @@ struct AnnotateCuDNNWorkspace
       op->setDiscardableAttr(
           RematDialect::getWorkspaceBytesAttrName(),
           builder.getI64IntegerAttr(
-              planCuDNNConvolution(*conv).getWorkspaceBytes()));
+              planCuDNNConvolution(*conv, leastWorkspace).getWorkspaceBytes()));
     });
     if (!changed)
       markAllAnalysesPreserved();

@@ -1,9 +1,11 @@
 //===- CuDNNConvolution.cpp - A convolution as cuDNN takes it -------------===//
 
 #include "CuDNNConvolution.h"
+#include "PartialSums.h"
 
 #include "remat/CUDA/RuntimeMemory.h"
 #include "remat/Dialect/Remat/IR/ConvLayout.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/MathExtras.h"
@@ -61,7 +63,8 @@ static void planPadding(CuDNNConvolution &plan) {
   }
 }
 
-CuDNNConvolution mlir::remat::planCuDNNConvolution(const Convolution &conv) {
+CuDNNConvolution mlir::remat::planCuDNNConvolution(const Convolution &conv,
+                                                   int64_t leastBytes) {
   bool isF64 = getElementTypeOrSelf(conv.images.getType()).isF64();
   // cuDNN has no gradients of f64 with channels last.
   bool movesChannels = isF64 && !conv.channelsFirst;
@@ -80,7 +83,8 @@ CuDNNConvolution mlir::remat::planCuDNNConvolution(const Convolution &conv) {
                            makeOperand(conv.filters, ofFilters),
                            makeOperand(conv.results, ofImages),
                            {},
-                           std::max<int64_t>(groups, 1)};
+                           std::max<int64_t>(groups, 1),
+                           leastBytes};
   planPadding(plan);
   return plan;
 }
@@ -103,8 +107,45 @@ std::string CuDNNConvolution::getFunction() const {
       .str();
 }
 
+bool CuDNNConvolution::isPointwise() const {
+  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst);
+  ArrayRef<int64_t> sizes = getSizes(conv.filters);
+  return sizes[dims.filterRow] == 1 && sizes[dims.filterRow + 1] == 1 &&
+         llvm::all_equal({int64_t(1), conv.strides[0], conv.strides[1]}) &&
+         padding == std::array<int64_t, 2>{0, 0};
+}
+
+/// Before any limit.
+static int64_t estimateAlgorithmBytes(const CuDNNConvolution &plan) {
+  const Convolution &conv = plan.conv;
+  int64_t bytes = ::remat::cuda::kMinConvWorkspaceBytes;
+  if (conv.kind == Convolution::Kind::Forward && plan.isPointwise())
+    return bytes;
+  int64_t elementBytes =
+      getElementTypeOrSelf(conv.images.getType()).getIntOrFloatBitWidth() / 8;
+  for (const LibraryOperand *operand :
+       {&plan.images, &plan.filters, &plan.results})
+    bytes += llvm::alignTo(multiplySizes(operand->sizes, elementBytes), 256);
+  if (conv.kind != Convolution::Kind::BackwardFilter)
+    return bytes;
+  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst);
+  ArrayRef<int64_t> results = plan.results.sizes;
+  return bytes + getPartialSumBytes(
+                     multiplySizes(plan.filters.sizes),
+                     multiplySizes({results[0], results[dims.row],
+                                    results[dims.row + 1]}),
+                     elementBytes, ::remat::cuda::kMaxConvWorkspaceBytes);
+}
+
+int64_t CuDNNConvolution::getAlgorithmBytes() const {
+  int64_t bytes = ::remat::cuda::kMaxConvWorkspaceBytes;
+  if (!ShapedType::isDynamicShape(images.sizes))
+    bytes = std::min(bytes, estimateAlgorithmBytes(*this));
+  return llvm::alignTo(std::max(bytes, leastBytes), 256);
+}
+
 int64_t CuDNNConvolution::getWorkspaceBytes() const {
-  uint64_t bytes = ::remat::cuda::kConvWorkspaceBytes;
+  uint64_t bytes = getAlgorithmBytes();
   for (const LibraryOperand *operand : {&images, &filters, &results})
     bytes += llvm::alignTo(operand->getCopiedBytes(), 256);
   return std::min<uint64_t>(bytes, std::numeric_limits<int64_t>::max() / 2);

@@ -50,18 +50,30 @@ struct CuDNNConvolution {
   LibraryOperand images, filters, results;
   std::array<int64_t, 2> padding;
   int64_t groups;
+  /// Memory that the algorithm gets in any case.
+  int64_t leastBytes;
 
   /// Which of the three is written.
   const LibraryOperand &getDestination() const;
   /// What the runtime calls it.
   std::string getFunction() const;
+  /// Whether each result is computed from the channels of one position.
+  bool isPointwise() const;
+  /// Memory for an algorithm: tables; the operands in an order of the library's
+  /// own, unless it is a product of them as they are; and partial sums of a
+  /// gradient of filters, which has few results of many summands. A library
+  /// that has more than one algorithm takes the first that fits; its implicit
+  /// products need none.
+  int64_t getAlgorithmBytes() const;
   /// What it takes besides operands and results, each buffer rounded to the
   /// alignment of the device's memory.
   int64_t getWorkspaceBytes() const;
 };
 
-/// `conv`, all of whose sizes but the number of images are known.
-CuDNNConvolution planCuDNNConvolution(const Convolution &conv);
+/// `conv`, all of whose sizes but the number of images are known, with at least
+/// so much memory for its algorithm.
+CuDNNConvolution planCuDNNConvolution(const Convolution &conv,
+                                      int64_t leastBytes = 0);
 
 } // namespace mlir::remat
 

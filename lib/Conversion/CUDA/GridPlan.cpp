@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GridPlan.h"
+#include "ReductionLanes.h"
 
 #include "DevicePointers.h"
 
@@ -17,18 +18,6 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Threads for which a large GPU has room. A constant of the project: how a sum
-/// is split must not depend on the chip.
-static constexpr int64_t kWantedThreads = int64_t(1) << 18;
-/// Threads of a warp.
-static constexpr int64_t kWarp = 32;
-static constexpr int64_t kMaxBlockSize = 1024;
-/// Lanes of one result where neighbouring threads are results: eight of these
-/// read a sector of 32 bytes together.
-static constexpr int64_t kMaxLanesAcross = 128;
-static constexpr int64_t kFewResults = 8;
-/// Elements that a lane should add up.
-static constexpr int64_t kMinElementsPerLane = 4;
 /// What is assumed of a size that is not known.
 static constexpr int64_t kDynamicSize = 4096;
 /// Bytes that a thread loads or stores at once.
@@ -179,20 +168,6 @@ static bool isAlignedAccess(const LoopNest &nest, const Access &access,
 //===----------------------------------------------------------------------===//
 
 /// No operand's layout may have a say: it differs from policy to policy.
-int64_t mlir::remat::countLanes(ReductionOrder order, int64_t elements,
-                                int64_t results) {
-  auto floor = [](int64_t number) -> int64_t {
-    return llvm::bit_floor<uint64_t>(std::max<int64_t>(number, 1));
-  };
-  bool isAlong = order == ReductionOrder::Along;
-  int64_t least = isAlong ? std::min(kWarp, floor(elements)) : 1;
-  int64_t most =
-      isAlong || results < kFewResults ? kMaxBlockSize : kMaxLanesAcross;
-  most = std::min(most, floor(elements / kMinElementsPerLane));
-  int64_t wanted = floor(kWantedThreads / std::max<int64_t>(results, 1));
-  return std::max(std::min(wanted, most), least);
-}
-
 static int64_t countLanes(const LoopNest &nest) {
   return countLanes(getReductionOrder(nest.op),
                     countIterations(nest, /*parallel=*/false),

@@ -52,10 +52,6 @@ struct GridPlan {
   int64_t pointsPerBlock() const { return blockSize / lanes; }
 };
 
-/// How many partial results a reduction of `elements` elements for each of
-/// `results` results has.
-int64_t countLanes(ReductionOrder order, int64_t elements, int64_t results);
-
 /// `blockSize`: threads of a block, if a result does not need more.
 GridPlan planGrid(const LoopNest &nest, int64_t blockSize);
 

@@ -13,6 +13,7 @@
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/LLVMCommon/VectorPattern.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -52,6 +53,19 @@ static void populateExactMathPatterns(const LLVMTypeConverter &converter,
 }
 
 namespace {
+/// libdevice's function for this has one width and no vectors.
+struct AbsoluteIntegerPattern : OpConversionPattern<math::AbsIOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(math::AbsIOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value operand = adaptor.getOperand();
+    rewriter.replaceOpWithNewOp<LLVM::AbsOp>(op, operand.getType(), operand,
+                                             /*is_int_min_poison=*/false);
+    return success();
+  }
+};
+
 /// Arguments' attributes of all kernels, by name.
 class ArgumentAttributes {
 public:
@@ -94,7 +108,12 @@ struct ConvertKernelsToNVVM
 
     RewritePatternSet patterns(&getContext());
     populateExactMathPatterns(converter, patterns);
-    populateLibDeviceConversionPatterns(converter, patterns);
+    patterns.add<AbsoluteIntegerPattern>(converter, &getContext(),
+                                         /*benefit=*/10);
+    populateLibDeviceConversionPatterns(converter, patterns, /*benefit=*/2);
+    // What libdevice has no function for, such as the count of a number's bits.
+    populateMathToLLVMConversionPatterns(converter, patterns,
+                                         /*approximateLog1p=*/false);
     populateGpuToNVVMConversionPatterns(converter, patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);

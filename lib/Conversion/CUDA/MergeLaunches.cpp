@@ -11,7 +11,7 @@
 #include "../LoopNest.h"
 #include "../Products.h"
 #include "BufferParts.h"
-#include "GridPlan.h"
+#include "MergeGenerics.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -32,11 +32,6 @@ using namespace mlir::remat;
 
 /// Operations that one is moved past.
 static constexpr int kWindow = 24;
-/// Operands of a merged operation: registers are limited.
-static constexpr unsigned kMaxOperands = 24;
-/// Sums of one kernel: each has workgroup memory.
-static constexpr unsigned kMaxSums = 6;
-
 //===----------------------------------------------------------------------===//
 // Questions: operations
 //===----------------------------------------------------------------------===//
@@ -93,143 +88,9 @@ static bool isCandidate(Operation *op) {
   return !isProduct(linalg) && !findCombinersBesideMapped(linalg).empty();
 }
 
-/// The map of what `op` is there for: sums, if it has some.
-static AffineMap getOutputMap(linalg::LinalgOp op) {
-  SmallVector<unsigned> mapped = findMappedOutputs(op);
-  unsigned output = 0;
-  while (llvm::is_contained(mapped, output))
-    ++output;
-  return op.getMatchingIndexingMap(op.getDpsInitOperand(output));
-}
-
-/// A quarter of the threads for which a large GPU has room.
-static constexpr int64_t kManyThreads = int64_t(1) << 16;
-
-/// Whether the lanes of `sum` may do all that `map` does, element by element.
-static bool canStoreInLanes(linalg::LinalgOp map, linalg::LinalgOp sum) {
-  if (map.getNumReductionLoops() > 0 || sum.getNumReductionLoops() == 0)
-    return false;
-  int64_t elements = 1, results = 1;
-  for (auto [size, kind] : llvm::zip_equal(sum.getStaticLoopRanges(),
-                                           sum.getIteratorTypesArray())) {
-    int64_t &count =
-        kind == utils::IteratorType::reduction ? elements : results;
-    count = multiplySizes({size}, count);
-  }
-  // Alone, it would have a thread for a few elements.
-  int64_t lanes = countLanes(getReductionOrder(sum), elements, results);
-  return lanes > 1 && multiplySizes({results}, lanes) >= kManyThreads;
-}
-
-/// The output of `first` of which `input`, of another operation with the same
-/// loops, reads in each iteration what `first` stores in this iteration.
-static std::optional<unsigned> findForwarded(linalg::LinalgOp first,
-                                             OpOperand &input) {
-  auto second = cast<linalg::LinalgOp>(input.getOwner());
-  if (second.isDpsInit(&input))
-    return std::nullopt;
-  AffineMap map = second.getMatchingIndexingMap(&input);
-  SmallVector<unsigned> mapped = findMappedOutputs(first);
-  for (OpOperand &init : first.getDpsInitsMutable()) {
-    unsigned output = init.getOperandNumber() - first.getNumDpsInputs();
-    bool isStoredAlong =
-        first.getNumReductionLoops() == 0 || llvm::is_contained(mapped, output);
-    if (isStoredAlong && init.get() == input.get() &&
-        first.getMatchingIndexingMap(&init) == map)
-      return output;
-  }
-  return std::nullopt;
-}
-
-static bool iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b) {
-  if (a.getStaticLoopRanges() != b.getStaticLoopRanges() ||
-      getPhase(a) != getPhase(b))
-    return false;
-  if (a->getNumOperands() + b->getNumOperands() > kMaxOperands)
-    return false;
-  if (canStoreInLanes(a, b))
-    return true;
-  if (a.getIteratorTypesArray() != b.getIteratorTypesArray() ||
-      getOutputMap(a) != getOutputMap(b))
-    return false;
-  if (a.getNumReductionLoops() == 0)
-    return true;
-  return getReductionOrder(a) == getReductionOrder(b) &&
-         a.getNumDpsInits() + b.getNumDpsInits() <= int64_t(kMaxSums);
-}
-
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
-
-/// Both in place of `second`.
-static linalg::LinalgOp merge(linalg::LinalgOp first, linalg::LinalgOp second) {
-  OpBuilder builder(second);
-  const linalg::LinalgOp both[] = {first, second};
-  SmallVector<Value> inputs, outputs;
-  SmallVector<AffineMap> inputMaps, outputMaps;
-  /// For each operation, where the merged one has its inputs; for the second
-  /// also which results of the first they are.
-  SmallVector<unsigned> positions[2];
-  SmallVector<std::optional<unsigned>> forwarded[2];
-  for (auto [i, part] : llvm::enumerate(both)) {
-    linalg::LinalgOp op = part;
-    for (OpOperand &operand : op->getOpOperands()) {
-      AffineMap map = op.getMatchingIndexingMap(&operand);
-      if (op.isDpsInit(&operand)) {
-        outputs.push_back(operand.get());
-        outputMaps.push_back(map);
-        continue;
-      }
-      std::optional<unsigned> known;
-      if (i == 1)
-        known = findForwarded(first, operand);
-      forwarded[i].push_back(known);
-      if (known) {
-        positions[i].push_back(0);
-        continue;
-      }
-      unsigned position = 0;
-      while (position < inputs.size() &&
-             (inputs[position] != operand.get() || inputMaps[position] != map))
-        ++position;
-      if (position == inputs.size()) {
-        inputs.push_back(operand.get());
-        inputMaps.push_back(map);
-      }
-      positions[i].push_back(position);
-    }
-  }
-  SmallVector<AffineMap> maps(inputMaps);
-  maps.append(outputMaps);
-  auto merged = linalg::GenericOp::create(
-      builder, builder.getFusedLoc({first.getLoc(), second.getLoc()}),
-      TypeRange(), inputs, outputs, maps, second.getIteratorTypesArray(),
-      [&](OpBuilder &body, Location loc, ValueRange arguments) {
-        IRMapping map;
-        SmallVector<Value> results;
-        unsigned output = inputs.size();
-        for (auto [i, op] : llvm::enumerate(both)) {
-          Block *block = linalg::LinalgOp(op).getBlock();
-          for (auto [number, argument] :
-               llvm::enumerate(block->getArguments())) {
-            if (number >= positions[i].size())
-              map.map(argument, arguments[output++]);
-            else if (forwarded[i][number])
-              map.map(argument, results[*forwarded[i][number]]);
-            else
-              map.map(argument, arguments[positions[i][number]]);
-          }
-          for (Operation &inner : block->without_terminator())
-            body.clone(inner, map);
-          for (Value yielded : block->getTerminator()->getOperands())
-            results.push_back(map.lookupOrDefault(yielded));
-        }
-        linalg::YieldOp::create(body, loc, results);
-      });
-  merged->setDiscardableAttrs(llvm::to_vector(second->getDiscardableAttrs()));
-  return merged;
-}
 
 /// Whether `op` writes all of `memref` and reads none of it.
 static bool overwrites(linalg::LinalgOp op, Value memref) {
@@ -447,8 +308,10 @@ private:
               withoutForwarded(cast<linalg::LinalgOp>(other.op), entry)) ||
           !canWait(number))
         continue;
-      linalg::LinalgOp merged = merge(cast<linalg::LinalgOp>(other.op),
-                                      cast<linalg::LinalgOp>(entry.op));
+      OpBuilder builder(entry.op);
+      linalg::LinalgOp merged =
+          mergeGenerics(builder, cast<linalg::LinalgOp>(other.op),
+                        cast<linalg::LinalgOp>(entry.op));
       if (!isCandidate(merged) ||
           (merged.getNumReductionLoops() > 0 &&
            getReductionOrder(merged) !=

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Products.h"
+#include "PartialSums.h"
 #include "remat/CUDA/RuntimeMemory.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -22,12 +23,6 @@ namespace mlir::remat {
 using namespace mlir;
 using namespace mlir::remat;
 
-/// A large GPU computes this many tiles of results at the same time. Where
-/// there are fewer, a library splits the summation and keeps partial results.
-static constexpr int64_t kWantedTiles = 264;
-static constexpr int64_t kTileElements = 128 * 128;
-/// Elements of a summation that are worth a part of their own.
-static constexpr int64_t kElementsPerPart = 256;
 static constexpr int64_t kAlignment = 256;
 
 /// A function of the product's shape only: the library chooses the order of
@@ -42,17 +37,12 @@ static int64_t getWorkspaceBytes(linalg::LinalgOp product) {
         kind == utils::IteratorType::reduction ? summands : results;
     count = multiplySizes({size}, count);
   }
-  int64_t tiles =
-      llvm::divideCeil(std::max<int64_t>(results, 1), kTileElements);
-  int64_t parts = std::min(kWantedTiles / tiles, summands / kElementsPerPart);
-  if (parts < 2)
-    return kAlignment;
-  // Partial results of 16 bits are kept in f32.
   auto type = cast<ShapedType>(product.getDpsInits()[0].getType());
+  // Partial results of 16 bits are kept in f32.
   int64_t width = std::max<int64_t>(type.getElementTypeBitWidth() / 8, 4);
-  int64_t bytes = parts * results * width;
-  return llvm::alignTo(std::min(bytes, ::remat::cuda::kDefaultWorkspaceBytes),
-                       kAlignment);
+  int64_t bytes = getPartialSumBytes(results, summands, width,
+                                     ::remat::cuda::kDefaultWorkspaceBytes);
+  return std::max<int64_t>(llvm::alignTo(bytes, kAlignment), kAlignment);
 }
 
 /// Memory around `product`, of which the runtime knows while it lasts.

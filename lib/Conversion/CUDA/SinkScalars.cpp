@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceScalars.h"
+
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -23,43 +25,6 @@ namespace mlir::remat {
 
 using namespace mlir;
 using namespace mlir::remat;
-
-//===----------------------------------------------------------------------===//
-// Questions
-//===----------------------------------------------------------------------===//
-
-/// Whether `op` computes scalars from scalars, or takes one out of a tensor.
-static bool isScalarOp(Operation *op) {
-  if (isa<tensor::ExtractOp>(op))
-    return true;
-  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
-  return op->getNumRegions() == 0 && op->getNumResults() > 0 && isPure(op) &&
-         llvm::all_of(op->getResultTypes(), isScalar) &&
-         llvm::all_of(op->getOperandTypes(), isScalar);
-}
-
-namespace {
-/// Scalars on the host that depend on what tensors hold.
-class DeviceScalars {
-public:
-  bool contains(Value value) {
-    Operation *op = value.getDefiningOp();
-    if (!op || !isScalarOp(op))
-      return false;
-    if (isa<tensor::ExtractOp>(op))
-      return true;
-    auto [entry, inserted] = known.try_emplace(op, false);
-    if (!inserted)
-      return entry->second;
-    bool depends = llvm::any_of(
-        op->getOperands(), [&](Value operand) { return contains(operand); });
-    return known[op] = depends;
-  }
-
-private:
-  DenseMap<Operation *, bool> known;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Verbs

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 using namespace remat::cuda;
 
@@ -86,6 +87,12 @@ static bool overlap(const void *a, size_t aBytes, const void *b,
   return from < other + bBytes && other < from + aBytes;
 }
 
+/// What the algorithm that computes needs.
+static size_t getWorkspaceBytes() {
+  const char *text = std::getenv("REMAT_EMULATOR_CUDNN_WORKSPACE");
+  return text && *text ? std::strtoull(text, nullptr, 10) : 4096;
+}
+
 static const char *findFault(const EmulatedConvolution &conv,
                              size_t workspaceBytes) {
   const struct Operand {
@@ -116,7 +123,7 @@ static const char *findFault(const EmulatedConvolution &conv,
   }
   if (reinterpret_cast<uintptr_t>(conv.workspace) % 256 != 0)
     return "the workspace is not at a multiple of 256";
-  if (workspaceBytes < conv.workspaceBytes)
+  if (workspaceBytes < getWorkspaceBytes())
     return "the workspace is smaller than the algorithm needs";
   return nullptr;
 }
@@ -260,7 +267,6 @@ cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t conv) {
 
 /// The only one that computes; the others are listed before it.
 static constexpr int kDeterministic = 3;
-static constexpr size_t kWorkspaceBytes = 4096;
 
 template <typename Perf>
 static cudnnStatus_t list(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
@@ -279,7 +285,7 @@ static cudnnStatus_t list(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
   Perf all[5] = {};
   for (Perf &perf : all) {
     perf.algo = decltype(perf.algo)(&perf - all);
-    perf.memory = kWorkspaceBytes;
+    perf.memory = getWorkspaceBytes();
     perf.determinism = CUDNN_DETERMINISTIC;
     perf.mathType = window.math;
   }
@@ -295,7 +301,7 @@ static cudnnStatus_t list(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
 static cudnnStatus_t measure(int algorithm, size_t *bytes) {
   if (algorithm < 0 || algorithm > kDeterministic)
     return refuse("no such algorithm", CUDNN_STATUS_NOT_SUPPORTED);
-  *bytes = algorithm == 2 ? size_t(1) << 40 : kWorkspaceBytes;
+  *bytes = algorithm == 2 ? size_t(1) << 40 : getWorkspaceBytes();
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -413,7 +419,7 @@ REMAT_EXPORT cudnnStatus_t cudnnConvolutionForward(
                  {ConvolutionKind::forward, *as<EmulatedArray>(xDesc),
                   *as<EmulatedArray>(wDesc), *as<EmulatedArray>(yDesc),
                   *as<EmulatedWindow>(conv), const_cast<void *>(x),
-                  const_cast<void *>(w), y, workspace, kWorkspaceBytes});
+                  const_cast<void *>(w), y, workspace, workspaceBytes});
 }
 
 REMAT_EXPORT cudnnStatus_t cudnnConvolutionBackwardData(
@@ -426,7 +432,7 @@ REMAT_EXPORT cudnnStatus_t cudnnConvolutionBackwardData(
                  {ConvolutionKind::backwardData, *as<EmulatedArray>(dxDesc),
                   *as<EmulatedArray>(wDesc), *as<EmulatedArray>(dyDesc),
                   *as<EmulatedWindow>(conv), dx, const_cast<void *>(w),
-                  const_cast<void *>(dy), workspace, kWorkspaceBytes});
+                  const_cast<void *>(dy), workspace, workspaceBytes});
 }
 
 REMAT_EXPORT cudnnStatus_t cudnnConvolutionBackwardFilter(
@@ -439,5 +445,5 @@ REMAT_EXPORT cudnnStatus_t cudnnConvolutionBackwardFilter(
                  {ConvolutionKind::backwardFilter, *as<EmulatedArray>(xDesc),
                   *as<EmulatedArray>(dwDesc), *as<EmulatedArray>(dyDesc),
                   *as<EmulatedWindow>(conv), const_cast<void *>(x), dw,
-                  const_cast<void *>(dy), workspace, kWorkspaceBytes});
+                  const_cast<void *>(dy), workspace, workspaceBytes});
 }

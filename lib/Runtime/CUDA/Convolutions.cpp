@@ -146,6 +146,8 @@ void ConvolutionPlan::chooseAlgorithm(bool allowsTF32, const char *name,
         "cudnnSetConvolutionMathType");
   std::array<Perf, count> found = {};
   int returned = 0;
+  /// What the least demanding of those takes that do not fit.
+  size_t least = std::numeric_limits<size_t>::max();
   check(list(static_cast<int>(count), &returned, found.data()), name);
   for (int i = 0; i < returned; ++i) {
     const Perf &perf = found[i];
@@ -158,15 +160,22 @@ void ConvolutionPlan::chooseAlgorithm(bool allowsTF32, const char *name,
       check(library.cudnnSetConvolutionMathType(convolution, perf.mathType),
             "cudnnSetConvolutionMathType");
     size_t bytes = 0;
-    if (measure(perf.algo, &bytes) != CUDNN_STATUS_SUCCESS ||
-        bytes > shape.workspaceBytes)
+    if (measure(perf.algo, &bytes) != CUDNN_STATUS_SUCCESS)
       continue;
+    if (bytes > shape.workspaceBytes) {
+      least = std::min(least, bytes);
+      continue;
+    }
     algorithm = perf.algo;
     return;
   }
-  fail("cuDNN " + library.version +
-       " has no deterministic algorithm with a workspace of at most " +
-       std::to_string(shape.workspaceBytes) + " bytes for " + describe());
+  std::string problem =
+      "cuDNN " + library.version + " has no deterministic algorithm ";
+  if (least == std::numeric_limits<size_t>::max())
+    fail(problem + "for " + describe());
+  fail(problem + "with a workspace of at most " +
+       std::to_string(shape.workspaceBytes) + " bytes for " + describe() +
+       "; compile the program with conv-workspace=" + std::to_string(least));
 }
 
 void ConvolutionPlan::chooseAlgorithm(bool allowsTF32) {

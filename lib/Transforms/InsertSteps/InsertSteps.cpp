@@ -8,6 +8,7 @@
 #include "Clipping.h"
 #include "MicroBatches.h"
 #include "StepFunction.h"
+#include "WriteStates.h"
 
 #include "remat/Analysis/OldValueReads.h"
 #include "remat/Dialect/Nearest.h"
@@ -169,22 +170,6 @@ static void insertDeferredSteps(StepFunction &step, TrainStepOp train,
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
-
-/// The next value of each model state that is a tensor goes into its argument.
-static void writeStatesInPlace(StepFunction &step, OpBuilder &builder) {
-  Operation *terminator = step.function.getBody().front().getTerminator();
-  builder.setInsertionPoint(terminator);
-  for (auto [result, argument] : step.states) {
-    Value old = step.function.getArgument(argument);
-    Value next = terminator->getOperand(result);
-    if (!isa<RankedTensorType>(old.getType()) || next == old)
-      continue;
-    Value written = bufferization::MaterializeInDestinationOp::create(
-                        builder, old.getLoc(), old.getType(), next, old)
-                        .getResult();
-    terminator->setOperand(result, written);
-  }
-}
 
 /// Appends the new parameters and states to the results, and says which
 /// argument each of them replaces.

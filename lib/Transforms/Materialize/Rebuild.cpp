@@ -166,16 +166,25 @@ LogicalResult Rebuilder::cloneSlice(Value residual, Value result) {
     return failure();
   Operation *user = findFirstUser(result);
   OpBuilder builder(user);
+  // What is made of constants alone is told apart by one of them.
+  if (sources.empty())
+    for (Operation *op : ops)
+      for (Value operand : op->getOperands())
+        if (sources.empty() && isa<TensorType>(operand.getType()) &&
+            matchPattern(operand, m_Constant()))
+          sources.insert(operand);
   SmallVector<Value> values;
   for (Value source : sources) {
     OpResult read = resultOf.lookup(source);
     values.push_back(read ? Value(read) : source);
   }
-  auto barrier =
-      BarrierOp::create(builder, residual.getLoc(), values, getAwaited(user));
-  setPhase(barrier, kBackwardPhase);
   IRMapping mapping;
-  mapping.map(sources.getArrayRef(), barrier.getResults());
+  if (!values.empty()) {
+    auto barrier =
+        BarrierOp::create(builder, residual.getLoc(), values, getAwaited(user));
+    setPhase(barrier, kBackwardPhase);
+    mapping.map(sources.getArrayRef(), barrier.getResults());
+  }
   for (Operation *op : ops)
     setPhase(builder.clone(*op, mapping), kBackwardPhase);
   result.replaceAllUsesWith(mapping.lookup(residual));

@@ -71,13 +71,20 @@ static AffineMap readBeforeReshape(Operation *reshape, AffineMap map) {
   return AffineMap::get(map.getNumDims(), 0, results, b.getContext());
 }
 
+std::optional<Read> mlir::remat::lookThroughUnitReshape(Read read) {
+  Operation *op = read.source.getDefiningOp();
+  if (!isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return std::nullopt;
+  AffineMap map = readBeforeReshape(op, read.map);
+  if (!map)
+    return std::nullopt;
+  return Read{op->getOperand(0), map};
+}
+
 Read mlir::remat::lookThroughCopies(Read read) {
   while (Operation *op = read.source.getDefiningOp()) {
-    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
-      AffineMap map = readBeforeReshape(op, read.map);
-      if (!map)
-        return read;
-      read = {op->getOperand(0), map};
+    if (std::optional<Read> reshaped = lookThroughUnitReshape(read)) {
+      read = *reshaped;
       continue;
     }
     std::optional<Read> copied = getCopied(dyn_cast<linalg::LinalgOp>(op));

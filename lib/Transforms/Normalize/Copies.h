@@ -17,6 +17,10 @@ struct Read {
 /// named or generic, comes from. None if `op` is null or does anything else.
 std::optional<Read> getCopied(linalg::LinalgOp op);
 
+/// The same elements, read before a reshape that adds or drops dimensions of
+/// size 1; none if `read` is no such.
+std::optional<Read> lookThroughUnitReshape(Read read);
+
 /// The same elements, read before transpositions, broadcasts, and reshapes that
 /// add or drop dimensions of size 1.
 Read lookThroughCopies(Read read);

@@ -44,6 +44,19 @@ static std::optional<Read> getRead(GenericOp op, Value scalar) {
       {operand->get(), op.getMatchingIndexingMap(operand)});
 }
 
+/// The same for what is read element by element: a copy that is read in place
+/// is as good as what it copies.
+static std::optional<Read> getReadInPlace(GenericOp op, Value scalar) {
+  auto argument = dyn_cast<BlockArgument>(scalar);
+  if (argument && argument.getOwner() == op.getBlock()) {
+    OpOperand *operand = op.getMatchingOpOperand(argument);
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    if (!op.isDpsInit(operand) && map.isIdentity())
+      return Read{operand->get(), map};
+  }
+  return getRead(op, scalar);
+}
+
 /// The operation whose result the body yields if it is all that the body does,
 /// element by element.
 template <typename Op> static Op getElementwise(GenericOp op) {
@@ -92,7 +105,7 @@ static std::optional<Reduced> getReduced(std::optional<Read> row) {
       !llvm::is_contained(combiner->getOperands(), sum))
     return std::nullopt;
   Value term = combiner->getOperand(combiner->getOperand(0) == sum);
-  std::optional<Read> read = getRead(kernel, term);
+  std::optional<Read> read = getReadInPlace(kernel, term);
   if (!read || !read->map.isIdentity() ||
       kernel.getMatchingIndexingMap(init) != row->map)
     return std::nullopt;
@@ -146,7 +159,7 @@ static std::optional<SumOfPowers> getSumOfPowers(std::optional<Read> row) {
   if (!subtract)
     return std::nullopt;
   GenericOp kernel = getKernel(subtract);
-  std::optional<Read> x = getRead(kernel, subtract.getLhs());
+  std::optional<Read> x = getReadInPlace(kernel, subtract.getLhs());
   std::optional<Read> maximum = getRead(kernel, subtract.getRhs());
   std::optional<Reduced> max =
       getReduced<arith::MaximumFOp, arith::MaxNumFOp>(maximum);

@@ -7,10 +7,12 @@
 
 #include "remat/Transforms/Plan/Passes.h"
 
+#include "KeptOutputs.h"
 #include "Slice.h"
 #include "remat/Analysis/Effects.h"
 #include "remat/Analysis/RecomputeCostOpInterface.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
+#include "remat/Transforms/Plan/Residuals.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -51,6 +53,8 @@ private:
   ResidualPaths &paths;
   Effects &effects;
   bool report;
+  /// Outputs that cost nothing to keep, as others do.
+  SetVector<Value> kept;
 };
 } // namespace
 
@@ -167,6 +171,21 @@ Value RegionPlanner::routeInputs(BackwardInputs &backward, const Slice &slice) {
   return {};
 }
 
+/// Whether `policy` saves `value` for the sake of its name.
+static bool savesByName(Attribute policy, Value value, StringRef name) {
+  if (auto anyOf = dyn_cast<AnyOfAttr>(policy))
+    return llvm::any_of(anyOf.getPolicies(), [&](Attribute member) {
+      return savesByName(member, value, name);
+    });
+  auto names = cast<PolicyAttrInterface>(policy);
+  if (!names.isSaveable(value))
+    return false;
+  SmallVector<StringAttr> mentioned;
+  names.collectNames(mentioned);
+  return isa<SaveAnyNamesButAttr>(policy) ||
+         llvm::is_contained(mentioned, name);
+}
+
 /// `isStuck`: nothing can be recomputed, for want of something to start from.
 DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
                                    bool isStuck) {
@@ -179,6 +198,11 @@ DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
   if (slice.saved.contains(value)) {
     if (policy.isOffloadable(value))
       kind = DecisionKind::Offload;
+    std::optional<StringRef> name = getPolicyName(value);
+    if (name && savesByName(policy, value, *name))
+      reason = kNamedReason;
+    else if (kept.contains(value))
+      reason = "kept as another's operand anyway";
   } else if (isStuck) {
     reason = "no path for what a recompute starts from";
   } else if (policy.isSaveable(value)) {
@@ -258,7 +282,8 @@ LogicalResult RegionPlanner::run() {
   for (BackwardInputs &backward : backwards) {
     if (backward.getPlan())
       continue;
-    Slice slice = computeSlice(getRegion(), backward.needed);
+    kept = findKeptOutputs(getRegion(), backward);
+    Slice slice = computeSlice(getRegion(), backward.needed, kept);
     if (failed(checkReplayable(slice)))
       return failure();
     Value stuck = routeInputs(backward, slice);

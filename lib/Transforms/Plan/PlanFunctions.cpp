@@ -11,6 +11,7 @@
 #include "remat/Transforms/Plan/Residuals.h"
 
 #include "CheapSlice.h"
+#include "TimedRebuilds.h"
 
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 
@@ -49,12 +50,15 @@ private:
     bool isViewed = false;
     /// Whether it disappears into the kernels that read it.
     bool isFused = false;
+    /// Whether others are made again of it, by more than a view.
+    bool isStart = false;
     DecisionAttr decision;
   };
 
   void collectUses();
   void fuseOrView(Value value);
   void makeAgainOrSave(Value value);
+  void makeAgainInTime();
   bool fusesIntoUsers(Value value, const Residual &residual,
                       SetVector<Value> &sources);
   bool isKept(Value value);
@@ -166,6 +170,14 @@ bool BlockPlanner::fusesIntoUsers(Value value, const Residual &residual,
   return numNew <= 1;
 }
 
+/// Whether the function returns `value`, or a view of it.
+static bool isReturned(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<func::ReturnOp>(user) ||
+           (isReshape(user) && isReturned(user->getResult(0)));
+  });
+}
+
 DecisionAttr BlockPlanner::makeDecision(DecisionKind kind, StringRef reason) {
   MLIRContext *context = block.getParentOp()->getContext();
   return DecisionAttr::get(context, kind, /*of=*/{},
@@ -220,13 +232,47 @@ void BlockPlanner::makeAgainOrSave(Value value) {
                                        "cheap to make of what is kept anyway");
       for (Value source : *sources)
         if (isa<OpResult>(source))
-          residuals[source];
+          residuals[source].isStart = true;
       return;
     }
   residual.decision = getRecordedDecision(value);
   if (!residual.decision)
     residual.decision =
         makeDecision(DecisionKind::Save, "read by the backward");
+}
+
+/// Decides once more about what is to be saved: elementwise results may be
+/// worth a kernel in the backward.
+void BlockPlanner::makeAgainInTime() {
+  SmallVector<TimedResidual> timed;
+  DenseMap<Value, SmallVector<Operation *>> readers;
+  for (Operation &op : llvm::reverse(block))
+    for (OpResult result : llvm::reverse(op.getResults())) {
+      auto it = residuals.find(result);
+      if (it == residuals.end())
+        continue;
+      const Residual &residual = it->second;
+      SmallVector<Operation *> users = readers.lookup(result);
+      for (OpOperand *use : residual.uses)
+        users.push_back(use->getOwner());
+      bool isRebuilt = residual.decision.runsAgain();
+      if (isRebuilt)
+        for (Value operand : op.getOperands())
+          llvm::append_range(readers[operand], users);
+      bool mayBeRebuilt = residual.decision.getKind() == DecisionKind::Save &&
+                          !users.empty() && !residual.isStart &&
+                          !isNamedByPolicy(residual.decision) &&
+                          !isReturned(result);
+      timed.push_back({result, std::move(users), isRebuilt, mayBeRebuilt});
+    }
+  std::reverse(timed.begin(), timed.end());
+  TimedRebuilds chosen = chooseTimedRebuilds(block, timed);
+  for (Value value : chosen.rebuilt)
+    residuals[value].decision = makeDecision(
+        DecisionKind::Rebuild, "takes a small part of the step to make again");
+  for (Value value : chosen.kept)
+    residuals[value].decision =
+        makeDecision(DecisionKind::Save, "others are made again of it");
 }
 
 void BlockPlanner::insertPlan() {
@@ -260,6 +306,7 @@ void BlockPlanner::run() {
       if (auto it = residuals.find(result);
           it != residuals.end() && !it->second.decision)
         makeAgainOrSave(result);
+  makeAgainInTime();
   insertPlan();
 }
 

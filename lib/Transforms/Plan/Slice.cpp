@@ -47,7 +47,8 @@ static bool isNotWorthSaving(Value value, PolicyAttrInterface policy,
   return known[value] = kept <= getNumBytes(value.getType());
 }
 
-Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed) {
+Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed,
+                                const SetVector<Value> &kept) {
   Slice slice;
   PolicyAttrInterface policy = region.getPolicyOrDefault();
   SetVector<Value> values;
@@ -60,7 +61,8 @@ Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed) {
     Operation *op = value.getDefiningOp();
     if (!op || ops.contains(op))
       continue;
-    if (!isNotWorthSaving(value, policy, known) && policy.isSaveable(value)) {
+    if (kept.contains(value) ||
+        (!isNotWorthSaving(value, policy, known) && policy.isSaveable(value))) {
       slice.saved.insert(value);
       continue;
     }

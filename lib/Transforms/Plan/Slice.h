@@ -22,8 +22,10 @@ struct Slice {
 /// back from them to the region's arguments, and stops at values that the
 /// policy permits. A permitted value that costs nothing to recompute from
 /// others that are no bigger is recomputed all the same: constants, fills,
-/// views, and draws of random numbers, of which only the state is saved.
-Slice computeSlice(RegionOp region, ArrayRef<Value> needed);
+/// views, and draws of random numbers, of which only the state is saved. It
+/// also stops at what is `kept` for others, whatever the policy says.
+Slice computeSlice(RegionOp region, ArrayRef<Value> needed,
+                   const SetVector<Value> &kept);
 
 /// Size of a value of this type in memory; 0 if it is not static.
 int64_t getNumBytes(Type type);

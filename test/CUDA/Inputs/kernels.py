@@ -107,6 +107,50 @@ def reduce(terms, initial, order, operation, neutral, sizes=None):
     return operation(initial, partial[0])
 
 
+def cut_loop(iterations, wanted):
+    """(chunks, iterations of each, iterations of none) of one reduction loop."""
+    if iterations <= wanted:
+        return iterations, 1, 0
+    least = -(-iterations // wanted)
+    sizes = range(least, min(2 * least, least + 4096, iterations // 2 + 1))
+    size = min(sizes, key=lambda size: iterations % size, default=iterations)
+    return (iterations // size, size, iterations % size) if iterations % size <= iterations // 16 else (1, iterations, 0)
+
+
+def plan_chunks(order, loops, results):
+    elements, most = int(np.prod(loops)), 1024 if order == "along" else 128
+    lanes = count_lanes(order, elements, results)
+    if results * lanes > 1 << 15 or elements // lanes < 128:
+        return None
+    wanted, cuts = min((1 << 18) // (results * most), elements // (32 * most)), []
+    for size in loops:
+        chunks, length, rest = cut_loop(size, wanted) if wanted > 1 else (1, size, 0)
+        wanted = 1 if chunks > 1 and (length > 1 or rest) else wanted // chunks
+        cuts.append((chunks, length, rest))
+    return cuts
+
+
+def reduce_chunks(terms, initial, order, operation, neutral):
+    """terms[i, j, ..., r]: what iteration i, j, ... of the reduction loops combines into result r. Chunks are reduced first, each
+    by `reduce`, and then their results with the initial value."""
+    *loops, results = terms.shape
+    cuts = plan_chunks(order, loops, results)
+    if cuts is None:
+        return reduce(terms.reshape(-1, results), initial, order, operation, neutral)
+    taken = terms[tuple(slice(chunks * length) for chunks, length, _ in cuts)]
+    taken = taken.reshape(*(size for chunks, length, _ in cuts for size in (chunks, length)), results)
+    axes = 2 * len(cuts)
+    taken = taken.transpose(*range(1, axes, 2), *range(0, axes, 2), axes)  # elements of a chunk, chunks, results
+    chunks = int(np.prod([c for c, _, _ in cuts]))
+    taken = taken.reshape(-1, chunks * results)
+    partial = reduce(taken, np.full(chunks * results, neutral, terms.dtype), order, operation, neutral)
+    for axis, (number, length, rest) in enumerate(cuts):
+        if rest:
+            left = terms[(slice(None),) * axis + (slice(number * length, None),)]
+            initial = reduce_chunks(left, initial, order, operation, neutral)
+    return reduce(partial.reshape(chunks, results), initial, order, operation, neutral)
+
+
 ID2, ROW, COLUMN = "(i, j) -> (i, j)", "(i, j) -> (i)", "(i, j) -> (j)"
 OPERATIONS = {"addf": (np.add, -0.0), "mulf": (np.multiply, 1), "maximumf": (np.maximum, -np.inf),
               "addi": (np.add, 0), "ori": (np.logical_or, False), "maxsi": (np.maximum, np.iinfo("i4").min)}
@@ -221,6 +265,67 @@ def add_reductions():
     wide = normal(50, 400)
     reduction("with_gaps", wide[::2, ::3], 1)
     reduction("columns_with_gaps", wide[::2, ::3], 0)
+
+
+def on_tensors(name, bodies, x, axes, order, want, extra=()):
+    """Reductions of `x` by `axes`, one result for each body, as an operation on tensors: remat-split-reductions may see it."""
+    kept = [i for i in range(x.ndim) if i not in axes]
+    outputs = [normal(*(x.shape[i] for i in kept)).astype(x.dtype) for _ in bodies]
+    names = "ijkl"[:x.ndim]
+    dims = ", ".join(names)
+    whole, part = f"affine_map<({dims}) -> ({dims})>", f"affine_map<({dims}) -> ({', '.join(names[i] for i in kept)})>"
+    kinds = ", ".join('"reduction"' if i in axes else '"parallel"' for i in range(x.ndim))
+    inputs = [x, *extra]
+
+    def tensor(array):
+        return "tensor" + memref(array)[len("memref"):]
+    arguments = ", ".join(f"%a{i} : {memref(a)}" for i, a in enumerate(inputs + outputs))
+    e = element(x)
+    text = [f"func.func @{name}({arguments}) attributes {{llvm.emit_c_interface}} {{"]
+    text += [f"  %t{i} = bufferization.to_tensor %a{i} restrict{' writable' if i >= len(inputs) else ''} : {memref(a)} to {tensor(a)}"
+             for i, a in enumerate(inputs + outputs)]
+    n = len(inputs)
+    for k, body in enumerate(bodies):
+        uses = range(n if "%e" in body else 1)
+        text += [f"""  %r{k} = linalg.generic {{indexing_maps = [{', '.join([whole] * len(uses))}, {part}], iterator_types = [{kinds}]}}
+    ins({', '.join(f'%t{i}' for i in uses)} : {', '.join(tensor(inputs[i]) for i in uses)}) outs(%t{n + k} : {tensor(outputs[k])})
+    attrs = {{remat.order = "{order}"}} {{
+  ^bb0({', '.join(('%x', '%e')[i] + ': ' + e for i in uses)}, %acc: {e}):
+    {body}
+    linalg.yield %s : {e}
+  }} -> {tensor(outputs[k])}"""]
+    text += [f"  bufferization.materialize_in_destination %r{k} in restrict writable %a{n + k} : ({tensor(o)}, {memref(o)}) -> ()"
+             for k, o in enumerate(outputs)]
+    terms = [(w[0](x, *extra).astype(x.dtype).transpose(*axes, *kept).reshape(*(x.shape[i] for i in axes), -1), *w[1:]) for w in want]
+    assert any(plan_chunks(order, t.shape[:-1], t.shape[-1]) for t, *_ in terms), f"{name} is not split"
+    checks.append(Check(name, "\n".join(text) + "\n  return\n}", inputs + outputs,
+                        [reduce_chunks(t, out.reshape(-1), order, *operation).reshape(out.shape)
+                         for (t, *operation), out in zip(terms, outputs)]))
+
+
+def add_long_reductions():
+    add, same = "%s = arith.addf %acc, %x : {}", lambda x, *_: x
+    product = "%m = arith.mulf %x, %e : {0}\n %s = arith.addf %acc, %m : {0}"
+    total = (same, np.add, -0.0)
+    for name, shape, axes, order in (
+            ("all", (1 << 17,), (0,), "along"), ("all_of_prime", (131101,), (0,), "along"), ("all_of_rows", (3, 70001), (0, 1), "along"),
+            ("all_of_long_rows", (2, 100, 1009), (0, 1, 2), "along"), ("few_rows", (5, 140000), (1,), "along"),
+            ("columns", (1 << 14, 8), (0,), "across"), ("columns_left_over", (20011, 8), (0,), "across"),
+            ("few_columns", (140003, 3), (0,), "across"), ("channels_last", (32, 23, 29, 10), (0, 1, 2), "across"),
+            ("channels_first", (16, 3, 97, 101), (0, 2, 3), "along"), ("rest_is_long", (1023, 17, 11, 9), (0, 1, 2), "across")):
+        on_tensors(f"long_{name}", [add.format("f32")], normal(*shape), axes, order, [total])
+    x, y = normal(1 << 14, 8), normal(1 << 14, 8)
+    on_tensors("long_two", [add.format("f32"), product.format("f32")], x, (0,), "across",
+               [total, (lambda x, y: x * y, np.add, -0.0)], [y])
+    on_tensors("long_f64", [add.format("f64"), "%s = arith.maximumf %x, %acc : f64"], normal(16661, 8, dtype="f8"), (0,), "across",
+               [total, (same, np.maximum, -np.inf)])
+    # Iterations by number, in chunks and in what is left over.
+    on_tensors("long_numbers", ["""%i = linalg.index 0 : index
+    %k = arith.index_cast %i : index to i32
+    %f = arith.sitofp %k : i32 to f32
+    %m = arith.mulf %x, %f : f32
+    %s = arith.addf %acc, %m : f32"""], normal(20011, 8), (0,), "across",
+               [(lambda x: x * np.arange(len(x), dtype="f4")[:, None], np.add, -0.0)])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -371,7 +476,7 @@ func.func @draw_{kind}_{e}(%o : memref<3x67x{e}>) attributes {{llvm.emit_c_inter
 
 def compile_module(path, output, lowering, *libraries):
     """A shared library of the functions in `path`."""
-    before = ["--remat-lower-random", "--one-shot-bufferize", "--canonicalize", "--cse"]
+    before = ["--remat-lower-random", *(["--remat-split-reductions"] if "cuda" in lowering else []), "--one-shot-bufferize", "--canonicalize", "--cse"]
     lowered = subprocess.run(["remat-opt", path, *before, lowering], check=True, stdout=subprocess.PIPE, text=True).stdout
     lowered = lowered.replace("internal constant @kernels_image()", "constant @kernels_image()")
     llvm = subprocess.run(["mlir-translate", "--mlir-to-llvmir"], input=lowered, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -467,7 +572,7 @@ def run(folder, name, emulator, runtime):
 
 def main():
     runtime, cuda_runtime, emulator = sys.argv[1:4]
-    for add in (add_reductions, add_pointwise, add_transposes, add_in_order, add_gathers, add_draws):
+    for add in (add_reductions, add_long_reductions, add_pointwise, add_transposes, add_in_order, add_gathers, add_draws):
         add()
     if len(sys.argv) > 4:
         return sys.exit(run(sys.argv[5], sys.argv[4], emulator, cuda_runtime) != 0)

@@ -26,12 +26,8 @@ def compile_program(mode, target):
     source.write_text(text)
     done = subprocess.run(["remat-opt", source, "--inline", f"--remat-train={target}", "-o", path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    # That of the metric; none in the step.
-    remarks = [line for line in done.stderr.splitlines() if "the host reads device memory" in line]
-    # And the loss that a loop over micro-batches adds up is a scalar of the host, read once for each.
-    loss = [str(text.count("\n", 0, text.index("func.func @loss")) + 1)] if mode == "batches" and "cuda" in target else []
-    wanted = loss + [str(text.count("\n", 0, text.index("%plain =")) + 1)] if "cuda" in target else []
-    assert [line.split(":")[1] for line in remarks] == wanted, f"{mode}: {done.stderr}"
+    # Neither a metric that is a plain f32 nor the sum of the losses of micro-batches is a scalar of the host.
+    assert "the host reads device memory" not in done.stderr, f"{mode}: {done.stderr}"
     return path
 
 

@@ -14,8 +14,9 @@ class Failure(Exception):
 def run(command, **environment):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env=os.environ | environment)
     if done.returncode:
-        raise Failure(f"{command[0]} exits with {done.returncode}: " +
-                      (done.stderr.strip().splitlines() or ["no message"])[0][:400])
+        lines = done.stderr.strip().splitlines() or ["no message"]
+        error = next((line for line in lines if "error:" in line), lines[0])
+        raise Failure(f"{command[0]} exits with {done.returncode}: {error[:400]}")
     return done.stdout
 
 

@@ -2,17 +2,22 @@
 without regions and names, and with those of remat-annotate, and the arena that the compiler predicts is what the
 runtime measures.
 
-    same_bits.py [--count N] [--seed SEED] [--all] [--skip LAYERS] [--keep FOLDER] [--target OPTIONS]
+    same_bits.py [--count N] [--seed SEED] [--all | --sample N] [--skip LAYERS] [--keep FOLDER] [--target OPTIONS]
     same_bits.py --files MODEL.mlir ... [--target OPTIONS]
 
 A model that fails is reduced (layers are left out as long as it fails) and kept in FOLDER. LIBRARIES names what mlir-runner loads.
 
 With --target "target=cuda emulate" the same holds of programs for that target, where two sizes of blocks stand for two
 numbers of threads; and losses and arrays are those of the CPU, up to rounding. CUDA_LIBRARIES are loaded then.
+
+With --sample, a model costs a few seconds, for many models: N variants are drawn, each a policy, mode and size of blocks or
+number of threads, on a device also with or without graphs and checks of the emulator, in some order of its blocks; and the first
+step's loss and gradients are those of the model in float64 (wide_oracle.py).
 """
 import argparse
 import concurrent.futures
 import itertools
+import random
 import re
 import sys
 import tempfile
@@ -21,6 +26,7 @@ from pathlib import Path
 import numpy as np
 from programs import Failure, Program
 from random_models import EXAMPLES, Model
+from wide_oracle import check_gradients
 
 STEPS = 3
 POLICIES = "", "none", "everything_saveable", "nothing_saveable", "dots_saveable"
@@ -75,10 +81,10 @@ def variants(model, seed, every):
         yield policy, MODES[(i + seed) % 2], 1 + (i // 2 + seed) % 2
 
 
-def train(program, threads):
+def train(program, threads, **options):
     """What the program computes and measures; in place of that, where it says that a model diverges, its words."""
     try:
-        *result, measured = program.train(STEPS, threads)
+        *result, measured = program.train(STEPS, threads, **options)
     except Failure as failure:
         diverged = re.search(r"step \d+: (parameter '.*' holds|the loss is) -?(nan|inf)", str(failure), re.IGNORECASE)
         if not diverged:
@@ -137,6 +143,51 @@ def check(folder, model, every, target=""):
     return isinstance(reference, str)
 
 
+def drawn_options(rng, target):
+    """Further settings of a run that no bit may depend on, and options of the target."""
+    options = {"level": rng.choice([0, 0, 3])}
+    if "cuda" not in target:
+        return options, target
+    options |= {"cuda_graphs": rng.choice([0, 1])}
+    if "emulate" in target:
+        options |= {"emulator_order": rng.choice(["forward", "backward", "random"]), "emulator_seed": rng.randrange(1000)}
+        target += rng.choice(["", "", " check"])
+    return options, target
+
+
+def check_sample(folder, model, count, target):
+    """As check(), for `count` drawn variants, of which a third begins with the model without regions and names; and for the
+    first step in float64."""
+    rng = random.Random(f"{model.seed}.sample")
+    np.savez(Path(folder) / "data.npz", **model.data())
+    texts = {"model": model.text, "plain": Model(model.seed, model.skip, plain=True).text}
+    for name, text in texts.items():
+        (Path(folder) / f"{name}.mlir").write_text(text)
+    policies = [*POLICIES, *(f'save_only_names<"{name}">' for name in names_in_regions(model.text)[:1])]
+    reference = None
+    for i, policy in enumerate(rng.sample(policies, count)):
+        file = rng.choice(["model", "model", "plain"])
+        annotation = rng.choice(ANNOTATIONS) if file == "plain" else ""
+        threads, (options, drawn) = rng.choice([1, 2]), drawn_options(rng, target)
+        program = Program(folder, Path(folder) / f"{file}.mlir", "" if annotation else policy, rng.choice(MODES), annotation,
+                          target_options(drawn, threads))
+        result, measured = train(program, threads, **options)
+        reference = reference or result
+        if isinstance(result, str) or isinstance(reference, str):
+            if result != reference:
+                raise Failure(f"{program.name}, {options}: {result}, but the first variant: {reference}")
+            continue
+        try:
+            check_bits(program, threads, result, reference)
+        except Failure as failure:
+            raise Failure(f"{failure} ({options})") from None
+        check_memory(program, model, measured)
+    options, drawn = drawn_options(rng, target)
+    options.pop("level")
+    check_gradients(folder, model.text, target_options(drawn, rng.choice([1, 2])), **options)
+    return isinstance(reference, str)
+
+
 def data_of(text):
     """An array for each argument of `text` that is data."""
     rng, arrays = np.random.default_rng(0), {}
@@ -169,34 +220,36 @@ def compare_policies(path, target):
     return False
 
 
-def failure_of(seed, skip, every, target, diverged=None):
+def failure_of(seed, skip, options, diverged=None):
     """What is wrong; adds the seed of a model that diverges to `diverged`."""
     with tempfile.TemporaryDirectory() as folder:
+        model = Model(seed, skip)
         try:
-            if check(folder, Model(seed, skip), every, target) and diverged is not None:
+            if (check_sample(folder, model, options.sample, options.target) if options.sample else
+                    check(folder, model, options.all, options.target)) and diverged is not None:
                 diverged.append(seed)
         except Failure as failure:
             return str(failure)
     return None
 
 
-def reduce(seed, skip, every, target):
+def reduce(seed, skip, options):
     """The layers that can be left out of a model that fails."""
     skip = set(skip)
     for i in range(Model(seed).count):
-        if i not in skip and failure_of(seed, skip | {i}, every, target):
+        if i not in skip and failure_of(seed, skip | {i}, options):
             skip.add(i)
     return skip
 
 
 def examine(seed, skip, options, diverged):
-    message = failure_of(seed, skip, options.all, options.target, diverged)
+    message = failure_of(seed, skip, options, diverged)
     if not message:
         return None
-    skip = reduce(seed, skip, options.all, options.target)
+    skip = reduce(seed, skip, options)
     path = Path(options.keep) / f"model{seed}.mlir"
     path.write_text(Model(seed, skip).text)
-    return f"model {seed}: {failure_of(seed, skip, options.all, options.target) or message}\n  kept as {path}; same_bits.py --seed {seed} --count 1" + \
+    return f"model {seed}: {failure_of(seed, skip, options) or message}\n  kept as {path}; same_bits.py --seed {seed} --count 1" + \
         (f" --skip {','.join(map(str, sorted(skip)))}" if skip else "")
 
 
@@ -205,6 +258,7 @@ def main():
     parser.add_argument("--count", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1, help="of the first model; the next ones count on")
     parser.add_argument("--all", action="store_true", help="every policy, mode and thread count, not a choice of them")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="N drawn variants and gradients in float64")
     parser.add_argument("--skip", default="", help="layers to leave out, such as 0,2")
     parser.add_argument("--keep", default=tempfile.gettempdir(), help="folder for models that fail")
     parser.add_argument("--files", nargs="+", type=Path, help="these models, not random ones")

@@ -28,7 +28,7 @@ func.func @what_the_policy_forbids_is_recomputed_from_operands(%x: f32, %ct: f32
 // CHECK: remat.region {{.*}} residuals(f32, f32) {
 // CHECK: remat.plan %[[E:.*]], %[[N:.*]] from %[[N]] : f32, f32 from f32
 // CHECK-SAME: #remat.decision<recompute by "#remat.save_only_names<\22n\22>" because "not permitted">
-// CHECK-SAME: #remat.decision<save by "#remat.save_only_names<\22n\22>" because "permitted">
+// CHECK-SAME: #remat.decision<save by "#remat.save_only_names<\22n\22>" because "named by the policy">
 func.func @a_recompute_starts_from_what_may_be_saved(%x: f32, %ct: f32) -> (f32, f32) {
   %y, %r = remat.region policy(#remat.save_only_names<"n">) (%a = %x : f32) -> f32 residuals(f32) {
     %0 = math.sin %a : f32
@@ -87,4 +87,70 @@ func.func @what_an_inner_recompute_starts_from_is_decided_around_it(%x: f32, %ct
     remat.yield %0 : f32
   }
   return %y, %dx : f32, f32
+}
+
+// -----
+
+// The backward of the second region reads its operand, so that %h is there: no
+// product runs again for it.
+// CHECK-LABEL: func.func @an_output_that_the_next_region_keeps_is_not_recomputed(
+// CHECK: #remat.decision<save by "#remat.nothing_saveable" because "kept as another's operand anyway">
+// CHECK-NOT: recompute
+// CHECK: return
+func.func @an_output_that_the_next_region_keeps_is_not_recomputed(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %ct: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+  %h, %r = remat.region (%a = %x : tensor<4x4xf32>, %b = %w : tensor<4x4xf32>) -> tensor<4x4xf32> residuals(tensor<4x4xf32>) {
+    %p = linalg.matmul ins(%a, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%a : tensor<4x4xf32>) -> tensor<4x4xf32>
+    %t = linalg.tanh ins(%p : tensor<4x4xf32>) outs(%a : tensor<4x4xf32>) -> tensor<4x4xf32>
+    remat.yield %t : tensor<4x4xf32> residuals(%t : tensor<4x4xf32>)
+  }
+  %y = remat.region (%a = %h : tensor<4x4xf32>, %b = %w : tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %p = linalg.matmul ins(%a, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%a : tensor<4x4xf32>) -> tensor<4x4xf32>
+    remat.yield %p : tensor<4x4xf32>
+  }
+  %dh = remat.backward (%a = %h : tensor<4x4xf32>) cotangents(%dy = %ct : tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %p = linalg.matmul ins(%a, %dy : tensor<4x4xf32>, tensor<4x4xf32>) outs(%dy : tensor<4x4xf32>) -> tensor<4x4xf32>
+    remat.yield %p : tensor<4x4xf32>
+  }
+  %dx = remat.backward residuals(%s = %r : tensor<4x4xf32>) cotangents(%d = %dh : tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %m = linalg.mul ins(%s, %d : tensor<4x4xf32>, tensor<4x4xf32>) outs(%d : tensor<4x4xf32>) -> tensor<4x4xf32>
+    remat.yield %m : tensor<4x4xf32>
+  }
+  return %y, %dh, %dx : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// To make %h again takes an elementwise kernel, which its reader absorbs.
+// CHECK-LABEL: func.func @a_kept_output_that_is_cheap_is_recomputed(
+// CHECK: #remat.decision<recompute by "#remat.nothing_saveable" because "not permitted">
+func.func @a_kept_output_that_is_cheap_is_recomputed(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %ct: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %h, %r = remat.region (%a = %x : tensor<4x4xf32>) -> tensor<4x4xf32> residuals(tensor<4x4xf32>) {
+    %t = linalg.tanh ins(%a : tensor<4x4xf32>) outs(%a : tensor<4x4xf32>) -> tensor<4x4xf32>
+    remat.yield %t : tensor<4x4xf32> residuals(%t : tensor<4x4xf32>)
+  }
+  %dh = linalg.matmul {remat.phase = "backward"} ins(%h, %ct : tensor<4x4xf32>, tensor<4x4xf32>) outs(%ct : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %dx = remat.backward residuals(%s = %r : tensor<4x4xf32>) cotangents(%d = %dh : tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %m = linalg.mul ins(%s, %d : tensor<4x4xf32>, tensor<4x4xf32>) outs(%d : tensor<4x4xf32>) -> tensor<4x4xf32>
+    remat.yield %m : tensor<4x4xf32>
+  }
+  return %dh, %dx : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// The forward alone reads the output elsewhere.
+// CHECK-LABEL: func.func @an_output_that_nobody_keeps_is_recomputed(
+// CHECK: #remat.decision<recompute by "#remat.nothing_saveable" because "not permitted">
+func.func @an_output_that_nobody_keeps_is_recomputed(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %ct: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %h, %r = remat.region (%a = %x : tensor<4x4xf32>, %b = %w : tensor<4x4xf32>) -> tensor<4x4xf32> residuals(tensor<4x4xf32>) {
+    %p = linalg.matmul ins(%a, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%a : tensor<4x4xf32>) -> tensor<4x4xf32>
+    %t = linalg.tanh ins(%p : tensor<4x4xf32>) outs(%a : tensor<4x4xf32>) -> tensor<4x4xf32>
+    remat.yield %t : tensor<4x4xf32> residuals(%t : tensor<4x4xf32>)
+  }
+  %y = linalg.matmul ins(%h, %w : tensor<4x4xf32>, tensor<4x4xf32>) outs(%ct : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %dx = remat.backward residuals(%s = %r : tensor<4x4xf32>) cotangents(%d = %ct : tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %m = linalg.mul ins(%s, %d : tensor<4x4xf32>, tensor<4x4xf32>) outs(%d : tensor<4x4xf32>) -> tensor<4x4xf32>
+    remat.yield %m : tensor<4x4xf32>
+  }
+  return %y, %dx : tensor<4x4xf32>, tensor<4x4xf32>
 }

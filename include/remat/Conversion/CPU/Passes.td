@@ -96,6 +96,34 @@ def ConvertConvToLibrary : Pass<"convert-conv-to-library", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def ConvertAttentionToLoops : Pass<"convert-attention-to-loops", "::mlir::ModuleOp"> {
+  let summary = "attention on memrefs to loops over tiles of rows";
+  let description = [{
+    `remat.attention` and `remat.attention_backward` become functions, one for
+    all that are alike, in which each thread takes tiles of rows: the scores of a
+    tile, by all keys, lie in a workspace that stays in the core's cache while
+    products (structured operations that `convert-linalg-to-library` makes calls
+    of BLAS), softmax and the next products follow each other. The workspaces, one
+    for each of `threads`, are allocated where the function is called, so that
+    they are packed with everything else. In the backward, rows whose gradients
+    are added up in one place run in order.
+
+    In: operations on memrefs. Out: `scf.parallel` and `scf.for` around linalg
+    operations on subviews. Factors of f16 and bf16 are extended to f32 first, in
+    memory of their own.
+
+    The bits of a result depend on shapes, strides and the body only: neither
+    `threads` nor the machine's number of them changes one.
+  }];
+  let options = [
+    Option<"threads", "threads", "int64_t", /*default=*/"2",
+           "For how many threads workspaces are reserved; no more are used">];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def ConvertScatterAddToLoops : Pass<"convert-scatter-add-to-loops"> {
   let summary = "remat.scatter_add to loops that add a row at a time";
   let description = [{

@@ -198,6 +198,75 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def SplitReductions : Pass<"remat-split-reductions"> {
+  let summary = "sums over few results run on the whole device";
+  let description = [{
+    A kernel gives each result of a reduction at most 1024 threads. Where results
+    are few and elements are many, a first operation reduces chunks of the elements
+    to a tensor of partial results, and a second one combines these with the initial
+    value. Chunks are iterations of the outermost reduction loops, as many of each as
+    leave the fewest over; those are combined with the initial value first.
+
+    An operation is split if all its threads are at most 2^15 and each lane combines
+    128 elements or more; there are as many chunks as 2^18 threads reduce, of at
+    least 32 elements for each lane. All of this follows from the operation's loops and
+    `remat.order`, so that bits depend on nothing else ([bits](bits.md)). Sums over
+    one tensor that would be split alike become one operation first.
+
+    In and out: linalg on tensors. Operations stay as they are that have dynamic
+    sizes, products, and reductions without one associative operation for each result.
+
+    Example:
+
+    ```mlir
+    linalg.generic {iterator_types = ["reduction"], ...}
+        ins(%x : tensor<8388608xf32>) outs(%zero : tensor<f32>) { sum }
+    // becomes
+    %view = tensor.expand_shape %x [[0, 1]] : tensor<8388608xf32> into tensor<256x32768xf32>
+    %partial = linalg.generic {iterator_types = ["parallel", "reduction"], ...}
+        ins(%view : tensor<256x32768xf32>) outs(%neutral : tensor<256xf32>) { sum }
+    linalg.generic {iterator_types = ["reduction"], ...}
+        ins(%partial : tensor<256xf32>) outs(%zero : tensor<f32>) { sum }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def CarryScalars : Pass<"remat-carry-scalars", "::mlir::ModuleOp"> {
+  let summary = "scalars that loops carry and steps return stay on the device";
+  let description = [{
+    A scalar that is computed from tensors becomes a tensor of rank 0 where an
+    `scf.for` carries it (the sum of the losses of micro-batches) and where a function
+    returns it that only a `remat.train_step` names (a loss of type `f32`). The
+    host, which would have to wait for the device, is left with nothing to compute:
+    `remat-sink-scalars` makes kernels of what remains. Bits do not change.
+
+    In and out: linalg on tensors. Next values of scalar arguments
+    (`remat.updates`) and numbers of type `index` stay scalars.
+
+    Example:
+
+    ```mlir
+    %sum = scf.for ... iter_args(%s = %zero) -> (f32) {
+      %loss = tensor.extract %l[] : tensor<f32>
+      %next = arith.addf %s, %loss : f32
+      scf.yield %next : f32
+    }
+    // becomes
+    %sums = scf.for ... iter_args(%t = %zeros) -> (tensor<f32>) {
+      %s = tensor.extract %t[] : tensor<f32>
+      %loss = tensor.extract %l[] : tensor<f32>
+      %next = arith.addf %s, %loss : f32
+      %n = tensor.from_elements %next : tensor<f32>
+      scf.yield %n : tensor<f32>
+    }
+    %sum = tensor.extract %sums[] : tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def SinkScalars : Pass<"remat-sink-scalars"> {
   let summary = "scalars that depend on tensors are computed in the kernels that use them";
   let description = [{
@@ -209,7 +278,7 @@ def SinkScalars : Pass<"remat-sink-scalars"> {
     kernels as well. Bits do not change.
 
     In and out: linalg on tensors. What stays on the host: conditions of branches
-    and loops, and scalars that a function returns.
+    and loops, and scalars that are left by `remat-carry-scalars`.
 
     Example:
 
@@ -303,6 +372,9 @@ def AnnotateCuDNNWorkspace : Pass<"annotate-cudnn-workspace"> {
     not counted; convolutions with another unknown size are left alone, which
     `convert-conv-to-cudnn` refuses.
   }];
+  let options = [
+    Option<"leastWorkspace", "least-workspace", "int64_t", /*default=*/"0",
+           "Least bytes of memory for an algorithm">];
 }
 
 def ConvertConvToCuDNN : Pass<"convert-conv-to-cudnn", "::mlir::ModuleOp"> {
@@ -310,8 +382,11 @@ def ConvertConvToCuDNN : Pass<"convert-conv-to-cudnn", "::mlir::ModuleOp"> {
   let description = [{
     `remat.conv_2d` and its two gradients become calls of `remat_cudnn_conv_2d*`,
     for which the runtime calls cuDNN. Each call gets memory for an algorithm
-    (`memref.alloc`), of the same size for all of them
-    (`remat/CUDA/RuntimeMemory.h`); the runtime chooses a deterministic one that
+    (`memref.alloc`), whose size follows from its shape: 1 MiB, the size of all three
+    operands, unless it is a forward one with filters of 1 x 1 and stride 1, and for
+    gradients of filters partial sums as those of products
+    (`remat-product-workspace`); together at most 32 MiB, which is also what an
+    unknown number of images gets. The runtime chooses a deterministic algorithm that
     fits. This runs before `remat-pack-memory`: that memory, and the copies below,
     are in the arena and part of the peak.
 
@@ -339,11 +414,14 @@ def ConvertConvToCuDNN : Pass<"convert-conv-to-cudnn", "::mlir::ModuleOp"> {
     // becomes, but for casts
     %filters = memref.alloc() : memref<64x3x3x3xf32>
     linalg.transpose ins(%w : memref<3x3x3x64xf32>) outs(%filters : memref<64x3x3x3xf32>) permutation = [3, 0, 1, 2]
-    %workspace = memref.alloc() : memref<33554432xi8>
+    %workspace = memref.alloc() : memref<3250944xi8>
     // channels first, strides, dilations, padding, groups
     call @remat_cudnn_conv_2d_f32(%x, %filters, %y, %workspace, %c0, %c1, %c1, %c1, %c1, %c1, %c1, %c1)
     ```
   }];
+  let options = [
+    Option<"leastWorkspace", "least-workspace", "int64_t", /*default=*/"0",
+           "Least bytes of memory for an algorithm">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
 }

@@ -165,6 +165,37 @@ def RaiseSoftmaxPass : Pass<"remat-raise-softmax"> {
                            "::mlir::remat::RematDialect"];
 }
 
+def RaiseAttentionPass : Pass<"remat-raise-attention"> {
+  let summary = "find attention in its parts";
+  let description = [{
+    A product, elementwise kernels, `linalg.softmax`, elementwise kernels and
+    another product become one `remat.attention`: what stands between the products
+    (scale, masks, biases, soft capping, dropout) is its body. Masks and draws that
+    are computed from positions, or from less than they are themselves, are
+    computed in the body, too; other tensors become its operands.
+
+    Reshapes between the products, as exporters write for batched products, are
+    moved around them; query, key and value are read, and the result written,
+    without transpositions.
+
+    Scores are added up, and their softmax is computed, in f32 (f64 for operands of
+    f64), also where the parts round in between to f16 or bf16. No other value
+    changes but for the order of sums.
+
+    What stays: attention whose scores or probabilities something else reads, or
+    which have a `remat.name`, or stand in different regions; a softmax in f64 of
+    products in f32; probabilities that are changed by more than a factor. A remark
+    says why.
+
+    Run after `remat-raise-softmax`, before fusion and differentiation.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::remat::RematDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def FusePaddingPass : Pass<"remat-fuse-padding"> {
   let summary = "make convolutions read zeros around their images";
   let description = [{

@@ -90,7 +90,11 @@ def PlanFunctions : Pass<"remat-plan-functions", "::mlir::ModuleOp"> {
       arguments, constants, and what the backward reads;
     - floating-point numbers wider than all that they are made of, which is there
       anyway, by at most one reduction: the means in `f64` of which torch-mlir
-      computes a variance in `f32`.
+      computes a variance in `f32`;
+    - what elementwise kernels make of what is there anyway, though it takes a
+      kernel in the backward, while all of these take no more than a 25th of the
+      step (`remat/Analysis/TimeEstimate.h`) and where the peak is. A value that
+      its policy names is not among them.
 
     Everything else is saved. `remat-materialize` executes these decisions;
     `remat-inline-regions`, after fusion, removes the plan. Functions that have

@@ -31,6 +31,13 @@ void recordDecision(Value value, DecisionAttr decision);
 /// What a region has decided about `value`; null if none has.
 DecisionAttr getRecordedDecision(Value value);
 
+/// The reason of a decision to save a value that its policy names. Policies
+/// permit in general, but such a name is a wish.
+inline constexpr StringLiteral kNamedReason = "named by the policy";
+inline bool isNamedByPolicy(DecisionAttr decision) {
+  return decision.getReason().getValue() == kNamedReason;
+}
+
 /// Gives operations their own locations back: tools behind the pipeline do not
 /// know decisions.
 void dropRecordedDecisions(Operation *root);

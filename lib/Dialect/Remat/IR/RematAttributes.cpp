@@ -69,8 +69,8 @@ static bool sumsProducts(linalg::LinalgOp op) {
 }
 
 bool mlir::remat::isDot(Operation *op) {
-  if (isa_and_nonnull<Conv2DOp, Conv2DBackwardDataOp, Conv2DBackwardFilterOp>(
-          op))
+  if (isa_and_nonnull<AttentionOp, AttentionBackwardOp, Conv2DOp,
+                      Conv2DBackwardDataOp, Conv2DBackwardFilterOp>(op))
     return true;
   auto linalgOp = dyn_cast_or_null<linalg::LinalgOp>(op);
   return linalgOp && (linalg::isaContractionOpInterface(linalgOp) ||
@@ -79,6 +79,8 @@ bool mlir::remat::isDot(Operation *op) {
 }
 
 bool mlir::remat::hasBatchDims(Operation *op) {
+  if (isa_and_nonnull<AttentionOp, AttentionBackwardOp>(op))
+    return true;
   auto linalgOp = dyn_cast_or_null<linalg::LinalgOp>(op);
   if (!linalgOp || !linalg::isaContractionOpInterface(linalgOp))
     return false;

@@ -140,7 +140,7 @@ def Remat_Decision : AttrDef<Remat_Dialect, "Decision"> {
     |---|---|
     | `save` | kept from forward to backward |
     | `recompute` | computed again in the backward, because it may not be saved |
-    | `rebuild` | computed again in the backward, because that costs nothing and keeps no more bytes alive |
+    | `rebuild` | computed again in the backward, because that costs nothing or little and keeps no more bytes alive |
     | `offload` | as `save`, in host memory where the target has memory of its own |
 
     `by` is the policy (or another planner) that decided, `reason` a short

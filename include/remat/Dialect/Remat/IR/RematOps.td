@@ -144,8 +144,9 @@ def Remat_BackwardOp : Remat_Op<"backward", [
 
 def Remat_YieldOp : Remat_Op<"yield", [
     Pure, Terminator, AttrSizedOperandSegments, ReturnLike,
-    ParentOneOf<["RegionOp", "BackwardOp", "ScatterAddOp"]>]> {
-  let summary = "results of a region, of a backward, or indices of a scatter_add";
+    ParentOneOf<["RegionOp", "BackwardOp", "ScatterAddOp", "AttentionOp",
+                 "AttentionBackwardOp"]>]> {
+  let summary = "results of a region or of the body of another operation";
   let description = [{
     Example: `remat.yield %y : tensor<4xf32> residuals(%h : tensor<4xf32>)`.
   }];
@@ -369,6 +370,7 @@ def Remat_RandomBernoulliOp : Remat_RandomOp<"random_bernoulli"> {
   let assemblyFormat = "$rng (`[` $sizes^ `]`)? attr-dict `:` type($result)";
 }
 
+include "remat/Dialect/Remat/IR/RematAttentionOps.td"
 include "remat/Dialect/Remat/IR/RematGeneratorOps.td"
 include "remat/Dialect/Remat/IR/RematConvOps.td"
 include "remat/Dialect/Remat/IR/RematCustomOps.td"

@@ -9,6 +9,8 @@ namespace remat {
 /// Teaches one-shot bufferization the operations of the remat dialect that are
 /// left when it runs: barriers.
 void registerBufferizableOpInterfaceModels(DialectRegistry &registry);
+/// Registers how attention bufferizes: into its destinations.
+void registerAttentionBufferization(DialectRegistry &registry);
 /// Registers how convolutions bufferize: into their destinations.
 void registerConvBufferization(DialectRegistry &registry);
 /// Registers how remat.scatter_add bufferizes: it adds to its destination.

@@ -1,0 +1,205 @@
+//===- AttentionMask.cpp - Keys that a mask leaves ------------------------===//
+
+#include "AttentionMask.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+namespace {
+/// row * rows + key * keys + constant.
+struct Linear {
+  int64_t rows = 0, keys = 0, constant = 0;
+};
+
+/// A condition that holds where `expr` is at most 0.
+struct Condition {
+  Linear expr;
+};
+
+class MaskReader {
+public:
+  MaskReader(Value row, Value key, bool onlyPositionsMask)
+      : row(row), key(key), onlyPositionsMask(onlyPositionsMask) {}
+
+  VisibleKeys read(Value t) {
+    collectMasks(t);
+    // A row of which all is masked by a finite number has the same probability
+    // for all keys: none may be left out unless a key remains.
+    bool isExact = allInfinite || (!hasOtherMask && onlyPositionsMask &&
+                                   llvm::all_of(visible, holdsOnDiagonal));
+    return isExact ? bounds() : VisibleKeys();
+  }
+
+private:
+  static bool holdsOnDiagonal(const Condition &condition) {
+    const Linear &expr = condition.expr;
+    return expr.rows + expr.keys == 0 && expr.constant <= 0;
+  }
+
+  /// Whether `value` is a constant that masks a score.
+  static std::optional<APFloat> getMaskingNumber(Value value) {
+    APFloat number(0.0);
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isa<arith::ExtFOp, arith::TruncFOp>(op))
+        break;
+      value = op->getOperand(0);
+    }
+    if (!matchPattern(value, m_ConstantFloat(&number)) || !number.isNegative())
+      return std::nullopt;
+    // So low that no score beside it is of the same order.
+    bool lossy;
+    APFloat wide = number;
+    wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
+    if (wide.convertToDouble() > -1e30)
+      return std::nullopt;
+    return number;
+  }
+
+  /// Looks through sums and selections for masks.
+  void collectMasks(Value t) {
+    Operation *op = t.getDefiningOp();
+    if (auto add = dyn_cast_or_null<arith::AddFOp>(op)) {
+      collectMasks(add.getLhs());
+      collectMasks(add.getRhs());
+      return;
+    }
+    if (isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(op))
+      return collectMasks(op->getOperand(0));
+    auto select = dyn_cast_or_null<arith::SelectOp>(op);
+    if (!select)
+      return;
+    auto ifFalse = getMaskingNumber(select.getFalseValue()),
+         ifTrue = getMaskingNumber(select.getTrueValue());
+    if (ifFalse.has_value() == ifTrue.has_value()) {
+      hasOtherMask = true;
+      return;
+    }
+    allInfinite &= (ifFalse ? ifFalse : ifTrue)->isInfinity();
+    addVisible(select.getCondition(), /*holds=*/ifFalse.has_value());
+    collectMasks(ifFalse ? select.getTrueValue() : select.getFalseValue());
+  }
+
+  /// Keys are visible only where `condition` has the value `holds`.
+  void addVisible(Value condition, bool holds) {
+    Operation *op = condition.getDefiningOp();
+    APInt constant;
+    if (auto invert = dyn_cast_or_null<arith::XOrIOp>(op);
+        invert && matchPattern(invert.getRhs(), m_ConstantInt(&constant)) &&
+        constant.isOne())
+      return addVisible(invert.getLhs(), !holds);
+    if (isa_and_nonnull<arith::AndIOp>(op) && holds) {
+      addVisible(op->getOperand(0), true);
+      return addVisible(op->getOperand(1), true);
+    }
+    if (isa_and_nonnull<arith::OrIOp>(op) && !holds) {
+      addVisible(op->getOperand(0), false);
+      return addVisible(op->getOperand(1), false);
+    }
+    if (matchPattern(condition, m_ConstantInt(&constant)) &&
+        constant.isOne() == holds)
+      return;
+    auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
+    if (!compare || !addComparison(compare, holds))
+      hasOtherMask = true;
+  }
+
+  bool addComparison(arith::CmpIOp compare, bool holds) {
+    arith::CmpIPredicate predicate =
+        holds ? compare.getPredicate()
+              : arith::invertPredicate(compare.getPredicate());
+    bool isUnsigned = false, isLess = false, isStrict = false;
+    switch (predicate) {
+    case arith::CmpIPredicate::ult:
+      isUnsigned = true;
+      [[fallthrough]];
+    case arith::CmpIPredicate::slt:
+      isLess = isStrict = true;
+      break;
+    case arith::CmpIPredicate::ule:
+      isUnsigned = true;
+      [[fallthrough]];
+    case arith::CmpIPredicate::sle:
+      isLess = true;
+      break;
+    case arith::CmpIPredicate::ugt:
+      isUnsigned = true;
+      [[fallthrough]];
+    case arith::CmpIPredicate::sgt:
+      isStrict = true;
+      break;
+    case arith::CmpIPredicate::uge:
+      isUnsigned = true;
+      break;
+    case arith::CmpIPredicate::sge:
+      break;
+    default:
+      return false;
+    }
+    std::optional<Linear> lhs = getLinear(compare.getLhs()),
+                          rhs = getLinear(compare.getRhs());
+    if (!lhs || !rhs)
+      return false;
+    // Without a sign, what may be negative is compared as a large number.
+    auto isNegative = [](const Linear &l) {
+      return l.rows < 0 || l.keys < 0 || l.constant < 0;
+    };
+    if (isUnsigned && (isNegative(*lhs) || isNegative(*rhs)))
+      return false;
+    if (!isLess)
+      std::swap(lhs, rhs);
+    visible.push_back({Linear{lhs->rows - rhs->rows, lhs->keys - rhs->keys,
+                              lhs->constant - rhs->constant + isStrict}});
+    return true;
+  }
+
+  std::optional<Linear> getLinear(Value value) {
+    if (value == row)
+      return Linear{1, 0, 0};
+    if (value == key)
+      return Linear{0, 1, 0};
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant)))
+      return Linear{0, 0, constant.getSExtValue()};
+    Operation *op = value.getDefiningOp();
+    if (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp,
+                        arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(op))
+      return getLinear(op->getOperand(0));
+    if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+      return std::nullopt;
+    std::optional<Linear> lhs = getLinear(op->getOperand(0)),
+                          rhs = getLinear(op->getOperand(1));
+    if (!lhs || !rhs)
+      return std::nullopt;
+    int64_t sign = isa<arith::AddIOp>(op) ? 1 : -1;
+    return Linear{lhs->rows + sign * rhs->rows, lhs->keys + sign * rhs->keys,
+                  lhs->constant + sign * rhs->constant};
+  }
+
+  /// keys * n + rows * m + constant <= 0 as bounds of n.
+  VisibleKeys bounds() const {
+    VisibleKeys keys;
+    for (const Condition &condition : visible) {
+      const Linear &expr = condition.expr;
+      if (expr.keys == 1 && expr.rows <= 0)
+        keys.upper.push_back({-expr.rows, -expr.constant});
+      else if (expr.keys == -1 && expr.rows >= 0)
+        keys.lower.push_back({expr.rows, expr.constant});
+    }
+    return keys;
+  }
+
+  Value row, key;
+  bool onlyPositionsMask;
+  bool hasOtherMask = false, allInfinite = true;
+  SmallVector<Condition> visible;
+};
+} // namespace
+
+VisibleKeys remat::findVisibleKeys(Value t, Value row, Value key,
+                                   bool onlyPositionsMask) {
+  return MaskReader(row, key, onlyPositionsMask).read(t);
+}

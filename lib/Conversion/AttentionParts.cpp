@@ -1,0 +1,109 @@
+//===- AttentionParts.cpp - Attention as structured operations ------------===//
+
+#include "AttentionParts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+Value remat::convertFloat(OpBuilder &b, Location loc, Value value, Type type) {
+  auto from = cast<FloatType>(value.getType()), to = cast<FloatType>(type);
+  if (from == to)
+    return value;
+  if (from.getWidth() < to.getWidth())
+    return arith::ExtFOp::create(b, loc, to, value);
+  return arith::TruncFOp::create(b, loc, to, value);
+}
+
+AttentionParts::Results AttentionParts::emit(ArrayRef<Indexed> inputs,
+                                             ArrayRef<Indexed> outputs,
+                                             EmitBody emitBody) {
+  unsigned numLoops = outputs.front().map.getNumDims();
+  auto isUsed = [](ArrayRef<Indexed> operands, unsigned loop) {
+    return llvm::any_of(operands, [&](const Indexed &operand) {
+      return operand.map.isFunctionOfDim(loop);
+    });
+  };
+  positions.clear();
+  inlined.clear();
+  SmallVector<AffineExpr> newDims(numLoops, b.getAffineConstantExpr(0));
+  SmallVector<utils::IteratorType> iterators;
+  for (unsigned loop : llvm::seq(numLoops)) {
+    bool isParallel = isUsed(outputs, loop);
+    if (!isParallel && !isUsed(inputs, loop))
+      continue;
+    positions[loop] = iterators.size();
+    newDims[loop] = b.getAffineDimExpr(iterators.size());
+    iterators.push_back(isParallel ? utils::IteratorType::parallel
+                                   : utils::IteratorType::reduction);
+  }
+  SmallVector<AffineMap> maps;
+  SmallVector<Value> ins, outs;
+  SmallVector<Type> types;
+  for (const Indexed &operand : inputs)
+    ins.push_back(operand.value);
+  for (const Indexed &operand : outputs) {
+    outs.push_back(operand.value);
+    if (isa<RankedTensorType>(operand.value.getType()))
+      types.push_back(operand.value.getType());
+  }
+  for (const Indexed &operand : llvm::concat<const Indexed>(inputs, outputs))
+    maps.push_back(
+        operand.map.replaceDimsAndSymbols(newDims, {}, iterators.size(), 0));
+  auto op = linalg::GenericOp::create(
+      b, loc, types, ins, outs, maps, iterators,
+      [&](OpBuilder &inner, Location, ValueRange elements) {
+        linalg::YieldOp::create(inner, loc, emitBody(inner, elements));
+      });
+  return types.empty() ? Results(outs) : Results(op.getResults());
+}
+
+Value AttentionParts::multiply(Indexed a, Indexed other, Indexed sum) {
+  Type type = getElementTypeOrSelf(sum.value);
+  return emit({a, other}, {sum}, [&](OpBuilder &inner, ValueRange v) {
+    Value product =
+        arith::MulFOp::create(inner, loc, convertFloat(inner, loc, v[0], type),
+                              convertFloat(inner, loc, v[1], type));
+    return Results{arith::AddFOp::create(inner, loc, v[2], product)};
+  })[0];
+}
+
+Value AttentionParts::getIndex(OpBuilder &builder, unsigned loop) {
+  Value start = starts.lookup(loop);
+  auto position = positions.find(loop);
+  if (position == positions.end())
+    return start ? start : arith::ConstantIndexOp::create(builder, loc, 0);
+  Value index = linalg::IndexOp::create(builder, loc, position->second);
+  return start ? arith::AddIOp::create(builder, loc, start, index) : index;
+}
+
+Value AttentionParts::inlineBody(OpBuilder &builder, Value value,
+                                 ValueRange elements) {
+  SmallVector<unsigned> scoreDims = dims.getScoreDims();
+  // The values of one kernel share what they are computed from.
+  for (auto [argument, element] : llvm::zip_equal(
+           body.getArguments().drop_front(scoreDims.size()), elements))
+    inlined.map(argument, element);
+  auto get = [&](auto &self, Value scalar) -> Value {
+    if (Value known = inlined.lookupOrNull(scalar))
+      return known;
+    if (auto argument = dyn_cast<BlockArgument>(scalar);
+        argument && argument.getOwner() == &body) {
+      Value index = getIndex(builder, scoreDims[argument.getArgNumber()]);
+      inlined.map(scalar, index);
+      return index;
+    }
+    Operation *op = scalar.getDefiningOp();
+    if (!op || op->getBlock() != &body)
+      return scalar;
+    op->walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        if (operand.getParentBlock() == &body)
+          self(self, operand);
+    });
+    builder.clone(*op, inlined);
+    return inlined.lookup(scalar);
+  };
+  return get(get, value);
+}

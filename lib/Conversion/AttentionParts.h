@@ -1,0 +1,70 @@
+//===- AttentionParts.h - Attention as structured operations ----*- C++ -*-===//
+//
+// The kernels and products that an attention consists of, for all of its loops,
+// on tensors, or on memrefs for a tile of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_ATTENTIONPARTS_H
+#define REMAT_LIB_CONVERSION_ATTENTIONPARTS_H
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::remat {
+
+/// A tensor or memref, and which loops of the attention index it.
+struct Indexed {
+  Value value;
+  AffineMap map;
+};
+
+/// Emits structured operations on the loops of an attention.
+class AttentionParts {
+public:
+  using Results = SmallVector<Value>;
+  using EmitBody =
+      function_ref<Results(OpBuilder &builder, ValueRange elements)>;
+
+  /// `body` is the attention's, `dims` its loops.
+  AttentionParts(OpBuilder &builder, Location loc, Block &body,
+                 AttentionDims dims)
+      : b(builder), loc(loc), body(body), dims(std::move(dims)) {}
+
+  /// What the index of `loop` is where no loop counts it, or is added to it
+  /// where one does.
+  void setStart(unsigned loop, Value start) { starts[loop] = start; }
+
+  /// One linalg.generic over the loops that index an operand; loops that index
+  /// no output are reductions. Returns its results, or the outputs if they are
+  /// memrefs.
+  Results emit(ArrayRef<Indexed> inputs, ArrayRef<Indexed> outputs,
+               EmitBody emitBody);
+  /// Adds products of a and b, extended to its type, to `sum`.
+  Value multiply(Indexed a, Indexed b, Indexed sum);
+
+  /// The element that the attention's body computes as `value`. `elements` are
+  /// those of its arguments after the indices; valid inside of `emit`.
+  Value inlineBody(OpBuilder &builder, Value value, ValueRange elements);
+
+private:
+  Value getIndex(OpBuilder &builder, unsigned loop);
+
+  OpBuilder &b;
+  Location loc;
+  Block &body;
+  AttentionDims dims;
+  DenseMap<unsigned, Value> starts;
+  /// Of the operation that is being emitted.
+  DenseMap<unsigned, unsigned> positions;
+  IRMapping inlined;
+};
+
+/// `value` in `type`, a wider or narrower floating-point type, or the same.
+Value convertFloat(OpBuilder &builder, Location loc, Value value, Type type);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_ATTENTIONPARTS_H

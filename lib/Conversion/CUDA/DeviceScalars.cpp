@@ -1,0 +1,32 @@
+//===- DeviceScalars.cpp - Scalars that depend on tensors -----------------===//
+
+#include "DeviceScalars.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+bool mlir::remat::isScalarOp(Operation *op) {
+  if (isa<tensor::ExtractOp>(op))
+    return true;
+  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
+  return op->getNumRegions() == 0 && op->getNumResults() > 0 && isPure(op) &&
+         llvm::all_of(op->getResultTypes(), isScalar) &&
+         llvm::all_of(op->getOperandTypes(), isScalar);
+}
+
+bool DeviceScalars::contains(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isScalarOp(op))
+    return false;
+  if (isa<tensor::ExtractOp>(op))
+    return true;
+  auto [entry, inserted] = known.try_emplace(op, false);
+  if (!inserted)
+    return entry->second;
+  bool depends = llvm::any_of(op->getOperands(),
+                              [&](Value operand) { return contains(operand); });
+  return known[op] = depends;
+}

@@ -1,0 +1,26 @@
+//===- DeviceScalars.h - Scalars that depend on tensors ---------*- C++ -*-===//
+
+#ifndef REMAT_LIB_CONVERSION_CUDA_DEVICESCALARS_H
+#define REMAT_LIB_CONVERSION_CUDA_DEVICESCALARS_H
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::remat {
+
+/// Whether `op` computes scalars from scalars, or takes one out of a tensor.
+bool isScalarOp(Operation *op);
+
+/// Scalars on the host that depend on what tensors hold. Knows programs as they
+/// were when it was asked.
+class DeviceScalars {
+public:
+  bool contains(Value value);
+
+private:
+  DenseMap<Operation *, bool> known;
+};
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_CUDA_DEVICESCALARS_H

@@ -1,0 +1,99 @@
+//===- ReductionLanes.cpp - How a sum is split ----------------------------===//
+
+#include "ReductionLanes.h"
+
+#include "remat/Dialect/Remat/IR/Sizes.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+/// Threads for which a large GPU has room. A constant of the project: how a sum
+/// is split must not depend on the chip.
+static constexpr int64_t kWantedThreads = int64_t(1) << 18;
+/// Threads of a warp.
+static constexpr int64_t kWarp = 32;
+/// Lanes of one result where neighbouring threads are results: eight of these
+/// read a sector of 32 bytes together.
+static constexpr int64_t kMaxLanesAcross = 128;
+/// Elements that a lane should add up.
+static constexpr int64_t kMinElementsPerLane = 4;
+/// A kernel of fewer threads leaves most of the device idle: an eighth of those
+/// that are wanted, 32 blocks of 1024.
+static constexpr int64_t kFewThreads = kWantedThreads / 8;
+/// Elements of one lane that take longer than another launch.
+static constexpr int64_t kLongLane = 128;
+/// Elements that a lane of a chunk should add up.
+static constexpr int64_t kMinElementsPerChunkLane = 32;
+/// Iterations of a loop for each that may be left over: these have few threads.
+static constexpr int64_t kMinIterationsOverRest = 16;
+/// Bounds the time of compilation.
+static constexpr int64_t kMaxSizesTried = 4096;
+
+static int64_t floorPowerOfTwo(int64_t number) {
+  return llvm::bit_floor<uint64_t>(std::max<int64_t>(number, 1));
+}
+
+static int64_t getMaxLanes(ReductionOrder order, int64_t results) {
+  return order == ReductionOrder::Along || results < kFewResults
+             ? kMaxBlockSize
+             : kMaxLanesAcross;
+}
+
+int64_t mlir::remat::countLanes(ReductionOrder order, int64_t elements,
+                                int64_t results) {
+  int64_t least = order == ReductionOrder::Along
+                      ? std::min(kWarp, floorPowerOfTwo(elements))
+                      : 1;
+  int64_t most = std::min(getMaxLanes(order, results),
+                          floorPowerOfTwo(elements / kMinElementsPerLane));
+  int64_t wanted =
+      floorPowerOfTwo(kWantedThreads / std::max<int64_t>(results, 1));
+  return std::max(std::min(wanted, most), least);
+}
+
+/// From half of `wanted` to `wanted` chunks, of the size that leaves the fewest
+/// iterations over; one if these are too many.
+static LoopChunks cutLoop(int64_t iterations, int64_t wanted) {
+  if (iterations <= wanted)
+    return {iterations, 1, 0};
+  int64_t least = llvm::divideCeil(iterations, wanted);
+  int64_t end =
+      std::min({2 * least, least + kMaxSizesTried, iterations / 2 + 1});
+  LoopChunks best = {1, iterations, 0};
+  int64_t fewest = iterations / kMinIterationsOverRest + 1;
+  for (int64_t size = least; size < end && fewest > 0; ++size)
+    if (iterations % size < fewest) {
+      fewest = iterations % size;
+      best = {iterations / size, size, fewest};
+    }
+  return best;
+}
+
+SmallVector<LoopChunks>
+mlir::remat::planChunks(ReductionOrder order, ArrayRef<int64_t> reductionSizes,
+                        int64_t results) {
+  int64_t elements = multiplySizes(reductionSizes);
+  if (elements == 0 || results == 0)
+    return {};
+  int64_t lanes = countLanes(order, elements, results);
+  if (multiplySizes({results, lanes}) > kFewThreads ||
+      elements / lanes < kLongLane)
+    return {};
+  // Each chunk of a result counts as a result of the kernel that reduces them.
+  int64_t lanesOfChunk = getMaxLanes(order, kFewResults);
+  int64_t wanted =
+      std::min(kWantedThreads / (results * lanesOfChunk),
+               elements / (kMinElementsPerChunkLane * lanesOfChunk));
+  SmallVector<LoopChunks> cuts;
+  int64_t chunks = 1;
+  for (int64_t size : reductionSizes) {
+    LoopChunks cut = {1, size, 0};
+    if (wanted > 1) {
+      cut = cutLoop(size, wanted);
+      wanted = cut.isSplit() ? 1 : wanted / cut.chunks;
+    }
+    chunks *= cut.chunks;
+    cuts.push_back(cut);
+  }
+  return chunks > 1 ? cuts : SmallVector<LoopChunks>();
+}

@@ -1,0 +1,43 @@
+//===- ReductionLanes.h - How a sum is split ---------------------*- C++
+//-*-===//
+//
+// The numbers that the bits of sums depend on. They follow from the shape of
+// the operation and its fixed order: never from layouts, chips or launches.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_CUDA_REDUCTIONLANES_H
+#define REMAT_LIB_CONVERSION_CUDA_REDUCTIONLANES_H
+
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
+
+namespace mlir::remat {
+
+inline constexpr int64_t kMaxBlockSize = 1024;
+/// Results that are few: fewer do not fill a sector of 32 bytes.
+inline constexpr int64_t kFewResults = 8;
+
+/// How many partial results a kernel has for each of `results` results that
+/// combine `elements` elements each.
+int64_t countLanes(ReductionOrder order, int64_t elements, int64_t results);
+
+/// How one loop is cut into chunks: `chunks` of `size` iterations each, and
+/// `rest` iterations, fewer than `size`, that belong to none.
+struct LoopChunks {
+  int64_t chunks = 1, size = 0, rest = 0;
+
+  /// Whether each iteration is a chunk.
+  bool isWhole() const { return size == 1 && rest == 0; }
+  bool isSplit() const { return chunks > 1 && !isWhole(); }
+};
+
+/// How each of the reduction loops of the given sizes, from the outermost on,
+/// is cut, so that a kernel of its own reduces each chunk. Empty if one kernel
+/// has enough threads or too little to do.
+SmallVector<LoopChunks> planChunks(ReductionOrder order,
+                                   ArrayRef<int64_t> reductionSizes,
+                                   int64_t results);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_CUDA_REDUCTIONLANES_H

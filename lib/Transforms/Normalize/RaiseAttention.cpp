@@ -1,0 +1,664 @@
+//===- RaiseAttention.cpp - Attention out of its parts --------------------===//
+//
+// As products and a softmax, attention keeps a number for each pair of
+// positions for the backward, and moves several such arrays through memory. As
+// one operation it keeps one for each row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScoreBody.h"
+#include "remat/Transforms/Normalize/Passes.h"
+#include "remat/Transforms/Utils/Attributes.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_RAISEATTENTIONPASS
+#include "remat/Transforms/Normalize/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+//===----------------------------------------------------------------------===//
+// Reshapes between the products
+//===----------------------------------------------------------------------===//
+
+static bool isReshape(Operation *op) {
+  return isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
+}
+
+static bool isProductOnTensors(Operation *op) {
+  auto structured = dyn_cast_or_null<LinalgOp>(op);
+  return structured && structured.hasPureTensorSemantics() &&
+         linalg::isaContractionOpInterface(structured);
+}
+
+/// The first operation that `isSource` accepts among those from which
+/// elementwise kernels (and reshapes, if allowed) compute `value`.
+static Operation *findSource(Value value, bool throughReshapes,
+                             function_ref<bool(Operation *)> isSource) {
+  SmallPtrSet<Operation *, 16> seen;
+  auto find = [&](auto &self, Value value) -> Operation * {
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      return nullptr;
+    if (isSource(op))
+      return op;
+    if (isReshape(op) && (throughReshapes || isUnitReshape(op)))
+      return self(self, op->getOperand(0));
+    if (isElementwiseKernel(op))
+      for (Value input : cast<LinalgOp>(op).getDpsInputs())
+        if (Operation *found = self(self, input))
+          return found;
+    return nullptr;
+  };
+  return find(find, value);
+}
+
+static bool comesFromSoftmax(Value value) {
+  return findSource(value, /*throughReshapes=*/true,
+                    [](Operation *op) { return isa<linalg::SoftmaxOp>(op); });
+}
+
+/// Whether elementwise kernels and reshapes compute what a softmax reads from
+/// `value`.
+static bool leadsToSoftmax(Value value) {
+  SmallPtrSet<Operation *, 16> seen;
+  auto leads = [&](auto &self, Value value) -> bool {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      if (isa<linalg::SoftmaxOp>(user))
+        return true;
+      return (isReshape(user) || isElementwiseKernel(user)) &&
+             seen.insert(user).second &&
+             llvm::any_of(user->getResults(),
+                          [&](Value result) { return self(self, result); });
+    });
+  };
+  return leads(leads, value);
+}
+
+/// Whether `value` stands between a product and a softmax. What only joins the
+/// scores there (a mask) may be reshaped as it is.
+static bool isScore(Value value) {
+  return findSource(value, /*throughReshapes=*/true, isProductOnTensors) &&
+         leadsToSoftmax(value);
+}
+
+namespace {
+/// A softmax of collapsed scores, before they are.
+struct SoftmaxBeforeCollapse : OpRewritePattern<linalg::SoftmaxOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::SoftmaxOp op,
+                                PatternRewriter &rewriter) const override {
+    auto collapse = op.getInput().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!collapse || op.getNumResults() != 1 || !isScore(collapse.getSrc()))
+      return failure();
+    SmallVector<ReassociationIndices> groups =
+        collapse.getReassociationIndices();
+    if (groups[op.getDimension()].size() != 1)
+      return failure();
+    Location loc = op.getLoc();
+    Value empty = tensor::EmptyOp::create(
+        rewriter, loc, tensor::getMixedSizes(rewriter, loc, collapse.getSrc()),
+        getElementTypeOrSelf(op.getResult()[0]));
+    auto softmax = linalg::SoftmaxOp::create(
+        rewriter, loc, TypeRange{empty.getType()}, collapse.getSrc(), empty,
+        groups[op.getDimension()][0]);
+    copyAttributes(op, softmax);
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, op.getResult()[0].getType(), softmax.getResult()[0], groups);
+    return success();
+  }
+};
+/// A reshape by way of fewer dimensions that only moves those of size 1, as one
+/// that drops them and one that adds them.
+struct SplitUnitReshape : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto collapse = op.getSrc().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!collapse || !collapse.getSrcType().hasStaticShape() ||
+        !op.getResultType().hasStaticShape() ||
+        (isUnitReshape(collapse) && isUnitReshape(op)))
+      return failure();
+    auto squeeze = [](ArrayRef<int64_t> shape) {
+      return SmallVector<int64_t>(llvm::make_filter_range(
+          shape, [](int64_t size) { return size != 1; }));
+    };
+    ArrayRef<int64_t> from = collapse.getSrcType().getShape(),
+                      to = op.getResultType().getShape();
+    SmallVector<int64_t> squeezed = squeeze(from);
+    if (squeezed.empty() || squeezed != squeeze(to))
+      return failure();
+    auto type =
+        RankedTensorType::get(squeezed, op.getResultType().getElementType());
+    auto groups = [&](ArrayRef<int64_t> shape) {
+      return *getReassociationIndicesForCollapse(shape, squeezed);
+    };
+    Value small = collapse.getSrc();
+    if (from != ArrayRef(squeezed))
+      small = tensor::CollapseShapeOp::create(rewriter, op.getLoc(), type,
+                                              small, groups(from));
+    if (to == ArrayRef(squeezed))
+      rewriter.replaceOp(op, small);
+    else
+      rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, op.getResultType(),
+                                                         small, groups(to));
+    return success();
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The parts
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` is a product of floating-point numbers of one type, which it
+/// adds up in that type or a wider one.
+static bool isFloatProduct(Operation *op) {
+  if (!isProductOnTensors(op))
+    return false;
+  auto product = cast<LinalgOp>(op);
+  Type a = getElementTypeOrSelf(product.getDpsInputs()[0]),
+       b = getElementTypeOrSelf(product.getDpsInputs()[1]),
+       sum = getElementTypeOrSelf(product.getDpsInits()[0]);
+  auto isNarrow = [](Type type) { return type.isF16() || type.isBF16(); };
+  return a == b && ((isNarrow(a) && (sum == a || sum.isF32())) ||
+                    ((a.isF32() || a.isF64()) && sum == a));
+}
+
+namespace {
+/// An operand of the attention, and which of its loops index it.
+struct Indexed {
+  Value value;
+  AffineMap map;
+};
+
+/// What one attention consists of.
+struct Parts {
+  LinalgOp scores, product;
+  linalg::SoftmaxOp softmax;
+  /// The operand of the product that is the probabilities.
+  OpOperand *probabilities = nullptr;
+  /// By loops of the attention: those of the scores in the softmax's order,
+  /// depth, columns.
+  unsigned numLoops = 0;
+  /// The dimensions of the softmax that are loops: all that are not of size 1,
+  /// and the keys. The first loops, in this order.
+  SmallVector<unsigned> kept;
+  Indexed query, key, value;
+  AffineMap result;
+};
+} // namespace
+
+/// `map` over other loops: loop i is loopOf[i], or of size 1 if that is none.
+static AffineMap replaceLoops(AffineMap map,
+                              ArrayRef<std::optional<unsigned>> loopOf,
+                              unsigned numLoops) {
+  SmallVector<AffineExpr> dims;
+  for (std::optional<unsigned> loop : loopOf)
+    dims.push_back(loop ? getAffineDimExpr(*loop, map.getContext())
+                        : getAffineConstantExpr(0, map.getContext()));
+  return map.replaceDimsAndSymbols(dims, {}, numLoops, 0);
+}
+
+/// Read before transpositions and broadcasts, where that says as much.
+static Indexed lookThrough(Indexed operand) {
+  Read read = lookThroughCopies({operand.value, operand.map});
+  if (read.map.isProjectedPermutation(/*allowZeroInResults=*/true))
+    return {read.source, read.map};
+  return operand;
+}
+
+/// The loops of `op` as loops of the attention: those that index a value by
+/// `map`, of which dimension d is dimOf[d]; new ones for the rest, none for
+/// those of size 1.
+static SmallVector<std::optional<unsigned>>
+numberLoops(LinalgOp op, AffineMap map, ArrayRef<std::optional<unsigned>> dimOf,
+            unsigned &numLoops) {
+  SmallVector<std::optional<unsigned>> loops(map.getNumDims());
+  for (auto [result, dim] : llvm::zip_equal(map.getResults(), dimOf))
+    if (auto loop = dyn_cast<AffineDimExpr>(result))
+      loops[loop.getPosition()] = dim;
+  for (auto [loop, size] : llvm::enumerate(op.getStaticLoopRanges()))
+    if (!loops[loop] && size != 1)
+      loops[loop] = numLoops++;
+  return loops;
+}
+
+/// The parts of the attention of which `product` is the last, with one of its
+/// operands as probabilities; none if there is no such.
+static std::optional<Parts> findParts(LinalgOp product, OpOperand *operand) {
+  Parts parts;
+  parts.product = product;
+  parts.probabilities = operand;
+  auto isHere = [&](Operation *op) {
+    return op->getBlock() == product->getBlock();
+  };
+  parts.softmax = dyn_cast_or_null<linalg::SoftmaxOp>(
+      findSource(operand->get(), /*throughReshapes=*/false, [&](Operation *op) {
+        return isa<linalg::SoftmaxOp>(op) && isHere(op);
+      }));
+  if (!parts.softmax || parts.softmax.getResult().size() != 1)
+    return std::nullopt;
+  parts.scores = dyn_cast_or_null<LinalgOp>(findSource(
+      parts.softmax.getInput(), /*throughReshapes=*/false,
+      [&](Operation *op) { return isFloatProduct(op) && isHere(op); }));
+  if (!parts.scores || !getZeroFilled(product.getDpsInits()[0]))
+    return std::nullopt;
+  return parts;
+}
+
+/// Whether all that is read of `op` is read by operations of `readers`.
+static bool isReadOnlyBy(Operation *op, ArrayRef<Operation *> readers) {
+  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+    return llvm::is_contained(readers, user);
+  });
+}
+
+namespace {
+class Raiser {
+public:
+  Raiser(RewriterBase &rewriter, Parts parts)
+      : rewriter(rewriter), parts(parts) {}
+
+  /// Why it could not be raised; none if it was.
+  std::optional<StringRef> raise();
+
+private:
+  bool indexProducts(AffineMap scoreMap);
+  std::optional<AffineMap> findReadMap(Value from, Operation *to);
+  Indexed simplify(Indexed operand);
+  Value createEmpty(Type element, AffineMap map);
+  void measureLoops();
+  void foldTransposes(AttentionOp op);
+
+  RewriterBase &rewriter;
+  Parts parts;
+  SmallVector<OpFoldResult> sizes;
+};
+} // namespace
+
+/// How elements of `from` are computed from those of the result of `to`: by
+/// which map, if that is the same along the chain of kernels.
+std::optional<AffineMap> Raiser::findReadMap(Value from, Operation *to) {
+  Operation *op = from.getDefiningOp();
+  AffineMap identity = AffineMap::getMultiDimIdentityMap(
+      cast<RankedTensorType>(from.getType()).getRank(), op->getContext());
+  if (op == to)
+    return identity;
+  if (std::optional<Read> reshaped = lookThroughUnitReshape({from, identity})) {
+    std::optional<AffineMap> inner = findReadMap(reshaped->source, to);
+    return inner ? std::optional(inner->compose(reshaped->map)) : std::nullopt;
+  }
+  auto kernel = cast<LinalgOp>(op);
+  OpOperand *init =
+      kernel.getDpsInitOperand(cast<OpResult>(from).getResultNumber());
+  for (OpOperand *input : kernel.getDpsInputOperands()) {
+    if (!findSource(input->get(), /*throughReshapes=*/false,
+                    [&](Operation *source) { return source == to; }))
+      continue;
+    std::optional<AffineMap> inner = findReadMap(input->get(), to);
+    if (!inner)
+      return std::nullopt;
+    return inner->compose(kernel.getMatchingIndexingMap(input))
+        .compose(inversePermutation(kernel.getMatchingIndexingMap(init)));
+  }
+  return std::nullopt;
+}
+
+/// Read before transpositions, and without dimensions that are held at 0.
+Indexed Raiser::simplify(Indexed operand) {
+  operand = lookThrough(operand);
+  auto type = cast<RankedTensorType>(operand.value.getType());
+  SmallVector<int64_t> shape;
+  SmallVector<AffineExpr> results;
+  for (auto [size, expr] :
+       llvm::zip_equal(type.getShape(), operand.map.getResults()))
+    if (isa<AffineDimExpr>(expr)) {
+      shape.push_back(size);
+      results.push_back(expr);
+    }
+  if (results.size() == operand.map.getNumResults())
+    return operand;
+  rewriter.setInsertionPoint(parts.product);
+  Location loc = parts.product.getLoc();
+  SmallVector<OpFoldResult> lengths =
+      tensor::getMixedSizes(rewriter, loc, operand.value);
+  for (auto [length, expr] : llvm::zip_equal(lengths, operand.map.getResults()))
+    if (!isa<AffineDimExpr>(expr))
+      length = rewriter.getIndexAttr(1);
+  SmallVector<OpFoldResult> zeros(lengths.size(), rewriter.getIndexAttr(0)),
+      ones(lengths.size(), rewriter.getIndexAttr(1));
+  Value slice = tensor::ExtractSliceOp::create(
+      rewriter, loc, RankedTensorType::get(shape, type.getElementType()),
+      operand.value, zeros, lengths, ones);
+  return {slice, AffineMap::get(operand.map.getNumDims(), 0, results,
+                                rewriter.getContext())};
+}
+
+/// Numbers the loops of both products, the softmax's first.
+bool Raiser::indexProducts(AffineMap scoreMap) {
+  auto type = cast<RankedTensorType>(parts.softmax.getInput().getType());
+  unsigned keyDim = parts.softmax.getDimension();
+  SmallVector<std::optional<unsigned>> loopOfDim(type.getRank());
+  for (unsigned dim : llvm::seq<unsigned>(type.getRank()))
+    if (type.getDimSize(dim) != 1 || dim == keyDim) {
+      loopOfDim[dim] = parts.kept.size();
+      parts.kept.push_back(dim);
+    }
+  unsigned numScoreLoops = parts.kept.size(), key = *loopOfDim[keyDim];
+  parts.numLoops = numScoreLoops;
+  auto readsEachLoop = [&](ArrayRef<std::optional<unsigned>> loops) {
+    return llvm::all_of(llvm::seq(numScoreLoops), [&](unsigned loop) {
+      return llvm::is_contained(loops, std::optional(loop));
+    });
+  };
+  // Loops of the scores' product.
+  if (!scoreMap.isProjectedPermutation(/*allowZeroInResults=*/true))
+    return false;
+  AffineMap init =
+      parts.scores.getMatchingIndexingMap(parts.scores.getDpsInitOperand(0));
+  if (!init.isProjectedPermutation(/*allowZeroInResults=*/true))
+    return false;
+  auto loopsOfScore = llvm::map_to_vector(
+      scoreMap.getResults(), [&](AffineExpr expr) -> std::optional<unsigned> {
+        auto dim = dyn_cast<AffineDimExpr>(expr);
+        return dim ? loopOfDim[dim.getPosition()] : std::nullopt;
+      });
+  auto scoreLoops =
+      numberLoops(parts.scores, init, loopsOfScore, parts.numLoops);
+  unsigned endOfDepth = parts.numLoops;
+  // Loops of the product with the values: where each dimension of the softmax
+  // is among them.
+  std::optional<AffineMap> read =
+      findReadMap(parts.probabilities->get(), parts.softmax);
+  if (!read)
+    return false;
+  AffineMap probabilities =
+      read->compose(parts.product.getMatchingIndexingMap(parts.probabilities));
+  if (!probabilities.isProjectedPermutation(/*allowZeroInResults=*/true))
+    return false;
+  auto loops =
+      numberLoops(parts.product, probabilities, loopOfDim, parts.numLoops);
+  if (!readsEachLoop(scoreLoops) || !readsEachLoop(loops))
+    return false;
+  for (auto [loop, kind] :
+       llvm::zip_equal(loops, parts.product.getIteratorTypesArray()))
+    if (loop && (loop == key) != (kind == utils::IteratorType::reduction))
+      return false;
+
+  auto indexed = [&](LinalgOp op, unsigned operand,
+                     ArrayRef<std::optional<unsigned>> loopOf) {
+    OpOperand *input = op.getDpsInputOperand(operand);
+    return Indexed{input->get(), replaceLoops(op.getMatchingIndexingMap(input),
+                                              loopOf, parts.numLoops)};
+  };
+  parts.query = indexed(parts.scores, 0, scoreLoops);
+  parts.key = indexed(parts.scores, 1, scoreLoops);
+  if (parts.query.map.isFunctionOfDim(key))
+    std::swap(parts.query, parts.key);
+  parts.value = indexed(parts.product,
+                        1 - parts.probabilities->getOperandNumber(), loops);
+  parts.result = replaceLoops(
+      parts.product.getMatchingIndexingMap(parts.product.getDpsInitOperand(0)),
+      loops, parts.numLoops);
+  bool allProjections = llvm::all_of(
+      ArrayRef{parts.query.map, parts.key.map, parts.value.map, parts.result},
+      [](AffineMap map) {
+        return map.isProjectedPermutation(/*allowZeroInResults=*/true);
+      });
+  auto usesDepth = [&](AffineMap map) {
+    return llvm::all_of(
+        llvm::seq(numScoreLoops, endOfDepth),
+        [&](unsigned loop) { return map.isFunctionOfDim(loop); });
+  };
+  return allProjections && !parts.query.map.isFunctionOfDim(key) &&
+         parts.key.map.isFunctionOfDim(key) &&
+         parts.value.map.isFunctionOfDim(key) && usesDepth(parts.query.map) &&
+         usesDepth(parts.key.map);
+}
+
+void Raiser::measureLoops() {
+  sizes.resize(parts.numLoops);
+  Location loc = parts.product.getLoc();
+  auto add = [&](Value value, AffineMap map) {
+    SmallVector<OpFoldResult> dims =
+        tensor::getMixedSizes(rewriter, loc, value);
+    for (auto [size, expr] : llvm::zip_equal(dims, map.getResults()))
+      if (OpFoldResult &loop = sizes[cast<AffineDimExpr>(expr).getPosition()];
+          !loop || isa<Value>(loop))
+        loop = size;
+  };
+  SmallVector<OpFoldResult> scores =
+      tensor::getMixedSizes(rewriter, loc, parts.softmax.getInput());
+  for (auto [loop, dim] : llvm::enumerate(parts.kept))
+    sizes[loop] = scores[dim];
+  add(parts.query.value, parts.query.map);
+  add(parts.value.value, parts.value.map);
+}
+
+Value Raiser::createEmpty(Type element, AffineMap map) {
+  SmallVector<OpFoldResult> dims =
+      llvm::map_to_vector(map.getResults(), [&](AffineExpr expr) {
+        return sizes[cast<AffineDimExpr>(expr).getPosition()];
+      });
+  return tensor::EmptyOp::create(rewriter, parts.product.getLoc(), dims,
+                                 element);
+}
+
+/// A result that is only transposed is written in that order.
+void Raiser::foldTransposes(AttentionOp op) {
+  Value result = op.getResults()[0];
+  while (result.hasOneUse()) {
+    auto user = dyn_cast<LinalgOp>(*result.user_begin());
+    std::optional<Read> copied = getCopied(user);
+    if (!copied || copied->source != result || !copied->map.isPermutation() ||
+        user->getBlock() != op->getBlock())
+      return;
+    // Dimension i of the source is dimension copied->map(i) of the copy.
+    AffineMap map = inversePermutation(copied->map)
+                        .compose(op.getMap(op.getIndexingMaps().size() - 2));
+    SmallVector<Attribute> maps(op.getIndexingMaps().getValue());
+    maps[maps.size() - 2] = AffineMapAttr::get(map);
+    rewriter.setInsertionPoint(op);
+    Value empty = createEmpty(getElementTypeOrSelf(result), map);
+    rewriter.modifyOpInPlace(op, [&] {
+      op.setIndexingMapsAttr(rewriter.getArrayAttr(maps));
+      op.getInitMutable().assign(empty);
+      result.setType(cast<RankedTensorType>(empty.getType()));
+    });
+    rewriter.replaceOp(user, result);
+  }
+}
+
+std::optional<StringRef> Raiser::raise() {
+  MLIRContext *context = rewriter.getContext();
+  std::optional<AffineMap> scoreMap =
+      findReadMap(parts.softmax.getInput(), parts.scores);
+  if (!scoreMap || !indexProducts(*scoreMap))
+    return "the loops of its products are not those of an attention";
+  Type factorType = getElementTypeOrSelf(parts.query.value);
+  if (getElementTypeOrSelf(parts.value.value) != factorType ||
+      getElementTypeOrSelf(parts.key.value) != factorType)
+    return "query, key and value have different element types";
+  Type sumType =
+      factorType.isF64() ? factorType : Type(Float32Type::get(context));
+  auto softmaxType = dyn_cast<FloatType>(
+      getElementTypeOrSelf(parts.softmax.getInput().getType()));
+  if (!softmaxType || softmaxType.getWidth() > sumType.getIntOrFloatBitWidth())
+    return "its softmax is computed in a wider type than its products";
+
+  Location loc = parts.product.getLoc();
+  ScoreBody body(rewriter, loc, sumType, parts.scores, *scoreMap,
+                 parts.softmax);
+  FailureOr<Value> score = body.buildModifiedScore();
+  if (failed(score))
+    return "its scores are computed in a way that has no place in an attention";
+  FailureOr<Value> factor =
+      body.buildFactor(parts.probabilities->get(),
+                       invertProjection(*findReadMap(parts.probabilities->get(),
+                                                     parts.softmax)));
+  if (failed(factor))
+    return "its probabilities are changed by more than a factor";
+  SmallVector<Operation *> inside(body.getPath());
+  inside.push_back(parts.softmax);
+  inside.push_back(parts.product);
+  for (Operation *op : ArrayRef(inside).drop_back())
+    if (!isReadOnlyBy(op, inside))
+      return "its scores or probabilities are used elsewhere, too";
+  if (!isReadOnlyBy(parts.scores, inside))
+    return "its scores or probabilities are used elsewhere, too";
+
+  parts.query = simplify(parts.query);
+  parts.key = simplify(parts.key);
+  parts.value = simplify(parts.value);
+  rewriter.setInsertionPoint(parts.product);
+  measureLoops();
+  // Of dimensions of the softmax, over loops.
+  SmallVector<AffineExpr> loopOfDim(scoreMap->getNumDims(),
+                                    rewriter.getAffineConstantExpr(0));
+  SmallVector<AffineExpr> rows;
+  for (auto [loop, dim] : llvm::enumerate(parts.kept)) {
+    loopOfDim[dim] = rewriter.getAffineDimExpr(loop);
+    if (dim != parts.softmax.getDimension())
+      rows.push_back(loopOfDim[dim]);
+  }
+  // What is held at 0 is no dimension of the attention's result.
+  SmallVector<AffineExpr> results;
+  for (AffineExpr expr : parts.result.getResults())
+    if (isa<AffineDimExpr>(expr))
+      results.push_back(expr);
+  AffineMap resultMap = AffineMap::get(parts.numLoops, 0, results, context);
+  SmallVector<AffineMap> maps{parts.query.map, parts.key.map, parts.value.map};
+  for (AffineMap map : body.getMaps())
+    maps.push_back(map.replaceDimsAndSymbols(loopOfDim, {}, parts.numLoops, 0));
+  maps.push_back(resultMap);
+  maps.push_back(AffineMap::get(parts.numLoops, 0, rows, context));
+  Value init = createEmpty(sumType, resultMap);
+  Value logSum = createEmpty(sumType, maps.back());
+  auto op = AttentionOp::create(
+      rewriter, loc, TypeRange{init.getType(), logSum.getType()},
+      parts.query.value, parts.key.value, parts.value.value, body.getOperands(),
+      init, logSum, rewriter.getAffineMapArrayAttr(maps));
+  op.getBody().push_back(body.finish(*score, *factor, parts.kept));
+  copyAttributes(parts.product, op);
+  rewriter.setInsertionPointAfter(op);
+  Value result = op.getResults()[0];
+  auto wanted = cast<RankedTensorType>(parts.product->getResult(0).getType());
+  if (results.size() != parts.result.getNumResults()) {
+    auto type = RankedTensorType::get(wanted.getShape(), sumType);
+    SmallVector<ReassociationIndices> groups =
+        *getReassociationIndicesForCollapse(
+            type.getShape(),
+            cast<RankedTensorType>(result.getType()).getShape());
+    result = tensor::ExpandShapeOp::create(rewriter, loc, type, result, groups);
+  }
+  if (getElementTypeOrSelf(wanted) != sumType) {
+    AffineMap identity = rewriter.getMultiDimIdentityMap(wanted.getRank());
+    Value empty = tensor::EmptyOp::create(
+        rewriter, loc, tensor::getMixedSizes(rewriter, loc, result),
+        getElementTypeOrSelf(wanted));
+    result = linalg::GenericOp::create(
+                 rewriter, loc, empty.getType(), result, empty,
+                 ArrayRef<AffineMap>{identity, identity},
+                 SmallVector<utils::IteratorType>(
+                     identity.getNumDims(), utils::IteratorType::parallel),
+                 [&](OpBuilder &b, Location, ValueRange v) {
+                   Value rounded = arith::TruncFOp::create(
+                       b, loc, getElementTypeOrSelf(wanted), v[0]);
+                   linalg::YieldOp::create(b, loc, rounded);
+                 })
+                 .getResult(0);
+  }
+  rewriter.replaceOp(parts.product, result);
+  // What is read by later kernels only goes first.
+  bool erased = true;
+  SmallVector<Operation *> dead(body.getPath());
+  dead.push_back(parts.softmax);
+  dead.push_back(parts.scores);
+  while (std::exchange(erased, false))
+    for (Operation *&part : dead)
+      if (part && part->use_empty()) {
+        rewriter.eraseOp(std::exchange(part, nullptr));
+        erased = true;
+      }
+  foldTransposes(op);
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct RaiseAttentionPass
+    : mlir::remat::impl::RaiseAttentionPassBase<RaiseAttentionPass> {
+  void runOnOperation() override {
+    // Of programs without a softmax nothing changes.
+    bool hasSoftmax = false;
+    getOperation()->walk([&](linalg::SoftmaxOp) { hasSoftmax = true; });
+    if (!hasSoftmax)
+      return markAllAnalysesPreserved();
+    if (failed(moveReshapes()))
+      return signalPassFailure();
+    SmallVector<LinalgOp> products;
+    getOperation()->walk([&](LinalgOp op) {
+      if (isFloatProduct(op))
+        products.push_back(op);
+    });
+    for (LinalgOp product : products)
+      raise(product);
+  }
+
+  LogicalResult moveReshapes() {
+    RewritePatternSet patterns(&getContext());
+    linalg::populateFoldReshapeOpsByExpansionPatterns(
+        patterns, [](OpOperand *operand) {
+          Operation *consumer = operand->getOwner();
+          if (isReshape(consumer))
+            return isScore(operand->get());
+          return comesFromSoftmax(operand->get()) ||
+                 (isScore(operand->get()) &&
+                  leadsToSoftmax(consumer->getResult(0)));
+        });
+    patterns.add<SoftmaxBeforeCollapse, SplitUnitReshape>(&getContext());
+    // So that the products' sums still start from a fill.
+    linalg::FillOp::getCanonicalizationPatterns(patterns, &getContext());
+    tensor::populateFoldTensorEmptyPatterns(patterns);
+    tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
+                                                         &getContext());
+    tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, &getContext());
+    return applyPatternsGreedily(getOperation(), std::move(patterns));
+  }
+
+  void raise(LinalgOp product) {
+    for (OpOperand *operand : product.getDpsInputOperands()) {
+      std::optional<Parts> parts = findParts(product, operand);
+      if (!parts)
+        continue;
+      IRRewriter rewriter(product->getContext());
+      Location loc = product.getLoc();
+      std::optional<StringRef> reason = Raiser(rewriter, *parts).raise();
+      if (reason)
+        emitRemark(loc) << "stays a product with a softmax, which keeps a "
+                           "number for each pair of positions: "
+                        << *reason;
+      return;
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,95 @@
+//===- KeptOutputs.cpp - Outputs that others keep anyway ------------------===//
+//
+// What a region yields is an operand of the next one, whose backward reads it,
+// whatever the policies say. Where this region's backward needs it as well (for
+// the sign of a ReLU), to make it again would take time and free nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KeptOutputs.h"
+
+#include "Slice.h"
+#include "remat/Analysis/RecomputeCostOpInterface.h"
+#include "remat/Transforms/Fuse/ElementwiseFusion.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+/// Whether `use` is in the backward, and what it reads has to be there.
+static bool keeps(OpOperand &use, BackwardOp except) {
+  Operation *user = use.getOwner();
+  auto backward = dyn_cast<BackwardOp>(user);
+  if (!backward)
+    return isInBackward(user);
+  if (backward == except)
+    return false;
+  unsigned number = use.getOperandNumber();
+  return backward.getOperandGroup(number) == 0 &&
+         !backward.getBodyBlock()->getArgument(number).use_empty();
+}
+
+/// Whether something but `backward` keeps `value`, by whatever name.
+static bool isKeptElsewhere(Value value, BackwardOp backward) {
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    auto name = dyn_cast<NameOp>(use.getOwner());
+    return name ? isKeptElsewhere(name.getResult(), backward)
+                : keeps(use, backward);
+  });
+}
+
+/// More than an elementwise kernel, which fusion makes part of its reader.
+static bool isExpensive(Operation *op) {
+  if (isGenerator(op) || isFree(op) || isa<NameOp>(op))
+    return false;
+  auto kernel = dyn_cast<linalg::LinalgOp>(op);
+  return kernel ? !isFusableProducer(kernel)
+                : !op->hasTrait<OpTrait::Elementwise>();
+}
+
+/// Of what is saved for this region alone.
+static int64_t countSavedBytes(const Slice &slice,
+                               const SetVector<Value> &kept) {
+  int64_t bytes = 0;
+  for (Value value : slice.saved)
+    if (!kept.contains(value))
+      bytes += getNumBytes(value.getType());
+  return bytes;
+}
+
+/// Whether something expensive of `slice` is not in `shorter`.
+static bool runsLess(const Slice &shorter, const Slice &slice) {
+  llvm::SmallDenseSet<Operation *> rest(shorter.ops.begin(), shorter.ops.end());
+  return llvm::any_of(slice.ops, [&](Operation *op) {
+    return !rest.contains(op) && isExpensive(op);
+  });
+}
+
+SetVector<Value> mlir::remat::findKeptOutputs(RegionOp region,
+                                              const BackwardInputs &backward) {
+  SetVector<Value> kept;
+  // Elsewhere each way of a value is a tape or a result of its own.
+  if (backward.op->getBlock() != region->getBlock())
+    return kept;
+  DenseMap<Value, SmallVector<Value>> outputsOf;
+  for (auto [output, yielded] :
+       llvm::zip(region.getOutputs(), region.getYield()->getOperands()))
+    outputsOf[lookThroughNames(yielded)].push_back(output);
+  Slice slice = computeSlice(region, backward.needed, kept);
+  for (Value value : backward.needed) {
+    auto isKept = [&](Value output) {
+      return isKeptElsewhere(output, backward.op);
+    };
+    if (slice.saved.contains(value) ||
+        llvm::none_of(outputsOf.lookup(value), isKept))
+      continue;
+    SetVector<Value> more = kept;
+    more.insert(value);
+    Slice shorter = computeSlice(region, backward.needed, more);
+    if (!runsLess(shorter, slice) &&
+        countSavedBytes(shorter, more) >= countSavedBytes(slice, kept))
+      continue;
+    kept = std::move(more);
+    slice = std::move(shorter);
+  }
+  return kept;
+}

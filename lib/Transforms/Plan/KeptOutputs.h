@@ -1,0 +1,19 @@
+//===- KeptOutputs.h - Outputs that others keep anyway ----------*- C++ -*-===//
+
+#ifndef REMAT_LIB_TRANSFORMS_PLAN_KEPTOUTPUTS_H
+#define REMAT_LIB_TRANSFORMS_PLAN_KEPTOUTPUTS_H
+
+#include "remat/Transforms/Plan/BackwardInputs.h"
+
+namespace mlir::remat {
+
+/// Outputs of `region` among what `backward` needs that something else in the
+/// backward reads anyway (the next region, of which they are operands), and
+/// without which a product, a sum or a call would run again or more would be
+/// saved. An output that gives a ReLU its sign is one.
+SetVector<Value> findKeptOutputs(RegionOp region,
+                                 const BackwardInputs &backward);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_TRANSFORMS_PLAN_KEPTOUTPUTS_H

@@ -1,0 +1,363 @@
+//===- TimedRebuilds.cpp - What is worth a kernel in the backward ---------===//
+//
+// A knapsack: values are items with bytes and time, and interact, as one may be
+// made of another one that is made again as well. Greedy by time for a byte.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TimedRebuilds.h"
+
+#include "remat/Analysis/TimeEstimate.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
+#include "remat/Transforms/Fuse/ElementwiseFusion.h"
+#include "remat/Transforms/Plan/Residuals.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+/// All that is made again may take a 25th of the step: as much as a step varies
+/// from run to run, and enough for each elementwise result of the usual models,
+/// whose products take most of their time.
+static constexpr int64_t kShareOfStep = 25;
+
+/// A chain of more kernels is not followed: each reads what the next one does
+/// and more.
+static constexpr unsigned kMaxKernels = 8;
+
+/// What is live at less than this many hundredths of the peak is no part of it,
+/// even though the schedule and the packing are still to come.
+static constexpr int64_t kPercentOfPeak = 80;
+
+/// What is added to what is kept, and what has to be in memory on the way, is
+/// at most this share of what goes.
+static constexpr int64_t kShareOfValue = 8;
+
+namespace {
+/// How a value is made of others that are there in the backward.
+struct Chain {
+  SetVector<Operation *> ops;
+  SetVector<Value> sources;
+  int64_t time = 0;
+  unsigned numKernels = 0;
+};
+
+class Chooser {
+public:
+  Chooser(Block &block, ArrayRef<TimedResidual> residuals);
+
+  TimedRebuilds run();
+
+private:
+  /// The time in the order of the block in which the backward reads a value
+  /// first and last.
+  struct Reads {
+    unsigned first, last;
+  };
+
+  bool isThere(Value value);
+  std::optional<Chain> findChain(OpResult value);
+  bool addProducer(Chain &chain, Value value);
+  bool estimateTime(Chain &chain, OpResult value);
+  bool keepsLittle(const Chain &chain, OpResult value);
+  bool choose(OpResult value);
+  void removeUseless();
+  bool keep(Value value);
+  unsigned findEnd(Value value);
+  SmallVector<int64_t> estimateLiveBytes();
+
+  Block &block;
+  ArrayRef<TimedResidual> residuals;
+  DenseMap<Operation *, unsigned> position;
+  DenseMap<Value, Reads> reads;
+  /// Residuals that are not there in the backward.
+  DenseSet<Value> gone;
+  /// For values that have been chosen.
+  DenseMap<Value, Chain> chains;
+  /// The chosen values that are made of a value.
+  DenseMap<Value, SetVector<Value>> madeOf;
+  int64_t budget = 0, spent = 0;
+  TimedRebuilds chosen;
+};
+} // namespace
+
+Chooser::Chooser(Block &block, ArrayRef<TimedResidual> residuals)
+    : block(block), residuals(residuals) {
+  int64_t stepTime = 0;
+  for (Operation &op : block) {
+    position[&op] = position.size();
+    stepTime += remat::estimateTime(&op);
+  }
+  budget = stepTime / kShareOfStep;
+  for (const TimedResidual &residual : residuals) {
+    if (residual.isRebuilt)
+      gone.insert(residual.value);
+    for (Operation *reader : residual.readers) {
+      unsigned at = position.lookup(block.findAncestorOpInBlock(*reader));
+      auto [it, isNew] = reads.try_emplace(residual.value, Reads{at, at});
+      it->second.first = std::min(it->second.first, at);
+      it->second.last = std::max(it->second.last, at);
+    }
+  }
+}
+
+bool Chooser::isThere(Value value) {
+  return isa<BlockArgument>(value) || matchPattern(value, m_Constant()) ||
+         chosen.kept.contains(value) ||
+         (reads.contains(value) && !gone.contains(value));
+}
+
+//===----------------------------------------------------------------------===//
+// What a value is made of
+//===----------------------------------------------------------------------===//
+
+bool Chooser::addProducer(Chain &chain, Value value) {
+  Operation *op = value.getDefiningOp();
+  if (chain.ops.contains(op))
+    return true;
+  auto kernel = dyn_cast<LinalgOp>(op);
+  if (kernel ? !isFusableProducer(kernel) : !isReshape(op))
+    return false;
+  if (kernel && !readsNoTensor(kernel) && ++chain.numKernels > kMaxKernels)
+    return false;
+  for (Value operand : op->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    if (!isa<TensorType>(operand.getType()) ||
+        (producer && isWithoutContents(producer)))
+      continue;
+    Chain before = chain;
+    if (!isThere(operand) && addProducer(chain, operand))
+      continue;
+    chain = std::move(before);
+    chain.sources.insert(operand);
+  }
+  chain.ops.insert(op);
+  return chain.numKernels <= kMaxKernels;
+}
+
+/// Also finds out whether the chain becomes one kernel: each part of it that
+/// does not is a tensor in memory.
+bool Chooser::estimateTime(Chain &chain, OpResult value) {
+  int64_t bytes = estimateBytes(value.getType()), scalars = 0, starts = 0;
+  int64_t inMemory = 0;
+  for (Value source : chain.sources)
+    bytes += estimateBytes(source.getType());
+  for (Operation *op : chain.ops) {
+    if (auto kernel = dyn_cast<LinalgOp>(op))
+      scalars += countAllScalars(kernel);
+    if (op == value.getOwner() || isReshape(op))
+      continue;
+    SetVector<Operation *> readers;
+    for (Operation *user : op->getUsers())
+      if (chain.ops.contains(user))
+        readers.insert(user);
+    auto kernel = dyn_cast<LinalgOp>(op);
+    auto reader = dyn_cast<LinalgOp>(readers.front());
+    if (kernel && reader && (readers.size() == 1 || isCheap(kernel)) &&
+        llvm::all_of(readers, [&](Operation *reader) {
+          auto consumer = dyn_cast<LinalgOp>(reader);
+          return consumer && canFuseCheaply(kernel, consumer);
+        }))
+      continue;
+    for (Type type : op->getResultTypes())
+      inMemory += estimateBytes(type);
+    ++starts;
+  }
+  chain.time = estimateKernelTime(bytes + 2 * inMemory, scalars) +
+               multiplySizes({starts}, kStartTime);
+  return inMemory <= estimateBytes(value.getType()) / kShareOfValue;
+}
+
+/// Whether what is kept for `value`, or kept for longer, is little beside it.
+/// Of dynamic sizes nobody knows.
+bool Chooser::keepsLittle(const Chain &chain, OpResult value) {
+  int64_t more = 0;
+  for (Value source : chain.sources) {
+    if (isa<BlockArgument>(source) || matchPattern(source, m_Constant()))
+      continue;
+    auto it = reads.find(source);
+    bool isLonger =
+        it == reads.end() || it->second.last < reads.at(value).first;
+    if (isLonger && !cast<ShapedType>(source.getType()).hasStaticShape())
+      return false;
+    if (isLonger)
+      more += estimateBytes(source.getType());
+  }
+  return more <= estimateBytes(value.getType()) / kShareOfValue;
+}
+
+std::optional<Chain> Chooser::findChain(OpResult value) {
+  Chain chain;
+  if (!addProducer(chain, value) || chain.sources.empty() ||
+      !estimateTime(chain, value) || !keepsLittle(chain, value))
+    return std::nullopt;
+  return chain;
+}
+
+//===----------------------------------------------------------------------===//
+// Choosing
+//===----------------------------------------------------------------------===//
+
+/// Takes `value` if the budget allows it, with what it adds to the chains of
+/// those that are made of it.
+bool Chooser::choose(OpResult value) {
+  gone.insert(value);
+  SmallVector<Value> changed = {value};
+  llvm::append_range(changed, madeOf[value]);
+  SmallVector<Chain> found;
+  int64_t time = spent;
+  for (Value other : changed) {
+    std::optional<Chain> chain = findChain(cast<OpResult>(other));
+    if (!chain) {
+      gone.erase(value);
+      return false;
+    }
+    time += chain->time;
+    if (auto it = chains.find(other); it != chains.end())
+      time -= it->second.time;
+    found.push_back(std::move(*chain));
+  }
+  if (time > budget) {
+    gone.erase(value);
+    return false;
+  }
+  spent = time;
+  chosen.rebuilt.insert(value);
+  for (auto [other, chain] : llvm::zip_equal(changed, found)) {
+    for (Value source : chain.sources) {
+      madeOf[source].insert(other);
+      if (!isThere(source))
+        chosen.kept.insert(source);
+      if (isa<BlockArgument>(source))
+        continue;
+      unsigned first = reads.at(other).first;
+      auto [it, isNew] = reads.try_emplace(source, Reads{first, first});
+      it->second.first = std::min(it->second.first, first);
+    }
+    chains[other] = std::move(chain);
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The peak
+//===----------------------------------------------------------------------===//
+
+/// The position of the last operation that reads `value` or a view of it. What
+/// the function returns counts as consumed where it is made, as gradients are
+/// by eager steps.
+unsigned Chooser::findEnd(Value value) {
+  unsigned end = position.lookup(value.getDefiningOp());
+  for (Operation *user : value.getUsers()) {
+    Operation *ancestor = block.findAncestorOpInBlock(*user);
+    if (!ancestor || ancestor->hasTrait<OpTrait::IsTerminator>())
+      continue;
+    end = std::max(end, isReshape(user) ? findEnd(user->getResult(0))
+                                        : position.lookup(ancestor));
+  }
+  return end;
+}
+
+/// At each operation: of the tensors that the block makes, as it stands,
+/// without those that have been chosen.
+SmallVector<int64_t> Chooser::estimateLiveBytes() {
+  SmallVector<int64_t> live(position.size() + 1, 0);
+  for (Operation &op : block) {
+    if (isWithoutContents(&op) || isReshape(&op))
+      continue;
+    for (OpResult result : op.getResults()) {
+      if (!isa<TensorType>(result.getType()))
+        continue;
+      unsigned end = findEnd(result);
+      if (chosen.rebuilt.contains(result))
+        end = position.lookup(&op);
+      live[position.lookup(&op)] += estimateBytes(result.getType());
+      live[end + 1] -= estimateBytes(result.getType());
+    }
+  }
+  for (size_t i = 1; i < live.size(); ++i)
+    live[i] += live[i - 1];
+  return live;
+}
+
+/// Time is for the peak only: where much less is live anyway, values stay.
+void Chooser::removeUseless() {
+  SmallVector<int64_t> live = estimateLiveBytes();
+  int64_t limit = *llvm::max_element(live) / 100 * kPercentOfPeak;
+  SmallVector<Value> values = chosen.rebuilt.takeVector();
+  for (Value value : llvm::reverse(values)) {
+    int64_t bytes = estimateBytes(value.getType());
+    auto range =
+        MutableArrayRef(live).slice(position.lookup(value.getDefiningOp()));
+    range = range.take_front(findEnd(value) -
+                             position.lookup(value.getDefiningOp()) + 1);
+    if (llvm::any_of(range, [&](int64_t at) { return at + bytes > limit; }) ||
+        !keep(value)) {
+      chosen.rebuilt.insert(value);
+      continue;
+    }
+    for (int64_t &at : range)
+      at += bytes;
+  }
+}
+
+/// Takes `value` back, with which others may be made.
+bool Chooser::keep(Value value) {
+  gone.erase(value);
+  SmallVector<std::pair<Value, Chain>> found;
+  for (Value other : madeOf[value]) {
+    if (!gone.contains(other))
+      continue;
+    std::optional<Chain> chain = findChain(cast<OpResult>(other));
+    if (!chain) {
+      gone.insert(value);
+      return false;
+    }
+    found.emplace_back(other, std::move(*chain));
+  }
+  chains.erase(value);
+  for (auto &[other, chain] : found)
+    chains[other] = std::move(chain);
+  return true;
+}
+
+TimedRebuilds Chooser::run() {
+  struct Item {
+    OpResult value;
+    int64_t bytes, time;
+    size_t index;
+  };
+  SmallVector<Item> items;
+  for (const TimedResidual &residual : residuals) {
+    if (!residual.mayBeRebuilt ||
+        !cast<ShapedType>(residual.value.getType()).hasStaticShape())
+      continue;
+    int64_t bytes = estimateBytes(residual.value.getType());
+    if (std::optional<Chain> chain = findChain(residual.value))
+      items.push_back({residual.value, bytes, chain->time, items.size()});
+  }
+  llvm::sort(items, [](const Item &a, const Item &b) {
+    double left = double(a.time) * double(b.bytes);
+    double right = double(b.time) * double(a.bytes);
+    return left != right ? left < right : a.index < b.index;
+  });
+  for (const Item &item : items)
+    choose(item.value);
+  removeUseless();
+  llvm::SmallDenseSet<Value> sources;
+  for (Value value : chosen.rebuilt)
+    sources.insert_range(chains[value].sources);
+  chosen.kept.remove_if([&](Value value) { return !sources.contains(value); });
+  return std::move(chosen);
+}
+
+TimedRebuilds
+mlir::remat::chooseTimedRebuilds(Block &block,
+                                 ArrayRef<TimedResidual> residuals) {
+  return Chooser(block, residuals).run();
+}

@@ -1,0 +1,193 @@
+// RUN: remat-opt %s -remat-plan-functions -split-input-file | FileCheck %s --check-prefix=PLAN
+// RUN: remat-opt %s -remat-plan-functions -remat-materialize -remat-fuse -remat-inline-regions -split-input-file | FileCheck %s
+// RUN: remat-opt %s -remat-plan-functions -remat-materialize -cse -remat-fuse -cse -remat-inline-regions -canonicalize -split-input-file | FileCheck %s
+
+#mat = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// The backward's product reads what one kernel makes of %x, which is there
+// until %dx has been computed.
+// PLAN-LABEL: func.func @a_product_reads_it_made_again(
+// PLAN: remat.plan %[[X:.*]], %[[Y:.*]], %[[Z:.*]] : tensor
+// PLAN-SAME: [#remat.decision<save by "function" because "read by the backward">,
+// PLAN-SAME: #remat.decision<rebuild by "function" because "takes a small part of the step to make again">,
+// PLAN-SAME: #remat.decision<save by "function" because "read by the backward">]
+
+// CHECK-LABEL: func.func @a_product_reads_it_made_again(
+// CHECK: %[[X:.*]] = linalg.matmul
+// CHECK: %[[DZ:.*]] = linalg.exp {remat.phase = "backward"}
+// CHECK: %[[SOURCE:.*]] = remat.barrier %[[X]] after %[[DZ]] {remat.phase = "backward"}
+// CHECK: %[[AGAIN:.*]] = linalg.tanh {remat.phase = "backward"} ins(%[[SOURCE]] :
+// CHECK: linalg.matmul {remat.phase = "backward"} ins(%[[AGAIN]], %[[DZ]] :
+func.func @a_product_reads_it_made_again(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %zeros: tensor<1024x1024xf32>)
+    -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dx = linalg.matmul {remat.phase = "backward"} ins(%dz, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %dw, %dx : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
+
+// -----
+
+// A policy names it.
+// CHECK-LABEL: func.func @a_value_that_a_policy_names_stays(
+// CHECK-NOT: remat.barrier
+// CHECK: return
+func.func @a_value_that_a_policy_names_stays(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %zeros: tensor<1024x1024xf32>)
+    -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    loc(fused<#remat.decision<save of "h" by "#remat.save_only_names<\"h\">" because "named by the policy">>["m.mlir":1:1])
+  %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dx = linalg.matmul {remat.phase = "backward"} ins(%dz, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %dw, %dx : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
+
+// -----
+
+// Permission by a policy that does not name it is no duty.
+// CHECK-LABEL: func.func @a_value_that_a_policy_permits_is_made_again(
+// CHECK: remat.barrier
+// CHECK: linalg.tanh {remat.phase = "backward"}
+func.func @a_value_that_a_policy_permits_is_made_again(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %zeros: tensor<1024x1024xf32>)
+    -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    loc(fused<#remat.decision<save of "h" by "#remat.everything_saveable" because "permitted">>["m.mlir":1:1])
+  %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dx = linalg.matmul {remat.phase = "backward"} ins(%dz, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %dw, %dx : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
+
+// -----
+
+// Nothing else in the backward reads %x: to keep it instead gains nothing.
+// CHECK-LABEL: func.func @its_source_would_have_to_be_kept(
+// CHECK-NOT: remat.barrier
+// CHECK: return
+func.func @its_source_would_have_to_be_kept(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %zeros: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %dw : tensor<1024x1024xf32>
+}
+
+// -----
+
+// The backward is through with %x when it needs %y: %x would live longer.
+// CHECK-LABEL: func.func @its_source_would_live_longer(
+// CHECK-NOT: remat.barrier
+// CHECK: return
+func.func @its_source_would_live_longer(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %zeros: tensor<1024x1024xf32>)
+    -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dx = linalg.matmul {remat.phase = "backward"} ins(%dz, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %dw, %dx : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
+
+// -----
+
+// A product of 64 columns takes no longer than the kernel.
+// CHECK-LABEL: func.func @the_step_is_too_short(
+// CHECK-NOT: remat.barrier
+// CHECK: return
+func.func @the_step_is_too_short(%x0: tensor<1024x64xf32>, %w: tensor<64x64xf32>, %zeros: tensor<1024x64xf32>, %none: tensor<64x64xf32>)
+    -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %e = tensor.empty() : tensor<1024x64xf32>
+  %x = linalg.matmul ins(%x0, %w : tensor<1024x64xf32>, tensor<64x64xf32>) outs(%zeros : tensor<1024x64xf32>) -> tensor<1024x64xf32>
+  %y = linalg.tanh ins(%x : tensor<1024x64xf32>) outs(%e : tensor<1024x64xf32>) -> tensor<1024x64xf32>
+  %z = linalg.matmul ins(%y, %w : tensor<1024x64xf32>, tensor<64x64xf32>) outs(%zeros : tensor<1024x64xf32>) -> tensor<1024x64xf32>
+  %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x64xf32>) outs(%e : tensor<1024x64xf32>) -> tensor<1024x64xf32>
+  %t = tensor.empty() : tensor<64x1024xf32>
+  %yt = linalg.transpose ins(%y : tensor<1024x64xf32>) outs(%t : tensor<64x1024xf32>) permutation = [1, 0] {remat.phase = "backward"}
+  %dw = linalg.matmul {remat.phase = "backward"} ins(%yt, %dz : tensor<64x1024xf32>, tensor<1024x64xf32>) outs(%none : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %xt = linalg.transpose ins(%x : tensor<1024x64xf32>) outs(%t : tensor<64x1024xf32>) permutation = [1, 0] {remat.phase = "backward"}
+  %dx = linalg.matmul {remat.phase = "backward"} ins(%xt, %dz : tensor<64x1024xf32>, tensor<1024x64xf32>) outs(%none : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %dw, %dx : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// -----
+
+// %s is a residual connection: made again of %y, which is made again as well,
+// it is one kernel of %x0 and %x.
+// CHECK-LABEL: func.func @a_chain_is_one_kernel(
+// CHECK: %[[X0:.*]] = linalg.matmul
+// CHECK: %[[X:.*]] = linalg.matmul
+// CHECK: %[[SOURCES:.*]]:2 = remat.barrier %[[X]], %[[X0]] after
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%[[SOURCES]]#0, %[[SOURCES]]#1 :
+// CHECK: math.tanh
+// CHECK: arith.addf
+// CHECK: linalg.matmul {remat.phase = "backward"} ins(%[[S]],
+// CHECK: %[[Y:.*]] = linalg.tanh {remat.phase = "backward"}
+// CHECK: linalg.matmul {remat.phase = "backward"} ins(%[[Y]],
+func.func @a_chain_is_one_kernel(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %zeros: tensor<1024x1024xf32>)
+    -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %x0 = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %y = linalg.tanh ins(%x0 : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %x = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %s = linalg.add ins(%x, %y : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %z = linalg.matmul ins(%s, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %ds = linalg.matmul {remat.phase = "backward"} ins(%s, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dy = linalg.matmul {remat.phase = "backward"} ins(%y, %ds : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dx = linalg.matmul {remat.phase = "backward"} ins(%x, %dy : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dx0 = linalg.matmul {remat.phase = "backward"} ins(%x0, %dx : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %ds, %dy, %dx, %dx0 : tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
+
+// -----
+
+// The peak is where %big and what is made of it are live, when %y has died.
+// CHECK-LABEL: func.func @where_little_is_live_values_stay(
+// CHECK-NOT: remat.barrier
+// CHECK: return
+func.func @where_little_is_live_values_stay(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %zeros: tensor<1024x1024xf32>, %p: tensor<32x1024x1024xf32>)
+    -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<32x1024x1024xf32>) {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dx = linalg.matmul {remat.phase = "backward"} ins(%dz, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %b = tensor.empty() : tensor<32x1024x1024xf32>
+  %big = linalg.exp {remat.phase = "backward"} ins(%p : tensor<32x1024x1024xf32>) outs(%b : tensor<32x1024x1024xf32>) -> tensor<32x1024x1024xf32>
+  %sq = linalg.square {remat.phase = "backward"} ins(%big : tensor<32x1024x1024xf32>) outs(%b : tensor<32x1024x1024xf32>) -> tensor<32x1024x1024xf32>
+  return %dw, %dx, %sq : tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<32x1024x1024xf32>
+}
+
+// -----
+
+// The function returns it, which keeps it anyway.
+// CHECK-LABEL: func.func @what_is_returned_stays(
+// CHECK-NOT: remat.barrier
+// CHECK: return
+func.func @what_is_returned_stays(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %zeros: tensor<1024x1024xf32>)
+    -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dz = linalg.exp {remat.phase = "backward"} ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dx = linalg.matmul {remat.phase = "backward"} ins(%dz, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %y, %dw, %dx : tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
