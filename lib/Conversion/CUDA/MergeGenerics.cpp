@@ -13,6 +13,9 @@ using namespace mlir::remat;
 
 /// Operands of a merged operation: registers are limited.
 static constexpr unsigned kMaxOperands = 24;
+/// The same for sums whose lanes do something else: each of the 1024 threads of
+/// a block has 64 registers, two for each operand's address.
+static constexpr unsigned kMaxOperandsOfLanes = 14;
 /// Sums of one kernel: each has workgroup memory.
 static constexpr int64_t kMaxSums = 6;
 
@@ -67,7 +70,11 @@ bool mlir::remat::iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b) {
     return false;
   if (a->getNumOperands() + b->getNumOperands() > kMaxOperands)
     return false;
-  if (canStoreInLanes(a, b))
+  bool storesInLanes = canStoreInLanes(a, b);
+  if ((storesInLanes || !findMappedOutputs(a).empty()) &&
+      a->getNumOperands() + b->getNumOperands() > kMaxOperandsOfLanes)
+    return false;
+  if (storesInLanes)
     return true;
   if (a.getIteratorTypesArray() != b.getIteratorTypesArray() ||
       getOutputMap(a) != getOutputMap(b))
