@@ -65,7 +65,8 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createRoundProductsPass());
   pm.addPass(createFoldTransposesPass());
   pm.addPass(createRaiseSoftmaxPass());
-  pm.addPass(createRaiseAttentionPass());
+  if (options.attention)
+    pm.addPass(createRaiseAttentionPass());
   pm.addPass(createFusePaddingPass());
   pm.addPass(createFixOrdersPass());
   FusePassOptions fuseForward;
@@ -136,6 +137,7 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
   ToTensorsOptions toTensors;
   toTensors.policy = options.policy;
   toTensors.mode = options.mode;
+  toTensors.attention = options.attention;
   toTensors.target = options.target;
   toTensors.threads = options.threads;
   toTensors.convWorkspace = options.convWorkspace;

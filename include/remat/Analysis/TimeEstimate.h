@@ -8,11 +8,12 @@
 // and a start.
 //
 // The unit is the time in which one byte goes to or from memory, so that only
-// ratios are needed. They are those of the machines that the benchmarks know,
-// two cores with AVX-512 (15 GB/s; 80 G scalar operations/s in vectors;
-// products of f32 at 150 GFLOP/s) and an H200 (4.8 TB/s; 33 T; 67 TFLOP/s):
-// rounded, and for products towards the faster machine, which makes a step look
-// short and a recompute dear.
+// ratios are needed. They are assumed, not measured: for two cores with
+// AVX-512, 15 GB/s, 80 G scalar operations/s in vectors, and products of f32 at
+// 150 GFLOP/s (about what a step of `gpt` in the benchmarks comes to); for an
+// H200, 4.8 TB/s and 67 TFLOP/s in f32, and half of the latter for what is no
+// multiply-add. They are rounded, for products towards the GPU, which makes a
+// step look short and a recompute dear.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@
 namespace mlir::remat {
 
 /// Scalar operations of elementwise kernels and reductions in the time of a
-/// byte: 5.3 and 6.9 on these machines.
+/// byte: 5.3 and 7.0 by these figures.
 inline constexpr int64_t kScalarsPerByte = 5;
 /// Operations of products and convolutions in the time of a byte: 10 and 14.
 inline constexpr int64_t kProductFlopsPerByte = 14;

@@ -1,11 +1,9 @@
 //===- MergeGenerics.cpp - One operation for two that iterate alike -------===//
 
 #include "MergeGenerics.h"
-#include "ReductionLanes.h"
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Utils/Attributes.h"
 
 using namespace mlir;
@@ -13,9 +11,6 @@ using namespace mlir::remat;
 
 /// Operands of a merged operation: registers are limited.
 static constexpr unsigned kMaxOperands = 24;
-/// The same for sums whose lanes do something else: each of the 1024 threads of
-/// a block has 64 registers, two for each operand's address.
-static constexpr unsigned kMaxOperandsOfLanes = 14;
 /// Sums of one kernel: each has workgroup memory.
 static constexpr int64_t kMaxSums = 6;
 
@@ -28,28 +23,28 @@ static AffineMap getOutputMap(linalg::LinalgOp op) {
   return op.getMatchingIndexingMap(op.getDpsInitOperand(output));
 }
 
-/// A quarter of the threads for which a large GPU has room.
-static constexpr int64_t kManyThreads = int64_t(1) << 16;
-
-bool mlir::remat::canStoreInLanes(linalg::LinalgOp map, linalg::LinalgOp sum) {
-  if (map.getNumReductionLoops() > 0 || sum.getNumReductionLoops() == 0)
-    return false;
-  int64_t elements = 1, results = 1;
-  for (auto [size, kind] : llvm::zip_equal(sum.getStaticLoopRanges(),
-                                           sum.getIteratorTypesArray())) {
-    int64_t &count =
-        kind == utils::IteratorType::reduction ? elements : results;
-    count = multiplySizes({size}, count);
-  }
-  // Alone, it would have a thread for a few elements.
-  int64_t lanes = countLanes(getReductionOrder(sum), elements, results);
-  return lanes > 1 && multiplySizes({results}, lanes) >= kManyThreads;
+bool mlir::remat::fitOneKernel(linalg::LinalgOp a, linalg::LinalgOp b) {
+  return a.getStaticLoopRanges() == b.getStaticLoopRanges() &&
+         getPhase(a) == getPhase(b) &&
+         a->getNumOperands() + b->getNumOperands() <= kMaxOperands;
 }
 
-std::optional<unsigned> mlir::remat::findForwarded(linalg::LinalgOp first,
-                                                   OpOperand &input) {
+bool mlir::remat::iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b) {
+  if (!fitOneKernel(a, b) ||
+      a.getIteratorTypesArray() != b.getIteratorTypesArray() ||
+      getOutputMap(a) != getOutputMap(b))
+    return false;
+  if (a.getNumReductionLoops() == 0)
+    return true;
+  return getReductionOrder(a) == getReductionOrder(b) &&
+         a.getNumDpsInits() + b.getNumDpsInits() <= kMaxSums;
+}
+
+static std::optional<unsigned> findForwarded(linalg::LinalgOp first,
+                                             OpOperand &input) {
   auto second = cast<linalg::LinalgOp>(input.getOwner());
-  if (second.isDpsInit(&input) || !first.hasPureBufferSemantics())
+  // A tensor still has what it had before.
+  if (second.isDpsInit(&input) || !isa<MemRefType>(input.get().getType()))
     return std::nullopt;
   AffineMap map = second.getMatchingIndexingMap(&input);
   SmallVector<unsigned> mapped = findMappedOutputs(first);
@@ -62,27 +57,6 @@ std::optional<unsigned> mlir::remat::findForwarded(linalg::LinalgOp first,
       return output;
   }
   return std::nullopt;
-}
-
-bool mlir::remat::iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b) {
-  if (a.getStaticLoopRanges() != b.getStaticLoopRanges() ||
-      getPhase(a) != getPhase(b))
-    return false;
-  if (a->getNumOperands() + b->getNumOperands() > kMaxOperands)
-    return false;
-  bool storesInLanes = canStoreInLanes(a, b);
-  if ((storesInLanes || !findMappedOutputs(a).empty()) &&
-      a->getNumOperands() + b->getNumOperands() > kMaxOperandsOfLanes)
-    return false;
-  if (storesInLanes)
-    return true;
-  if (a.getIteratorTypesArray() != b.getIteratorTypesArray() ||
-      getOutputMap(a) != getOutputMap(b))
-    return false;
-  if (a.getNumReductionLoops() == 0)
-    return true;
-  return getReductionOrder(a) == getReductionOrder(b) &&
-         a.getNumDpsInits() + b.getNumDpsInits() <= kMaxSums;
 }
 
 linalg::GenericOp mlir::remat::mergeGenerics(OpBuilder &builder,
@@ -125,10 +99,10 @@ linalg::GenericOp mlir::remat::mergeGenerics(OpBuilder &builder,
   }
   SmallVector<AffineMap> maps(inputMaps);
   maps.append(outputMaps);
-  SmallVector<Type> results(first->getResultTypes());
-  llvm::append_range(results, second->getResultTypes());
+  SmallVector<Type> types(first->getResultTypes());
+  llvm::append_range(types, second->getResultTypes());
   auto merged = linalg::GenericOp::create(
-      builder, builder.getFusedLoc({first.getLoc(), second.getLoc()}), results,
+      builder, builder.getFusedLoc({first.getLoc(), second.getLoc()}), types,
       inputs, outputs, maps, second.getIteratorTypesArray(),
       [&](OpBuilder &body, Location loc, ValueRange arguments) {
         IRMapping map;

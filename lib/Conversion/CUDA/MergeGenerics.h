@@ -8,15 +8,13 @@
 
 namespace mlir::remat {
 
-/// Whether `a` and `b` have the same loops, outputs that are accessed alike or,
-/// if `b` is a sum, its lanes may do what `a` does,
-/// and orders by which neither changes the bits of the other; and whether both
-/// together are not too much for one kernel.
-bool iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b);
+/// Whether `a` and `b` have loops of the same sizes and the same phase, and
+/// both together are not too much for one kernel.
+bool fitOneKernel(linalg::LinalgOp a, linalg::LinalgOp b);
 
-/// Whether the lanes of `sum` may do all that `map` does, element by element,
-/// and are many enough for it.
-bool canStoreInLanes(linalg::LinalgOp map, linalg::LinalgOp sum);
+/// Whether they also have loops of the same kinds, outputs that are accessed
+/// alike, and orders by which neither changes the bits of the other.
+bool iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b);
 
 /// The output of `first`, on memory, of which `input`, of another operation
 /// with the same loops, reads in each iteration what `first` stores in this
@@ -24,8 +22,8 @@ bool canStoreInLanes(linalg::LinalgOp map, linalg::LinalgOp sum);
 std::optional<unsigned> findForwarded(linalg::LinalgOp first, OpOperand &input);
 
 /// An operation with the outputs of `first` and then those of `second`, on
-/// tensors or on memory, which reads once what both read, and not what is
-/// forwarded. It has the discardable attributes of `second`.
+/// tensors or on memory, which reads once what both read. It has the
+/// discardable attributes of `second`.
 linalg::GenericOp mergeGenerics(OpBuilder &builder, linalg::LinalgOp first,
                                 linalg::LinalgOp second);
 

@@ -12,6 +12,7 @@
 #include "../Products.h"
 #include "BufferParts.h"
 #include "MergeGenerics.h"
+#include "ReductionLanes.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -86,6 +87,38 @@ static bool isCandidate(Operation *op) {
     return true;
   // Lanes, on both sides of the merge.
   return !isProduct(linalg) && !findCombinersBesideMapped(linalg).empty();
+}
+
+/// Operands of sums whose lanes do something else: each of the 1024 threads of
+/// a block has 64 registers, two for each operand's address.
+static constexpr unsigned kMaxOperandsOfLanes = 14;
+/// A quarter of the threads for which a large GPU has room.
+static constexpr int64_t kManyThreads = int64_t(1) << 16;
+
+/// Whether the lanes of `sum` may do all that `map` does, element by element.
+static bool canStoreInLanes(linalg::LinalgOp map, linalg::LinalgOp sum) {
+  if (map.getNumReductionLoops() > 0 || sum.getNumReductionLoops() == 0)
+    return false;
+  int64_t elements = 1, results = 1;
+  for (auto [size, kind] : llvm::zip_equal(sum.getStaticLoopRanges(),
+                                           sum.getIteratorTypesArray())) {
+    int64_t &count =
+        kind == utils::IteratorType::reduction ? elements : results;
+    count = multiplySizes({size}, count);
+  }
+  // Alone, it would have a thread for a few elements.
+  int64_t lanes = countLanes(getReductionOrder(sum), elements, results);
+  return lanes > 1 && multiplySizes({results}, lanes) >= kManyThreads;
+}
+
+/// Whether one kernel may do both: alike, or the lanes of the second's sums
+/// what the first does.
+static bool canShareKernel(linalg::LinalgOp a, linalg::LinalgOp b) {
+  bool storesInLanes = fitOneKernel(a, b) && canStoreInLanes(a, b);
+  if ((storesInLanes || !findMappedOutputs(a).empty()) &&
+      a->getNumOperands() + b->getNumOperands() > kMaxOperandsOfLanes)
+    return false;
+  return storesInLanes || iterateAlike(a, b);
 }
 
 //===----------------------------------------------------------------------===//
@@ -300,8 +333,8 @@ private:
     for (size_t number = earlier.size(); number-- > 0;) {
       Entry &other = earlier[number];
       if (!other.isCandidate ||
-          !iterateAlike(cast<linalg::LinalgOp>(other.op),
-                        cast<linalg::LinalgOp>(entry.op)) ||
+          !canShareKernel(cast<linalg::LinalgOp>(other.op),
+                          cast<linalg::LinalgOp>(entry.op)) ||
           (neighbours && !isStoredRightBefore(number, entry)) ||
           !areIndependent(
               other.accesses,

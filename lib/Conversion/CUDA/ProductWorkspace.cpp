@@ -37,8 +37,8 @@ static int64_t getWorkspaceBytes(linalg::LinalgOp product) {
         kind == utils::IteratorType::reduction ? summands : results;
     count = multiplySizes({size}, count);
   }
-  auto type = cast<ShapedType>(product.getDpsInits()[0].getType());
   // Partial results of 16 bits are kept in f32.
+  auto type = cast<ShapedType>(product.getDpsInits()[0].getType());
   int64_t width = std::max<int64_t>(type.getElementTypeBitWidth() / 8, 4);
   int64_t bytes = getPartialSumBytes(results, summands, width,
                                      ::remat::cuda::kDefaultWorkspaceBytes);

@@ -24,8 +24,8 @@ static void markBackward(Block &block) {
   block.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!op->hasTrait<OpTrait::IsTerminator>() && getPhase(op).empty())
       setPhase(op, kBackwardPhase);
-    return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
-                                     : WalkResult::advance();
+    return isa<DestinationStyleOpInterface>(op) ? WalkResult::skip()
+                                                : WalkResult::advance();
   });
 }
 

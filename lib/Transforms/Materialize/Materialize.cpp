@@ -133,8 +133,8 @@ static void markRecompute(Operation *root) {
     if (!op->hasTrait<OpTrait::IsTerminator>() &&
         !op->hasTrait<OpTrait::ConstantLike>())
       setPhase(op, kRecomputePhase);
-    return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
-                                     : WalkResult::advance();
+    return isa<DestinationStyleOpInterface>(op) ? WalkResult::skip()
+                                                : WalkResult::advance();
   });
 }
 

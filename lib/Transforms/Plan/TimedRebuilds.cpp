@@ -21,9 +21,9 @@ using namespace mlir;
 using namespace mlir::remat;
 using linalg::LinalgOp;
 
-/// All that is made again may take a 25th of the step: as much as a step varies
-/// from run to run, and enough for each elementwise result of the usual models,
-/// whose products take most of their time.
+/// All that is made again may take a 25th of the step, by the estimates: a few
+/// percent, chosen by judgement. It is enough for each elementwise result of
+/// models whose products take most of their time.
 static constexpr int64_t kShareOfStep = 25;
 
 /// A chain of more kernels is not followed: each reads what the next one does

@@ -6,8 +6,6 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-
 using namespace mlir;
 using namespace mlir::remat;
 
@@ -40,7 +38,7 @@ void PhaseListener::notifyOperationInserted(Operation *op,
   for (Operation *at = op; Block *block = at->getBlock();) {
     at = block->getParentOp();
     // A kernel's body may be built before the kernel.
-    if (!at || isa<linalg::LinalgOp>(at))
+    if (!at || isa<DestinationStyleOpInterface>(at))
       return;
   }
   setPhase(op, phase);

@@ -1,0 +1,146 @@
+// RUN: remat-opt %s --remat-raise-attention --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
+
+#q = affine_map<(b, m, n, d) -> (b, m, d)>
+#k = affine_map<(b, m, n, d) -> (b, n, d)>
+#s = affine_map<(b, m, n, d) -> (b, m, n)>
+#all = affine_map<(b, m, n) -> (b, m, n)>
+#mn = affine_map<(b, m, n) -> (m, n)>
+
+// Scale and mask between the products; the mask is one of positions and computed again in the body.
+// CHECK-LABEL: func @scaled_and_masked(
+// CHECK-SAME: %[[Q:.*]]: tensor<2x64x8xf32>, %[[K:.*]]: tensor<2x64x8xf32>, %[[V:.*]]: tensor<2x64x6xf32>
+// CHECK: %[[Y:.*]]:2 = remat.attention ins(%[[Q]], %[[K]], %[[V]] :
+// CHECK-NOT: scores
+// CHECK-SAME: outs(
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %[[M:.*]]: index, %[[N:.*]]: index, %[[S:.*]]: f32):
+// CHECK: %[[SEEN:.*]] = arith.cmpi uge, %[[M]], %[[N]] : index
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[S]], %{{.*}} : f32
+// CHECK: %[[T:.*]] = arith.select %[[SEEN]], %[[SCALED]], %{{.*}} : f32
+// CHECK: remat.yield %[[T]] : f32
+// CHECK-NOT: linalg.softmax
+// CHECK: return %[[Y]]#0
+func.func @scaled_and_masked(%q: tensor<2x64x8xf32>, %k: tensor<2x64x8xf32>, %v: tensor<2x64x6xf32>) -> tensor<2x64x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %scale = arith.constant 0.5 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<2x64x64xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
+  %s = linalg.generic {indexing_maps = [#q, #k, #s], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<2x64x8xf32>, tensor<2x64x8xf32>) outs(%z : tensor<2x64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %r = arith.addf %c, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<2x64x64xf32>
+  %em = tensor.empty() : tensor<64x64xi1>
+  %mask = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}
+      outs(%em : tensor<64x64xi1>) {
+  ^bb0(%o: i1):
+    %m = linalg.index 0 : index
+    %n = linalg.index 1 : index
+    %c = arith.cmpi uge, %m, %n : index
+    linalg.yield %c : i1
+  } -> tensor<64x64xi1>
+  %t = linalg.generic {indexing_maps = [#all, #mn, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s, %mask : tensor<2x64x64xf32>, tensor<64x64xi1>) outs(%e : tensor<2x64x64xf32>) {
+  ^bb0(%a: f32, %c: i1, %o: f32):
+    %x = arith.mulf %a, %scale : f32
+    %r = arith.select %c, %x, %low : f32
+    linalg.yield %r : f32
+  } -> tensor<2x64x64xf32>
+  %p = linalg.softmax dimension(2) ins(%t : tensor<2x64x64xf32>) outs(%e : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
+  %ey = tensor.empty() : tensor<2x64x6xf32>
+  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<2x64x6xf32>) -> tensor<2x64x6xf32>
+  %y = linalg.batch_matmul ins(%p, %v : tensor<2x64x64xf32>, tensor<2x64x6xf32>) outs(%zy : tensor<2x64x6xf32>) -> tensor<2x64x6xf32>
+  return %y : tensor<2x64x6xf32>
+}
+
+// -----
+
+// A dropout whose mask is data: an operand, which the factor reads. Batches are joined around the products.
+// CHECK-LABEL: func @dropout_and_reshapes(
+// CHECK-SAME: %[[Q:.*]]: tensor<6x5x8xf32>, %[[K:.*]]: tensor<6x8x7xf32>, %{{.*}}, %[[MASK:.*]]: tensor<2x3x5x7xf32>
+// CHECK: remat.attention
+// CHECK-SAME: scores(%[[MASK]] : tensor<2x3x5x7xf32>)
+// CHECK: ^bb0({{.*}}%[[S:.*]]: f32, %[[F:.*]]: f32):
+// CHECK: remat.yield %[[S]], %[[F]] : f32, f32
+// CHECK-NOT: linalg.softmax
+func.func @dropout_and_reshapes(%q: tensor<6x5x8xf32>, %k: tensor<6x8x7xf32>, %v: tensor<6x7x4xf32>, %mask: tensor<2x3x5x7xf32>)
+    -> tensor<6x5x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<6x5x7xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
+  %s = linalg.batch_matmul ins(%q, %k : tensor<6x5x8xf32>, tensor<6x8x7xf32>) outs(%z : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
+  %s4 = tensor.expand_shape %s [[0, 1], [2], [3]] output_shape [2, 3, 5, 7] : tensor<6x5x7xf32> into tensor<2x3x5x7xf32>
+  %e4 = tensor.empty() : tensor<2x3x5x7xf32>
+  %p = linalg.softmax dimension(3) ins(%s4 : tensor<2x3x5x7xf32>) outs(%e4 : tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %d = linalg.mul ins(%p, %mask : tensor<2x3x5x7xf32>, tensor<2x3x5x7xf32>) outs(%e4 : tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %d3 = tensor.collapse_shape %d [[0, 1], [2], [3]] : tensor<2x3x5x7xf32> into tensor<6x5x7xf32>
+  %ey = tensor.empty() : tensor<6x5x4xf32>
+  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<6x5x4xf32>) -> tensor<6x5x4xf32>
+  %y = linalg.batch_matmul ins(%d3, %v : tensor<6x5x7xf32>, tensor<6x7x4xf32>) outs(%zy : tensor<6x5x4xf32>) -> tensor<6x5x4xf32>
+  return %y : tensor<6x5x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @probabilities_have_another_reader(
+// CHECK-NOT: remat.attention
+// CHECK: linalg.softmax
+func.func @probabilities_have_another_reader(%q: tensor<6x5x8xf32>, %k: tensor<6x8x7xf32>, %v: tensor<6x7x4xf32>)
+    -> (tensor<6x5x4xf32>, tensor<6x5x7xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<6x5x7xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
+  %s = linalg.batch_matmul ins(%q, %k : tensor<6x5x8xf32>, tensor<6x8x7xf32>) outs(%z : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
+  %p = linalg.softmax dimension(2) ins(%s : tensor<6x5x7xf32>) outs(%e : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
+  %ey = tensor.empty() : tensor<6x5x4xf32>
+  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<6x5x4xf32>) -> tensor<6x5x4xf32>
+  // expected-remark @+1 {{stays a product with a softmax, which keeps a number for each pair of positions: its scores or probabilities are used elsewhere, too}}
+  %y = linalg.batch_matmul ins(%p, %v : tensor<6x5x7xf32>, tensor<6x7x4xf32>) outs(%zy : tensor<6x5x4xf32>) -> tensor<6x5x4xf32>
+  return %y, %p : tensor<6x5x4xf32>, tensor<6x5x7xf32>
+}
+
+// -----
+
+// A named value is one that a policy may save: it stays.
+// CHECK-LABEL: func @named_probabilities(
+// CHECK-NOT: remat.attention
+// CHECK: remat.name "probabilities"
+func.func @named_probabilities(%q: tensor<6x5x8xf32>, %k: tensor<6x8x7xf32>, %v: tensor<6x7x4xf32>) -> tensor<6x5x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<6x5x7xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
+  %s = linalg.batch_matmul ins(%q, %k : tensor<6x5x8xf32>, tensor<6x8x7xf32>) outs(%z : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
+  %p = linalg.softmax dimension(2) ins(%s : tensor<6x5x7xf32>) outs(%e : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
+  %n = remat.name "probabilities" %p : tensor<6x5x7xf32>
+  %ey = tensor.empty() : tensor<6x5x4xf32>
+  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<6x5x4xf32>) -> tensor<6x5x4xf32>
+  %y = linalg.batch_matmul ins(%n, %v : tensor<6x5x7xf32>, tensor<6x7x4xf32>) outs(%zy : tensor<6x5x4xf32>) -> tensor<6x5x4xf32>
+  return %y : tensor<6x5x4xf32>
+}
+
+// -----
+
+// One that is read in another place than its own (scores and their transpose) stays, too.
+// CHECK-LABEL: func @symmetric_scores(
+// CHECK-NOT: remat.attention
+// CHECK: linalg.softmax
+func.func @symmetric_scores(%q: tensor<5x8xf32>, %k: tensor<8x5xf32>, %v: tensor<5x4xf32>) -> tensor<5x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<5x5xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<5x5xf32>) -> tensor<5x5xf32>
+  %s = linalg.matmul ins(%q, %k : tensor<5x8xf32>, tensor<8x5xf32>) outs(%z : tensor<5x5xf32>) -> tensor<5x5xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n, m)>, affine_map<(m, n) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel"]} ins(%s, %s : tensor<5x5xf32>, tensor<5x5xf32>) outs(%e : tensor<5x5xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.addf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<5x5xf32>
+  %p = linalg.softmax dimension(1) ins(%t : tensor<5x5xf32>) outs(%e : tensor<5x5xf32>) -> tensor<5x5xf32>
+  %ey = tensor.empty() : tensor<5x4xf32>
+  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<5x4xf32>) -> tensor<5x4xf32>
+  // expected-remark @+1 {{its scores are computed in a way that has no place in an attention}}
+  %y = linalg.matmul ins(%p, %v : tensor<5x5xf32>, tensor<5x4xf32>) outs(%zy : tensor<5x4xf32>) -> tensor<5x4xf32>
+  return %y : tensor<5x4xf32>
+}
