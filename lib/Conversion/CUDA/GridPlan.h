@@ -10,6 +10,8 @@
 
 #include "../KernelBody.h"
 
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
+
 namespace mlir::remat {
 
 /// Two loops that a block takes in squares, because the outputs are contiguous

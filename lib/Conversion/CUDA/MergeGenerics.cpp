@@ -40,8 +40,8 @@ bool mlir::remat::iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b) {
          a.getNumDpsInits() + b.getNumDpsInits() <= kMaxSums;
 }
 
-static std::optional<unsigned> findForwarded(linalg::LinalgOp first,
-                                             OpOperand &input) {
+std::optional<unsigned> mlir::remat::findForwarded(linalg::LinalgOp first,
+                                                   OpOperand &input) {
   auto second = cast<linalg::LinalgOp>(input.getOwner());
   // A tensor still has what it had before.
   if (second.isDpsInit(&input) || !isa<MemRefType>(input.get().getType()))

@@ -1,5 +1,4 @@
-//===- ReductionLanes.h - How a sum is split ---------------------*- C++
-//-*-===//
+//===- ReductionLanes.h - How a sum is split --------------------*- C++ -*-===//
 //
 // The numbers that the bits of sums depend on. They follow from the shape of
 // the operation and its fixed order: never from layouts, chips or launches.
