@@ -52,7 +52,7 @@ BackwardOp mlir::remat::createProvisionalBackward(OpBuilder &builder,
 void mlir::remat::markBackward(Operation *op) {
   setPhase(op, kBackwardPhase);
   // The scalars inside a kernel are no operations of the step.
-  if (isa<linalg::LinalgOp>(op))
+  if (isa<DestinationStyleOpInterface>(op))
     return;
   for (Region &region : op->getRegions())
     for (Operation &inner : region.getOps())

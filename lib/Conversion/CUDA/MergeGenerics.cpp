@@ -1,4 +1,4 @@
-//===- MergeGenerics.cpp - One operation for two that iterate alike -------===//
+//===- MergeGenerics.cpp - Merging operations that iterate alike ----------===//
 
 #include "MergeGenerics.h"
 

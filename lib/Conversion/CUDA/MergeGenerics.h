@@ -1,4 +1,4 @@
-//===- MergeGenerics.h - One operation for two that iterate alike *- C++ -*-===//
+//===- MergeGenerics.h - Merging operations that iterate alike --*- C++ -*-===//
 
 #ifndef REMAT_LIB_CONVERSION_CUDA_MERGEGENERICS_H
 #define REMAT_LIB_CONVERSION_CUDA_MERGEGENERICS_H
