@@ -89,6 +89,9 @@ static bool isCandidate(Operation *op) {
   return !isProduct(linalg) && !findCombinersBesideMapped(linalg).empty();
 }
 
+/// Operands of sums whose lanes do something else: each of the 1024 threads of
+/// a block has 64 registers, two for each operand's address.
+static constexpr unsigned kMaxOperandsOfLanes = 14;
 /// A quarter of the threads for which a large GPU has room.
 static constexpr int64_t kManyThreads = int64_t(1) << 16;
 
@@ -111,7 +114,11 @@ static bool canStoreInLanes(linalg::LinalgOp map, linalg::LinalgOp sum) {
 /// Whether one kernel may do both: alike, or the lanes of the second's sums
 /// what the first does.
 static bool canShareKernel(linalg::LinalgOp a, linalg::LinalgOp b) {
-  return iterateAlike(a, b) || (fitOneKernel(a, b) && canStoreInLanes(a, b));
+  bool storesInLanes = fitOneKernel(a, b) && canStoreInLanes(a, b);
+  if ((storesInLanes || !findMappedOutputs(a).empty()) &&
+      a->getNumOperands() + b->getNumOperands() > kMaxOperandsOfLanes)
+    return false;
+  return storesInLanes || iterateAlike(a, b);
 }
 
 //===----------------------------------------------------------------------===//
