@@ -98,8 +98,6 @@ Type accumulationType(Type type);
 /// last, and a product as the exact product of its factors, which is what
 /// product kernels compute.
 Value widen(AdjointKernel &kernel, Value value, Type type);
-/// Rounds a tensor to a narrower element type, if it is one.
-Value narrow(OpBuilder &builder, Location loc, Value tensor, Type type);
 
 /// Adds to `vjp` the cotangents of the inputs of the kernel's operation (and of
 /// its initial values where they are read like inputs), as `adjoint` found

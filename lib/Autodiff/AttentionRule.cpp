@@ -18,6 +18,7 @@
 
 #include "remat/Autodiff/DifferentiableOpInterface.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -176,9 +177,9 @@ static LogicalResult buildAttentionVJP(AttentionOp op, VJPContext &vjp) {
   for (auto [index, result] : llvm::enumerate(backward.getResults())) {
     unsigned operand = index < 3 ? index : 3 + differentiated[index - 3];
     if (vjp.isWanted(operand))
-      vjp.accumulate(operand,
-                     narrow(b, loc, result,
-                            getElementTypeOrSelf(op->getOperand(operand))));
+      vjp.accumulate(operand, convertElements(b, loc, result,
+                                              getElementTypeOrSelf(
+                                                  op->getOperand(operand))));
   }
   return success();
 }

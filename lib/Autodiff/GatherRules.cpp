@@ -10,6 +10,7 @@
 
 #include "remat/Analysis/Activity.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -84,7 +85,7 @@ static Value scatter(AdjointKernel &kernel, tensor::ExtractOp extract,
         });
     YieldOp::create(b, loc, indices);
   }
-  return narrow(b, loc, scatter.getResult(), type.getElementType());
+  return convertElements(b, loc, scatter.getResult(), type.getElementType());
 }
 
 LogicalResult mlir::remat::emitGatherCotangents(AdjointKernel &kernel,

@@ -11,6 +11,7 @@
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/RoundedProduct.h"
+#include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -65,26 +66,6 @@ Value mlir::remat::widen(AdjointKernel &kernel, Value value, Type type) {
     return arith::MulFOp::create(b, loc, extend(product.getLhs()),
                                  extend(product.getRhs()));
   return extend(value);
-}
-
-Value mlir::remat::narrow(OpBuilder &b, Location loc, Value tensor, Type type) {
-  if (getElementTypeOrSelf(tensor.getType()) == type)
-    return tensor;
-  unsigned rank = cast<RankedTensorType>(tensor.getType()).getRank();
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, tensor), type);
-  AffineMap identity = b.getMultiDimIdentityMap(rank);
-  return linalg::GenericOp::create(
-             b, loc, empty.getType(), tensor, empty,
-             ArrayRef<AffineMap>{identity, identity},
-             SmallVector<utils::IteratorType>(rank,
-                                              utils::IteratorType::parallel),
-             [&](OpBuilder &inner, Location, ValueRange arguments) {
-               Value rounded =
-                   arith::TruncFOp::create(inner, loc, type, arguments[0]);
-               linalg::YieldOp::create(inner, loc, rounded);
-             })
-      .getResult(0);
 }
 
 /// Puts the dimensions back that the operand's map holds constant.
@@ -224,7 +205,7 @@ static Value emitReducing(AdjointKernel &kernel, OpBuilder &b, unsigned index,
                                        widen(kernel, term, sumType));
     value = kernel.cut(b, {{zeros, reduced, next, sum}})[0];
     markConvolution(kernel.op, index, value);
-    value = narrow(b, loc, value, elementType);
+    value = convertElements(b, loc, value, elementType);
   }
   if (!isa<RankedTensorType>(operand.get().getType()))
     return tensor::ExtractOp::create(b, loc, value, ValueRange());
@@ -312,7 +293,7 @@ static Value emitScalar(AdjointKernel &kernel, OpBuilder &b, Value term) {
                                      widen(kernel, term, sumType));
   AffineMap scalar = AffineMap::get(kernel.op.getNumLoops(), 0, b.getContext());
   Value total = kernel.cut(b, {{zeros, scalar, next, sum}})[0];
-  return tensor::ExtractOp::create(b, loc, narrow(b, loc, total, type),
+  return tensor::ExtractOp::create(b, loc, convertElements(b, loc, total, type),
                                    ValueRange());
 }
 

@@ -9,6 +9,7 @@
 
 #include "AdjointKernel.h"
 #include "remat/Analysis/Activity.h"
+#include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -272,7 +273,7 @@ LogicalResult Extremum::giveToFirst() {
     AffineMap readMap = op.getMatchingIndexingMap(&operand);
     Value total = kernel.cut(
         b, {{zeros, readMap, next, sum}, {start, map, nowGiven, given}})[0];
-    vjp.accumulate(index, narrow(b, loc, total, type));
+    vjp.accumulate(index, convertElements(b, loc, total, type));
   }
   if (vjp.isWanted(init))
     vjp.accumulate(init, whereInitIsResult(ct()));

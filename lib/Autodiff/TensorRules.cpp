@@ -10,6 +10,7 @@
 #include "Adjoint.h"
 #include "AdjointKernel.h"
 #include "remat/Autodiff/DifferentiableOpInterface.h"
+#include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -232,7 +233,7 @@ struct SplatRule : RuleFor<SplatRule, tensor::SplatOp> {
           Value added = arith::AddFOp::create(nested, loc, args[1], term);
           linalg::YieldOp::create(nested, loc, added);
         });
-    Value total = narrow(builder, loc, sum->getResult(0), element);
+    Value total = convertElements(builder, loc, sum->getResult(0), element);
     vjp.accumulate(
         0, tensor::ExtractOp::create(builder, loc, total, ValueRange()));
     return success();

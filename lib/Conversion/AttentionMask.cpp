@@ -15,11 +15,6 @@ struct Linear {
   int64_t rows = 0, keys = 0, constant = 0;
 };
 
-/// A condition that holds where `expr` is at most 0.
-struct Condition {
-  Linear expr;
-};
-
 class MaskReader {
 public:
   MaskReader(Value row, Value key, bool onlyPositionsMask)
@@ -35,8 +30,7 @@ public:
   }
 
 private:
-  static bool holdsOnDiagonal(const Condition &condition) {
-    const Linear &expr = condition.expr;
+  static bool holdsOnDiagonal(const Linear &expr) {
     return expr.rows + expr.keys == 0 && expr.constant <= 0;
   }
 
@@ -111,34 +105,15 @@ private:
     arith::CmpIPredicate predicate =
         holds ? compare.getPredicate()
               : arith::invertPredicate(compare.getPredicate());
-    bool isUnsigned = false, isLess = false, isStrict = false;
-    switch (predicate) {
-    case arith::CmpIPredicate::ult:
-      isUnsigned = true;
-      [[fallthrough]];
-    case arith::CmpIPredicate::slt:
-      isLess = isStrict = true;
-      break;
-    case arith::CmpIPredicate::ule:
-      isUnsigned = true;
-      [[fallthrough]];
-    case arith::CmpIPredicate::sle:
-      isLess = true;
-      break;
-    case arith::CmpIPredicate::ugt:
-      isUnsigned = true;
-      [[fallthrough]];
-    case arith::CmpIPredicate::sgt:
-      isStrict = true;
-      break;
-    case arith::CmpIPredicate::uge:
-      isUnsigned = true;
-      break;
-    case arith::CmpIPredicate::sge:
-      break;
-    default:
+    using P = arith::CmpIPredicate;
+    if (predicate == P::eq || predicate == P::ne)
       return false;
-    }
+    bool isUnsigned =
+        llvm::is_contained({P::ult, P::ule, P::ugt, P::uge}, predicate);
+    bool isLess =
+        llvm::is_contained({P::ult, P::ule, P::slt, P::sle}, predicate);
+    bool isStrict =
+        llvm::is_contained({P::ult, P::slt, P::ugt, P::sgt}, predicate);
     std::optional<Linear> lhs = getLinear(compare.getLhs()),
                           rhs = getLinear(compare.getRhs());
     if (!lhs || !rhs)
@@ -151,8 +126,8 @@ private:
       return false;
     if (!isLess)
       std::swap(lhs, rhs);
-    visible.push_back({Linear{lhs->rows - rhs->rows, lhs->keys - rhs->keys,
-                              lhs->constant - rhs->constant + isStrict}});
+    visible.push_back({lhs->rows - rhs->rows, lhs->keys - rhs->keys,
+                       lhs->constant - rhs->constant + isStrict});
     return true;
   }
 
@@ -182,8 +157,7 @@ private:
   /// keys * n + rows * m + constant <= 0 as bounds of n.
   VisibleKeys bounds() const {
     VisibleKeys keys;
-    for (const Condition &condition : visible) {
-      const Linear &expr = condition.expr;
+    for (const Linear &expr : visible) {
       if (expr.keys == 1 && expr.rows <= 0)
         keys.upper.push_back({-expr.rows, -expr.constant});
       else if (expr.keys == -1 && expr.rows >= 0)
@@ -195,7 +169,8 @@ private:
   Value row, key;
   bool onlyPositionsMask;
   bool hasOtherMask = false, allInfinite = true;
-  SmallVector<Condition> visible;
+  /// A key is visible where each of these is at most 0.
+  SmallVector<Linear> visible;
 };
 } // namespace
 

@@ -2,18 +2,13 @@
 
 #include "AttentionParts.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 
 using namespace mlir;
 using namespace mlir::remat;
 
-Value remat::convertFloat(OpBuilder &b, Location loc, Value value, Type type) {
-  auto from = cast<FloatType>(value.getType()), to = cast<FloatType>(type);
-  if (from == to)
-    return value;
-  if (from.getWidth() < to.getWidth())
-    return arith::ExtFOp::create(b, loc, to, value);
-  return arith::TruncFOp::create(b, loc, to, value);
+static Value convertFloat(OpBuilder &b, Location loc, Value value, Type type) {
+  return convertScalarToDtype(b, loc, value, type, /*isUnsignedCast=*/false);
 }
 
 AttentionParts::Results AttentionParts::emit(ArrayRef<Indexed> inputs,
@@ -69,6 +64,22 @@ Value AttentionParts::multiply(Indexed a, Indexed other, Indexed sum) {
   })[0];
 }
 
+Value AttentionParts::accumulate(Indexed term, Indexed sum) {
+  return emit({term}, {sum}, [&](OpBuilder &inner, ValueRange v) {
+    Value converted = convertFloat(inner, loc, v[0], v[1].getType());
+    return Results{arith::AddFOp::create(inner, loc, v[1], converted)};
+  })[0];
+}
+
+Value AttentionParts::fill(Value destination, double number) {
+  Value scalar = arith::ConstantOp::create(
+      b, loc,
+      FloatAttr::get(cast<FloatType>(getElementTypeOrSelf(destination)),
+                     number));
+  auto op = linalg::FillOp::create(b, loc, scalar, destination);
+  return op->getNumResults() == 0 ? destination : op.getResult(0);
+}
+
 Value AttentionParts::getIndex(OpBuilder &builder, unsigned loop) {
   Value start = starts.lookup(loop);
   auto position = positions.find(loop);
@@ -106,4 +117,12 @@ Value AttentionParts::inlineBody(OpBuilder &builder, Value value,
     return inlined.lookup(scalar);
   };
   return get(get, value);
+}
+
+AttentionParts::Results AttentionParts::inlineBody(OpBuilder &builder,
+                                                   ValueRange values,
+                                                   ValueRange elements) {
+  return llvm::map_to_vector(values, [&](Value value) {
+    return inlineBody(builder, value, elements);
+  });
 }

@@ -21,6 +21,14 @@ struct Indexed {
   AffineMap map;
 };
 
+/// The operands of `op`, an attention or its backward, that its loops index.
+template <typename Op> SmallVector<Indexed> getIndexedOperands(Op op) {
+  SmallVector<Indexed> operands;
+  for (auto [number, value] : llvm::enumerate(op.getIndexedValues()))
+    operands.push_back({value, op.getMap(number)});
+  return operands;
+}
+
 /// Emits structured operations on the loops of an attention.
 class AttentionParts {
 public:
@@ -44,10 +52,18 @@ public:
                EmitBody emitBody);
   /// Adds products of a and b, extended to its type, to `sum`.
   Value multiply(Indexed a, Indexed b, Indexed sum);
+  /// Adds `term`, converted to its type, to `sum`: over all loops that index
+  /// only the first.
+  Value accumulate(Indexed term, Indexed sum);
+  /// `destination` with each element `number`.
+  Value fill(Value destination, double number);
 
   /// The element that the attention's body computes as `value`. `elements` are
   /// those of its arguments after the indices; valid inside of `emit`.
   Value inlineBody(OpBuilder &builder, Value value, ValueRange elements);
+  /// The same for several values.
+  Results inlineBody(OpBuilder &builder, ValueRange values,
+                     ValueRange elements);
 
 private:
   Value getIndex(OpBuilder &builder, unsigned loop);
@@ -61,9 +77,6 @@ private:
   DenseMap<unsigned, unsigned> positions;
   IRMapping inlined;
 };
-
-/// `value` in `type`, a wider or narrower floating-point type, or the same.
-Value convertFloat(OpBuilder &builder, Location loc, Value value, Type type);
 
 } // namespace mlir::remat
 

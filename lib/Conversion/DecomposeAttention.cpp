@@ -8,7 +8,7 @@
 #include "AttentionParts.h"
 #include "remat/Conversion/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -22,29 +22,25 @@ public:
   Decomposition(Op op, OpBuilder &b)
       : op(op), b(b), loc(op.getLoc()), dims(op.getDims()),
         parts(b, loc, op.getBody().front(), dims), type(op.getSumType()),
-        values(op.getIndexedValues()) {
+        operands(getIndexedOperands(op)) {
     MLIRContext *context = b.getContext();
     unsigned loops = op.getMap(0).getNumDims();
     sizes.resize(loops);
-    for (unsigned index : llvm::seq<unsigned>(values.size()))
-      for (auto [dim, expr] : llvm::enumerate(op.getMap(index).getResults()))
+    for (const Indexed &operand : operands)
+      for (auto [dim, expr] : llvm::enumerate(operand.map.getResults()))
         if (auto loop = dyn_cast<AffineDimExpr>(expr))
           if (OpFoldResult &size = sizes[loop.getPosition()]; !size)
-            size = tensor::getMixedSize(b, loc, values[index], dim);
+            size = tensor::getMixedSize(b, loc, operand.value, dim);
     SmallVector<AffineExpr> score;
     for (unsigned dim : dims.getScoreDims())
       score.push_back(b.getAffineDimExpr(dim));
     scoreMap = AffineMap::get(loops, 0, score, context);
-    rowMap = op.getMap(values.size() - 1);
+    rowMap = operands.back().map;
   }
 
 protected:
-  Indexed operand(unsigned index) { return {values[index], op.getMap(index)}; }
-  SmallVector<Indexed> scoreOperands() {
-    SmallVector<Indexed> result;
-    for (unsigned index : llvm::seq<unsigned>(3, values.size() - 2))
-      result.push_back(operand(index));
-    return result;
+  ArrayRef<Indexed> scoreOperands() {
+    return ArrayRef(operands).drop_front(3).drop_back(2);
   }
   Value createEmpty(AffineMap map, Type element) {
     SmallVector<OpFoldResult> shape;
@@ -52,15 +48,9 @@ protected:
       shape.push_back(sizes[cast<AffineDimExpr>(expr).getPosition()]);
     return tensor::EmptyOp::create(b, loc, shape, element);
   }
-  Value fill(Value destination, double number) {
-    Type element = getElementTypeOrSelf(destination);
-    Value value = arith::ConstantOp::create(
-        b, loc, FloatAttr::get(cast<FloatType>(element), number));
-    return linalg::FillOp::create(b, loc, value, destination).getResult(0);
-  }
   Value createScores(Indexed x, Indexed y) {
-    return parts.multiply(x, y,
-                          {fill(createEmpty(scoreMap, type), 0), scoreMap});
+    return parts.multiply(
+        x, y, {parts.fill(createEmpty(scoreMap, type), 0), scoreMap});
   }
   Value exp(OpBuilder &inner, Value x, Value y) {
     return math::ExpOp::create(
@@ -74,7 +64,7 @@ protected:
   AttentionDims dims;
   AttentionParts parts;
   Type type;
-  SmallVector<Value> values;
+  SmallVector<Indexed> operands;
   SmallVector<OpFoldResult> sizes;
   AffineMap scoreMap, rowMap;
 };
@@ -84,7 +74,7 @@ public:
   using Decomposition::Decomposition;
 
   SmallVector<Value> build() {
-    Value scores = createScores(operand(0), operand(1));
+    Value scores = createScores(operands[0], operands[1]);
     SmallVector<Indexed> inputs{{scores, scoreMap}};
     llvm::append_range(inputs, scoreOperands());
     Value modified =
@@ -93,8 +83,8 @@ public:
                      return Results{parts.inlineBody(
                          inner, op.getModifiedScore(), v.drop_back())};
                    })[0];
-    Value lowest = fill(createEmpty(rowMap, type),
-                        -std::numeric_limits<double>::infinity());
+    Value lowest = parts.fill(createEmpty(rowMap, type),
+                              -std::numeric_limits<double>::infinity());
     Value maximum = parts.emit(
         {{modified, scoreMap}}, {{lowest, rowMap}},
         [&](OpBuilder &inner, ValueRange v) {
@@ -105,11 +95,12 @@ public:
                               [&](OpBuilder &inner, ValueRange v) {
                                 return Results{exp(inner, v[0], v[1])};
                               })[0];
-    Value sum = parts.emit(
-        {{powers, scoreMap}}, {{fill(createEmpty(rowMap, type), 0), rowMap}},
-        [&](OpBuilder &inner, ValueRange v) {
-          return Results{arith::AddFOp::create(inner, loc, v[1], v[0])};
-        })[0];
+    Value sum = parts.emit({{powers, scoreMap}},
+                           {{parts.fill(createEmpty(rowMap, type), 0), rowMap}},
+                           [&](OpBuilder &inner, ValueRange v) {
+                             return Results{
+                                 arith::AddFOp::create(inner, loc, v[1], v[0])};
+                           })[0];
     // Rounded as the values are, so that the product is one of their type.
     Type factorType = getElementTypeOrSelf(op.getValue());
     inputs.front() = {powers, scoreMap};
@@ -123,11 +114,13 @@ public:
           if (Value factor = op.getFactor())
             p = arith::MulFOp::create(
                 inner, loc, p, parts.inlineBody(inner, factor, v.drop_back(2)));
-          return Results{convertFloat(inner, loc, p, factorType)};
+          return Results{convertScalarToDtype(inner, loc, p, factorType,
+                                              /*isUnsignedCast=*/false)};
         })[0];
-    unsigned last = values.size() - 1;
-    Value result = parts.multiply({probabilities, scoreMap}, operand(2),
-                                  {fill(op.getInit(), 0), op.getMap(last - 1)});
+    unsigned last = operands.size() - 1;
+    Value result =
+        parts.multiply({probabilities, scoreMap}, operands[2],
+                       {parts.fill(op.getInit(), 0), op.getMap(last - 1)});
     Value logSum = parts.emit(
         {{maximum, rowMap}, {sum, rowMap}}, {{op.getLogSum(), rowMap}},
         [&](OpBuilder &inner, ValueRange v) {
@@ -143,10 +136,10 @@ public:
   using Decomposition::Decomposition;
 
   SmallVector<Value> build() {
-    unsigned last = values.size() - 1;
-    Indexed cotangent = operand(last - 1);
-    Value scores = createScores(operand(0), operand(1));
-    Value products = createScores(cotangent, operand(2));
+    unsigned last = operands.size() - 1;
+    Indexed cotangent = operands[last - 1];
+    Value scores = createScores(operands[0], operands[1]);
+    Value products = createScores(cotangent, operands[2]);
     SmallVector<Indexed> inputs{{scores, scoreMap}}, outputs;
     llvm::append_range(inputs, scoreOperands());
     inputs.push_back({op.getLogSum(), rowMap});
@@ -156,26 +149,19 @@ public:
       outputs.push_back({createEmpty(scoreMap, yielded.getType()), scoreMap});
     Results all =
         parts.emit(inputs, outputs, [&](OpBuilder &inner, ValueRange v) {
-          Results elements;
-          for (Value yielded : op.getYielded())
-            elements.push_back(
-                parts.inlineBody(inner, yielded, v.take_front(inputs.size())));
-          return elements;
+          return parts.inlineBody(inner, op.getYielded(),
+                                  v.take_front(inputs.size()));
         });
     Indexed ds{all[0], scoreMap}, w{all[1], scoreMap};
     auto init = [&](unsigned index) {
       return Indexed{op.getInits()[index], op.getMap(op.getMapOfInit(index))};
     };
-    SmallVector<Value> results{parts.multiply(ds, operand(1), init(0)),
-                               parts.multiply(ds, operand(0), init(1)),
+    SmallVector<Value> results{parts.multiply(ds, operands[1], init(0)),
+                               parts.multiply(ds, operands[0], init(1)),
                                parts.multiply(w, cotangent, init(2))};
     for (unsigned index : llvm::seq<unsigned>(2, all.size()))
-      results.push_back(parts.emit(
-          {{all[index], scoreMap}}, {init(index + 1)},
-          [&](OpBuilder &inner, ValueRange v) {
-            Value term = convertFloat(inner, loc, v[0], v[1].getType());
-            return Results{arith::AddFOp::create(inner, loc, v[1], term)};
-          })[0]);
+      results.push_back(
+          parts.accumulate({all[index], scoreMap}, init(index + 1)));
     return results;
   }
 };

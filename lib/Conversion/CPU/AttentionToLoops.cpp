@@ -7,15 +7,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../AttentionMask.h"
-#include "../AttentionParts.h"
 #include "../KernelBody.h"
 #include "../KernelTable.h"
 #include "../Products.h"
+#include "AttentionTiles.h"
 #include "remat/Conversion/CPU/Passes.h"
-#include "remat/Dialect/Remat/IR/Sizes.h"
+#include "remat/Transforms/Utils/ConvertElements.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -29,102 +28,6 @@ namespace mlir::remat {
 
 using namespace mlir;
 using namespace mlir::remat;
-
-/// Of the tiles that a thread works on: about half of a core's second cache.
-static constexpr int64_t kTileBytes = 1 << 19;
-/// Products of fewer rows pack more than they compute; more than the most would
-/// leave too few tiles for threads.
-static constexpr int64_t kLeastRows = 32, kMostRows = 128;
-/// Rows for an unknown number of keys, and the unit of all others.
-static constexpr int64_t kDefaultRows = 64, kRowMultiple = 16;
-
-//===----------------------------------------------------------------------===//
-// Questions
-//===----------------------------------------------------------------------===//
-
-/// The size of a loop by the static shapes of operands; dynamic if none knows.
-template <typename Op> static int64_t getStaticSize(Op op, unsigned loop) {
-  for (auto [index, value] : llvm::enumerate(op.getIndexedValues()))
-    for (auto [dim, expr] : llvm::enumerate(op.getMap(index).getResults()))
-      if (expr == getAffineDimExpr(loop, op.getContext()))
-        if (int64_t size = cast<MemRefType>(value.getType()).getDimSize(dim);
-            !ShapedType::isDynamic(size))
-          return size;
-  return ShapedType::kDynamic;
-}
-
-namespace {
-/// Which loops are cut into tiles, given to threads, and run in order.
-struct TilePlan {
-  unsigned tileLoop = 0;
-  int64_t tileRows = 0;
-  /// Whether threads take single tiles.
-  bool distributesTiles = false;
-  SmallVector<unsigned> parallel, sequential;
-  /// By the rows of the tile loop.
-  VisibleKeys visible;
-};
-} // namespace
-
-/// `numTiles`: buffers of a tile's scores that are in use at once. `outputs`:
-/// maps of what is written; only loops that index all of them go to threads.
-template <typename Op>
-static TilePlan planTiles(Op op, Value modifiedScore, int64_t numTiles,
-                          ArrayRef<AffineMap> outputs) {
-  TilePlan plan;
-  AttentionDims dims = op.getDims();
-  // Rows of one set of keys make a product.
-  int64_t best = -1;
-  for (unsigned row : dims.rows) {
-    bool isBatch =
-        op.getMap(1).isFunctionOfDim(row) || op.getMap(2).isFunctionOfDim(row);
-    int64_t size = getStaticSize(op, row);
-    int64_t score = isBatch                       ? 0
-                    : ShapedType::isDynamic(size) ? kSizeLimit
-                                                  : size;
-    if (score >= best) {
-      best = score;
-      plan.tileLoop = row;
-    }
-  }
-  int64_t keys = getStaticSize(op, dims.key),
-          rows = getStaticSize(op, plan.tileLoop);
-  int64_t bytes = op.getSumType().getIntOrFloatBitWidth() / 8 * numTiles;
-  plan.tileRows =
-      ShapedType::isDynamic(keys)
-          ? kDefaultRows
-          : std::clamp(
-                llvm::alignDown(kTileBytes / std::max<int64_t>(bytes * keys, 1),
-                                kRowMultiple),
-                uint64_t(kLeastRows), uint64_t(kMostRows));
-  // Even tiles.
-  if (!ShapedType::isDynamic(rows)) {
-    int64_t count = std::max<int64_t>(1, llvm::divideCeil(rows, plan.tileRows));
-    plan.tileRows = std::min<int64_t>(
-        std::max<int64_t>(rows, 1),
-        llvm::alignTo(llvm::divideCeil(rows, count), kRowMultiple));
-  }
-  auto isOwned = [&](unsigned loop) {
-    return llvm::all_of(
-        outputs, [&](AffineMap map) { return map.isFunctionOfDim(loop); });
-  };
-  plan.distributesTiles = isOwned(plan.tileLoop);
-  SmallVector<unsigned> scoreDims = dims.getScoreDims();
-  auto getIndex = [&](unsigned loop) -> Value {
-    return op.getBody().getArgument(llvm::find(scoreDims, loop) -
-                                    scoreDims.begin());
-  };
-  bool hasKeyOfRow = !ShapedType::isDynamic(rows) &&
-                     !ShapedType::isDynamic(keys) && rows <= keys;
-  if (modifiedScore)
-    plan.visible = findVisibleKeys(
-        modifiedScore, getIndex(plan.tileLoop), getIndex(dims.key),
-        hasKeyOfRow && op.getScoreOperands().empty());
-  for (unsigned row : dims.rows)
-    if (row != plan.tileLoop)
-      (isOwned(row) ? plan.parallel : plan.sequential).push_back(row);
-  return plan;
-}
 
 //===----------------------------------------------------------------------===//
 // One tile
@@ -150,7 +53,7 @@ public:
   Lowering(Op op, TilePlan plan, ValueRange workspaces, int64_t threads)
       : op(op), plan(std::move(plan)), b(op), loc(op.getLoc()),
         dims(op.getDims()), type(op.getSumType()),
-        values(op.getIndexedValues()),
+        operands(getIndexedOperands(op)),
         workspaces(workspaces.begin(), workspaces.end()), threads(threads) {
     unsigned loops = op.getMap(0).getNumDims();
     for (unsigned loop : llvm::seq(loops))
@@ -189,16 +92,8 @@ public:
         b, loc, site.worker, getValueOrCreateConstantIndexOp(b, loc, count),
         index(threads));
     b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> position(shared.size());
-    Value number = loop.getInductionVar();
-    for (unsigned i = shared.size(); i-- > 0;) {
-      Value size = getValueOrCreateConstantIndexOp(b, loc, shared[i]);
-      position[i] =
-          i == 0 ? number
-                 : arith::RemUIOp::create(b, loc, number, size).getResult();
-      if (i != 0)
-        number = arith::DivUIOp::create(b, loc, number, size);
-    }
+    SmallVector<Value> position = *affine::delinearizeIndex(
+        b, loc, loop.getInductionVar(), ArrayRef<OpFoldResult>(shared));
     emitShared(site, position);
   }
 
@@ -221,11 +116,9 @@ protected:
                           b.getContext());
   }
   OpFoldResult measure(unsigned loop) {
-    for (auto [number, value] : llvm::enumerate(values))
-      for (auto [dim, expr] : llvm::enumerate(op.getMap(number).getResults()))
-        if (expr == b.getAffineDimExpr(loop))
-          return memref::getMixedSize(b, loc, value, dim);
-    return b.getIndexAttr(1);
+    auto found = findLoop(operands, loop);
+    return found ? memref::getMixedSize(b, loc, found->first, found->second)
+                 : OpFoldResult(b.getIndexAttr(1));
   }
 
   void emitShared(TileSite site, ArrayRef<Value> position) {
@@ -274,53 +167,17 @@ protected:
       if (value)
         parts->setStart(loop, value);
     parts->setStart(plan.tileLoop, start);
-    findKeys();
+    std::tie(site.firstKey, site.keys) =
+        findKeyRange(b, loc, plan.visible, start, site.rows, sizes[dims.key]);
+    if (!isZeroInteger(site.firstKey))
+      parts->setStart(dims.key,
+                    getValueOrCreateConstantIndexOp(b, loc, site.firstKey));
     emitTile();
   }
 
-  /// The keys that rows of the tile see, in whole vectors.
-  void findKeys() {
-    OpFoldResult count = sizes[dims.key], zero = b.getIndexAttr(0);
-    site.firstKey = zero;
-    site.keys = count;
-    if (plan.visible.lower.empty() && plan.visible.upper.empty())
-      return;
-    AffineExpr start = b.getAffineDimExpr(0), rows = b.getAffineSymbolExpr(0),
-               all = b.getAffineSymbolExpr(1);
-    SmallVector<AffineExpr> ends{all}, starts{b.getAffineConstantExpr(0)};
-    for (KeyBound bound : plan.visible.upper)
-      ends.push_back(((start + rows - 1) * bound.slope + bound.offset + 1)
-                         .ceilDiv(kRowMultiple) *
-                     kRowMultiple);
-    for (KeyBound bound : plan.visible.lower)
-      starts.push_back(
-          (start * bound.slope + bound.offset).floorDiv(kRowMultiple) *
-          kRowMultiple);
-    SmallVector<OpFoldResult> operands{OpFoldResult(site.start), site.rows,
-                                       count};
-    auto map = [&](ArrayRef<AffineExpr> exprs) {
-      return AffineMap::get(1, 2, exprs, b.getContext());
-    };
-    // At least no key, and none beyond the last.
-    OpFoldResult end =
-        affine::makeComposedFoldedAffineMin(b, loc, map(ends), operands);
-    OpFoldResult first =
-        affine::makeComposedFoldedAffineMax(b, loc, map(starts), operands);
-    AffineExpr x = b.getAffineSymbolExpr(0), y = b.getAffineSymbolExpr(1);
-    auto pairOf = [&](AffineExpr one, AffineExpr other) {
-      return AffineMap::get(0, 2, {one, other}, b.getContext());
-    };
-    end = affine::makeComposedFoldedAffineMax(
-        b, loc, pairOf(x, b.getAffineConstantExpr(0)), {end, zero});
-    site.firstKey =
-        affine::makeComposedFoldedAffineMin(b, loc, pairOf(x, y), {first, end});
-    site.keys = apply(x - y, {end, site.firstKey});
-    parts->setStart(dims.key,
-                    getValueOrCreateConstantIndexOp(b, loc, site.firstKey));
-  }
-
   /// The part of a memref that the tile accesses, by the loops of the tile.
-  Indexed slice(Value value, AffineMap map) {
+  Indexed slice(Indexed operand) {
+    auto [value, map] = operand;
     SmallVector<OpFoldResult> offsets, lengths,
         strides(map.getNumResults(), b.getIndexAttr(1));
     SmallVector<int64_t> shape;
@@ -377,23 +234,13 @@ protected:
             hasKeys ? scoreMap : rowMap};
   }
 
-  Indexed operand(unsigned number) {
-    return slice(values[number], op.getMap(number));
-  }
-  SmallVector<Indexed> scoreOperands() {
-    SmallVector<Indexed> result;
-    for (unsigned number : llvm::seq<unsigned>(3, values.size() - 2))
-      result.push_back(operand(number));
-    return result;
-  }
-  void fill(Value memory, double number) {
-    Value value = arith::ConstantOp::create(
-        b, loc,
-        FloatAttr::get(cast<FloatType>(getElementTypeOrSelf(memory)), number));
-    linalg::FillOp::create(b, loc, value, memory);
+  Indexed sliceOperand(unsigned number) { return slice(operands[number]); }
+  SmallVector<Indexed> sliceScoreOperands() {
+    return llvm::map_to_vector(ArrayRef(operands).drop_front(3).drop_back(2),
+                               [&](Indexed operand) { return slice(operand); });
   }
   void multiplyInto(Indexed x, Indexed y, Indexed result) {
-    fill(result.value, 0.0);
+    parts->fill(result.value, 0.0);
     parts->multiply(x, y, result);
   }
 
@@ -403,7 +250,7 @@ protected:
   Location loc;
   AttentionDims dims;
   Type type;
-  SmallVector<Value> values;
+  SmallVector<Indexed> operands;
   SmallVector<Value> workspaces;
   int64_t threads;
   SmallVector<OpFoldResult> sizes;
@@ -418,9 +265,9 @@ struct ForwardLowering : Lowering<AttentionOp> {
 
   void emitTile() override {
     Indexed scores = scratch(0), maximum = scratch(1), sum = scratch(2);
-    unsigned last = values.size() - 1;
-    multiplyInto(operand(0), operand(1), scores);
-    SmallVector<Indexed> inputs = scoreOperands();
+    unsigned last = operands.size() - 1;
+    multiplyInto(sliceOperand(0), sliceOperand(1), scores);
+    SmallVector<Indexed> inputs = sliceScoreOperands();
     unsigned count = inputs.size();
     auto elements = [&](ValueRange v) {
       // The score stands in the output.
@@ -433,7 +280,7 @@ struct ForwardLowering : Lowering<AttentionOp> {
         return Results{
             parts->inlineBody(inner, op.getModifiedScore(), elements(v))};
       });
-    fill(maximum.value, -std::numeric_limits<double>::infinity());
+    parts->fill(maximum.value, -std::numeric_limits<double>::infinity());
     parts->emit({scores}, {maximum}, [&](OpBuilder &inner, ValueRange v) {
       return Results{arith::MaximumFOp::create(inner, loc, v[0], v[1])};
     });
@@ -441,11 +288,11 @@ struct ForwardLowering : Lowering<AttentionOp> {
       Value difference = arith::SubFOp::create(inner, loc, v[1], v[0]);
       return Results{math::ExpOp::create(inner, loc, difference)};
     });
-    fill(sum.value, 0.0);
+    parts->fill(sum.value, 0.0);
     parts->emit({scores}, {sum}, [&](OpBuilder &inner, ValueRange v) {
       return Results{arith::AddFOp::create(inner, loc, v[1], v[0])};
     });
-    Indexed logSum = operand(last);
+    Indexed logSum = sliceOperand(last);
     parts->emit({maximum, sum}, {logSum}, [&](OpBuilder &inner, ValueRange v) {
       Value log = math::LogOp::create(inner, loc, v[1]);
       return Results{arith::AddFOp::create(inner, loc, v[0], log)};
@@ -456,8 +303,8 @@ struct ForwardLowering : Lowering<AttentionOp> {
         return Results{arith::MulFOp::create(inner, loc, v.back(), f)};
       });
     // Divided by the sum at the end: fewer columns than keys.
-    Indexed result = operand(last - 1);
-    multiplyInto(scores, operand(2), result);
+    Indexed result = sliceOperand(last - 1);
+    multiplyInto(scores, sliceOperand(2), result);
     parts->emit({sum}, {result}, [&](OpBuilder &inner, ValueRange v) {
       return Results{arith::DivFOp::create(inner, loc, v[1], v[0])};
     });
@@ -470,14 +317,15 @@ struct BackwardLowering : Lowering<AttentionBackwardOp> {
   using Lowering::Lowering;
 
   void emitTile() override {
-    unsigned last = values.size() - 1;
+    unsigned last = operands.size() - 1;
     Indexed scores = scratch(0), products = scratch(1);
-    Indexed query = operand(0), key = operand(1), cotangent = operand(last - 1);
+    Indexed query = sliceOperand(0), key = sliceOperand(1),
+            cotangent = sliceOperand(last - 1);
     multiplyInto(query, key, scores);
-    multiplyInto(cotangent, operand(2), products);
-    SmallVector<Indexed> inputs = scoreOperands();
-    inputs.push_back(operand(last));
-    inputs.push_back(slice(op.getDelta(), op.getMap(last)));
+    multiplyInto(cotangent, sliceOperand(2), products);
+    SmallVector<Indexed> inputs = sliceScoreOperands();
+    inputs.push_back(sliceOperand(last));
+    inputs.push_back(slice({op.getDelta(), op.getMap(last)}));
     SmallVector<Indexed> outputs{scores, products};
     for (unsigned number :
          llvm::seq<unsigned>(0, op.getDifferentiated().size()))
@@ -486,25 +334,17 @@ struct BackwardLowering : Lowering<AttentionBackwardOp> {
       SmallVector<Value> all{v[inputs.size()]};
       llvm::append_range(all, v.take_front(inputs.size()));
       all.push_back(v[inputs.size() + 1]);
-      Results elements;
-      for (Value yielded : op.getYielded())
-        elements.push_back(parts->inlineBody(inner, yielded, all));
-      return elements;
+      return parts->inlineBody(inner, op.getYielded(), all);
     });
     auto init = [&](unsigned number) {
-      return slice(op.getInits()[number], op.getMap(op.getMapOfInit(number)));
+      return slice({op.getInits()[number], op.getMap(op.getMapOfInit(number))});
     };
     parts->multiply(scores, key, init(0));
     parts->multiply(scores, query, init(1));
     parts->multiply(products, cotangent, init(2));
     for (unsigned number :
          llvm::seq<unsigned>(0, op.getDifferentiated().size()))
-      parts->emit({outputs[2 + number]}, {init(3 + number)},
-                  [&](OpBuilder &inner, ValueRange v) {
-                    Value term = convertFloat(inner, loc, v[0], v[1].getType());
-                    return Results{
-                        arith::AddFOp::create(inner, loc, v[1], term)};
-                  });
+      parts->accumulate(outputs[2 + number], init(3 + number));
   }
 };
 } // namespace
@@ -534,13 +374,10 @@ static void allocate(OpBuilder &b, Op op, const TilePlan &plan, Type element,
   SmallVector<int64_t> shape{threads, plan.tileRows};
   SmallVector<Value> dynamic;
   if (hasKeys) {
-    unsigned key = op.getDims().key;
-    shape.push_back(getStaticSize(op, key));
+    auto [value, dim] = *findLoop(getIndexedOperands(op), op.getDims().key);
+    shape.push_back(cast<MemRefType>(value.getType()).getDimSize(dim));
     if (ShapedType::isDynamic(shape.back()))
-      for (auto [dim, expr] : llvm::enumerate(op.getMap(1).getResults()))
-        if (expr == getAffineDimExpr(key, op.getContext()))
-          dynamic.push_back(
-              memref::DimOp::create(b, loc, op.getKey(), dim).getResult());
+      dynamic.push_back(memref::DimOp::create(b, loc, value, dim));
   }
   workspaces.push_back(memref::AllocOp::create(
       b, loc, MemRefType::get(shape, element), dynamic));
@@ -554,16 +391,7 @@ template <typename Op> static void widenFactors(OpBuilder &b, Op op) {
     if (getElementTypeOrSelf(value) == type)
       continue;
     Value wide = allocateDense(b, op.getLoc(), value, type);
-    unsigned rank = cast<MemRefType>(value.getType()).getRank();
-    AffineMap identity = b.getMultiDimIdentityMap(rank);
-    linalg::GenericOp::create(
-        b, op.getLoc(), TypeRange(), value, wide,
-        ArrayRef<AffineMap>{identity, identity},
-        SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
-        [&](OpBuilder &inner, Location loc, ValueRange v) {
-          linalg::YieldOp::create(inner, loc,
-                                  convertFloat(inner, loc, v[0], type));
-        });
+    convertElementsInto(b, op.getLoc(), value, wide);
     operand.set(wide);
   }
 }
@@ -611,7 +439,8 @@ struct ConvertAttentionToLoops
     bool isForward = tiles.empty();
     widenFactors(b, op);
     TilePlan plan =
-        planTiles(op, modifiedScore,
+        planTiles(getIndexedOperands(op), op.getDims(), op.getBody().front(),
+                  op.getSumType(), modifiedScore,
                   isForward ? 1 : static_cast<int64_t>(tiles.size()), outputs);
     SmallVector<Value> workspaces;
     if (isForward) {

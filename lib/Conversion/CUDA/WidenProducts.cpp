@@ -19,6 +19,7 @@ namespace mlir::remat {
 #define GEN_PASS_DEF_WIDENPRODUCTS
 #include "remat/Conversion/CUDA/Passes.h.inc"
 } // namespace mlir::remat
+#include "remat/Transforms/Utils/ConvertElements.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -27,19 +28,8 @@ using namespace mlir::remat;
 static Value widen(OpBuilder &builder, linalg::LinalgOp product, Value value,
                    Type element) {
   Location loc = product.getLoc();
-  int64_t rank = cast<MemRefType>(value.getType()).getRank();
   Value wide = allocateDense(builder, loc, value, element);
-  AffineMap identity = builder.getMultiDimIdentityMap(rank);
-  auto copy = linalg::GenericOp::create(
-      builder, loc, TypeRange(), value, wide,
-      ArrayRef<AffineMap>{identity, identity},
-      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
-      [&](OpBuilder &inside, Location loc, ValueRange arguments) {
-        Value extended =
-            arith::ExtFOp::create(inside, loc, element, arguments[0]);
-        linalg::YieldOp::create(inside, loc, extended);
-      });
-  copyPhase(product, copy);
+  copyPhase(product, convertElementsInto(builder, loc, value, wide));
   return wide;
 }
 

@@ -6,20 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionReshapes.h"
 #include "ScoreBody.h"
 #include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/Utils/Attributes.h"
+#include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_RAISEATTENTIONPASS
@@ -29,138 +26,6 @@ namespace mlir::remat {
 using namespace mlir;
 using namespace mlir::remat;
 using linalg::LinalgOp;
-
-//===----------------------------------------------------------------------===//
-// Reshapes between the products
-//===----------------------------------------------------------------------===//
-
-static bool isReshape(Operation *op) {
-  return isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
-}
-
-static bool isProductOnTensors(Operation *op) {
-  auto structured = dyn_cast_or_null<LinalgOp>(op);
-  return structured && structured.hasPureTensorSemantics() &&
-         linalg::isaContractionOpInterface(structured);
-}
-
-/// The first operation that `isSource` accepts among those from which
-/// elementwise kernels (and reshapes, if allowed) compute `value`.
-static Operation *findSource(Value value, bool throughReshapes,
-                             function_ref<bool(Operation *)> isSource) {
-  SmallPtrSet<Operation *, 16> seen;
-  auto find = [&](auto &self, Value value) -> Operation * {
-    Operation *op = value.getDefiningOp();
-    if (!op || !seen.insert(op).second)
-      return nullptr;
-    if (isSource(op))
-      return op;
-    if (isReshape(op) && (throughReshapes || isUnitReshape(op)))
-      return self(self, op->getOperand(0));
-    if (isElementwiseKernel(op))
-      for (Value input : cast<LinalgOp>(op).getDpsInputs())
-        if (Operation *found = self(self, input))
-          return found;
-    return nullptr;
-  };
-  return find(find, value);
-}
-
-static bool comesFromSoftmax(Value value) {
-  return findSource(value, /*throughReshapes=*/true,
-                    [](Operation *op) { return isa<linalg::SoftmaxOp>(op); });
-}
-
-/// Whether elementwise kernels and reshapes compute what a softmax reads from
-/// `value`.
-static bool leadsToSoftmax(Value value) {
-  SmallPtrSet<Operation *, 16> seen;
-  auto leads = [&](auto &self, Value value) -> bool {
-    return llvm::any_of(value.getUsers(), [&](Operation *user) {
-      if (isa<linalg::SoftmaxOp>(user))
-        return true;
-      return (isReshape(user) || isElementwiseKernel(user)) &&
-             seen.insert(user).second &&
-             llvm::any_of(user->getResults(),
-                          [&](Value result) { return self(self, result); });
-    });
-  };
-  return leads(leads, value);
-}
-
-/// Whether `value` stands between a product and a softmax. What only joins the
-/// scores there (a mask) may be reshaped as it is.
-static bool isScore(Value value) {
-  return findSource(value, /*throughReshapes=*/true, isProductOnTensors) &&
-         leadsToSoftmax(value);
-}
-
-namespace {
-/// A softmax of collapsed scores, before they are.
-struct SoftmaxBeforeCollapse : OpRewritePattern<linalg::SoftmaxOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(linalg::SoftmaxOp op,
-                                PatternRewriter &rewriter) const override {
-    auto collapse = op.getInput().getDefiningOp<tensor::CollapseShapeOp>();
-    if (!collapse || op.getNumResults() != 1 || !isScore(collapse.getSrc()))
-      return failure();
-    SmallVector<ReassociationIndices> groups =
-        collapse.getReassociationIndices();
-    if (groups[op.getDimension()].size() != 1)
-      return failure();
-    Location loc = op.getLoc();
-    Value empty = tensor::EmptyOp::create(
-        rewriter, loc, tensor::getMixedSizes(rewriter, loc, collapse.getSrc()),
-        getElementTypeOrSelf(op.getResult()[0]));
-    auto softmax = linalg::SoftmaxOp::create(
-        rewriter, loc, TypeRange{empty.getType()}, collapse.getSrc(), empty,
-        groups[op.getDimension()][0]);
-    copyAttributes(op, softmax);
-    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
-        op, op.getResult()[0].getType(), softmax.getResult()[0], groups);
-    return success();
-  }
-};
-/// A reshape by way of fewer dimensions that only moves those of size 1, as one
-/// that drops them and one that adds them.
-struct SplitUnitReshape : OpRewritePattern<tensor::ExpandShapeOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
-                                PatternRewriter &rewriter) const override {
-    auto collapse = op.getSrc().getDefiningOp<tensor::CollapseShapeOp>();
-    if (!collapse || !collapse.getSrcType().hasStaticShape() ||
-        !op.getResultType().hasStaticShape() ||
-        (isUnitReshape(collapse) && isUnitReshape(op)))
-      return failure();
-    auto squeeze = [](ArrayRef<int64_t> shape) {
-      return SmallVector<int64_t>(llvm::make_filter_range(
-          shape, [](int64_t size) { return size != 1; }));
-    };
-    ArrayRef<int64_t> from = collapse.getSrcType().getShape(),
-                      to = op.getResultType().getShape();
-    SmallVector<int64_t> squeezed = squeeze(from);
-    if (squeezed.empty() || squeezed != squeeze(to))
-      return failure();
-    auto type =
-        RankedTensorType::get(squeezed, op.getResultType().getElementType());
-    auto groups = [&](ArrayRef<int64_t> shape) {
-      return *getReassociationIndicesForCollapse(shape, squeezed);
-    };
-    Value small = collapse.getSrc();
-    if (from != ArrayRef(squeezed))
-      small = tensor::CollapseShapeOp::create(rewriter, op.getLoc(), type,
-                                              small, groups(from));
-    if (to == ArrayRef(squeezed))
-      rewriter.replaceOp(op, small);
-    else
-      rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, op.getResultType(),
-                                                         small, groups(to));
-    return success();
-  }
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // The parts
@@ -181,12 +46,6 @@ static bool isFloatProduct(Operation *op) {
 }
 
 namespace {
-/// An operand of the attention, and which of its loops index it.
-struct Indexed {
-  Value value;
-  AffineMap map;
-};
-
 /// What one attention consists of.
 struct Parts {
   LinalgOp scores, product;
@@ -199,7 +58,8 @@ struct Parts {
   /// The dimensions of the softmax that are loops: all that are not of size 1,
   /// and the keys. The first loops, in this order.
   SmallVector<unsigned> kept;
-  Indexed query, key, value;
+  /// Operands, read by loops of the attention.
+  Read query, key, value;
   AffineMap result;
 };
 } // namespace
@@ -216,11 +76,10 @@ static AffineMap replaceLoops(AffineMap map,
 }
 
 /// Read before transpositions and broadcasts, where that says as much.
-static Indexed lookThrough(Indexed operand) {
-  Read read = lookThroughCopies({operand.value, operand.map});
-  if (read.map.isProjectedPermutation(/*allowZeroInResults=*/true))
-    return {read.source, read.map};
-  return operand;
+static Read lookThrough(Read operand) {
+  Read read = lookThroughCopies(operand);
+  return read.map.isProjectedPermutation(/*allowZeroInResults=*/true) ? read
+                                                                      : operand;
 }
 
 /// The loops of `op` as loops of the attention: those that index a value by
@@ -281,7 +140,7 @@ public:
 private:
   bool indexProducts(AffineMap scoreMap);
   std::optional<AffineMap> findReadMap(Value from, Operation *to);
-  Indexed simplify(Indexed operand);
+  Read simplify(Read operand);
   Value createEmpty(Type element, AffineMap map);
   void measureLoops();
   void foldTransposes(AttentionOp op);
@@ -321,9 +180,9 @@ std::optional<AffineMap> Raiser::findReadMap(Value from, Operation *to) {
 }
 
 /// Read before transpositions, and without dimensions that are held at 0.
-Indexed Raiser::simplify(Indexed operand) {
+Read Raiser::simplify(Read operand) {
   operand = lookThrough(operand);
-  auto type = cast<RankedTensorType>(operand.value.getType());
+  auto type = cast<RankedTensorType>(operand.source.getType());
   SmallVector<int64_t> shape;
   SmallVector<AffineExpr> results;
   for (auto [size, expr] :
@@ -337,7 +196,7 @@ Indexed Raiser::simplify(Indexed operand) {
   rewriter.setInsertionPoint(parts.product);
   Location loc = parts.product.getLoc();
   SmallVector<OpFoldResult> lengths =
-      tensor::getMixedSizes(rewriter, loc, operand.value);
+      tensor::getMixedSizes(rewriter, loc, operand.source);
   for (auto [length, expr] : llvm::zip_equal(lengths, operand.map.getResults()))
     if (!isa<AffineDimExpr>(expr))
       length = rewriter.getIndexAttr(1);
@@ -345,7 +204,7 @@ Indexed Raiser::simplify(Indexed operand) {
       ones(lengths.size(), rewriter.getIndexAttr(1));
   Value slice = tensor::ExtractSliceOp::create(
       rewriter, loc, RankedTensorType::get(shape, type.getElementType()),
-      operand.value, zeros, lengths, ones);
+      operand.source, zeros, lengths, ones);
   return {slice, AffineMap::get(operand.map.getNumDims(), 0, results,
                                 rewriter.getContext())};
 }
@@ -404,8 +263,8 @@ bool Raiser::indexProducts(AffineMap scoreMap) {
   auto indexed = [&](LinalgOp op, unsigned operand,
                      ArrayRef<std::optional<unsigned>> loopOf) {
     OpOperand *input = op.getDpsInputOperand(operand);
-    return Indexed{input->get(), replaceLoops(op.getMatchingIndexingMap(input),
-                                              loopOf, parts.numLoops)};
+    return Read{input->get(), replaceLoops(op.getMatchingIndexingMap(input),
+                                           loopOf, parts.numLoops)};
   };
   parts.query = indexed(parts.scores, 0, scoreLoops);
   parts.key = indexed(parts.scores, 1, scoreLoops);
@@ -447,8 +306,8 @@ void Raiser::measureLoops() {
       tensor::getMixedSizes(rewriter, loc, parts.softmax.getInput());
   for (auto [loop, dim] : llvm::enumerate(parts.kept))
     sizes[loop] = scores[dim];
-  add(parts.query.value, parts.query.map);
-  add(parts.value.value, parts.value.map);
+  add(parts.query.source, parts.query.map);
+  add(parts.value.source, parts.value.map);
 }
 
 Value Raiser::createEmpty(Type element, AffineMap map) {
@@ -491,9 +350,9 @@ std::optional<StringRef> Raiser::raise() {
       findReadMap(parts.softmax.getInput(), parts.scores);
   if (!scoreMap || !indexProducts(*scoreMap))
     return "the loops of its products are not those of an attention";
-  Type factorType = getElementTypeOrSelf(parts.query.value);
-  if (getElementTypeOrSelf(parts.value.value) != factorType ||
-      getElementTypeOrSelf(parts.key.value) != factorType)
+  Type factorType = getElementTypeOrSelf(parts.query.source);
+  if (getElementTypeOrSelf(parts.value.source) != factorType ||
+      getElementTypeOrSelf(parts.key.source) != factorType)
     return "query, key and value have different element types";
   Type sumType =
       factorType.isF64() ? factorType : Type(Float32Type::get(context));
@@ -552,8 +411,8 @@ std::optional<StringRef> Raiser::raise() {
   Value logSum = createEmpty(sumType, maps.back());
   auto op = AttentionOp::create(
       rewriter, loc, TypeRange{init.getType(), logSum.getType()},
-      parts.query.value, parts.key.value, parts.value.value, body.getOperands(),
-      init, logSum, rewriter.getAffineMapArrayAttr(maps));
+      parts.query.source, parts.key.source, parts.value.source,
+      body.getOperands(), init, logSum, rewriter.getAffineMapArrayAttr(maps));
   op.getBody().push_back(body.finish(*score, *factor, parts.kept));
   copyAttributes(parts.product, op);
   rewriter.setInsertionPointAfter(op);
@@ -567,23 +426,7 @@ std::optional<StringRef> Raiser::raise() {
             cast<RankedTensorType>(result.getType()).getShape());
     result = tensor::ExpandShapeOp::create(rewriter, loc, type, result, groups);
   }
-  if (getElementTypeOrSelf(wanted) != sumType) {
-    AffineMap identity = rewriter.getMultiDimIdentityMap(wanted.getRank());
-    Value empty = tensor::EmptyOp::create(
-        rewriter, loc, tensor::getMixedSizes(rewriter, loc, result),
-        getElementTypeOrSelf(wanted));
-    result = linalg::GenericOp::create(
-                 rewriter, loc, empty.getType(), result, empty,
-                 ArrayRef<AffineMap>{identity, identity},
-                 SmallVector<utils::IteratorType>(
-                     identity.getNumDims(), utils::IteratorType::parallel),
-                 [&](OpBuilder &b, Location, ValueRange v) {
-                   Value rounded = arith::TruncFOp::create(
-                       b, loc, getElementTypeOrSelf(wanted), v[0]);
-                   linalg::YieldOp::create(b, loc, rounded);
-                 })
-                 .getResult(0);
-  }
+  result = convertElements(rewriter, loc, result, getElementTypeOrSelf(wanted));
   rewriter.replaceOp(parts.product, result);
   // What is read by later kernels only goes first.
   bool erased = true;
@@ -613,7 +456,7 @@ struct RaiseAttentionPass
     getOperation()->walk([&](linalg::SoftmaxOp) { hasSoftmax = true; });
     if (!hasSoftmax)
       return markAllAnalysesPreserved();
-    if (failed(moveReshapes()))
+    if (failed(moveReshapesOutOfAttention(getOperation())))
       return signalPassFailure();
     SmallVector<LinalgOp> products;
     getOperation()->walk([&](LinalgOp op) {
@@ -622,27 +465,6 @@ struct RaiseAttentionPass
     });
     for (LinalgOp product : products)
       raise(product);
-  }
-
-  LogicalResult moveReshapes() {
-    RewritePatternSet patterns(&getContext());
-    linalg::populateFoldReshapeOpsByExpansionPatterns(
-        patterns, [](OpOperand *operand) {
-          Operation *consumer = operand->getOwner();
-          if (isReshape(consumer))
-            return isScore(operand->get());
-          return comesFromSoftmax(operand->get()) ||
-                 (isScore(operand->get()) &&
-                  leadsToSoftmax(consumer->getResult(0)));
-        });
-    patterns.add<SoftmaxBeforeCollapse, SplitUnitReshape>(&getContext());
-    // So that the products' sums still start from a fill.
-    linalg::FillOp::getCanonicalizationPatterns(patterns, &getContext());
-    tensor::populateFoldTensorEmptyPatterns(patterns);
-    tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
-                                                         &getContext());
-    tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, &getContext());
-    return applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 
   void raise(LinalgOp product) {

@@ -1,0 +1,49 @@
+//===- AttentionTiles.h - Tiles of rows of an attention ---------*- C++ -*-===//
+
+#ifndef REMAT_LIB_CONVERSION_CPU_ATTENTIONTILES_H
+#define REMAT_LIB_CONVERSION_CPU_ATTENTIONTILES_H
+
+#include "../AttentionMask.h"
+#include "../AttentionParts.h"
+
+namespace mlir::remat {
+
+/// The unit of rows in a tile and of keys that it visits: whole vectors.
+constexpr int64_t kRowMultiple = 16;
+
+/// Which loops are cut into tiles, given to threads, and run in order.
+struct TilePlan {
+  unsigned tileLoop = 0;
+  int64_t tileRows = 0;
+  /// Whether threads take single tiles.
+  bool distributesTiles = false;
+  SmallVector<unsigned> parallel, sequential;
+  /// By the rows of the tile loop.
+  VisibleKeys visible;
+};
+
+/// The memref, and its dimension, over which `loop` runs, one of static size if
+/// there is any; none if no operand is indexed by it.
+std::optional<std::pair<Value, unsigned>> findLoop(ArrayRef<Indexed> operands,
+                                                   unsigned loop);
+/// The size of `loop`, if static.
+int64_t getStaticSize(ArrayRef<Indexed> operands, unsigned loop);
+
+/// How the attention, or its backward, with these `operands` and `body` is cut.
+/// `modifiedScore` is the value of the body that the softmax reads, null if
+/// unknown; `numTiles` how many buffers of a tile's scores are in use at once;
+/// `outputs` maps of what is written: only loops that index all of them go to
+/// threads.
+TilePlan planTiles(ArrayRef<Indexed> operands, const AttentionDims &dims,
+                   Block &body, Type sumType, Value modifiedScore,
+                   int64_t numTiles, ArrayRef<AffineMap> outputs);
+
+/// The first of `numKeys` keys that some of `rows` rows from `start` on sees,
+/// and how many they are, in whole vectors.
+std::pair<OpFoldResult, OpFoldResult>
+findKeyRange(OpBuilder &builder, Location loc, const VisibleKeys &visible,
+             Value start, OpFoldResult rows, OpFoldResult numKeys);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_CPU_ATTENTIONTILES_H

@@ -1,0 +1,170 @@
+//===- AttentionReshapes.cpp - Reshapes between attention's products ------===//
+
+#include "AttentionReshapes.h"
+#include "ScoreBody.h"
+#include "remat/Transforms/Utils/Attributes.h"
+
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+static bool isReshape(Operation *op) {
+  return isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
+}
+
+bool mlir::remat::isProductOnTensors(Operation *op) {
+  auto structured = dyn_cast_or_null<LinalgOp>(op);
+  return structured && structured.hasPureTensorSemantics() &&
+         linalg::isaContractionOpInterface(structured);
+}
+
+Operation *mlir::remat::findSource(Value value, bool throughReshapes,
+                                   function_ref<bool(Operation *)> isSource) {
+  SmallPtrSet<Operation *, 16> seen;
+  auto find = [&](auto &self, Value value) -> Operation * {
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      return nullptr;
+    if (isSource(op))
+      return op;
+    if (isReshape(op) && (throughReshapes || isUnitReshape(op)))
+      return self(self, op->getOperand(0));
+    if (isElementwiseKernel(op))
+      for (Value input : cast<LinalgOp>(op).getDpsInputs())
+        if (Operation *found = self(self, input))
+          return found;
+    return nullptr;
+  };
+  return find(find, value);
+}
+
+static bool comesFromSoftmax(Value value) {
+  return findSource(value, /*throughReshapes=*/true,
+                    [](Operation *op) { return isa<linalg::SoftmaxOp>(op); });
+}
+
+/// Whether elementwise kernels and reshapes compute what a softmax reads from
+/// `value`.
+static bool leadsToSoftmax(Value value) {
+  SmallPtrSet<Operation *, 16> seen;
+  auto leads = [&](auto &self, Value value) -> bool {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      if (isa<linalg::SoftmaxOp>(user))
+        return true;
+      return (isReshape(user) || isElementwiseKernel(user)) &&
+             seen.insert(user).second &&
+             llvm::any_of(user->getResults(),
+                          [&](Value result) { return self(self, result); });
+    });
+  };
+  return leads(leads, value);
+}
+
+/// Whether `value` stands between a product and a softmax. What only joins the
+/// scores there (a mask) may be reshaped as it is.
+static bool isScore(Value value) {
+  return findSource(value, /*throughReshapes=*/true, isProductOnTensors) &&
+         leadsToSoftmax(value);
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A softmax of collapsed scores, before they are.
+struct SoftmaxBeforeCollapse : OpRewritePattern<linalg::SoftmaxOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::SoftmaxOp op,
+                                PatternRewriter &rewriter) const override {
+    auto collapse = op.getInput().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!collapse || op.getNumResults() != 1 || !isScore(collapse.getSrc()))
+      return failure();
+    SmallVector<ReassociationIndices> groups =
+        collapse.getReassociationIndices();
+    if (groups[op.getDimension()].size() != 1)
+      return failure();
+    Location loc = op.getLoc();
+    Value empty = tensor::EmptyOp::create(
+        rewriter, loc, tensor::getMixedSizes(rewriter, loc, collapse.getSrc()),
+        getElementTypeOrSelf(op.getResult()[0]));
+    auto softmax = linalg::SoftmaxOp::create(
+        rewriter, loc, TypeRange{empty.getType()}, collapse.getSrc(), empty,
+        groups[op.getDimension()][0]);
+    copyAttributes(op, softmax);
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, op.getResult()[0].getType(), softmax.getResult()[0], groups);
+    return success();
+  }
+};
+
+/// A reshape by way of fewer dimensions that only moves those of size 1, as one
+/// that drops them and one that adds them.
+struct SplitUnitReshape : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto collapse = op.getSrc().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!collapse || !collapse.getSrcType().hasStaticShape() ||
+        !op.getResultType().hasStaticShape() ||
+        (isUnitReshape(collapse) && isUnitReshape(op)))
+      return failure();
+    auto squeeze = [](ArrayRef<int64_t> shape) {
+      return SmallVector<int64_t>(llvm::make_filter_range(
+          shape, [](int64_t size) { return size != 1; }));
+    };
+    ArrayRef<int64_t> from = collapse.getSrcType().getShape(),
+                      to = op.getResultType().getShape();
+    SmallVector<int64_t> squeezed = squeeze(from);
+    if (squeezed.empty() || squeezed != squeeze(to))
+      return failure();
+    auto type =
+        RankedTensorType::get(squeezed, op.getResultType().getElementType());
+    auto groups = [&](ArrayRef<int64_t> shape) {
+      return *getReassociationIndicesForCollapse(shape, squeezed);
+    };
+    Value small = collapse.getSrc();
+    if (from != ArrayRef(squeezed))
+      small = tensor::CollapseShapeOp::create(rewriter, op.getLoc(), type,
+                                              small, groups(from));
+    if (to == ArrayRef(squeezed))
+      rewriter.replaceOp(op, small);
+    else
+      rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, op.getResultType(),
+                                                         small, groups(to));
+    return success();
+  }
+};
+} // namespace
+
+LogicalResult mlir::remat::moveReshapesOutOfAttention(Operation *root) {
+  MLIRContext *context = root->getContext();
+  RewritePatternSet patterns(context);
+  linalg::populateFoldReshapeOpsByExpansionPatterns(
+      patterns, [](OpOperand *operand) {
+        Operation *consumer = operand->getOwner();
+        if (isReshape(consumer))
+          return isScore(operand->get());
+        return comesFromSoftmax(operand->get()) ||
+               (isScore(operand->get()) &&
+                leadsToSoftmax(consumer->getResult(0)));
+      });
+  patterns.add<SoftmaxBeforeCollapse, SplitUnitReshape>(context);
+  // So that the products' sums still start from a fill.
+  linalg::FillOp::getCanonicalizationPatterns(patterns, context);
+  tensor::populateFoldTensorEmptyPatterns(patterns);
+  tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
+  tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
+  return applyPatternsGreedily(root, std::move(patterns));
+}
