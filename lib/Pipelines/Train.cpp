@@ -22,6 +22,8 @@
 #include "remat/Transforms/Schedule/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -65,7 +67,8 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createRoundProductsPass());
   pm.addPass(createFoldTransposesPass());
   pm.addPass(createRaiseSoftmaxPass());
-  if (options.attention)
+  if (llvm::is_contained(options.getTarget().getWholeAggregates(),
+                         AttentionOp::getOperationName()))
     pm.addPass(createRaiseAttentionPass());
   pm.addPass(createFusePaddingPass());
   pm.addPass(createFixOrdersPass());
@@ -137,7 +140,6 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
   ToTensorsOptions toTensors;
   toTensors.policy = options.policy;
   toTensors.mode = options.mode;
-  toTensors.attention = options.attention;
   toTensors.target = options.target;
   toTensors.threads = options.threads;
   toTensors.convWorkspace = options.convWorkspace;

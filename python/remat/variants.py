@@ -246,10 +246,8 @@ class Variant:
         report, allocator = stem.with_suffix(".json"), stem.with_suffix(".c")
         allocator.write_text(kind.allocator)
         opt = tool("remat-opt", "REMAT_BIN")
-        # What is found on tensors is no option of what comes after.
-        memory_options = " ".join(option for option in target.split() if option != "attention")
         run([opt, model.path, f"{model.importing()} optimizer={MOMENTUM} mode={mode}", *annotate,
-             f"--remat-train-to-tensors={target}", f"--remat-bufferize={memory_options} report={report}", "-o", step])
+             f"--remat-train-to-tensors={target}", f"--remat-bufferize={target} report={report}", "-o", step])
         run([opt, step, *kind.lowering(), "-o", lowered])
         translate, clang = tool("mlir-translate", "LLVM_BIN"), tool("clang", "LLVM_BIN")
         run([translate, "--mlir-to-llvmir", lowered, "-o", ir])

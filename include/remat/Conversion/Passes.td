@@ -174,7 +174,8 @@ def PackProducts : Pass<"remat-pack-products"> {
     column, or all but the last position of each sequence) is copied into
     contiguous memory first, and such a result afterwards.
 
-    In: linalg on memrefs, products that `convert-linalg-to-library` takes. Out:
+    In: linalg on memrefs, products that `convert-linalg-to-library` takes, and
+    `remat.attention` with its backward. Out:
     the same with `memref.alloc` and `memref.copy`. Run before `remat-pack-memory`,
     which reserves the copies.
 

@@ -20,11 +20,6 @@ struct VariantOptions : public virtual mlir::detail::PassOptions {
   Option<std::string> mode{*this, "mode",
                            llvm::cl::desc("`eager` or `deferred` updates"),
                            llvm::cl::init("")};
-  Option<bool> attention{
-      *this, "attention",
-      llvm::cl::desc("make one operation of products with a softmax between "
-                     "them, see remat-raise-attention"),
-      llvm::cl::init(false)};
 };
 
 struct ReportOptions : public virtual mlir::detail::PassOptions {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Borders.h"
 #include "remat/Transforms/Materialize/Passes.h"
 #include "remat/Transforms/Utils/Unreachable.h"
 
@@ -27,24 +27,6 @@ static void markBackward(Block &block) {
     return isa<DestinationStyleOpInterface>(op) ? WalkResult::skip()
                                                 : WalkResult::advance();
   });
-}
-
-/// Puts the body of `op` in its place.
-static void inlineBody(Operation *op) {
-  Block &body = op->getRegion(0).front();
-  if (isa<BackwardOp>(op))
-    markBackward(body);
-  for (auto [argument, operand] :
-       llvm::zip_equal(body.getArguments(), op->getOperands()))
-    argument.replaceAllUsesWith(operand);
-  Operation *yield = body.getTerminator();
-  for (auto [result, yielded] :
-       llvm::zip_equal(op->getResults(), yield->getOperands()))
-    result.replaceAllUsesWith(yielded);
-  yield->erase();
-  op->getBlock()->getOperations().splice(op->getIterator(),
-                                         body.getOperations());
-  op->erase();
 }
 
 namespace {
@@ -71,6 +53,8 @@ struct InlineRegionsPass : remat::impl::InlineRegionsBase<InlineRegionsPass> {
         op->erase();
         continue;
       }
+      if (isa<BackwardOp>(op))
+        markBackward(op->getRegion(0).front());
       inlineBody(op);
     }
   }

@@ -7,7 +7,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -16,10 +16,6 @@ using linalg::LinalgOp;
 //===----------------------------------------------------------------------===//
 // Questions
 //===----------------------------------------------------------------------===//
-
-static bool isReshape(Operation *op) {
-  return isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
-}
 
 bool mlir::remat::isProductOnTensors(Operation *op) {
   auto structured = dyn_cast_or_null<LinalgOp>(op);
@@ -36,7 +32,7 @@ Operation *mlir::remat::findSource(Value value, bool throughReshapes,
       return nullptr;
     if (isSource(op))
       return op;
-    if (isReshape(op) && (throughReshapes || isUnitReshape(op)))
+    if (isTensorReshape(op) && (throughReshapes || isUnitReshape(op)))
       return self(self, op->getOperand(0));
     if (isElementwiseKernel(op))
       for (Value input : cast<LinalgOp>(op).getDpsInputs())
@@ -60,7 +56,7 @@ static bool leadsToSoftmax(Value value) {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
       if (isa<linalg::SoftmaxOp>(user))
         return true;
-      return (isReshape(user) || isElementwiseKernel(user)) &&
+      return (isTensorReshape(user) || isElementwiseKernel(user)) &&
              seen.insert(user).second &&
              llvm::any_of(user->getResults(),
                           [&](Value result) { return self(self, result); });
@@ -148,13 +144,13 @@ struct SplitUnitReshape : OpRewritePattern<tensor::ExpandShapeOp> {
 };
 } // namespace
 
-LogicalResult mlir::remat::moveReshapesOutOfAttention(Operation *root) {
-  MLIRContext *context = root->getContext();
-  RewritePatternSet patterns(context);
+void mlir::remat::populateMoveReshapesOutOfAttentionPatterns(
+    RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
   linalg::populateFoldReshapeOpsByExpansionPatterns(
       patterns, [](OpOperand *operand) {
         Operation *consumer = operand->getOwner();
-        if (isReshape(consumer))
+        if (isTensorReshape(consumer))
           return isScore(operand->get());
         return comesFromSoftmax(operand->get()) ||
                (isScore(operand->get()) &&
@@ -166,5 +162,4 @@ LogicalResult mlir::remat::moveReshapesOutOfAttention(Operation *root) {
   tensor::populateFoldTensorEmptyPatterns(patterns);
   tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
   tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
-  return applyPatternsGreedily(root, std::move(patterns));
 }

@@ -5,7 +5,9 @@
 
 #include "mlir/IR/Operation.h"
 
-namespace mlir::remat {
+namespace mlir {
+class RewritePatternSet;
+namespace remat {
 
 /// Whether `op` is a linalg product on tensors.
 bool isProductOnTensors(Operation *op);
@@ -15,11 +17,12 @@ bool isProductOnTensors(Operation *op);
 Operation *findSource(Value value, bool throughReshapes,
                       function_ref<bool(Operation *)> isSource);
 
-/// Moves reshapes that stand between a product and the softmax of its result,
-/// or behind that softmax, in front of the first and behind the last, so that
-/// all of it is on the same dimensions.
-LogicalResult moveReshapesOutOfAttention(Operation *root);
+/// Patterns that move reshapes that stand between a product and the softmax of
+/// its result, or behind that softmax, in front of the first and behind the
+/// last, so that all of it is on the same dimensions.
+void populateMoveReshapesOutOfAttentionPatterns(RewritePatternSet &patterns);
 
-} // namespace mlir::remat
+} // namespace remat
+} // namespace mlir
 
 #endif // REMAT_LIB_TRANSFORMS_NORMALIZE_ATTENTIONRESHAPES_H

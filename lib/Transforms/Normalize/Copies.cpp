@@ -12,6 +12,10 @@
 using namespace mlir;
 using namespace mlir::remat;
 
+bool mlir::remat::isTensorReshape(Operation *op) {
+  return isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
+}
+
 std::optional<Read> mlir::remat::getCopied(linalg::LinalgOp op) {
   if (!op || !op.hasPureTensorSemantics() || op.getNumDpsInputs() != 1 ||
       op.getNumDpsInits() != 1 ||
@@ -73,7 +77,7 @@ static AffineMap readBeforeReshape(Operation *reshape, AffineMap map) {
 
 std::optional<Read> mlir::remat::lookThroughUnitReshape(Read read) {
   Operation *op = read.source.getDefiningOp();
-  if (!isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+  if (!isTensorReshape(op))
     return std::nullopt;
   AffineMap map = readBeforeReshape(op, read.map);
   if (!map)

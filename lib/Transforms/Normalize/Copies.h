@@ -13,6 +13,9 @@ struct Read {
   AffineMap map;
 };
 
+/// Whether `op` joins or splits dimensions and does nothing else.
+bool isTensorReshape(Operation *op);
+
 /// Where each element of the result of `op`, a transposition or broadcast,
 /// named or generic, comes from. None if `op` is null or does anything else.
 std::optional<Read> getCopied(linalg::LinalgOp op);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Copies.h"
+#include "Patterns.h"
 #include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/Utils/Attributes.h"
 
@@ -186,7 +187,21 @@ struct FoldIntoResult : OpInterfaceRewritePattern<LinalgOp> {
     return success();
   }
 };
+} // namespace
 
+void mlir::remat::populateFoldTransposesPatterns(RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<FoldIntoOperand, FoldIntoResult>(context);
+  // Gives the batch its own loops back, and cleans up after that.
+  linalg::populateFoldReshapeOpsByExpansionPatterns(patterns,
+                                                    isCollapsedTranspose);
+  linalg::FillOp::getCanonicalizationPatterns(patterns, context);
+  tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
+  tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
+  tensor::populateFoldTensorEmptyPatterns(patterns);
+}
+
+namespace {
 struct FoldTransposesPass
     : mlir::remat::impl::FoldTransposesPassBase<FoldTransposesPass> {
   void runOnOperation() override {
@@ -196,15 +211,7 @@ struct FoldTransposesPass
         changed |= sinkTranspose(region, i);
     });
     RewritePatternSet patterns(&getContext());
-    patterns.add<FoldIntoOperand, FoldIntoResult>(&getContext());
-    // Gives the batch its own loops back, and cleans up after that.
-    linalg::populateFoldReshapeOpsByExpansionPatterns(patterns,
-                                                      isCollapsedTranspose);
-    linalg::FillOp::getCanonicalizationPatterns(patterns, &getContext());
-    tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
-                                                         &getContext());
-    tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, &getContext());
-    tensor::populateFoldTensorEmptyPatterns(patterns);
+    populateFoldTransposesPatterns(patterns);
     bool foldsApplied = false;
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
                                      GreedyRewriteConfig(), &foldsApplied)))

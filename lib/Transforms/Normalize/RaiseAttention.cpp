@@ -6,17 +6,22 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionRaiser.h"
 #include "AttentionReshapes.h"
-#include "ScoreBody.h"
+#include "Patterns.h"
+#include "PlainCopy.h"
 #include "remat/Transforms/Normalize/Passes.h"
-#include "remat/Transforms/Utils/Attributes.h"
-#include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_RAISEATTENTIONPASS
@@ -27,460 +32,66 @@ using namespace mlir;
 using namespace mlir::remat;
 using linalg::LinalgOp;
 
-//===----------------------------------------------------------------------===//
-// The parts
-//===----------------------------------------------------------------------===//
-
-/// Whether `op` is a product of floating-point numbers of one type, which it
-/// adds up in that type or a wider one.
-static bool isFloatProduct(Operation *op) {
-  if (!isProductOnTensors(op))
-    return false;
-  auto product = cast<LinalgOp>(op);
-  Type a = getElementTypeOrSelf(product.getDpsInputs()[0]),
-       b = getElementTypeOrSelf(product.getDpsInputs()[1]),
-       sum = getElementTypeOrSelf(product.getDpsInits()[0]);
-  auto isNarrow = [](Type type) { return type.isF16() || type.isBF16(); };
-  return a == b && ((isNarrow(a) && (sum == a || sum.isF32())) ||
-                    ((a.isF32() || a.isF64()) && sum == a));
-}
-
-namespace {
-/// What one attention consists of.
-struct Parts {
-  LinalgOp scores, product;
-  linalg::SoftmaxOp softmax;
-  /// The operand of the product that is the probabilities.
-  OpOperand *probabilities = nullptr;
-  /// By loops of the attention: those of the scores in the softmax's order,
-  /// depth, columns.
-  unsigned numLoops = 0;
-  /// The dimensions of the softmax that are loops: all that are not of size 1,
-  /// and the keys. The first loops, in this order.
-  SmallVector<unsigned> kept;
-  /// Operands, read by loops of the attention.
-  Read query, key, value;
-  AffineMap result;
-};
-} // namespace
-
-/// `map` over other loops: loop i is loopOf[i], or of size 1 if that is none.
-static AffineMap replaceLoops(AffineMap map,
-                              ArrayRef<std::optional<unsigned>> loopOf,
-                              unsigned numLoops) {
-  SmallVector<AffineExpr> dims;
-  for (std::optional<unsigned> loop : loopOf)
-    dims.push_back(loop ? getAffineDimExpr(*loop, map.getContext())
-                        : getAffineConstantExpr(0, map.getContext()));
-  return map.replaceDimsAndSymbols(dims, {}, numLoops, 0);
-}
-
-/// Read before transpositions and broadcasts, where that says as much.
-static Read lookThrough(Read operand) {
-  Read read = lookThroughCopies(operand);
-  return read.map.isProjectedPermutation(/*allowZeroInResults=*/true) ? read
-                                                                      : operand;
-}
-
-/// The loops of `op` as loops of the attention: those that index a value by
-/// `map`, of which dimension d is dimOf[d]; new ones for the rest, none for
-/// those of size 1.
-static SmallVector<std::optional<unsigned>>
-numberLoops(LinalgOp op, AffineMap map, ArrayRef<std::optional<unsigned>> dimOf,
-            unsigned &numLoops) {
-  SmallVector<std::optional<unsigned>> loops(map.getNumDims());
-  for (auto [result, dim] : llvm::zip_equal(map.getResults(), dimOf))
-    if (auto loop = dyn_cast<AffineDimExpr>(result))
-      loops[loop.getPosition()] = dim;
-  for (auto [loop, size] : llvm::enumerate(op.getStaticLoopRanges()))
-    if (!loops[loop] && size != 1)
-      loops[loop] = numLoops++;
-  return loops;
-}
-
-/// The parts of the attention of which `product` is the last, with one of its
-/// operands as probabilities; none if there is no such.
-static std::optional<Parts> findParts(LinalgOp product, OpOperand *operand) {
-  Parts parts;
-  parts.product = product;
-  parts.probabilities = operand;
-  auto isHere = [&](Operation *op) {
-    return op->getBlock() == product->getBlock();
-  };
-  parts.softmax = dyn_cast_or_null<linalg::SoftmaxOp>(
-      findSource(operand->get(), /*throughReshapes=*/false, [&](Operation *op) {
-        return isa<linalg::SoftmaxOp>(op) && isHere(op);
-      }));
-  if (!parts.softmax || parts.softmax.getResult().size() != 1)
-    return std::nullopt;
-  parts.scores = dyn_cast_or_null<LinalgOp>(findSource(
-      parts.softmax.getInput(), /*throughReshapes=*/false,
-      [&](Operation *op) { return isFloatProduct(op) && isHere(op); }));
-  if (!parts.scores || !getZeroFilled(product.getDpsInits()[0]))
-    return std::nullopt;
-  return parts;
-}
-
-/// Whether all that is read of `op` is read by operations of `readers`.
-static bool isReadOnlyBy(Operation *op, ArrayRef<Operation *> readers) {
-  return llvm::all_of(op->getUsers(), [&](Operation *user) {
-    return llvm::is_contained(readers, user);
+/// Whether `function` may have a softmax, found already or behind names.
+static bool mayHaveSoftmax(Operation *function) {
+  bool hasPowers = false, hasBorders = false, hasSoftmax = false;
+  function->walk([&](Operation *op) {
+    hasPowers |= isa<math::ExpOp>(op);
+    hasBorders |= isa<NameOp, RegionOp>(op);
+    hasSoftmax |= isa<linalg::SoftmaxOp>(op);
   });
+  return hasSoftmax || (hasPowers && hasBorders);
 }
 
-namespace {
-class Raiser {
-public:
-  Raiser(RewriterBase &rewriter, Parts parts)
-      : rewriter(rewriter), parts(parts) {}
-
-  /// Why it could not be raised; none if it was.
-  std::optional<StringRef> raise();
-
-private:
-  bool indexProducts(AffineMap scoreMap);
-  std::optional<AffineMap> findReadMap(Value from, Operation *to);
-  Read simplify(Read operand);
-  Value createEmpty(Type element, AffineMap map);
-  void measureLoops();
-  void foldTransposes(AttentionOp op);
-
-  RewriterBase &rewriter;
-  Parts parts;
-  SmallVector<OpFoldResult> sizes;
-};
-} // namespace
-
-/// How elements of `from` are computed from those of the result of `to`: by
-/// which map, if that is the same along the chain of kernels.
-std::optional<AffineMap> Raiser::findReadMap(Value from, Operation *to) {
-  Operation *op = from.getDefiningOp();
-  AffineMap identity = AffineMap::getMultiDimIdentityMap(
-      cast<RankedTensorType>(from.getType()).getRank(), op->getContext());
-  if (op == to)
-    return identity;
-  if (std::optional<Read> reshaped = lookThroughUnitReshape({from, identity})) {
-    std::optional<AffineMap> inner = findReadMap(reshaped->source, to);
-    return inner ? std::optional(inner->compose(reshaped->map)) : std::nullopt;
-  }
-  auto kernel = cast<LinalgOp>(op);
-  OpOperand *init =
-      kernel.getDpsInitOperand(cast<OpResult>(from).getResultNumber());
-  for (OpOperand *input : kernel.getDpsInputOperands()) {
-    if (!findSource(input->get(), /*throughReshapes=*/false,
-                    [&](Operation *source) { return source == to; }))
-      continue;
-    std::optional<AffineMap> inner = findReadMap(input->get(), to);
-    if (!inner)
-      return std::nullopt;
-    return inner->compose(kernel.getMatchingIndexingMap(input))
-        .compose(inversePermutation(kernel.getMatchingIndexingMap(init)));
-  }
-  return std::nullopt;
+/// What is found is the same wherever names and borders of regions stand, and
+/// whether equal computations were merged or not.
+static LogicalResult raiseIn(Operation *function) {
+  PlainCopy plain(function);
+  RewritePatternSet forms(function->getContext()),
+      reshapes(function->getContext());
+  populateFoldTransposesPatterns(forms);
+  populateRaiseSoftmaxPatterns(forms);
+  populateMoveReshapesOutOfAttentionPatterns(reshapes);
+  GreedyRewriteConfig config;
+  config.setListener(plain.getListener());
+  IRRewriter rewriter(function->getContext(), plain.getListener());
+  DominanceInfo dominance(plain.get());
+  eliminateCommonSubExpressions(rewriter, dominance, plain.get());
+  if (failed(applyPatternsGreedily(plain.get(), std::move(forms), config)) ||
+      failed(applyPatternsGreedily(plain.get(), std::move(reshapes), config)))
+    return failure();
+  SmallVector<LinalgOp> products;
+  plain.get()->walk([&](LinalgOp op) {
+    if (isFloatProduct(op))
+      products.push_back(op);
+  });
+  SmallVector<AttentionOp> raised;
+  for (LinalgOp product : products)
+    if (AttentionOp op = raiseAttentionOf(rewriter, product))
+      raised.push_back(op);
+  for (AttentionOp op : raised)
+    plain.transplant(op);
+  plain.eraseDead("attention computes this value a few rows at a time; name "
+                  "query, key, value or result, or keep products and a softmax "
+                  "by reading the value elsewhere, too");
+  return success();
 }
-
-/// Read before transpositions, and without dimensions that are held at 0.
-Read Raiser::simplify(Read operand) {
-  operand = lookThrough(operand);
-  auto type = cast<RankedTensorType>(operand.source.getType());
-  SmallVector<int64_t> shape;
-  SmallVector<AffineExpr> results;
-  for (auto [size, expr] :
-       llvm::zip_equal(type.getShape(), operand.map.getResults()))
-    if (isa<AffineDimExpr>(expr)) {
-      shape.push_back(size);
-      results.push_back(expr);
-    }
-  if (results.size() == operand.map.getNumResults())
-    return operand;
-  rewriter.setInsertionPoint(parts.product);
-  Location loc = parts.product.getLoc();
-  SmallVector<OpFoldResult> lengths =
-      tensor::getMixedSizes(rewriter, loc, operand.source);
-  for (auto [length, expr] : llvm::zip_equal(lengths, operand.map.getResults()))
-    if (!isa<AffineDimExpr>(expr))
-      length = rewriter.getIndexAttr(1);
-  SmallVector<OpFoldResult> zeros(lengths.size(), rewriter.getIndexAttr(0)),
-      ones(lengths.size(), rewriter.getIndexAttr(1));
-  Value slice = tensor::ExtractSliceOp::create(
-      rewriter, loc, RankedTensorType::get(shape, type.getElementType()),
-      operand.source, zeros, lengths, ones);
-  return {slice, AffineMap::get(operand.map.getNumDims(), 0, results,
-                                rewriter.getContext())};
-}
-
-/// Numbers the loops of both products, the softmax's first.
-bool Raiser::indexProducts(AffineMap scoreMap) {
-  auto type = cast<RankedTensorType>(parts.softmax.getInput().getType());
-  unsigned keyDim = parts.softmax.getDimension();
-  SmallVector<std::optional<unsigned>> loopOfDim(type.getRank());
-  for (unsigned dim : llvm::seq<unsigned>(type.getRank()))
-    if (type.getDimSize(dim) != 1 || dim == keyDim) {
-      loopOfDim[dim] = parts.kept.size();
-      parts.kept.push_back(dim);
-    }
-  unsigned numScoreLoops = parts.kept.size(), key = *loopOfDim[keyDim];
-  parts.numLoops = numScoreLoops;
-  auto readsEachLoop = [&](ArrayRef<std::optional<unsigned>> loops) {
-    return llvm::all_of(llvm::seq(numScoreLoops), [&](unsigned loop) {
-      return llvm::is_contained(loops, std::optional(loop));
-    });
-  };
-  // Loops of the scores' product.
-  if (!scoreMap.isProjectedPermutation(/*allowZeroInResults=*/true))
-    return false;
-  AffineMap init =
-      parts.scores.getMatchingIndexingMap(parts.scores.getDpsInitOperand(0));
-  if (!init.isProjectedPermutation(/*allowZeroInResults=*/true))
-    return false;
-  auto loopsOfScore = llvm::map_to_vector(
-      scoreMap.getResults(), [&](AffineExpr expr) -> std::optional<unsigned> {
-        auto dim = dyn_cast<AffineDimExpr>(expr);
-        return dim ? loopOfDim[dim.getPosition()] : std::nullopt;
-      });
-  auto scoreLoops =
-      numberLoops(parts.scores, init, loopsOfScore, parts.numLoops);
-  unsigned endOfDepth = parts.numLoops;
-  // Loops of the product with the values: where each dimension of the softmax
-  // is among them.
-  std::optional<AffineMap> read =
-      findReadMap(parts.probabilities->get(), parts.softmax);
-  if (!read)
-    return false;
-  AffineMap probabilities =
-      read->compose(parts.product.getMatchingIndexingMap(parts.probabilities));
-  if (!probabilities.isProjectedPermutation(/*allowZeroInResults=*/true))
-    return false;
-  auto loops =
-      numberLoops(parts.product, probabilities, loopOfDim, parts.numLoops);
-  if (!readsEachLoop(scoreLoops) || !readsEachLoop(loops))
-    return false;
-  for (auto [loop, kind] :
-       llvm::zip_equal(loops, parts.product.getIteratorTypesArray()))
-    if (loop && (loop == key) != (kind == utils::IteratorType::reduction))
-      return false;
-
-  auto indexed = [&](LinalgOp op, unsigned operand,
-                     ArrayRef<std::optional<unsigned>> loopOf) {
-    OpOperand *input = op.getDpsInputOperand(operand);
-    return Read{input->get(), replaceLoops(op.getMatchingIndexingMap(input),
-                                           loopOf, parts.numLoops)};
-  };
-  parts.query = indexed(parts.scores, 0, scoreLoops);
-  parts.key = indexed(parts.scores, 1, scoreLoops);
-  if (parts.query.map.isFunctionOfDim(key))
-    std::swap(parts.query, parts.key);
-  parts.value = indexed(parts.product,
-                        1 - parts.probabilities->getOperandNumber(), loops);
-  parts.result = replaceLoops(
-      parts.product.getMatchingIndexingMap(parts.product.getDpsInitOperand(0)),
-      loops, parts.numLoops);
-  bool allProjections = llvm::all_of(
-      ArrayRef{parts.query.map, parts.key.map, parts.value.map, parts.result},
-      [](AffineMap map) {
-        return map.isProjectedPermutation(/*allowZeroInResults=*/true);
-      });
-  auto usesDepth = [&](AffineMap map) {
-    return llvm::all_of(
-        llvm::seq(numScoreLoops, endOfDepth),
-        [&](unsigned loop) { return map.isFunctionOfDim(loop); });
-  };
-  return allProjections && !parts.query.map.isFunctionOfDim(key) &&
-         parts.key.map.isFunctionOfDim(key) &&
-         parts.value.map.isFunctionOfDim(key) && usesDepth(parts.query.map) &&
-         usesDepth(parts.key.map);
-}
-
-void Raiser::measureLoops() {
-  sizes.resize(parts.numLoops);
-  Location loc = parts.product.getLoc();
-  auto add = [&](Value value, AffineMap map) {
-    SmallVector<OpFoldResult> dims =
-        tensor::getMixedSizes(rewriter, loc, value);
-    for (auto [size, expr] : llvm::zip_equal(dims, map.getResults()))
-      if (OpFoldResult &loop = sizes[cast<AffineDimExpr>(expr).getPosition()];
-          !loop || isa<Value>(loop))
-        loop = size;
-  };
-  SmallVector<OpFoldResult> scores =
-      tensor::getMixedSizes(rewriter, loc, parts.softmax.getInput());
-  for (auto [loop, dim] : llvm::enumerate(parts.kept))
-    sizes[loop] = scores[dim];
-  add(parts.query.source, parts.query.map);
-  add(parts.value.source, parts.value.map);
-}
-
-Value Raiser::createEmpty(Type element, AffineMap map) {
-  SmallVector<OpFoldResult> dims =
-      llvm::map_to_vector(map.getResults(), [&](AffineExpr expr) {
-        return sizes[cast<AffineDimExpr>(expr).getPosition()];
-      });
-  return tensor::EmptyOp::create(rewriter, parts.product.getLoc(), dims,
-                                 element);
-}
-
-/// A result that is only transposed is written in that order.
-void Raiser::foldTransposes(AttentionOp op) {
-  Value result = op.getResults()[0];
-  while (result.hasOneUse()) {
-    auto user = dyn_cast<LinalgOp>(*result.user_begin());
-    std::optional<Read> copied = getCopied(user);
-    if (!copied || copied->source != result || !copied->map.isPermutation() ||
-        user->getBlock() != op->getBlock())
-      return;
-    // Dimension i of the source is dimension copied->map(i) of the copy.
-    AffineMap map = inversePermutation(copied->map)
-                        .compose(op.getMap(op.getIndexingMaps().size() - 2));
-    SmallVector<Attribute> maps(op.getIndexingMaps().getValue());
-    maps[maps.size() - 2] = AffineMapAttr::get(map);
-    rewriter.setInsertionPoint(op);
-    Value empty = createEmpty(getElementTypeOrSelf(result), map);
-    rewriter.modifyOpInPlace(op, [&] {
-      op.setIndexingMapsAttr(rewriter.getArrayAttr(maps));
-      op.getInitMutable().assign(empty);
-      result.setType(cast<RankedTensorType>(empty.getType()));
-    });
-    rewriter.replaceOp(user, result);
-  }
-}
-
-std::optional<StringRef> Raiser::raise() {
-  MLIRContext *context = rewriter.getContext();
-  std::optional<AffineMap> scoreMap =
-      findReadMap(parts.softmax.getInput(), parts.scores);
-  if (!scoreMap || !indexProducts(*scoreMap))
-    return "the loops of its products are not those of an attention";
-  Type factorType = getElementTypeOrSelf(parts.query.source);
-  if (getElementTypeOrSelf(parts.value.source) != factorType ||
-      getElementTypeOrSelf(parts.key.source) != factorType)
-    return "query, key and value have different element types";
-  Type sumType =
-      factorType.isF64() ? factorType : Type(Float32Type::get(context));
-  auto softmaxType = dyn_cast<FloatType>(
-      getElementTypeOrSelf(parts.softmax.getInput().getType()));
-  if (!softmaxType || softmaxType.getWidth() > sumType.getIntOrFloatBitWidth())
-    return "its softmax is computed in a wider type than its products";
-
-  Location loc = parts.product.getLoc();
-  ScoreBody body(rewriter, loc, sumType, parts.scores, *scoreMap,
-                 parts.softmax);
-  FailureOr<Value> score = body.buildModifiedScore();
-  if (failed(score))
-    return "its scores are computed in a way that has no place in an attention";
-  FailureOr<Value> factor =
-      body.buildFactor(parts.probabilities->get(),
-                       invertProjection(*findReadMap(parts.probabilities->get(),
-                                                     parts.softmax)));
-  if (failed(factor))
-    return "its probabilities are changed by more than a factor";
-  SmallVector<Operation *> inside(body.getPath());
-  inside.push_back(parts.softmax);
-  inside.push_back(parts.product);
-  for (Operation *op : ArrayRef(inside).drop_back())
-    if (!isReadOnlyBy(op, inside))
-      return "its scores or probabilities are used elsewhere, too";
-  if (!isReadOnlyBy(parts.scores, inside))
-    return "its scores or probabilities are used elsewhere, too";
-
-  parts.query = simplify(parts.query);
-  parts.key = simplify(parts.key);
-  parts.value = simplify(parts.value);
-  rewriter.setInsertionPoint(parts.product);
-  measureLoops();
-  // Of dimensions of the softmax, over loops.
-  SmallVector<AffineExpr> loopOfDim(scoreMap->getNumDims(),
-                                    rewriter.getAffineConstantExpr(0));
-  SmallVector<AffineExpr> rows;
-  for (auto [loop, dim] : llvm::enumerate(parts.kept)) {
-    loopOfDim[dim] = rewriter.getAffineDimExpr(loop);
-    if (dim != parts.softmax.getDimension())
-      rows.push_back(loopOfDim[dim]);
-  }
-  // What is held at 0 is no dimension of the attention's result.
-  SmallVector<AffineExpr> results;
-  for (AffineExpr expr : parts.result.getResults())
-    if (isa<AffineDimExpr>(expr))
-      results.push_back(expr);
-  AffineMap resultMap = AffineMap::get(parts.numLoops, 0, results, context);
-  SmallVector<AffineMap> maps{parts.query.map, parts.key.map, parts.value.map};
-  for (AffineMap map : body.getMaps())
-    maps.push_back(map.replaceDimsAndSymbols(loopOfDim, {}, parts.numLoops, 0));
-  maps.push_back(resultMap);
-  maps.push_back(AffineMap::get(parts.numLoops, 0, rows, context));
-  Value init = createEmpty(sumType, resultMap);
-  Value logSum = createEmpty(sumType, maps.back());
-  auto op = AttentionOp::create(
-      rewriter, loc, TypeRange{init.getType(), logSum.getType()},
-      parts.query.source, parts.key.source, parts.value.source,
-      body.getOperands(), init, logSum, rewriter.getAffineMapArrayAttr(maps));
-  op.getBody().push_back(body.finish(*score, *factor, parts.kept));
-  copyAttributes(parts.product, op);
-  rewriter.setInsertionPointAfter(op);
-  Value result = op.getResults()[0];
-  auto wanted = cast<RankedTensorType>(parts.product->getResult(0).getType());
-  if (results.size() != parts.result.getNumResults()) {
-    auto type = RankedTensorType::get(wanted.getShape(), sumType);
-    SmallVector<ReassociationIndices> groups =
-        *getReassociationIndicesForCollapse(
-            type.getShape(),
-            cast<RankedTensorType>(result.getType()).getShape());
-    result = tensor::ExpandShapeOp::create(rewriter, loc, type, result, groups);
-  }
-  result = convertElements(rewriter, loc, result, getElementTypeOrSelf(wanted));
-  rewriter.replaceOp(parts.product, result);
-  // What is read by later kernels only goes first.
-  bool erased = true;
-  SmallVector<Operation *> dead(body.getPath());
-  dead.push_back(parts.softmax);
-  dead.push_back(parts.scores);
-  while (std::exchange(erased, false))
-    for (Operation *&part : dead)
-      if (part && part->use_empty()) {
-        rewriter.eraseOp(std::exchange(part, nullptr));
-        erased = true;
-      }
-  foldTransposes(op);
-  return std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
-// The pass
-//===----------------------------------------------------------------------===//
 
 namespace {
 struct RaiseAttentionPass
     : mlir::remat::impl::RaiseAttentionPassBase<RaiseAttentionPass> {
   void runOnOperation() override {
-    // Of programs without a softmax nothing changes.
-    bool hasSoftmax = false;
-    getOperation()->walk([&](linalg::SoftmaxOp) { hasSoftmax = true; });
-    if (!hasSoftmax)
-      return markAllAnalysesPreserved();
-    if (failed(moveReshapesOutOfAttention(getOperation())))
-      return signalPassFailure();
-    SmallVector<LinalgOp> products;
-    getOperation()->walk([&](LinalgOp op) {
-      if (isFloatProduct(op))
-        products.push_back(op);
+    SmallVector<Operation *> functions;
+    getOperation()->walk([&](FunctionOpInterface function) {
+      if (mayHaveSoftmax(function))
+        functions.push_back(function);
     });
-    for (LinalgOp product : products)
-      raise(product);
-  }
-
-  void raise(LinalgOp product) {
-    for (OpOperand *operand : product.getDpsInputOperands()) {
-      std::optional<Parts> parts = findParts(product, operand);
-      if (!parts)
-        continue;
-      IRRewriter rewriter(product->getContext());
-      Location loc = product.getLoc();
-      std::optional<StringRef> reason = Raiser(rewriter, *parts).raise();
-      if (reason)
-        emitRemark(loc) << "stays a product with a softmax, which keeps a "
-                           "number for each pair of positions: "
-                        << *reason;
-      return;
-    }
+    // Of programs without a softmax nothing changes.
+    if (functions.empty())
+      return markAllAnalysesPreserved();
+    for (Operation *function : functions)
+      if (failed(raiseIn(function)))
+        return signalPassFailure();
   }
 };
 } // namespace

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Copies.h"
+#include "Patterns.h"
 #include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/Utils/Attributes.h"
 
@@ -177,7 +178,7 @@ static std::optional<SumOfPowers> getSumOfPowers(std::optional<Read> row) {
 }
 
 //===----------------------------------------------------------------------===//
-// The pass
+// The patterns
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -247,12 +248,22 @@ struct DetachMax : OpRewritePattern<GenericOp> {
     return success();
   }
 };
+} // namespace
 
+void mlir::remat::populateRaiseSoftmaxPatterns(RewritePatternSet &patterns) {
+  patterns.add<DetachMax, RaiseSoftmax>(patterns.getContext());
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
 struct RaiseSoftmaxPass
     : mlir::remat::impl::RaiseSoftmaxPassBase<RaiseSoftmaxPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<DetachMax, RaiseSoftmax>(&getContext());
+    populateRaiseSoftmaxPatterns(patterns);
     bool changed = false;
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
                                      GreedyRewriteConfig(), &changed)))

@@ -21,35 +21,6 @@ using namespace mlir;
 using namespace mlir::remat;
 
 //===----------------------------------------------------------------------===//
-// Borders of regions
-//===----------------------------------------------------------------------===//
-
-Value mlir::remat::addResidual(RegionOp region, Value value) {
-  YieldOp yield = region.getYield();
-  for (auto [yielded, residual] :
-       llvm::zip_equal(yield.getResiduals(), region.getResiduals()))
-    if (yielded == value)
-      return residual;
-  OpBuilder builder(region);
-  SmallVector<Type> residuals(region.getResiduals().getTypes());
-  residuals.push_back(value.getType());
-  OperationState state(region.getLoc(), region->getName());
-  state.addOperands(region->getOperands());
-  state.addTypes(region.getOutputs().getTypes());
-  state.addTypes(residuals);
-  state.attributes = region->getDiscardableAttrDictionary();
-  auto &properties = state.getOrAddProperties<RegionOp::Properties>();
-  properties = region.getProperties();
-  properties.resultSegmentSizes[1] += 1;
-  state.addRegion()->takeBody(region.getBody());
-  Operation *grown = builder.create(state);
-  yield.getResidualsMutable().append(value);
-  region->replaceAllUsesWith(grown->getResults().drop_back());
-  region->erase();
-  return grown->getResults().back();
-}
-
-//===----------------------------------------------------------------------===//
 // Routes
 //===----------------------------------------------------------------------===//
 

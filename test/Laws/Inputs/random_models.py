@@ -153,8 +153,9 @@ class Model:
         return value if self.plain else p.op(f'remat.name "{name}" {value} : {{type}}', value.shape)
 
     def transposed(self, p, w):
-        return p.op(f"linalg.transpose ins({w} : {w.type}) outs({p.empty(w.shape)} : {w.type}) permutation = [1, 0]",
-                    w.shape)
+        shape = w.shape[::-1]
+        return p.op(f"linalg.transpose ins({w} : {w.type}) outs({p.empty(shape)} : {tensor(shape)}) permutation = [1, 0]",
+                    shape)
 
     def row(self, p, w):
         return p.op(f"tensor.extract_slice {w}[1, 0] [1, {self.width}] [1, 1] : {w.type} to {{type}}", (self.width,))
@@ -338,12 +339,69 @@ class Model:
         return Layer(emit, [w])
 
     def attention(self, _):
-        """Over the batch's rows; both factors of both products carry gradients."""
-        def emit(p, env):
+        """Over the batch's rows; both factors of both products carry gradients. Names stand, and borders of regions go,
+        anywhere in it."""
+        chance = self.random.random
+        names = {part: part for part in ("key", "scores", "scaled", "probs", "out") if chance() < 0.25}
+        transposes, in_parts = chance() < 0.5, chance() < 0.5
+
+        def set_part(p, env, part, value):
+            env[part] = self.named(p, names[part], value) if part in names else value
+
+        def key(p, env):
+            x = env["x"]
+            set_part(p, env, "key", self.transposed(p, x) if transposes else x)
+
+        def scores(p, env):
             x, b = env["x"], self.batch
-            scores = p.contraction(x, "d0 d2", x, "d1 d2", (b, b), "d0 d1", 3, (2,))
-            env["x"] = p.matmul(blocks.softmax(p, scores, 1), x)
-        return Layer(emit)
+            set_part(p, env, "scores", p.contraction(x, "d0 d2", env["key"], "d2 d1" if transposes else "d1 d2", (b, b),
+                                                     "d0 d1", 3, (2,)))
+
+        def scaled(p, env):
+            s = env["scores"]
+            set_part(p, env, "scaled", p.generic([(s, "d0 d1")], s.shape, scalar_body(f"mulf a0 {p.scalar('0.5')}")))
+
+        def probabilities(p, env):
+            s = env["scaled"]
+            set_part(p, env, "probs", self.softmax_in_parts(p, s) if in_parts else blocks.softmax(p, s, 1))
+
+        def out(p, env):
+            set_part(p, env, "out", p.matmul(env["probs"], env["x"]))
+
+        def result(p, env):
+            env["x"] = env["out"]
+
+        steps = [Layer(key, [], ["key"]), Layer(scores, ["key"], ["scores"]), Layer(scaled, ["scores"], ["scaled"]),
+                 Layer(probabilities, ["scaled"], ["probs"]), Layer(out, ["probs"], ["out"])]
+        for layer, part in zip(steps, ("key", "scores", "scaled", "probs", "out")):
+            layer.names = [names[part]] if part in names else []
+        # Up to two regions, of neighbours.
+        grouped, i = [], 0
+        while i < len(steps):
+            length = self.random.randint(1, len(steps) - i) if chance() < 0.4 else 0
+            inner = Layer(sequence(steps[i:i + length]).emit) if length else None
+            if inner:
+                written, reads = [], []
+                for step in steps[i:i + length]:
+                    reads += [n for n in step.reads if n not in written]
+                    written += [n for n in step.writes if n != "x"]
+                inner.reads, inner.writes = union([["x"], reads]), written
+                inner.names = union(step.names for step in steps[i:i + length])
+                grouped.append(self.wrapped(inner))
+            else:
+                grouped.append(steps[i])
+            i += max(length, 1)
+        inner = sequence([*grouped, Layer(result)])
+        return Layer(inner.emit, names=inner.names)
+
+    def softmax_in_parts(self, p, x):
+        rows, low = (x.shape[0],), p.scalar("0xFF800000")
+        start = p.op(f"linalg.fill ins({low} : f32) outs({p.empty(rows)} : {tensor(rows)}) -> {{type}}", rows)
+        top = p.generic([(x, "d0 d1")], rows, scalar_body("maximumf acc a0"), reduced=(1,), start=start)
+        shifted = p.generic([(x, "d0 d1"), (top, "d0")], x.shape, scalar_body("subf a0 a1"))
+        powers = p.generic([(shifted, "d0 d1")], x.shape, scalar_body("math.exp a0"))
+        total = p.generic([(powers, "d0 d1")], rows, scalar_body("addf acc a0"), reduced=(1,))
+        return p.generic([(powers, "d0 d1"), (total, "d0")], x.shape, scalar_body("divf a0 a1"))
 
     def softmax(self, _):
         dimension = self.random.choice([0, 1])
@@ -407,7 +465,10 @@ class Model:
         return self.random.choice(choices)
 
     def region(self, depth):
-        inner = self.layers(depth)
+        return self.wrapped(self.layers(depth))
+
+    def wrapped(self, inner):
+        """`inner` in a region."""
         policy, attributes = self.policy(inner.names), []
         if self.random.random() < 0.3:
             attributes.append("prevent_cse = array<i1: " + ", ".join(

@@ -103,25 +103,6 @@ func.func @probabilities_have_another_reader(%q: tensor<6x5x8xf32>, %k: tensor<6
 
 // -----
 
-// A named value is one that a policy may save: it stays.
-// CHECK-LABEL: func @named_probabilities(
-// CHECK-NOT: remat.attention
-// CHECK: remat.name "probabilities"
-func.func @named_probabilities(%q: tensor<6x5x8xf32>, %k: tensor<6x8x7xf32>, %v: tensor<6x7x4xf32>) -> tensor<6x5x4xf32> {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<6x5x7xf32>
-  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
-  %s = linalg.batch_matmul ins(%q, %k : tensor<6x5x8xf32>, tensor<6x8x7xf32>) outs(%z : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
-  %p = linalg.softmax dimension(2) ins(%s : tensor<6x5x7xf32>) outs(%e : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
-  %n = remat.name "probabilities" %p : tensor<6x5x7xf32>
-  %ey = tensor.empty() : tensor<6x5x4xf32>
-  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<6x5x4xf32>) -> tensor<6x5x4xf32>
-  %y = linalg.batch_matmul ins(%n, %v : tensor<6x5x7xf32>, tensor<6x7x4xf32>) outs(%zy : tensor<6x5x4xf32>) -> tensor<6x5x4xf32>
-  return %y : tensor<6x5x4xf32>
-}
-
-// -----
-
 // One that is read in another place than its own (scores and their transpose) stays, too.
 // CHECK-LABEL: func @symmetric_scores(
 // CHECK-NOT: remat.attention

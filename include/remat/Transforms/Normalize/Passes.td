@@ -182,10 +182,17 @@ def RaiseAttentionPass : Pass<"remat-raise-attention"> {
     f64), also where the parts round in between to f16 or bf16. No other value
     changes but for the order of sums.
 
-    What stays: attention whose scores or probabilities something else reads, or
-    which have a `remat.name`, or stand in different regions; a softmax in f64 of
-    products in f32; probabilities that are changed by more than a factor. A remark
-    says why.
+    What stays: attention whose scores or probabilities something else reads; a
+    softmax in f64 of products in f32; probabilities that are changed by more than a
+    factor. A remark says why.
+
+    Names, borders of regions and repeated computations do not decide what is
+    found: it is looked for in a copy of the function without them, in which
+    transposes are folded into products and softmax is raised before. The attention
+    then stands in the place, and in the region, of its last product. Regions yield
+    and take what it reads instead of scores and probabilities. A `remat.name` of
+    these is dropped with a remark; one of a transposition or broadcast of what the
+    attention reads moves to that.
 
     Run after `remat-raise-softmax`, before fusion and differentiation.
   }];

@@ -9,7 +9,7 @@
 #ifndef REMAT_TRANSFORMS_PLAN_RESIDUALPATHS_H
 #define REMAT_TRANSFORMS_PLAN_RESIDUALPATHS_H
 
-#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Borders.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -124,10 +124,6 @@ private:
   /// Outputs do not: they also go to backwards of other regions.
   bool followsResidual = true;
 };
-
-/// The result of `region` by which `value`, defined in its body, leaves it: an
-/// existing one or a new residual. `region` may be replaced.
-Value addResidual(RegionOp region, Value value);
 
 } // namespace mlir::remat
 

@@ -1,4 +1,4 @@
-//===- RegionPatterns.cpp - Fewer operands and results of regions ---------===//
+//===- RegionPatterns.cpp - Operands and results of regions ---------------===//
 //
 // An operand that a region takes is kept alive for its backward: dropping one
 // that is not read saves memory.
@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegionOps.h"
+#include "remat/Dialect/Remat/IR/Borders.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -116,6 +117,72 @@ llvm::BitVector mlir::remat::getUnusedResults(Operation *op) {
     if (result.use_empty())
       unused.set(result.getResultNumber());
   return unused;
+}
+
+BlockArgument mlir::remat::addInput(RegionOp region, Value value) {
+  for (auto [operand, argument] :
+       llvm::zip_equal(region.getInputs(), region.getBody().getArguments()))
+    if (operand == value)
+      return argument;
+  if (std::optional<ArrayRef<bool>> flags = region.getPreventCse()) {
+    SmallVector<bool> more(*flags);
+    more.push_back(true);
+    region.setPreventCse(more);
+  }
+  region.getInputsMutable().append(value);
+  return region.getBody().addArgument(value.getType(), value.getLoc());
+}
+
+/// `first` and `number`: where the group of results begins, and which it is.
+static Value addResult(RegionOp region, Value value, MutableOperandRange group,
+                       unsigned first, unsigned number) {
+  for (auto [index, yielded] : llvm::enumerate(OperandRange(group)))
+    if (yielded == value)
+      return region->getResult(first + index);
+  unsigned added = first + group.size();
+  OpBuilder builder(region);
+  SmallVector<Type> types(region->getResultTypes());
+  types.insert(types.begin() + added, value.getType());
+  OperationState state(region.getLoc(), region->getName());
+  state.addOperands(region->getOperands());
+  state.addTypes(types);
+  state.attributes = region->getDiscardableAttrDictionary();
+  auto &properties = state.getOrAddProperties<RegionOp::Properties>();
+  properties = region.getProperties();
+  properties.resultSegmentSizes[number] += 1;
+  state.addRegion()->takeBody(region.getBody());
+  Operation *grown = builder.create(state);
+  group.append(value);
+  for (OpResult result : region->getResults()) {
+    unsigned index = result.getResultNumber();
+    result.replaceAllUsesWith(grown->getResult(index + (index >= added)));
+  }
+  region->erase();
+  return grown->getResult(added);
+}
+
+Value mlir::remat::addOutput(RegionOp region, Value value) {
+  return addResult(region, value, region.getYield().getOutputsMutable(), 0, 0);
+}
+
+Value mlir::remat::addResidual(RegionOp region, Value value) {
+  return addResult(region, value, region.getYield().getResidualsMutable(),
+                   region.getOutputs().size(), 1);
+}
+
+void mlir::remat::inlineBody(Operation *op) {
+  Block &body = op->getRegion(0).front();
+  for (auto [argument, operand] :
+       llvm::zip_equal(body.getArguments(), op->getOperands()))
+    argument.replaceAllUsesWith(operand);
+  Operation *yield = body.getTerminator();
+  for (auto [result, yielded] :
+       llvm::zip_equal(op->getResults(), yield->getOperands()))
+    result.replaceAllUsesWith(yielded);
+  yield->erase();
+  op->getBlock()->getOperations().splice(op->getIterator(),
+                                         body.getOperations());
+  op->erase();
 }
 
 namespace {

@@ -1,0 +1,18 @@
+//===- Patterns.h - Normal forms that other passes look for -----*- C++ -*-===//
+
+#ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_PATTERNS_H
+#define REMAT_LIB_TRANSFORMS_NORMALIZE_PATTERNS_H
+
+namespace mlir {
+class RewritePatternSet;
+namespace remat {
+
+/// Those of `remat-fold-transposes`, apart from its regions.
+void populateFoldTransposesPatterns(RewritePatternSet &patterns);
+/// Those of `remat-raise-softmax`.
+void populateRaiseSoftmaxPatterns(RewritePatternSet &patterns);
+
+} // namespace remat
+} // namespace mlir
+
+#endif // REMAT_LIB_TRANSFORMS_NORMALIZE_PATTERNS_H
