@@ -112,3 +112,51 @@ func.func @kernels(%a: memref<8x4xf16, strided<[8, 2]>>, %b: memref<4x32xf16>, %
   linalg.matmul ins(%a, %b : memref<8x4xf16, strided<[8, 2]>>, memref<4x32xf16>) outs(%c : memref<8x32xf16>)
   return
 }
+
+// -----
+
+#q = affine_map<(h, m, n, d, v) -> (h, m, d)>
+#k = affine_map<(h, m, n, d, v) -> (h, n, d)>
+#v = affine_map<(h, m, n, d, v) -> (n, h, v)>
+#y = affine_map<(h, m, n, d, v) -> (h, m, v)>
+#l = affine_map<(h, m, n, d, v) -> (h, m)>
+
+// A part of each row of a fused weight's product, and heads with gaps between them, are read where they are: each product is of
+// one head. Every second column is copied, before and behind the operation.
+// CHECK-LABEL: func.func @attention(
+// CHECK: %[[Y:.*]] = memref.alloc() : memref<3x8x4xf32>
+// CHECK-NEXT: remat.attention ins(%arg0, %arg1, %arg2 : {{.*}}) outs(%[[Y]], %arg4
+// CHECK: memref.copy %[[Y]], %arg3
+func.func @attention(%q: memref<3x8x4xf32, strided<[64, 4, 1]>>, %k: memref<3x9x4xf32>, %v: memref<9x3x4xf32, strided<[36, 4, 1]>>,
+                     %y: memref<3x8x4xf32, strided<[64, 8, 2]>>, %l: memref<3x8xf32>) {
+  remat.attention ins(%q, %k, %v : memref<3x8x4xf32, strided<[64, 4, 1]>>, memref<3x9x4xf32>, memref<9x3x4xf32, strided<[36, 4, 1]>>)
+      outs(%y, %l : memref<3x8x4xf32, strided<[64, 8, 2]>>, memref<3x8xf32>) attributes {indexing_maps = [#q, #k, #v, #y, #l]} {
+  ^bb0(%h: index, %m: index, %n: index, %s: f32):
+    remat.yield %s : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @attention_backward(
+// CHECK: %[[C:.*]] = memref.alloc() : memref<3x8x4xf32>
+// CHECK: memref.copy %arg3, %[[C]]
+// CHECK: %[[DK:.*]] = memref.alloc() : memref<3x9x4xf32>
+// CHECK: memref.copy %arg7, %[[DK]]
+// CHECK: remat.attention_backward {{.*}} cotangent(%[[C]], %arg4, %arg5 : {{.*}}) outs(%arg6, %[[DK]], %arg8
+// CHECK: memref.copy %[[DK]], %arg7
+func.func @attention_backward(%q: memref<3x8x4xf32>, %k: memref<3x9x4xf32>, %v: memref<9x3x4xf32>,
+                              %y: memref<3x8x4xf32, strided<[64, 8, 2]>>, %l: memref<3x8xf32>, %e: memref<3x8xf32>,
+                              %dq: memref<3x8x4xf32>, %dk: memref<3x9x4xf32, strided<[72, 8, 2]>>, %dv: memref<9x3x4xf32>) {
+  remat.attention_backward ins(%q, %k, %v : memref<3x8x4xf32>, memref<3x9x4xf32>, memref<9x3x4xf32>)
+      cotangent(%y, %l, %e : memref<3x8x4xf32, strided<[64, 8, 2]>>, memref<3x8xf32>, memref<3x8xf32>)
+      outs(%dq, %dk, %dv : memref<3x8x4xf32>, memref<3x9x4xf32, strided<[72, 8, 2]>>, memref<9x3x4xf32>)
+      attributes {indexing_maps = [#q, #k, #v, #y, #l], differentiated = array<i64>} {
+  ^bb0(%h: index, %m: index, %n: index, %s: f32, %ls: f32, %delta: f32, %g: f32):
+    %t = arith.subf %s, %ls : f32
+    %w = math.exp %t : f32
+    %c = arith.subf %g, %delta : f32
+    %ds = arith.mulf %w, %c : f32
+    remat.yield %ds, %w : f32, f32
+  }
+  return
+}

@@ -47,6 +47,63 @@ func.func @named_probabilities(%q: tensor<6x5x8xf32>, %k: tensor<6x8x7xf32>, %v:
 
 // -----
 
+#all = affine_map<(b, m, n) -> (b, m, n)>
+#row = affine_map<(b, m, n) -> (b, m)>
+
+// A name of a part of the softmax hides neither.
+// CHECK-LABEL: func @named_powers(
+// CHECK: remat.attention
+// CHECK-NOT: linalg.softmax
+// CHECK-NOT: math.exp
+func.func @named_powers(%q: tensor<6x5x8xf32>, %k: tensor<6x8x7xf32>, %v: tensor<6x7x4xf32>) -> tensor<6x5x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %es = tensor.empty() : tensor<6x5x7xf32>
+  %zs = linalg.fill ins(%zero : f32) outs(%es : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
+  %s = linalg.batch_matmul ins(%q, %k : tensor<6x5x8xf32>, tensor<6x8x7xf32>) outs(%zs : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
+  %er = tensor.empty() : tensor<6x5xf32>
+  %lows = linalg.fill ins(%low : f32) outs(%er : tensor<6x5xf32>) -> tensor<6x5xf32>
+  %m = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%s : tensor<6x5x7xf32>) outs(%lows : tensor<6x5xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.maximumf %o, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<6x5xf32>
+  %d = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s, %m : tensor<6x5x7xf32>, tensor<6x5xf32>) outs(%es : tensor<6x5x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.subf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<6x5x7xf32>
+  %x = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%d : tensor<6x5x7xf32>) outs(%es : tensor<6x5x7xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<6x5x7xf32>
+  // expected-remark @+1 {{the name "powers" is gone: attention computes this value a few rows at a time}}
+  %n = remat.name "powers" %x : tensor<6x5x7xf32>
+  %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<6x5xf32>) -> tensor<6x5xf32>
+  %t = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%n : tensor<6x5x7xf32>) outs(%zr : tensor<6x5xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %o, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<6x5xf32>
+  %p = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%n, %t : tensor<6x5x7xf32>, tensor<6x5xf32>) outs(%es : tensor<6x5x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.divf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<6x5x7xf32>
+  %ey = tensor.empty() : tensor<6x5x4xf32>
+  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<6x5x4xf32>) -> tensor<6x5x4xf32>
+  %y = linalg.batch_matmul ins(%p, %v : tensor<6x5x7xf32>, tensor<6x7x4xf32>) outs(%zy : tensor<6x5x4xf32>) -> tensor<6x5x4xf32>
+  return %y : tensor<6x5x4xf32>
+}
+
+// -----
+
 // Query, key, value and result have names: attention reads and makes what is named.
 // CHECK-LABEL: func @named_operands(
 // CHECK-DAG: %[[Q:.*]] = remat.name "q" %arg0
