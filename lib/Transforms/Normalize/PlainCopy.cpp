@@ -185,18 +185,16 @@ void PlainCopy::Transplant::findPlace() {
 
 /// Values of the function from which `value` is made.
 void PlainCopy::Transplant::collectLeaves(Value value) {
-  if (!visited.insert(value).second || isMadeAnew(value.getDefiningOp()))
+  if (!visited.insert(value).second)
     return;
-  if (value != plain && getOriginals(value)) {
+  Operation *op = value.getDefiningOp();
+  if (value != plain && !isMadeAnew(op) && getOriginals(value)) {
     leaves.insert(value);
     return;
   }
-  Operation *op = value.getDefiningOp();
-  for (Value operand : op->getOperands())
-    collectLeaves(operand);
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  for (Value operand : captured)
+  llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), read);
+  for (Value operand : read)
     collectLeaves(operand);
 }
 

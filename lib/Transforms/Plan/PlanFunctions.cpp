@@ -230,8 +230,10 @@ void BlockPlanner::makeAgainOrSave(Value value) {
             getCheapSlice(value, isThere, isFused)) {
       residual.decision = makeDecision(DecisionKind::Rebuild,
                                        "cheap to make of what is kept anyway");
+      // The backward makes constants again.
       for (Value source : *sources)
-        if (isa<OpResult>(source))
+        if (auto result = dyn_cast<OpResult>(source);
+            result && mayBeResidual(result))
           residuals[source].isStart = true;
       return;
     }

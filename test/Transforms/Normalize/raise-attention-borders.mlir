@@ -297,6 +297,36 @@ func.func @nested_borders(%q: tensor<6x5x8xf32>, %k: tensor<6x8x7xf32>, %v: tens
 
 // -----
 
+// Sizes that are not known are those of what the region takes.
+// CHECK-LABEL: func @dynamic_inside(
+// CHECK: remat.region (%[[V:.*]] = %arg2 : {{.*}}, %[[Q:.*]] = %arg0 : {{.*}}, %[[K:.*]] = %arg1 :
+// CHECK-DAG: tensor.dim %[[Q]]
+// CHECK: remat.attention ins(%[[Q]], %[[K]], %[[V]] :
+// CHECK-NOT: linalg.batch_matmul
+func.func @dynamic_inside(%q: tensor<?x?x8xf32>, %k: tensor<?x8x?xf32>, %v: tensor<?x?x4xf32>) -> tensor<?x?x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %b = tensor.dim %q, %c0 : tensor<?x?x8xf32>
+  %m = tensor.dim %q, %c1 : tensor<?x?x8xf32>
+  %n = tensor.dim %k, %c2 : tensor<?x8x?xf32>
+  %e = tensor.empty(%b, %m, %n) : tensor<?x?x?xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
+  %s = linalg.batch_matmul ins(%q, %k : tensor<?x?x8xf32>, tensor<?x8x?xf32>) outs(%z : tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
+  %p = linalg.softmax dimension(2) ins(%s : tensor<?x?x?xf32>) outs(%e : tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
+  %r = remat.region (%p0 = %p : tensor<?x?x?xf32>, %v0 = %v : tensor<?x?x4xf32>, %b0 = %b : index, %m0 = %m : index) -> tensor<?x?x4xf32> {
+    %zero0 = arith.constant 0.0 : f32
+    %ey = tensor.empty(%b0, %m0) : tensor<?x?x4xf32>
+    %zy = linalg.fill ins(%zero0 : f32) outs(%ey : tensor<?x?x4xf32>) -> tensor<?x?x4xf32>
+    %y = linalg.batch_matmul ins(%p0, %v0 : tensor<?x?x?xf32>, tensor<?x?x4xf32>) outs(%zy : tensor<?x?x4xf32>) -> tensor<?x?x4xf32>
+    remat.yield %y : tensor<?x?x4xf32>
+  }
+  return %r : tensor<?x?x4xf32>
+}
+
+// -----
+
 // What stays, stays with its names and regions.
 // CHECK-LABEL: func @read_elsewhere(
 // CHECK: %[[R:.*]] = remat.region
