@@ -331,6 +331,61 @@ template <typename Op> struct KahanPattern : OpRewritePattern<Op> {
   }
 };
 
+/// Powers of integers by squaring, one step for each bit of the exponent: the
+/// same code for scalars, vectors and devices. Upstream's are calls of
+/// functions beside the kernel, which a module of a device does not have.
+struct IntegerPowerPattern : OpRewritePattern<math::IPowIOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::IPowIOp op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    auto element = dyn_cast<IntegerType>(getElementTypeOrSelf(type));
+    if (!isScalarOrVector(type) || !element)
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    unsigned width = element.getWidth();
+    auto constant = [&](const APInt &value) -> Value {
+      TypedAttr attribute = b.getIntegerAttr(element, value);
+      if (auto vector = dyn_cast<VectorType>(type))
+        attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+      return arith::ConstantOp::create(b, attribute);
+    };
+    auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+      return arith::CmpIOp::create(b, predicate, x, y).getResult();
+    };
+    Value base = op.getLhs(), exponent = op.getRhs(),
+          zero = constant(APInt::getZero(width)),
+          one = constant(APInt(width, 1)),
+          minusOne = constant(APInt::getAllOnes(width));
+    auto hasBit = [&](unsigned number) {
+      Value bit = arith::AndIOp::create(
+          b, exponent, constant(APInt::getOneBitSet(width, number)));
+      return compare(arith::CmpIPredicate::ne, bit, zero);
+    };
+    auto select = [&](Value condition, Value yes, Value no) -> Value {
+      return arith::SelectOp::create(b, condition, yes, no);
+    };
+    Value power = one, square = base;
+    for (unsigned bit : llvm::seq(width)) {
+      Value product = arith::MulIOp::create(b, power, square);
+      power = select(hasBit(bit), product, power);
+      square = arith::MulIOp::create(b, square, square);
+    }
+    // A negative power is 1 / base^n, which is 0 but for 1 and -1. That of 0
+    // has no value.
+    auto isBase = [&](Value value) {
+      return compare(arith::CmpIPredicate::eq, base, value);
+    };
+    Value inverse =
+        select(isBase(one), one,
+               select(isBase(minusOne), select(hasBit(0), base, one), zero));
+    Value isNegative = compare(arith::CmpIPredicate::slt, exponent, zero);
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isNegative, inverse,
+                                                 power);
+    return success();
+  }
+};
+
 struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
@@ -338,6 +393,7 @@ struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
                  LogPattern<math::Log2Op, true>>(&getContext());
     // What upstream's conversions to LLVM do not take, and powers that are a
     // product or a root (of upstream's patterns those of powf).
+    patterns.add<IntegerPowerPattern>(&getContext());
     patterns.add<PowerPattern>(&getContext(), /*benefit=*/2);
     patterns.add<ClampPattern, ClassPattern<math::IsNaNOp>,
                  ClassPattern<math::IsInfOp>, ClassPattern<math::IsFiniteOp>,

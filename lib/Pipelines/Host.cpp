@@ -32,10 +32,6 @@ void remat::addHostLowering(OpPassManager &pm) {
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));
-  // math.ipowi has no other lowering; powers of floating-point numbers have.
-  ConvertMathToFuncsOptions integerPowers;
-  integerPowers.minWidthOfFPowIExponent = 65;
-  pm.addPass(createConvertMathToFuncs(integerPowers));
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createConvertVectorToLLVMPass());

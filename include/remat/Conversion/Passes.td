@@ -110,8 +110,8 @@ def ApproximateMath : Pass<"remat-approximate-math"> {
     listed, stay and become calls of the C library. `math.powf` with a small
     constant exponent becomes products and roots, of every type, and so does
     `math.fpowi`, which is a `math.powf` if its exponent is not constant.
-    `math.clampf`, `math.isinf` and `math.isnormal`, which nothing else lowers,
-    are expanded.
+    `math.clampf`, `math.isinf`, `math.isnormal` and `math.ipowi`, which nothing
+    else lowers inside of a kernel, are expanded.
 
     Example: `math.exp %v : vector<16xf32>` becomes range reduction, a
     polynomial, and a scaling by a power of two.

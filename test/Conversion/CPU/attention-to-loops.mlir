@@ -9,7 +9,7 @@
 // Causal: a tile multiplies by the keys that its last row sees. Two that are alike share a function; each call has memory for
 // three tiles.
 // CHECK-LABEL: func.func @causal(
-// CHECK: memref.alloc() : memref<3x128x512xf32>
+// CHECK: memref.alloc() {remat.workspace} : memref<3x128x512xf32>
 // CHECK: call @attention(
 // CHECK: call @attention(
 // CHECK-LABEL: func.func private @attention(

@@ -9,7 +9,7 @@ func.func @channels_first_takes_no_copies(%x: memref<2x3x8x8xf32>, %w: memref<4x
   // CHECK: %[[IMAGES:.*]] = memref.cast %[[X]]
   // CHECK: %[[FILTERS:.*]] = memref.cast %[[W]]
   // CHECK: %[[RESULTS:.*]] = memref.cast %[[Y]]
-  // CHECK: %[[ALLOC:.*]] = memref.alloc() : memref<1051136xi8>
+  // CHECK: %[[ALLOC:.*]] = memref.alloc() {remat.workspace} : memref<1051136xi8>
   // CHECK: %[[WORKSPACE:.*]] = memref.cast %[[ALLOC]]
   // Channels first, strides, dilations, padding in front, groups.
   // CHECK-NEXT: %[[FIRST:.*]] = arith.constant 1 : i64
@@ -37,7 +37,7 @@ func.func @channels_last_transposes_filters(%x: memref<2x8x8x3xf32>, %w: memref<
   // CHECK: %[[COPY:.*]] = memref.alloc() : memref<4x3x5x3xf32>
   // CHECK: linalg.transpose ins(%[[W]] : memref<3x5x3x4xf32>) outs(%[[COPY]] : memref<4x3x5x3xf32>) permutation = [3, 0, 1, 2]
   // CHECK: %[[FILTERS:.*]] = memref.cast %[[COPY]]
-  // CHECK: memref.alloc() : memref<1052928xi8>
+  // CHECK: memref.alloc() {remat.workspace} : memref<1052928xi8>
   // CHECK-NEXT: memref.cast
   // CHECK-NEXT: %[[FIRST:.*]] = arith.constant 0 : i64
   // CHECK: call @remat_cudnn_conv_2d_f32(%[[IMAGES]], %[[FILTERS]], %{{[^,]*}}, %{{[^,]*}}, %[[FIRST]],
@@ -68,7 +68,7 @@ func.func @pads_what_cudnn_cannot(%x: memref<2x3x8x8xf32>, %w: memref<4x3x3x3xf3
   // CHECK: linalg.fill ins(%{{.*}} : f32) outs(%[[COPY]] : memref<2x3x10x8xf32>)
   // CHECK: %[[INSIDE:.*]] = memref.subview %[[COPY]][0, 0, 0, 0] [2, 3, 8, 8] [1, 1, 1, 1]
   // CHECK: memref.copy %[[X]], %[[INSIDE]]
-  // CHECK: memref.alloc() : memref<1053184xi8>
+  // CHECK: memref.alloc() {remat.workspace} : memref<1053184xi8>
   // CHECK: arith.constant 1 : i64
   // CHECK-COUNT-4: arith.constant 1 : i64
   // CHECK-NEXT: %[[PAD_Y:.*]] = arith.constant 0 : i64
@@ -152,7 +152,7 @@ func.func @f64_is_computed_channels_first(%x: memref<2x8x8x3xf64>, %w: memref<3x
   // CHECK: linalg.transpose ins(%[[X]] : memref<2x8x8x3xf64>) outs(%[[INSIDE]] : {{.*}}) permutation = [0, 3, 1, 2]
   // CHECK: linalg.transpose ins(%[[W]] : memref<3x3x3x4xf64>) outs(%{{.*}} : memref<4x3x3x3xf64>) permutation = [3, 2, 0, 1]
   // CHECK: %[[RESULTS:.*]] = memref.alloc() : memref<2x4x7x8xf64>
-  // CHECK: memref.alloc() : memref<1056768xi8>
+  // CHECK: memref.alloc() {remat.workspace} : memref<1056768xi8>
   // CHECK-NEXT: memref.cast
   // CHECK-NEXT: arith.constant 1 : i64
   // CHECK: call @remat_cudnn_conv_2d_f64

@@ -96,4 +96,41 @@ for name in "expm1", "log1p":
             worst = max(worst, error.max())
         print(f"{name} on {kind}: {worst:.2f} ulp" + ("" if worst <= bound else f", more than {bound}"))
         failed |= worst > bound
+
+def integer_power(kind, size):
+    """At any length: whole vectors, and what is left over."""
+    return f"""
+func.func @ipowi_{kind}_{size}(%x : memref<{size}x{kind}>, %n : memref<{size}x{kind}>, %y : memref<{size}x{kind}>)
+    attributes {{llvm.emit_c_interface}} {{
+  linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+      ins(%x, %n : memref<{size}x{kind}>, memref<{size}x{kind}>) outs(%y : memref<{size}x{kind}>) {{
+  ^bb0(%a : {kind}, %b : {kind}, %o : {kind}):
+    %r = math.ipowi %a, %b : {kind}
+    linalg.yield %r : {kind}
+  }}
+  return
+}}"""
+
+
+def exact_power(base, exponent, bits):
+    """Python's, as a two's complement number; 1 / base^n cut off for a negative exponent."""
+    if exponent < 0:
+        return int(1 / base**-exponent) if abs(base) == 1 else 0
+    return (base**exponent + 2**(bits - 1)) % 2**bits - 2**(bits - 1)
+
+
+WIDTHS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64}
+library = compiler.compile("\n".join(integer_power(k, s) for k in WIDTHS for s in (1009, 1)), sys.argv[1])
+for kind, bits in WIDTHS.items():
+    ends = [-2**(bits - 1), -2**(bits - 1) + 1, 2**(bits - 1) - 1, -1, 1, 2]
+    bases = np.resize([b for b in [*range(-15, 16), *ends] if b], 1009).astype(f"i{bits // 8}")
+    exponents = random.permutation(np.resize([*range(-5, 70), 127, -128], 1009)).astype(bases.dtype)
+    for size in 1009, 1:
+        got = np.empty(size, bases.dtype)
+        runtime.call(library, f"ipowi_{kind}_{size}", bases[:size].copy(), exponents[:size].copy(), got)
+        want = [exact_power(int(b), int(n), bits) for b, n in zip(bases[:size], exponents)]
+        wrong = [i for i in range(size) if got[i] != want[i]]
+        for i in wrong[:1]:
+            print(f"ipowi on {kind}: {bases[i]} to the {exponents[i]} is {want[i]}, not {got[i]}")
+        failed |= bool(wrong)
 print("math: FAILED" if failed else "math: ok")
