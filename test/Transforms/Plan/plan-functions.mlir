@@ -45,6 +45,36 @@ func.func @the_backward_pads_again(%x: tensor<8xf32>, %w: tensor<5xf32>, %e: ten
 
 // -----
 
+#row = affine_map<(o, k) -> (o + k)>
+#out = affine_map<(o, k) -> (o)>
+#tap = affine_map<(o, k) -> (k)>
+
+// A constant that is padded again is no decision: the backward makes it again, too.
+// PLAN-LABEL: func.func @of_a_constant(
+// PLAN: remat.plan %{{.*}}, %{{.*}} : tensor<12xf32>, tensor<8xf32>
+// PLAN-SAME: [#remat.decision<rebuild by "function" because "cheap to make of what is kept anyway">,
+// PLAN-SAME: #remat.decision<save by "function" because "read by the backward">]
+func.func @of_a_constant(%w: tensor<5xf32>, %e: tensor<8xf32>) -> tensor<5xf32> {
+  %x = arith.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : tensor<8xf32>
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[2] high[2] {
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  } : tensor<8xf32> to tensor<12xf32>
+  %y = linalg.conv_1d ins(%p, %w : tensor<12xf32>, tensor<5xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %dy = linalg.exp {remat.phase = "backward"} ins(%y : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %dw = linalg.generic {indexing_maps = [#row, #out, #tap], iterator_types = ["reduction", "parallel"], remat.phase = "backward"}
+      ins(%p, %dy : tensor<12xf32>, tensor<8xf32>) outs(%w : tensor<5xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<5xf32>
+  return %dw : tensor<5xf32>
+}
+
+// -----
+
 // One element more would keep 32 others alive; what only the backward reads is made there anyway.
 // CHECK-LABEL: func.func @not_for_little_or_for_nothing(
 // CHECK-NOT: remat.barrier

@@ -4,9 +4,9 @@
 #s = affine_map<(m, n, d) -> (m, n)>
 #id = affine_map<(i, j) -> (i, j)>
 #none = affine_map<(i, j) -> ()>
-opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+opt.optimizer @sgd = #opt.sgd<lr = 1.0e-4>
 remat.train_step @step for @loss optimizer(@sgd) {eager, steps = 2, log_every = 1}
-func.func @loss(%x: tensor<80x24xf32> {remat.data = "x"}, %w: tensor<24x192xf32> {opt.param = "w", opt.init = "normal(0.3)"}) -> tensor<f32> {
+func.func @loss(%x: tensor<80x24xf32> {remat.data = "x"}, %w: tensor<24x192xf32> {opt.param = "w", opt.init = "normal(0.1)"}) -> tensor<f32> {
   %zero = arith.constant 0.0 : f32
   %y = remat.region (%a = %x : tensor<80x24xf32>, %b = %w : tensor<24x192xf32>) -> tensor<80x64xf32> {
     %zero0 = arith.constant 0.0 : f32
