@@ -343,7 +343,7 @@ class Model:
         anywhere in it."""
         chance = self.random.random
         names = {part: part for part in ("key", "scores", "scaled", "probs", "out") if chance() < 0.25}
-        transposes, in_parts = chance() < 0.5, chance() < 0.5
+        transposes, scale = chance() < 0.5, '0.5' if chance() < 0.5 else '0.25'
 
         def set_part(p, env, part, value):
             env[part] = self.named(p, names[part], value) if part in names else value
@@ -359,11 +359,11 @@ class Model:
 
         def scaled(p, env):
             s = env["scores"]
-            set_part(p, env, "scaled", p.generic([(s, "d0 d1")], s.shape, scalar_body(f"mulf a0 {p.scalar('0.5')}")))
+            set_part(p, env, "scaled", p.generic([(s, "d0 d1")], s.shape, scalar_body(f"mulf a0 {p.scalar(scale)}")))
 
         def probabilities(p, env):
             s = env["scaled"]
-            set_part(p, env, "probs", self.softmax_in_parts(p, s) if in_parts else blocks.softmax(p, s, 1))
+            set_part(p, env, "probs", blocks.softmax(p, s, 1))
 
         def out(p, env):
             set_part(p, env, "out", p.matmul(env["probs"], env["x"]))
@@ -393,15 +393,6 @@ class Model:
             i += max(length, 1)
         inner = sequence([*grouped, Layer(result)])
         return Layer(inner.emit, names=inner.names)
-
-    def softmax_in_parts(self, p, x):
-        rows, low = (x.shape[0],), p.scalar("0xFF800000")
-        start = p.op(f"linalg.fill ins({low} : f32) outs({p.empty(rows)} : {tensor(rows)}) -> {{type}}", rows)
-        top = p.generic([(x, "d0 d1")], rows, scalar_body("maximumf acc a0"), reduced=(1,), start=start)
-        shifted = p.generic([(x, "d0 d1"), (top, "d0")], x.shape, scalar_body("subf a0 a1"))
-        powers = p.generic([(shifted, "d0 d1")], x.shape, scalar_body("math.exp a0"))
-        total = p.generic([(powers, "d0 d1")], rows, scalar_body("addf acc a0"), reduced=(1,))
-        return p.generic([(powers, "d0 d1"), (total, "d0")], x.shape, scalar_body("divf a0 a1"))
 
     def softmax(self, _):
         dimension = self.random.choice([0, 1])
