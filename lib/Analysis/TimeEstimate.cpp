@@ -61,8 +61,7 @@ static int64_t estimateProductTime(int64_t bytes, int64_t flops) {
   return kStartTime + std::max(bytes, flops / kProductFlopsPerByte);
 }
 
-/// Of the tensors (or buffers) that `op` reads and writes, each once.
-static int64_t countBytes(Operation *op) {
+int64_t mlir::remat::countBytes(Operation *op) {
   llvm::SmallSetVector<Value, 8> values;
   auto destination = dyn_cast<DestinationStyleOpInterface>(op);
   auto kernel = dyn_cast<linalg::LinalgOp>(op);

@@ -40,6 +40,9 @@ int64_t countScalars(linalg::LinalgOp op);
 /// The scalar operations of all iterations of `op`, which is no product.
 int64_t countAllScalars(linalg::LinalgOp op);
 
+/// The bytes of the tensors (or buffers) that `op` reads and writes, each once.
+int64_t countBytes(Operation *op);
+
 /// Of a kernel of so many bytes and scalar operations.
 int64_t estimateKernelTime(int64_t bytes, int64_t scalars);
 

@@ -15,7 +15,9 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
 #include "remat/Analysis/EqualValues.h"
+#include "remat/Analysis/TimeEstimate.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::remat {
@@ -241,6 +243,49 @@ static bool wouldBeTooLarge(LinalgOp producer, LinalgOp consumer,
          (keepAdjoints && numFloatOps * numSums > kMaxAdjointOps);
 }
 
+/// Whether `users`, which are all that reads `producer`, take less time if each
+/// computes its results again than together with it: they read most of what it
+/// reads anyway, as the sums over a batch and what they normalize do. No more
+/// may be alive meanwhile.
+static bool savesTime(LinalgOp producer, const SetVector<Operation *> &users) {
+  auto reads = [](Operation *user, Value value) {
+    return llvm::is_contained(user->getOperands(), value);
+  };
+  SetVector<Value> inputs;
+  for (Value input : producer.getDpsInputs())
+    if (isa<RankedTensorType>(input.getType()))
+      inputs.insert(input);
+  int64_t resultBytes = 0, sharedBytes = 0, keptBytes = 0;
+  for (Value result : producer->getResults())
+    resultBytes += estimateBytes(result.getType());
+  for (Value input : inputs) {
+    bool isShared = llvm::any_of(
+        users, [&](Operation *user) { return reads(user, input); });
+    (isShared ? sharedBytes : keptBytes) += estimateBytes(input.getType());
+  }
+  // Not for the sake of a launch less.
+  int64_t before = estimateTime(producer) - kStartTime, after = 0;
+  for (Operation *user : users) {
+    auto kernel = cast<LinalgOp>(user);
+    int64_t bytes = countBytes(user);
+    for (Value result : producer->getResults())
+      if (reads(user, result))
+        bytes -= estimateBytes(result.getType());
+    for (Value input : inputs)
+      if (!reads(user, input))
+        bytes += estimateBytes(input.getType());
+    before += estimateTime(user);
+    int64_t scalars =
+        multiplySizes(kernel.getStaticLoopRanges(),
+                      countScalars(kernel) + countScalars(producer));
+    after += estimateKernelTime(bytes, scalars);
+  }
+  // But for what is small beside the result, such as a number for each row.
+  constexpr int64_t kSmallPart = 64;
+  return sharedBytes >= resultBytes &&
+         keptBytes <= resultBytes + resultBytes / kSmallPart && after < before;
+}
+
 /// For a producer that isFusableProducer(). `equal` is null if nothing is
 /// differentiated any more.
 static Decision decide(LinalgOp producer, LinalgOp consumer,
@@ -299,6 +344,9 @@ struct FusePass : remat::impl::FusePassBase<FusePass> {
       if (keepAdjoints && !region.empty())
         equal.emplace(region.front());
       fuseIn(region);
+      // What is differentiated keeps its adjoint.
+      if (!keepAdjoints)
+        repeatInUsers(region);
     }
   }
 
@@ -372,6 +420,40 @@ private:
     if (changed) {
       DominanceInfo dominance;
       eliminateCommonSubExpressions(rewriter, dominance, consumer);
+    }
+  }
+
+  /// Producers that take longer than computing them again in all that reads
+  /// them. From the last one on: users are what they will be by then, and what
+  /// replaces them comes behind.
+  void repeatInUsers(Region &region) {
+    for (Block &block : region) {
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+        for (Region &inner : op.getRegions())
+          repeatInUsers(inner);
+        if (auto producer = dyn_cast<LinalgOp>(op);
+            producer && isFusableProducer(producer))
+          repeatInUsers(producer);
+      }
+    }
+  }
+
+  void repeatInUsers(LinalgOp producer) {
+    SetVector<Operation *> users = getUsers(producer, kMaxUsers);
+    auto canRepeatIn = [&](Operation *user) {
+      return canDisappearInto(producer, user) &&
+             !wouldBeTooLarge(producer, cast<LinalgOp>(user),
+                              /*keepAdjoints=*/false);
+    };
+    if (users.empty() || users.size() > kMaxUsers ||
+        !llvm::all_of(users, canRepeatIn) || !savesTime(producer, users))
+      return;
+    IRRewriter rewriter(producer->getContext());
+    for (Operation *user : users) {
+      GenericOp fused = fuse(rewriter, producer, cast<LinalgOp>(user),
+                             /*keepResults=*/false, /*mergesInputs=*/true);
+      DominanceInfo dominance;
+      eliminateCommonSubExpressions(rewriter, dominance, fused);
     }
   }
 

@@ -31,6 +31,10 @@ def FusePass : Pass<"remat-fuse"> {
     - if several operations read it, into all of them where it is cheap, reads
       at most one tensor of its own size (so that no more bytes stay alive than
       before), and then disappears;
+    - if several operations read it and all of them together take less time with
+      it (by `Analysis/TimeEstimate`, as they read most of its operands anyway: the
+      sums over a batch and what they normalize), into all of them, unless more
+      bytes would stay alive; only after differentiation, at the end;
     - otherwise into its first reader if both have the same iteration space and
       nothing more has to stay alive; its value stays a second result. A reader
       that only widens the value (`arith.extf`) stays apart, for its own readers.
