@@ -67,6 +67,11 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createRaiseSoftmaxPass());
   if (options.attention)
     pm.addPass(createRaiseAttentionPass());
+  if (options.lossHeads) {
+    TileLossHeadsPassOptions heads;
+    heads.tileBytes = options.lossTile;
+    pm.addPass(createTileLossHeadsPass(heads));
+  }
   pm.addPass(createFusePaddingPass());
   pm.addPass(createFixOrdersPass());
   FusePassOptions fuseForward;
@@ -138,6 +143,8 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
   toTensors.policy = options.policy;
   toTensors.mode = options.mode;
   toTensors.attention = options.attention;
+  toTensors.lossHeads = options.lossHeads;
+  toTensors.lossTile = options.lossTile;
   toTensors.target = options.target;
   toTensors.threads = options.threads;
   toTensors.convWorkspace = options.convWorkspace;

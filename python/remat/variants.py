@@ -66,6 +66,10 @@ int64_t remat_allocated_peak(void) { return peak; }
 """
 
 
+# Options of remat-train that are none of what comes after the schedule.
+ON_TENSORS = "attention", "loss-heads", "loss-tile"
+
+
 # --- Signatures --------------------------------------------------------------------------------
 
 
@@ -247,7 +251,7 @@ class Variant:
         allocator.write_text(kind.allocator)
         opt = tool("remat-opt", "REMAT_BIN")
         # What is found on tensors is no option of what comes after.
-        memory_options = " ".join(option for option in target.split() if option != "attention")
+        memory_options = " ".join(option for option in target.split() if option.partition("=")[0] not in ON_TENSORS)
         run([opt, model.path, f"{model.importing()} optimizer={MOMENTUM} mode={mode}", *annotate,
              f"--remat-train-to-tensors={target}", f"--remat-bufferize={memory_options} report={report}", "-o", step])
         run([opt, step, *kind.lowering(), "-o", lowered])

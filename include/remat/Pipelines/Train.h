@@ -25,6 +25,15 @@ struct VariantOptions : public virtual mlir::detail::PassOptions {
       llvm::cl::desc("make one operation of products with a softmax between "
                      "them, see remat-raise-attention"),
       llvm::cl::init(false)};
+  Option<bool> lossHeads{
+      *this, "loss-heads",
+      llvm::cl::desc("compute losses over a vocabulary for some rows at a "
+                     "time, see remat-tile-loss-heads"),
+      llvm::cl::init(false)};
+  Option<int64_t> lossTile{
+      *this, "loss-tile",
+      llvm::cl::desc("bytes of the logits of one tile with loss-heads"),
+      llvm::cl::init(16 << 20)};
 };
 
 struct ReportOptions : public virtual mlir::detail::PassOptions {
