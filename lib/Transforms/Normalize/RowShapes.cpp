@@ -302,6 +302,10 @@ LogicalResult RowShapes::inferResults(Operation *op, std::string &reason) {
     }
     return success();
   }
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return fail("they are results");
+  if (auto name = dyn_cast<NameOp>(op))
+    return fail("the remat.name \"" + name.getName() + "\" stands there");
   const RowShape *first = nullptr;
   for (Value operand : op->getOperands()) {
     const RowShape *shape = get(operand);
@@ -335,10 +339,6 @@ LogicalResult RowShapes::inferResults(Operation *op, std::string &reason) {
   }
   if (isElementwise(op))
     return setAll(shape);
-  if (auto name = dyn_cast<NameOp>(op))
-    return fail("the remat.name \"" + name.getName() + "\" stands there");
-  if (op->hasTrait<OpTrait::IsTerminator>())
-    return fail("they are results");
   return fail("'" + op->getName().getStringRef() + "' reads them");
 }
 
