@@ -24,9 +24,8 @@ static SmallVector<Value> getReadValues(Operation *op) {
 // From the logits on
 //===----------------------------------------------------------------------===//
 
-/// Finds the rows: loops of the result and the activations. False if there are
-/// none, or if loops index both factors and the result.
-bool LossHead::setProductShape() {
+std::optional<RowShape> mlir::remat::findRows(LinalgOp product,
+                                              OpOperand *activations) {
   OpOperand *weights =
       product.getDpsInputOperand(1 - activations->getOperandNumber());
   OpOperand *init = product.getDpsInitOperand(0);
@@ -36,7 +35,7 @@ bool LossHead::setProductShape() {
   SmallVector<int64_t> loopSizes = product.getStaticLoopRanges();
   if (!result.isProjectedPermutation(/*allowZeroInResults=*/true) ||
       !rows.isProjectedPermutation(/*allowZeroInResults=*/true))
-    return false;
+    return std::nullopt;
   // In the order of the activations, of which a part is to be contiguous.
   SmallVector<unsigned> rowLoops;
   SmallVector<int64_t> sizes;
@@ -46,13 +45,12 @@ bool LossHead::setProductShape() {
         loopSizes[loop.getPosition()] == 1)
       continue;
     if (columns.isFunctionOfDim(loop.getPosition()))
-      return false;
+      return std::nullopt;
     rowLoops.push_back(loop.getPosition());
     sizes.push_back(loopSizes[loop.getPosition()]);
   }
   if (rowLoops.empty())
-    return false;
-  numRows = llvm::product_of(sizes);
+    return std::nullopt;
   RowShape rowDims = makeRowDims(sizes);
   RowShape shape;
   for (AffineExpr expr : result.getResults()) {
@@ -62,13 +60,23 @@ bool LossHead::setProductShape() {
     shape.push_back(
         found == rowLoops.end() ? RowDim() : rowDims[found - rowLoops.begin()]);
   }
-  int64_t numColumns = countColumns(product->getResult(0), shape);
+  return shape;
+}
+
+bool LossHead::setProductShape() {
+  std::optional<RowShape> shape = findRows(product, activations);
+  if (!shape)
+    return false;
+  Value logits = product->getResult(0);
+  int64_t numColumns = countColumns(logits, *shape);
+  numRows =
+      cast<RankedTensorType>(logits.getType()).getNumElements() / numColumns;
   maxNarrow = numColumns / 16;
   maxKept = std::max(
       numColumns / 2,
       cast<RankedTensorType>(activations->get().getType()).getNumElements() /
           numRows);
-  shapes.set(product->getResult(0), shape);
+  shapes.set(logits, *shape);
   dependent.insert(product);
   return true;
 }

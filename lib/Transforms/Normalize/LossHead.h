@@ -9,6 +9,12 @@
 
 namespace mlir::remat {
 
+/// The rows of the result of `product`: its loops that index the activations,
+/// one of its operands, in their order. None if there are none, or if loops
+/// index both factors and the result.
+std::optional<RowShape> findRows(linalg::LinalgOp product,
+                                 OpOperand *activations);
+
 /// Why a product that looks like a loss head has to stay.
 struct Refusal {
   Operation *op = nullptr;
