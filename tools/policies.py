@@ -50,7 +50,7 @@ def measure(model, policy, update, steps, target):
         losses, run = training.run_program(program, folder, {"STEPS": steps, "CHECKPOINT": ""}, target=target)
     arguments, peak = memory["arguments"], memory["peak"]
     shown = [arguments["parameters"], arguments["optimizer_state"], peak["residuals"], peak["gradients"],
-             peak["temporaries"]]
+             peak["workspaces"] + peak["temporaries"]]
     total = memory["arena"] + sum(arguments.values())
     measured = {"ms/step": lambda: f"{1e3 * run['median_step_s']:.1f}", "launches": lambda: count_launches(run)}
     row = [policy, update, total, *shown, total - sum(shown), *(measured[name]() for name in MEASURED[target]),

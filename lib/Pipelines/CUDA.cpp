@@ -8,6 +8,7 @@
 
 #include "Host.h"
 
+#include "remat/CUDA/RuntimeMemory.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Conversion/Passes.h"
 #include "remat/Emulator/Passes.h"
@@ -25,11 +26,12 @@
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
+using namespace mlir::remat;
 
 /// From kernels in the gpu dialect to NVVM.
 static void addKernelLowering(OpPassManager &module) {
   OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
-  pm.addPass(remat::createApproximateMath());
+  pm.addPass(createApproximateMath());
   math::MathExpandOpsPassOptions expandMath;
   expandMath.opMnemonics = {"rsqrt"};
   pm.addPass(math::createMathExpandOpsPass(expandMath));
@@ -44,14 +46,14 @@ static void addKernelLowering(OpPassManager &module) {
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));
-  pm.addPass(remat::createConvertKernelsToNVVM());
+  pm.addPass(createConvertKernelsToNVVM());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
 
-void remat::buildLowerToCUDAPipeline(OpPassManager &pm,
-                                     const TargetOptions &options) {
+void mlir::remat::buildLowerToCUDAPipeline(OpPassManager &pm,
+                                           const TargetOptions &options) {
   pm.addPass(createCheckTypesPass());
   pm.addPass(createConvertLinalgToLibrary({/*mixed=*/true}));
   pm.addPass(createMergeLaunches());
@@ -78,46 +80,46 @@ void remat::buildLowerToCUDAPipeline(OpPassManager &pm,
 }
 
 namespace {
-struct CUDATarget : remat::Target {
+struct CUDATarget : Target {
   StringRef getName() const override { return "cuda"; }
   /// Libraries choose algorithms by alignment; this is what the driver gives.
   int64_t getAlignment() const override { return 256; }
+  int64_t getDataSlots() const override { return ::remat::cuda::kDataSlots; }
   int64_t getDefaultThreads() const override { return 1; }
   void addBeforeScheduling(OpPassManager &pm,
-                           const remat::TargetOptions &options) const override {
-    pm.addPass(remat::createSplitRoundedProducts({/*keepOne=*/true}));
-    pm.addPass(remat::createCarryScalars());
-    pm.addPass(remat::createSinkScalars());
-    pm.addPass(remat::createSplitReductions());
-    pm.addPass(remat::createProductWorkspace());
-    pm.addPass(remat::createAnnotateCuDNNWorkspace({options.convWorkspace}));
+                           const TargetOptions &options) const override {
+    pm.addPass(createSplitRoundedProducts({/*keepOne=*/true}));
+    pm.addPass(createCarryScalars());
+    pm.addPass(createSinkScalars());
+    pm.addPass(createSplitReductions());
+    pm.addPass(createProductWorkspace());
+    pm.addPass(createAnnotateCuDNNWorkspace({options.convWorkspace}));
   }
   void addBeforePacking(OpPassManager &pm,
-                        const remat::TargetOptions &options) const override {
-    pm.addPass(remat::createConvertConvToCuDNN({options.convWorkspace}));
-    pm.addPass(remat::createMergeLaunches({/*neighbours=*/true}));
-    pm.addPass(remat::createGroupUpdates());
-    pm.addPass(remat::createWidenProducts());
-    pm.addPass(remat::createPackProducts({/*mixed=*/true}));
-    pm.addPass(remat::createProductWorkspace());
+                        const TargetOptions &options) const override {
+    pm.addPass(createConvertConvToCuDNN({options.convWorkspace}));
+    pm.addPass(createMergeLaunches({/*neighbours=*/true}));
+    pm.addPass(createGroupUpdates());
+    pm.addPass(createWidenProducts());
+    pm.addPass(createPackProducts({/*mixed=*/true}));
+    pm.addPass(createProductWorkspace());
   }
   void addTrainStepLowering(OpPassManager &pm) const override {
-    remat::LowerTrainStepOptions options;
+    LowerTrainStepOptions options;
     options.onDevice = true;
-    pm.addPass(remat::createLowerTrainStep(options));
+    pm.addPass(createLowerTrainStep(options));
   }
   void addLowering(OpPassManager &pm,
-                   const remat::TargetOptions &options) const override {
-    remat::buildLowerToCUDAPipeline(pm, options);
-    pm.addPass(remat::createStripAnnotationsPass());
+                   const TargetOptions &options) const override {
+    mlir::remat::buildLowerToCUDAPipeline(pm, options);
+    pm.addPass(createStripAnnotationsPass());
   }
 };
 
-struct LowerOptions : PassPipelineOptions<LowerOptions>,
-                      remat::TargetOptions {};
+struct LowerOptions : PassPipelineOptions<LowerOptions>, TargetOptions {};
 } // namespace
 
-void remat::registerCUDAPipelines() {
+void mlir::remat::registerCUDAPipelines() {
   registerTarget(std::make_unique<CUDATarget>());
   PassPipelineRegistration<LowerOptions>(
       "remat-lower-to-cuda",

@@ -179,6 +179,7 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
   pack.alignment = options.getTarget().getAlignment();
   pack.arena = options.arena;
   pack.reuse = options.reuse;
+  pack.dataSlots = options.getTarget().getDataSlots();
   pack.report = options.report;
   pm.addPass(createPackMemoryPass(pack));
   pm.addPass(createCSEPass());

@@ -110,7 +110,10 @@ void Training::allocateBuffers() {
     if (argument.role == Role::arena)
       arenaBytes = std::max(arenaBytes, argument.type.numBytes());
     else if (!argument.isOnHost)
-      bytes += argument.type.numBytes();
+      bytes +=
+          argument.type.numBytes() *
+          (classOf(argument.role) == MemoryClass::data ? device().dataSlots()
+                                                       : 1);
   device().announce(arenaBytes + bytes);
   void *arena = arenaBytes ? device().allocate(MemoryClass::arena, arenaBytes,
                                                "the arena")

@@ -8,6 +8,7 @@
 // ATTENTION: live at the peak 2112
 // ATTENTION-NEXT: residuals 1024
 // ATTENTION-NEXT: gradients 0
+// ATTENTION-NEXT: workspaces 0
 // ATTENTION-NEXT: temporaries 1088
 // ATTENTION: copied per call 0
 
@@ -16,7 +17,8 @@
 // CONVOLUTION: live at the peak 5312
 // CONVOLUTION-NEXT: residuals 1024
 // CONVOLUTION-NEXT: gradients 576
-// CONVOLUTION-NEXT: temporaries 3712
+// CONVOLUTION-NEXT: workspaces 2112
+// CONVOLUTION-NEXT: temporaries 1600
 // CONVOLUTION-NEXT: residuals at most 2624
 // CONVOLUTION: copied per call 0
 

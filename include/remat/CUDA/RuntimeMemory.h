@@ -1,8 +1,6 @@
-//===- RuntimeMemory.h - What the CUDA runtime keeps on the device -*- C++
-//-*-===//
+//===- RuntimeMemory.h - What the runtime keeps there -----------*- C++ -*-===//
 //
-// Sizes that do not depend on the program. The compiler adds them to the peak
-// that it predicts; the runtime allocates exactly these.
+// Sizes that the compiler predicts and the runtime allocates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +20,9 @@ constexpr int64_t kStepSlotBytes = 16;
 constexpr int64_t kScalarBytes = 16;
 constexpr int64_t kRowBytes = 1024;
 constexpr int64_t kNumRows = 64;
+
+/// Of each data argument: the batch that a step reads, and the next one.
+constexpr int64_t kDataSlots = 2;
 
 /// Memory class `runtime`, allocated once.
 constexpr int64_t kRuntimeBytes = kStepBlockBytes + (1 + kNumRows) * kRowBytes;

@@ -31,6 +31,9 @@ public:
   /// Of the arena and of every buffer in it, in bytes.
   virtual int64_t getAlignment() const = 0;
 
+  /// How many batches of data are in its memory at once.
+  virtual int64_t getDataSlots() const { return 1; }
+
   /// How many threads workspaces are reserved for unless `threads=` says so.
   virtual int64_t getDefaultThreads() const = 0;
 

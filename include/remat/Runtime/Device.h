@@ -34,6 +34,9 @@ class Device {
 public:
   virtual ~Device() = default;
 
+  /// How many batches of data it has memory for: the next one may arrive while
+  /// a step reads its own.
+  virtual size_t dataSlots() const { return 1; }
   /// Says, for messages, what the run's buffers take together.
   virtual void announce(size_t bytes) {}
   /// Zeroed memory for kernels, accounted for; fails if there is none, with

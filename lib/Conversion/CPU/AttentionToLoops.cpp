@@ -12,6 +12,7 @@
 #include "../Products.h"
 #include "AttentionTiles.h"
 #include "remat/Conversion/CPU/Passes.h"
+#include "remat/Transforms/PackMemory/Workspace.h"
 #include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
@@ -171,7 +172,7 @@ protected:
         findKeyRange(b, loc, plan.visible, start, site.rows, sizes[dims.key]);
     if (!isZeroInteger(site.firstKey))
       parts->setStart(dims.key,
-                    getValueOrCreateConstantIndexOp(b, loc, site.firstKey));
+                      getValueOrCreateConstantIndexOp(b, loc, site.firstKey));
     emitTile();
   }
 
@@ -379,8 +380,10 @@ static void allocate(OpBuilder &b, Op op, const TilePlan &plan, Type element,
     if (ShapedType::isDynamic(shape.back()))
       dynamic.push_back(memref::DimOp::create(b, loc, value, dim));
   }
-  workspaces.push_back(memref::AllocOp::create(
-      b, loc, MemRefType::get(shape, element), dynamic));
+  auto memory =
+      memref::AllocOp::create(b, loc, MemRefType::get(shape, element), dynamic);
+  memory->setAttr(kWorkspaceAttrName, b.getUnitAttr());
+  workspaces.push_back(memory);
 }
 
 /// Factors of f16 or bf16 are multiplied in f32, as BLAS has no other product.

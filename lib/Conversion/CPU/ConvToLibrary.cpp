@@ -53,6 +53,7 @@ static LogicalResult convert(const ConvCall &call, SymbolTable &symbols,
   auto type = cast<MemRefType>(call.images.getType());
   auto workspace = memref::AllocOp::create(
       builder, loc, MemRefType::get({*bytes}, builder.getI8Type()));
+  workspace->setAttr(kWorkspaceAttrName, builder.getUnitAttr());
   int64_t usefulBytes = call.getWorkspaceBytes(kMostThreads).value_or(*bytes);
   if (usefulBytes > *bytes)
     workspace->setAttr(kUsefulBytesAttrName,

@@ -10,6 +10,7 @@
 
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/PackMemory/Workspace.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -164,10 +165,11 @@ static void convert(const CuDNNConvolution &plan, SymbolTable &symbols) {
     arguments.push_back(memref::CastOp::create(builder, loc, dynamic, buffer));
   }
   auto bytes = MemRefType::get({plan.getAlgorithmBytes()}, builder.getI8Type());
+  auto workspace = memref::AllocOp::create(builder, loc, bytes);
+  workspace->setAttr(kWorkspaceAttrName, builder.getUnitAttr());
   arguments.push_back(memref::CastOp::create(
       builder, loc,
-      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()),
-      memref::AllocOp::create(builder, loc, bytes)));
+      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), workspace));
   for (int64_t value : {int64_t(plan.channelsFirst), conv.strides[0],
                         conv.strides[1], conv.dilations[0], conv.dilations[1],
                         plan.padding[0], plan.padding[1], plan.groups})

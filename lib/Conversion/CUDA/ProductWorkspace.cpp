@@ -11,6 +11,7 @@
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
+#include "remat/Transforms/PackMemory/Workspace.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -49,9 +50,10 @@ static int64_t getWorkspaceBytes(linalg::LinalgOp product) {
 static void reserve(linalg::LinalgOp product, SymbolTable &symbols) {
   OpBuilder builder(product);
   Location loc = product.getLoc();
-  Value memory = memref::AllocOp::create(
+  auto memory = memref::AllocOp::create(
       builder, loc,
       MemRefType::get({getWorkspaceBytes(product)}, builder.getI8Type()));
+  memory->setAttr(kWorkspaceAttrName, builder.getUnitAttr());
   Value bytes = memref::CastOp::create(
       builder, loc,
       MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), memory);

@@ -29,11 +29,15 @@ private:
 
 class CUDADevice final : public Device {
 public:
+  size_t dataSlots() const override { return kDataSlots; }
   void announce(size_t bytes) override { session().memory.announce(bytes); }
   void *allocate(MemoryClass memoryClass, size_t bytes,
                  const std::string &name) override {
+    Session &current = session();
     return reinterpret_cast<void *>(
-        session().memory.allocateZeroed(memoryClass, bytes, name));
+        memoryClass == MemoryClass::data
+            ? current.inputs.allocate(bytes, name)
+            : current.memory.allocateZeroed(memoryClass, bytes, name));
   }
   void *allocateOnHost(MemoryClass, size_t bytes) override {
     return host.allocate(bytes);
@@ -92,6 +96,7 @@ void CUDADevice::release(void *pointer) {
   if (!pointer || host.release(pointer))
     return;
   session().flush();
+  session().inputs.release(toAddress(pointer));
   session().memory.release(toAddress(pointer));
 }
 

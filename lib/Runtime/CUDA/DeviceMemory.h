@@ -23,8 +23,9 @@ public:
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory &) = delete;
 
-  /// What all buffers will take together, for messages.
-  void announce(size_t bytes) { announced = bytes; }
+  /// What all buffers will take together beside what is held by now, for
+  /// messages.
+  void announce(size_t bytes) { announced = size_t(held) + bytes; }
   /// Called once if there is too little memory; frees what nobody uses.
   void setReserve(std::function<void()> release) {
     releaseReserve = std::move(release);

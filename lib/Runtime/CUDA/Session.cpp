@@ -29,8 +29,8 @@ Stream::~Stream() {
 
 Session::Session(const Driver &table)
     : driver(table), owner(driver), memory(driver, stream),
-      kernels(driver, chip), pool(memory), products(driver, memory),
-      convolutions(driver, stream),
+      kernels(driver, chip), pool(memory), inputs(driver, stream, memory),
+      products(driver, memory), convolutions(driver, stream),
       segments(driver, stream, SegmentOptions::fromEnvironment()),
       timer(driver, stream),
       uploads(driver, stream, kUploadSlots, kUploadBytes),
@@ -69,6 +69,7 @@ void cuda::setSession(std::unique_ptr<Session> replacement) {
 
 void Session::flush() {
   uploads.submit();
+  inputs.deliver();
   stepBlock.submit();
   segments.run(list);
 }
@@ -181,6 +182,8 @@ CUdeviceptr Session::constant(const void *host, size_t bytes) {
 void Session::upload(CUdeviceptr to, const void *from, size_t bytes) {
   if (!list.empty())
     flush();
+  if (inputs.upload(to, from, bytes))
+    return;
   if (memory.isStart(to))
     uploads.submit();
   uploads.append(to, from, bytes);
@@ -211,5 +214,5 @@ std::vector<double> Session::takeScalars() {
 }
 
 size_t Session::hostBytes() const {
-  return uploads.hostBytes() + stepBlock.hostBytes();
+  return uploads.hostBytes() + inputs.hostBytes() + stepBlock.hostBytes();
 }

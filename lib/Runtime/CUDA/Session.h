@@ -11,6 +11,7 @@
 
 #include "BlockPool.h"
 #include "Convolutions.h"
+#include "InputSlots.h"
 #include "Products.h"
 #include "ScalarRows.h"
 #include "Segments.h"
@@ -78,6 +79,7 @@ public:
   DeviceMemory memory;
   Kernels kernels;
   BlockPool pool;
+  InputSlots inputs;
   Products products;
   Convolutions convolutions;
   Segments segments;

@@ -24,6 +24,7 @@ void remat::printMemoryTable(ArrayRef<FunctionMemory> functions,
     line("  live at the peak", function.maxLive);
     line("    residuals", function.parts.residuals);
     line("    gradients", function.parts.gradients);
+    line("    workspaces", function.parts.workspaces);
     line("    temporaries", function.parts.temporaries);
     line("residuals at most", function.residuals);
     line("parameters", function.parameters);
@@ -31,6 +32,7 @@ void remat::printMemoryTable(ArrayRef<FunctionMemory> functions,
     line("model state", function.modelState);
     line("data", function.data);
     line("results", function.results);
+    line("constants", function.constants);
     line("copied per call", function.copiedBytes);
     os << llvm::format(
         "  %lld buffers, %lld took over a dying operand, %lld left to the "
@@ -55,6 +57,7 @@ void remat::printMemoryJSON(ArrayRef<FunctionMemory> functions,
           json.attributeObject("peak", [&] {
             json.attribute("residuals", function.parts.residuals);
             json.attribute("gradients", function.parts.gradients);
+            json.attribute("workspaces", function.parts.workspaces);
             json.attribute("temporaries", function.parts.temporaries);
           });
           json.attribute("residuals", function.residuals);
@@ -65,6 +68,7 @@ void remat::printMemoryJSON(ArrayRef<FunctionMemory> functions,
             json.attribute("data", function.data);
             json.attribute("results", function.results);
           });
+          json.attribute("constants", function.constants);
           json.attribute("buffers", function.buffers);
           json.attribute("taken_over", function.takenOver);
           json.attribute("unpacked", function.unpacked);

@@ -16,10 +16,12 @@ namespace mlir::remat {
 struct MemoryParts {
   int64_t residuals = 0;
   int64_t gradients = 0;
+  int64_t workspaces = 0;
   int64_t temporaries = 0;
   MemoryParts &operator+=(const MemoryParts &other) {
     residuals += other.residuals;
     gradients += other.gradients;
+    workspaces += other.workspaces;
     temporaries += other.temporaries;
     return *this;
   }
@@ -34,9 +36,11 @@ struct FunctionMemory {
   MemoryParts parts;
   /// Largest sum of residuals that live at once, at the peak or elsewhere.
   int64_t residuals = 0;
-  /// Bytes of arguments.
+  /// Bytes of arguments; of data, in all slots.
   int64_t parameters = 0, optimizerState = 0, modelState = 0, data = 0,
           results = 0;
+  /// Of tables that the function reads.
+  int64_t constants = 0;
   int64_t buffers = 0, takenOver = 0, unpacked = 0, copiedBytes = 0;
   int64_t recomputedOps = 0;
 };

@@ -12,9 +12,8 @@
 #include "remat/Transforms/PackMemory/Passes.h"
 
 #include "CallOrder.h"
+#include "Figures.h"
 #include "GrowWorkspace.h"
-#include "Lifetimes.h"
-#include "MemoryReport.h"
 #include "TakeOver.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,28 +35,10 @@ constexpr llvm::StringLiteral arenaAttrName = "remat.arena";
 // One function
 //===----------------------------------------------------------------------===//
 
-/// What callers need to know of a packed function.
-struct Frame {
-  int64_t bytes = 0;
-  MemoryParts parts;
-  int64_t residuals = 0;
-  /// Operations on memory that one call runs, and those of them that recompute.
-  int64_t ops = 0, recomputedOps = 0;
-};
-
-/// Something that occupies bytes of the arena: buffers that follow each other
-/// at one place, or the arena of a call.
-struct Place {
-  Lifetime lifetime;
-  int64_t size = 0;
-  SmallVector<unsigned> buffers;
-  func::CallOp call;
-};
-
 struct Options {
   std::string arena;
   bool reuse;
-  int64_t alignment;
+  int64_t alignment, dataSlots;
 };
 
 class FunctionPacker {
@@ -73,15 +54,15 @@ public:
       takeOver.run(function);
     collectPlaces();
     placeInArena();
-    describe();
+    Figures figures(function, lifetimes, frames, symbols, options.alignment);
+    figures.describe(places, peak, takeOver.getNeedlessCopies(),
+                     options.dataSlots, memory);
+    frame = figures.getFrame(memory);
     rewrite(isEntry);
     return memory;
   }
 
-  Frame getFrame() const {
-    return {memory.arena, memory.parts, memory.residuals, ops,
-            memory.recomputedOps};
-  }
+  const Frame &getFrame() const { return frame; }
 
 private:
   int64_t roundUp(int64_t bytes) const {
@@ -143,131 +124,6 @@ private:
         growWorkspace(lifetimes.getBuffers()[place.buffers[0]].alloc, intervals,
                       packing, index);
     offsets = std::move(packing.offsets);
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Figures
-  //===--------------------------------------------------------------------===//
-
-  void describe() {
-    memory.name = function.getName().str();
-    for (const Place &place : places)
-      if (place.lifetime.first <= peak && peak <= place.lifetime.last)
-        memory.parts += getParts(place);
-    memory.residuals = getMostResiduals();
-    for (BlockArgument argument : function.getArguments())
-      describeArgument(argument.getArgNumber(), argument.getType());
-    function.walk([&](Operation *op) {
-      if (auto copy = dyn_cast<memref::CopyOp>(op);
-          copy && !takeOver.getNeedlessCopies().contains(copy))
-        memory.copiedBytes +=
-            getRunCount(op) *
-            std::max<int64_t>(
-                0, getByteSize(getCompact(copy.getSource().getType()), op));
-      countOps(op);
-    });
-  }
-
-  /// Convolutions are calls of the runtime by now: one operation each.
-  void countOps(Operation *op) {
-    Frame frame;
-    if (auto call = dyn_cast<func::CallOp>(op)) {
-      auto it = frames.find(symbols.lookup(call.getCallee()));
-      frame.ops = 1;
-      if (it != frames.end())
-        frame = it->second;
-    } else if (isa<linalg::LinalgOp, ScatterAddOp>(op) &&
-               !isa<linalg::FillOp>(op)) {
-      frame.ops = 1;
-    } else {
-      return;
-    }
-    bool recomputes = lifetimes.getPhase(op) == Phase::recompute;
-    ops += getRunCount(op) * frame.ops;
-    memory.recomputedOps +=
-        getRunCount(op) * (recomputes ? frame.ops : frame.recomputedOps);
-  }
-
-  MemoryParts getParts(const Place &place) {
-    if (func::CallOp call = place.call)
-      return frames.lookup(symbols.lookup(call.getCallee())).parts;
-    MemoryParts parts;
-    for (unsigned index : llvm::reverse(place.buffers)) {
-      const Buffer &buffer = lifetimes.getBuffers()[index];
-      if (peak < buffer.lifetime.first || buffer.lifetime.last < peak)
-        continue;
-      if (isResidual(buffer))
-        parts.residuals = place.size;
-      else if (isInBackward(buffer) && buffer.wasIn(Phase::update))
-        parts.gradients = place.size;
-      else
-        parts.temporaries = place.size;
-      break;
-    }
-    return parts;
-  }
-
-  static bool isInBackward(const Buffer &buffer) {
-    return buffer.wasIn(Phase::backward) || buffer.wasIn(Phase::recompute);
-  }
-  static bool isResidual(const Buffer &buffer) {
-    return buffer.wasIn(Phase::forward) &&
-           (isInBackward(buffer) || buffer.wasIn(Phase::update));
-  }
-
-  int64_t getMostResiduals() {
-    std::vector<::remat::plan::Interval> kept;
-    auto add = [&](Lifetime lifetime, int64_t size) {
-      kept.push_back(
-          {lifetime.first, lifetime.last + 1, size, options.alignment});
-    };
-    for (const Place &place : places) {
-      if (func::CallOp call = place.call)
-        add(place.lifetime,
-            frames.lookup(symbols.lookup(call.getCallee())).residuals);
-      for (unsigned index : place.buffers)
-        if (const Buffer &buffer = lifetimes.getBuffers()[index];
-            isResidual(buffer))
-          add(buffer.lifetime, roundUp(buffer.size));
-    }
-    return ::remat::plan::getMaxLive(kept);
-  }
-
-  void describeArgument(unsigned index, Type type) {
-    int64_t bytes = getByteSize(type, function);
-    if (bytes < 0)
-      return;
-    auto has = [&](StringRef name) {
-      return bool(function.getArgAttr(index, name));
-    };
-    if (has(opt::OptDialect::getParamAttrName()))
-      memory.parameters += bytes;
-    else if (has(opt::OptDialect::getStateAttrName()))
-      memory.optimizerState += bytes;
-    else if (has(RematDialect::getResultAttrName()))
-      memory.results += bytes;
-    else if (has(RematDialect::getStateAttrName()))
-      memory.modelState += bytes;
-    else
-      memory.data += bytes;
-  }
-
-  /// The memref that holds the elements of `type` without gaps.
-  static Type getCompact(Type type) {
-    auto memref = cast<BaseMemRefType>(type);
-    if (!memref.hasRank())
-      return type;
-    return MemRefType::get(memref.getShape(), memref.getElementType());
-  }
-
-  /// How often one call of the function runs `op`, as far as loop bounds tell.
-  static int64_t getRunCount(Operation *op) {
-    int64_t count = 1;
-    for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
-         loop = loop->getParentOfType<scf::ForOp>())
-      if (std::optional<llvm::APInt> trips = loop.getStaticTripCount())
-        count *= trips->getSExtValue();
-    return count;
   }
 
   //===--------------------------------------------------------------------===//
@@ -412,8 +268,7 @@ private:
   std::vector<int64_t> offsets;
   int64_t peak = 0;
   FunctionMemory memory;
-  /// Operations on memory that one call runs.
-  int64_t ops = 0;
+  Frame frame;
 };
 
 //===----------------------------------------------------------------------===//
@@ -430,7 +285,7 @@ struct PackMemoryPass : public impl::PackMemoryPassBase<PackMemoryPass> {
     if (failed(order.compute(getOperation())))
       return signalPassFailure();
     SymbolTable symbols(getOperation());
-    Options packing{arena, reuse, alignment};
+    Options packing{arena, reuse, alignment, dataSlots};
     DenseMap<Operation *, Frame> frames;
     SmallVector<FunctionMemory> memory;
     for (func::FuncOp function : order.getFunctions()) {
@@ -479,6 +334,9 @@ private:
     if (alignment > kMaxAlignment)
       return getOperation().emitError("alignment is at most ")
              << kMaxAlignment << " bytes, but it is " << alignment.getValue();
+    if (dataSlots <= 0)
+      return getOperation().emitError("data-slots is at least 1, but it is ")
+             << dataSlots.getValue();
     return success();
   }
 

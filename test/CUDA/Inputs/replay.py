@@ -24,7 +24,8 @@ def compile_program(mode, target):
     source = folder / f"{mode}.mlir"
     text = model.read_text().replace("MODE", MODES[mode])
     source.write_text(text)
-    done = subprocess.run(["remat-opt", source, "--inline", f"--remat-train={target}", "-o", path], capture_output=True, text=True)
+    done = subprocess.run(["remat-opt", source, "--inline", f"--remat-train={target} report={path}.json", "-o", path],
+                          capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     # Neither a metric that is a plain f32 nor the sum of the losses of micro-batches is a scalar of the host.
     assert "the host reads device memory" not in done.stderr, f"{mode}: {done.stderr}"
@@ -79,11 +80,24 @@ def find(report, name):
     return None
 
 
+def compare_memory(mode, program, measured):
+    """Law 3 for each class. The step and the evaluation have their own data and results, and share the rest."""
+    functions = json.loads(Path(f"{program}.json").read_text())["functions"]
+    each = [function["arguments"] | {"arena": function["arena"]} for function in functions]
+    predicted = {name: max(function[key] for function in each) for name, key in
+                 (("parameters", "parameters"), ("optimizer state", "optimizer_state"), ("state", "model_state"), ("arena", "arena"))}
+    predicted["constants"] = max(function["constants"] for function in functions)
+    predicted |= {name: sum(function[key] for function in each) for name, key in (("data", "data"), ("other", "results"))}
+    measured = {name: value for name, value in measured.items() if name != "runtime" and value}
+    assert measured == {name: value for name, value in predicted.items() if value}, f"{mode}: {predicted}, measured {measured}"
+
+
 rng = np.random.default_rng(0)
 np.savez(folder / "data.npz", tokens=rng.integers(0, 9, (36, 20)), y=rng.standard_normal(36).astype("f4"))
 for mode in MODES:
     cuda, cpu = (compile_program(mode, target) for target in (CUDA, CPU))
     whole, plain, host = run(cuda), run(cuda, graphs=0), run(cpu)
+    compare_memory(mode, cuda, whole[2]["peak_bytes_by_class"])
     replays = find(whole[2], "graphs replayed")
     assert replays and replays >= 3 and not find(plain[2], "graphs replayed"), f"{mode}: {whole[2]}"
     compare_bits(f"{mode}, without graphs", plain, whole)

@@ -1,5 +1,5 @@
 // A small model with much in it: an embedding (gathered forward, added up backward), a product, dropout, a state that counts
-// what was kept, an evaluation, a metric that is a plain f32, AdamW with a schedule. MODE is replaced.
+// what was kept, a table of constants, an evaluation, a metric that is a plain f32, AdamW with a schedule. MODE is replaced.
 
 #mat = affine_map<(r, d) -> (r, d)>
 #row = affine_map<(r, d) -> (r)>
@@ -53,12 +53,15 @@ func.func private @distance(%h: tensor<4x40xf32>, %y: tensor<4xf32>) -> tensor<f
   } -> tensor<4xf32>
   %e0 = tensor.empty() : tensor<f32>
   %z0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<f32>) -> tensor<f32>
-  %total = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
-      ins(%sums, %y : tensor<4xf32>, tensor<4xf32>) outs(%z0 : tensor<f32>) {
-  ^bb0(%a: f32, %b: f32, %acc: f32):
+  %weights = arith.constant dense<[1.0, 0.5, 2.0, 1.5]> : tensor<4xf32>
+  %total = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> ()>],
+                           iterator_types = ["reduction"]}
+      ins(%sums, %y, %weights : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) outs(%z0 : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32, %weight: f32, %acc: f32):
     %d = arith.subf %a, %b : f32
     %q = arith.mulf %d, %d : f32
-    %s = arith.addf %acc, %q : f32
+    %e = arith.mulf %q, %weight : f32
+    %s = arith.addf %acc, %e : f32
     linalg.yield %s : f32
   } -> tensor<f32>
   %mean = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}

@@ -9,6 +9,7 @@
 // CHECK-NEXT: live at the peak 384
 // CHECK-NEXT: residuals 64
 // CHECK-NEXT: gradients 256
+// CHECK-NEXT: workspaces 0
 // CHECK-NEXT: temporaries 64
 // CHECK-NEXT: residuals at most 64
 // CHECK-NEXT: parameters 256
@@ -16,6 +17,7 @@
 // CHECK-NEXT: model state 16
 // CHECK-NEXT: data 64
 // CHECK-NEXT: results 64
+// CHECK-NEXT: constants 0
 // CHECK-NEXT: copied per call 64
 // CHECK-NEXT: 3 buffers, 0 took over a dying operand, 0 left to the allocator; 5 recomputed operations
 
@@ -25,6 +27,7 @@
 // JSON-NEXT: "peak": {
 // JSON-NEXT: "residuals": 64
 // JSON-NEXT: "gradients": 256
+// JSON-NEXT: "workspaces": 0,
 // JSON-NEXT: "temporaries": 64
 // JSON: "residuals": 64
 // JSON: "parameters": 256

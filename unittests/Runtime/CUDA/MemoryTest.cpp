@@ -46,7 +46,7 @@ TEST_F(MemoryTest, saysWhatIsMissing) {
       device().allocate(MemoryClass::arena, size_t(1) << 30, "the arena"),
       testing::ExitedWithCode(1),
       "remat: error: out of memory on the device: the arena takes 1073741824 "
-      "bytes, but 107[0-9]+ of 1073741824 are free; the run needs 5000000000 "
+      "bytes, but 107[0-9]+ of 1073741824 are free; the run needs 5000099328 "
       "in all, of which it has 100328\n$");
 }
 
@@ -91,6 +91,28 @@ TEST_F(MemoryTest, anUploadFollowsTheCommandsBeforeIt) {
   device().upload(toPointer(a), &two, 4);
   launch("add", "pp", {b, a});
   EXPECT_EQ(read<float>(b), 3);
+}
+
+TEST_F(MemoryTest, dataHasASlotForTheNextBatch) {
+  int64_t before = currentMemory(MemoryClass::data);
+  auto *batch = static_cast<char *>(
+      device().allocate(MemoryClass::data, 8, "argument 'x'"));
+  EXPECT_EQ(currentMemory(MemoryClass::data) - before, 16);
+  CUdeviceptr sum = allocate(4), x = reinterpret_cast<CUdeviceptr>(batch);
+  for (float value : {1.0f, 2.0f, 4.0f}) {
+    // Rows that follow each other, and rows that do not.
+    float rows[] = {value, 8 * value};
+    device().upload(batch, rows, 4);
+    device().upload(batch + 4, rows + 1, 4);
+    device().upload(batch, rows + 1, 4);
+    launch("add", "pp", {sum, x});
+    launch("add", "pp", {sum, x + 4});
+  }
+  EXPECT_EQ(read<float>(sum), 7 * 16);
+  EXPECT_EQ(driver.count("cuMemcpyHtoDAsync_v2"), 3 * 2);
+  EXPECT_EQ(driver.count("cuMemcpyDtoDAsync_v2"), 3 * 2);
+  device().release(batch);
+  EXPECT_EQ(currentMemory(MemoryClass::data), before);
 }
 
 TEST_F(MemoryTest, aConstantIsUploadedOnce) {

@@ -175,9 +175,10 @@ def PackMemoryPass : Pass<"remat-pack-memory", "ModuleOp"> {
     The report says for each function: bytes of the arena; the largest sum of
     bytes that live at once (equal unless packing left holes); what is alive at
     that point: `residuals` (used in the forward and later), `gradients` (used by
-    the backward and by an update), `temporaries`; the largest sum of residuals,
-    wherever that is; bytes of arguments by class
-    (`opt.param`, `opt.state`, `remat.state`, results, data); and the number of
+    the backward and by an update), `workspaces` (what operations and libraries
+    work in), `temporaries`; the largest sum of residuals, wherever that is; bytes
+    of arguments by class (`opt.param`, `opt.state`, `remat.state`, results, and
+    data, in all of its slots) and of constant tables; and the number of
     recomputed operations that one call runs. `report=-` prints it to the standard
     error, `report=FILE` writes JSON.
   }];
@@ -191,6 +192,9 @@ def PackMemoryPass : Pass<"remat-pack-memory", "ModuleOp"> {
            "let results take over dying operands">,
     Option<"alignment", "alignment", "int64_t", "64",
            "of every offset, in bytes; sizes are rounded up to it">,
+    Option<"dataSlots", "data-slots", "int64_t", "1",
+           "how many copies of each data argument there are where the program "
+           "runs: the next batch may arrive while one is read">,
     Option<"report", "report", "std::string", "\"\"",
            "`-` for a table on the standard error, otherwise a JSON file">,
   ];

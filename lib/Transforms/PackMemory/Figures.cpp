@@ -1,0 +1,161 @@
+//===- Figures.cpp - What is measured of a packed function ----------------===//
+
+#include "Figures.h"
+#include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
+#include "remat/Plan/Packing.h"
+#include "remat/Transforms/PackMemory/Workspace.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+static bool wasInBackward(const Buffer &buffer) {
+  return buffer.wasIn(Phase::backward) || buffer.wasIn(Phase::recompute);
+}
+
+static bool isResidual(const Buffer &buffer) {
+  return buffer.wasIn(Phase::forward) &&
+         (wasInBackward(buffer) || buffer.wasIn(Phase::update));
+}
+
+/// The memref that holds the elements of `type` without gaps.
+static Type getCompact(Type type) {
+  auto memref = cast<BaseMemRefType>(type);
+  if (!memref.hasRank())
+    return type;
+  return MemRefType::get(memref.getShape(), memref.getElementType());
+}
+
+/// How often one call of the function runs `op`, as far as loop bounds tell.
+static int64_t getRunCount(Operation *op) {
+  int64_t count = 1;
+  for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
+       loop = loop->getParentOfType<scf::ForOp>())
+    if (std::optional<llvm::APInt> trips = loop.getStaticTripCount())
+      count *= trips->getSExtValue();
+  return count;
+}
+
+const Frame *Figures::getCallee(func::CallOp call) const {
+  auto it = frames.find(symbols.lookup(call.getCallee()));
+  return it == frames.end() ? nullptr : &it->second;
+}
+
+MemoryParts Figures::getParts(const Place &place, int64_t peak) {
+  if (place.call)
+    return getCallee(place.call)->parts;
+  MemoryParts parts;
+  for (unsigned index : llvm::reverse(place.buffers)) {
+    const Buffer &buffer = lifetimes.getBuffers()[index];
+    if (peak < buffer.lifetime.first || buffer.lifetime.last < peak)
+      continue;
+    if (buffer.alloc->hasAttr(kWorkspaceAttrName))
+      parts.workspaces = place.size;
+    else if (isResidual(buffer))
+      parts.residuals = place.size;
+    else if (wasInBackward(buffer) && buffer.wasIn(Phase::update))
+      parts.gradients = place.size;
+    else
+      parts.temporaries = place.size;
+    break;
+  }
+  return parts;
+}
+
+int64_t Figures::getMostResiduals(ArrayRef<Place> places) {
+  std::vector<::remat::plan::Interval> kept;
+  auto add = [&](Lifetime lifetime, int64_t size) {
+    kept.push_back({lifetime.first, lifetime.last + 1, size, alignment});
+  };
+  for (const Place &place : places) {
+    if (place.call)
+      add(place.lifetime, getCallee(place.call)->residuals);
+    for (unsigned index : place.buffers)
+      if (const Buffer &buffer = lifetimes.getBuffers()[index];
+          isResidual(buffer))
+        add(buffer.lifetime, llvm::alignTo(buffer.size, alignment));
+  }
+  return ::remat::plan::getMaxLive(kept);
+}
+
+Frame Figures::getFrame(const FunctionMemory &memory) const {
+  return {memory.arena, memory.parts,         memory.residuals,
+          ops,          memory.recomputedOps, tables};
+}
+
+//===----------------------------------------------------------------------===//
+// Verbs
+//===----------------------------------------------------------------------===//
+
+/// Convolutions are calls of the runtime by now: one operation each.
+void Figures::countOps(Operation *op, FunctionMemory &memory) {
+  int64_t count = 1, recomputed = 0;
+  if (auto call = dyn_cast<func::CallOp>(op)) {
+    if (const Frame *callee = getCallee(call)) {
+      count = callee->ops;
+      recomputed = callee->recomputedOps;
+      tables.insert_range(callee->tables);
+    }
+  } else if (!isa<linalg::LinalgOp, ScatterAddOp>(op) ||
+             isa<linalg::FillOp>(op)) {
+    return;
+  }
+  bool recomputes = lifetimes.getPhase(op) == Phase::recompute;
+  ops += getRunCount(op) * count;
+  memory.recomputedOps += getRunCount(op) * (recomputes ? count : recomputed);
+}
+
+void Figures::describeArgument(unsigned index, Type type, int64_t dataSlots,
+                               FunctionMemory &memory) {
+  int64_t bytes = getByteSize(type, function);
+  if (bytes < 0)
+    return;
+  auto has = [&](StringRef name) {
+    return bool(function.getArgAttr(index, name));
+  };
+  if (has(opt::OptDialect::getParamAttrName()))
+    memory.parameters += bytes;
+  else if (has(opt::OptDialect::getStateAttrName()))
+    memory.optimizerState += bytes;
+  else if (has(RematDialect::getResultAttrName()))
+    memory.results += bytes;
+  else if (has(RematDialect::getStateAttrName()))
+    memory.modelState += bytes;
+  else
+    memory.data += bytes * dataSlots;
+}
+
+void Figures::describe(ArrayRef<Place> places, int64_t peak,
+                       const llvm::SetVector<memref::CopyOp> &needlessCopies,
+                       int64_t dataSlots, FunctionMemory &memory) {
+  memory.name = function.getName().str();
+  for (const Place &place : places)
+    if (place.lifetime.first <= peak && peak <= place.lifetime.last)
+      memory.parts += getParts(place, peak);
+  memory.residuals = getMostResiduals(places);
+  for (BlockArgument argument : function.getArguments())
+    describeArgument(argument.getArgNumber(), argument.getType(), dataSlots,
+                     memory);
+  function.walk([&](Operation *op) {
+    if (auto copy = dyn_cast<memref::CopyOp>(op);
+        copy && !needlessCopies.contains(copy))
+      memory.copiedBytes +=
+          getRunCount(op) *
+          std::max<int64_t>(
+              0, getByteSize(getCompact(copy.getSource().getType()), op));
+    if (auto global = dyn_cast<memref::GetGlobalOp>(op))
+      tables.insert(symbols.lookup(global.getName()));
+    countOps(op, memory);
+  });
+  for (Operation *table : tables)
+    memory.constants +=
+        getByteSize(cast<memref::GlobalOp>(table).getType(), table);
+}
