@@ -214,3 +214,32 @@ func.func @leaves_small_logits(%x: tensor<9x8xf32>, %w: tensor<8x40xf32>, %zr: t
   } -> tensor<9xf32>
   return %top : tensor<9xf32>
 }
+
+// -----
+
+#rows = affine_map<(r, v) -> (r)>
+#all = affine_map<(r, v) -> (r, v)>
+// The last position of each sequence is cut off the activations, then there are 22 rows.
+// CHECK-LABEL: @cuts_rows_off_the_activations
+// CHECK-SAME: %[[X:.*]]: tensor<24x8xf32>
+// CHECK-NOT: 24x40
+// CHECK: %[[SEQUENCES:.*]] = tensor.expand_shape %[[X]] {{\[}}[0, 1], [2]] output_shape [2, 12, 8]
+// CHECK: %[[CUT:.*]] = tensor.extract_slice %[[SEQUENCES]][0, 0, 0] [2, 11, 8] [1, 1, 1]
+// CHECK: %[[LEFT:.*]] = tensor.collapse_shape %[[CUT]] {{\[}}[0, 1], [2]] : tensor<2x11x8xf32> into tensor<22x8xf32>
+// CHECK: scf.for
+// CHECK: remat.region ({{.*}} = %[[LEFT]] : tensor<22x8xf32>
+func.func @cuts_rows_off_the_activations(%x: tensor<24x8xf32>, %w: tensor<8x40xf32>, %zr: tensor<22xf32>) -> tensor<22xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<24x40xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<24x40xf32>) -> tensor<24x40xf32>
+  %logits = linalg.matmul ins(%x, %w : tensor<24x8xf32>, tensor<8x40xf32>) outs(%z : tensor<24x40xf32>) -> tensor<24x40xf32>
+  %sequences = tensor.expand_shape %logits [[0, 1], [2]] output_shape [2, 12, 40] : tensor<24x40xf32> into tensor<2x12x40xf32>
+  %cut = tensor.extract_slice %sequences[0, 0, 0] [2, 11, 40] [1, 1, 1] : tensor<2x12x40xf32> to tensor<2x11x40xf32>
+  %left = tensor.collapse_shape %cut [[0, 1], [2]] : tensor<2x11x40xf32> into tensor<22x40xf32>
+  %top = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]} ins(%left : tensor<22x40xf32>) outs(%zr : tensor<22xf32>) {
+  ^bb0(%l: f32, %max: f32):
+    %n = arith.maximumf %l, %max : f32
+    linalg.yield %n : f32
+  } -> tensor<22xf32>
+  return %top : tensor<22xf32>
+}

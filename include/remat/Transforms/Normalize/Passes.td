@@ -214,7 +214,8 @@ def TileLossHeadsPass : Pass<"remat-tile-loss-heads"> {
     What computes wide operands goes into the loop as well: one-hot labels,
     broadcasts, the logits of a teacher that nothing else reads. Other operands
     (soft labels that are data) are read in slices. Reshapes may split rows and
-    join them, transpositions may move them. A number of rows that the tiles do not
+    join them, transpositions may move them. Rows that are cut off the logits are cut
+    off the activations first. A number of rows that the tiles do not
     divide has a second loop for the rest.
 
     What stays: products with fewer bytes than `threshold` or than one of their
