@@ -102,7 +102,7 @@ struct TileLossHeadsPass
       emitError(getOperation()->getLoc())
           << "tile-bytes must be positive, and threshold at least 0, but they "
              "are "
-          << tileBytes << " and " << threshold;
+          << tileBytes.getValue() << " and " << threshold.getValue();
       return signalPassFailure();
     }
     int64_t minBytes = threshold ? threshold : 2 * tileBytes;
