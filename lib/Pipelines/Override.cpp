@@ -7,6 +7,7 @@
 
 #include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Remat/IR/Policies.h"
+#include "remat/Dialect/Remat/IR/RegionAttributes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Passes.h"
 
@@ -56,7 +57,8 @@ private:
     if (policy == "none") {
       getOperation().walk([](Operation *op) {
         if (auto region = dyn_cast<RegionOp>(op)) {
-          inlineRegion(region);
+          if (!region->hasAttr(kAlwaysAttrName))
+            inlineRegion(region);
         } else if (auto name = dyn_cast<NameOp>(op)) {
           name.getResult().replaceAllUsesWith(name.getValue());
           name.erase();

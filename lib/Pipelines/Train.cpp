@@ -70,6 +70,11 @@ static void buildPlanPipeline(OpPassManager &pm,
   if (llvm::is_contained(options.getTarget().getWholeAggregates(),
                          AttentionOp::getOperationName()))
     pm.addPass(createRaiseAttentionPass());
+  if (options.lossHeads) {
+    TileLossHeadsPassOptions heads;
+    heads.tileBytes = options.lossTile;
+    pm.addPass(createTileLossHeadsPass(heads));
+  }
   pm.addPass(createFusePaddingPass());
   pm.addPass(createFixOrdersPass());
   FusePassOptions fuseForward;
@@ -140,6 +145,8 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
   ToTensorsOptions toTensors;
   toTensors.policy = options.policy;
   toTensors.mode = options.mode;
+  toTensors.lossHeads = options.lossHeads;
+  toTensors.lossTile = options.lossTile;
   toTensors.target = options.target;
   toTensors.threads = options.threads;
   toTensors.convWorkspace = options.convWorkspace;

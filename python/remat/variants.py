@@ -66,6 +66,10 @@ int64_t remat_allocated_peak(void) { return peak; }
 """
 
 
+# Options of remat-train that end before bufferization.
+ON_TENSORS = "loss-heads", "loss-tile"
+
+
 # --- Signatures --------------------------------------------------------------------------------
 
 
@@ -159,13 +163,18 @@ def parse_elements(text, slot):
 # --- Memory ------------------------------------------------------------------------------------
 
 
+def memory_options(target):
+    """Options of remat-train without those that end before bufferization."""
+    return " ".join(option for option in target.split() if option.partition("=")[0] not in ON_TENSORS)
+
+
 class Host:
     """Arrays are the memory of the step."""
 
     libraries, allocator, wrapped = ["libremat_runtime.so"], HOST_ALLOCATOR, ("malloc", "aligned_alloc", "free")
 
     def __init__(self, target):
-        self.options = target
+        self.options = memory_options(target)
 
     def lowering(self):
         return ["--remat-strip-annotations", "--remat-lower-to-cpu"]
@@ -193,7 +202,7 @@ class Device:
     allocator, wrapped = DEVICE_ALLOCATOR, ("remat_cuda_alloc", "remat_cuda_free")
 
     def __init__(self, target):
-        self.options = target
+        self.options = memory_options(target)
         self.libraries = ["libremat_cuda_runtime.so"] + (["libremat_cuda_emulator.so"] if "emulate" in target else [])
 
     def lowering(self):
@@ -247,7 +256,7 @@ class Variant:
         allocator.write_text(kind.allocator)
         opt = tool("remat-opt", "REMAT_BIN")
         run([opt, model.path, f"{model.importing()} optimizer={MOMENTUM} mode={mode}", *annotate,
-             f"--remat-train-to-tensors={target}", f"--remat-bufferize={target} report={report}", "-o", step])
+             f"--remat-train-to-tensors={target}", f"--remat-bufferize={kind.options} report={report}", "-o", step])
         run([opt, step, *kind.lowering(), "-o", lowered])
         translate, clang = tool("mlir-translate", "LLVM_BIN"), tool("clang", "LLVM_BIN")
         run([translate, "--mlir-to-llvmir", lowered, "-o", ir])

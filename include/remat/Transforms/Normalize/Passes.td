@@ -203,6 +203,48 @@ def RaiseAttentionPass : Pass<"remat-raise-attention"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def TileLossHeadsPass : Pass<"remat-tile-loss-heads"> {
+  let summary = "compute losses over a vocabulary for some rows at a time";
+  let description = [{
+    A product whose result, the logits, is read by computations on rows only, which
+    end in little for each row (a log-sum-exp, the label's logit, an argmax), is
+    computed with these in an `scf.for` over tiles of rows: each iteration computes the logits
+    of some rows, and what is left of them is put into tensors of all rows. Sums
+    and means over rows follow after the loop, in the order that they had; a sum
+    over rows and columns at once becomes one over columns, then one over rows.
+
+    The body of the loop is a `remat.region` from which nothing is saved, and which
+    stays where `policy=none` takes others away (`remat.always`): the backward,
+    a loop as well, computes the logits of each tile again, adds to the gradient of
+    the weights in place, and fills in the rows of the activations' gradient.
+
+    What computes wide operands goes into the loop as well: one-hot labels,
+    broadcasts, the logits of a teacher that nothing else reads. Other operands
+    (soft labels that are data) are read in slices. Reshapes may split rows and
+    join them, transpositions may move them. Rows that are cut off the logits are cut
+    off the activations first. A number of rows that the tiles do not
+    divide has a second loop for the rest.
+
+    What stays: products with fewer bytes than `threshold` or than one of their
+    factors; those of sizes that are not known; those with dimensions that index both
+    factors and the result; logits that are returned, saved by a `remat.name`, read from
+    another region, by another product, or across rows. A remark says why, if
+    something reduces the logits of each row.
+
+    Run after `remat-raise-softmax`, before `remat-fix-orders` and differentiation.
+  }];
+  let options = [
+    Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"16777216",
+           "bytes of the logits of one tile, which has at least one row">,
+    Option<"threshold", "threshold", "int64_t", /*default=*/"0",
+           "bytes of logits from which on they are tiled; 0: two tiles">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::remat::RematDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def FusePaddingPass : Pass<"remat-fuse-padding"> {
   let summary = "make convolutions read zeros around their images";
   let description = [{

@@ -1,0 +1,17 @@
+//===- RowTiler.h - Some rows at a time -------------------------*- C++ -*-===//
+
+#ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_ROWTILER_H
+#define REMAT_LIB_TRANSFORMS_NORMALIZE_ROWTILER_H
+
+#include "LossHead.h"
+
+namespace mlir::remat {
+
+/// Computes `head`, whose rows have dimensions of these sizes, in loops over
+/// tiles of at most `maxRows` rows.
+void tileRows(RewriterBase &rewriter, const LossHead &head,
+              ArrayRef<int64_t> sizes, int64_t maxRows);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_TRANSFORMS_NORMALIZE_ROWTILER_H
