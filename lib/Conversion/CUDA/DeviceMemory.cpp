@@ -239,7 +239,7 @@ struct ConvertDeviceMemory
     DenseSet<Operation *> gone;
     for (Operation *assertion : assertions)
       if (auto load = assertion->getOperand(0).getDefiningOp<memref::LoadOp>();
-          load && load->hasOneUse())
+          load && llvm::all_of(load->getUsers(), llvm::IsaPred<cf::AssertOp>))
         gone.insert(load);
     for (Operation *op : llvm::concat<Operation *>(assertions, accesses))
       if (!gone.contains(op) && failed(lowering.lower(op)))
