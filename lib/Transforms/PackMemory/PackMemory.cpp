@@ -292,7 +292,11 @@ struct PackMemoryPass : public impl::PackMemoryPassBase<PackMemoryPass> {
       if (failed(checkSizes(function)))
         return signalPassFailure();
       FunctionPacker packer(function, packing, frames, symbols);
-      memory.push_back(packer.run(/*isEntry=*/!order.isCalled(function)));
+      bool isEntry = !order.isCalled(function);
+      FunctionMemory figures = packer.run(isEntry);
+      // A kernel with a function of its own is nobody's question.
+      if (isEntry || figures.buffers > 0 || figures.arena > 0)
+        memory.push_back(figures);
       frames[function] = packer.getFrame();
     }
     if (failed(writeReport(memory)))

@@ -172,7 +172,8 @@ def PackMemoryPass : Pass<"remat-pack-memory", "ModuleOp"> {
     they are allocated in, stay allocations and are reported by a remark; the
     former are freed right after their last use.
 
-    The report says for each function: bytes of the arena; the largest sum of
+    The report says for each function, but for those without buffers that others
+    call: bytes of the arena; the largest sum of
     bytes that live at once (equal unless packing left holes); what is alive at
     that point: `residuals` (used in the forward and later), `gradients` (used by
     the backward and by an update), `workspaces` (what operations and libraries
