@@ -7,7 +7,7 @@
 
 #include "remat/Conversion/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -40,10 +40,10 @@ public:
       : b(op->getLoc(), rewriter), type(op->getResult(0).getType()) {}
 
   Value constant(float value) {
-    return splat(b.getFloatAttr(b.getF32Type(), value), type);
+    return createScalarOrSplatConstant(b, b.getLoc(), type, APFloat(value));
   }
   Value integer(int32_t value) {
-    return splat(b.getI32IntegerAttr(value), intType());
+    return createScalarOrSplatConstant(b, b.getLoc(), intType(), value);
   }
   Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
   Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
@@ -87,12 +87,6 @@ private:
       return vector.clone(b.getI32Type());
     return b.getI32Type();
   }
-  Value splat(TypedAttr value, Type type) {
-    if (auto vector = dyn_cast<VectorType>(type))
-      value = DenseElementsAttr::get(vector, Attribute(value));
-    return arith::ConstantOp::create(b, value);
-  }
-
   ImplicitLocOpBuilder b;
   Type type;
 };
@@ -196,9 +190,12 @@ struct PowerPattern : OpRewritePattern<math::FPowIOp> {
       rewriter.replaceOpWithNewOp<math::PowFOp>(op, base, power);
       return success();
     }
-    TypedAttr one = b.getFloatAttr(getElementTypeOrSelf(op.getType()), 1.0);
-    if (auto vector = dyn_cast<VectorType>(op.getType()))
-      one = DenseElementsAttr::get(vector, Attribute(one));
+    auto element = cast<FloatType>(getElementTypeOrSelf(op.getType()));
+    auto createOne = [&] {
+      return createScalarOrSplatConstant(
+          b, op.getLoc(), op.getType(),
+          APFloat::getOne(element.getFloatSemantics()));
+    };
     Value result;
     for (APInt rest = exponent.abs(); !rest.isZero(); rest.lshrInPlace(1)) {
       if (rest[0])
@@ -207,7 +204,7 @@ struct PowerPattern : OpRewritePattern<math::FPowIOp> {
         base = arith::MulFOp::create(b, base, base);
     }
     if (!result || exponent.isNegative()) {
-      Value unit = arith::ConstantOp::create(b, one);
+      Value unit = createOne();
       result = result ? arith::DivFOp::create(b, unit, result) : unit;
     }
     rewriter.replaceOp(op, result);
@@ -238,12 +235,8 @@ template <typename Op> struct ClassPattern : OpRewritePattern<Op> {
     Type type = op.getOperand().getType();
     const llvm::fltSemantics &semantics =
         cast<FloatType>(getElementTypeOrSelf(type)).getFloatSemantics();
-    auto constant = [&](const APFloat &value) -> Value {
-      TypedAttr attribute =
-          rewriter.getFloatAttr(getElementTypeOrSelf(type), value);
-      if (auto shaped = dyn_cast<ShapedType>(type))
-        attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
-      return arith::ConstantOp::create(rewriter, loc, attribute);
+    auto constant = [&](const APFloat &value) {
+      return createScalarOrSplatConstant(rewriter, loc, type, value);
     };
     if (std::is_same_v<Op, math::IsNaNOp>) {
       rewriter.replaceOpWithNewOp<arith::CmpFOp>(
@@ -303,11 +296,8 @@ template <typename Op> struct KahanPattern : OpRewritePattern<Op> {
     if (!isScalarOrVector(type) || !getElementTypeOrSelf(type).isF64())
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto constant = [&](double value) -> Value {
-      TypedAttr attribute = b.getF64FloatAttr(value);
-      if (auto vector = dyn_cast<VectorType>(type))
-        attribute = DenseElementsAttr::get(vector, Attribute(attribute));
-      return arith::ConstantOp::create(b, attribute);
+    auto constant = [&](double value) {
+      return createScalarOrSplatConstant(b, op.getLoc(), type, APFloat(value));
     };
     auto select = [&](Value x, double y, Value yes, Value no) -> Value {
       Value isEqual =
@@ -344,11 +334,8 @@ struct IntegerPowerPattern : OpRewritePattern<math::IPowIOp> {
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     unsigned width = element.getWidth();
-    auto constant = [&](const APInt &value) -> Value {
-      TypedAttr attribute = b.getIntegerAttr(element, value);
-      if (auto vector = dyn_cast<VectorType>(type))
-        attribute = DenseElementsAttr::get(vector, Attribute(attribute));
-      return arith::ConstantOp::create(b, attribute);
+    auto constant = [&](const APInt &value) {
+      return createScalarOrSplatConstant(b, op.getLoc(), type, value);
     };
     auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
       return arith::CmpIOp::create(b, predicate, x, y).getResult();

@@ -5,9 +5,6 @@
 using namespace remat;
 using namespace remat::cuda;
 
-static constexpr int kUploadSlots = 3;
-static constexpr size_t kUploadBytes = 4 << 20;
-
 InputSlots::InputSlots(const Driver &driver, CUstream stream,
                        DeviceMemory &memory)
     : driver(driver), stream(stream), memory(memory) {}

@@ -7,8 +7,6 @@ using namespace remat::cuda;
 
 /// Bounds what the host keeps of a step that launches without end.
 static constexpr size_t kMaxCommands = 16384;
-static constexpr int kUploadSlots = 3;
-static constexpr size_t kUploadBytes = 4 << 20;
 /// More go through a slot of their own.
 static constexpr size_t kMaxWriteBytes = 1024;
 

@@ -15,6 +15,10 @@
 
 namespace remat::cuda {
 
+/// For data that go up while the step before runs.
+inline constexpr int kUploadSlots = 3;
+inline constexpr size_t kUploadBytes = 4 << 20;
+
 class Staging {
 public:
   Staging(const Driver &driver, CUstream stream, int numSlots, size_t slotBytes)

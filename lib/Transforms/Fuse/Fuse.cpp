@@ -16,7 +16,7 @@
 #include "mlir/Transforms/CSE.h"
 #include "remat/Analysis/EqualValues.h"
 #include "remat/Analysis/TimeEstimate.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Borders.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -109,14 +109,10 @@ static bool visitUsers(Value value, function_ref<bool(Operation *)> visit) {
       unsigned index = use.getOperandNumber();
       if (++numVisited > kMaxUsesToVisit || !visit(user))
         return false;
-      if (auto region = dyn_cast<RegionOp>(user))
-        aliases.push_back(region.getBodyBlock()->getArgument(index));
-      else if (isa<NameOp>(user) ||
-               (isa<BarrierOp>(user) && index < user->getNumResults()))
+      if (isa<BarrierOp>(user) && index < user->getNumResults())
         aliases.push_back(user->getResult(index));
-      else if (auto region = dyn_cast<RegionOp>(user->getParentOp());
-               region && isa<YieldOp>(user))
-        aliases.push_back(region->getResult(index));
+      else if (Value alias = getPassedOn(use))
+        aliases.push_back(alias);
     }
   return true;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CutRows.h"
+#include "Copies.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -72,9 +73,7 @@ bool RowCutter::find() {
         kernel.getNumParallelLoops() == kernel.getNumLoops() &&
         llvm::hasSingleElement(kernel->getRegions()) &&
         llvm::is_contained(kernel->getOperands(), op->getResult(0));
-    if (!hasAllRows ||
-        !(isElementwise ||
-          isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user)))
+    if (!hasAllRows || !(isElementwise || isTensorReshape(user)))
       return false;
     op = user;
   }

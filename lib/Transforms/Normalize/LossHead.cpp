@@ -2,23 +2,14 @@
 
 #include "LossHead.h"
 
+#include "remat/Analysis/Activity.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::remat;
 using linalg::LinalgOp;
-
-/// The values that `op` and what is in it read.
-static SmallVector<Value> getReadValues(Operation *op) {
-  SmallVector<Value> values(op->getOperands());
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  llvm::append_range(values, captured);
-  return values;
-}
 
 //===----------------------------------------------------------------------===//
 // From the logits on
@@ -84,7 +75,7 @@ bool LossHead::setProductShape() {
 void LossHead::followLogits() {
   DenseSet<Value> values(llvm::from_range, product->getResults());
   for (Operation *op = product->getNextNode(); op; op = op->getNextNode()) {
-    if (llvm::none_of(getReadValues(op),
+    if (llvm::none_of(getInputs(op),
                       [&](Value value) { return values.contains(value); }))
       continue;
     dependent.insert(op);
@@ -124,7 +115,7 @@ bool LossHead::chooseMembers(Refusal &refusal) {
   bool endsInRows = false;
   Refusal first;
   for (Operation *op : llvm::reverse(dependent)) {
-    bool readsWide = llvm::any_of(getReadValues(op), isWideValue);
+    bool readsWide = llvm::any_of(getInputs(op), isWideValue);
     bool isSum = llvm::is_contained(sums, op);
     bool leadsToWide = llvm::any_of(op->getUsers(), [&](Operation *user) {
       return members.contains(op->getBlock()->findAncestorOpInBlock(*user));

@@ -4,6 +4,7 @@
 
 #include "Copies.h"
 
+#include "remat/Analysis/Activity.h"
 #include "remat/Analysis/EqualValues.h"
 #include "remat/Dialect/Remat/IR/Borders.h"
 
@@ -11,7 +12,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <deque>
@@ -89,19 +89,6 @@ PlainCopy::PlainCopy(Operation *function) : function(function) {
 static Operation *getOwner(Value value) {
   Operation *op = value.getDefiningOp();
   return op ? op : value.getParentBlock()->getParentOp();
-}
-
-/// What `use` passes on as it is: by a name, or over a border.
-static Value getPassedOn(OpOperand &use) {
-  Operation *user = use.getOwner();
-  unsigned index = use.getOperandNumber();
-  if (isa<NameOp>(user))
-    return user->getResult(0);
-  if (auto region = dyn_cast<RegionOp>(user))
-    return region.getBody().getArgument(index);
-  if (isa<YieldOp>(user) && isa<RegionOp>(user->getParentOp()))
-    return user->getParentOp()->getResult(index);
-  return {};
 }
 
 /// `original`, its names, and both on other sides of borders.
@@ -192,9 +179,7 @@ void PlainCopy::Transplant::collectLeaves(Value value) {
     leaves.insert(value);
     return;
   }
-  llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), read);
-  for (Value operand : read)
+  for (Value operand : getInputs(op))
     collectLeaves(operand);
 }
 
@@ -215,13 +200,7 @@ SmallVector<Value> PlainCopy::Transplant::chooseAliases() {
       if (seen.insert(value).second)
         queue.push_back(value);
   };
-  auto pushOperands = [&](Operation *op) {
-    push(op->getOperands());
-    llvm::SetVector<Value> captured;
-    getUsedValuesDefinedAbove(op->getRegions(), captured);
-    push(captured.getArrayRef());
-  };
-  pushOperands(place.getDefiningOp());
+  push(getInputs(place.getDefiningOp()));
   while (missing && !queue.empty()) {
     Value value = queue.front();
     queue.pop_front();
@@ -240,7 +219,7 @@ SmallVector<Value> PlainCopy::Transplant::chooseAliases() {
       push(region.getYield()->getOperand(
           cast<OpResult>(value).getResultNumber()));
     } else {
-      pushOperands(value.getDefiningOp());
+      push(getInputs(value.getDefiningOp()));
     }
   }
   for (auto [index, leaf] : llvm::enumerate(leaves))
@@ -271,9 +250,7 @@ Value PlainCopy::Transplant::make(Value value) {
   if (Value known = made.lookupOrNull(value))
     return known;
   Operation *op = value.getDefiningOp();
-  llvm::SetVector<Value> operands(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), operands);
-  for (Value operand : operands)
+  for (Value operand : getInputs(op))
     make(operand);
   Operation *clone = builder.clone(*op, made);
   if (!result.first)
@@ -431,11 +408,10 @@ void PlainCopy::eraseDead(StringRef reason) {
         emitRemark(op->getLoc())
             << "the name \"" << name.getName() << "\" is gone: " << reason;
     }
-    llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
-    getUsedValuesDefinedAbove(op->getRegions(), read);
+    SmallVector<Value> read = getInputs(op);
     Operation *parent = op->getParentOp();
     op->erase();
-    push(read.getArrayRef());
+    push(read);
     if (isa<RegionOp>(parent))
       worklist.insert(parent);
   }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Borders.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/RoundedProduct.h"
@@ -47,19 +48,6 @@ static bool isRounding(Operation *op) {
          !truncation.getRoundingmodeAttr();
 }
 
-/// The same value on the other side of the name or border of a region that
-/// `use` is; null if it is neither.
-static Value getAlias(OpOperand &use) {
-  Operation *owner = use.getOwner();
-  unsigned index = use.getOperandNumber();
-  if (isa<NameOp>(owner))
-    return owner->getResult(0);
-  if (auto region = dyn_cast<RegionOp>(owner))
-    return region.getBodyBlock()->getArgument(index);
-  auto region = dyn_cast<RegionOp>(owner->getParentOp());
-  return region && isa<YieldOp>(owner) ? region->getResult(index) : Value();
-}
-
 namespace {
 /// The only reader of a product, and the aliases of its result on the way.
 /// Where names stand and regions begin must not decide what a product is.
@@ -79,7 +67,7 @@ static Rounding findRounding(LinalgOp product) {
       rounding.op = use.getOwner();
       return rounding;
     }
-    value = getAlias(use);
+    value = getPassedOn(use);
   }
   return {};
 }

@@ -1,6 +1,7 @@
 //===- RowShapes.cpp - Where the rows of tensors are ----------------------===//
 
 #include "RowShapes.h"
+#include "Copies.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -236,10 +237,6 @@ static FailureOr<RowShape> reshape(Operation *op, ArrayRef<RowDim> shape,
                    : FailureOr<RowShape>(expand(shape, sizes, groups));
 }
 
-static bool isReshape(Operation *op) {
-  return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
-}
-
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
@@ -321,7 +318,7 @@ LogicalResult RowShapes::inferResults(Operation *op, std::string &reason) {
       return fail("a softmax combines rows");
     return setAll(shape);
   }
-  if (isReshape(op)) {
+  if (isTensorReshape(op)) {
     FailureOr<RowShape> reshaped = reshape(op, shape, /*backwards=*/false);
     if (failed(reshaped))
       return fail("a reshape makes one dimension of rows and columns");
@@ -359,7 +356,7 @@ bool RowShapes::canComputeByRows(Operation *op) const {
   }
   if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op))
     return !(*get(op->getResult(0)))[softmax.getDimension()].isRow();
-  if (isReshape(op))
+  if (isTensorReshape(op))
     return succeeded(reshape(op, *get(op->getResult(0)), /*backwards=*/true));
   return isa<tensor::EmptyOp>(op) || isElementwise(op);
 }
@@ -378,7 +375,7 @@ FailureOr<RowShape> RowShapes::getRead(OpOperand &operand) const {
     return select(kernel.getMatchingIndexingMap(&operand), *loops);
   }
   const RowShape *result = get(op->getResult(0));
-  if (result && isReshape(op))
+  if (result && isTensorReshape(op))
     return reshape(op, *result, /*backwards=*/true);
   if (result && (isElementwise(op) || isa<linalg::SoftmaxOp>(op)))
     return *result;

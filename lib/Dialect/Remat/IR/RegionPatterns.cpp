@@ -170,6 +170,17 @@ Value mlir::remat::addResidual(RegionOp region, Value value) {
                    region.getOutputs().size(), 1);
 }
 
+Value mlir::remat::getPassedOn(OpOperand &use) {
+  Operation *user = use.getOwner();
+  unsigned index = use.getOperandNumber();
+  if (isa<NameOp>(user))
+    return user->getResult(0);
+  if (auto region = dyn_cast<RegionOp>(user))
+    return region.getBodyBlock()->getArgument(index);
+  auto region = dyn_cast<RegionOp>(user->getParentOp());
+  return region && isa<YieldOp>(user) ? region->getResult(index) : Value();
+}
+
 void mlir::remat::inlineBody(Operation *op) {
   Block &body = op->getRegion(0).front();
   for (auto [argument, operand] :

@@ -17,6 +17,10 @@ BlockArgument addInput(RegionOp region, Value value);
 Value addOutput(RegionOp region, Value value);
 Value addResidual(RegionOp region, Value value);
 
+/// The same value on the other side of the name or border of a region that
+/// `use` is; null if it is neither.
+Value getPassedOn(OpOperand &use);
+
 /// Puts the body of a region or backward in its place.
 void inlineBody(Operation *op);
 
