@@ -1,7 +1,8 @@
 //===- LinalgToLibrary.cpp - Products to calls of the runtime -------------===//
 //
-// A product as loops reaches a few percent of what OpenBLAS does. Operands are
-// passed as they lie in memory: transposes, slices and heads cost no copy.
+// A product as loops reaches a few percent of what the processor can do.
+// Operands are passed as they lie in memory: transposes, slices and heads cost
+// no copy.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,9 @@
 //===- PackProducts.cpp - Matrices that lie as their shapes say -----------===//
 //
-// Whether BLAS sees a matrix or its transpose, and which rows it sees at once,
-// changes the order in which it adds up. That must follow from the operation,
-// and not from what the operand is a slice of, which depends on what is saved.
+// Whether a library sees a matrix or its transpose, and which rows it sees at
+// once, may change the order in which it adds up. That must follow from the
+// operation, and not from what the operand is a slice of, which depends on what
+// is saved.
 //
 //===----------------------------------------------------------------------===//
 

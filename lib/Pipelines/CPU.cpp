@@ -47,18 +47,13 @@ struct CPUTarget : remat::Target {
     return kNames;
   }
   void addBeforeScheduling(OpPassManager &pm,
-                           const remat::TargetOptions &options) const override {
+                           const remat::TargetOptions &) const override {
     pm.addPass(remat::createSplitRoundedProducts());
-    remat::AnnotateConvWorkspaceOptions workspaces;
-    workspaces.threads = options.getThreads();
-    pm.addPass(remat::createAnnotateConvWorkspace(workspaces));
     pm.addPass(remat::createConvertScatterAddToLoops());
   }
   void addBeforePacking(OpPassManager &pm,
                         const remat::TargetOptions &options) const override {
-    remat::ConvertConvToLibraryOptions workspaces;
-    workspaces.threads = options.getThreads();
-    pm.addPass(remat::createConvertConvToLibrary(workspaces));
+    pm.addPass(remat::createConvertConvToLibrary());
     pm.addPass(remat::createPackProducts());
     remat::ConvertAttentionToLoopsOptions attention;
     attention.threads = options.getThreads();

@@ -426,17 +426,6 @@ Packing remat::plan::pack(const std::vector<Interval> &intervals,
   return best;
 }
 
-int64_t remat::plan::getRoom(const std::vector<Interval> &intervals,
-                             const Packing &packing, size_t index) {
-  int64_t start = packing.offsets[index], end = packing.height;
-  for (size_t i = 0; i < intervals.size(); ++i)
-    if (i != index && !isEmpty(intervals[i]) &&
-        overlap(intervals[i], intervals[index]) &&
-        packing.offsets[i] >= start + intervals[index].size)
-      end = std::min(end, packing.offsets[i]);
-  return end - start;
-}
-
 bool remat::plan::isValidPacking(const std::vector<Interval> &intervals,
                                  const Packing &packing) {
   if (packing.offsets.size() != intervals.size())

@@ -12,13 +12,13 @@
 // ATTENTION-NEXT: temporaries 1088
 // ATTENTION: copied per call 0
 
-// What the library unfolds the input into takes no more than the input itself. The most residuals are alive before the
-// peak, when the second convolution's result still is.
-// CONVOLUTION: live at the peak 5312
-// CONVOLUTION-NEXT: residuals 1024
+// Convolutions take nothing besides operands and results. The most residuals are alive before the peak, when the second
+// convolution's result still is.
+// CONVOLUTION: live at the peak 3200
+// CONVOLUTION-NEXT: residuals 2048
 // CONVOLUTION-NEXT: gradients 576
-// CONVOLUTION-NEXT: workspaces 2112
-// CONVOLUTION-NEXT: temporaries 1600
+// CONVOLUTION-NEXT: workspaces 0
+// CONVOLUTION-NEXT: temporaries 576
 // CONVOLUTION-NEXT: residuals at most 2624
 // CONVOLUTION: copied per call 0
 

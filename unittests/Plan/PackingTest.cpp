@@ -130,14 +130,4 @@ TEST(Packing, HardInstances) {
   }
 }
 
-TEST(Packing, RoomEndsWhereOthersBeginMeanwhile) {
-  // The third lies above the first only when that is gone.
-  std::vector<Interval> intervals = {{0, 2, 8}, {0, 1, 8}, {2, 3, 32}};
-  Packing packing{{0, 16, 0}, 32};
-  ASSERT_TRUE(isValidPacking(intervals, packing));
-  EXPECT_EQ(getRoom(intervals, packing, 0), 16);
-  EXPECT_EQ(getRoom(intervals, packing, 1), 16);
-  EXPECT_EQ(getRoom(intervals, packing, 2), 32);
-}
-
 } // namespace

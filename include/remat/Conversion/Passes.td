@@ -41,7 +41,7 @@ def DecomposeAggregates : Pass<"convert-linalg-aggregates-to-structured"> {
 }
 
 def ConvertLinalgToLibrary : Pass<"convert-linalg-to-library", "::mlir::ModuleOp"> {
-  let summary = "matrix products on memrefs to calls of the runtime (OpenBLAS)";
+  let summary = "matrix products on memrefs to calls of the runtime";
   let description = [{
     Contractions (`linalg.matmul`, `batch_matmul`, `matvec`, `dot`, ..., with
     any indexing maps, and generics that are products: both operands lack a
@@ -165,11 +165,12 @@ def PrepareForJIT : Pass<"remat-prepare-for-jit", "::mlir::ModuleOp"> {
 def PackProducts : Pass<"remat-pack-products"> {
   let summary = "copy operands of matrix products that a library would see in another way";
   let description = [{
-    The bits of a product depend on what BLAS is asked for: it adds up in another
-    order for a transposed matrix, and for few rows. Both depend on how operands lie
-    in memory, and so on whether one is a slice of something or was saved on its own.
+    The bits of a product depend on what a library is asked for: it adds up in another
+    order for a transposed matrix, and for few rows, and what it cannot take runs as
+    loops. Both depend on how operands lie in memory, and so on whether one is a
+    slice of something or was saved on its own.
     This pass makes them a function of the operation: an operand stays where
-    it is if BLAS sees of it what it would see if it had no gaps, which is so for
+    it is if a library sees of it what it would see if it had no gaps, which is so for
     heads, parts of fused weights and rows of a batch; any other operand (every second
     column, or all but the last position of each sequence) is copied into
     contiguous memory first, and such a result afterwards.

@@ -58,11 +58,6 @@ int64_t getMaxLive(const std::vector<Interval> &intervals,
 Packing pack(const std::vector<Interval> &intervals,
              const PackingOptions &options = {});
 
-/// How many bytes an interval could have where it lies, without getting into
-/// the way of others or raising the packing; its own size is among them.
-int64_t getRoom(const std::vector<Interval> &intervals, const Packing &packing,
-                std::size_t index);
-
 /// Whether `packing` keeps buffers that live together apart, respects their
 /// alignments, and states its height. Quadratic: for tests and assertions.
 bool isValidPacking(const std::vector<Interval> &intervals,

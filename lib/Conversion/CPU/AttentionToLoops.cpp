@@ -405,6 +405,11 @@ struct ConvertAttentionToLoops
   using Base::Base;
 
   void runOnOperation() override {
+    if (threads < 1) {
+      getOperation()->emitError("threads must be at least 1, but got ")
+          << threads.getValue();
+      return signalPassFailure();
+    }
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
       if (isa<AttentionOp, AttentionBackwardOp>(op) &&

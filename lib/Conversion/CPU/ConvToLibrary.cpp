@@ -1,16 +1,14 @@
 //===- ConvToLibrary.cpp - Convolutions to runtime calls ------------------===//
 //
-// The runtime computes convolutions piece by piece in a workspace. Reserving it
-// here, before memory is packed, makes it part of the peak that is reported.
+// Copies of operands that the runtime cannot read are made here, before memory
+// is packed, so that they are part of the peak that is reported.
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Convolution.h"
 #include "../Products.h"
-#include "ConvCall.h"
 
 #include "remat/Conversion/CPU/Passes.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Transforms/PackMemory/Workspace.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,9 +21,6 @@ namespace mlir::remat {
 using namespace mlir;
 using namespace mlir::remat;
 
-/// A convolution may use the workspaces of so many threads where there is room.
-static constexpr int64_t kMostThreads = 64;
-
 /// The runtime takes contiguous row-major memory; anything else is copied.
 static Value makeContiguous(OpBuilder &builder, Location loc, Value value) {
   auto type = cast<MemRefType>(value.getType());
@@ -36,32 +31,20 @@ static Value makeContiguous(OpBuilder &builder, Location loc, Value value) {
   return copy;
 }
 
-static LogicalResult convert(const ConvCall &call, SymbolTable &symbols,
-                             int64_t slots) {
-  std::optional<int64_t> bytes = call.getWorkspaceBytes(slots);
-  if (!bytes && call.hasKnownSizes())
-    return call.op->emitOpError() << "is too large: its operands must have at "
-                                     "most 2^48 elements each, "
-                                     "and its workspace less than 2^63 bytes";
-  if (!bytes)
-    return call.op->emitOpError()
-           << "has a dynamic size besides the number of images, for which no "
-              "workspace can be reserved; make it static, or leave "
-              "remat-fuse-padding out";
-  OpBuilder builder(call.op);
-  Location loc = call.op->getLoc();
-  auto type = cast<MemRefType>(call.images.getType());
-  auto workspace = memref::AllocOp::create(
-      builder, loc, MemRefType::get({*bytes}, builder.getI8Type()));
-  workspace->setAttr(kWorkspaceAttrName, builder.getUnitAttr());
-  int64_t usefulBytes = call.getWorkspaceBytes(kMostThreads).value_or(*bytes);
-  if (usefulBytes > *bytes)
-    workspace->setAttr(kUsefulBytesAttrName,
-                       builder.getI64IntegerAttr(usefulBytes));
+static std::string getFunctionName(const Convolution &conv) {
+  bool isF64 = getElementTypeOrSelf(conv.images).isF64();
+  return ("remat_conv_2d" + Twine(conv.channelsFirst ? "_channels_first" : "") +
+          conv.getSuffix() + (isF64 ? "_f64" : "_f32"))
+      .str();
+}
 
+static void convert(const Convolution &conv, SymbolTable &symbols) {
+  OpBuilder builder(conv.op);
+  Location loc = conv.op->getLoc();
+  auto type = cast<MemRefType>(conv.images.getType());
   SmallVector<Value> arguments;
-  Value destination = call.op->getOperand(2);
-  for (Value operand : call.op->getOperands().take_front(2))
+  Value destination = conv.op->getOperand(2);
+  for (Value operand : conv.op->getOperands().take_front(2))
     arguments.push_back(makeContiguous(builder, loc, operand));
   auto destinationType = cast<MemRefType>(destination.getType());
   bool isDense = destinationType.getLayout().isIdentity();
@@ -72,21 +55,17 @@ static LogicalResult convert(const ConvCall &call, SymbolTable &symbols,
                                  type.getElementType());
   for (Value &argument : arguments)
     argument = memref::CastOp::create(builder, loc, dynamic, argument);
-  arguments.push_back(memref::CastOp::create(
-      builder, loc,
-      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), workspace));
-  for (int64_t value : call.getWindow())
+  for (int64_t value : {conv.strides[0], conv.strides[1], conv.dilations[0],
+                        conv.dilations[1], conv.padding[0], conv.padding[2]})
     arguments.push_back(arith::ConstantOp::create(
         builder, loc, builder.getI64IntegerAttr(value)));
 
-  func::CallOp callOp =
-      createRuntimeCall(builder, loc, symbols, call.getFunction(), arguments);
-  callOp->setDiscardableAttrs(call.op->getDiscardableAttrDictionary());
-  callOp->removeDiscardableAttr(RematDialect::getWorkspaceBytesAttrName());
+  func::CallOp callOp = createRuntimeCall(builder, loc, symbols,
+                                          getFunctionName(conv), arguments);
+  callOp->setDiscardableAttrs(conv.op->getDiscardableAttrDictionary());
   if (!isDense)
     memref::CopyOp::create(builder, loc, result, destination);
-  call.op->erase();
-  return success();
+  conv.op->erase();
 }
 
 namespace {
@@ -97,19 +76,16 @@ struct ConvertConvToLibrary
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
-    if (failed(checkThreads(module, threads)))
-      return signalPassFailure();
-    SmallVector<ConvCall> calls;
+    SmallVector<Convolution> convolutions;
     module.walk([&](Operation *op) {
-      if (std::optional<ConvCall> call = getConvCall(op))
-        if (isa<MemRefType>(call->images.getType()))
-          calls.push_back(*call);
+      if (std::optional<Convolution> conv = getConvolution(op))
+        if (isa<MemRefType>(conv->images.getType()))
+          convolutions.push_back(*conv);
     });
-    if (calls.empty())
+    if (convolutions.empty())
       return markAllAnalysesPreserved();
-    for (const ConvCall &call : calls)
-      if (failed(convert(call, symbols, threads)))
-        return signalPassFailure();
+    for (const Convolution &conv : convolutions)
+      convert(conv, symbols);
   }
 };
 } // namespace

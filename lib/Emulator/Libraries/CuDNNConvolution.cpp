@@ -8,7 +8,6 @@
 #include "CuDNNConvolution.h"
 
 #include "MemRef.h"
-#include "remat/Runtime/ConvPlan.h"
 
 #include <array>
 #include <cstring>
@@ -18,9 +17,8 @@ using namespace remat;
 using namespace remat::cuda;
 
 template <typename T>
-using Function = void(MemRef<T, 4> *, MemRef<T, 4> *, MemRef<T, 4> *,
-                      MemRef<int8_t, 1> *, int64_t, int64_t, int64_t, int64_t,
-                      int64_t, int64_t);
+using Function = void(MemRef<T, 4> *, MemRef<T, 4> *, MemRef<T, 4> *, int64_t,
+                      int64_t, int64_t, int64_t, int64_t, int64_t);
 
 #define REMAT_CONV(NAME)                                                       \
   Function<float> _mlir_ciface_remat_##NAME##_f32;                             \
@@ -35,38 +33,24 @@ REMAT_CONV(conv_2d_channels_first_backward_filter)
 }
 #undef REMAT_CONV
 
-namespace {
-template <typename T> struct Implementation {
-  Function<T> *call;
-  ConvPlan (*plan)(const ConvShape &);
-};
-} // namespace
-
 /// By kind; channels last, then first.
 template <typename T>
-static Implementation<T> getImplementation(ConvolutionKind kind,
-                                           bool isChannelsFirst);
-#define REMAT_IMPLEMENTATIONS(T, SUFFIX)                                       \
+static Function<T> *getFunction(ConvolutionKind kind, bool isChannelsFirst);
+#define REMAT_FUNCTIONS(T, SUFFIX)                                             \
   template <>                                                                  \
-  Implementation<T> getImplementation<T>(ConvolutionKind kind,                 \
-                                         bool isChannelsFirst) {               \
-    static constexpr Implementation<T> all[3][2] = {                           \
-        {{_mlir_ciface_remat_conv_2d##SUFFIX, planConvForward},                \
-         {_mlir_ciface_remat_conv_2d_channels_first##SUFFIX,                   \
-          planChannelsFirstForward}},                                          \
-        {{_mlir_ciface_remat_conv_2d_backward_data##SUFFIX,                    \
-          planConvBackwardData},                                               \
-         {_mlir_ciface_remat_conv_2d_channels_first_backward_data##SUFFIX,     \
-          planChannelsFirstBackwardData}},                                     \
-        {{_mlir_ciface_remat_conv_2d_backward_filter##SUFFIX,                  \
-          planConvBackwardFilter},                                             \
-         {_mlir_ciface_remat_conv_2d_channels_first_backward_filter##SUFFIX,   \
-          planChannelsFirstBackwardFilter}}};                                  \
+  Function<T> *getFunction<T>(ConvolutionKind kind, bool isChannelsFirst) {    \
+    static constexpr Function<T> *all[3][2] = {                                \
+        {_mlir_ciface_remat_conv_2d##SUFFIX,                                   \
+         _mlir_ciface_remat_conv_2d_channels_first##SUFFIX},                   \
+        {_mlir_ciface_remat_conv_2d_backward_data##SUFFIX,                     \
+         _mlir_ciface_remat_conv_2d_channels_first_backward_data##SUFFIX},     \
+        {_mlir_ciface_remat_conv_2d_backward_filter##SUFFIX,                   \
+         _mlir_ciface_remat_conv_2d_channels_first_backward_filter##SUFFIX}};  \
     return all[int(kind)][isChannelsFirst];                                    \
   }
-REMAT_IMPLEMENTATIONS(float, _f32)
-REMAT_IMPLEMENTATIONS(double, _f64)
-#undef REMAT_IMPLEMENTATIONS
+REMAT_FUNCTIONS(float, _f32)
+REMAT_FUNCTIONS(double, _f64)
+#undef REMAT_FUNCTIONS
 
 template <typename T>
 static MemRef<T, 4> view(void *data, std::array<int64_t, 4> s) {
@@ -110,25 +94,10 @@ template <typename T> static void computeAs(const EmulatedConvolution &conv) {
           : view<T>(moved.data(), {filters.h, filters.w, filters.c, filters.n});
 
   const EmulatedWindow &s = conv.window;
-  int64_t window[] = {s.strideH,   s.strideW, s.dilationH,
-                      s.dilationW, s.padH,    s.padW};
-  ConvShape shape =
-      getConvShape(x.sizes, w.sizes, y.sizes, window, isChannelsFirst);
-  Implementation<T> implementation =
-      getImplementation<T>(conv.kind, isChannelsFirst);
-  std::vector<T> workspace(
-      shape.isDirect()
-          ? 0
-          : implementation.plan(shape).workspaceElements(/*threads=*/2));
-  MemRef<int8_t, 1> memory = {};
-  memory.aligned = reinterpret_cast<int8_t *>(workspace.data());
-  memory.sizes[0] = int64_t(workspace.size() * sizeof(T));
-  memory.strides[0] = 1;
-
   MemRef<T, 4> *operands[3][3] = {{&x, &w, &y}, {&y, &w, &x}, {&x, &y, &w}};
   auto [a, b, c] = operands[int(conv.kind)];
-  implementation.call(a, b, c, &memory, window[0], window[1], window[2],
-                      window[3], window[4], window[5]);
+  getFunction<T>(conv.kind, isChannelsFirst)(
+      a, b, c, s.strideH, s.strideW, s.dilationH, s.dilationW, s.padH, s.padW);
   if (!isChannelsFirst && conv.kind == ConvolutionKind::backwardFilter)
     forEach(filters,
             [&](int64_t to, int64_t from) { filterData[to] = moved[from]; });

@@ -1,215 +1,280 @@
-//===- Conv.cpp - Convolutions as products of gathered positions ----------===//
+//===- Conv.cpp - Convolutions, channels last -----------------------------===//
 //
-// OpenBLAS has no convolution. Gathering all positions would take kh*kw times
-// the input's memory; gathering a piece for each product takes a fixed
-// workspace, and the padding never exists in memory.
+// A convolution is a product whose rows lie in the images: one position's
+// channels under one filter position after the other. Tiles read them there, by
+// pointers; where a window reaches over the border, the pointer is to zeros.
+// Nothing is gathered.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConvCall.h"
 #include "ConvDirect.h"
-#include "ConvWorkspace.h"
-
-#include <cstring>
+#include "Panels.h"
 
 using namespace remat;
 
 namespace {
 
-/// A position of an image batch.
-struct Position {
-  int64_t n, y, x;
+/// Enough tasks for an even load on many cores.
+constexpr int64_t kWantedTasks = 32, kWantedFilterTasks = 16;
+/// A task packs its filters itself: for so many positions that this costs
+/// little.
+constexpr int64_t kMinTaskRows = 192;
+/// A task reads all cotangents of its filters: for so many channels.
+constexpr int64_t kMinTaskChannels = 24;
+
+/// result(n, i, j) = sum over taps of
+///   image(n, i * strideH + tap.y, j * strideW + tap.x) * filter(tap)
+/// for i < rows, j < columns, where there is such a position.
+template <typename T> struct Correlation {
+  T *images;
+  int64_t h, w, channels, strideH, strideW;
+  T *results;
+  int64_t n, rows, columns;
+  /// Of the results, in elements.
+  int64_t imageStride, rowStride, columnStride;
+  TapGrid taps;
+  /// That of tap number 0, of `channels` rows; the others follow it.
+  Matrix<T> filter;
+
+  int64_t filters() const { return filter.columns; }
+
+  int64_t positions() const { return n * rows * columns; }
+  void compute() const;
+
+private:
+  struct Block {
+    int64_t firstTap, taps, firstChannel, channels;
+  };
+  /// As many taps as a panel holds, or some channels of one.
+  static constexpr int64_t kMostTaps = 64;
+
+  void clear() const;
+  void computePart(const PanelCut<T> &cut, int64_t panel, int64_t first,
+                   int64_t count) const;
+  void computeTiles(const TileShape<T> &shape, int64_t firstColumn,
+                    int64_t width, int64_t first, int64_t count,
+                    const Block &block) const;
 };
 
-/// Walks positions of a (sub)grid in row-major order without divisions.
-struct Grid {
-  int64_t height, width;
-  Position at(int64_t index) const {
-    return {index / (height * width), index / width % height, index % width};
+template <typename T> void Correlation<T>::compute() const {
+  if (taps.count() == 0)
+    return clear();
+  PanelCut<T> cut(filters());
+  int64_t parts = std::clamp<int64_t>(ceilDiv(kWantedTasks, cut.count), 1,
+                                      ceilDiv(positions(), kMinTaskRows));
+#pragma omp parallel for schedule(dynamic)
+  for (int64_t task = 0; task < cut.count * parts; ++task) {
+    int64_t part = task % parts, first = part * positions() / parts;
+    computePart(cut, task / parts, first,
+                (part + 1) * positions() / parts - first);
   }
-  void advance(Position &p) const {
-    if (++p.x == width) {
-      p.x = 0;
-      if (++p.y == height) {
-        p.y = 0;
-        ++p.n;
+}
+
+template <typename T> void Correlation<T>::clear() const {
+#pragma omp parallel for
+  for (int64_t row = 0; row < n * rows; ++row) {
+    T *to = results + row / rows * imageStride + row % rows * rowStride;
+    for (int64_t j = 0; j < columns; ++j)
+      std::fill_n(to + j * columnStride, filters(), T(0));
+  }
+}
+
+template <typename T>
+void Correlation<T>::computePart(const PanelCut<T> &cut, int64_t panel,
+                                 int64_t first, int64_t count) const {
+  const TileShape<T> &shape = cut.shapeOf(panel);
+  int64_t width = cut.width(panel);
+  EvenTiles channelBlocks(channels, kPanelDepth);
+  EvenTiles tapBlocks(
+      taps.count(), std::clamp<int64_t>(kPanelDepth / channels, 1, kMostTaps));
+  for (int64_t t = 0; t < tapBlocks.count; ++t)
+    for (int64_t c = 0; c < channelBlocks.count; ++c) {
+      Block block{tapBlocks.begin(t),
+                  tapBlocks.begin(t + 1) - tapBlocks.begin(t),
+                  channelBlocks.begin(c),
+                  channelBlocks.begin(c + 1) - channelBlocks.begin(c)};
+      T *to = panelBuffer<T>();
+      for (int64_t i = 0; i < block.taps; ++i) {
+        Matrix<T> matrix = filter;
+        matrix.data += taps[block.firstTap + i].number * channels * filters();
+        packPanel(matrix.block(block.firstChannel, cut.begin(panel),
+                               block.channels, width),
+                  shape.columns, to);
+        to += block.channels * shape.columns;
+      }
+      computeTiles(shape, cut.begin(panel), width, first, count, block);
+    }
+}
+
+template <typename T>
+void Correlation<T>::computeTiles(const TileShape<T> &shape,
+                                  int64_t firstColumn, int64_t width,
+                                  int64_t first, int64_t count,
+                                  const Block &block) const {
+  EvenTiles tiles(count, shape.rows);
+  const T *left[kMostTaps * TileShape<T>::kMostRows];
+  T *to[TileShape<T>::kMostRows];
+  Tap shifts[kMostTaps];
+  for (int64_t t = 0; t < block.taps; ++t)
+    shifts[t] = taps[block.firstTap + t];
+  int64_t j = first % columns, i = first / columns % rows,
+          image = first / (columns * rows);
+  for (int64_t index = 0; index < tiles.count; ++index) {
+    int64_t size = tiles.begin(index + 1) - tiles.begin(index);
+    for (int64_t r = 0; r < size; ++r) {
+      to[r] = results + image * imageStride + i * rowStride + j * columnStride +
+              firstColumn;
+      int64_t y = i * strideH, x = j * strideW;
+      const T *position =
+          images + ((image * h + y) * w + x) * channels + block.firstChannel;
+      for (int64_t t = 0; t < block.taps; ++t) {
+        const Tap &tap = shifts[t];
+        bool inside =
+            static_cast<uint64_t>(y + tap.y) < static_cast<uint64_t>(h) &&
+            static_cast<uint64_t>(x + tap.x) < static_cast<uint64_t>(w);
+        left[t * size + r] =
+            inside ? position + (tap.y * w + tap.x) * channels : zeros<T>();
+      }
+      if (++j == columns) {
+        j = 0;
+        if (++i == rows) {
+          i = 0;
+          ++image;
+        }
       }
     }
-  }
-};
-
-/// Copies `count` elements, zeros if `from` is null.
-template <typename T> void put(T *to, const T *from, int64_t count) {
-  if (from)
-    std::memcpy(to, from, count * sizeof(T));
-  else
-    std::memset(to, 0, count * sizeof(T));
-}
-
-/// Row r of `to` is input position of output position `first + r` under each of
-/// `taps` filter positions from `firstTap`, channels [c0, c0 + channels).
-template <typename T>
-void gather(const ConvShape &s, const T *x, int64_t first, int64_t rows,
-            int64_t firstTap, int64_t taps, int64_t c0, int64_t channels,
-            T *to) {
-  Grid grid{s.oh, s.ow};
-  Position p = grid.at(first);
-  for (int64_t r = 0; r < rows; ++r, grid.advance(p)) {
-    for (int64_t t = firstTap; t < firstTap + taps; ++t, to += channels) {
-      int64_t y = p.y * s.strideH + t / s.kw * s.dilationH - s.padH;
-      int64_t xx = p.x * s.strideW + t % s.kw * s.dilationW - s.padW;
-      bool inside = y >= 0 && y < s.h && xx >= 0 && xx < s.w;
-      put(to, inside ? x + ((p.n * s.h + y) * s.w + xx) * s.c + c0 : nullptr,
-          channels);
-    }
+    computeTile(shape, /*byRows=*/true, size, width, 1,
+                Tile<T>{left, 0, block.taps, block.channels, panelBuffer<T>(),
+                        shape.columns, to,
+                        block.firstTap > 0 || block.firstChannel > 0});
   }
 }
 
-template <typename T>
-void forward(const ConvShape &s, T *x, T *w, T *y,
-             const MemRef<int8_t, 1> &memory) {
+template <typename T> void forward(const ConvShape &s, T *x, T *w, T *y) {
   if (s.isDirect())
     return depthwiseForward(s, x, w, y);
-  ConvPlan plan = planConvForward(s);
-  Workspace<T> workspace = divide<T>(plan, memory);
-  int64_t positions = s.n * s.oh * s.ow;
-#pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
-  for (int64_t task = 0; task < plan.tasks; ++task) {
-    int64_t first = task * plan.rows;
-    int64_t rows = std::min(plan.rows, positions - first);
-    Matrix<T> out = matrix(y + first * s.f, rows, s.f, s.f);
-    if (s.isPointwise()) {
-      multiply(matrix(x + first * s.c, rows, s.c, s.c),
-               matrix(w, s.c, s.f, s.f), out, false);
-      continue;
-    }
-    T *block = workspace.slot();
-    for (int64_t tap = 0; tap < s.taps(); tap += plan.taps) {
-      int64_t taps = std::min(plan.taps, s.taps() - tap), depth = taps * s.c;
-      gather(s, x, first, rows, tap, taps, 0, s.c, block);
-      multiply(matrix(block, rows, depth, depth),
-               matrix(w + tap * s.c * s.f, depth, s.f, s.f), out, tap != 0);
-    }
-  }
+  Correlation<T>{x,
+                 s.h,
+                 s.w,
+                 s.c,
+                 s.strideH,
+                 s.strideW,
+                 y,
+                 s.n,
+                 s.oh,
+                 s.ow,
+                 s.oh * s.ow * s.f,
+                 s.ow * s.f,
+                 s.f,
+                 TapGrid::forward(s),
+                 matrix(w, s.c, s.f, s.f)}
+      .compute();
 }
 
+/// With strides, one residue class of input positions after the other: each
+/// meets other taps, and together these read consecutive output positions.
 template <typename T>
-void backwardData(const ConvShape &s, T *dy, T *w, T *dx,
-                  const MemRef<int8_t, 1> &memory) {
+void backwardData(const ConvShape &s, T *dy, T *w, T *dx) {
   if (s.isDirect())
     return depthwiseBackwardData(s, dy, w, dx);
-  ConvPlan plan = planConvBackwardData(s);
-  Workspace<T> workspace = divide<T>(plan, memory);
-  bool small = plan.sharedElements > 0;
-  // (tap, f, c), so that consecutive taps are one matrix.
-  if (small) {
-#pragma omp parallel for num_threads(workspace.threads)
-    for (int64_t tap = 0; tap < s.taps(); ++tap)
-      for (int64_t f = 0; f < s.f; ++f)
-        for (int64_t c = 0; c < s.c; ++c)
-          workspace.shared[(tap * s.f + f) * s.c + c] =
-              w[(tap * s.c + c) * s.f + f];
-  }
-  int64_t classes = s.strideH * s.strideW;
-  for (int64_t number = 0; number < classes; ++number) {
-    int64_t y0 = number / s.strideW, x0 = number % s.strideW;
-    Grid grid{ceilDiv(s.h - y0, s.strideH), ceilDiv(s.w - x0, s.strideW)};
-    if (y0 >= s.h || x0 >= s.w)
-      continue;
-    auto meets = [&](int64_t tap) {
-      return (y0 + s.padH - tap / s.kw * s.dilationH) % s.strideH == 0 &&
-             (x0 + s.padW - tap % s.kw * s.dilationW) % s.strideW == 0;
-    };
-    int64_t positions = s.n * grid.height * grid.width;
-    int64_t tasks = ceilDiv(positions, plan.rows);
-#pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
-    for (int64_t task = 0; task < tasks; ++task) {
-      int64_t first = task * plan.rows;
-      int64_t rows = std::min(plan.rows, positions - first);
-      if (s.isPointwise()) {
-        multiply(matrix(dy + first * s.f, rows, s.f, s.f),
-                 transposed(w, s.f, s.c, s.f),
-                 matrix(dx + first * s.c, rows, s.c, s.c), false);
-        continue;
-      }
-      T *block = workspace.slot();
-      T *result =
-          classes > 1 ? block + plan.rows * plan.taps * s.f : dx + first * s.c;
-      Matrix<T> out = matrix(result, rows, s.c, s.c);
-      bool any = false;
-      int64_t tap = 0;
-      while (tap < s.taps()) {
-        if (!meets(tap)) {
-          ++tap;
-          continue;
-        }
-        // Neighbouring taps that all meet this class make one product.
-        int64_t taps = 1;
-        while (taps < plan.taps && tap + taps < s.taps() && meets(tap + taps))
-          ++taps;
-        int64_t depth = taps * s.f;
-        T *to = block;
-        Position p = grid.at(first);
-        for (int64_t r = 0; r < rows; ++r, grid.advance(p)) {
-          for (int64_t t = tap; t < tap + taps; ++t, to += s.f) {
-            int64_t y = outputOf(y0 + p.y * s.strideH, t / s.kw, s.dilationH,
-                                 s.padH, s.strideH, s.oh);
-            int64_t x = outputOf(x0 + p.x * s.strideW, t % s.kw, s.dilationW,
-                                 s.padW, s.strideW, s.ow);
-            put(to,
-                y >= 0 && x >= 0 ? dy + ((p.n * s.oh + y) * s.ow + x) * s.f
-                                 : nullptr,
-                s.f);
-          }
-        }
-        Matrix<T> filters =
-            small ? matrix(workspace.shared + tap * s.f * s.c, depth, s.c, s.c)
-                  : transposed(w + tap * s.c * s.f, s.f, s.c, s.f);
-        multiply(matrix(block, rows, depth, depth), filters, out, any);
-        any = true;
-        tap += taps;
-      }
-      if (!any)
-        std::memset(result, 0, rows * s.c * sizeof(T));
-      if (classes == 1)
-        continue;
-      Position p = grid.at(first);
-      for (int64_t r = 0; r < rows; ++r, grid.advance(p)) {
-        int64_t y = y0 + p.y * s.strideH, x = x0 + p.x * s.strideW;
-        put(dx + ((p.n * s.h + y) * s.w + x) * s.c, result + r * s.c, s.c);
-      }
-    }
+  for (int64_t y0 = 0; y0 < std::min(s.strideH, s.h); ++y0)
+    for (int64_t x0 = 0; x0 < std::min(s.strideW, s.w); ++x0)
+      Correlation<T>{dy,
+                     s.oh,
+                     s.ow,
+                     s.f,
+                     1,
+                     1,
+                     dx + (y0 * s.w + x0) * s.c,
+                     s.n,
+                     ceilDiv(s.h - y0, s.strideH),
+                     ceilDiv(s.w - x0, s.strideW),
+                     s.h * s.w * s.c,
+                     s.strideH * s.w * s.c,
+                     s.strideW * s.c,
+                     TapGrid::backward(s, y0, x0),
+                     transposed(w, s.f, s.c, s.f)}
+          .compute();
+}
+
+/// Pointers to what filter position (ky, kx) reads for each of `count` output
+/// positions from `first`.
+template <typename T>
+void findInputs(const ConvShape &s, const T *x, int64_t ky, int64_t kx,
+                int64_t first, int64_t count, const T **to) {
+  Run run = runOf(kx, s.dilationW, s.padW, s.strideW, s.w, s.ow);
+  int64_t ox = first % s.ow;
+  for (int64_t row = first / s.ow, left = count; left > 0; ++row, ox = 0) {
+    int64_t stop = std::min(s.ow, ox + left);
+    left -= stop - ox;
+    int64_t y = row % s.oh * s.strideH + ky * s.dilationH - s.padH;
+    bool isInside = y >= 0 && y < s.h;
+    int64_t from = isInside ? std::clamp(run.from, ox, stop) : stop;
+    int64_t end = isInside ? std::clamp(run.to, from, stop) : stop;
+    to = std::fill_n(to, from - ox, zeros<T>());
+    const T *at =
+        x + ((row / s.oh * s.h + y) * s.w + from * s.strideW + run.shift) * s.c;
+    for (int64_t i = from; i < end; ++i, at += s.strideW * s.c)
+      *to++ = at;
+    to = std::fill_n(to, stop - end, zeros<T>());
   }
 }
 
+/// Whether tiles can read rows where they lie. Those that are many lines apart
+/// would share few sets of a cache.
+template <typename T> bool staysInCache(const Matrix<T> &right) {
+  constexpr int64_t kApart = 1024;
+  return right.rowStride * static_cast<int64_t>(sizeof(T)) % kApart != 0;
+}
+
+/// A task owns the gradients of one tap, some channels and one panel of
+/// filters, and adds up all positions in order.
 template <typename T>
-void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw,
-                    const MemRef<int8_t, 1> &memory) {
+void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw) {
   if (s.isDirect())
     return depthwiseBackwardFilter(s, x, dy, dw);
-  ConvPlan plan = planConvBackwardFilter(s);
-  Workspace<T> workspace = divide<T>(plan, memory);
   int64_t positions = s.n * s.oh * s.ow;
-  int64_t channelTasks = ceilDiv(s.c, plan.channels);
-#pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
-  for (int64_t task = 0; task < plan.tasks; ++task) {
-    int64_t tap = task / channelTasks * plan.taps;
-    int64_t taps = std::min(plan.taps, s.taps() - tap);
-    int64_t c0 = task % channelTasks * plan.channels;
-    int64_t channels = std::min(plan.channels, s.c - c0);
-    // Several taps in one task have all channels: their gradients are adjacent.
-    int64_t depth = taps * channels;
-    Matrix<T> out = matrix(dw + (tap * s.c + c0) * s.f, depth, s.f, s.f);
-    for (int64_t first = 0; first < positions; first += plan.rows) {
-      int64_t rows = std::min(plan.rows, positions - first);
-      Matrix<T> ct = matrix(dy + first * s.f, rows, s.f, s.f);
-      if (s.isPointwise()) {
-        multiply(transposed(x + first * s.c + c0, depth, rows, s.c), ct, out,
-                 first != 0);
-        continue;
+  if (s.isPointwise())
+    return gemm(MemRef<T, 4>{x, x, 0, {1, 1, s.c, positions}, {0, 0, 1, s.c}},
+                MemRef<T, 4>{dy, dy, 0, {1, 1, positions, s.f}, {0, 0, s.f, 1}},
+                MemRef<T, 4>{dw, dw, 0, {1, 1, s.c, s.f}, {0, 0, s.f, 1}},
+                /*accumulate=*/false);
+  PanelCut<T> cut(s.f);
+  int64_t least = ceilDiv(s.c, kPanelDepth);
+  int64_t parts = std::clamp(ceilDiv(kWantedFilterTasks, cut.count * s.taps()),
+                             least, std::max(least, s.c / kMinTaskChannels));
+  EvenTiles channelParts(s.c, ceilDiv(s.c, parts));
+#pragma omp parallel for schedule(dynamic)
+  for (int64_t task = 0; task < cut.count * s.taps() * channelParts.count;
+       ++task) {
+    int64_t part = task % channelParts.count;
+    int64_t tap = task / channelParts.count % s.taps();
+    int64_t panel = task / (channelParts.count * s.taps());
+    const TileShape<T> &shape = cut.shapeOf(panel);
+    int64_t c0 = channelParts.begin(part);
+    EvenTiles tiles(channelParts.begin(part + 1) - c0, shape.rows);
+    const T *inputs[kPanelDepth];
+    T *to[TileShape<T>::kMostRows];
+    for (int64_t first = 0; first < positions; first += kPanelDepth) {
+      int64_t depth = std::min(kPanelDepth, positions - first);
+      Matrix<T> right = matrix(dy + first * s.f + cut.begin(panel), depth,
+                               cut.width(panel), s.f);
+      if (right.columns < shape.columns || !staysInCache(right)) {
+        packPanel(right, shape.columns, panelBuffer<T>());
+        right.data = panelBuffer<T>();
+        right.rowStride = shape.columns;
       }
-      T *block = workspace.slot();
-      gather(s, x, first, rows, tap, taps, c0, channels, block);
-      multiply(transposed(block, depth, rows, depth), ct, out, first != 0);
+      findInputs(s, x + c0, tap / s.kw, tap % s.kw, first, depth, inputs);
+      for (int64_t index = 0; index < tiles.count; ++index) {
+        int64_t begin = tiles.begin(index);
+        int64_t rows = tiles.begin(index + 1) - begin;
+        for (int64_t r = 0; r < rows; ++r)
+          to[r] = dw + (tap * s.c + c0 + begin + r) * s.f + cut.begin(panel);
+        computeTile(shape, /*byRows=*/false, rows, right.columns, 1,
+                    Tile<T>{inputs, begin, 1, depth, right.data,
+                            right.rowStride, to, first > 0});
+      }
     }
   }
 }

@@ -1,13 +1,15 @@
 //===- ConvChannelsFirst.cpp - Convolutions as PyTorch lays them out ------===//
 //
-// Images (n, c, h, w) and filters (f, c, kh, kw): each image is one matrix of
-// channels by positions, and the filters are one matrix already. Transposing to
-// channels last would cost a copy of every image that the backward needs.
+// Images (n, c, h, w) and filters (f, c, kh, kw): a convolution is a product of
+// filters with windows, of which a panel at a time is gathered, as products
+// pack their right operand. Transposing to channels last would cost a copy of
+// every image that the backward needs.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConvCall.h"
 #include "ConvDirect.h"
-#include "ConvWorkspace.h"
+#include "Panels.h"
 
 #include <cstring>
 
@@ -15,234 +17,461 @@ using namespace remat;
 
 namespace {
 
-/// Positions [first, first + rows) of each of `images` images from `n` on: the
-/// columns of a gathered matrix.
-struct Columns {
-  int64_t n, images, first, rows;
-  int64_t count() const { return images * rows; }
-};
+/// Enough tasks for an even load on many cores.
+constexpr int64_t kWantedTasks = 32, kWantedFilterTasks = 8;
+/// A task packs the filters' cotangents itself: for so many rows at least.
+constexpr int64_t kMinTaskRows = 48;
 
-/// The parts of (images x positions) in the order in which they are numbered.
-struct Cut {
-  const ConvShape &s;
-  const ConvPlan &plan;
-
-  int64_t imageParts() const { return remat::imageParts(s, plan); }
-  int64_t positionParts() const { return remat::positionParts(s, plan); }
-  Columns at(int64_t imagePart, int64_t positionPart) const {
-    int64_t n = imagePart * plan.images, first = positionPart * plan.rows;
-    return {n, std::min(plan.images, s.n - n), first,
-            std::min(plan.rows, s.oh * s.ow - first)};
+/// Runs of a small image are a few elements: less than a call is worth.
+template <typename T>
+void copyRun(const T *from, int64_t stride, int64_t count, T *to) {
+  constexpr int64_t kShort = 32, kBlock = 4;
+  if (stride != 1) {
+    for (int64_t j = 0; j < count; ++j)
+      to[j] = from[j * stride];
+    return;
   }
+  if (count > kShort) {
+    std::memcpy(to, from, count * sizeof(T));
+    return;
+  }
+  int64_t j = 0;
+  for (; j + kBlock <= count; j += kBlock)
+    std::copy_n(from + j, kBlock, to + j);
+  for (; j < count; ++j)
+    to[j] = from[j];
+}
+
+/// Positions (n, i, j) with i < rows, j < columns that read planes of images.
+template <typename T> struct PlaneGrid {
+  T *images;
+  /// Planes of an image, and of what sizes.
+  int64_t planes, h, w;
+  int64_t strideH, strideW;
+  int64_t n, rows, columns;
+
+  int64_t positions() const { return n * rows * columns; }
 };
 
-/// For each row (channel, ky, kx) of a gathered matrix, for channels
-/// [c0, c0 + channels) of those of all groups, calls
-/// `visit(start, before, inside, after)` for each run of its columns that lies
-/// in one row of one image: `inside` of them are the elements start,
-/// start + strideW, ... of the images, those around them are padding.
-template <typename Visit>
-void visitRuns(const ConvShape &s, const Columns &columns, int64_t c0,
-               int64_t channels, Visit visit) {
-  for (int64_t row = c0 * s.taps(); row < (c0 + channels) * s.taps(); ++row) {
-    int64_t c = row / s.taps(), ky = row / s.kw % s.kh, kx = row % s.kw;
-    // The outputs of a row that meet the image, before it is cut.
-    Run run = runOf(kx, s.dilationW, s.padW, s.strideW, s.w, s.ow);
-    for (int64_t i = columns.n; i < columns.n + columns.images; ++i) {
-      int64_t ox = columns.first % s.ow, left = columns.rows;
-      for (int64_t oy = columns.first / s.ow; left > 0; ++oy, ox = 0) {
-        int64_t stop = std::min(s.ow, ox + left);
-        int64_t y = oy * s.strideH + ky * s.dilationH - s.padH;
-        bool isInside = y >= 0 && y < s.h;
-        int64_t from = isInside ? std::clamp(run.from, ox, stop) : stop;
-        int64_t to = isInside ? std::clamp(run.to, from, stop) : stop;
-        visit(((i * s.groups * s.c + c) * s.h + y) * s.w + from * s.strideW +
-                  run.shift,
-              from - ox, to - from, stop - to);
-        left -= stop - ox;
+/// Consecutive positions in one row of the grid; `index` counts those of the
+/// panel before.
+struct Span {
+  int64_t image, row, column, count, index;
+};
+
+/// Calls `visit` for the spans of `count` positions from `first`.
+template <typename T, typename Visit>
+void visitSpans(const PlaneGrid<T> &grid, int64_t first, int64_t count,
+                Visit visit) {
+  int64_t column = first % grid.columns;
+  for (int64_t row = first / grid.columns, index = 0; index < count;
+       ++row, column = 0) {
+    int64_t length = std::min(grid.columns - column, count - index);
+    visit(Span{row / grid.rows, row % grid.rows, column, length, index});
+    index += length;
+  }
+}
+
+/// The windows of some positions, at most as many as a sum has terms in a
+/// panel.
+template <typename T> class Windows {
+public:
+  explicit Windows(const PlaneGrid<T> &grid) : grid(grid) {}
+
+  void moveTo(int64_t first, int64_t numPositions) {
+    count = numPositions;
+    numSpans = 0;
+    visitSpans(grid, first, count,
+               [&](const Span &span) { spans[numSpans++] = span; });
+  }
+
+  /// Writes what each position reads under `tap` of `planes` planes from
+  /// `plane`, at `stride` elements from each other.
+  void gather(const Tap &tap, int64_t plane, int64_t planes, int64_t stride,
+              T *to) {
+    findRuns(tap);
+    const T *from = grid.images + plane * grid.h * grid.w;
+    for (int64_t p = 0; p < planes;
+         ++p, to += stride, from += grid.h * grid.w) {
+      if (!isWhole)
+        std::fill_n(to, count, T(0));
+      for (int64_t i = 0; i < numRuns; ++i)
+        copyRun(from + runs[i].from, grid.strideW, runs[i].count,
+                to + runs[i].to);
+    }
+  }
+
+private:
+  struct Copy {
+    int64_t from, to, count;
+  };
+
+  /// What lies inside of the images.
+  void findRuns(const Tap &tap) {
+    numRuns = 0;
+    isWhole = true;
+    Run inside = runOf(0, 0, -tap.x, grid.strideW, grid.w, grid.columns);
+    for (int64_t i = 0; i < numSpans; ++i) {
+      const Span &span = spans[i];
+      int64_t y = span.row * grid.strideH + tap.y;
+      int64_t end = span.column + span.count;
+      int64_t from = std::clamp(inside.from, span.column, end);
+      int64_t stop = std::clamp(inside.to, from, end);
+      if (y < 0 || y >= grid.h)
+        stop = from;
+      isWhole &= stop - from == span.count;
+      if (stop > from)
+        runs[numRuns++] = {(span.image * grid.planes * grid.h + y) * grid.w +
+                               from * grid.strideW + tap.x,
+                           span.index + from - span.column, stop - from};
+    }
+  }
+
+  const PlaneGrid<T> &grid;
+  Span spans[kPanelDepth];
+  Copy runs[kPanelDepth];
+  int64_t count = 0, numSpans = 0, numRuns = 0;
+  bool isWhole = true;
+};
+static_assert(TileShapes<double>::kMostColumns <= kPanelDepth);
+
+/// result(n, o, i, j) = sum over inputs k and taps of
+///   filter(o, k, tap) * image(n, k, i * strideH + tap.y, j * strideW + tap.x)
+/// where there is such a position, for each of `groups` groups of outputs and
+/// inputs.
+template <typename T> struct PlaneCorrelation {
+  PlaneGrid<T> grid;
+  int64_t groups, inputs, outputs;
+  const T *filters;
+  /// In elements, of the filters; taps have their own.
+  int64_t groupStride, outputStride, inputStride;
+  T *results;
+  /// Of the results.
+  int64_t planeStride, rowStride, columnStride;
+  TapGrid taps;
+  /// Whether `taps` are all of the filters.
+  bool tapsAreRun;
+
+  void compute() const;
+
+private:
+  /// Terms of the sum: some taps of some inputs.
+  struct Block {
+    int64_t firstInput, inputs, firstTap, taps;
+    int64_t depth() const { return inputs * taps; }
+  };
+  struct Part {
+    int64_t group, firstOutput, outputs, firstPanel, panels;
+  };
+
+  T *resultAt(int64_t group, int64_t output, const Span &span) const {
+    int64_t plane = (span.image * groups + group) * outputs + output;
+    return results + plane * planeStride + span.row * rowStride +
+           span.column * columnStride;
+  }
+  const T *filterAt(const Part &part, int64_t output, const Block &block,
+                    int64_t input) const {
+    return filters + part.group * groupStride +
+           (part.firstOutput + output) * outputStride +
+           (block.firstInput + input) * inputStride;
+  }
+  void clear() const;
+  void computePart(const PanelCut<T> &cut, const Part &part) const;
+  void packFilters(const Part &part, const Block &block, T *to) const;
+  void computePanel(const TileShape<T> &shape, const Part &part,
+                    const Block &block, int64_t first, int64_t width) const;
+};
+
+template <typename T> void PlaneCorrelation<T>::compute() const {
+  if (taps.count() == 0)
+    return clear();
+  PanelCut<T> cut(grid.positions());
+  int64_t outputParts = tapsAreRun ? 1 : ceilDiv(outputs, kLeftRows);
+  int64_t panelParts = std::clamp<int64_t>(
+      ceilDiv(kWantedTasks, groups * outputParts), 1, cut.count);
+#pragma omp parallel for schedule(dynamic)
+  for (int64_t task = 0; task < groups * outputParts * panelParts; ++task) {
+    int64_t panel = task % panelParts, output = task / panelParts % outputParts;
+    int64_t firstOutput = output * outputs / outputParts;
+    int64_t firstPanel = panel * cut.count / panelParts;
+    computePart(cut, Part{task / (panelParts * outputParts), firstOutput,
+                          (output + 1) * outputs / outputParts - firstOutput,
+                          firstPanel,
+                          (panel + 1) * cut.count / panelParts - firstPanel});
+  }
+}
+
+template <typename T> void PlaneCorrelation<T>::clear() const {
+#pragma omp parallel for
+  for (int64_t plane = 0; plane < grid.n * groups * outputs; ++plane)
+    for (int64_t i = 0; i < grid.rows; ++i)
+      for (int64_t j = 0; j < grid.columns; ++j)
+        results[plane * planeStride + i * rowStride + j * columnStride] = 0;
+}
+
+template <typename T>
+void PlaneCorrelation<T>::computePart(const PanelCut<T> &cut,
+                                      const Part &part) const {
+  int64_t numTaps = taps.count();
+  EvenTiles tapBlocks(numTaps, kPanelDepth);
+  EvenTiles inputBlocks(inputs, std::max<int64_t>(1, kPanelDepth / numTaps));
+  Windows<T> windows(grid);
+  for (int64_t i = 0; i < inputBlocks.count; ++i)
+    for (int64_t t = 0; t < tapBlocks.count; ++t) {
+      Block block{
+          inputBlocks.begin(i), inputBlocks.begin(i + 1) - inputBlocks.begin(i),
+          tapBlocks.begin(t), tapBlocks.begin(t + 1) - tapBlocks.begin(t)};
+      if (!tapsAreRun)
+        packFilters(part, block, leftBuffer<T>());
+      for (int64_t p = part.firstPanel; p < part.firstPanel + part.panels;
+           ++p) {
+        const TileShape<T> &shape = cut.shapeOf(p);
+        int64_t width = cut.width(p);
+        windows.moveTo(cut.begin(p), width);
+        T *to = panelBuffer<T>();
+        for (int64_t tap = 0; tap < block.taps; ++tap)
+          windows.gather(taps[block.firstTap + tap],
+                         part.group * inputs + block.firstInput, block.inputs,
+                         block.taps * shape.columns, to + tap * shape.columns);
+        for (int64_t k = 0; k < block.depth(); ++k)
+          std::fill_n(to + k * shape.columns + width, shape.columns - width,
+                      T(0));
+        computePanel(shape, part, block, cut.begin(p), width);
       }
     }
-  }
 }
 
-/// Rows of `to` are (channel, ky, kx) for channels [c0, c0 + channels) of all
-/// groups.
 template <typename T>
-void gatherWindows(const ConvShape &s, const T *x, const Columns &columns,
-                   int64_t c0, int64_t channels, T *to) {
-  visitRuns(s, columns, c0, channels,
-            [&](int64_t start, int64_t before, int64_t inside, int64_t after) {
-              to = std::fill_n(to, before, T(0));
-              if (s.strideW == 1)
-                to = std::copy_n(x + start, inside, to);
-              else
-                for (int64_t j = 0; j < inside; ++j)
-                  *to++ = x[start + j * s.strideW];
-              to = std::fill_n(to, after, T(0));
-            });
-}
-
-/// Adds what `gatherWindows` would have read to where it would have read it.
-template <typename T>
-void scatterWindows(const ConvShape &s, const T *from, const Columns &columns,
-                    int64_t c0, int64_t channels, T *x) {
-  visitRuns(s, columns, c0, channels,
-            [&](int64_t start, int64_t before, int64_t inside, int64_t after) {
-              from += before;
-              for (int64_t j = 0; j < inside; ++j)
-                x[start + j * s.strideW] += from[j];
-              from += inside + after;
-            });
-}
-
-/// Planes [k0, k0 + count) of `columns` of images of `planes` planes, where
-/// they lie if that is one matrix; else in `block`, which the caller fills or
-/// stores.
-template <typename T>
-Matrix<T> planesOf(const ConvShape &s, T *images, int64_t planes, int64_t k0,
-                   int64_t count, const Columns &columns, bool inPlace,
-                   T *block) {
-  int64_t positions = s.oh * s.ow;
-  if (inPlace)
-    return matrix(images + (columns.n * planes + k0) * positions +
-                      columns.first,
-                  count, columns.rows, positions);
-  return matrix(block, count, columns.count(), columns.count());
-}
-
-/// Moves whole planes between images and a block of several images' columns.
-template <bool toBlock, typename T>
-void movePlanes(const ConvShape &s, T *images, int64_t planes, int64_t k0,
-                int64_t count, const Columns &columns, T *block) {
-  for (int64_t k = 0; k < count; ++k)
-    for (int64_t i = 0; i < columns.images; ++i, block += columns.rows) {
-      T *plane = images + ((columns.n + i) * planes + k0 + k) * s.oh * s.ow +
-                 columns.first;
-      std::memcpy(toBlock ? block : plane, toBlock ? plane : block,
-                  columns.rows * sizeof(T));
+void PlaneCorrelation<T>::packFilters(const Part &part, const Block &block,
+                                      T *to) const {
+  for (int64_t output = 0; output < part.outputs; ++output)
+    for (int64_t input = 0; input < block.inputs; ++input) {
+      const T *from = filterAt(part, output, block, input);
+      for (int64_t tap = 0; tap < block.taps; ++tap)
+        *to++ = from[taps[block.firstTap + tap].number];
     }
 }
 
 template <typename T>
-void forward(const ConvShape &s, T *x, T *w, T *y,
-             const MemRef<int8_t, 1> &memory) {
+void PlaneCorrelation<T>::computePanel(const TileShape<T> &shape,
+                                       const Part &part, const Block &block,
+                                       int64_t first, int64_t width) const {
+  bool accumulate = block.firstInput > 0 || block.firstTap > 0;
+  bool isDense = columnStride == 1 && rowStride == grid.columns;
+  int64_t plane = grid.rows * grid.columns;
+  // Positions of one image lie side by side, if they are all.
+  bool inPlace = isDense && width == shape.columns &&
+                 first / plane == (first + width - 1) / plane;
+  EvenTiles tiles(part.outputs, shape.rows);
+  // Taps that lie apart were packed; else a segment holds those of an input, or
+  // all. Filters of one tap are a matrix.
+  bool byRows = !tapsAreRun || outputStride != 1;
+  int64_t segments = 1, depth = block.depth();
+  if (tapsAreRun && byRows && inputStride != taps.count()) {
+    segments = block.inputs;
+    depth = block.taps;
+  }
+  const T *left[kPanelDepth * TileShape<T>::kMostRows];
+  T *to[TileShape<T>::kMostRows];
+  TileBlock<T> results;
+  for (int64_t input = 0; input < block.inputs && !byRows; ++input)
+    left[input] = filterAt(part, 0, block, input);
+  for (int64_t index = 0; index < tiles.count; ++index) {
+    int64_t begin = tiles.begin(index), rows = tiles.begin(index + 1) - begin;
+    int64_t output = part.firstOutput + begin;
+    Span start{first / plane, first % plane / grid.columns,
+               first % grid.columns, width, 0};
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t segment = 0; segment < segments && byRows; ++segment)
+        left[segment * rows + r] =
+            tapsAreRun ? filterAt(part, begin + r, block, segment) +
+                             taps[block.firstTap].number
+                       : leftBuffer<T>() + (begin + r) * block.depth();
+      to[r] = inPlace ? resultAt(part.group, output + r, start)
+                      : results.row(r, shape);
+    }
+    (byRows ? shape.byRows : shape.byDepth)[rows](
+        Tile<T>{left, begin, segments, depth, panelBuffer<T>(), shape.columns,
+                to, inPlace && accumulate});
+    if (inPlace)
+      continue;
+    visitSpans(grid, first, width, [&](const Span &span) {
+      for (int64_t r = 0; r < rows; ++r) {
+        T *at = resultAt(part.group, output + r, span);
+        const T *from = to[r] + span.index;
+        for (int64_t j = 0; j < span.count; ++j) {
+          T &element = at[j * columnStride];
+          element = accumulate ? element + from[j] : from[j];
+        }
+      }
+    });
+  }
+}
+
+template <typename T> void forward(const ConvShape &s, T *x, T *w, T *y) {
   if (s.isDirect())
     return directForward(s, x, w, y);
-  ConvPlan plan = planChannelsFirstForward(s);
-  Workspace<T> workspace = divide<T>(plan, memory);
-  Cut cut{s, plan};
-  bool gathered = liesGathered(s, plan), inPlace = plan.images == 1;
-  int64_t allChannels = s.groups * s.c, allFilters = s.groups * s.f;
-  int64_t parts = cut.positionParts();
-#pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
-  for (int64_t task = 0; task < plan.tasks; ++task) {
-    int64_t group = task % s.groups, part = task / s.groups;
-    Columns columns = cut.at(part / parts, part % parts);
-    T *result = workspace.slot(), *windows = result;
-    if (!inPlace)
-      windows += s.f * columns.count();
-    Matrix<T> out =
-        planesOf(s, y, allFilters, group * s.f, s.f, columns, inPlace, result);
-    for (int64_t c0 = 0; c0 < s.c; c0 += plan.channels) {
-      int64_t channels = std::min(plan.channels, s.c - c0);
-      int64_t depth = channels * s.taps(), first = group * s.c + c0;
-      if (!gathered)
-        gatherWindows(s, x, columns, first, channels, windows);
-      multiply(
-          matrix(w + (group * s.f * s.c + c0) * s.taps(), s.f, depth,
-                 s.c * s.taps()),
-          planesOf(s, x, allChannels, first, depth, columns, gathered, windows),
-          out, c0 != 0);
-    }
-    if (!inPlace)
-      movePlanes<false>(s, y, allFilters, group * s.f, s.f, columns, result);
-  }
+  PlaneCorrelation<T>{
+      {x, s.groups * s.c, s.h, s.w, s.strideH, s.strideW, s.n, s.oh, s.ow},
+      s.groups,
+      s.c,
+      s.f,
+      w,
+      s.f * s.c * s.taps(),
+      s.c * s.taps(),
+      s.taps(),
+      y,
+      s.oh * s.ow,
+      s.ow,
+      1,
+      TapGrid::forward(s),
+      /*tapsAreRun=*/true}
+      .compute();
 }
 
+/// With strides, one residue class of input positions after the other: each
+/// meets other taps, and together these read consecutive output positions.
 template <typename T>
-void backwardData(const ConvShape &s, T *dy, T *w, T *dx,
-                  const MemRef<int8_t, 1> &memory) {
+void backwardData(const ConvShape &s, T *dy, T *w, T *dx) {
   if (s.isDirect())
     return directBackwardData(s, dy, w, dx);
-  ConvPlan plan = planChannelsFirstBackwardData(s);
-  Workspace<T> workspace = divide<T>(plan, memory);
-  Cut cut{s, plan};
-  bool gathered = liesGathered(s, plan), inPlace = plan.images == 1;
-  int64_t allChannels = s.groups * s.c, allFilters = s.groups * s.f;
-  int64_t parts = ceilDiv(s.c, plan.channels) * s.groups;
-#pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
-  for (int64_t task = 0; task < plan.tasks; ++task) {
-    int64_t group = task % s.groups;
-    int64_t c0 = task % parts / s.groups * plan.channels;
-    int64_t channels = std::min(plan.channels, s.c - c0);
-    int64_t depth = channels * s.taps(), first = group * s.c + c0;
-    Columns whole = cut.at(task / parts, 0);
-    if (!gathered)
-      for (int64_t i = whole.n; i < whole.n + whole.images; ++i)
-        std::memset(dx + (i * allChannels + first) * s.h * s.w, 0,
-                    channels * s.h * s.w * sizeof(T));
-    for (int64_t part = 0; part < cut.positionParts(); ++part) {
-      Columns columns = cut.at(task / parts, part);
-      T *cotangents = workspace.slot(), *windows = cotangents;
-      if (!inPlace) {
-        movePlanes<true>(s, dy, allFilters, group * s.f, s.f, columns,
-                         cotangents);
-        windows += s.f * columns.count();
-      }
-      multiply(transposed(w + (group * s.f * s.c + c0) * s.taps(), depth, s.f,
-                          s.c * s.taps()),
-               planesOf(s, dy, allFilters, group * s.f, s.f, columns, inPlace,
-                        cotangents),
-               planesOf(s, dx, allChannels, first, depth, columns, gathered,
-                        windows),
-               false);
-      if (!gathered)
-        scatterWindows(s, windows, columns, first, channels, dx);
+  for (int64_t y0 = 0; y0 < std::min(s.strideH, s.h); ++y0)
+    for (int64_t x0 = 0; x0 < std::min(s.strideW, s.w); ++x0) {
+      TapGrid taps = TapGrid::backward(s, y0, x0);
+      PlaneCorrelation<T>{{dy, s.groups * s.f, s.oh, s.ow, 1, 1, s.n,
+                           ceilDiv(s.h - y0, s.strideH),
+                           ceilDiv(s.w - x0, s.strideW)},
+                          s.groups,
+                          s.f,
+                          s.c,
+                          w,
+                          s.f * s.c * s.taps(),
+                          s.taps(),
+                          s.c * s.taps(),
+                          dx + y0 * s.w + x0,
+                          s.h * s.w,
+                          s.strideH * s.w,
+                          s.strideW,
+                          taps,
+                          /*tapsAreRun=*/taps.count() == s.taps()}
+          .compute();
     }
-  }
 }
 
+/// The gradients of some (channel, ky, kx) of some filters, which a task owns:
+/// windows times cotangents, added up over all positions in order.
+template <typename T> class FilterGradient {
+public:
+  FilterGradient(const ConvShape &s, T *x, T *dy, T *dw)
+      : s(s), grid{x,   s.groups * s.c, s.h, s.w, s.strideH, s.strideW,
+                   s.n, s.oh,           s.ow},
+        dy(dy), dw(dw), cut(s.f), taps(TapGrid::forward(s)) {}
+
+  void compute() const {
+    int64_t rows = s.c * s.taps(), panelParts = ceilDiv(cut.count, kSumPanels);
+    int64_t least = ceilDiv(rows, kLeftRows);
+    int64_t rowParts =
+        std::clamp(ceilDiv(kWantedFilterTasks, s.groups * panelParts), least,
+                   std::max(least, ceilDiv(rows, kMinTaskRows)));
+#pragma omp parallel for schedule(dynamic)
+    for (int64_t task = 0; task < s.groups * rowParts * panelParts; ++task) {
+      int64_t row = task / panelParts % rowParts, panel = task % panelParts;
+      int64_t firstRow = row * rows / rowParts;
+      int64_t firstPanel = panel * cut.count / panelParts;
+      Part part{task / (panelParts * rowParts), firstRow,
+                (row + 1) * rows / rowParts - firstRow, firstPanel,
+                (panel + 1) * cut.count / panelParts};
+      computePart(part);
+    }
+  }
+
+private:
+  struct Part {
+    int64_t group, firstRow, rows, firstPanel, endPanel;
+  };
+  /// Where the sums of a part are, a panel after the other, until all
+  /// positions are added up: the filters' own layout would scatter them.
+  static T *sumsOf(int64_t panel, int64_t row, int64_t rows, int64_t width) {
+    return sumsBuffer<T>() + panel * rows * TileShapes<T>::kMostColumns +
+           row * width;
+  }
+
+  void computePart(const Part &part) const {
+    Windows<T> windows(grid);
+    for (int64_t first = 0; first < grid.positions(); first += kPanelDepth) {
+      int64_t depth = std::min(kPanelDepth, grid.positions() - first);
+      windows.moveTo(first, depth);
+      for (int64_t tap = 0; tap < s.taps(); ++tap) {
+        // The first row under this tap; the others are of the planes behind.
+        int64_t begin = (s.taps() + tap - part.firstRow % s.taps()) % s.taps();
+        if (begin < part.rows)
+          windows.gather(taps[tap],
+                         part.group * s.c + (part.firstRow + begin) / s.taps(),
+                         ceilDiv(part.rows - begin, s.taps()), s.taps() * depth,
+                         leftBuffer<T>() + begin * depth);
+      }
+      for (int64_t p = part.firstPanel; p < part.endPanel; ++p) {
+        packCotangents(part, p, first, depth);
+        addPanel(part, p, depth, first > 0);
+      }
+    }
+    for (int64_t p = part.firstPanel; p < part.endPanel; ++p)
+      storePanel(part, p);
+  }
+
+  void packCotangents(const Part &part, int64_t p, int64_t first,
+                      int64_t depth) const {
+    int64_t plane = s.oh * s.ow, width = cut.shapeOf(p).columns;
+    for (int64_t done = 0; done < depth;) {
+      int64_t image = (first + done) / plane, at = (first + done) % plane;
+      int64_t count = std::min(plane - at, depth - done);
+      int64_t f = (image * s.groups + part.group) * s.f + cut.begin(p);
+      packPanel(Matrix<T>{dy + f * plane + at, count, cut.width(p), 1, plane},
+                width, panelBuffer<T>() + done * width);
+      done += count;
+    }
+  }
+
+  void addPanel(const Part &part, int64_t p, int64_t depth,
+                bool accumulate) const {
+    const TileShape<T> &shape = cut.shapeOf(p);
+    EvenTiles tiles(part.rows, shape.rows);
+    const T *left[TileShape<T>::kMostRows];
+    T *to[TileShape<T>::kMostRows];
+    for (int64_t index = 0; index < tiles.count; ++index) {
+      int64_t begin = tiles.begin(index), rows = tiles.begin(index + 1) - begin;
+      for (int64_t r = 0; r < rows; ++r) {
+        left[r] = leftBuffer<T>() + (begin + r) * depth;
+        to[r] =
+            sumsOf(p - part.firstPanel, begin + r, part.rows, shape.columns);
+      }
+      shape.byRows[rows](Tile<T>{left, 0, 1, depth, panelBuffer<T>(),
+                                 shape.columns, to, accumulate});
+    }
+  }
+
+  void storePanel(const Part &part, int64_t p) const {
+    int64_t width = cut.shapeOf(p).columns;
+    for (int64_t j = 0; j < cut.width(p); ++j) {
+      int64_t f = part.group * s.f + cut.begin(p) + j;
+      T *to = dw + f * s.c * s.taps() + part.firstRow;
+      for (int64_t r = 0; r < part.rows; ++r)
+        to[r] = sumsOf(p - part.firstPanel, r, part.rows, width)[j];
+    }
+  }
+
+  const ConvShape &s;
+  PlaneGrid<T> grid;
+  T *dy, *dw;
+  PanelCut<T> cut;
+  TapGrid taps;
+};
+
 template <typename T>
-void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw,
-                    const MemRef<int8_t, 1> &memory) {
+void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw) {
   if (s.isDirect())
     return directBackwardFilter(s, x, dy, dw);
-  ConvPlan plan = planChannelsFirstBackwardFilter(s);
-  Workspace<T> workspace = divide<T>(plan, memory);
-  Cut cut{s, plan};
-  bool gathered = liesGathered(s, plan), inPlace = plan.images == 1;
-  int64_t allChannels = s.groups * s.c, allFilters = s.groups * s.f;
-  int64_t channelParts = ceilDiv(s.c, plan.channels);
-  int64_t filterParts = ceilDiv(s.f, plan.filters);
-#pragma omp parallel for schedule(dynamic) num_threads(workspace.threads)
-  for (int64_t task = 0; task < plan.tasks; ++task) {
-    int64_t group = task / (channelParts * filterParts);
-    int64_t c0 = task / filterParts % channelParts * plan.channels;
-    int64_t channels = std::min(plan.channels, s.c - c0);
-    int64_t depth = channels * s.taps(), first = group * s.c + c0;
-    int64_t f0 = task % filterParts * plan.filters;
-    int64_t filters = std::min(plan.filters, s.f - f0);
-    f0 += group * s.f;
-    Matrix<T> out =
-        matrix(dw + (f0 * s.c + c0) * s.taps(), filters, depth, s.c * s.taps());
-    for (int64_t imagePart = 0; imagePart < cut.imageParts(); ++imagePart)
-      for (int64_t part = 0; part < cut.positionParts(); ++part) {
-        Columns columns = cut.at(imagePart, part);
-        T *cotangents = workspace.slot(), *windows = cotangents;
-        if (!inPlace) {
-          movePlanes<true>(s, dy, allFilters, f0, filters, columns, cotangents);
-          windows += filters * columns.count();
-        }
-        if (!gathered)
-          gatherWindows(s, x, columns, first, channels, windows);
-        Matrix<T> rows = planesOf(s, x, allChannels, first, depth, columns,
-                                  gathered, windows);
-        multiply(planesOf(s, dy, allFilters, f0, filters, columns, inPlace,
-                          cotangents),
-                 transposed(rows.data, rows.columns, rows.rows, rows.rowStride),
-                 out, imagePart + part != 0);
-      }
-  }
+  FilterGradient<T>(s, x, dy, dw).compute();
 }
 
 constexpr bool kChannelsFirst = true;

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_CONVDIRECT_H
-#define REMAT_RUNTIME_CONVDIRECT_H
+#ifndef REMAT_RUNTIME_CPU_CONVDIRECT_H
+#define REMAT_RUNTIME_CPU_CONVDIRECT_H
 
-#include "ConvWorkspace.h"
+#include "ConvCall.h"
 
 #include <array>
 
@@ -253,4 +253,4 @@ void depthwiseBackwardFilter(const ConvShape &s, const T *x, const T *dy,
 
 } // namespace remat
 
-#endif // REMAT_RUNTIME_CONVDIRECT_H
+#endif // REMAT_RUNTIME_CPU_CONVDIRECT_H

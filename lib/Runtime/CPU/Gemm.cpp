@@ -1,60 +1,30 @@
 //===- Gemm.cpp - Matrix products on our own threads ----------------------===//
 //
-// OpenBLAS would partition a product by the number of threads, and what it adds
-// in which order could follow. Here the partition is a function of the shape,
-// so that 1, 2 or 64 threads give the same bits.
+// Panels of the right operand are packed, rows of the left one are read where
+// they lie. An element is summed up in one order wherever it is computed, so
+// that 1, 2 or 64 threads give the same bits.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Gemm.h"
+#include "Panels.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 using namespace remat;
 
 namespace {
 
-/// Tiles in which OpenBLAS reaches its peak (both panels fit its caches).
-constexpr int64_t kMaxTile = 512;
 /// Below this many multiply-adds a task costs less than handing it over.
-constexpr int64_t kMinTaskWork = int64_t(1) << 20;
-/// Tiles are multiples of the widest micro-kernels.
-constexpr int64_t kTileMultiple = 16;
+constexpr int64_t kMinTaskWork = int64_t(1) << 18;
 /// Enough tasks for an even load on many cores.
-constexpr int64_t kWantedTasks = 16;
+constexpr int64_t kWantedTasks = 32;
+/// A task packs its panel itself: for so many rows that this costs little.
+constexpr int64_t kMinTaskRows = 192;
+/// Fewer rows than this read the right operand where it lies.
+constexpr int64_t kFewRows = 32;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// Cuts `size` into equal parts of at most `limit`, each a multiple of
-/// kTileMultiple.
-int64_t evenTile(int64_t size, int64_t limit) {
-  int64_t parts = std::max<int64_t>(1, ceilDiv(size, limit));
-  return ceilDiv(ceilDiv(size, parts), kTileMultiple) * kTileMultiple;
-}
-
-struct Tiling {
-  int64_t rows, columns;
-};
-
-/// The tile of one product. A function of the shape alone.
-Tiling chooseTiling(int64_t batch, int64_t m, int64_t n, int64_t k) {
-  Tiling tile{evenTile(m, kMaxTile), evenTile(n, kMaxTile)};
-  while (batch * ceilDiv(m, tile.rows) * ceilDiv(n, tile.columns) <
-             kWantedTasks &&
-         tile.rows * tile.columns * k >= 2 * kMinTaskWork) {
-    // Halving the longer side keeps what a task packs small against what it
-    // computes.
-    int64_t &side = tile.rows >= tile.columns ? tile.rows : tile.columns;
-    int64_t half = evenTile(side, ceilDiv(side, 2));
-    if (half >= side)
-      break;
-    side = half;
-  }
-  return tile;
-}
 
 /// The matrix `index` of a memref of batch x batch x rows x columns.
 template <typename T>
@@ -66,37 +36,169 @@ Matrix<T> matrixAt(const MemRef<T, 4> &memref, int64_t index,
           memref.strides[3]};
 }
 
+/// What moving operands costs a product: packing its right one, where that is
+/// done, and columns of the result that do not lie side by side.
+template <typename T>
+int64_t movingCost(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c) {
+  // In units of copying an element of a row.
+  constexpr int64_t kTransposing = 4, kScattering = 32;
+  int64_t packing = !b.isRowMajor() ? kTransposing : a.rows <= kFewRows ? 0 : 1;
+  return packing * b.rows * b.columns +
+         (c.isRowMajor() ? 0 : kScattering * c.rows * c.columns);
+}
+
+/// Whether c' = b' a' is computed rather than c = a b.
+template <typename T>
+bool isCheaperTransposed(const Matrix<T> &a, const Matrix<T> &b,
+                         const Matrix<T> &c) {
+  return movingCost(b.transposed(), a.transposed(), c.transposed()) <
+         movingCost(a, b, c);
+}
+
+/// What one task computes: some rows of some panels.
+struct Part {
+  int64_t firstRow, rows, firstPanel, panels;
+};
+
+/// How a product is cut into tasks. A task packs each panel for itself, for so
+/// many rows that this costs little. Where the left operand's columns are
+/// contiguous, it packs some rows of that for all its panels.
+struct Parts {
+  int64_t rowParts, panelParts, rows, panels;
+
+  template <typename T>
+  Parts(int64_t batch, const Matrix<T> &a, const PanelCut<T> &cut)
+      : rows(a.rows), panels(cut.count) {
+    if (a.isRowMajor()) {
+      panelParts = panels;
+      rowParts = std::clamp<int64_t>(ceilDiv(kWantedTasks, batch * panels), 1,
+                                     ceilDiv(rows, kMinTaskRows));
+    } else {
+      int64_t least = ceilDiv(rows, kLeftRows);
+      rowParts = std::clamp<int64_t>(ceilDiv(kWantedTasks, batch * panels),
+                                     least, std::max(least, rows / kFewRows));
+      panelParts = std::clamp<int64_t>(ceilDiv(kWantedTasks, batch * rowParts),
+                                       1, panels);
+    }
+  }
+  int64_t count() const { return rowParts * panelParts; }
+  Part at(int64_t index) const {
+    int64_t row = index % rowParts, panel = index / rowParts;
+    int64_t firstRow = row * rows / rowParts;
+    int64_t firstPanel = panel * panels / panelParts;
+    return {firstRow, (row + 1) * rows / rowParts - firstRow, firstPanel,
+            (panel + 1) * panels / panelParts - firstPanel};
+  }
+};
+
+/// The left operand of one part and `depth` terms of the sum, as tiles read it.
+template <typename T> class Left {
+public:
+  Left(const Matrix<T> &a, int64_t panels)
+      : a(a), packs(!a.isRowMajor() && panels > 1) {}
+
+  void moveTo(int64_t k, int64_t depth) {
+    start = a.data + k * a.columnStride;
+    if (a.isRowMajor())
+      return;
+    Matrix<T> columns = a.block(0, k, a.rows, depth).transposed();
+    if (packs)
+      packPanel(columns, a.rows, leftBuffer<T>());
+    for (int64_t i = 0; i < depth; ++i)
+      pointers[i] = packs ? leftBuffer<T>() + i * a.rows
+                          : columns.data + i * columns.rowStride;
+  }
+  /// For the tile of `rows` rows from `first`.
+  const T *const *at(int64_t first, int64_t rows) {
+    for (int64_t r = 0; r < rows && a.isRowMajor(); ++r)
+      pointers[r] = start + (first + r) * a.rowStride;
+    return pointers;
+  }
+
+private:
+  Matrix<T> a;
+  bool packs;
+  const T *start = nullptr, *pointers[kPanelDepth];
+};
+
+template <typename T>
+void multiplyPart(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
+                  const PanelCut<T> &cut, const Part &part, bool accumulate) {
+  bool byRows = a.isRowMajor();
+  Left<T> left(a.block(part.firstRow, 0, part.rows, a.columns), part.panels);
+  T *results[TileShape<T>::kMostRows];
+  for (int64_t k = 0, depth; k < a.columns; k += depth) {
+    depth = std::min(kPanelDepth, a.columns - k);
+    left.moveTo(k, depth);
+    for (int64_t p = part.firstPanel; p < part.firstPanel + part.panels; ++p) {
+      const TileShape<T> &shape = cut.shapeOf(p);
+      Matrix<T> right = b.block(k, cut.begin(p), depth, cut.width(p));
+      if (!right.isRowMajor() || right.columns < shape.columns ||
+          (part.rows > kFewRows && right.rowStride != shape.columns)) {
+        packPanel(right, shape.columns, panelBuffer<T>());
+        right.data = panelBuffer<T>();
+        right.rowStride = shape.columns;
+      }
+      EvenTiles tiles(part.rows, shape.rows);
+      for (int64_t index = 0; index < tiles.count; ++index) {
+        int64_t first = tiles.begin(index);
+        int64_t rows = tiles.begin(index + 1) - first;
+        for (int64_t r = 0; r < rows; ++r)
+          results[r] = c.data + (part.firstRow + first + r) * c.rowStride +
+                       cut.begin(p) * c.columnStride;
+        computeTile(shape, byRows, rows, right.columns, c.columnStride,
+                    Tile<T>{left.at(first, rows), first, 1, depth, right.data,
+                            right.rowStride, results, accumulate || k > 0});
+      }
+    }
+  }
+}
+
+/// The transposed product c' = b' a'.
+template <typename T> MemRef<T, 4> transposed(MemRef<T, 4> memref) {
+  std::swap(memref.sizes[2], memref.sizes[3]);
+  std::swap(memref.strides[2], memref.strides[3]);
+  return memref;
+}
+
+template <typename T> void clear(const Matrix<T> &c) {
+  for (int64_t i = 0; i < c.rows; ++i)
+    for (int64_t j = 0; j < c.columns; ++j)
+      c.data[i * c.rowStride + j * c.columnStride] = 0;
+}
+
 } // namespace
 
 template <typename T>
 void remat::gemm(const MemRef<T, 4> &a, const MemRef<T, 4> &b,
                  const MemRef<T, 4> &c, bool accumulate) {
-  int64_t batch = c.sizes[0] * c.sizes[1];
+  int64_t inner = c.sizes[1], batch = c.sizes[0] * inner;
   int64_t m = c.sizes[2], n = c.sizes[3], k = a.sizes[3];
   if (batch * m * n == 0)
     return;
-  Tiling tile = chooseTiling(batch, m, n, k);
-  int64_t rowTiles = ceilDiv(m, tile.rows);
-  int64_t columnTiles = ceilDiv(n, tile.columns);
-  int64_t tasks = batch * rowTiles * columnTiles;
-  // Small products of a batch go to a thread together: by shape again.
-  int64_t work = std::max<int64_t>(1, std::min(tile.rows, m) *
-                                          std::min(tile.columns, n) * k);
-  int64_t grain = std::max<int64_t>(1, kMinTaskWork / 4 / work);
+  if (k == 0) {
+    for (int64_t index = 0; index < batch && !accumulate; ++index)
+      clear(matrixAt(c, index, inner));
+    return;
+  }
+  if (isCheaperTransposed(matrixAt(a, 0, inner), matrixAt(b, 0, inner),
+                          matrixAt(c, 0, inner)))
+    return gemm(transposed(b), transposed(a), transposed(c), accumulate);
+  PanelCut<T> cut(n);
+  Parts parts(batch, matrixAt(a, 0, inner), cut);
+  int64_t tasks = batch * parts.count();
+  // Small products go to a thread together.
+  int64_t work = std::max<int64_t>(1, batch * m * n * k / tasks);
+  int64_t grain = std::max<int64_t>(1, kMinTaskWork / work);
   int64_t groups = ceilDiv(tasks, grain);
 #pragma omp parallel for schedule(dynamic) if (groups > 1)
   for (int64_t group = 0; group < groups; ++group) {
     int64_t end = std::min(tasks, (group + 1) * grain);
     for (int64_t task = group * grain; task < end; ++task) {
-      int64_t index = task / (rowTiles * columnTiles);
-      int64_t row = task / columnTiles % rowTiles * tile.rows;
-      int64_t column = task % columnTiles * tile.columns;
-      int64_t rows = std::min(tile.rows, m - row);
-      int64_t columns = std::min(tile.columns, n - column);
-      multiply(matrixAt(a, index, c.sizes[1]).block(row, 0, rows, k),
-               matrixAt(b, index, c.sizes[1]).block(0, column, k, columns),
-               matrixAt(c, index, c.sizes[1]).block(row, column, rows, columns),
-               accumulate);
+      int64_t index = task / parts.count();
+      multiplyPart(matrixAt(a, index, inner), matrixAt(b, index, inner),
+                   matrixAt(c, index, inner), cut,
+                   parts.at(task % parts.count()), accumulate);
     }
   }
 }
@@ -106,37 +208,22 @@ template void remat::gemm(const MemRef<float, 4> &, const MemRef<float, 4> &,
 template void remat::gemm(const MemRef<double, 4> &, const MemRef<double, 4> &,
                           const MemRef<double, 4> &, bool);
 
-/// The leading dimension as BLAS wants it: what a single row or column has for
-/// a stride does not matter to us but is checked there.
-static int leadingDimension(int64_t stride, int64_t extent, int64_t count) {
-  return static_cast<int>(count == 1 ? std::max<int64_t>(extent, 1) : stride);
-}
-
 template <typename T>
 void remat::multiply(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
                      bool accumulate) {
   if (a.columns == 0) {
-    for (int64_t i = 0; !accumulate && i < c.rows; ++i)
-      for (int64_t j = 0; j < c.columns; ++j)
-        c.data[i * c.rowStride + j * c.columnStride] = 0;
+    if (!accumulate)
+      clear(c);
     return;
   }
-  // A column-major c is the row-major transpose: c' = b' a'.
-  if (!c.isRowMajor()) {
-    auto transpose = [](const Matrix<T> &x) {
-      return Matrix<T>{x.data, x.columns, x.rows, x.columnStride, x.rowStride};
-    };
-    return multiply(transpose(b), transpose(a), transpose(c), accumulate);
-  }
-  auto lead = [](const Matrix<T> &x) {
-    return x.isRowMajor() ? leadingDimension(x.rowStride, x.columns, x.rows)
-                          : leadingDimension(x.columnStride, x.rows, x.columns);
-  };
-  gemmOf<T>(blas())(kRowMajor, a.isRowMajor() ? kNoTranspose : kTranspose,
-                    b.isRowMajor() ? kNoTranspose : kTranspose,
-                    static_cast<int>(c.rows), static_cast<int>(c.columns),
-                    static_cast<int>(a.columns), T(1), a.data, lead(a), b.data,
-                    lead(b), T(accumulate), c.data, lead(c));
+  if (isCheaperTransposed(a, b, c))
+    return multiply(b.transposed(), a.transposed(), c.transposed(), accumulate);
+  PanelCut<T> cut(c.columns);
+  int64_t rows = a.isRowMajor() ? a.rows : kLeftRows;
+  for (int64_t first = 0; first < a.rows; first += rows)
+    multiplyPart(a, b, c, cut,
+                 Part{first, std::min(rows, a.rows - first), 0, cut.count},
+                 accumulate);
 }
 
 template void remat::multiply(const Matrix<float> &, const Matrix<float> &,

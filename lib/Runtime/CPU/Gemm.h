@@ -4,11 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_GEMM_H
-#define REMAT_RUNTIME_GEMM_H
+#ifndef REMAT_RUNTIME_CPU_GEMM_H
+#define REMAT_RUNTIME_CPU_GEMM_H
 
-#include "Blas.h"
 #include "MemRef.h"
+
+#include <cstdint>
 
 namespace remat {
 
@@ -25,6 +26,9 @@ template <typename T> struct Matrix {
     return {data + row * rowStride + column * columnStride, numRows, numColumns,
             rowStride, columnStride};
   }
+  Matrix transposed() const {
+    return {data, columns, rows, columnStride, rowStride};
+  }
 };
 
 /// c[i, j] = a[i, j] * b[i, j] (+ c[i, j] if `accumulate`) for every i, j of
@@ -40,4 +44,4 @@ void multiply(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
 
 } // namespace remat
 
-#endif // REMAT_RUNTIME_GEMM_H
+#endif // REMAT_RUNTIME_CPU_GEMM_H

@@ -13,7 +13,6 @@
 
 #include "CallOrder.h"
 #include "Figures.h"
-#include "GrowWorkspace.h"
 #include "TakeOver.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -119,10 +118,6 @@ private:
     ::remat::plan::Packing packing = ::remat::plan::pack(intervals);
     memory.maxLive = ::remat::plan::getMaxLive(intervals, &peak);
     memory.arena = options.arena == "none" ? memory.maxLive : packing.height;
-    for (auto [index, place] : llvm::enumerate(places))
-      if (place.buffers.size() == 1 && options.arena != "none")
-        growWorkspace(lifetimes.getBuffers()[place.buffers[0]].alloc, intervals,
-                      packing, index);
     offsets = std::move(packing.offsets);
   }
 

@@ -61,37 +61,16 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
                            "::mlir::vector::VectorDialect"];
 }
 
-def AnnotateConvWorkspace : Pass<"annotate-conv-workspace"> {
-  let summary = "note on convolutions how much workspace they will get";
-  let description = [{
-    Sets `remat.workspace_bytes` of `remat.conv_2d` and its two gradients to the
-    size of the workspace that `convert-conv-to-library` reserves for `threads`
-    threads, so that `remat-schedule` knows the bytes that are in use while they
-    run. Convolutions with an unknown size besides the number of images are left
-    alone: `convert-conv-to-library` refuses them.
-  }];
-  let options = [
-    Option<"threads", "threads", "int64_t", /*default=*/"2",
-           "Threads to reserve workspace for">];
-}
-
 def ConvertConvToLibrary : Pass<"convert-conv-to-library", "::mlir::ModuleOp"> {
   let summary = "convolutions on memrefs to calls of the runtime";
   let description = [{
     `remat.conv_2d` and its two gradients become calls of `remat_conv_2d_*`,
-    which compute them as matrix products of gathered pieces. Each call gets a
-    workspace (`memref.alloc`) of the size that `remat/Runtime/ConvPlan.h` gives
-    for `threads` threads, so this runs before `remat-pack-memory`: the step
-    then allocates nothing, and the workspace is part of its peak. More threads
-    than that help a convolution only as far as its workspace finds free room in
-    the arena (`remat.useful_bytes` says how much it can use). The bits depend on
-    neither, and the program does not depend on the machine that compiles it.
+    which compute them as products of tiles, whose operands they read where they
+    lie or gather in a buffer of the thread.
 
-    Operands that are not contiguous are copied. Shapes must be static.
+    Operands that are not contiguous are copied, before `remat-pack-memory`, so
+    that the copies are packed with everything else.
   }];
-  let options = [
-    Option<"threads", "threads", "int64_t", /*default=*/"2",
-           "Threads to reserve workspace for">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::memref::MemRefDialect"];
 }
@@ -103,7 +82,7 @@ def ConvertAttentionToLoops : Pass<"convert-attention-to-loops", "::mlir::Module
     all that are alike, in which each thread takes tiles of rows: the scores of a
     tile, by all keys, lie in a workspace that stays in the core's cache while
     products (structured operations that `convert-linalg-to-library` makes calls
-    of BLAS), softmax and the next products follow each other. The workspaces, one
+    of the runtime), softmax and the next products follow each other. The workspaces, one
     for each of `threads`, are allocated where the function is called, so that
     they are packed with everything else. In the backward, rows whose gradients
     are added up in one place run in order.

@@ -155,10 +155,6 @@ def PackMemoryPass : Pass<"remat-pack-memory", "ModuleOp"> {
     one of the inputs, even beside a sum. A copy from a dying buffer into a new one
     disappears.
 
-    **Free room.** A buffer with `remat.useful_bytes` (a workspace for more
-    threads) gets as many of these bytes as nobody else has where it lies; the
-    arena does not grow for them.
-
     **Calls.** Functions are packed one by one, callees first. A callee's arena
     is its last argument (`remat.arena`); its caller reserves that many bytes
     for the duration of the call. Recursion is an error.

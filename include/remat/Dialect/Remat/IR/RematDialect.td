@@ -31,7 +31,6 @@ def Remat_Dialect : Dialect {
     | `remat.step` | argument | the number of the step, from 0 |
     | `remat.data = "key"` | argument | a mini-batch of this array of the data file, or, if that has one dimension more, the step's value |
     | `remat.metric = "name"` | result | what the evaluation's result is called |
-    | `remat.useful_bytes = n` | allocation | a workspace that is faster with up to this many bytes, where nobody else has them (`remat-pack-memory`) |
     | `remat.workspace_bytes = n` | operation on tensors | how many bytes it will take while it runs, besides operands and results (`remat-schedule`) |
     | `remat.always` | `remat.region` | part of how something is computed: `policy=none` does not take it away |
     | `remat.phase = "..."` | operation | `backward`, `recompute` or `update`; absent: forward |

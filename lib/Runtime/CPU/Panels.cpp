@@ -1,0 +1,144 @@
+//===- Panels.cpp - The operand that a product packs ----------------------===//
+
+#include "Panels.h"
+
+#include "remat/Runtime/Runtime.h"
+
+#include <cstdlib>
+
+using namespace remat;
+
+/// Elements of a cache line.
+template <typename T> static constexpr int64_t kLine = 64 / sizeof(T);
+
+namespace {
+template <typename T> class Buffer {
+public:
+  explicit Buffer(int64_t elements)
+      : data(static_cast<T *>(std::aligned_alloc(64, elements * sizeof(T)))) {
+    if (!data)
+      fail("a product found no memory for " +
+           std::to_string(elements * sizeof(T)) + " bytes");
+  }
+  ~Buffer() { std::free(data); }
+  Buffer(const Buffer &) = delete;
+
+  T *const data;
+};
+} // namespace
+
+template <typename T> T *remat::panelBuffer() {
+  thread_local Buffer<T> buffer(kPanelDepth * TileShapes<T>::kMostColumns);
+  return buffer.data;
+}
+
+template <typename T> T *remat::leftBuffer() {
+  thread_local Buffer<T> buffer(kPanelDepth * kLeftRows);
+  return buffer.data;
+}
+
+template <typename T> T *remat::sumsBuffer() {
+  thread_local Buffer<T> buffer(kSumPanels * kLeftRows *
+                                TileShapes<T>::kMostColumns);
+  return buffer.data;
+}
+
+template <typename T> const T *remat::zeros() {
+  static const T values[kPanelDepth] = {};
+  return values;
+}
+
+/// Rows of `width` elements from rows that lie `stride` apart.
+template <typename T>
+static void copyRows(const T *from, int64_t stride, int64_t rows,
+                     int64_t columns, int64_t width, T *to) {
+  constexpr int64_t kBlock = 16;
+  for (int64_t i = 0; i < rows; ++i, from += stride, to += width) {
+    int64_t j = 0;
+    for (; j + kBlock <= columns; j += kBlock)
+      std::copy_n(from + j, kBlock, to + j);
+    for (; j < columns; ++j)
+      to[j] = from[j];
+    for (; j < width; ++j)
+      to[j] = 0;
+  }
+}
+
+/// Rows i of `to` for i < `rows`, at most a cache line of elements: element i
+/// of each of `columns` contiguous runs, `stride` apart.
+template <typename T>
+static void transposeLines(const T *from, int64_t stride, int64_t rows,
+                           int64_t columns, int64_t width, T *to) {
+  using Vector __attribute__((ext_vector_type(4), aligned(alignof(T)))) = T;
+  auto load = [](const T *at) { return *reinterpret_cast<const Vector *>(at); };
+  auto store = [](T *at, Vector v) { *reinterpret_cast<Vector *>(at) = v; };
+  int64_t j = 0;
+  for (; j + 4 <= columns; j += 4) {
+    const T *a = from + j * stride, *b = a + stride, *c = b + stride,
+            *d = c + stride;
+    T *out = to + j;
+    int64_t i = 0;
+    for (; i + 4 <= rows; i += 4, out += 4 * width) {
+      Vector va = load(a + i), vb = load(b + i), vc = load(c + i),
+             vd = load(d + i);
+      Vector ab = __builtin_shufflevector(va, vb, 0, 4, 1, 5),
+             cd = __builtin_shufflevector(vc, vd, 0, 4, 1, 5),
+             ab2 = __builtin_shufflevector(va, vb, 2, 6, 3, 7),
+             cd2 = __builtin_shufflevector(vc, vd, 2, 6, 3, 7);
+      store(out, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
+      store(out + width, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
+      store(out + 2 * width, __builtin_shufflevector(ab2, cd2, 0, 1, 4, 5));
+      store(out + 3 * width, __builtin_shufflevector(ab2, cd2, 2, 3, 6, 7));
+    }
+    for (; i < rows; ++i, out += width) {
+      out[0] = a[i];
+      out[1] = b[i];
+      out[2] = c[i];
+      out[3] = d[i];
+    }
+  }
+  for (; j < width; ++j)
+    for (int64_t i = 0; i < rows; ++i)
+      to[i * width + j] = j < columns ? from[j * stride + i] : T(0);
+}
+
+template <typename T>
+void remat::packPanel(const Matrix<T> &right, int64_t width, T *to) {
+  if (right.isRowMajor())
+    copyRows(right.data, right.rowStride, right.rows, right.columns, width, to);
+  else
+    for (int64_t i = 0; i < right.rows; i += kLine<T>)
+      transposeLines(right.data + i, right.columnStride,
+                     std::min(kLine<T>, right.rows - i), right.columns, width,
+                     to + i * width);
+}
+
+template <typename T>
+PanelCut<T>::PanelCut(int64_t columns) : columns(columns) {
+  int64_t least = INT64_MAX;
+  for (const TileShape<T> &candidate : getTileShapes<T>()) {
+    int64_t whole = std::max<int64_t>(0, columns - 1) / candidate.columns;
+    int64_t rest = columns - whole * candidate.columns;
+    const TileShape<T> *last = &candidate;
+    for (const TileShape<T> &narrow : getTileShapes<T>())
+      if (narrow.columns >= rest && narrow.columns <= last->columns)
+        last = &narrow;
+    int64_t computed = whole * candidate.columns + last->columns;
+    if (computed >= least)
+      continue;
+    least = computed;
+    shape = &candidate;
+    lastShape = last;
+    count = whole + 1;
+  }
+}
+
+#define REMAT_INSTANTIATE(T)                                                   \
+  template T *remat::panelBuffer();                                            \
+  template T *remat::leftBuffer();                                             \
+  template T *remat::sumsBuffer();                                             \
+  template const T *remat::zeros();                                            \
+  template void remat::packPanel(const Matrix<T> &, int64_t, T *);             \
+  template struct remat::PanelCut<T>;
+REMAT_INSTANTIATE(float)
+REMAT_INSTANTIATE(double)

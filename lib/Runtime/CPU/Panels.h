@@ -1,0 +1,104 @@
+//===- Panels.h - The operand that a product packs --------------*- C++ -*-===//
+//
+// A panel is a part of the right operand as wide as a tile: for each index of
+// the sum a row of as many columns, zeros behind those that there are. All
+// tiles of a column of tiles read it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_CPU_PANELS_H
+#define REMAT_RUNTIME_CPU_PANELS_H
+
+#include "Gemm.h"
+#include "TileKernels.h"
+
+#include <algorithm>
+
+namespace remat {
+
+/// So many terms are added up in a chain, which is then added to the result: a
+/// panel of them is small enough for a second-level cache, and sums of many
+/// terms lose less than in one chain.
+constexpr int64_t kPanelDepth = 512;
+
+/// Rows of a left operand that are packed together: not a power of two, so that
+/// they use all of a cache.
+constexpr int64_t kLeftRows = 232;
+
+/// Memory of the calling thread for one panel of `kPanelDepth` rows.
+template <typename T> T *panelBuffer();
+
+/// The same for `kPanelDepth` columns of `kLeftRows` rows.
+template <typename T> T *leftBuffer();
+
+/// And for the sums of `kSumPanels` panels of `kLeftRows` rows.
+constexpr int64_t kSumPanels = 8;
+template <typename T> T *sumsBuffer();
+
+/// As many zeros as a sum has terms in a panel.
+template <typename T> const T *zeros();
+
+/// Writes rows of `width` columns to `to`: those of `right`, and zeros.
+template <typename T>
+void packPanel(const Matrix<T> &right, int64_t width, T *to);
+
+/// How `columns` columns are cut into panels: all of `shape` but the last.
+template <typename T> struct PanelCut {
+  int64_t columns;
+  const TileShape<T> *shape, *lastShape;
+  int64_t count;
+
+  explicit PanelCut(int64_t columns);
+  const TileShape<T> &shapeOf(int64_t panel) const {
+    return panel + 1 == count ? *lastShape : *shape;
+  }
+  int64_t begin(int64_t panel) const { return panel * shape->columns; }
+  int64_t width(int64_t panel) const {
+    return std::min(shape->columns, columns - begin(panel));
+  }
+};
+
+/// Cuts `size` rows into tiles of at most `most`, which differ by one row at
+/// most.
+struct EvenTiles {
+  int64_t size, count;
+  EvenTiles(int64_t size, int64_t most)
+      : size(size), count((size + most - 1) / most) {}
+  int64_t begin(int64_t tile) const { return tile * size / count; }
+};
+
+/// A tile in memory of its own, for results that do not lie in rows of tiles.
+template <typename T> struct TileBlock {
+  alignas(64) T data[TileShape<T>::kMostRows * TileShapes<T>::kMostColumns];
+
+  T *row(int64_t r, const TileShape<T> &shape) {
+    return data + r * shape.columns;
+  }
+};
+
+/// Computes a tile of which `columns` columns exist. Row r of the result is at
+/// tile.c[r], its columns `stride` elements apart.
+template <typename T>
+void computeTile(const TileShape<T> &shape, bool byRows, int64_t rows,
+                 int64_t columns, int64_t stride, Tile<T> tile) {
+  auto kernel = (byRows ? shape.byRows : shape.byDepth)[rows];
+  if (columns == shape.columns && stride == 1)
+    return kernel(tile);
+  TileBlock<T> block;
+  T *blockRows[TileShape<T>::kMostRows], *const *c = tile.c;
+  for (int64_t r = 0; r < rows; ++r)
+    blockRows[r] = block.row(r, shape);
+  bool accumulate = tile.accumulate;
+  tile.c = blockRows;
+  tile.accumulate = false;
+  kernel(tile);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t j = 0; j < columns; ++j) {
+      T &to = c[r][j * stride];
+      to = accumulate ? to + blockRows[r][j] : blockRows[r][j];
+    }
+}
+
+} // namespace remat
+
+#endif // REMAT_RUNTIME_CPU_PANELS_H

@@ -1,0 +1,75 @@
+//===- TileKernels.h - Products of small tiles in registers -----*- C++ -*-===//
+//
+// What products and convolutions are made of. A tile of the result stays in
+// vector registers while its sum is taken; rows of the left operand are read
+// where they lie, by pointers, so that nobody gathers windows of an image or
+// packs the larger operand.
+//
+// Each element is one chain of fused multiply-adds in the order of the sum
+// (multiplications and additions on processors without), whatever the
+// processor's vectors and the tile it is in: its bits depend on the sum alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_CPU_TILEKERNELS_H
+#define REMAT_RUNTIME_CPU_TILEKERNELS_H
+
+#include <cstdint>
+
+namespace remat {
+
+/// c[r][j] = sum over s < segments, i < depth of left(r, s, i) * right(s, i, j)
+/// (+ c[r][j] if `accumulate`), where right(s, i, j) is
+/// right[(s * depth + i) * rightStride + j].
+template <typename T> struct Tile {
+  /// By rows: left(r, s, i) is left[s * rows + r][i].
+  /// By depth: left(r, s, i) is left[s * depth + i][leftOffset + r].
+  const T *const *left;
+  int64_t leftOffset;
+  int64_t segments, depth;
+  const T *right;
+  int64_t rightStride;
+  T *const *c;
+  bool accumulate;
+};
+
+/// The kernels for tiles of `columns` columns and 1 to `rows` rows.
+template <typename T> struct TileShape {
+  static constexpr int kMostRows = 12;
+  int64_t columns = 0, rows = 0;
+  using Kernel = void (*)(const Tile<T> &);
+  Kernel byRows[kMostRows + 1] = {}, byDepth[kMostRows + 1] = {};
+};
+
+/// From the widest to the narrowest.
+template <typename T> struct TileShapes {
+  static constexpr int kMost = 4;
+  static constexpr int64_t kMostColumns = 64;
+  int count = 0;
+  TileShape<T> shapes[kMost];
+
+  const TileShape<T> *begin() const { return shapes; }
+  const TileShape<T> *end() const { return shapes + count; }
+};
+
+/// Adds those of one instruction set, which the processor has to have.
+#define REMAT_DECLARE_TILES(FUNCTION)                                          \
+  void FUNCTION(TileShapes<float> &shapes);                                    \
+  void FUNCTION(TileShapes<double> &shapes);
+REMAT_DECLARE_TILES(addTilesAnywhere)
+#if defined(__x86_64__)
+REMAT_DECLARE_TILES(addTilesAVX2)
+REMAT_DECLARE_TILES(addTilesAVX512)
+#endif
+#undef REMAT_DECLARE_TILES
+
+/// Whether this processor has what the functions above are for.
+bool hasAVX2();
+bool hasAVX512();
+
+/// Those for this processor.
+template <typename T> const TileShapes<T> &getTileShapes();
+
+} // namespace remat
+
+#endif // REMAT_RUNTIME_CPU_TILEKERNELS_H

@@ -1,0 +1,10 @@
+//===- TileKernelsAnywhere.cpp - For 16 registers of 16 bytes -------------===//
+//
+// Every processor that the compiler knows.
+//
+//===----------------------------------------------------------------------===//
+
+#define REMAT_TILES addTilesAnywhere
+#define REMAT_VECTOR_BYTES 16
+#define REMAT_TILE_SHAPES X(4, 3) X(6, 2) X(8, 1)
+#include "TileKernels.inc"
