@@ -1,0 +1,101 @@
+//===- GemmTest.cpp - Which bits a product has ----------------------------===//
+
+#include "CPU/Gemm.h"
+#include "CPU/Panels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <omp.h>
+#include <random>
+#include <vector>
+
+using namespace remat;
+
+namespace {
+
+/// A batch of matrices with gaps, row-major or column-major, and nothing behind
+/// the last element.
+template <typename T> struct Operand {
+  std::vector<T> values;
+  MemRef<T, 4> memref;
+
+  Operand(std::mt19937 &random, int64_t batch, int64_t rows, int64_t columns) {
+    auto draw = [&](int64_t most) {
+      return std::uniform_int_distribution<int64_t>(0, most)(random);
+    };
+    bool isRowMajor = draw(1);
+    int64_t inner = isRowMajor ? columns : rows;
+    int64_t outer = isRowMajor ? rows : columns;
+    int64_t lead = inner + draw(5), stride = outer * lead + draw(5);
+    std::uniform_real_distribution<T> drawValue(-1, 1);
+    for (int64_t i = 0; i < (batch - 1) * stride + (outer - 1) * lead + inner;
+         ++i)
+      values.push_back(drawValue(random));
+    values.shrink_to_fit();
+    memref = {values.data(),
+              values.data(),
+              0,
+              {1, batch, rows, columns},
+              {0, stride, isRowMajor ? lead : 1, isRowMajor ? 1 : lead}};
+  }
+  int64_t at(int64_t matrix, int64_t row, int64_t column) const {
+    return matrix * memref.strides[1] + row * memref.strides[2] +
+           column * memref.strides[3];
+  }
+};
+
+/// docs/bits.md: 512 terms at a time are a chain from zero.
+template <typename T>
+T expected(const Operand<T> &a, const Operand<T> &b, int64_t matrix,
+           int64_t row, int64_t column, T before, bool accumulate) {
+  T total = before;
+  int64_t terms = a.memref.sizes[3];
+  for (int64_t k = 0; k < terms; k += kPanelDepth) {
+    T sum = 0;
+    for (int64_t i = k; i < std::min(terms, k + kPanelDepth); ++i) {
+      T x = a.values[a.at(matrix, row, i)],
+        y = b.values[b.at(matrix, i, column)];
+      sum = hasAVX2() || hasAVX512() ? std::fma(x, y, sum) : x * y + sum;
+    }
+    total = k > 0 || accumulate ? total + sum : sum;
+  }
+  return total;
+}
+
+template <typename T> void check(unsigned seed) {
+  std::mt19937 random(seed);
+  auto draw = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  auto drawSize = [&] { return draw(0, 3) ? draw(1, 90) : draw(1, 3); };
+  int64_t batch = draw(1, 3), rows = drawSize(), columns = drawSize();
+  int64_t terms = draw(0, 3) ? drawSize() : draw(500, 1100);
+  Operand<T> a(random, batch, rows, terms), b(random, batch, terms, columns),
+      c(random, batch, rows, columns);
+  bool accumulate = draw(0, 1);
+  std::vector<T> wanted = c.values;
+  for (int64_t i = 0; i < batch; ++i)
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t column = 0; column < columns; ++column) {
+        T &element = wanted[c.at(i, row, column)];
+        element = expected(a, b, i, row, column, element, accumulate);
+      }
+  omp_set_num_threads(static_cast<int>(draw(1, 3)));
+  gemm(a.memref, b.memref, c.memref, accumulate);
+  // What lies in the gaps stays as well.
+  ASSERT_EQ(c.values, wanted) << "seed " << seed << ": " << batch << " of "
+                              << rows << " x " << columns << " x " << terms;
+}
+
+TEST(GemmTest, hasOneOrderInAnyLayout) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "whether this processor fuses is not asked here";
+#endif
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    check<float>(seed);
+    check<double>(seed);
+  }
+}
+
+} // namespace
