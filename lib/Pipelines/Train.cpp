@@ -70,6 +70,7 @@ static void buildPlanPipeline(OpPassManager &pm,
   if (llvm::is_contained(options.getTarget().getWholeAggregates(),
                          AttentionOp::getOperationName()))
     pm.addPass(createRaiseAttentionPass());
+  pm.addPass(createDetachMaximaPass());
   if (options.lossHeads) {
     TileLossHeadsPassOptions heads;
     heads.tileBytes = options.lossTile;

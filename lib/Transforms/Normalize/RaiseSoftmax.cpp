@@ -2,9 +2,7 @@
 //
 // Exporters spell softmax as five kernels. Differentiated one by one they save
 // the scores and the probabilities; the derivative of a softmax needs only the
-// latter, of which attention has one for each pair of positions. Its logarithm
-// has no operation, but in it, too, the maximum is there for the range of exp
-// only: with a gradient, it would be searched for once more in the backward.
+// latter, of which attention has one for each pair of positions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -139,9 +137,6 @@ namespace {
 struct SumOfPowers {
   Value x, differences, powers;
   Operation *maximum, *sum;
-  /// By which the kernel of the differences reads the maximum, perhaps through
-  /// copies.
-  OpOperand *shift;
   unsigned dim;
 };
 } // namespace
@@ -167,13 +162,11 @@ static std::optional<SumOfPowers> getSumOfPowers(std::optional<Read> row) {
   if (!x || !x->map.isIdentity() || !max || max->full != x->source ||
       max->dim != sum->dim)
     return std::nullopt;
-  auto argument = cast<BlockArgument>(subtract.getRhs());
   return SumOfPowers{x->source,
                      kernel.getResult(0),
                      sum->full,
                      maximum->source.getDefiningOp(),
                      row->source.getDefiningOp(),
-                     kernel.getMatchingOpOperand(argument),
                      sum->dim};
 }
 
@@ -212,46 +205,10 @@ struct RaiseSoftmax : OpRewritePattern<GenericOp> {
     return success();
   }
 };
-
-/// d - log sum exp(d), where d = x - max x: the same for any number in the
-/// place of the maximum, so that the gradient of this one is zero.
-struct DetachMax : OpRewritePattern<GenericOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(GenericOp op,
-                                PatternRewriter &rewriter) const override {
-    auto subtract = getElementwise<arith::SubFOp>(op);
-    if (!subtract)
-      return failure();
-    std::optional<Read> differences = getRead(op, subtract.getLhs());
-    std::optional<Read> row = getRead(op, subtract.getRhs());
-    if (!differences || !differences->map.isIdentity() || !row)
-      return failure();
-    auto kernel = row->source.getDefiningOp<GenericOp>();
-    auto log = getElementwise<math::LogOp>(kernel);
-    if (!log)
-      return failure();
-    std::optional<Read> logged = getRead(kernel, log.getOperand());
-    if (!logged || !logged->map.isIdentity())
-      return failure();
-    // The sum is read where its logarithm is.
-    auto sum = getSumOfPowers(Read{logged->source, row->map});
-    if (!sum || sum->differences != differences->source ||
-        !isReadOnlyBy(sum->powers, sum->sum, sum->sum) ||
-        !isReadOnlyBy(sum->differences, op, sum->powers.getDefiningOp()))
-      return failure();
-    GenericOp shifting = cast<GenericOp>(sum->shift->getOwner());
-    rewriter.setInsertionPoint(shifting);
-    Value detached =
-        StopGradientOp::create(rewriter, shifting.getLoc(), sum->shift->get());
-    rewriter.modifyOpInPlace(shifting, [&] { sum->shift->set(detached); });
-    return success();
-  }
-};
 } // namespace
 
 void mlir::remat::populateRaiseSoftmaxPatterns(RewritePatternSet &patterns) {
-  patterns.add<DetachMax, RaiseSoftmax>(patterns.getContext());
+  patterns.add<RaiseSoftmax>(patterns.getContext());
 }
 
 //===----------------------------------------------------------------------===//

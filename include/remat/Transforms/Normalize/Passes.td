@@ -148,10 +148,7 @@ def RaiseSoftmaxPass : Pass<"remat-raise-softmax"> {
     write them. A softmax whose exponentials have other readers stays,
     and so does one that is computed partly outside of a loop.
 
-    Its logarithm, `d - log(sum(exp(d)))` of `d = x - max(x)`, stays in parts as well.
-    But whatever number stands in the place of the maximum, its value is the same: a
-    `remat.stop_gradient` says that the maximum has no gradient. The backward would
-    otherwise search for it once more, to add nothing to its cotangent.
+    Its logarithm stays in parts as well (see `remat-detach-maxima`).
 
     Run before fusion. No value changes but for the order of the sum.
 
@@ -163,6 +160,38 @@ def RaiseSoftmaxPass : Pass<"remat-raise-softmax"> {
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::remat::RematDialect"];
+}
+
+def DetachMaximaPass : Pass<"remat-detach-maxima"> {
+  let summary = "maxima that no result depends on have no gradient";
+  let description = [{
+    `m + log(sum(exp(x - m)))` and `d - log(sum(exp(d)))` with `d = x - m` are the
+    same for any m: the maximum of x in its place only keeps `exp` in range. Its
+    gradient is zero, but the backward does not know, and searches for the
+    maximum once more, to add up terms that cancel. This pass says so by a
+    `remat.stop_gradient` between the maximum and its readers.
+
+    Whether results depend on a maximum follows from the arithmetic: if it were t
+    larger, each number would be by a multiple of t larger, or by a power of e^t
+    times as large, or the same. The analysis follows the maximum through kernels,
+    however these are split, sums along rows, reshapes, names and regions, to
+    where everything is the same; at anything else the maximum stays as it is.
+
+    Run before fusion, after `remat-raise-softmax`. No value of the forward changes.
+
+    Example: in the log-sum-exp of rows
+
+    ```mlir
+    %m = linalg.reduce { arith.maximumf } ins(%x : tensor<4x8xf32>) outs(%low : tensor<4xf32>) dimensions = [1]
+    ```
+
+    gets, for all its readers,
+
+    ```mlir
+    %d = remat.stop_gradient %m : tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::remat::RematDialect"];
 }
 
 def RaiseAttentionPass : Pass<"remat-raise-attention"> {
