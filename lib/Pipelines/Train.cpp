@@ -102,6 +102,8 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
       llvm::map_to_vector(options.getTarget().getWholeAggregates(),
                           [](StringRef name) { return name.str(); });
   pm.addPass(createDecomposeAggregates(decompose));
+  if (options.lossHeads)
+    pm.addPass(createMergeLoops());
   cleanUp(pm);
   pm.addPass(createReuseResultsPass());
   pm.addPass(createPlanFunctions());

@@ -1,11 +1,13 @@
 //===- LossHead.cpp - A product that is read row by row -------------------===//
 
 #include "LossHead.h"
+#include "Copies.h"
 
 #include "remat/Analysis/Activity.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -108,6 +110,13 @@ bool LossHead::isWide(Value value) const {
   return shape && hasRows(*shape) && countColumns(value, *shape) > maxNarrow;
 }
 
+/// Whether `sum` adds up more than what is there for each row.
+static bool hasComputedTerm(linalg::GenericOp sum) {
+  Operation *add =
+      sum.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
+  return !llvm::all_of(add->getOperands(), llvm::IsaPred<BlockArgument>);
+}
+
 /// The operations between the logits and the last one that reads anything
 /// wide. False if one of these does not compute by rows.
 bool LossHead::chooseMembers(Refusal &refusal) {
@@ -120,7 +129,7 @@ bool LossHead::chooseMembers(Refusal &refusal) {
     bool leadsToWide = llvm::any_of(op->getUsers(), [&](Operation *user) {
       return members.contains(op->getBlock()->findAncestorOpInBlock(*user));
     });
-    if (isSum && !readsWide)
+    if (isSum && !readsWide && !hasComputedTerm(cast<linalg::GenericOp>(op)))
       llvm::erase(sums, op);
     if (!readsWide && !leadsToWide && op != product)
       continue;
@@ -143,7 +152,31 @@ bool LossHead::chooseMembers(Refusal &refusal) {
   }
   if (endsInRows && first.op)
     refusal = first;
-  return endsInRows && !first.op;
+  if (!endsInRows || first.op)
+    return false;
+  addLossOfRows();
+  return true;
+}
+
+/// Adds what is computed of a few numbers of each row, up to sums over rows:
+/// the loss of a row is less to keep, and its cotangent more often a constant.
+void LossHead::addLossOfRows() {
+  for (Operation *op : dependent) {
+    if (members.contains(op))
+      continue;
+    if (!isMemoryEffectFree(op))
+      return;
+    auto kernel = dyn_cast<LinalgOp>(op);
+    bool isElementwise =
+        kernel && kernel.getNumParallelLoops() == kernel.getNumLoops();
+    if ((!isElementwise && !isTensorReshape(op)) || reasons.contains(op) ||
+        llvm::any_of(op->getOperands(), [&](Value operand) {
+          Operation *producer = operand.getDefiningOp();
+          return dependent.contains(producer) && !members.contains(producer);
+        }))
+      continue;
+    members.insert(op);
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -57,6 +57,7 @@ private:
   bool shouldAddProducer(Operation *op) const;
   bool isLarge(Value value) const;
   bool readsLarge(Operation *op) const;
+  void addLossOfRows();
   void addProducers();
   bool usesOnlyMembers(Operation *op) const;
 

@@ -88,6 +88,38 @@ def InlineRegions : Pass<"remat-inline-regions"> {
   }];
 }
 
+def MergeLoops : Pass<"remat-merge-loops"> {
+  let summary = "compute in the loop of the backward what the forward's loop does";
+  let description = [{
+    A loop over tiles from which nothing is saved (a loss head) stands twice in
+    a step: once for its results, once for the gradients, which computes each tile
+    again. Where nothing that the backward's loop reads depends on the results
+    of the forward's, such as the cotangent of a mean, this pass moves the body of
+    the latter into the former, and takes away the barriers that kept both
+    computations apart: CSE merges them afterwards.
+
+    In: regions are inlined, phases are there. Loops from 0 by 1, with the same
+    constant number of iterations, of which the backward's counts down; the
+    forward's only fills in parts of tensors, each iteration its own. What reads the
+    results of the forward comes after the merged loop, and is part of the backward.
+    Out: the same values.
+
+    Example: `%l` is read by the loss only, and `%dl` is constant
+
+    ```mlir
+    %l = scf.for %i = %c0 to %c8 step %c1 iter_args(%a = %e) -> tensor<128xf32> { /* product, loss */ }
+    %dw = scf.for %i = %c0 to %c8 step %c1 iter_args(%b = %zero) -> tensor<64x1000xf32> {
+      %j = arith.subi %c7, %i : index
+      %w1 = remat.barrier %w after %dl : ...
+      /* the product again, its gradients */
+    } {remat.phase = "backward"}
+    ```
+
+    become one loop with two results, in which the product is computed once.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
 def LowerTapes : Pass<"remat-lower-tapes"> {
   let summary = "tapes become slices of tensors";
   let description = [{
