@@ -188,6 +188,38 @@ func.func @differences_that_others_read(%x: tensor<4x8xf32>) -> (tensor<4xf32>, 
 
 // -----
 
+// As JAX writes it: named operations, the mean broadcast by one of its own.
+// CHECK-LABEL: func @broadcast_mean(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4x8xf32>
+// CHECK: %[[B:.*]] = linalg.broadcast
+// CHECK: %[[STOPPED:.*]] = remat.stop_gradient %[[B]] : tensor<4x8xf32>
+// CHECK: linalg.sub ins(%[[X]], %[[STOPPED]] :
+func.func @broadcast_mean(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  %z = arith.constant dense<0.0> : tensor<4xf32>
+  %n = arith.constant dense<8.0> : tensor<4x1xf32>
+  %e1 = tensor.empty() : tensor<4x1xf32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %total = linalg.reduce ins(%x : tensor<4x8xf32>) outs(%z : tensor<4xf32>) dimensions = [1]
+    (%a: f32, %s: f32) {
+      %r = arith.addf %a, %s : f32
+      linalg.yield %r : f32
+    }
+  %kept = tensor.expand_shape %total [[0, 1]] output_shape [4, 1] : tensor<4xf32> into tensor<4x1xf32>
+  %mean = linalg.div ins(%kept, %n : tensor<4x1xf32>, tensor<4x1xf32>) outs(%e1 : tensor<4x1xf32>) -> tensor<4x1xf32>
+  %line = tensor.collapse_shape %mean [[0, 1]] : tensor<4x1xf32> into tensor<4xf32>
+  %b = linalg.broadcast ins(%line : tensor<4xf32>) outs(%e : tensor<4x8xf32>) dimensions = [1]
+  %d = linalg.sub ins(%x, %b : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %p = linalg.mul ins(%d, %d : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %squares = linalg.reduce ins(%p : tensor<4x8xf32>) outs(%z : tensor<4xf32>) dimensions = [1]
+    (%a: f32, %s: f32) {
+      %r = arith.addf %a, %s : f32
+      linalg.yield %r : f32
+    }
+  return %squares : tensor<4xf32>
+}
+
+// -----
+
 // The mean comes from another region, by a name, for groups of channels.
 #full = affine_map<(i, g, j) -> (i, g, j)>
 #group = affine_map<(i, g, j) -> (i, g)>
