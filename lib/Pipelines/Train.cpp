@@ -76,6 +76,7 @@ static void buildPlanPipeline(OpPassManager &pm,
     heads.tileBytes = options.lossTile;
     pm.addPass(createTileLossHeadsPass(heads));
   }
+  pm.addPass(createDetachMeansPass());
   pm.addPass(createFusePaddingPass());
   pm.addPass(createFixOrdersPass());
   FusePassOptions fuseForward;

@@ -392,19 +392,23 @@ Packing remat::plan::pack(const std::vector<Interval> &intervals,
            std::pair(candidates[b].packing.height, b);
   });
 
-  // Local search from the best few, and once more for longer. A sideways move
-  // is taken, so that plateaus are crossed.
+  // Local search from the best few, once more for longer, and then on from
+  // where the first ones ended. A sideways move is taken, so that plateaus are
+  // crossed.
   Packing best = candidates[byHeight.front()].packing;
   Random random(options.seed);
   constexpr size_t starts = 4, longer = 16;
   size_t used = std::min(starts, candidates.size());
-  for (size_t start = 0; start < 2 * used; ++start) {
-    Candidate current = candidates[byHeight[start % used]];
-    int64_t patience = options.patience * (start < used ? 1 : longer);
-    int64_t share = start < used
+  std::vector<Candidate> ends;
+  for (size_t start = 0; start < 3 * used; ++start) {
+    size_t phase = start / used;
+    Candidate current =
+        phase < 2 ? candidates[byHeight[start % used]] : ends[start % used];
+    int64_t patience = options.patience * (phase == 0 ? 1 : longer);
+    int64_t share = phase == 0
                         ? options.maxVisits / static_cast<int64_t>(starts) *
                               static_cast<int64_t>(start + 1)
-                        : 2 * options.maxVisits;
+                        : options.maxVisits * static_cast<int64_t>(phase + 1);
     for (int64_t idle = 0; idle < patience && placer.getVisits() < share;
          ++idle) {
       std::vector<size_t> order =
@@ -422,6 +426,8 @@ Packing remat::plan::pack(const std::vector<Interval> &intervals,
       if (best.height <= bound)
         return best;
     }
+    if (phase == 0)
+      ends.push_back(std::move(current));
   }
   return best;
 }

@@ -27,12 +27,12 @@ struct Interval {
 };
 
 struct PackingOptions {
-  /// Bounds each of two local searches, in visits of pairs of overlapping
+  /// Bounds each of three local searches, in visits of pairs of overlapping
   /// buffers, so that the time grows with the number of buffers and not with
   /// the machine.
   int64_t maxVisits = 60'000'000;
   /// Rounds of local search without improvement before it gives up, the first
-  /// time; sixteen times as many the second time, which has as many visits.
+  /// time; sixteen times as many later, with as many visits each.
   int64_t patience = 600;
   uint64_t seed = 1;
 };
@@ -53,7 +53,8 @@ int64_t getMaxLive(const std::vector<Interval> &intervals,
 /// first fit and best fit in several orders (size, area, lifetime, start, and
 /// size within the busiest section, after TelaMalloc, ASPLOS 2023), then a
 /// local search that moves the buffers on top of the arena forward in the
-/// order. Stops when the lower bound is met. Deterministic: depends on the
+/// order: from the best few, from these for longer, and on from where the first
+/// ended. Stops when the lower bound is met. Deterministic: depends on the
 /// input and the options only.
 Packing pack(const std::vector<Interval> &intervals,
              const PackingOptions &options = {});

@@ -151,24 +151,36 @@ static SetVector<Value> getFullTensors(GenericOp op, ValueRange yielded,
   return tensors;
 }
 
-/// Makes a copy of `op` that has the results `kept` only and no operand that it
-/// does not use. If there is a `stored`, it is read through `map` in place of
-/// the scalars `read`.
+namespace {
+/// A result of a kernel to be made: a scalar of the body, and the result of the
+/// old kernel whose destination it gets.
+struct Output {
+  Value scalar;
+  unsigned result;
+};
+} // namespace
+
+static Output getOutput(GenericOp op, unsigned result) {
+  return {op.getBlock()->getTerminator()->getOperand(result), result};
+}
+
+/// Makes a copy of `op` that has the results `outputs` only and no operand that
+/// it does not use. If there is a `stored`, it is read through `map` in place
+/// of the scalars `read`.
 static GenericOp createConsumer(RewriterBase &rewriter, GenericOp op,
                                 Value stored, AffineMap map,
                                 const SetVector<Value> &read,
-                                ArrayRef<unsigned> kept) {
-  Operation *terminator = op.getBlock()->getTerminator();
+                                ArrayRef<Output> outputs) {
   SmallVector<Value> yielded;
   SmallVector<Value> inits;
   SmallVector<AffineMap> initMaps;
   SmallVector<Type> types;
-  for (unsigned result : kept) {
-    OpOperand *init = op.getDpsInitOperand(result);
-    yielded.push_back(terminator->getOperand(result));
+  for (Output output : outputs) {
+    OpOperand *init = op.getDpsInitOperand(output.result);
+    yielded.push_back(output.scalar);
     inits.push_back(init->get());
     initMaps.push_back(op.getMatchingIndexingMap(init));
-    types.push_back(op->getResult(result).getType());
+    types.push_back(op->getResult(output.result).getType());
   }
 
   SetVector<Value> needed = getNeeded(op, yielded, read);
@@ -198,10 +210,11 @@ static GenericOp createConsumer(RewriterBase &rewriter, GenericOp op,
           mapping.map(old, argument);
         for (Value scalar : read)
           mapping.map(scalar, arguments[inputs.size() - 1]);
-        for (auto [result, argument] :
-             llvm::zip_equal(kept, arguments.drop_front(inputs.size())))
-          mapping.map(op.getMatchingBlockArgument(op.getDpsInitOperand(result)),
-                      argument);
+        for (auto [output, argument] :
+             llvm::zip_equal(outputs, arguments.drop_front(inputs.size())))
+          mapping.map(
+              op.getMatchingBlockArgument(op.getDpsInitOperand(output.result)),
+              argument);
         for (Operation &inner : op.getBlock()->without_terminator())
           if (llvm::any_of(inner.getResults(), [&](Value value) {
                 return needed.contains(value) && !read.contains(value);
@@ -242,10 +255,11 @@ static GenericOp reuse(RewriterBase &rewriter, GenericOp stored,
   if (tensors.size() >= getFullTensors(consumer, yielded, {}).size())
     return {};
   rewriter.setInsertionPoint(consumer);
-  SmallVector<unsigned> kept =
-      llvm::to_vector(llvm::seq(0u, consumer->getNumResults()));
+  SmallVector<Output> outputs;
+  for (unsigned i = 0; i < consumer->getNumResults(); ++i)
+    outputs.push_back(getOutput(consumer, i));
   GenericOp replacement =
-      createConsumer(rewriter, consumer, result, map, read, kept);
+      createConsumer(rewriter, consumer, result, map, read, outputs);
   // The library would add in another order.
   if (isLibraryKernel(replacement)) {
     rewriter.eraseOp(replacement);
@@ -255,19 +269,42 @@ static GenericOp reuse(RewriterBase &rewriter, GenericOp stored,
   return replacement;
 }
 
+/// The kernel that alone reads `result`, and into which fusion would move one
+/// that makes it; null if there is no such.
+static linalg::LinalgOp getAbsorbingReader(OpResult result) {
+  if (!result.hasOneUse() || isDestination(result))
+    return {};
+  Operation *op = result.getOwner();
+  auto reader = dyn_cast<linalg::LinalgOp>(*result.getUsers().begin());
+  if (!reader || reader->getBlock() != op->getBlock() ||
+      !isFusableConsumer(reader) || getPhase(reader) != getPhase(op) ||
+      !reader.getMatchingIndexingMap(&*result.use_begin()).isPermutation())
+    return {};
+  return reader;
+}
+
+/// Makes a result of `op` from the scalars `read`, which `stored` holds where
+/// `result` of `op` would, in a kernel of its own.
+static void makeFrom(RewriterBase &rewriter, GenericOp op, OpResult made,
+                     OpResult stored, unsigned result, Value read) {
+  SetVector<Value> scalars;
+  scalars.insert(read);
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(*made.getUsers().begin());
+  GenericOp maker = createConsumer(rewriter, op, stored, map, scalars,
+                                   getOutput(op, made.getResultNumber()));
+  rewriter.replaceAllUsesWith(made, maker->getResult(0));
+}
+
 /// Takes a result that can be made from another one out of `op`, into a kernel
 /// of its own, which fusion moves into the only consumer. The other one must be
 /// alive there anyway.
 static GenericOp separate(RewriterBase &rewriter, GenericOp op) {
   OperandRange yielded = op.getBlock()->getTerminator()->getOperands();
   for (OpResult made : op->getResults()) {
-    if (!made.hasOneUse())
-      continue;
-    auto consumer = dyn_cast<linalg::LinalgOp>(*made.getUsers().begin());
-    if (!consumer || consumer->getBlock() != op->getBlock() ||
-        !isFusableConsumer(consumer) || isDestination(made) ||
-        getPhase(consumer) != getPhase(op) ||
-        !consumer.getMatchingIndexingMap(&*made.use_begin()).isPermutation())
+    linalg::LinalgOp consumer = getAbsorbingReader(made);
+    if (!consumer)
       continue;
     for (OpResult other : op->getResults()) {
       Value scalar = yielded[other.getResultNumber()];
@@ -279,25 +316,60 @@ static GenericOp separate(RewriterBase &rewriter, GenericOp op) {
       read.insert(scalar);
       if (!getFullTensors(op, yielded[made.getResultNumber()], read).empty())
         continue;
-      rewriter.setInsertionPointAfter(op);
-      GenericOp maker = createConsumer(rewriter, op, other,
-                                       op.getIndexingMapMatchingResult(other),
-                                       read, made.getResultNumber());
-      rewriter.replaceAllUsesWith(made, maker->getResult(0));
-      SmallVector<unsigned> kept;
+      makeFrom(rewriter, op, made, other, other.getResultNumber(), scalar);
+      SmallVector<Output> kept;
       for (OpResult result : op->getResults())
         if (result != made)
-          kept.push_back(result.getResultNumber());
+          kept.push_back(getOutput(op, result.getResultNumber()));
       rewriter.setInsertionPoint(op);
       GenericOp rest = createConsumer(rewriter, op, {}, {}, {}, kept);
-      for (auto [index, result] : llvm::enumerate(kept))
-        rewriter.replaceAllUsesWith(op->getResult(result),
+      for (auto [index, output] : llvm::enumerate(kept))
+        rewriter.replaceAllUsesWith(op->getResult(output.result),
                                     rest->getResult(index));
       rewriter.eraseOp(op);
       return rest;
     }
   }
   return {};
+}
+
+/// The last scalar of the body of `op`, of the type of its first result, from
+/// which all results can be made without a tensor of full size.
+static Value findShared(GenericOp op) {
+  OperandRange yielded = op.getBlock()->getTerminator()->getOperands();
+  for (Operation &inner : llvm::reverse(op.getBlock()->without_terminator()))
+    for (Value scalar : inner.getResults()) {
+      SetVector<Value> read;
+      read.insert(scalar);
+      if (scalar.getType() == yielded[0].getType() &&
+          getFullTensors(op, yielded, read).empty() &&
+          !getFullTensors(op, scalar, {}).empty())
+        return scalar;
+    }
+  return {};
+}
+
+/// Stores what all results of `op` can be made from in their place, if each has
+/// a consumer of its own, into which fusion moves the kernel that makes it.
+static GenericOp storeShared(RewriterBase &rewriter, GenericOp op) {
+  SetVector<Operation *> consumers;
+  for (OpResult result : op->getResults()) {
+    linalg::LinalgOp consumer = getAbsorbingReader(result);
+    if (!consumer || !consumers.insert(consumer))
+      return {};
+  }
+  if (consumers.size() < 2)
+    return {};
+  Value shared = findShared(op);
+  if (!shared)
+    return {};
+  rewriter.setInsertionPoint(op);
+  GenericOp stored =
+      createConsumer(rewriter, op, {}, {}, {}, Output{shared, 0});
+  for (OpResult result : op->getResults())
+    makeFrom(rewriter, op, result, stored->getResult(0), 0, shared);
+  rewriter.eraseOp(op);
+  return stored;
 }
 
 namespace {
@@ -308,25 +380,38 @@ struct ReuseResultsPass : remat::impl::ReuseResultsPassBase<ReuseResultsPass> {
     IRRewriter rewriter(&getContext());
     bool changed = false;
     getOperation()->walk([&](Block *block) {
+      // Before others read more than one of the results, and again where that
+      // is what is stored.
+      changed |= storeLess(rewriter, *block);
       for (Operation &op : llvm::make_early_inc_range(*block))
         if (auto consumer = dyn_cast<GenericOp>(op))
           while (GenericOp replacement = reuseIn(rewriter, consumer)) {
             consumer = replacement;
             changed = true;
           }
-      for (Operation &op : llvm::make_early_inc_range(*block))
-        if (auto generic = dyn_cast<GenericOp>(op))
-          if (storesValues(generic))
-            while (GenericOp rest = separate(rewriter, generic)) {
-              generic = rest;
-              changed = true;
-            }
+      changed |= storeLess(rewriter, *block);
     });
     if (!changed)
       markAllAnalysesPreserved();
   }
 
 private:
+  /// Leaves kernels with the results that the others cannot be made from.
+  bool storeLess(RewriterBase &rewriter, Block &block) {
+    bool changed = false;
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      auto kernel = dyn_cast<GenericOp>(op);
+      if (!kernel || !storesValues(kernel))
+        continue;
+      while (GenericOp rest = separate(rewriter, kernel)) {
+        kernel = rest;
+        changed = true;
+      }
+      changed |= storeShared(rewriter, kernel) != nullptr;
+    }
+    return changed;
+  }
+
   /// One step; null if `consumer` can take nothing.
   GenericOp reuseIn(RewriterBase &rewriter, GenericOp consumer) {
     if (!isFusableConsumer(consumer))

@@ -248,3 +248,104 @@ func.func @results_that_other_blocks_read(%x: tensor<4xf32>, %m: tensor<4xf32>, 
 ^right:
   return %a#1, %b : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#inner = affine_map<(d0, d1) -> (d1)>
+
+// No result makes the other one, but both are made from the masked cotangent:
+// it is stored in their place, and the sum reads it, too.
+// CHECK-LABEL: func @stores_what_both_are_made_from(
+// CHECK-SAME: %[[Y:[^:]*]]: tensor<8x4xf32>, %[[DY:[^:]*]]: tensor<8x4xf32>, %[[G:[^:]*]]: tensor<4xf32>, %[[H:[^:]*]]: tensor<4xf32>
+// CHECK: %[[M:.*]] = linalg.generic {{.*}} ins(%[[Y]], %[[DY]] :
+// CHECK: arith.select
+// CHECK-NEXT: linalg.yield
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[M]] :
+// CHECK: linalg.generic {{.*}} ins(%[[G]], %[[M]] :
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.mulf
+// CHECK-NEXT: linalg.yield
+// CHECK: linalg.add
+// CHECK: linalg.generic {{.*}} ins(%[[H]], %[[M]] :
+// CHECK: linalg.sub
+// FUSED-LABEL: func @stores_what_both_are_made_from(
+// FUSED-COUNT-4: linalg.generic
+// FUSED-NOT: linalg.{{generic|add|sub}}
+// FUSED: return
+func.func @stores_what_both_are_made_from(%y: tensor<8x4xf32>, %dy: tensor<8x4xf32>, %g: tensor<4xf32>, %h: tensor<4xf32>,
+    %a: tensor<8x4xf32>, %db: tensor<4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %d:2 = linalg.generic {indexing_maps = [#id, #id, #inner, #inner, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %dy, %g, %h : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>)
+      outs(%e, %e : tensor<8x4xf32>, tensor<8x4xf32>) {
+  ^bb0(%p: f32, %q: f32, %u: f32, %v: f32, %o: f32, %o2: f32):
+    %c = arith.cmpf ogt, %p, %zero : f32
+    %m = arith.select %c, %q, %zero : f32
+    %s = arith.mulf %m, %u : f32
+    %t = arith.mulf %m, %v : f32
+    linalg.yield %s, %t : f32, f32
+  } -> (tensor<8x4xf32>, tensor<8x4xf32>)
+  %sum = linalg.generic {indexing_maps = [#id, #id, #inner], iterator_types = ["reduction", "parallel"]}
+      ins(%y, %dy : tensor<8x4xf32>, tensor<8x4xf32>) outs(%db : tensor<4xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %c = arith.cmpf ogt, %p, %zero : f32
+    %m = arith.select %c, %q, %zero : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %dg = linalg.add ins(%d#0, %a : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %dh = linalg.sub ins(%d#1, %a : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %dg, %dh, %sum : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#inner = affine_map<(d0, d1) -> (d1)>
+
+// Kernels that stay as they are: one whose results need a tensor of full size
+// besides what they share, one whose results go into one reader (and disappear
+// with it), and one with a result that two read.
+// CHECK-LABEL: func @stores_both(
+// CHECK: %{{.*}}:2 = linalg.generic
+// CHECK: %{{.*}}:2 = linalg.generic
+// CHECK: %{{.*}}:2 = linalg.generic
+func.func @stores_both(%y: tensor<8x4xf32>, %dy: tensor<8x4xf32>, %g: tensor<4xf32>, %h: tensor<8x4xf32>)
+    -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %a:2 = linalg.generic {indexing_maps = [#id, #id, #inner, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %dy, %g, %h : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>, tensor<8x4xf32>)
+      outs(%e, %e : tensor<8x4xf32>, tensor<8x4xf32>) {
+  ^bb0(%p: f32, %q: f32, %u: f32, %v: f32, %o: f32, %o2: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.mulf %m, %u : f32
+    %t = arith.mulf %m, %v : f32
+    linalg.yield %s, %t : f32, f32
+  } -> (tensor<8x4xf32>, tensor<8x4xf32>)
+  %a0 = linalg.exp ins(%a#0 : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %a1 = linalg.tanh ins(%a#1 : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %b:2 = linalg.generic {indexing_maps = [#id, #id, #inner, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %dy, %g : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>) outs(%e, %e : tensor<8x4xf32>, tensor<8x4xf32>) {
+  ^bb0(%p: f32, %q: f32, %u: f32, %o: f32, %o2: f32):
+    %m = arith.addf %p, %q : f32
+    %s = arith.mulf %m, %u : f32
+    %t = arith.addf %m, %u : f32
+    linalg.yield %s, %t : f32, f32
+  } -> (tensor<8x4xf32>, tensor<8x4xf32>)
+  %b0 = linalg.mul ins(%b#0, %b#1 : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %c:2 = linalg.generic {indexing_maps = [#id, #id, #inner, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %dy, %g : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>) outs(%e, %e : tensor<8x4xf32>, tensor<8x4xf32>) {
+  ^bb0(%p: f32, %q: f32, %u: f32, %o: f32, %o2: f32):
+    %m = arith.subf %p, %q : f32
+    %s = arith.mulf %m, %u : f32
+    %t = arith.addf %m, %u : f32
+    linalg.yield %s, %t : f32, f32
+  } -> (tensor<8x4xf32>, tensor<8x4xf32>)
+  %c0 = linalg.exp ins(%c#0 : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %c1 = linalg.exp ins(%c#1 : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %c2 = linalg.tanh ins(%c#1 : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %a0, %a1, %b0, %c0, %c1, %c2 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>
+}

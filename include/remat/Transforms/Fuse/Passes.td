@@ -128,7 +128,10 @@ def ReuseResultsPass : Pass<"remat-reuse-results"> {
     A kernel with several results of which one (with one reader) is made
     from another one, and operands that are smaller, is split: `remat-fuse`, which
     runs behind this pass, moves the new kernel into its reader, and one
-    tensor less is stored.
+    tensor less is stored. If no result makes the others, but one value of the body
+    makes all of them (the cotangent of a sum, masked, which goes to two norms), that value
+    is stored in their place. This comes first: what the others are made from is
+    also what most of them read.
 
     Phases are borders (see `remat.phase`), but for `backward` reading what
     `recompute` stores: a value of the forward that the plan recomputes is not

@@ -194,6 +194,41 @@ def DetachMaximaPass : Pass<"remat-detach-maxima"> {
   let dependentDialects = ["::mlir::remat::RematDialect"];
 }
 
+def DetachMeansPass : Pass<"remat-detach-means"> {
+  let summary = "stop the gradient of the mean in a variance";
+  let description = [{
+    The sum of `(x - m) * (x - m)` over elements of which `m` is the mean has a
+    derivative of zero by `m`: it is least there. A `remat.stop_gradient` on the
+    mean says so. The backward would otherwise add up `c * (x - m)` to find it,
+    after the sums by which it finds `c`: each norm would read `x` once more.
+
+    The mean is a sum over the same elements, divided by their number or times
+    its reciprocal; roundings, names and borders of regions may stand in between.
+    The square is a product or a power; constant factors may follow it. Differences that
+    something else reads as well, as in most layer norms, are computed twice, once for the sum:
+    fusion makes nothing of the second computation but registers.
+
+    What stays: weighted sums, means over other elements, and sums
+    divided by another number; sizes that are not known; differences that leave a region before
+    they are squared or added up.
+
+    Run before fusion and differentiation. No value of the forward changes; gradients
+    lose a term that is zero but for its rounding.
+
+    Example:
+
+    ```mlir
+    %m = remat.stop_gradient %mean : tensor<64xf32>
+    %squares = linalg.generic {...} ins(%x, %m : tensor<32x64xf32>, tensor<64xf32>) ... {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %d = arith.subf %a, %b : f32
+      %s = arith.mulf %d, %d : f32
+      ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::remat::RematDialect"];
+}
+
 def RaiseAttentionPass : Pass<"remat-raise-attention"> {
   let summary = "find attention in its parts";
   let description = [{
