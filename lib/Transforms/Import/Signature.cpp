@@ -487,6 +487,25 @@ remat::decideSignature(func::FuncOp function, const ExportSpec *spec,
 // Verbs
 //===----------------------------------------------------------------------===//
 
+/// States that the model only reads stay what they are: a step asks for the
+/// next value of each.
+static void returnUnchanged(func::FuncOp function,
+                            const SignatureDecision &decision) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [index, argument] : llvm::enumerate(decision.arguments)) {
+    if (argument.role != Role::state ||
+        llvm::is_contained(decision.updates, argument.name))
+      continue;
+    Value state = function.getArgument(index);
+    auto name = StringAttr::get(function.getContext(), argument.name);
+    NamedAttribute next(RematDialect::getStateAttrName(), name);
+    (void)function.insertResult(
+        function.getNumResults(), state.getType(),
+        DictionaryAttr::get(function.getContext(), next));
+    terminator->insertOperands(terminator->getNumOperands(), state);
+  }
+}
+
 void remat::applySignature(func::FuncOp function,
                            const SignatureDecision &decision) {
   Builder builder(function.getContext());
@@ -508,4 +527,5 @@ void remat::applySignature(func::FuncOp function,
     if (!name.empty())
       function.setResultAttr(index, RematDialect::getStateAttrName(),
                              builder.getStringAttr(name));
+  returnUnchanged(function, decision);
 }
