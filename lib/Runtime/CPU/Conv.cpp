@@ -15,11 +15,8 @@ using namespace remat;
 
 namespace {
 
-/// Enough tasks for an even load on many cores.
-constexpr int64_t kWantedTasks = 32, kWantedFilterTasks = 16;
-/// A task packs its filters itself: for so many positions that this costs
-/// little.
-constexpr int64_t kMinTaskRows = 192;
+/// Tasks of a filter's gradient, each of which reads all positions.
+constexpr int64_t kWantedFilterTasks = 16;
 /// A task reads all cotangents of its filters: for so many channels.
 constexpr int64_t kMinTaskChannels = 24;
 
@@ -260,11 +257,8 @@ void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw) {
       int64_t depth = std::min(kPanelDepth, positions - first);
       Matrix<T> right = matrix(dy + first * s.f + cut.begin(panel), depth,
                                cut.width(panel), s.f);
-      if (right.columns < shape.columns || !staysInCache(right)) {
-        packPanel(right, shape.columns, panelBuffer<T>());
-        right.data = panelBuffer<T>();
-        right.rowStride = shape.columns;
-      }
+      if (right.columns < shape.columns || !staysInCache(right))
+        right = packedPanel(right, shape.columns);
       findInputs(s, x + c0, tap / s.kw, tap % s.kw, first, depth, inputs);
       for (int64_t index = 0; index < tiles.count; ++index) {
         int64_t begin = tiles.begin(index);

@@ -81,8 +81,6 @@ inline ConvShape getConvShape(const int64_t *x, const int64_t *w,
   return s;
 }
 
-inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// Filter positions along one dimension that meet some results: number i is
 /// position first + i * step, and what it reads of the input lies shift + i *
 /// shiftStep behind where the result reads with no shift.

@@ -17,10 +17,10 @@ using namespace remat;
 
 namespace {
 
-/// Enough tasks for an even load on many cores.
-constexpr int64_t kWantedTasks = 32, kWantedFilterTasks = 8;
+/// Tasks of a filter's gradient, each of which reads all positions.
+constexpr int64_t kWantedFilterTasks = 8;
 /// A task packs the filters' cotangents itself: for so many rows at least.
-constexpr int64_t kMinTaskRows = 48;
+constexpr int64_t kMinFilterRows = 48;
 
 /// Runs of a small image are a few elements: less than a call is worth.
 template <typename T>
@@ -372,7 +372,7 @@ public:
     int64_t least = ceilDiv(rows, kLeftRows);
     int64_t rowParts =
         std::clamp(ceilDiv(kWantedFilterTasks, s.groups * panelParts), least,
-                   std::max(least, ceilDiv(rows, kMinTaskRows)));
+                   std::max(least, ceilDiv(rows, kMinFilterRows)));
 #pragma omp parallel for schedule(dynamic)
     for (int64_t task = 0; task < s.groups * rowParts * panelParts; ++task) {
       int64_t row = task / panelParts % rowParts, panel = task % panelParts;

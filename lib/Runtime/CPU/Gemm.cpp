@@ -17,14 +17,8 @@ namespace {
 
 /// Below this many multiply-adds a task costs less than handing it over.
 constexpr int64_t kMinTaskWork = int64_t(1) << 18;
-/// Enough tasks for an even load on many cores.
-constexpr int64_t kWantedTasks = 32;
-/// A task packs its panel itself: for so many rows that this costs little.
-constexpr int64_t kMinTaskRows = 192;
 /// Fewer rows than this read the right operand where it lies.
 constexpr int64_t kFewRows = 32;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// The matrix `index` of a memref of batch x batch x rows x columns.
 template <typename T>
@@ -134,11 +128,8 @@ void multiplyPart(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
       const TileShape<T> &shape = cut.shapeOf(p);
       Matrix<T> right = b.block(k, cut.begin(p), depth, cut.width(p));
       if (!right.isRowMajor() || right.columns < shape.columns ||
-          (part.rows > kFewRows && right.rowStride != shape.columns)) {
-        packPanel(right, shape.columns, panelBuffer<T>());
-        right.data = panelBuffer<T>();
-        right.rowStride = shape.columns;
-      }
+          (part.rows > kFewRows && right.rowStride != shape.columns))
+        right = packedPanel(right, shape.columns);
       EvenTiles tiles(part.rows, shape.rows);
       for (int64_t index = 0; index < tiles.count; ++index) {
         int64_t first = tiles.begin(index);
@@ -207,26 +198,3 @@ template void remat::gemm(const MemRef<float, 4> &, const MemRef<float, 4> &,
                           const MemRef<float, 4> &, bool);
 template void remat::gemm(const MemRef<double, 4> &, const MemRef<double, 4> &,
                           const MemRef<double, 4> &, bool);
-
-template <typename T>
-void remat::multiply(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
-                     bool accumulate) {
-  if (a.columns == 0) {
-    if (!accumulate)
-      clear(c);
-    return;
-  }
-  if (isCheaperTransposed(a, b, c))
-    return multiply(b.transposed(), a.transposed(), c.transposed(), accumulate);
-  PanelCut<T> cut(c.columns);
-  int64_t rows = a.isRowMajor() ? a.rows : kLeftRows;
-  for (int64_t first = 0; first < a.rows; first += rows)
-    multiplyPart(a, b, c, cut,
-                 Part{first, std::min(rows, a.rows - first), 0, cut.count},
-                 accumulate);
-}
-
-template void remat::multiply(const Matrix<float> &, const Matrix<float> &,
-                              const Matrix<float> &, bool);
-template void remat::multiply(const Matrix<double> &, const Matrix<double> &,
-                              const Matrix<double> &, bool);

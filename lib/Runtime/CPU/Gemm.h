@@ -13,6 +13,8 @@
 
 namespace remat {
 
+inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 /// A matrix in memory, of which at least one stride is 1.
 template <typename T> struct Matrix {
   T *data;
@@ -36,11 +38,6 @@ template <typename T> struct Matrix {
 template <typename T>
 void gemm(const MemRef<T, 4> &a, const MemRef<T, 4> &b, const MemRef<T, 4> &c,
           bool accumulate);
-
-/// c = a * b, or c += a * b, in the calling thread.
-template <typename T>
-void multiply(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
-              bool accumulate);
 
 } // namespace remat
 

@@ -21,6 +21,11 @@ namespace remat {
 /// terms lose less than in one chain.
 constexpr int64_t kPanelDepth = 512;
 
+/// Enough tasks for an even load on many cores.
+constexpr int64_t kWantedTasks = 32;
+/// A task packs its panel itself: for so many rows that this costs little.
+constexpr int64_t kMinTaskRows = 192;
+
 /// Rows of a left operand that are packed together: not a power of two, so that
 /// they use all of a cache.
 constexpr int64_t kLeftRows = 232;
@@ -41,6 +46,13 @@ template <typename T> const T *zeros();
 /// Writes rows of `width` columns to `to`: those of `right`, and zeros.
 template <typename T>
 void packPanel(const Matrix<T> &right, int64_t width, T *to);
+
+/// The same in this thread's panel.
+template <typename T>
+Matrix<T> packedPanel(const Matrix<T> &right, int64_t width) {
+  packPanel(right, width, panelBuffer<T>());
+  return {panelBuffer<T>(), right.rows, right.columns, width, 1};
+}
 
 /// How `columns` columns are cut into panels: all of `shape` but the last.
 template <typename T> struct PanelCut {
@@ -63,7 +75,7 @@ template <typename T> struct PanelCut {
 struct EvenTiles {
   int64_t size, count;
   EvenTiles(int64_t size, int64_t most)
-      : size(size), count((size + most - 1) / most) {}
+      : size(size), count(ceilDiv(size, most)) {}
   int64_t begin(int64_t tile) const { return tile * size / count; }
 };
 

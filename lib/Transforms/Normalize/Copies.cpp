@@ -7,10 +7,17 @@
 
 #include "Copies.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::remat;
+
+bool mlir::remat::isZeroFilled(Value init) {
+  return getZeroFilled(init) || matchPattern(init, m_AnyZeroFloat());
+}
 
 bool mlir::remat::isTensorReshape(Operation *op) {
   return isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);

@@ -16,6 +16,9 @@ struct Read {
 /// Whether `op` joins or splits dimensions and does nothing else.
 bool isTensorReshape(Operation *op);
 
+/// Whether all elements of `init`, from which a sum starts, are zero.
+bool isZeroFilled(Value init);
+
 /// Where each element of the result of `op`, a transposition or broadcast,
 /// named or generic, comes from. None if `op` is null or does anything else.
 std::optional<Read> getCopied(linalg::LinalgOp op);

@@ -58,13 +58,10 @@ struct Shift {
 static const Shift kUnknown{Shift::Unknown, 0};
 
 static std::optional<double> getConstant(Value value) {
-  APFloat number(0.0);
-  if (!matchPattern(value, m_ConstantFloat(&number)))
+  FloatAttr number;
+  if (!matchPattern(value, m_Constant(&number)))
     return std::nullopt;
-  bool losesInfo;
-  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                 &losesInfo);
-  return number.convertToDouble();
+  return number.getValueAsDouble();
 }
 
 static Shift add(Shift a, Shift b, double sign) {
@@ -358,10 +355,8 @@ bool ShiftAnalysis::followKernel(LinalgOp op) {
           llvm::is_contained(combiner->getOperands(), sum)) {
         // Zero is as large, whatever it is multiplied by.
         Shift term = of(combiner.getOperand(combiner.getLhs() == sum));
-        auto fill = init->get().getDefiningOp<linalg::FillOp>();
-        bool startsFromZero = matchPattern(
-            fill ? fill.getInputs()[0] : init->get(), m_AnyZeroFloat());
-        shift = term.isNone() || (term.kind == Shift::Scaled && startsFromZero)
+        shift = term.isNone() || (term.kind == Shift::Scaled &&
+                                  isZeroFilled(init->get()))
                     ? term
                     : kUnknown;
       } else if (!shift.isNone()) {

@@ -117,8 +117,7 @@ static std::optional<Reduced> getReduced(std::optional<Read> row) {
 static bool startsFromZero(Value reduction) {
   auto result = cast<OpResult>(reduction);
   auto kernel = cast<GenericOp>(result.getOwner());
-  Value init = kernel.getDpsInits()[result.getResultNumber()];
-  return getZeroFilled(init) || matchPattern(init, m_AnyZeroFloat());
+  return isZeroFilled(kernel.getDpsInits()[result.getResultNumber()]);
 }
 
 /// Whether everything that depends on `value`, through copies, is `first` or
