@@ -34,7 +34,10 @@ CONVOLUTIONS = [
 
 class Runtime:
     def __init__(self):
-        self.library = ctypes.CDLL(str(BUILD / "lib/libremat_runtime.so"))
+        path = BUILD / "lib/libremat_runtime.so"
+        if not path.exists():
+            raise SystemExit(f"{path} is missing; run tools/setup, or set BUILD_DIR to where it was built")
+        self.library = ctypes.CDLL(str(path))
 
     def __call__(self, name, *arguments):
         getattr(self.library, f"_mlir_ciface_{name}")(*map(self.convert, arguments))

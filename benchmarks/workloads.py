@@ -19,9 +19,11 @@ POLICIES = ("none", "full", "dots")
 
 def dims_of(workload, overrides=()):
     dims = dict(DIMS[workload])
-    for key, value in (item.split("=") for item in overrides):
+    for key, _, value in (item.partition("=") for item in overrides):
         if key not in dims:
             raise SystemExit(f"{workload} has no dimension {key}; it has {', '.join(dims)}")
+        if not value.isdecimal() or int(value) == 0:
+            raise SystemExit(f"{key}={value}: expected a size, such as {key}={dims[key]}")
         dims[key] = int(value)
     return dims
 
