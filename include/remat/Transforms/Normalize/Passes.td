@@ -273,14 +273,17 @@ def TileLossHeadsPass : Pass<"remat-tile-loss-heads"> {
     A product whose result, the logits, is read by computations on rows only, which
     end in little for each row (a log-sum-exp, the label's logit, an argmax), is
     computed with these in an `scf.for` over tiles of rows: each iteration computes the logits
-    of some rows, and what is left of them is put into tensors of all rows. Sums
-    and means over rows follow after the loop, in the order that they had; a sum
-    over rows and columns at once becomes one over columns, then one over rows.
+    of some rows, and what is left of them is put into tensors of all rows. What is
+    computed of that row by row, up to the loss of each row, is part of the loop. Sums
+    and means over rows follow after it, in the order that they had; a sum
+    over rows and columns at once becomes one over columns, then one over rows, and
+    the terms of a sum over rows are computed in the loop.
 
     The body of the loop is a `remat.region` from which nothing is saved, and which
     stays where `policy=none` takes others away (`remat.always`): the backward,
     a loop as well, computes the logits of each tile again, adds to the gradient of
     the weights in place, and fills in the rows of the activations' gradient.
+    `remat-merge-loops` makes one loop of both where it can.
 
     What computes wide operands goes into the loop as well: one-hot labels,
     broadcasts, the logits of a teacher that nothing else reads. Other operands
