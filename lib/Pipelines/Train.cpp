@@ -64,6 +64,7 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createThreadRngPass());
   pm.addPass(createLowerRandomPass());
   cleanUp(pm);
+  pm.addPass(createFoldClampsPass());
   pm.addPass(createRoundProductsPass());
   pm.addPass(createFoldTransposesPass());
   pm.addPass(createRaiseSoftmaxPass());
@@ -105,7 +106,9 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
   pm.addPass(createDecomposeAggregates(decompose));
   if (options.lossHeads)
     pm.addPass(createMergeLoops());
+  pm.addPass(createMergeTapes());
   cleanUp(pm);
+  pm.addPass(createSinkIntoLoops());
   pm.addPass(createReuseResultsPass());
   pm.addPass(createPlanFunctions());
 }

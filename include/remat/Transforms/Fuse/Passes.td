@@ -154,4 +154,37 @@ def ReuseResultsPass : Pass<"remat-reuse-results"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def SinkIntoLoops : Pass<"remat-sink-into-loops"> {
+  let summary = "compute in a loop what only the loop reads, slice by slice";
+  let description = [{
+    The cotangent of a stack of outputs is as large as the stack, and the backward's
+    loop reads one position of it at a time. This pass computes the position there,
+    from slices of what the whole was computed from.
+
+    In: elementwise `linalg.generic`s in whose place all readers are slices of one
+    position of the leading dimension, at one index, in the body of one loop of the
+    same phase. What they read has to be alive at the loop anyway, or be smaller
+    than the result. Out: the same operations on the same elements.
+
+    Example:
+
+    ```mlir
+    %d = linalg.generic {...} ins(%hs, %ys : tensor<10x4xf32>, tensor<10x4xf32>) ...
+    scf.for %i = %c0 to %c10 step %c1 ... {
+      %0 = tensor.extract_slice %d[%i, 0] [1, 4] [1, 1] : tensor<10x4xf32> to tensor<4xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    scf.for %i = %c0 to %c10 step %c1 ... {
+      %h = tensor.extract_slice %hs[%i, 0] [1, 4] [1, 1] : tensor<10x4xf32> to tensor<4xf32>
+      %y = tensor.extract_slice %ys[%i, 0] [1, 4] [1, 1] : tensor<10x4xf32> to tensor<4xf32>
+      %0 = linalg.generic {...} ins(%h, %y : tensor<4xf32>, tensor<4xf32>) ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif // REMAT_TRANSFORMS_FUSE_PASSES_TD

@@ -120,6 +120,48 @@ def MergeLoops : Pass<"remat-merge-loops"> {
   let dependentDialects = ["::mlir::scf::SCFDialect"];
 }
 
+def MergeTapes : Pass<"remat-merge-tapes"> {
+  let summary = "record what a loop carries once";
+  let description = [{
+    A value that a loop carries is recorded as it enters each iteration, for the
+    backward, and often as it leaves it: by a model that stacks the outputs of
+    a recurrence, or by a policy that saves them. Both are parts of one tape with
+    a position more, which begins with the value before the first iteration. Two
+    tapes of the same value become one.
+
+    In: regions are inlined, nothing is decided yet about the function (what is
+    saved is the merged tape). Loops from 0 by 1, a known number of times, whose
+    tapes and stacks (`tensor.insert_slice` of one position of the leading dimension)
+    have as many positions and are only read afterwards. Out: the same values.
+
+    Example: `%hs` is what the model stacks, `%t` the backward's tape
+
+    ```mlir
+    %h, %hs, %t = scf.for %i = %c0 to %c10 step %c1 iter_args(%a = %start, %s = %e, %r = %e) -> ... {
+      %t1 = remat.tape_write %a into %r[%i] : tensor<4xf32> into tensor<10x4xf32>
+      %a1 = ...
+      %s1 = tensor.insert_slice %a1 into %s[%i, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<10x4xf32>
+      scf.yield %a1, %s1, %t1 : ...
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    %e1 = remat.tape_write %start into %e0[%c0] : tensor<4xf32> into tensor<11x4xf32>
+    %h, %t = scf.for %i = %c0 to %c10 step %c1 iter_args(%a = %start, %r = %e1) -> ... {
+      %a1 = ...
+      %j = arith.addi %i, %c1 : index
+      %t1 = remat.tape_write %a1 into %r[%j] : tensor<4xf32> into tensor<11x4xf32>
+      scf.yield %a1, %t1 : ...
+    }
+    %hs = tensor.extract_slice %t[1, 0] [10, 4] [1, 1] : tensor<11x4xf32> to tensor<10x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def LowerTapes : Pass<"remat-lower-tapes"> {
   let summary = "tapes become slices of tensors";
   let description = [{

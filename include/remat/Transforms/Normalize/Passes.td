@@ -110,6 +110,28 @@ def FoldTransposesPass : Pass<"remat-fold-transposes"> {
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def FoldClampsPass : Pass<"remat-fold-clamps"> {
+  let summary = "drop bounds that an index keeps anyway";
+  let description = [{
+    StableHLO clamps the start of a dynamic slice, so that the slice lies in the
+    tensor. Where upstream's analysis of integer ranges knows that a minimum or maximum
+    with a constant, the second operand, is the first operand, as for the counter of
+    a loop, this pass drops it: other passes see then that each iteration
+    reads or writes a slice of its own.
+
+    Run after canonicalization, which puts constants behind. Example, in an `scf.for`
+    from 0 to 6:
+
+    ```mlir
+    %0 = arith.maxsi %i, %c0 : index
+    %1 = arith.minsi %0, %c5 : index
+    %2 = tensor.extract_slice %x[%1] [1] [1] : tensor<6xf32> to tensor<f32>
+    ```
+
+    becomes `tensor.extract_slice %x[%i] [1] [1] : tensor<6xf32> to tensor<f32>`.
+  }];
+}
+
 def DropZerosPass : Pass<"remat-drop-zeros"> {
   let summary = "leave out zeros that nothing reads";
   let description = [{

@@ -268,6 +268,7 @@ def Remat_TapeWriteOp : Remat_Op<"tape_write", [Pure, TypesMatchWith<
     Returns `tape` with `value` at position `index` of its leading dimension.
     A tape starts as a `tensor.empty`, is carried by the forward loop, written
     once in each iteration and read by `remat.tape_read` in the backward loop.
+    `remat-merge-tapes` makes some that begin with a value before the first one.
     It is an operation of its own, rather than a `tensor.insert_slice`, so that
     `remat-materialize` can find the value behind a read and delete both.
 
