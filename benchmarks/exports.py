@@ -8,7 +8,8 @@
 A MODEL is a name of architectures.py (default: all), of which KEY=VALUE changes a size, or a file NAME.mlir as
 remat.export writes it, with --script FILE.py for the Python that exported it (see recorded.py). `train` fails if a loss
 differs by more than 1e-3; --f64 exports and trains in float64, which also models whose losses depend on the last bits
-bear. `bytes` tells ours from the framework's by a ratio. Environment: BUILD_DIR, LLVM_PREFIX.
+bear. `bytes` tells ours from the framework's by a ratio; PyTorch's is with its fused attention where that takes
+less. Environment: BUILD_DIR, LLVM_PREFIX.
 """
 import argparse
 import dataclasses
@@ -172,6 +173,21 @@ def torch_bytes(model, policy, by_layer):
     return residuals, peers_torch.peak_bytes(step), len(layers)
 
 
+def leanest_torch_bytes(make_model, policy, by_layer):
+    """torch_bytes with the package's own attention or with PyTorch's fused one, whichever takes less."""
+    figures = [torch_bytes(make_model(), policy, by_layer)]  # a policy changes the module
+    fused = make_model()
+    choose = getattr(getattr(fused.function, "model", None), "set_attn_implementation", None)
+    if choose:
+        try:
+            choose("sdpa")
+        except ValueError:  # the architecture has none
+            return figures[0]
+        figures.append(torch_bytes(fused, policy, by_layer))
+    residuals, peaks, layers = zip(*figures)
+    return None if None in residuals else min(residuals), min(peaks), layers[0]
+
+
 def under_policy(function, policy, params, inputs, by_layer):
     """`function` with `policy` in the place of that of its own calls of jax.checkpoint, and how many these are. Without
     any, or if not `by_layer`, the whole function is under the policy."""
@@ -259,8 +275,10 @@ def bytes_table(names, options):
             model.export(check=False).save(folder, "model")
             selector = layer_selector(model, folder, "model")
             for policy in ours.POLICIES:
-                model = make(name, options)  # a policy changes the module
-                *theirs, layers = (torch_bytes if model.params is None else jax_bytes)(model, policy, selector is not None)
+                if model.params is None:
+                    *theirs, layers = leanest_torch_bytes(lambda: make(name, options), policy, selector is not None)
+                else:
+                    *theirs, layers = jax_bytes(model, policy, selector is not None)
                 _, step = compile_program(folder, "model", policy, selector if layers else "whole")
                 print(f"{title(name):15} {policy:6} {f'{layers} layers' if layers else 'whole':9} |{show(step['residuals'])}{show(step['arena'])} |"
                       f"{show(theirs[0])}{show(theirs[1])} | {step['arena'] / theirs[1]:.2f}", flush=True)

@@ -1,12 +1,15 @@
 """One configuration in this process; prints one JSON line.
 
-usage: measure.py ours|jax|torch|torch-compile WORKLOAD none|full|dots [--eager] [--flash] [--steps N] [K=V ...]
+usage: measure.py ours|jax|torch|torch-compile WORKLOAD none|full|dots [--eager] [--flash] [--steps N] [--optimizer RULE]
+                  [K=V ...]
 
 `--eager` is the optimizer in the backward pass (in JAX the step is one program, which decides that itself).
+`resident` is the most memory that a peer's process had.
 """
 import argparse
 import json
 import os
+import resource
 import time
 
 import workloads
@@ -28,7 +31,8 @@ def peer(arguments, dims):
         times.append(time.perf_counter() - start)
     if arguments.framework != "jax":
         facts["bytes"] = peers_torch.peak_bytes(step)
-    return {"times": times, "losses": losses, "compile_s": 0.0} | facts
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {"times": times, "losses": losses, "compile_s": 0.0, "resident": 1024 * kilobytes} | facts
 
 
 def main():
@@ -39,6 +43,7 @@ def main():
     parser.add_argument("--eager", action="store_true")
     parser.add_argument("--flash", action="store_true")
     parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--optimizer", choices=list(workloads.RULES))
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("dims", nargs="*")
     arguments = parser.parse_intermixed_args()
@@ -46,6 +51,8 @@ def main():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:arguments.threads])
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     dims = workloads.dims_of(arguments.workload, arguments.dims)
+    if arguments.optimizer:
+        workloads.OPTIMIZERS[arguments.workload] = workloads.RULES[arguments.optimizer]
     if arguments.framework == "ours":
         import ours
         record = ours.measure(arguments.workload, dims, arguments.policy, "eager" if arguments.eager else "deferred",

@@ -5,6 +5,7 @@ usage: models.py WORKLOAD [K=V ...]
 The loss is `@loss`; parameters come first, then model state, then the batch. Each block is a `remat.region`; which policy
 it has is an option of the pipeline (`remat-train="policy=..."`).
 """
+import math
 import sys
 
 import workloads
@@ -122,18 +123,21 @@ def gpt(p, dims, w, tokens, targets):
     return cross_entropy(p, logits, p.collapse_ids(targets)), []
 
 
-def conv(p, x, w, stride):
-    pad = w.shape[0] // 2
+def pad(p, x, width):
+    zero = p.scalar("0.0")
     B, H, W, C = x.shape
-    if pad:
-        zero = p.scalar("0.0")
-        shape = (B, H + 2 * pad, W + 2 * pad, C)
-        padded = Value(p.fresh(), shape)
-        p.emit(f"{padded} = tensor.pad {x} low[0, {pad}, {pad}, 0] high[0, {pad}, {pad}, 0] {{")
-        p.emit("^bb0(%i0: index, %i1: index, %i2: index, %i3: index):")
-        p.emit(f"  tensor.yield {zero} : f32")
-        p.emit(f"}} : {x.type} to {padded.type}")
-        x = padded
+    padded = Value(p.fresh(), (B, H + 2 * width, W + 2 * width, C))
+    p.emit(f"{padded} = tensor.pad {x} low[0, {width}, {width}, 0] high[0, {width}, {width}, 0] {{")
+    p.emit("^bb0(%i0: index, %i1: index, %i2: index, %i3: index):")
+    p.emit(f"  tensor.yield {zero} : f32")
+    p.emit(f"}} : {x.type} to {padded.type}")
+    return padded
+
+
+def conv(p, x, w, stride):
+    B, H, W, C = x.shape
+    if w.shape[0] > 1:
+        x = pad(p, x, w.shape[0] // 2)
     start = p.zeros((B, H // stride, W // stride, w.shape[3]))
     return p.op(f"linalg.conv_2d_nhwc_hwcf {{dilations = dense<1> : tensor<2xi64>, strides = dense<{stride}> : "
                 f"tensor<2xi64>}} ins({x}, {w} : {x.type}, {w.type}) outs({start} : {start.type}) -> {{type}}",
@@ -265,6 +269,126 @@ def rnn(p, dims, w, xs, ys):
         addf acc b2"""), reduced=(0, 1, 2)), []
 
 
+def rms_norm(p, x, gain):
+    rows, d = x.shape
+    squares = p.generic([(x, "d0 d1")], (rows,), scalar_body("mulf a0 a0\naddf acc b0"), reduced=(1,))
+    n, eps = p.scalar(f"{d}.0"), p.scalar(EPSILON)
+    return p.generic([(x, "d0 d1"), (squares, "d0"), (gain, "d1")], x.shape, scalar_body(f"""
+        divf a1 {n}
+        addf b0 {eps}
+        math.rsqrt b1
+        mulf a0 b2
+        mulf b3 a2"""))
+
+
+def rotate(p, x, cos, sin):
+    """Turns pairs of channels, the two halves of a head, by angles that grow with the position. `x` is (batch, position,
+    head, channel)."""
+    B, T, heads, head = x.shape
+    first, second = (p.slice(x, (0, 0, 0, i), (B, T, heads, head // 2)) for i in (0, head // 2))
+    inputs = [(first, "d0 d1 d2 d3"), (second, "d0 d1 d2 d3"), (cos, "d1 d3"), (sin, "d1 d3")]
+    turned = [p.generic(inputs, first.shape, scalar_body(body)) for body in
+              ("mulf a0 a2\nmulf a1 a3\nsubf b0 b1", "mulf a1 a2\nmulf a0 a3\naddf b0 b1")]
+    return p.op(f"tensor.concat dim(3) {', '.join(map(str, turned))} : ({turned[0].type}, {turned[1].type}) -> {{type}}",
+                x.shape, x.element)
+
+
+def llama(p, dims, w, tokens, targets):
+    B, T, d, heads, shared = (dims[k] for k in ("B", "T", "d", "heads", "shared"))
+    head, own = d // heads, heads // shared
+
+    def table(function):
+        base = p.scalar(f"{2 * math.log(10000) / head!r}")
+        return p.generic([], (T, head // 2), lambda _: ([
+            "%t = linalg.index 0 : index", "%i = linalg.index 1 : index", "%ti = arith.index_cast %t : index to i32",
+            "%ii = arith.index_cast %i : index to i32", "%tf = arith.sitofp %ti : i32 to f32",
+            "%if = arith.sitofp %ii : i32 to f32", f"%p = arith.mulf %if, {base} : f32", "%n = arith.negf %p : f32",
+            "%e = math.exp %n : f32", "%a = arith.mulf %tf, %e : f32", f"%s = math.{function} %a : f32"], "%s"))
+
+    def block(x, cos, sin, g1, qw, kw, vw, ow, g2, gate, up, down):
+        h = rms_norm(p, x, g1)
+        q, k, v = (p.expand(p.matmul(h, m), "[[0, 1], [2, 3]]", (B, T, m.shape[1] // head, head)) for m in (qw, kw, vw))
+        q, k = rotate(p, q, cos, sin), rotate(p, k, cos, sin)
+        q = p.expand(q, "[[0], [1], [2, 3], [4]]", (B, T, own, shared, head))
+        scores = p.contraction(q, "d0 d3 d1 d2 d5", k, "d0 d4 d1 d5", (B, own, shared, T, T), "d0 d1 d2 d3 d4", 6, (5,))
+        scale, hidden = p.scalar(f"{head**-0.5!r}"), p.scalar("0xFF800000")
+        scores = p.generic([(scores, "d0 d1 d2 d3 d4")], scores.shape, lambda a, _: ([
+            "%i = linalg.index 3 : index", "%j = linalg.index 4 : index", "%seen = arith.cmpi ule, %j, %i : index",
+            f"%scaled = arith.mulf {a}, {scale} : f32",
+            f"%s = arith.select %seen, %scaled, {hidden} : f32"], "%s"))
+        h = p.contraction(softmax(p, scores, 4), "d0 d2 d3 d1 d5", v, "d0 d5 d2 d4", (B, T, own, shared, head),
+                          "d0 d1 d2 d3 d4", 6, (5,))
+        x = add(p, x, p.matmul(p.collapse(h, "[[0, 1], [2, 3, 4]]", (B * T, d)), ow))
+        h = rms_norm(p, x, g2)
+        one = p.scalar("1.0")
+        h = p.generic([(p.matmul(h, gate), "d0 d1"), (p.matmul(h, up), "d0 d1")], (B * T, dims["ffn"]), scalar_body(f"""
+            negf a0
+            math.exp b0
+            addf b1 {one}
+            divf a0 b2
+            mulf b3 a1"""))
+        return [add(p, x, p.matmul(h, down))]
+
+    x = p.collapse(p.generic([(tokens, "d0 d1")], (B, T, d), lambda i, _: ([
+        f"%i = arith.index_cast {i} : i32 to index", "%j = linalg.index 2 : index",
+        f"%t = tensor.extract {w['tok']}[%i, %j] : {w['tok'].type}",
+        *(["%s = arith.extf %t : bf16 to f32"] if w["tok"].element == "bf16" else [])],
+        "%s" if w["tok"].element == "bf16" else "%t"), dims=3), "[[0, 1], [2]]", (B * T, d))
+    cos, sin = table("cos"), table("sin")
+    for i in range(dims["L"]):
+        own_weights = [v for name, v in w.items() if name.startswith(f"{i}.")]
+        x, = p.region(f"block{i}", [x, cos, sin] + own_weights, block)
+    logits = p.matmul(rms_norm(p, x, w["norm"]), w["head"])
+    return cross_entropy(p, logits, p.collapse_ids(targets)), []
+
+
+def add(p, x, y):
+    return p.generic([(x, "d0 d1"), (y, "d0 d1")], x.shape, scalar_body("addf a0 a1"))
+
+
+def convnext(p, dims, w, images, labels):
+    def patches(x, kernel, bias):
+        """A convolution whose windows do not overlap."""
+        size, _, _, outputs = kernel.shape
+        B, H, W, _ = x.shape
+        start = p.zeros((B, H // size, W // size, outputs))
+        y = p.op(f"linalg.conv_2d_nhwc_hwcf {{dilations = dense<1> : tensor<2xi64>, strides = dense<{size}> : "
+                 f"tensor<2xi64>}} ins({typed([x, kernel])}) outs({typed([start])}) -> {{type}}", start.shape)
+        return p.generic([(y, "d0 d1 d2 d3"), (bias, "d3")], y.shape, scalar_body("addf a0 a1"))
+
+    def norm(x, gain, bias):
+        B, H, W, C = x.shape
+        y = layer_norm(p, p.collapse(x, "[[0, 1, 2], [3]]", (B * H * W, C)), gain, bias)
+        return p.expand(y, "[[0, 1, 2], [3]]", x.shape)
+
+    def block(x, depth_w, depth_b, gain, bias, up_w, up_b, down_w, down_b, scale):
+        B, H, W, C = x.shape
+        kernel = p.collapse(depth_w, "[[0], [1], [2, 3]]", (7, 7, C))
+        start = p.zeros(x.shape)
+        h = p.op(f"linalg.depthwise_conv_2d_nhwc_hwc {{dilations = dense<1> : tensor<2xi64>, strides = dense<1> : "
+                 f"tensor<2xi64>}} ins({typed([pad(p, x, 3), kernel])}) outs({typed([start])}) -> {{type}}", x.shape)
+        h = p.generic([(h, "d0 d1 d2 d3"), (depth_b, "d3")], x.shape, scalar_body("addf a0 a1"))
+        h = p.collapse(norm(h, gain, bias), "[[0, 1, 2], [3]]", (B * H * W, C))
+        h = p.matmul(gelu(p, linear(p, h, up_w, up_b)), down_w)
+        h = p.expand(h, "[[0, 1, 2], [3]]", x.shape)
+        inputs = [(x, "d0 d1 d2 d3"), (h, "d0 d1 d2 d3"), (down_b, "d3"), (scale, "d3")]
+        return [p.generic(inputs, x.shape, scalar_body("addf a1 a2\nmulf a3 b0\naddf a0 b1"))]
+
+    x = images
+    for i, (*_, blocks) in enumerate(workloads.convnext_stages(dims)):
+        down = w[f"{i}.down_w"], w[f"{i}.down_b"]
+        gains = w[f"{i}.norm_g"], w[f"{i}.norm_b"]
+        x = norm(patches(x, *down), *gains) if i == 0 else patches(norm(x, *gains), *down)
+        for j in range(blocks):
+            own = [v for name, v in w.items() if name.startswith(f"{i}.{j}.")]
+            x, = p.region(f"block{i}.{j}", [x] + own, block)
+    B, H, W, C = x.shape
+    n = p.scalar(f"{H * W}.0")
+    pooled = p.generic([(x, "d0 d1 d2 d3")], (B, C), scalar_body(f"divf a0 {n}\naddf acc b0"), reduced=(1, 2))
+    pooled = layer_norm(p, pooled, w["norm_g"], w["norm_b"])
+    return cross_entropy(p, linear(p, pooled, w["head_w"], w["head_b"]), labels), []
+
+
 def running(p, old, new):
     """0.9 * old + 0.1 * new"""
     keep, take = p.scalar("0.9"), p.scalar("0.1")
@@ -277,13 +401,13 @@ def mlir(workload, dims, precision="f32"):
     p = Printer(precision)
     p.collapse_ids = lambda v: p.op(f"tensor.collapse_shape {v} [[0, 1]] : {v.type} into {{type}}",
                                     (v.shape[0] * v.shape[1],), "i32")
-    parameters = workloads.parameters(workload, dims)
-    states = workloads.resnet18_states(dims) if workload == "resnet18" else {}
+    states = workloads.states(workload, dims)
     batch = workloads.batch(workload, dims)
     arguments, weights, olds, data = [], {}, {}, []
-    for name, array in parameters.items():
-        weights[name] = Value(f"%p{len(weights)}", array.shape)
-        arguments.append(f"{weights[name]}: {weights[name].type} {{opt.param = \"{name}\"}}")
+    for name, initial in workloads.initials(workload, dims).items():
+        weights[name] = Value(f"%p{len(weights)}", initial.shape)
+        start = f"normal({initial.deviation})" if initial.deviation else f"constant({initial.mean})"
+        arguments.append(f"{weights[name]}: {weights[name].type} {{opt.param = \"{name}\", opt.init = \"{start}\"}}")
     weights = {name: p.narrow(value) for name, value in weights.items()}
     for name, array in states.items():
         olds[name] = Value(f"%s{len(olds)}", array.shape)

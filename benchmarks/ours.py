@@ -38,9 +38,7 @@ def measure(workload, dims, policy, mode, steps):
     """Everything that the table shows. Compile time is all of remat-opt, and of mlir-runner what is not steps."""
     with tempfile.TemporaryDirectory() as folder:
         program, memory, opt_s = compile_program(workload, dims, policy, mode, folder)
-        arrays = workloads.parameters(workload, dims)
-        if workload == "resnet18":
-            arrays |= workloads.resnet18_states(dims)
+        arrays = workloads.parameters(workload, dims) | workloads.states(workload, dims)
         np.savez(Path(folder, "init.npz"), **arrays)
         np.savez(Path(folder, "data.npz"), **workloads.batch(workload, dims))
         start = time.perf_counter()

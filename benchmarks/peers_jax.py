@@ -105,6 +105,63 @@ def rnn(params, batch, dims, policy):
     return jnp.square(hs - batch["y"]).mean(), {}
 
 
+def rms_norm(x, gain):
+    return x * lax.rsqrt(jnp.square(x).mean(-1, keepdims=True) + 1e-5) * gain
+
+
+def rotate(x, cos, sin):
+    """`x` is (batch, position, head, channel)."""
+    first, second = jnp.split(x, 2, -1)
+    cos, sin = cos[:, None], sin[:, None]
+    return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], -1)
+
+
+def llama(params, batch, dims, policy):
+    heads, shared, d, T = (dims[k] for k in ("heads", "shared", "d", "T"))
+    head = d // heads
+    cos, sin = (jnp.array(table) for table in workloads.rotations(dims))
+
+    def block(p, x):
+        B = x.shape[0]
+        h = rms_norm(x, p["norm1"])
+        q, k, v = ((h @ p[n]).reshape(B, T, -1, head) for n in "qkv")
+        q, k = rotate(q, cos, sin) * head**-0.5, rotate(k, cos, sin)
+        scores = jnp.einsum("btkgd,bskd->bkgts", q.reshape(B, T, -1, shared, head), k)
+        weights = jax.nn.softmax(jnp.where(jnp.tri(T, dtype=bool), scores, -jnp.inf))
+        h = jnp.einsum("bkgts,bskd->btkgd", weights, v).reshape(B, T, d)
+        x = x + h @ p["o"]
+        h = rms_norm(x, p["norm2"])
+        return x + (jax.nn.silu(h @ p["gate"]) * (h @ p["up"])) @ p["down"]
+
+    x = params["tok"][batch["tokens"]]
+    for i in range(dims["L"]):
+        x = remat(policy)(block)(workloads.within(params, str(i)), x)
+    return cross_entropy(rms_norm(x, params["norm"]) @ params["head"], batch["targets"]), {}
+
+
+def convnext(params, batch, dims, policy):
+    def patches(x, w, b):
+        """A convolution whose windows do not overlap."""
+        return lax.conv_general_dilated(x, w, w.shape[:2], "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")) + b
+
+    def block(p, x):
+        h = lax.conv_general_dilated(x, p["depth_w"], (1, 1), [(3, 3)] * 2, feature_group_count=x.shape[-1],
+                                     dimension_numbers=("NHWC", "HWIO", "NHWC")) + p["depth_b"]
+        h = layer_norm(h, p["norm_g"], p["norm_b"])
+        h = jax.nn.gelu(h @ p["up_w"] + p["up_b"], approximate=False) @ p["down_w"] + p["down_b"]
+        return x + p["scale"] * h
+
+    x = batch["images"]
+    for i, (*_, blocks) in enumerate(workloads.convnext_stages(dims)):
+        p = workloads.within(params, str(i))
+        norm = lambda x: layer_norm(x, p["norm_g"], p["norm_b"])
+        x = norm(patches(x, p["down_w"], p["down_b"])) if i == 0 else patches(norm(x), p["down_w"], p["down_b"])
+        for j in range(blocks):
+            x = remat(policy)(block)(workloads.within(p, str(j)), x)
+    x = layer_norm(x.mean((1, 2)), params["norm_g"], params["norm_b"])
+    return cross_entropy(x @ params["head_w"] + params["head_b"], batch["labels"]), {}
+
+
 def adamw(params, grads, state, lr, weight_decay, b1=0.9, b2=0.999, eps=1e-8):
     t = state["t"] + 1
     m = jax.tree.map(lambda m, g: b1 * m + (1 - b1) * g, state["m"], grads)
@@ -146,7 +203,7 @@ def build(workload, dims, policy, eager=False):
     """Returns a function that runs one step and returns the loss, and what is known before the first step."""
     to_jax = lambda arrays: {k: jnp.array(v) for k, v in arrays.items()}
     params, batch = to_jax(workloads.parameters(workload, dims)), to_jax(workloads.batch(workload, dims))
-    running = to_jax(workloads.resnet18_states(dims)) if workload == "resnet18" else {}
+    running = to_jax(workloads.states(workload, dims))
     state = {"optimizer": initial_state(workload, params), "running": running}
     start = time.perf_counter()
     compiled = jax.jit(training_step(workload, dims, policy), donate_argnums=(0, 1)).lower(params, state, batch).compile()

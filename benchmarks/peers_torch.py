@@ -3,6 +3,7 @@ the backward pass."""
 import time
 from functools import cache, partial
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
@@ -109,6 +110,72 @@ def rnn(params, batch, dims, policy, compiled=False):
     return F.mse_loss(torch.stack(hs), batch["y"]), {}
 
 
+def rotate(x, cos, sin):
+    """`x` is (batch, head, position, channel)."""
+    first, second = x.chunk(2, -1)
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
+
+
+def llama(params, batch, dims, policy, flash=False):
+    heads, shared, d, T = (dims[k] for k in ("heads", "shared", "d", "T"))
+    head = d // heads
+    hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
+    cos, sin = (torch.from_numpy(table) for table in workloads.rotations(dims))
+
+    def attention(q, k, v):
+        k, v = (t.repeat_interleave(shared, 1) for t in (k, v))
+        if flash:
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        scores = (q * head**-0.5) @ k.transpose(-1, -2)
+        return scores.masked_fill(hidden, -torch.inf).softmax(-1) @ v
+
+    def block(p, x):
+        B = x.shape[0]
+        h = F.rms_norm(x, (d,), p["norm1"], 1e-5)
+        q, k, v = ((h @ p[n]).view(B, T, -1, head).transpose(1, 2) for n in "qkv")
+        h = attention(rotate(q, cos, sin), rotate(k, cos, sin), v)
+        x = x + h.transpose(1, 2).reshape(B, T, d) @ p["o"]
+        h = F.rms_norm(x, (d,), p["norm2"], 1e-5)
+        return x + (F.silu(h @ p["gate"]) * (h @ p["up"])) @ p["down"]
+
+    block = remat(policy)(block)
+    x = F.embedding(batch["tokens"], params["tok"])
+    for i in range(dims["L"]):
+        x = block(workloads.within(params, str(i)), x)
+    logits = F.rms_norm(x, (d,), params["norm"], 1e-5) @ params["head"]
+    return F.cross_entropy(logits.flatten(0, 1), batch["targets"].flatten()), {}
+
+
+def convnext(params, batch, dims, policy):
+    """As in `torchvision`: norms and products on channels last."""
+    def norm(p, x):
+        return F.layer_norm(x, x.shape[-1:], p["norm_g"], p["norm_b"])
+
+    def patches(p, x):
+        w = p["down_w"]
+        return F.conv2d(x, w, p["down_b"], stride=w.shape[-1])
+
+    def block(p, x):
+        h = F.conv2d(x, p["depth_w"], p["depth_b"], padding=3, groups=x.shape[1])
+        h = F.gelu(F.linear(norm(p, h.permute(0, 2, 3, 1)), p["up_w"].t(), p["up_b"]))
+        h = p["scale"] * F.linear(h, p["down_w"].t(), p["down_b"])
+        return x + h.permute(0, 3, 1, 2)
+
+    block = remat(policy)(block)
+    channels_first = lambda x: x.permute(0, 3, 1, 2)
+    x = batch["images"]
+    for i, (*_, blocks) in enumerate(workloads.convnext_stages(dims)):
+        p = workloads.within(params, str(i))
+        if i == 0:
+            x = channels_first(norm(p, patches(p, x).permute(0, 2, 3, 1)))
+        else:
+            x = patches(p, channels_first(norm(p, x.permute(0, 2, 3, 1))))
+        for j in range(blocks):
+            x = block(workloads.within(p, str(j)), x)
+    logits = F.linear(norm(params, x.mean((2, 3))), params["head_w"].t(), params["head_b"])
+    return F.cross_entropy(logits, batch["labels"]), {}
+
+
 def optimizer_for(workload, params):
     """The fused CPU optimizer, its state allocated now instead of in the first step."""
     kind, options = workloads.OPTIMIZERS[workload]
@@ -128,17 +195,16 @@ def optimizer_for(workload, params):
 
 def to_torch(array, images):
     array = array.transpose(3, 2, 0, 1) if images == "weight" else array.transpose(0, 3, 1, 2) if images else array
-    tensor = torch.from_numpy(array.copy())
+    tensor = torch.from_numpy(np.ascontiguousarray(array))
     return tensor if tensor.is_floating_point() else tensor.long()
 
 
 def build(workload, dims, policy, eager=False, compiled=False, flash=False):
     """Returns a function that runs one step and returns the loss, and what is known before the first step."""
     params = {k: to_torch(v, "weight" if v.ndim == 4 else None).requires_grad_()
-              for k, v in workloads.parameters(workload, dims).items()}
+              for k, v in workloads.draw_parameters(workload, dims)}
     batch = {k: to_torch(v, v.ndim == 4) for k, v in workloads.batch(workload, dims).items()}
-    running = {k: torch.from_numpy(v.copy()) for k, v in workloads.resnet18_states(dims).items()} \
-        if workload == "resnet18" else {}
+    running = {k: torch.from_numpy(v) for k, v in workloads.states(workload, dims).items()}
     loss_of = globals()[workload]
     if flash:
         loss_of = partial(loss_of, flash=True)

@@ -165,7 +165,7 @@ def compile_step(workload, dims, policy, precision):
                 for name, a in arrays.items()}
 
     params, batch = shapes(workloads.parameters(workload, dims)), shapes(workloads.batch(workload, dims))
-    running = shapes(workloads.resnet18_states(dims)) if workload == "resnet18" else {}
+    running = shapes(workloads.states(workload, dims))
     kind, options = workloads.OPTIMIZERS[workload]
     if kind == "adamw":
         optimizer = {"t": jax.ShapeDtypeStruct((), np.float32, sharding=sharding), "m": params, "v": params}

@@ -1,8 +1,10 @@
-"""The four workloads without any framework: dimensions, initial values, one batch, FLOPs, optimizer.
+"""The workloads without any framework: dimensions, initial values, one batch, optimizer.
 
 Weights of linear layers are (in, out); images are (batch, y, x, channel) and convolutions (kh, kw, in, out).
 Parameters are a flat dictionary from name to array, in the order in which the models take them.
 """
+import dataclasses
+
 import numpy as np
 
 DIMS = {
@@ -10,10 +12,13 @@ DIMS = {
     "resnet18": dict(B=32, image=32, width=64, classes=10),
     "mlp": dict(L=16, d=1024, B=256),
     "rnn": dict(T=256, B=32, d=256),
+    "llama": dict(L=4, d=512, heads=8, shared=4, ffn=1408, T=256, B=4, V=32000),
+    "convnext": dict(B=16, image=128, width=48, classes=100),
 }
-ADAMW = dict(lr=3e-4, weight_decay=0.01)
-OPTIMIZERS = {"gpt": ("adamw", ADAMW), "resnet18": ("sgd", dict(lr=0.01, momentum=0.9)),
-              "mlp": ("sgd", dict(lr=0.01)), "rnn": ("adamw", ADAMW)}
+RULES = {"sgd": ("sgd", dict(lr=0.01)), "adamw": ("adamw", dict(lr=3e-4, weight_decay=0.01)),
+         "momentum": ("sgd", dict(lr=0.01, momentum=0.9))}
+OPTIMIZERS = {"gpt": RULES["adamw"], "resnet18": RULES["momentum"], "mlp": RULES["sgd"], "rnn": RULES["adamw"],
+              "llama": RULES["adamw"], "convnext": RULES["adamw"]}
 POLICIES = ("none", "full", "dots")
 
 
@@ -28,14 +33,52 @@ def dims_of(workload, overrides=()):
     return dims
 
 
-def parameters(workload, dims, seed=0):
+@dataclasses.dataclass(frozen=True)
+class Initial:
+    """A parameter before the first step: normally distributed around `mean`."""
+
+    shape: tuple
+    mean: float
+    deviation: float
+
+    def draw(self, rng):
+        if not self.deviation:
+            return np.full(self.shape, self.mean, np.float32)
+        return (self.mean + self.deviation * rng.standard_normal(self.shape)).astype(np.float32)
+
+
+def normal(deviation, *shape):
+    return Initial(shape, 0.0, deviation)
+
+
+def constant(value, *shape):
+    return Initial(shape, value, 0.0)
+
+
+def initials(workload, dims):
+    """name -> Initial, of the parameters in the order in which the models take them"""
+    return dict(globals()[f"{workload}_parameters"](dims))
+
+
+def draw_parameters(workload, dims, seed=0):
+    """Yields names and float32 arrays, one after the other: all of them may take half of a machine's memory."""
+    rng = np.random.default_rng(seed)
+    for name, initial in initials(workload, dims).items():
+        yield name, initial.draw(rng)
+
+
+def parameters(workload, dims):
     """name -> float32 array"""
-    return {name: array.astype(np.float32)
-            for name, array in globals()[f"{workload}_parameters"](dims, np.random.default_rng(seed))}
+    return dict(draw_parameters(workload, dims))
 
 
 def batch(workload, dims, seed=1):
     return globals()[f"{workload}_batch"](dims, np.random.default_rng(seed))
+
+
+def states(workload, dims):
+    """name -> float32 array, of what a step updates besides parameters and the optimizer's state"""
+    return globals().get(f"{workload}_states", lambda dims: {})(dims)
 
 
 def within(params, prefix):
@@ -43,27 +86,27 @@ def within(params, prefix):
     return {name.removeprefix(prefix + "."): v for name, v in params.items() if name.startswith(prefix + ".")}
 
 
-def gpt_parameters(dims, rng):
+def gpt_parameters(dims):
     d, std = dims["d"], 0.02
     residual_std = std / (2 * dims["L"]) ** 0.5
-    yield "tok", std * rng.standard_normal((dims["V"], d))
-    yield "pos", std * rng.standard_normal((dims["T"], d))
+    yield "tok", normal(std, dims["V"], d)
+    yield "pos", normal(std, dims["T"], d)
     for i in range(dims["L"]):
-        yield f"{i}.ln1_g", np.ones(d)
-        yield f"{i}.ln1_b", np.zeros(d)
+        yield f"{i}.ln1_g", constant(1.0, d)
+        yield f"{i}.ln1_b", constant(0.0, d)
         for name in "qkv":
-            yield f"{i}.{name}_w", std * rng.standard_normal((d, d))
-            yield f"{i}.{name}_b", np.zeros(d)
-        yield f"{i}.proj_w", residual_std * rng.standard_normal((d, d))
-        yield f"{i}.proj_b", np.zeros(d)
-        yield f"{i}.ln2_g", np.ones(d)
-        yield f"{i}.ln2_b", np.zeros(d)
-        yield f"{i}.up_w", std * rng.standard_normal((d, 4 * d))
-        yield f"{i}.up_b", np.zeros(4 * d)
-        yield f"{i}.down_w", residual_std * rng.standard_normal((4 * d, d))
-        yield f"{i}.down_b", np.zeros(d)
-    yield "ln_g", np.ones(d)
-    yield "ln_b", np.zeros(d)
+            yield f"{i}.{name}_w", normal(std, d, d)
+            yield f"{i}.{name}_b", constant(0.0, d)
+        yield f"{i}.proj_w", normal(residual_std, d, d)
+        yield f"{i}.proj_b", constant(0.0, d)
+        yield f"{i}.ln2_g", constant(1.0, d)
+        yield f"{i}.ln2_b", constant(0.0, d)
+        yield f"{i}.up_w", normal(std, d, 4 * d)
+        yield f"{i}.up_b", constant(0.0, 4 * d)
+        yield f"{i}.down_w", normal(residual_std, 4 * d, d)
+        yield f"{i}.down_b", constant(0.0, d)
+    yield "ln_g", constant(1.0, d)
+    yield "ln_b", constant(0.0, d)
 
 
 def gpt_batch(dims, rng):
@@ -87,14 +130,14 @@ def resnet18_convolutions(width):
             yield f"{i}.3", 1, inputs, outputs
 
 
-def resnet18_parameters(dims, rng):
+def resnet18_parameters(dims):
     width = dims["width"]
     for name, kernel, inputs, outputs in resnet18_convolutions(width):
-        yield f"{name}.w", (2 / (kernel**2 * outputs)) ** 0.5 * rng.standard_normal((kernel, kernel, inputs, outputs))
-        yield f"{name}.g", np.ones(outputs)
-        yield f"{name}.b", np.zeros(outputs)
-    yield "head_w", (8 * width) ** -0.5 * rng.standard_normal((8 * width, dims["classes"]))
-    yield "head_b", np.zeros(dims["classes"])
+        yield f"{name}.w", normal((2 / (kernel**2 * outputs)) ** 0.5, kernel, kernel, inputs, outputs)
+        yield f"{name}.g", constant(1.0, outputs)
+        yield f"{name}.b", constant(0.0, outputs)
+    yield "head_w", normal((8 * width) ** -0.5, 8 * width, dims["classes"])
+    yield "head_b", constant(0.0, dims["classes"])
 
 
 def resnet18_states(dims):
@@ -118,11 +161,11 @@ def resnet18_batch(dims, rng):
             "labels": rng.integers(0, dims["classes"], B).astype(np.int32)}
 
 
-def mlp_parameters(dims, rng):
+def mlp_parameters(dims):
     d = dims["d"]
     for i in range(dims["L"]):
-        yield f"{i}.w", (2 / d) ** 0.5 * rng.standard_normal((d, d))
-        yield f"{i}.b", np.zeros(d)
+        yield f"{i}.w", normal((2 / d) ** 0.5, d, d)
+        yield f"{i}.b", constant(0.0, d)
 
 
 def mlp_batch(dims, rng):
@@ -130,11 +173,11 @@ def mlp_batch(dims, rng):
     return {name: rng.standard_normal(shape).astype(np.float32) for name in ("x", "y")}
 
 
-def rnn_parameters(dims, rng):
+def rnn_parameters(dims):
     d = dims["d"]
-    yield "wx", d**-0.5 * rng.standard_normal((d, 4 * d))
-    yield "wh", d**-0.5 * rng.standard_normal((d, 4 * d))
-    yield "b", np.zeros(4 * d)
+    yield "wx", normal(d**-0.5, d, 4 * d)
+    yield "wh", normal(d**-0.5, d, 4 * d)
+    yield "b", constant(0.0, 4 * d)
 
 
 def rnn_batch(dims, rng):
@@ -143,20 +186,69 @@ def rnn_batch(dims, rng):
             "y": np.tanh(rng.standard_normal(shape)).astype(np.float32)}
 
 
-def step_flops(workload, dims):
-    """FLOPs of products and convolutions in a step that recomputes nothing (attention as full T x T)."""
-    B = dims["B"]
-    if workload == "gpt":
-        L, d, T, V = (dims[k] for k in "L d T V".split())
-        return 3 * (L * (24 * B * T * d * d + 4 * B * T * T * d) + 2 * B * T * d * V)
-    if workload == "mlp":
-        return (3 * dims["L"] - 1) * 2 * B * dims["d"] ** 2
-    if workload == "rnn":
-        return 5 * dims["T"] * 2 * B * 4 * dims["d"] ** 2
-    side, width = dims["image"], dims["width"]
-    total = 2 * 2 * B * side * side * 9 * 3 * width
-    for inputs, outputs, stride in resnet18_blocks(width):
-        side //= stride
-        taps = 9 * inputs + 9 * outputs + (inputs if stride != 1 else 0)
-        total += 3 * 2 * B * side * side * taps * outputs
-    return total + 3 * 2 * B * 8 * width * dims["classes"]
+def llama_parameters(dims):
+    """Of keys and values there are as many heads as `shared` heads of queries share."""
+    d, ffn, std = dims["d"], dims["ffn"], 0.02
+    keys = d // dims["shared"]
+    residual_std = std / (2 * dims["L"]) ** 0.5
+    yield "tok", normal(std, dims["V"], d)
+    for i in range(dims["L"]):
+        yield f"{i}.norm1", constant(1.0, d)
+        for name, outputs in (("q", d), ("k", keys), ("v", keys)):
+            yield f"{i}.{name}", normal(std, d, outputs)
+        yield f"{i}.o", normal(residual_std, d, d)
+        yield f"{i}.norm2", constant(1.0, d)
+        for name in ("gate", "up"):
+            yield f"{i}.{name}", normal(std, d, ffn)
+        yield f"{i}.down", normal(residual_std, ffn, d)
+    yield "norm", constant(1.0, d)
+    yield "head", normal(std, d, dims["V"])
+
+
+llama_batch = gpt_batch
+
+
+def rotations(dims):
+    """cos and sin of rotary position embeddings, both (T, half a head)."""
+    half = dims["d"] // dims["heads"] // 2
+    angles = np.arange(dims["T"])[:, None] * 10000.0 ** (-np.arange(half) / half)
+    return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+
+
+CONVNEXT_BLOCKS = (2, 2, 6, 2)
+
+
+def convnext_stages(dims):
+    """(input channels, output channels, kernel size and stride of the convolution before it, blocks) of each stage."""
+    width = dims["width"]
+    return [(3 if i == 0 else width << i - 1, width << i, 4 if i == 0 else 2, blocks)
+            for i, blocks in enumerate(CONVNEXT_BLOCKS)]
+
+
+def convnext_parameters(dims):
+    for i, (inputs, outputs, kernel, blocks) in enumerate(convnext_stages(dims)):
+        if i:
+            yield f"{i}.norm_g", constant(1.0, inputs)
+            yield f"{i}.norm_b", constant(0.0, inputs)
+        yield f"{i}.down_w", normal((kernel**2 * inputs) ** -0.5, kernel, kernel, inputs, outputs)
+        yield f"{i}.down_b", constant(0.0, outputs)
+        if not i:
+            yield f"{i}.norm_g", constant(1.0, outputs)
+            yield f"{i}.norm_b", constant(0.0, outputs)
+        for j in range(blocks):
+            yield f"{i}.{j}.depth_w", normal(1 / 7, 7, 7, 1, outputs)
+            yield f"{i}.{j}.depth_b", constant(0.0, outputs)
+            yield f"{i}.{j}.norm_g", constant(1.0, outputs)
+            yield f"{i}.{j}.norm_b", constant(0.0, outputs)
+            yield f"{i}.{j}.up_w", normal(0.02, outputs, 4 * outputs)
+            yield f"{i}.{j}.up_b", constant(0.0, 4 * outputs)
+            yield f"{i}.{j}.down_w", normal(0.02, 4 * outputs, outputs)
+            yield f"{i}.{j}.down_b", constant(0.0, outputs)
+            yield f"{i}.{j}.scale", constant(0.1, outputs)
+    yield "norm_g", constant(1.0, outputs)
+    yield "norm_b", constant(0.0, outputs)
+    yield "head_w", normal(0.02, outputs, dims["classes"])
+    yield "head_b", constant(0.0, dims["classes"])
+
+
+convnext_batch = resnet18_batch

@@ -14,6 +14,7 @@
 #include "remat/Pipelines/Passes.h"
 #include "remat/Pipelines/Target.h"
 #include "remat/Transforms/Checks/Passes.h"
+#include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -48,6 +49,7 @@ struct CPUTarget : remat::Target {
   }
   void addBeforeScheduling(OpPassManager &pm,
                            const remat::TargetOptions &) const override {
+    pm.addPass(remat::createTileUpdates());
     pm.addPass(remat::createSplitRoundedProducts());
     pm.addPass(remat::createConvertScatterAddToLoops());
   }

@@ -14,7 +14,8 @@ import workloads  # noqa: E402
 from remat.models import has_layers  # noqa: E402
 
 POLICIES = "none", "everything_saveable", "dots_saveable", "nothing_saveable"
-SMALL = {"gpt": ["L=3", "T=32", "d=64", "B=2"], "resnet18": ["B=4"], "mlp": ["L=4", "B=32"], "rnn": ["T=32"]}
+SMALL = {"gpt": ["L=3", "T=32", "d=64", "B=2"], "resnet18": ["B=4"], "mlp": ["L=4", "B=32"], "rnn": ["T=32"],
+         "llama": ["L=2", "d=64", "ffn=96", "T=32", "B=2", "V=512"], "convnext": ["B=2", "image=64", "width=8"]}
 
 
 def arena(text, *options):
