@@ -80,7 +80,7 @@ struct TargetOptions : public virtual mlir::detail::PassOptions {
   Option<std::string, TargetParser> target{
       *this, "target", llvm::cl::desc("what the program runs on"),
       llvm::cl::init("cpu")};
-  Option<int64_t> threads{
+  Option<uint64_t> threads{
       *this, "threads",
       llvm::cl::desc("how many threads workspaces are reserved for, on any "
                      "machine (0: as many as the target usually has)"),
