@@ -440,18 +440,36 @@ std::optional<StringRef> Raiser::raise() {
   return std::nullopt;
 }
 
+/// Whether `product` reads what a softmax makes of another product's result,
+/// through reshapes that no pattern has moved.
+static bool readsThroughReshapes(OpOperand *probabilities) {
+  Operation *softmax =
+      findSource(probabilities->get(), /*throughReshapes=*/true,
+                 [](Operation *op) { return isa<linalg::SoftmaxOp>(op); });
+  return softmax && findSource(cast<linalg::SoftmaxOp>(softmax).getInput(),
+                               /*throughReshapes=*/true, isFloatProduct);
+}
+
+static void remarkStays(LinalgOp product, StringRef reason) {
+  emitRemark(product.getLoc())
+      << "stays a product with a softmax, which keeps a number for each pair "
+         "of positions: "
+      << reason;
+}
+
 AttentionOp mlir::remat::raiseAttentionOf(RewriterBase &rewriter,
                                           LinalgOp product) {
   for (OpOperand *operand : product.getDpsInputOperands()) {
     std::optional<Parts> parts = findParts(product, operand);
-    if (!parts)
+    if (!parts) {
+      if (readsThroughReshapes(operand))
+        remarkStays(product, "a reshape of its scores or probabilities could "
+                             "not be moved out of the way");
       continue;
-    Location loc = product.getLoc();
+    }
     Raiser raiser(rewriter, *parts);
     if (std::optional<StringRef> reason = raiser.raise())
-      emitRemark(loc) << "stays a product with a softmax, which keeps a "
-                         "number for each pair of positions: "
-                      << *reason;
+      remarkStays(product, *reason);
     return raiser.getRaised();
   }
   return {};

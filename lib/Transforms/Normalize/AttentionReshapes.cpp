@@ -104,6 +104,63 @@ struct SoftmaxBeforeCollapse : OpRewritePattern<linalg::SoftmaxOp> {
   }
 };
 
+/// A mask of one head or batch that is read at index 0 for all of them, without
+/// that dimension: upstream moves no reshape past such a read.
+struct DropUnitDimsOfMask : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isElementwiseKernel(op) || op->getNumResults() != 1 ||
+        !isScore(op->getResult(0)))
+      return failure();
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    bool changed = false;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      AffineMap &map = maps[input->getOperandNumber()];
+      auto type = dyn_cast<RankedTensorType>(input->get().getType());
+      if (!type || !type.hasStaticShape())
+        continue;
+      SmallVector<int64_t> shape;
+      SmallVector<AffineExpr> results;
+      SmallVector<ReassociationIndices> groups;
+      for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+        bool isKept = !isa<AffineConstantExpr>(expr);
+        if (isKept) {
+          shape.push_back(type.getDimSize(dim));
+          results.push_back(expr);
+        }
+        // Dimensions that go belong to the one before, the first to the next.
+        if (groups.empty() || (isKept && shape.size() > 1))
+          groups.emplace_back();
+        groups.back().push_back(dim);
+      }
+      if (results.size() == map.getNumResults() ||
+          llvm::any_of(llvm::zip_equal(type.getShape(), map.getResults()),
+                       [](auto pair) {
+                         auto [size, expr] = pair;
+                         return isa<AffineConstantExpr>(expr) && size != 1;
+                       }))
+        continue;
+      if (shape.empty())
+        groups.clear();
+      Value small = tensor::CollapseShapeOp::create(
+          rewriter, op.getLoc(),
+          RankedTensorType::get(shape, type.getElementType()), input->get(),
+          groups);
+      rewriter.modifyOpInPlace(op, [&] { input->set(small); });
+      map = AffineMap::get(map.getNumDims(), 0, results, op.getContext());
+      changed = true;
+    }
+    if (!changed)
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+    });
+    return success();
+  }
+};
+
 /// A reshape by way of fewer dimensions that only moves those of size 1, as one
 /// that drops them and one that adds them.
 struct SplitUnitReshape : OpRewritePattern<tensor::ExpandShapeOp> {
@@ -156,7 +213,8 @@ void mlir::remat::populateMoveReshapesOutOfAttentionPatterns(
                (isScore(operand->get()) &&
                 leadsToSoftmax(consumer->getResult(0)));
       });
-  patterns.add<SoftmaxBeforeCollapse, SplitUnitReshape>(context);
+  patterns.add<SoftmaxBeforeCollapse, DropUnitDimsOfMask, SplitUnitReshape>(
+      context);
   // So that the products' sums still start from a fill.
   linalg::FillOp::getCanonicalizationPatterns(patterns, context);
   tensor::populateFoldTensorEmptyPatterns(patterns);

@@ -84,6 +84,85 @@ func.func @dropout_and_reshapes(%q: tensor<6x5x8xf32>, %k: tensor<6x8x7xf32>, %v
 
 // -----
 
+// Heads that share keys are a dimension more than the scores have where the mask joins them, as an exporter writes it; the mask is
+// one for all heads, and in the other case for all batches as well.
+// CHECK-LABEL: func @grouped_and_masked(
+// CHECK-SAME: %[[Q:.*]]: tensor<2x4x3x5x8xf32>, %[[K:.*]]: tensor<2x4x7x8xf32>, %[[V:.*]]: tensor<2x4x7x6xf32>, %[[MASK:.*]]: tensor<2x1x5x7xf32>, %[[BIAS:.*]]: tensor<1x1x1x7xf32>
+// CHECK: remat.attention ins(%[[Q]], %[[K]], %[[V]] : {{.*}} scores(%[[MASK]], %[[BIAS]] : tensor<2x1x5x7xf32>, tensor<1x1x1x7xf32>)
+// CHECK-NOT: linalg.softmax
+#q5 = affine_map<(b, h, g, m, n, d) -> (b, h, g, m, d)>
+#k4 = affine_map<(b, h, g, m, n, d) -> (b, h, n, d)>
+#s5 = affine_map<(b, h, g, m, n, d) -> (b, h, g, m, n)>
+#p5 = affine_map<(b, h, g, m, e, n) -> (b, h, g, m, n)>
+#v4 = affine_map<(b, h, g, m, e, n) -> (b, h, n, e)>
+#y5 = affine_map<(b, h, g, m, e, n) -> (b, h, g, m, e)>
+#all4 = affine_map<(b, h, m, n) -> (b, h, m, n)>
+#mask4 = affine_map<(b, h, m, n) -> (b, 0, m, n)>
+#bias4 = affine_map<(b, h, m, n) -> (0, 0, 0, n)>
+func.func @grouped_and_masked(%q: tensor<2x4x3x5x8xf32>, %k: tensor<2x4x7x8xf32>, %v: tensor<2x4x7x6xf32>, %mask: tensor<2x1x5x7xf32>,
+    %bias: tensor<1x1x1x7xf32>) -> tensor<2x4x3x5x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x4x3x5x7xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<2x4x3x5x7xf32>) -> tensor<2x4x3x5x7xf32>
+  %s = linalg.generic {indexing_maps = [#q5, #k4, #s5], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<2x4x3x5x8xf32>, tensor<2x4x7x8xf32>) outs(%z : tensor<2x4x3x5x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<2x4x3x5x7xf32>
+  %s4 = tensor.collapse_shape %s [[0], [1, 2], [3], [4]] : tensor<2x4x3x5x7xf32> into tensor<2x12x5x7xf32>
+  %e4 = tensor.empty() : tensor<2x12x5x7xf32>
+  %t = linalg.generic {indexing_maps = [#all4, #mask4, #bias4, #all4], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%s4, %mask, %bias : tensor<2x12x5x7xf32>, tensor<2x1x5x7xf32>, tensor<1x1x1x7xf32>) outs(%e4 : tensor<2x12x5x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    linalg.yield %1 : f32
+  } -> tensor<2x12x5x7xf32>
+  %p = linalg.softmax dimension(3) ins(%t : tensor<2x12x5x7xf32>) outs(%e4 : tensor<2x12x5x7xf32>) -> tensor<2x12x5x7xf32>
+  %p5 = tensor.expand_shape %p [[0], [1, 2], [3], [4]] output_shape [2, 4, 3, 5, 7] : tensor<2x12x5x7xf32> into tensor<2x4x3x5x7xf32>
+  %ey = tensor.empty() : tensor<2x4x3x5x6xf32>
+  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<2x4x3x5x6xf32>) -> tensor<2x4x3x5x6xf32>
+  %y = linalg.generic {indexing_maps = [#p5, #v4, #y5], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%p5, %v : tensor<2x4x3x5x7xf32>, tensor<2x4x7x6xf32>) outs(%zy : tensor<2x4x3x5x6xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<2x4x3x5x6xf32>
+  return %y : tensor<2x4x3x5x6xf32>
+}
+
+// -----
+
+// A kernel that counts positions of joined dimensions apart: nothing moves the reshape past it, which is said.
+// CHECK-LABEL: func @joined_rows(
+// CHECK-NOT: remat.attention
+// CHECK: linalg.softmax
+func.func @joined_rows(%q: tensor<6x5x8xf32>, %k: tensor<6x8x7xf32>, %v: tensor<7x4xf32>, %f: tensor<6x7xf32>) -> tensor<30x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<6x5x7xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
+  %s = linalg.batch_matmul ins(%q, %k : tensor<6x5x8xf32>, tensor<6x8x7xf32>) outs(%z : tensor<6x5x7xf32>) -> tensor<6x5x7xf32>
+  %s2 = tensor.collapse_shape %s [[0, 1], [2]] : tensor<6x5x7xf32> into tensor<30x7xf32>
+  %e2 = tensor.empty() : tensor<30x7xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m floordiv 5, n)>, affine_map<(m, n) -> (m, n)>],
+      iterator_types = ["parallel", "parallel"]} ins(%s2, %f : tensor<30x7xf32>, tensor<6x7xf32>) outs(%e2 : tensor<30x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<30x7xf32>
+  %p = linalg.softmax dimension(1) ins(%t : tensor<30x7xf32>) outs(%e2 : tensor<30x7xf32>) -> tensor<30x7xf32>
+  %ey = tensor.empty() : tensor<30x4xf32>
+  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<30x4xf32>) -> tensor<30x4xf32>
+  // expected-remark @+1 {{a reshape of its scores or probabilities could not be moved out of the way}}
+  %y = linalg.matmul ins(%p, %v : tensor<30x7xf32>, tensor<7x4xf32>) outs(%zy : tensor<30x4xf32>) -> tensor<30x4xf32>
+  return %y : tensor<30x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func @probabilities_have_another_reader(
 // CHECK-NOT: remat.attention
 // CHECK: linalg.softmax
