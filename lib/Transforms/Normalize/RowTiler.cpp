@@ -41,17 +41,23 @@ struct TileLoop {
 };
 } // namespace
 
-/// The largest divisor of `size` that is not above `limit`, or `limit` itself
-/// if that one is less than half of it.
-static int64_t chooseTileSize(int64_t size, int64_t limit) {
-  for (int64_t divisor = limit; 2 * divisor > limit; --divisor)
-    if (size % divisor == 0)
-      return divisor;
-  return limit;
+/// In how many tiles of at most `limit` to cut `size`: equal ones, if they are
+/// at least half as large as they may be. Otherwise their sizes differ by one,
+/// and with a single outer index there are several of each, as a loop of one
+/// tile would be no loop.
+static std::optional<int64_t> chooseNumTiles(int64_t size, int64_t limit,
+                                             bool isSingle) {
+  int64_t fewest = llvm::divideCeil(size, limit);
+  for (int64_t count = fewest; 2 * size >= limit * count; ++count)
+    if (size % count == 0)
+      return count;
+  for (int64_t count = fewest; 4 * size >= limit * count; ++count)
+    if (!isSingle || (size % count > 1 && size % count + 1 < count))
+      return count;
+  return std::nullopt;
 }
 
-/// Cuts rows into tiles of at most `limit`, equal ones and perhaps a rest of
-/// each slower dimension.
+/// Cuts rows into tiles of at most `limit`, for each slower dimension alike.
 static SmallVector<TileLoop> cutRows(ArrayRef<int64_t> sizes, int64_t limit) {
   int64_t numRows = llvm::product_of(sizes), inner = numRows, size = 1;
   for (int64_t dim : sizes) {
@@ -60,14 +66,27 @@ static SmallVector<TileLoop> cutRows(ArrayRef<int64_t> sizes, int64_t limit) {
     if (inner <= limit)
       break;
   }
-  int64_t part =
-      chooseTileSize(size, std::max<int64_t>(1, std::min(size, limit / inner)));
+  limit = std::max<int64_t>(1, std::min(size, limit / inner));
   int64_t outer = size * inner, numOuter = numRows / outer;
-  int64_t count = size / part, step = part * inner;
-  SmallVector<TileLoop> loops{
-      {{part, inner}, numOuter * count, 0, outer, count, step}};
-  if (int64_t rest = size % part)
-    loops.push_back({{rest, inner}, numOuter, count * step, outer, 1, step});
+  SmallVector<TileLoop> loops;
+  auto add = [&](int64_t part, int64_t count, int64_t first) {
+    if (part != 0 && count != 0)
+      loops.push_back({{part, inner},
+                       numOuter * count,
+                       first * inner,
+                       outer,
+                       count,
+                       part * inner});
+  };
+  if (std::optional<int64_t> count =
+          chooseNumTiles(size, limit, numOuter == 1)) {
+    int64_t part = size / *count, larger = size % *count;
+    add(part + 1, larger, 0);
+    add(part, *count - larger, larger * (part + 1));
+  } else {
+    add(limit, size / limit, 0);
+    add(size % limit, 1, size - size % limit);
+  }
   return loops;
 }
 

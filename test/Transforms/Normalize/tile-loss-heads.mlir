@@ -50,17 +50,20 @@ func.func @computes_logits_of_four_rows_at_a_time(%x: tensor<12x8xf32>, %w: tens
 
 #rows = affine_map<(r, v) -> (r)>
 #all = affine_map<(r, v) -> (r, v)>
-// Numbers of rows stay those of all rows, but for what is read of the tile; the last row has a loop of its own (of one iteration).
+// Numbers of rows stay those of all rows, but for what is read of the tile. No number of tiles divides 11: there are four of two
+// rows and three of one row.
 // CHECK-LABEL: @reads_rows_by_their_numbers
-// CHECK: %[[FIVES:.*]] = scf.for %{{.*}} = %c0 to %c2
-// CHECK: remat.region ({{.*}}) -> tensor<5xf32>
-// CHECK: %[[LOGITS:.*]] = linalg.matmul {{.*}} -> tensor<5x40xf32>
+// CHECK: %[[TWOS:.*]] = scf.for %{{.*}} = %c0 to %c4
+// CHECK: remat.region ({{.*}}) -> tensor<2xf32>
+// CHECK: %[[LOGITS:.*]] = linalg.matmul {{.*}} -> tensor<2x40xf32>
 // CHECK: %[[R:.*]] = linalg.index 0
 // CHECK: %[[ROW:.*]] = arith.addi %[[R]], %{{.*}}
 // CHECK: %[[LABEL:.*]] = tensor.extract %{{.*}}[%[[ROW]]] : tensor<12xindex>
-// CHECK: tensor.extract %[[LOGITS]][%[[R]], %[[LABEL]]] : tensor<5x40xf32>
-// CHECK: %[[LAST:.*]] = remat.region ({{.*}} = %c10 : index{{.*}}) -> tensor<1xf32>
-// CHECK: tensor.insert_slice %[[LAST]] into %[[FIVES]][10] [1] [1]
+// CHECK: tensor.extract %[[LOGITS]][%[[R]], %[[LABEL]]] : tensor<2x40xf32>
+// CHECK: scf.for %[[I:.*]] = %c0 to %c3 {{.*}} iter_args(%[[SUM:.*]] = %[[TWOS]])
+// CHECK: %[[FIRST:.*]] = arith.addi %[[I]], %c8
+// CHECK: %[[LAST:.*]] = remat.region ({{.*}}) -> tensor<1xf32>
+// CHECK: tensor.insert_slice %[[LAST]] into %[[SUM]][%[[FIRST]]] [1] [1]
 func.func @reads_rows_by_their_numbers(%x: tensor<11x8xf32>, %w: tensor<8x40xf32>, %labels: tensor<12xindex>) -> tensor<11xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<11x40xf32>
