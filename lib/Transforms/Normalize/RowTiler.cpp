@@ -97,7 +97,7 @@ public:
   Tiler(RewriterBase &rewriter, const LossHead &head)
       : rewriter(rewriter), head(head), shapes(head.getShapes()) {}
 
-  void replace(ArrayRef<TileLoop> loops);
+  SmallVector<Operation *> replace(ArrayRef<TileLoop> loops);
 
 private:
   scf::ForOp createLoop(const TileLoop &tiles, ValueRange wholes);
@@ -340,10 +340,11 @@ scf::ForOp Tiler::createLoop(const TileLoop &tiles, ValueRange wholes) {
   return loop;
 }
 
-void Tiler::replace(ArrayRef<TileLoop> loops) {
+SmallVector<Operation *> Tiler::replace(ArrayRef<TileLoop> loops) {
   Operation *last = head.getOps().back();
   Operation *behind = last->getNextNode();
-  for (Operation *op : head.getOpsBehind())
+  SmallVector<Operation *> readers = head.getOpsBehind();
+  for (Operation *op : readers)
     rewriter.moveOpBefore(op, behind);
   rewriter.setInsertionPointAfter(last);
   loc = head.getOps().front()->getLoc();
@@ -358,17 +359,29 @@ void Tiler::replace(ArrayRef<TileLoop> loops) {
     loc = head.getOps().front()->getLoc();
     wholes = SmallVector<Value>(createLoop(tiles, wholes).getResults());
   }
-  for (auto [result, whole] : llvm::zip_equal(results, wholes))
+  SmallVector<Operation *> made{wholes.front().getDefiningOp()};
+  llvm::append_range(made, readers);
+  DenseMap<Value, Value> wholeOf;
+  for (auto [result, whole] : llvm::zip_equal(results, wholes)) {
+    wholeOf[result] = whole;
     rewriter.replaceUsesWithIf(result, whole, [&](OpOperand &use) {
       return !head.contains(
           behind->getBlock()->findAncestorOpInBlock(*use.getOwner()));
     });
+  }
   for (Operation *op : llvm::reverse(head.getOps()))
     if (op->use_empty())
-      rewriter.eraseOp(op);
+      rewriter.replaceOp(
+          op, llvm::map_to_vector(op->getResults(), [&](Value result) {
+            Value whole = wholeOf.lookup(result);
+            return whole ? whole : result;
+          }));
+  return made;
 }
 
-void mlir::remat::tileRows(RewriterBase &rewriter, const LossHead &head,
-                           ArrayRef<int64_t> sizes, int64_t maxRows) {
-  Tiler(rewriter, head).replace(cutRows(sizes, maxRows));
+SmallVector<Operation *> mlir::remat::tileRows(RewriterBase &rewriter,
+                                               const LossHead &head,
+                                               ArrayRef<int64_t> sizes,
+                                               int64_t maxRows) {
+  return Tiler(rewriter, head).replace(cutRows(sizes, maxRows));
 }
