@@ -85,6 +85,8 @@ struct CUDATarget : Target {
   /// Libraries choose algorithms by alignment; this is what the driver gives.
   int64_t getAlignment() const override { return 256; }
   int64_t getDataSlots() const override { return ::remat::cuda::kDataSlots; }
+  // Its memory is less fast beside its arithmetic.
+  int64_t getTileRows() const override { return 2048; }
   int64_t getDefaultThreads() const override { return 1; }
   void addBeforeScheduling(OpPassManager &pm,
                            const TargetOptions &options) const override {

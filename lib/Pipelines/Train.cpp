@@ -71,12 +71,13 @@ static void buildPlanPipeline(OpPassManager &pm,
   if (llvm::is_contained(options.getTarget().getWholeAggregates(),
                          AttentionOp::getOperationName()))
     pm.addPass(createRaiseAttentionPass());
-  pm.addPass(createDetachMaximaPass());
-  if (options.lossHeads) {
+  if (options.lossTile != 0) {
     TileLossHeadsPassOptions heads;
-    heads.tileBytes = options.lossTile;
+    heads.tileBytes = options.lossTile < 0 ? 0 : options.lossTile.getValue();
+    heads.rows = options.getTarget().getTileRows();
     pm.addPass(createTileLossHeadsPass(heads));
   }
+  pm.addPass(createDetachMaximaPass());
   pm.addPass(createDetachMeansPass());
   pm.addPass(createFusePaddingPass());
   pm.addPass(createFixOrdersPass());
@@ -104,8 +105,7 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
       llvm::map_to_vector(options.getTarget().getWholeAggregates(),
                           [](StringRef name) { return name.str(); });
   pm.addPass(createDecomposeAggregates(decompose));
-  if (options.lossHeads)
-    pm.addPass(createMergeLoops());
+  pm.addPass(createMergeLoops());
   pm.addPass(createMergeTapes());
   cleanUp(pm);
   pm.addPass(createSinkIntoLoops());
@@ -152,7 +152,6 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
   ToTensorsOptions toTensors;
   toTensors.policy = options.policy;
   toTensors.mode = options.mode;
-  toTensors.lossHeads = options.lossHeads;
   toTensors.lossTile = options.lossTile;
   toTensors.target = options.target;
   toTensors.threads = options.threads;

@@ -37,6 +37,10 @@ public:
   /// How many threads workspaces are reserved for unless `threads=` says so.
   virtual int64_t getDefaultThreads() const = 0;
 
+  /// The fewest rows of a loss head that keep it busy: each tile reads and
+  /// writes the gradient of the weights beside its products.
+  virtual int64_t getTileRows() const { return 256; }
+
   /// Operations with linalg's AggregatedOpInterface (`linalg.softmax`) that the
   /// target lowers as a whole; the others are expanded.
   virtual ArrayRef<StringRef> getWholeAggregates() const { return {}; }

@@ -20,15 +20,12 @@ struct VariantOptions : public virtual mlir::detail::PassOptions {
   Option<std::string> mode{*this, "mode",
                            llvm::cl::desc("`eager` or `deferred` updates"),
                            llvm::cl::init("")};
-  Option<bool> lossHeads{
-      *this, "loss-heads",
-      llvm::cl::desc("compute losses over a vocabulary for some rows at a "
-                     "time, see remat-tile-loss-heads"),
-      llvm::cl::init(false)};
   Option<int64_t> lossTile{
       *this, "loss-tile",
-      llvm::cl::desc("bytes of the logits of one tile with loss-heads"),
-      llvm::cl::init(16 << 20)};
+      llvm::cl::desc("losses over a vocabulary are computed in tiles of rows: "
+                     "bytes of the logits of a tile; 0: logits stay whole; -1: "
+                     "chosen by their size, see remat-tile-loss-heads"),
+      llvm::cl::init(-1)};
 };
 
 struct ReportOptions : public virtual mlir::detail::PassOptions {

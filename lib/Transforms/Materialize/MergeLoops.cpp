@@ -8,6 +8,7 @@
 
 #include "remat/Transforms/Materialize/Passes.h"
 
+#include "remat/Analysis/EqualValues.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,37 +37,131 @@ static std::optional<int64_t> getTripCount(scf::ForOp loop) {
   return upper.getSExtValue();
 }
 
-/// Whether iteration i writes `size` elements from i * `size` or further apart.
-static bool areApart(scf::ForOp loop, OpFoldResult offset, OpFoldResult size) {
-  std::optional<int64_t> length = getConstantIntValue(size);
-  auto start = dyn_cast<Value>(offset);
-  if (!length || !start)
-    return false;
-  if (start == loop.getInductionVar())
-    return *length <= 1;
-  auto scale = start.getDefiningOp<arith::MulIOp>();
-  APInt step;
-  return scale && scale.getLhs() == loop.getInductionVar() &&
-         matchPattern(scale.getRhs(), m_ConstantInt(&step)) &&
-         step.getSExtValue() >= *length;
+/// What an index is in iteration `i`; none if it depends on more than that.
+static std::optional<int64_t> evaluate(OpFoldResult index, scf::ForOp loop,
+                                       int64_t i) {
+  if (std::optional<int64_t> constant = getConstantIntValue(index))
+    return constant;
+  auto value = cast<Value>(index);
+  if (value == loop.getInductionVar())
+    return i;
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp,
+                       arith::DivUIOp, arith::RemUIOp>(op))
+    return std::nullopt;
+  std::optional<int64_t> a = evaluate(op->getOperand(0), loop, i),
+                         b = evaluate(op->getOperand(1), loop, i);
+  if (!a || !b)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return *a + *b;
+  if (isa<arith::SubIOp>(op))
+    return *a - *b;
+  if (isa<arith::MulIOp>(op))
+    return *a * *b;
+  if (*a < 0 || *b <= 0)
+    return std::nullopt;
+  return isa<arith::DivUIOp>(op) ? *a / *b : *a % *b;
+}
+
+/// A part of a tensor: offsets and sizes.
+using Box = SmallVector<std::pair<int64_t, int64_t>>;
+
+static bool areApart(const Box &a, const Box &b) {
+  return llvm::any_of(llvm::zip_equal(a, b), [](auto pair) {
+    auto [startA, sizeA] = std::get<0>(pair);
+    auto [startB, sizeB] = std::get<1>(pair);
+    return startA + sizeA <= startB || startB + sizeB <= startA;
+  });
+}
+
+/// More tiles than this are not compared with each other.
+static constexpr int64_t kMaxTiles = 4096;
+
+/// The parts that iterations write of what they carry as `argument`, if that is
+/// all they do with it.
+static std::optional<SmallVector<Box>> getFilledParts(scf::ForOp loop,
+                                                      BlockArgument argument) {
+  Value yielded = loop.getTiedLoopYieldedValue(argument)->get();
+  auto insert = yielded.getDefiningOp<tensor::InsertSliceOp>();
+  std::optional<int64_t> count = getTripCount(loop);
+  if (!insert || insert.getDest() != argument || !argument.hasOneUse() ||
+      !insert.hasUnitStride() || !count || *count > kMaxTiles)
+    return std::nullopt;
+  SmallVector<Box> parts;
+  for (int64_t i = 0; i < *count; ++i) {
+    Box &part = parts.emplace_back();
+    for (auto [offset, size] :
+         llvm::zip_equal(insert.getMixedOffsets(), insert.getMixedSizes())) {
+      std::optional<int64_t> start = evaluate(offset, loop, i);
+      std::optional<int64_t> length = getConstantIntValue(size);
+      if (!start || !length)
+        return std::nullopt;
+      part.emplace_back(*start, *length);
+    }
+  }
+  return parts;
+}
+
+/// Whether no part of `parts` from the given one on overlaps one before it.
+static bool areAllApart(ArrayRef<Box> parts, unsigned first = 1) {
+  for (unsigned i = first; i < parts.size(); ++i)
+    for (unsigned j = 0; j < i; ++j)
+      if (!areApart(parts[i], parts[j]))
+        return false;
+  return true;
 }
 
 /// Whether iterations only fill in parts of what they carry, each its own: in
 /// any order they give the same.
 static bool onlyFillsIn(scf::ForOp loop) {
-  for (auto [argument, yielded] :
-       llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues())) {
-    auto insert = yielded.getDefiningOp<tensor::InsertSliceOp>();
-    if (!insert || insert.getDest() != argument || !argument.hasOneUse())
-      return false;
-    if (llvm::none_of(
-            llvm::zip_equal(insert.getMixedOffsets(), insert.getMixedSizes()),
-            [&](auto part) {
-              return areApart(loop, std::get<0>(part), std::get<1>(part));
-            }))
-      return false;
+  return llvm::all_of(loop.getRegionIterArgs(), [&](BlockArgument argument) {
+    auto parts = getFilledParts(loop, argument);
+    return parts && areAllApart(*parts);
+  });
+}
+
+/// The loop of the forward that goes on to fill in what `forward` has begun,
+/// other parts of it, and is all that reads its results; null if there is none.
+static scf::ForOp getNextFill(scf::ForOp forward) {
+  scf::ForOp next;
+  for (OpResult result : forward.getResults()) {
+    if (!result.hasOneUse())
+      return {};
+    OpOperand &use = *result.use_begin();
+    auto loop = dyn_cast<scf::ForOp>(use.getOwner());
+    if (!loop || loop->getBlock() != forward->getBlock() ||
+        !getPhase(loop).empty() || (next && loop != next) ||
+        use.getOperandNumber() < loop.getNumControlOperands())
+      return {};
+    next = loop;
+    auto parts =
+        getFilledParts(forward, forward.getTiedLoopRegionIterArg(result));
+    auto others = getFilledParts(loop, loop.getTiedLoopRegionIterArg(&use));
+    if (!parts || !others || parts->size() + others->size() > kMaxTiles)
+      return {};
+    unsigned first = parts->size();
+    parts->append(*others);
+    if (!areAllApart(*parts, first))
+      return {};
   }
-  return true;
+  return next;
+}
+
+/// Puts `forward` behind all loops that fill in the rest of what it fills in:
+/// the backward goes through the tiles from the last one to the first.
+static void fillLast(RewriterBase &rewriter, scf::ForOp forward) {
+  while (scf::ForOp next = getNextFill(forward)) {
+    rewriter.moveOpAfter(forward, next);
+    for (OpResult result : forward.getResults()) {
+      OpOperand *init = forward.getTiedLoopInit(result);
+      OpOperand &use = *result.use_begin();
+      Value filled = next.getTiedLoopResult(&use);
+      rewriter.modifyOpInPlace(next, [&] { use.set(init->get()); });
+      rewriter.replaceAllUsesWith(filled, result);
+      rewriter.modifyOpInPlace(forward, [&] { init->set(filled); });
+    }
+  }
 }
 
 /// The index `count` - 1 - i in the body of a loop that counts it down.
@@ -83,13 +178,15 @@ static Value getReversedIndex(scf::ForOp loop, int64_t count) {
   return {};
 }
 
-/// What the factors of a product are parts of, before barriers.
-static SmallVector<Value> getSources(linalg::LinalgOp product) {
-  return llvm::map_to_vector(product.getDpsInputs(), [](Value value) {
-    while (Operation *op = value.getDefiningOp()) {
-      if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+/// What `loop` takes the factors of a product in its body from.
+static SmallVector<Value> getSources(scf::ForOp loop,
+                                     linalg::LinalgOp product) {
+  return llvm::map_to_vector(product.getDpsInputs(), [&](Value value) {
+    while (!loop.isDefinedOutsideOfLoop(value)) {
+      Operation *op = value.getDefiningOp();
+      if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op))
         value = slice.getSource();
-      else if (auto barrier = dyn_cast<BarrierOp>(op))
+      else if (auto barrier = dyn_cast_or_null<BarrierOp>(op))
         value = barrier.getValues()[cast<OpResult>(value).getResultNumber()];
       else
         break;
@@ -98,8 +195,56 @@ static SmallVector<Value> getSources(linalg::LinalgOp product) {
   });
 }
 
-/// Whether the body of `backward` computes a product of `forward` again.
-static bool repeats(scf::ForOp backward, scf::ForOp forward) {
+namespace {
+/// Which values are computed in the same way, whatever for.
+class SameValues {
+public:
+  bool areSame(Value a, Value b) {
+    a = lookThroughBorders(a);
+    b = lookThroughBorders(b);
+    if (a == b)
+      return true;
+    auto first = dyn_cast<OpResult>(a), second = dyn_cast<OpResult>(b);
+    if (!first || !second ||
+        first.getResultNumber() != second.getResultNumber())
+      return false;
+    std::pair<Value, Value> key(a, b);
+    auto found = known.find(key);
+    if (found != known.end())
+      return found->second;
+    return known[key] = areSame(first.getOwner(), second.getOwner());
+  }
+
+private:
+  bool areSame(Operation *a, Operation *b) {
+    auto getAttributes = [](Operation *op) {
+      NamedAttrList attributes(op->getDiscardableAttrDictionary());
+      attributes.erase(RematDialect::getPhaseAttrName());
+      return attributes.getDictionary(op->getContext());
+    };
+    DenseMap<Value, Value> inside;
+    return isMemoryEffectFree(a) && getAttributes(a) == getAttributes(b) &&
+           OperationEquivalence::isEquivalentTo(
+               a, b,
+               [&](Value x, Value y) {
+                 return success(inside.lookup(x) == y || areSame(x, y));
+               },
+               [&](Value x, Value y) { inside[x] = y; },
+               OperationEquivalence::IgnoreLocations |
+                   OperationEquivalence::IgnoreDiscardableAttrs);
+  }
+
+  DenseMap<std::pair<Value, Value>, bool> known;
+};
+
+/// Values of the forward, and what they are where the backward reads them.
+using Counterparts = SmallVector<std::pair<Value, Value>>;
+} // namespace
+
+/// What the factors are parts of of a product of `forward` that the body of
+/// `backward` computes again; none if there is no such product.
+static std::optional<Counterparts> findRepeated(scf::ForOp backward,
+                                                scf::ForOp forward) {
   auto getProducts = [](scf::ForOp loop, StringRef phase) {
     return llvm::make_filter_range(
         loop.getBody()->getOps<linalg::LinalgOp>(),
@@ -107,12 +252,21 @@ static bool repeats(scf::ForOp backward, scf::ForOp forward) {
           return getPhase(op) == phase && linalg::isaContractionOpInterface(op);
         });
   };
+  SameValues values;
   for (linalg::LinalgOp product : getProducts(forward, ""))
-    for (linalg::LinalgOp again : getProducts(backward, kRecomputePhase))
-      if (getSources(product) == getSources(again) &&
-          product->getResultTypes() == again->getResultTypes())
-        return true;
-  return false;
+    for (linalg::LinalgOp again : getProducts(backward, kRecomputePhase)) {
+      if (product->getResultTypes() != again->getResultTypes())
+        continue;
+      Counterparts sources;
+      for (auto [value, other] : llvm::zip_equal(getSources(forward, product),
+                                                 getSources(backward, again)))
+        sources.emplace_back(value, other);
+      if (llvm::all_of(sources, [&](auto pair) {
+            return values.areSame(pair.first, pair.second);
+          }))
+        return sources;
+    }
+  return std::nullopt;
 }
 
 /// What stands between the loops and depends on `forward`, in order; none if
@@ -149,7 +303,7 @@ static void dropBarriers(RewriterBase &rewriter, Block *body) {
 }
 
 static void merge(RewriterBase &rewriter, scf::ForOp forward,
-                  scf::ForOp backward, Value index,
+                  scf::ForOp backward, Value index, const Counterparts &sources,
                   ArrayRef<Operation *> behind) {
   Operation *last = backward;
   for (Operation *op : behind) {
@@ -163,6 +317,8 @@ static void merge(RewriterBase &rewriter, scf::ForOp forward,
   auto addBody = [&](OpBuilder &builder, Location,
                      ArrayRef<BlockArgument> args) {
     IRMapping mapping;
+    for (auto [value, again] : sources)
+      mapping.map(value, again);
     mapping.map(forward.getInductionVar(), index);
     mapping.map(forward.getRegionIterArgs(), args);
     for (Operation &op : forward.getBody()->without_terminator())
@@ -201,13 +357,17 @@ struct MergeLoops : mlir::remat::impl::MergeLoopsBase<MergeLoops> {
       for (scf::ForOp &backward : backwards) {
         if (!backward || backward->getBlock() != forward->getBlock() ||
             !forward->isBeforeInBlock(backward) ||
-            getTripCount(backward) != count || !repeats(backward, forward))
+            getTripCount(backward) != count)
+          continue;
+        std::optional<Counterparts> sources = findRepeated(backward, forward);
+        if (!sources)
           continue;
         Value index = getReversedIndex(backward, *count);
+        fillLast(rewriter, forward);
         auto behind = getOpsToMove(forward, backward);
         if (!index || !behind)
           continue;
-        merge(rewriter, forward, backward, index, *behind);
+        merge(rewriter, forward, backward, index, *sources, *behind);
         backward = nullptr;
         changed = true;
         break;

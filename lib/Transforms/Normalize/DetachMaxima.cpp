@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Copies.h"
+#include "Patterns.h"
 #include "remat/Transforms/Normalize/Passes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -422,27 +423,29 @@ static SmallVector<Value> getMaxima(LinalgOp op) {
   return maxima;
 }
 
+bool mlir::remat::detachMaxima(Operation *root) {
+  SmallVector<Value> maxima;
+  root->walk([&](LinalgOp op) { llvm::append_range(maxima, getMaxima(op)); });
+  bool changed = false;
+  for (Value maximum : maxima) {
+    if (maximum.use_empty() ||
+        llvm::all_of(maximum.getUsers(), llvm::IsaPred<StopGradientOp>) ||
+        !ShiftAnalysis().isFreeOf(maximum))
+      continue;
+    OpBuilder builder(root->getContext());
+    builder.setInsertionPointAfterValue(maximum);
+    auto detached = StopGradientOp::create(builder, maximum.getLoc(), maximum);
+    maximum.replaceAllUsesExcept(detached, detached);
+    changed = true;
+  }
+  return changed;
+}
+
 namespace {
 struct DetachMaximaPass
     : mlir::remat::impl::DetachMaximaPassBase<DetachMaximaPass> {
   void runOnOperation() override {
-    SmallVector<Value> maxima;
-    getOperation()->walk(
-        [&](LinalgOp op) { llvm::append_range(maxima, getMaxima(op)); });
-    bool changed = false;
-    for (Value maximum : maxima) {
-      if (maximum.use_empty() ||
-          llvm::all_of(maximum.getUsers(), llvm::IsaPred<StopGradientOp>) ||
-          !ShiftAnalysis().isFreeOf(maximum))
-        continue;
-      OpBuilder builder(&getContext());
-      builder.setInsertionPointAfterValue(maximum);
-      auto detached =
-          StopGradientOp::create(builder, maximum.getLoc(), maximum);
-      maximum.replaceAllUsesExcept(detached, detached);
-      changed = true;
-    }
-    if (!changed)
+    if (!detachMaxima(getOperation()))
       markAllAnalysesPreserved();
   }
 };

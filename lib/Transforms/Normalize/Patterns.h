@@ -4,6 +4,7 @@
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_PATTERNS_H
 
 namespace mlir {
+class Operation;
 class RewritePatternSet;
 namespace remat {
 
@@ -11,6 +12,9 @@ namespace remat {
 void populateFoldTransposesPatterns(RewritePatternSet &patterns);
 /// Those of `remat-raise-softmax`.
 void populateRaiseSoftmaxPatterns(RewritePatternSet &patterns);
+/// Detaches maxima in `root` that results do not depend on; whether there were
+/// any.
+bool detachMaxima(Operation *root);
 
 } // namespace remat
 } // namespace mlir

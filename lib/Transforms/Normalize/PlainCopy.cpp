@@ -1,20 +1,13 @@
 //===- PlainCopy.cpp - A function without names and regions ---------------===//
 
-#include "PlainCopy.h"
-
-#include "Copies.h"
+#include "Transplant.h"
 
 #include "remat/Analysis/Activity.h"
 #include "remat/Analysis/EqualValues.h"
 #include "remat/Dialect/Remat/IR/Borders.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SetVector.h"
-
-#include <deque>
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -82,211 +75,35 @@ PlainCopy::PlainCopy(Operation *function) : function(function) {
 }
 
 //===----------------------------------------------------------------------===//
-// Questions about the function
+// Single results
 //===----------------------------------------------------------------------===//
 
-/// The operation that has `value` as its result or as an argument of its body.
-static Operation *getOwner(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op ? op : value.getParentBlock()->getParentOp();
-}
-
-/// `original`, its names, and both on other sides of borders.
-static SmallVector<Value> collectAliases(Value original) {
-  SmallVector<Value> aliases{original};
-  for (unsigned i = 0; i < aliases.size(); ++i)
-    for (OpOperand &use : aliases[i].getUses())
-      if (Value alias = getPassedOn(use))
-        aliases.push_back(alias);
-  return aliases;
-}
-
-/// What `value` holds in another order or shape; null if it is computed.
-static Value getReordered(Value value, bool withBroadcasts) {
-  Operation *op = value.getDefiningOp();
-  if (isTensorReshape(op))
-    return op->getOperand(0);
-  std::optional<Read> copied =
-      getCopied(dyn_cast_or_null<linalg::LinalgOp>(op));
-  if (copied && (withBroadcasts || copied->map.isPermutation()))
-    return copied->source;
-  return {};
-}
-
-//===----------------------------------------------------------------------===//
-// Transplants
-//===----------------------------------------------------------------------===//
-
-/// Puts what a value of the copy is computed from in the place of `original`.
-class PlainCopy::Transplant {
-public:
-  Transplant(PlainCopy &owner, Value plain, Value original)
-      : owner(owner), plain(plain), original(original),
-        builder(original.getContext()) {}
-
-  void run();
-
-private:
-  const SmallVector<Value, 1> *getOriginals(Value value) {
-    auto known = owner.tracker.originals.find(value);
-    return known == owner.tracker.originals.end() ? nullptr : &known->second;
-  }
-  static bool isMadeAnew(Operation *op) {
-    return op &&
-           (isa<tensor::EmptyOp>(op) || op->hasTrait<OpTrait::ConstantLike>());
-  }
-  void findPlace();
-  void collectLeaves(Value value);
-  SmallVector<Value> chooseAliases();
-  Value route(Value value);
-  Value make(Value value);
-
-  PlainCopy &owner;
-  Value plain, original;
-  OpBuilder builder;
-  /// What is replaced in the end, instead of `original`: before copies that
-  /// need not be any more.
-  Value place;
-  SmallVector<Operation *> folded;
-  llvm::SetVector<Value> leaves;
-  DenseSet<Value> visited;
-  IRMapping made;
-  Transplanted result{nullptr, {}};
-};
-
-/// Before transpositions and reshapes of what nothing else reads: the operation
+/// Puts what a value of the copy is computed from in the place of `original`:
+/// before transpositions and reshapes of what nothing else reads. The operation
 /// stays in its region, and names of the value stay where they are.
-void PlainCopy::Transplant::findPlace() {
-  place = original;
+void PlainCopy::transplant(Value plain, Value original) {
+  Value place = original;
+  SmallVector<Operation *> folded;
+  auto isReadElsewhere = [](Value value, Operation *copy) {
+    for (Value alias : collectPassedOn(value))
+      for (OpOperand &use : alias.getUses())
+        if (use.getOwner() != copy && !getPassedOn(use))
+          return true;
+    return false;
+  };
   while (Value source = getReordered(place, /*withBroadcasts=*/false)) {
     Operation *copy = place.getDefiningOp();
     source = lookThroughBorders(source);
-    for (Value alias : collectAliases(source))
-      for (OpOperand &use : alias.getUses())
-        if (use.getOwner() != copy && !getPassedOn(use))
-          return;
+    if (isReadElsewhere(source, copy))
+      break;
     folded.push_back(copy);
     place = source;
   }
-}
-
-/// Values of the function from which `value` is made.
-void PlainCopy::Transplant::collectLeaves(Value value) {
-  if (!visited.insert(value).second)
-    return;
-  Operation *op = value.getDefiningOp();
-  if (value != plain && !isMadeAnew(op) && getOriginals(value)) {
-    leaves.insert(value);
-    return;
-  }
-  for (Value operand : getInputs(op))
-    collectLeaves(operand);
-}
-
-/// For each leaf, which of its names to read: the one that the function reads
-/// nearest to the place.
-SmallVector<Value> PlainCopy::Transplant::chooseAliases() {
-  SmallVector<Value> chosen(leaves.size());
-  DenseMap<Value, unsigned> leafOf;
-  unsigned missing = leaves.size();
-  for (auto [index, leaf] : llvm::enumerate(leaves))
-    for (Value value : *getOriginals(leaf))
-      for (Value alias : collectAliases(value))
-        leafOf.try_emplace(alias, index);
-  std::deque<Value> queue;
-  DenseSet<Value> seen;
-  auto push = [&](ValueRange values) {
-    for (Value value : values)
-      if (seen.insert(value).second)
-        queue.push_back(value);
-  };
-  push(getInputs(place.getDefiningOp()));
-  while (missing && !queue.empty()) {
-    Value value = queue.front();
-    queue.pop_front();
-    if (auto leaf = leafOf.find(value); leaf != leafOf.end()) {
-      if (!chosen[leaf->second]) {
-        chosen[leaf->second] = value;
-        --missing;
-      }
-      continue;
-    }
-    auto region = dyn_cast_or_null<RegionOp>(getOwner(value));
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (region)
-        push(region.getInputs()[argument.getArgNumber()]);
-    } else if (region) {
-      push(region.getYield()->getOperand(
-          cast<OpResult>(value).getResultNumber()));
-    } else {
-      push(getInputs(value.getDefiningOp()));
-    }
-  }
-  for (auto [index, leaf] : llvm::enumerate(leaves))
-    if (!chosen[index])
-      chosen[index] = getOriginals(leaf)->front();
-  return chosen;
-}
-
-/// `value` in the block of the place, over the borders in between.
-Value PlainCopy::Transplant::route(Value value) {
-  Operation *user = place.getDefiningOp();
-  while (!value.getParentRegion()->isAncestor(user->getParentRegion()))
-    value = addOutput(cast<RegionOp>(value.getParentRegion()->getParentOp()),
-                      value);
-  SmallVector<RegionOp> around;
-  for (Region *inside = user->getParentRegion();
-       inside != value.getParentRegion();
-       inside = inside->getParentOp()->getParentRegion())
-    if (auto region = dyn_cast<RegionOp>(inside->getParentOp()))
-      around.push_back(region);
-  for (RegionOp region : llvm::reverse(around))
-    value = addInput(region, value);
-  return value;
-}
-
-/// `value` of the copy in the function: what is known by now, or its operation.
-Value PlainCopy::Transplant::make(Value value) {
-  if (Value known = made.lookupOrNull(value))
-    return known;
-  Operation *op = value.getDefiningOp();
-  for (Value operand : getInputs(op))
-    make(operand);
-  Operation *clone = builder.clone(*op, made);
-  if (!result.first)
-    result.first = clone;
-  clone->walk([&](Operation *inner) {
-    for (OpOperand &operand : inner->getOpOperands())
-      for (auto [index, leaf] : llvm::enumerate(leaves))
-        if (operand.get() == made.lookup(leaf))
-          result.leaves[index].uses.push_back(&operand);
-  });
-  return made.lookup(value);
-}
-
-void PlainCopy::Transplant::run() {
-  findPlace();
-  collectLeaves(plain);
-  // Where a region gets another output, what is held here is replaced along
-  // with it: the operands of an operation that stands nowhere.
-  OperationState state(original.getLoc(),
-                       UnrealizedConversionCastOp::getOperationName());
-  state.addOperands(chooseAliases());
-  OwningOpRef<Operation *> routed = Operation::create(state);
-  for (OpOperand &value : routed->getOpOperands()) {
-    Value inPlace = route(value.get());
-    value.set(inPlace);
-  }
-  for (auto [leaf, value] : llvm::zip_equal(leaves, routed->getOperands())) {
-    made.map(leaf, value);
-    result.leaves.push_back({lookThroughBorders(value), {}});
-  }
   Operation *op = place.getDefiningOp();
-  builder.setInsertionPoint(op);
-  Value now = make(plain);
-  SmallVector<Value> retyped = collectAliases(place);
+  Value now = Transplant(*this, op).run(plain, op->getIterator()).front();
+  SmallVector<Value> retyped = collectPassedOn(place);
   for (Operation *copy : llvm::reverse(folded))
-    llvm::append_range(retyped, collectAliases(copy->getResult(0)));
+    llvm::append_range(retyped, collectPassedOn(copy->getResult(0)));
   place.replaceAllUsesWith(now);
   for (Value value : retyped)
     if (value.getType() != now.getType() && value != place)
@@ -296,16 +113,15 @@ void PlainCopy::Transplant::run() {
     copy->replaceAllUsesWith(ValueRange{source});
     copy->erase();
   }
-  owner.tracker.originals[plain] = {now};
-  owner.replaced.push_back(op);
-  owner.transplanted.push_back(std::move(result));
+  tracker.originals[plain] = {now};
+  replaced.push_back(op->getResult(0));
 }
 
-/// Pairs of values that depend on `op` in the copy and of the function's values
-/// that they are.
-SmallVector<std::pair<Value, Value>> PlainCopy::findResults(Operation *op) {
+/// Pairs of values of the copy, `values` or the first ones computed from them,
+/// and of the function's values that they are.
+SmallVector<std::pair<Value, Value>>
+PlainCopy::findOriginals(llvm::SetVector<Value> values) {
   SmallVector<std::pair<Value, Value>> results;
-  llvm::SetVector<Value> values(op->result_begin(), op->result_end());
   for (unsigned i = 0; i < values.size(); ++i) {
     auto known = tracker.originals.find(values[i]);
     if (known == tracker.originals.end()) {
@@ -336,8 +152,9 @@ SmallVector<std::pair<Value, Value>> PlainCopy::findResults(Operation *op) {
 }
 
 void PlainCopy::transplant(Operation *op) {
-  for (auto [plain, original] : findResults(op))
-    Transplant(*this, plain, original).run();
+  llvm::SetVector<Value> results(op->result_begin(), op->result_end());
+  for (auto [plain, original] : findOriginals(std::move(results)))
+    transplant(plain, original);
 }
 
 //===----------------------------------------------------------------------===//
@@ -374,7 +191,10 @@ bool PlainCopy::moveName(Operation *name) {
 
 void PlainCopy::eraseDead(StringRef reason) {
   IRRewriter rewriter(function->getContext());
-  llvm::SetVector<Operation *> worklist(replaced.begin(), replaced.end());
+  llvm::SetVector<Operation *> worklist;
+  for (Value value : replaced)
+    for (Value alias : collectPassedOn(value))
+      worklist.insert(getOwner(alias));
   auto push = [&](ValueRange values) {
     for (Value value : values) {
       for (Operation *user : value.getUsers())
@@ -404,7 +224,7 @@ void PlainCopy::eraseDead(StringRef reason) {
     } else if (!isOpTriviallyDead(op)) {
       continue;
     } else if (auto name = dyn_cast<NameOp>(op)) {
-      if (!moveName(op))
+      if (!movedNames.contains(op) && !moveName(op))
         emitRemark(op->getLoc())
             << "the name \"" << name.getName() << "\" is gone: " << reason;
     }

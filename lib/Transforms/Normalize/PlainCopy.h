@@ -10,8 +10,11 @@
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_PLAINCOPY_H
 
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::remat {
+
+class Transplant;
 
 /// A copy of a function without its `remat.name`s and `remat.region`s, which
 /// knows values of the function that its own values are, also after rewrites
@@ -28,13 +31,21 @@ public:
   /// for.
   void transplant(Operation *op);
 
+  /// The operation of the function after which to put what `op` of the copy, or
+  /// what stands in its place, is to be part of; null if there is none.
+  Operation *findPlace(Operation *op);
+  /// Makes `ops`, in this order, part of the function, after the operation
+  /// `place` (as if there were no regions): all that reads their results there
+  /// comes after it or is replaced as well.
+  void transplant(ArrayRef<Operation *> ops, Operation *place);
+
   /// Erases what nothing in the function reads any more. Names of copies of
   /// what a transplanted operation reads move to its operand; a remark, which
   /// ends in `reason`, says which are gone.
   void eraseDead(StringRef reason);
 
 private:
-  class Transplant;
+  friend Transplant;
 
   /// Values of the function that a value of the copy is, apart from names and
   /// what is passed through borders of regions.
@@ -58,7 +69,14 @@ private:
     SmallVector<Leaf> leaves;
   };
 
-  SmallVector<std::pair<Value, Value>> findResults(Operation *op);
+  const SmallVector<Value, 1> *getOriginals(Value value) const {
+    auto known = tracker.originals.find(value);
+    return known == tracker.originals.end() ? nullptr : &known->second;
+  }
+  SmallVector<std::pair<Value, Value>>
+  findOriginals(llvm::SetVector<Value> values);
+  void transplant(Value plain, Value original);
+  void replaceUsesAfter(Operation *place, Value original, Value now);
   bool moveName(Operation *name);
 
   Operation *function;
@@ -67,8 +85,10 @@ private:
   /// Positions of the function's values before anything was moved.
   DenseMap<Value, unsigned> positions;
   SmallVector<Transplanted> transplanted;
-  /// Operations whose results may be dead.
-  SmallVector<Operation *> replaced;
+  /// Values that nothing may read any more.
+  SmallVector<Value> replaced;
+  /// Names that stand behind what was transplanted now.
+  DenseSet<Operation *> movedNames;
 };
 
 } // namespace mlir::remat

@@ -301,8 +301,6 @@ LogicalResult RowShapes::inferResults(Operation *op, std::string &reason) {
   }
   if (op->hasTrait<OpTrait::IsTerminator>())
     return fail("they are results");
-  if (auto name = dyn_cast<NameOp>(op))
-    return fail("the remat.name \"" + name.getName() + "\" stands there");
   const RowShape *first = nullptr;
   for (Value operand : op->getOperands()) {
     const RowShape *shape = get(operand);

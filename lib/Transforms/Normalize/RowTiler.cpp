@@ -41,17 +41,23 @@ struct TileLoop {
 };
 } // namespace
 
-/// The largest divisor of `size` that is not above `limit`, or `limit` itself
-/// if that one is less than half of it.
-static int64_t chooseTileSize(int64_t size, int64_t limit) {
-  for (int64_t divisor = limit; 2 * divisor > limit; --divisor)
-    if (size % divisor == 0)
-      return divisor;
-  return limit;
+/// In how many tiles of at most `limit` to cut `size`: equal ones, if they are
+/// at least half as large as they may be. Otherwise their sizes differ by one,
+/// and with a single outer index there are several of each, as a loop of one
+/// tile would be no loop.
+static std::optional<int64_t> chooseNumTiles(int64_t size, int64_t limit,
+                                             bool isSingle) {
+  int64_t fewest = llvm::divideCeil(size, limit);
+  for (int64_t count = fewest; 2 * size >= limit * count; ++count)
+    if (size % count == 0)
+      return count;
+  for (int64_t count = fewest; 4 * size >= limit * count; ++count)
+    if (!isSingle || (size % count > 1 && size % count + 1 < count))
+      return count;
+  return std::nullopt;
 }
 
-/// Cuts rows into tiles of at most `limit`, equal ones and perhaps a rest of
-/// each slower dimension.
+/// Cuts rows into tiles of at most `limit`, for each slower dimension alike.
 static SmallVector<TileLoop> cutRows(ArrayRef<int64_t> sizes, int64_t limit) {
   int64_t numRows = llvm::product_of(sizes), inner = numRows, size = 1;
   for (int64_t dim : sizes) {
@@ -60,14 +66,27 @@ static SmallVector<TileLoop> cutRows(ArrayRef<int64_t> sizes, int64_t limit) {
     if (inner <= limit)
       break;
   }
-  int64_t part =
-      chooseTileSize(size, std::max<int64_t>(1, std::min(size, limit / inner)));
+  limit = std::max<int64_t>(1, std::min(size, limit / inner));
   int64_t outer = size * inner, numOuter = numRows / outer;
-  int64_t count = size / part, step = part * inner;
-  SmallVector<TileLoop> loops{
-      {{part, inner}, numOuter * count, 0, outer, count, step}};
-  if (int64_t rest = size % part)
-    loops.push_back({{rest, inner}, numOuter, count * step, outer, 1, step});
+  SmallVector<TileLoop> loops;
+  auto add = [&](int64_t part, int64_t count, int64_t first) {
+    if (part != 0 && count != 0)
+      loops.push_back({{part, inner},
+                       numOuter * count,
+                       first * inner,
+                       outer,
+                       count,
+                       part * inner});
+  };
+  if (std::optional<int64_t> count =
+          chooseNumTiles(size, limit, numOuter == 1)) {
+    int64_t part = size / *count, larger = size % *count;
+    add(part + 1, larger, 0);
+    add(part, *count - larger, larger * (part + 1));
+  } else {
+    add(limit, size / limit, 0);
+    add(size % limit, 1, size - size % limit);
+  }
   return loops;
 }
 
@@ -78,7 +97,7 @@ public:
   Tiler(RewriterBase &rewriter, const LossHead &head)
       : rewriter(rewriter), head(head), shapes(head.getShapes()) {}
 
-  void replace(ArrayRef<TileLoop> loops);
+  SmallVector<Operation *> replace(ArrayRef<TileLoop> loops);
 
 private:
   scf::ForOp createLoop(const TileLoop &tiles, ValueRange wholes);
@@ -321,10 +340,11 @@ scf::ForOp Tiler::createLoop(const TileLoop &tiles, ValueRange wholes) {
   return loop;
 }
 
-void Tiler::replace(ArrayRef<TileLoop> loops) {
+SmallVector<Operation *> Tiler::replace(ArrayRef<TileLoop> loops) {
   Operation *last = head.getOps().back();
   Operation *behind = last->getNextNode();
-  for (Operation *op : head.getOpsBehind())
+  SmallVector<Operation *> readers = head.getOpsBehind();
+  for (Operation *op : readers)
     rewriter.moveOpBefore(op, behind);
   rewriter.setInsertionPointAfter(last);
   loc = head.getOps().front()->getLoc();
@@ -339,17 +359,29 @@ void Tiler::replace(ArrayRef<TileLoop> loops) {
     loc = head.getOps().front()->getLoc();
     wholes = SmallVector<Value>(createLoop(tiles, wholes).getResults());
   }
-  for (auto [result, whole] : llvm::zip_equal(results, wholes))
+  SmallVector<Operation *> made{wholes.front().getDefiningOp()};
+  llvm::append_range(made, readers);
+  DenseMap<Value, Value> wholeOf;
+  for (auto [result, whole] : llvm::zip_equal(results, wholes)) {
+    wholeOf[result] = whole;
     rewriter.replaceUsesWithIf(result, whole, [&](OpOperand &use) {
       return !head.contains(
           behind->getBlock()->findAncestorOpInBlock(*use.getOwner()));
     });
+  }
   for (Operation *op : llvm::reverse(head.getOps()))
     if (op->use_empty())
-      rewriter.eraseOp(op);
+      rewriter.replaceOp(
+          op, llvm::map_to_vector(op->getResults(), [&](Value result) {
+            Value whole = wholeOf.lookup(result);
+            return whole ? whole : result;
+          }));
+  return made;
 }
 
-void mlir::remat::tileRows(RewriterBase &rewriter, const LossHead &head,
-                           ArrayRef<int64_t> sizes, int64_t maxRows) {
-  Tiler(rewriter, head).replace(cutRows(sizes, maxRows));
+SmallVector<Operation *> mlir::remat::tileRows(RewriterBase &rewriter,
+                                               const LossHead &head,
+                                               ArrayRef<int64_t> sizes,
+                                               int64_t maxRows) {
+  return Tiler(rewriter, head).replace(cutRows(sizes, maxRows));
 }

@@ -8,9 +8,10 @@
 namespace mlir::remat {
 
 /// Computes `head`, whose rows have dimensions of these sizes, in loops over
-/// tiles of at most `maxRows` rows.
-void tileRows(RewriterBase &rewriter, const LossHead &head,
-              ArrayRef<int64_t> sizes, int64_t maxRows);
+/// tiles of at most `maxRows` rows. Returns what computes its results now: the
+/// last loop, and what comes after that now because it reads them.
+SmallVector<Operation *> tileRows(RewriterBase &rewriter, const LossHead &head,
+                                  ArrayRef<int64_t> sizes, int64_t maxRows);
 
 } // namespace mlir::remat
 

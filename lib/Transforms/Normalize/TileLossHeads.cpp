@@ -8,6 +8,8 @@
 
 #include "CutRows.h"
 #include "LossHead.h"
+#include "Patterns.h"
+#include "PlainCopy.h"
 #include "RowTiler.h"
 #include "remat/Transforms/Normalize/Passes.h"
 
@@ -17,7 +19,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_TILELOSSHEADSPASS
@@ -77,6 +83,11 @@ static void splitSum(RewriterBase &rewriter, linalg::GenericOp op,
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Smaller logits are no burden.
+static constexpr int64_t kLargeLogits = 64 << 20;
+/// The bytes of a tile for each of the rows that it has at least.
+static constexpr int64_t kTileBytesOfRow = 128 << 10;
+
 /// Whether `product` makes so much of so little that tiles of it are worth a
 /// second product.
 static bool isLargeProduct(LinalgOp product, int64_t threshold) {
@@ -93,91 +104,177 @@ static bool isLargeProduct(LinalgOp product, int64_t threshold) {
 }
 
 namespace {
+/// Tiles the heads of one function. They are looked for, and cut into tiles, in
+/// a copy: bits do not depend on where names and borders of regions stand.
+class HeadTiler {
+public:
+  HeadTiler(Operation *function, int64_t tileBytes, int64_t rows,
+            int64_t threshold)
+      : plain(function), tileBytes(tileBytes), rows(rows), threshold(threshold),
+        listener(plain.getListener()),
+        rewriter(function->getContext(), &listener) {}
+
+  LogicalResult run();
+
+private:
+  /// One that is part of a later one's tiles goes with it.
+  struct Listener : RewriterBase::ForwardingListener {
+    using ForwardingListener::ForwardingListener;
+    void notifyOperationErased(Operation *op) override {
+      ForwardingListener::notifyOperationErased(op);
+      erased.insert(op);
+    }
+    DenseSet<Operation *> erased;
+  };
+
+  LogicalResult normalize();
+  std::optional<int64_t> chooseMaxRows(int64_t bytes, int64_t numRows);
+  void tile(LinalgOp product);
+  bool tile(LinalgOp product, OpOperand *activations, Refusal &refusal);
+
+  PlainCopy plain;
+  int64_t tileBytes, rows, threshold;
+  Listener listener;
+  IRRewriter rewriter;
+};
+} // namespace
+
+/// What earlier passes have not seen where names or borders stood.
+LogicalResult HeadTiler::normalize() {
+  Operation *copy = plain.get();
+  DominanceInfo dominance(copy);
+  eliminateCommonSubExpressions(rewriter, dominance, copy);
+  MLIRContext *context = copy->getContext();
+  RewritePatternSet forms(context);
+  for (Dialect *dialect : context->getLoadedDialects())
+    dialect->getCanonicalizationPatterns(forms);
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    op.getCanonicalizationPatterns(forms, context);
+  populateFoldTransposesPatterns(forms);
+  populateRaiseSoftmaxPatterns(forms);
+  GreedyRewriteConfig config;
+  config.setListener(&listener);
+  if (failed(applyPatternsGreedily(copy, std::move(forms), config)))
+    return failure();
+  detachMaxima(copy);
+  return success();
+}
+
+LogicalResult HeadTiler::run() {
+  if (failed(normalize()))
+    return failure();
+  listener.erased.clear();
+  SmallVector<LinalgOp> products;
+  plain.get()->walk([&](LinalgOp op) {
+    if (isLargeProduct(op, threshold))
+      products.push_back(op);
+  });
+  for (LinalgOp product : products)
+    if (!listener.erased.contains(product))
+      tile(product);
+  plain.eraseDead("loss heads compute this value a few rows at a time; name "
+                  "what the product reads or the loss of each row, or return "
+                  "the value, so that logits stay whole");
+  return success();
+}
+
+void HeadTiler::tile(LinalgOp product) {
+  Refusal refusal;
+  for (OpOperand *operand : product.getDpsInputOperands()) {
+    // The factor that is as large as the result has more to say in a loop
+    // than all of its tiles save.
+    if (estimateBytes(operand->get().getType()) >=
+        estimateBytes(product->getResult(0).getType()))
+      continue;
+    std::optional<RowShape> rows = findRows(product, operand);
+    if (!rows)
+      continue;
+    if (LinalgOp smaller = cutUnreadRows(rewriter, product, *rows))
+      return tile(smaller);
+    if (tile(product, operand, refusal))
+      return;
+  }
+  if (!refusal.op)
+    return;
+  InFlightDiagnostic remark =
+      product->emitRemark("logits stay whole, with their cotangent as many "
+                          "bytes: ")
+      << refusal.reason;
+  remark.attachNote(refusal.op->getLoc()) << "here";
+}
+
+/// How many rows a tile has at most, of logits of so many `bytes`; none if they
+/// had better stay whole. Each tile reads and writes the gradient of the
+/// weights: on a CPU, that takes a tenth of what its products take if it has
+/// 256 rows.
+std::optional<int64_t> HeadTiler::chooseMaxRows(int64_t bytes,
+                                                int64_t numRows) {
+  int64_t bytesOfRow = std::max<int64_t>(1, bytes / numRows);
+  if (tileBytes != 0)
+    return std::max<int64_t>(1, tileBytes / bytesOfRow);
+  int64_t maxRows =
+      std::clamp(rows * kTileBytesOfRow / bytesOfRow, rows, 2 * rows);
+  return numRows > 2 * maxRows ? std::optional(maxRows) : std::nullopt;
+}
+
+bool HeadTiler::tile(LinalgOp product, OpOperand *activations,
+                     Refusal &refusal) {
+  LossHead head(product, activations);
+  if (!head.find(refusal))
+    return false;
+  if (!head.getSums().empty()) {
+    for (linalg::GenericOp sum : head.getSums())
+      splitSum(rewriter, sum, *head.getShapes().getLoops(sum));
+    return tile(product, activations, refusal);
+  }
+  for (Operation *op : head.getOpsBehind())
+    if (!isMemoryEffectFree(op)) {
+      refusal = {op, "an operation with an effect stands between them and "
+                     "the end of the loss"};
+      return false;
+    }
+  std::optional<SmallVector<int64_t>> sizes = head.getRowSizes();
+  if (!sizes) {
+    refusal = {product, "rows are split in several ways"};
+    return false;
+  }
+  Operation *place = plain.findPlace(head.getOps().back());
+  std::optional<int64_t> maxRows = chooseMaxRows(
+      estimateBytes(product->getResult(0).getType()), head.getNumRows());
+  if (!place || !maxRows)
+    return false;
+  plain.transplant(tileRows(rewriter, head, *sizes, *maxRows), place);
+  return true;
+}
+
+namespace {
 struct TileLossHeadsPass
     : mlir::remat::impl::TileLossHeadsPassBase<TileLossHeadsPass> {
   using TileLossHeadsPassBase::TileLossHeadsPassBase;
 
   void runOnOperation() override {
-    if (tileBytes <= 0 || threshold < 0) {
+    if (tileBytes < 0 || rows <= 0 || threshold < 0) {
       emitError(getOperation()->getLoc())
-          << "tile-bytes must be positive, and threshold at least 0, but they "
-             "are "
-          << tileBytes.getValue() << " and " << threshold.getValue();
+          << "tile-bytes and threshold must be at least 0, and rows positive, "
+             "but they are "
+          << tileBytes.getValue() << ", " << threshold.getValue() << " and "
+          << rows.getValue();
       return signalPassFailure();
     }
-    int64_t minBytes = threshold ? threshold : 2 * tileBytes;
-    SmallVector<LinalgOp> products;
+    int64_t minBytes = threshold   ? threshold
+                       : tileBytes ? 2 * tileBytes
+                                   : kLargeLogits;
+    llvm::SetVector<Operation *> functions;
     getOperation()->walk([&](LinalgOp op) {
       if (isLargeProduct(op, minBytes))
-        products.push_back(op);
+        if (auto function = op->getParentOfType<FunctionOpInterface>())
+          functions.insert(function);
     });
-    // One that is part of a later one's tiles goes with it.
-    DenseSet<Operation *> erased;
-    IRRewriter rewriter(&getContext());
-    struct Listener : RewriterBase::Listener {
-      DenseSet<Operation *> *erased;
-      void notifyOperationErased(Operation *op) override { erased->insert(op); }
-    } listener;
-    listener.erased = &erased;
-    rewriter.setListener(&listener);
-    for (LinalgOp product : products)
-      if (!erased.contains(product))
-        tile(rewriter, product);
-    if (products.empty())
-      markAllAnalysesPreserved();
-  }
-
-  void tile(RewriterBase &rewriter, LinalgOp product) {
-    Refusal refusal;
-    for (OpOperand *operand : product.getDpsInputOperands()) {
-      // The factor that is as large as the result has more to say in a loop
-      // than all of its tiles save.
-      if (estimateBytes(operand->get().getType()) >=
-          estimateBytes(product->getResult(0).getType()))
-        continue;
-      std::optional<RowShape> rows = findRows(product, operand);
-      if (!rows)
-        continue;
-      if (LinalgOp smaller = cutUnreadRows(rewriter, product, *rows))
-        return tile(rewriter, smaller);
-      if (tile(rewriter, product, operand, refusal))
-        return;
-    }
-    if (!refusal.op)
-      return;
-    InFlightDiagnostic remark =
-        product->emitRemark("logits stay whole, with their cotangent as many "
-                            "bytes: ")
-        << refusal.reason;
-    remark.attachNote(refusal.op->getLoc()) << "here";
-  }
-
-  bool tile(RewriterBase &rewriter, LinalgOp product, OpOperand *activations,
-            Refusal &refusal) {
-    LossHead head(product, activations);
-    if (!head.find(refusal))
-      return false;
-    if (!head.getSums().empty()) {
-      for (linalg::GenericOp sum : head.getSums())
-        splitSum(rewriter, sum, *head.getShapes().getLoops(sum));
-      return tile(rewriter, product, activations, refusal);
-    }
-    for (Operation *op : head.getOpsBehind())
-      if (!isMemoryEffectFree(op)) {
-        refusal = {op, "an operation with an effect stands between them and "
-                       "the end of the loss"};
-        return false;
-      }
-    std::optional<SmallVector<int64_t>> sizes = head.getRowSizes();
-    if (!sizes) {
-      refusal = {product, "rows are split in several ways"};
-      return false;
-    }
-    int64_t bytesOfRow =
-        estimateBytes(product->getResult(0).getType()) / head.getNumRows();
-    tileRows(rewriter, head, *sizes,
-             std::max<int64_t>(1, tileBytes / bytesOfRow));
-    return true;
+    if (functions.empty())
+      return markAllAnalysesPreserved();
+    for (Operation *function : functions)
+      if (failed(HeadTiler(function, tileBytes, rows, minBytes).run()))
+        return signalPassFailure();
   }
 };
 } // namespace

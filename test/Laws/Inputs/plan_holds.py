@@ -60,10 +60,11 @@ def jobs(options, folder):
             yield f"{path.stem} {policy}", [path], f"policy={policy}"
     for seed in range(options.seed, options.seed + options.count):
         path = Path(folder) / f"model{seed}.mlir"
-        path.write_text(Model(seed).text)
+        model = Model(seed)
+        path.write_text(model.text)
         for i, policy in enumerate(POLICIES):
             mode = ("eager", "deferred")[(seed + i) % 2]
-            yield f"model {seed} {policy}", [path], f"policy={policy} mode={mode}"
+            yield f"model {seed} {policy}", [path], f"policy={policy} mode={mode} loss-tile={model.loss_tile}"
     for path in sorted(options.samples.glob("*.mlir")) if options.samples else []:
         arguments = [path, f"{Recorded(path).importing()} optimizer={MOMENTUM}"]
         for policy in POLICIES:

@@ -70,6 +70,8 @@ class Model:
         self.is_dynamic = False  # whether some tape has a size that is only known when the program runs
         self.batch, self.channels = self.random.choice([3, 4, 7, 8]), self.random.choice([1, 2, 3])
         self.width = 16 * self.channels
+        self.vocabulary = 2 * self.width + 5
+        self.loss_tile = 4 * self.vocabulary * (1 + seed % 2)  # bytes: of one or two rows
         self.explicit_state = self.random.random() < 0.6  # else the layers share a remat.generator
         count, start = self.random.randint(2, 5), self.random.choice([self.dense_input, self.embedding])
         layers = []
@@ -116,7 +118,7 @@ class Model:
         return {"input": rng.standard_normal((examples, self.width)).astype(np.float32),
                 "tokens": rng.integers(0, 11, examples).astype(np.int32),
                 "target": rng.standard_normal((examples, self.width)).astype(np.float32),
-                "labels": rng.integers(0, self.width, examples).astype(np.int32)}
+                "labels": rng.integers(0, self.vocabulary, examples).astype(np.int32)}
 
     # Layers ------------------------------------------------------------------------------------------------------
 
@@ -375,10 +377,14 @@ class Model:
                  Layer(probabilities, ["scaled"], ["probs"]), Layer(out, ["probs"], ["out"])]
         for layer, part in zip(steps, ("key", "scores", "scaled", "probs", "out")):
             layer.names = [names[part]] if part in names else []
-        # Up to two regions, of neighbours.
+        inner = sequence([*self.in_regions(steps), Layer(result)])
+        return Layer(inner.emit, names=inner.names)
+
+    def in_regions(self, steps):
+        """Some neighbours of `steps`, none of which writes `x`, in regions."""
         grouped, i = [], 0
         while i < len(steps):
-            length = self.random.randint(1, len(steps) - i) if chance() < 0.4 else 0
+            length = self.random.randint(1, len(steps) - i) if self.random.random() < 0.4 else 0
             inner = Layer(sequence(steps[i:i + length]).emit) if length else None
             if inner:
                 written, reads = [], []
@@ -391,8 +397,7 @@ class Model:
             else:
                 grouped.append(steps[i])
             i += max(length, 1)
-        inner = sequence([*grouped, Layer(result)])
-        return Layer(inner.emit, names=inner.names)
+        return grouped
 
     def softmax(self, _):
         dimension = self.random.choice([0, 1])
@@ -618,10 +623,81 @@ class Model:
         return p.generic([(x, "d0 d1"), (square, "")], x.shape, scalar_body(
             f"addf a1 {tiny}\nmath.rsqrt b0\nmulf a0 b1"))
 
+    def head(self, p, env):
+        """Logits of a vocabulary and their loss, which are tiles of rows of `loss_tile` bytes. Names stand, and borders of
+        regions go, anywhere in it."""
+        chance, rows, words = self.random.random, self.batch, self.vocabulary
+        parts = ["begin_head", "logits", "capped", "top", "total", "norm", "squares", "picked", "losses"]
+        names = {part: part for part in parts if chance() < 0.2}
+        caps, squares_early, has_squares, weighted = chance() < 0.3, chance() < 0.5, chance() < 0.5, chance() < 0.5
+
+        def set_part(p, env, part, value):
+            env[part] = self.named(p, names[part], value) if part in names else value
+
+        def begin(p, env):
+            set_part(p, env, "begin_head", p.generic([(env["x"], "d0 d1")], env["x"].shape, scalar_body("math.tanh a0")))
+
+        def logits(p, env):
+            h, w = env["begin_head"], env["words"]
+            columns = "d1 d2" if w.shape[0] == words else "d2 d1"
+            set_part(p, env, "logits", p.contraction(h, "d0 d2", w, columns, (rows, words), "d0 d1", 3, (2,)))
+
+        def capped(p, env):
+            logits = env["logits"]
+            set_part(p, env, "capped", p.generic([(logits, "d0 d1")], logits.shape, scalar_body("math.tanh a0"))
+                     if caps else logits)
+
+        def top(p, env):
+            start = p.op(f"linalg.fill ins({p.scalar('0xFF800000')} : f32) outs({p.empty((rows,))} : {tensor((rows,))}) -> "
+                         "{type}", (rows,))
+            set_part(p, env, "top", p.generic([(env["capped"], "d0 d1")], (rows,), scalar_body("maximumf acc a0"),
+                                              reduced=(1,), start=start))
+
+        def total(p, env):
+            set_part(p, env, "total", p.generic([(env["capped"], "d0 d1"), (env["top"], "d0")], (rows,), scalar_body(
+                "subf a0 a1\nmath.exp b0\naddf acc b1"), reduced=(1,)))
+
+        def norm(p, env):
+            set_part(p, env, "norm", p.generic([(env["top"], "d0"), (env["total"], "d0")], (rows,), scalar_body(
+                "math.log a1\naddf a0 b0")))
+
+        def squares(p, env):
+            set_part(p, env, "squares", p.generic([(env["norm"], "d0")], (), scalar_body(
+                f"mulf a0 a0\nmulf b0 {p.scalar('0.01')}\naddf acc b1"), reduced=(0,)))
+
+        def picked(p, env):
+            zero = p.scalar("0.0")
+            set_part(p, env, "picked", p.generic([(env["capped"], "d0 d1"), (env["labels"], "d0")], (rows,), lambda a, t, acc: ([
+                "%j = linalg.index 1 : index", f"%t = arith.index_cast {t} : i32 to index",
+                "%is = arith.cmpi eq, %j, %t : index", f"%l = arith.select %is, {a}, {zero} : f32",
+                f"%s = arith.addf {acc}, %l : f32"], "%s"), reduced=(1,)))
+
+        def losses(p, env):
+            three, one = p.scalar(3, "i32"), p.scalar(1, "i32")
+            weight = [f"%w = arith.remui %l, {three} : i32", f"%v = arith.addi %w, {one} : i32", "%u = arith.uitofp %v : i32 to f32"]
+            set_part(p, env, "losses", p.generic(
+                [(env["norm"], "d0"), (env["picked"], "d0"), (env["labels"], "d0")], (rows,), lambda n, c, t, _: (
+                    [f"%d = arith.subf {n}, {c} : f32"] + [line.replace("%l", t) for line in weight] + [
+                        "%r = arith.mulf %d, %u : f32"] if weighted else [f"%r = arith.subf {n}, {c} : f32"], "%r")))
+
+        def layer(emit, reads):
+            part = "begin_head" if emit == begin else emit.__name__
+            return Layer(emit, reads, [part], [names[part]] if part in names else [])
+
+        steps = [layer(begin, []), layer(logits, ["begin_head", "words"]), layer(capped, ["logits"]), layer(top, ["capped"]),
+                 layer(total, ["capped", "top"]), layer(norm, ["top", "total"])]
+        steps += [layer(squares, ["norm"])] if has_squares and squares_early else []
+        steps += [layer(picked, ["capped", "labels"]), layer(losses, ["norm", "picked", "labels"])]
+        steps += [layer(squares, ["norm"])] if has_squares and not squares_early else []
+        sequence(self.in_regions(steps)).emit(p, env)
+        share = p.scalar(repr(1 / rows))
+        loss = p.generic([(env["losses"], "d0")], (), scalar_body(f"mulf a0 {share}\naddf acc b0"), reduced=(0,))
+        return p.generic([(loss, ""), (env["squares"], "")], (), scalar_body("addf a0 a1")) if has_squares else loss
+
     def loss(self, p, env):
-        x = p.matmul(self.tame(p, env["x"]), env["last"])
-        if self.random.random() < 0.5:
-            return blocks.cross_entropy(p, x, env["labels"])
+        x = env["x"] = p.matmul(self.tame(p, env["x"]), env["last"])
+        if "words" in env:
+            return self.head(p, env)
         share = p.scalar(repr(1 / (self.batch * self.width)))
         return p.generic([(x, "d0 d1"), (env["target"], "d0 d1")], (), scalar_body(
             f"subf a0 a1\nmulf b0 b0\nmulf b1 {share}\naddf acc b2"), reduced=(0, 1))
@@ -629,9 +705,14 @@ class Model:
     def program(self, start, layers):
         self.random = random.Random(f"{self.seed}.end")
         square, tokens = (self.width, self.width), start == self.embedding
-        self.argument("opt.param", "first", (11, self.width) if tokens else square, "normal(0.2)")
+        # A head reads the embedding's table, another one, or there is none.
+        has_head, is_tied = self.random.random() < 0.5, self.random.random() < 0.5 and tokens
+        table = (self.vocabulary if is_tied and has_head else 11, self.width)
+        self.argument("opt.param", "first", table if tokens else square, "normal(0.2)")
         self.argument("opt.param", "last", square, "normal(0.2)")
         reads = ["first", "last"] + (layers.reads if layers else [])
+        if has_head and not is_tied:
+            reads.append(self.argument("opt.param", "words", (self.width, self.vocabulary), "normal(0.2)"))
         derived = [name for name in self.derived if name in reads]
         reads += union(self.derived[name][0] for name in derived)
         written = [n for n in (layers.writes if layers else []) if n != "x"]
@@ -651,6 +732,8 @@ class Model:
             declared.append("%rng: !remat.rng")
         for name in derived:
             env[name] = self.derived[name][1](p, env)
+        if has_head and is_tied:
+            env["words"] = env["first"]
         start(p, env)
         env["begin"] = env["x"]
         if layers:

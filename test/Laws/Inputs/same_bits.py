@@ -93,8 +93,9 @@ def train(program, threads, **options):
     return result, measured
 
 
-def target_options(target, threads):
-    return f"{target} block-size={BLOCK_SIZES[threads]}" if target else ""
+def target_options(target, threads, model=None):
+    tile = f"loss-tile={model.loss_tile}" if model else ""
+    return f"{target} block-size={BLOCK_SIZES[threads]} {tile}" if target else tile
 
 
 def widen(array):
@@ -136,7 +137,8 @@ def check(folder, model, every, target=""):
     annotations = ANNOTATIONS if every else ANNOTATIONS[model.seed % len(ANNOTATIONS):][:1]
     compared += [("plain.mlir", annotation, "", MODES[model.seed // 2 % 2], 2) for annotation in annotations]
     for file, annotation, policy, mode, threads in compared:
-        program = Program(folder, Path(folder) / file, policy, mode, annotation, target_options(target, threads))
+        program = Program(folder, Path(folder) / file, policy, mode, annotation,
+                          target_options(target, threads, model))
         result, measured = train(program, threads)
         reference = reference or result
         if isinstance(result, str) or isinstance(reference, str):
@@ -146,7 +148,8 @@ def check(folder, model, every, target=""):
         check_bits(program, threads, result, reference)
         check_memory(program, model, measured)
     if target:
-        check_numbers(program, reference, train(Program(folder, Path(folder) / "model.mlir"), 2)[0])
+        check_numbers(program, reference, train(Program(
+            folder, Path(folder) / "model.mlir", target=target_options("", 2, model)), 2)[0])
     return isinstance(reference, str)
 
 
@@ -177,7 +180,7 @@ def check_sample(folder, model, count, target):
         annotation = rng.choice(ANNOTATIONS) if file == "plain" else ""
         threads, (options, drawn) = rng.choice([1, 2]), drawn_options(rng, target)
         program = Program(folder, Path(folder) / f"{file}.mlir", "" if annotation else policy, rng.choice(MODES), annotation,
-                          target_options(drawn, threads))
+                          target_options(drawn, threads, model))
         result, measured = train(program, threads, **options)
         reference = reference or result
         if isinstance(result, str) or isinstance(reference, str):
@@ -191,7 +194,7 @@ def check_sample(folder, model, count, target):
         check_memory(program, model, measured)
     options, drawn = drawn_options(rng, target)
     options.pop("level")
-    check_gradients(folder, model.text, target_options(drawn, rng.choice([1, 2])), **options)
+    check_gradients(folder, model.text, target_options(drawn, rng.choice([1, 2]), model), **options)
     return isinstance(reference, str)
 
 

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -split-input-file --remat-tile-loss-heads="tile-bytes=800 threshold=1600" -canonicalize -cse -verify-diagnostics | FileCheck %s
+// RUN: remat-opt %s -split-input-file --remat-tile-loss-heads="tile-bytes=800 threshold=1200" -canonicalize -cse -verify-diagnostics | FileCheck %s
 
 #rows = affine_map<(r, v) -> (r)>
 #all = affine_map<(r, v) -> (r, v)>
@@ -50,17 +50,20 @@ func.func @computes_logits_of_four_rows_at_a_time(%x: tensor<12x8xf32>, %w: tens
 
 #rows = affine_map<(r, v) -> (r)>
 #all = affine_map<(r, v) -> (r, v)>
-// Numbers of rows stay those of all rows, but for what is read of the tile; the last row has a loop of its own (of one iteration).
+// Numbers of rows stay those of all rows, but for what is read of the tile. No number of tiles divides 11: there are four of two
+// rows and three of one row.
 // CHECK-LABEL: @reads_rows_by_their_numbers
-// CHECK: %[[FIVES:.*]] = scf.for %{{.*}} = %c0 to %c2
-// CHECK: remat.region ({{.*}}) -> tensor<5xf32>
-// CHECK: %[[LOGITS:.*]] = linalg.matmul {{.*}} -> tensor<5x40xf32>
+// CHECK: %[[TWOS:.*]] = scf.for %{{.*}} = %c0 to %c4
+// CHECK: remat.region ({{.*}}) -> tensor<2xf32>
+// CHECK: %[[LOGITS:.*]] = linalg.matmul {{.*}} -> tensor<2x40xf32>
 // CHECK: %[[R:.*]] = linalg.index 0
 // CHECK: %[[ROW:.*]] = arith.addi %[[R]], %{{.*}}
 // CHECK: %[[LABEL:.*]] = tensor.extract %{{.*}}[%[[ROW]]] : tensor<12xindex>
-// CHECK: tensor.extract %[[LOGITS]][%[[R]], %[[LABEL]]] : tensor<5x40xf32>
-// CHECK: %[[LAST:.*]] = remat.region ({{.*}} = %c10 : index{{.*}}) -> tensor<1xf32>
-// CHECK: tensor.insert_slice %[[LAST]] into %[[FIVES]][10] [1] [1]
+// CHECK: tensor.extract %[[LOGITS]][%[[R]], %[[LABEL]]] : tensor<2x40xf32>
+// CHECK: scf.for %[[I:.*]] = %c0 to %c3 {{.*}} iter_args(%[[SUM:.*]] = %[[TWOS]])
+// CHECK: %[[FIRST:.*]] = arith.addi %[[I]], %c8
+// CHECK: %[[LAST:.*]] = remat.region ({{.*}}) -> tensor<1xf32>
+// CHECK: tensor.insert_slice %[[LAST]] into %[[SUM]][%[[FIRST]]] [1] [1]
 func.func @reads_rows_by_their_numbers(%x: tensor<11x8xf32>, %w: tensor<8x40xf32>, %labels: tensor<12xindex>) -> tensor<11xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<11x40xf32>
@@ -129,27 +132,100 @@ func.func @leaves_logits_that_are_returned(%x: tensor<12x8xf32>, %w: tensor<8x40
 
 #rows = affine_map<(r, v) -> (r)>
 #all = affine_map<(r, v) -> (r, v)>
-// CHECK-LABEL: @leaves_logits_with_a_name
-// CHECK-NOT: scf.for
-func.func @leaves_logits_with_a_name(%x: tensor<12x8xf32>, %w: tensor<8x40xf32>, %zr: tensor<12xf32>) -> tensor<12xf32> {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<12x40xf32>
-  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<12x40xf32>) -> tensor<12x40xf32>
-  // expected-remark @+1 {{the remat.name "logits" stands there}}
-  %logits = linalg.matmul ins(%x, %w : tensor<12x8xf32>, tensor<8x40xf32>) outs(%z : tensor<12x40xf32>) -> tensor<12x40xf32>
-  // expected-note @+1 {{here}}
-  %named = remat.name "logits" %logits : tensor<12x40xf32>
-  %top = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]} ins(%logits : tensor<12x40xf32>) outs(%zr : tensor<12xf32>) {
-  ^bb0(%l: f32, %max: f32):
-    %n = arith.maximumf %l, %max : f32
-    linalg.yield %n : f32
-  } -> tensor<12xf32>
-  %both = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]} ins(%named : tensor<12x40xf32>) outs(%top : tensor<12xf32>) {
-  ^bb0(%l: f32, %max: f32):
-    %n = arith.addf %l, %max : f32
-    linalg.yield %n : f32
-  } -> tensor<12xf32>
-  return %both : tensor<12xf32>
+// Names of logits are gone, and the loop stands in the region of the last kernel, with what that reads passed into it. Names of
+// the activations and of the result stay.
+// CHECK-LABEL: @looks_through_names_and_regions
+// CHECK-SAME: %[[X:.*]]: tensor<12x8xf32>, %[[W:.*]]: tensor<8x40xf32>
+// CHECK-NOT: 12x40
+// CHECK: %[[H:.*]] = remat.region ({{.*}} = %[[X]]{{.*}}) -> tensor<12x8xf32>
+// CHECK: math.tanh
+// CHECK: remat.name "hidden"
+// CHECK-NOT: 12x40
+// CHECK: %[[TOP:.*]] = remat.region ({{.*}} = %[[H]]{{.*}} = %[[W]]{{.*}}) -> tensor<12xf32>
+// CHECK: scf.for
+// CHECK: remat.region ({{.*}}) -> tensor<4xf32> attributes {remat.always}
+// CHECK: linalg.matmul {{.*}} -> tensor<4x40xf32>
+// CHECK: arith.maximumf
+// CHECK: arith.addf
+// CHECK: remat.name "losses"
+// CHECK: return %[[TOP]]
+func.func @looks_through_names_and_regions(%x: tensor<12x8xf32>, %w: tensor<8x40xf32>, %zr: tensor<12xf32>) -> tensor<12xf32> {
+  %logits = remat.region (%a = %x : tensor<12x8xf32>, %b = %w : tensor<8x40xf32>) -> tensor<12x40xf32> {
+    %zero = arith.constant 0.0 : f32
+    %eh = tensor.empty() : tensor<12x8xf32>
+    %t = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<12x8xf32>) outs(%eh : tensor<12x8xf32>) {
+    ^bb0(%l: f32, %o: f32):
+      %n = math.tanh %l : f32
+      linalg.yield %n : f32
+    } -> tensor<12x8xf32>
+    %h = remat.name "hidden" %t : tensor<12x8xf32>
+    %e = tensor.empty() : tensor<12x40xf32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<12x40xf32>) -> tensor<12x40xf32>
+    %y = linalg.matmul ins(%h, %b : tensor<12x8xf32>, tensor<8x40xf32>) outs(%z : tensor<12x40xf32>) -> tensor<12x40xf32>
+    // expected-remark @+1 {{the name "logits" is gone: loss heads compute this value a few rows at a time}}
+    %named = remat.name "logits" %y : tensor<12x40xf32>
+    remat.yield %named : tensor<12x40xf32>
+  }
+  %losses = remat.region (%l0 = %logits : tensor<12x40xf32>, %z0 = %zr : tensor<12xf32>) -> tensor<12xf32> {
+    %top = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]} ins(%l0 : tensor<12x40xf32>) outs(%z0 : tensor<12xf32>) {
+    ^bb0(%l: f32, %max: f32):
+      %n = arith.maximumf %l, %max : f32
+      linalg.yield %n : f32
+    } -> tensor<12xf32>
+    // expected-remark @+1 {{the name "top" is gone}}
+    %name = remat.name "top" %top : tensor<12xf32>
+    %both = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]} ins(%l0 : tensor<12x40xf32>) outs(%name : tensor<12xf32>) {
+    ^bb0(%l: f32, %max: f32):
+      %n = arith.addf %l, %max : f32
+      linalg.yield %n : f32
+    } -> tensor<12xf32>
+    %r = remat.name "losses" %both : tensor<12xf32>
+    remat.yield %r : tensor<12xf32>
+  }
+  return %losses : tensor<12xf32>
+}
+
+// -----
+
+#rows = affine_map<(r, v) -> (r)>
+#all = affine_map<(r, v) -> (r, v)>
+// The sum of maxima is read before the last kernel of the head, in another region: it comes after the loop now, and goes back from there.
+// CHECK-LABEL: @moves_what_reads_results_behind_the_loop
+// CHECK-NOT: 12x40
+// CHECK: %[[BOTH:.*]]:2 = remat.region
+// CHECK: %[[LOOP:.*]]:2 = scf.for
+// CHECK: %[[TOPS:.*]] = remat.name "tops" %[[LOOP]]#0
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[TOPS]]
+// CHECK: remat.yield %[[LOOP]]#1, %[[SUM]]
+// CHECK: return %[[BOTH]]#1, %[[BOTH]]#0
+func.func @moves_what_reads_results_behind_the_loop(%x: tensor<12x8xf32>, %w: tensor<8x40xf32>, %zr: tensor<12xf32>, %z0: tensor<f32>) -> (tensor<f32>, tensor<12xf32>) {
+  %logits, %sum = remat.region (%a = %x : tensor<12x8xf32>, %b = %w : tensor<8x40xf32>, %c = %zr : tensor<12xf32>, %d = %z0 : tensor<f32>) -> tensor<12x40xf32>, tensor<f32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<12x40xf32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<12x40xf32>) -> tensor<12x40xf32>
+    %y = linalg.matmul ins(%a, %b : tensor<12x8xf32>, tensor<8x40xf32>) outs(%z : tensor<12x40xf32>) -> tensor<12x40xf32>
+    %top = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]} ins(%y : tensor<12x40xf32>) outs(%c : tensor<12xf32>) {
+    ^bb0(%l: f32, %max: f32):
+      %n = arith.maximumf %l, %max : f32
+      linalg.yield %n : f32
+    } -> tensor<12xf32>
+    %tops = remat.name "tops" %top : tensor<12xf32>
+    %s = linalg.generic {indexing_maps = [affine_map<(r) -> (r)>, affine_map<(r) -> ()>], iterator_types = ["reduction"]} ins(%tops : tensor<12xf32>) outs(%d : tensor<f32>) {
+    ^bb0(%l: f32, %acc: f32):
+      %n = arith.addf %acc, %l : f32
+      linalg.yield %n : f32
+    } -> tensor<f32>
+    remat.yield %y, %s : tensor<12x40xf32>, tensor<f32>
+  }
+  %least = remat.region (%l0 = %logits : tensor<12x40xf32>, %c = %zr : tensor<12xf32>) -> tensor<12xf32> {
+    %r = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]} ins(%l0 : tensor<12x40xf32>) outs(%c : tensor<12xf32>) {
+    ^bb0(%l: f32, %min: f32):
+      %n = arith.minimumf %l, %min : f32
+      linalg.yield %n : f32
+    } -> tensor<12xf32>
+    remat.yield %r : tensor<12xf32>
+  }
+  return %sum, %least : tensor<f32>, tensor<12xf32>
 }
 
 // -----
@@ -202,17 +278,17 @@ func.func @leaves_layers(%x: tensor<12x8xf32>, %w: tensor<8x40xf32>, %v: tensor<
 #all = affine_map<(r, v) -> (r, v)>
 // CHECK-LABEL: @leaves_small_logits
 // CHECK-NOT: scf.for
-func.func @leaves_small_logits(%x: tensor<9x8xf32>, %w: tensor<8x40xf32>, %zr: tensor<9xf32>) -> tensor<9xf32> {
+func.func @leaves_small_logits(%x: tensor<7x8xf32>, %w: tensor<8x40xf32>, %zr: tensor<7xf32>) -> tensor<7xf32> {
   %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<9x40xf32>
-  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<9x40xf32>) -> tensor<9x40xf32>
-  %logits = linalg.matmul ins(%x, %w : tensor<9x8xf32>, tensor<8x40xf32>) outs(%z : tensor<9x40xf32>) -> tensor<9x40xf32>
-  %top = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]} ins(%logits : tensor<9x40xf32>) outs(%zr : tensor<9xf32>) {
+  %e = tensor.empty() : tensor<7x40xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<7x40xf32>) -> tensor<7x40xf32>
+  %logits = linalg.matmul ins(%x, %w : tensor<7x8xf32>, tensor<8x40xf32>) outs(%z : tensor<7x40xf32>) -> tensor<7x40xf32>
+  %top = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]} ins(%logits : tensor<7x40xf32>) outs(%zr : tensor<7xf32>) {
   ^bb0(%l: f32, %max: f32):
     %n = arith.maximumf %l, %max : f32
     linalg.yield %n : f32
-  } -> tensor<9xf32>
-  return %top : tensor<9xf32>
+  } -> tensor<7xf32>
+  return %top : tensor<7xf32>
 }
 
 // -----

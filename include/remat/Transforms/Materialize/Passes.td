@@ -102,6 +102,9 @@ def MergeLoops : Pass<"remat-merge-loops"> {
     constant number of iterations, of which the backward's counts down; the
     forward's only fills in parts of tensors, each iteration its own. What reads the
     results of the forward comes after the merged loop, and is part of the backward.
+    A loop whose results another one goes on to fill in, other parts of them, comes after that
+    one, as the backward goes through the tiles from the last to the first. Where
+    the backward computes again what its product reads, so does the merged loop.
     Out: the same values.
 
     Example: `%l` is read by the loss only, and `%dl` is constant

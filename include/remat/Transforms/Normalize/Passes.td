@@ -311,22 +311,28 @@ def TileLossHeadsPass : Pass<"remat-tile-loss-heads"> {
     broadcasts, the logits of a teacher that nothing else reads. Other operands
     (soft labels that are data) are read in slices. Reshapes may split rows and
     join them, transpositions may move them. Rows that are cut off the logits are cut
-    off the activations first. A number of rows that the tiles do not
-    divide has a second loop for the rest.
+    off the activations first. Where rows have no divisor that makes tiles of at least half the
+    size, there are two loops, whose tiles differ by one row.
 
-    What stays: products with fewer bytes than `threshold` or than one of their
-    factors; those of sizes that are not known; those with dimensions that index both
-    factors and the result; logits that are returned, saved by a `remat.name`, read from
-    another region, by another product, or across rows. A remark says why, if
-    something reduces the logits of each row.
+    Heads are looked for, and cut, in a copy of the function without names and regions. The loop
+    stands where the last operation of the head stood, in the same region; names of what
+    it reads and of its results stay, names in between are gone, with a remark.
 
-    Run after `remat-raise-softmax`, before `remat-fix-orders` and differentiation.
+    What stays: products with fewer bytes than `threshold`, with fewer than three tiles if `rows` says how large these are, or with
+    fewer bytes than one of their factors; those of sizes that are not known; those with dimensions that index both
+    factors and the result; logits that are returned, read by another product, or across
+    rows. A remark says why, if something reduces the logits of each row.
+
+    Run after `remat-raise-softmax`, before `remat-detach-maxima` (which this pass does
+    for heads), `remat-fix-orders` and differentiation.
   }];
   let options = [
-    Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"16777216",
-           "bytes of the logits of one tile, which has at least one row">,
+    Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"0",
+           "bytes of the logits of one tile, which has at least one row; 0: as `rows` says">,
+    Option<"rows", "rows", "int64_t", /*default=*/"256",
+           "how many rows a tile has at least, and half of what it has at most: as many as fit into 128 KiB for each of these">,
     Option<"threshold", "threshold", "int64_t", /*default=*/"0",
-           "bytes of logits from which on they are tiled; 0: two tiles">];
+           "bytes of logits from which on they are tiled; 0: two tiles if `tile-bytes` says how large these are, else 64 MiB">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::remat::RematDialect",
