@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CountedLoops.h"
 #include "remat/Transforms/Materialize/Passes.h"
 
 #include "remat/Analysis/EqualValues.h"
@@ -16,7 +17,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::remat {
@@ -26,16 +26,6 @@ namespace mlir::remat {
 
 using namespace mlir;
 using namespace mlir::remat;
-
-/// The number of iterations of a loop from 0 by 1.
-static std::optional<int64_t> getTripCount(scf::ForOp loop) {
-  APInt upper;
-  if (!matchPattern(loop.getLowerBound(), m_Zero()) ||
-      !matchPattern(loop.getStep(), m_One()) ||
-      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)))
-    return std::nullopt;
-  return upper.getSExtValue();
-}
 
 /// What an index is in iteration `i`; none if it depends on more than that.
 static std::optional<int64_t> evaluate(OpFoldResult index, scf::ForOp loop,
@@ -166,15 +156,10 @@ static void fillLast(RewriterBase &rewriter, scf::ForOp forward) {
 
 /// The index `count` - 1 - i in the body of a loop that counts it down.
 static Value getReversedIndex(scf::ForOp loop, int64_t count) {
-  for (Operation *user : loop.getInductionVar().getUsers()) {
-    auto subtract = dyn_cast<arith::SubIOp>(user);
-    APInt last;
-    if (subtract && subtract->getBlock() == loop.getBody() &&
-        subtract.getRhs() == loop.getInductionVar() &&
-        matchPattern(subtract.getLhs(), m_ConstantInt(&last)) &&
-        last.getSExtValue() == count - 1)
-      return subtract;
-  }
+  for (Operation *user : loop.getInductionVar().getUsers())
+    if (user->getBlock() == loop.getBody() && user->getNumResults() == 1 &&
+        countsDown(loop, user->getResult(0), count))
+      return user->getResult(0);
   return {};
 }
 

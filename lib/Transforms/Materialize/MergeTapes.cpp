@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CountedLoops.h"
 #include "remat/Transforms/Materialize/Passes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -13,7 +14,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
 namespace mlir::remat {
@@ -36,44 +36,6 @@ struct Stack {
   bool down;
 };
 } // namespace
-
-/// The number of iterations of a loop from 0 by 1.
-static std::optional<int64_t> getTripCount(scf::ForOp loop) {
-  APInt upper;
-  if (!matchPattern(loop.getLowerBound(), m_Zero()) ||
-      !matchPattern(loop.getStep(), m_One()) ||
-      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)))
-    return std::nullopt;
-  return upper.getSExtValue();
-}
-
-/// `index` before it was converted between types of integers: exporters count
-/// loops in i32.
-static Value withoutCasts(Value index) {
-  while (Operation *op = index.getDefiningOp()) {
-    if (!isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-             arith::ExtUIOp>(op))
-      break;
-    index = op->getOperand(0);
-  }
-  return index;
-}
-
-/// Whether `index` counts the positions of `count` iterations down; none if it
-/// counts them in no order that is known.
-static std::optional<bool> countsDown(scf::ForOp loop, Value index,
-                                      int64_t count) {
-  index = withoutCasts(index);
-  if (index == loop.getInductionVar())
-    return false;
-  auto subtract = index.getDefiningOp<arith::SubIOp>();
-  APInt last;
-  if (subtract && withoutCasts(subtract.getRhs()) == loop.getInductionVar() &&
-      matchPattern(subtract.getLhs(), m_ConstantInt(&last)) &&
-      last.getSExtValue() == count - 1)
-    return true;
-  return std::nullopt;
-}
 
 /// Whether `insert` writes one position of its destination's leading dimension.
 static bool writesOnePosition(tensor::InsertSliceOp insert) {
@@ -120,10 +82,11 @@ static std::optional<Stack> getStack(scf::ForOp loop, unsigned number,
     return std::nullopt;
   }
   auto element = dyn_cast<RankedTensorType>(value.getType());
-  std::optional<bool> down = countsDown(loop, index, count);
-  if (!down || !element || element.getShape() != type.getShape().drop_front())
+  bool down = countsDown(loop, index, count);
+  if (!(down || countsUp(loop, index)) || !element ||
+      element.getShape() != type.getShape().drop_front())
     return std::nullopt;
-  return Stack{number, write, value, index, *down};
+  return Stack{number, write, value, index, down};
 }
 
 /// Whether nothing writes to `tensor` in place or returns it: then a part of a
