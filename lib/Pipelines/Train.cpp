@@ -69,7 +69,8 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createRaiseSoftmaxPass());
   if (llvm::is_contained(options.getTarget().getWholeAggregates(),
                          AttentionOp::getOperationName()))
-    pm.addPass(createRaiseAttentionPass());
+    pm.addPass(
+        createRaiseAttentionPass({options.getTarget().roundsInAttention()}));
   pm.addPass(createDetachMaximaPass());
   if (options.lossHeads) {
     TileLossHeadsPassOptions heads;
@@ -98,6 +99,7 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
   cleanUp(pm);
   pm.addPass(createInlineRegions());
   pm.addPass(createDropZerosPass());
+  options.getTarget().addBeforeDecomposing(pm);
   DecomposeAggregatesOptions decompose;
   decompose.keep =
       llvm::map_to_vector(options.getTarget().getWholeAggregates(),
