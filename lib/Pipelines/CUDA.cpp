@@ -57,6 +57,7 @@ void mlir::remat::buildLowerToCUDAPipeline(OpPassManager &pm,
   pm.addPass(createCheckTypesPass());
   pm.addPass(createConvertLinalgToLibrary({/*mixed=*/true}));
   pm.addPass(createMergeLaunches());
+  pm.addPass(createConvertAttentionToGPU());
   ConvertLinalgToGPUOptions kernels;
   kernels.blockSize = options.blockSize;
   pm.addPass(createConvertLinalgToGPU(kernels));
@@ -86,6 +87,15 @@ struct CUDATarget : Target {
   int64_t getAlignment() const override { return 256; }
   int64_t getDataSlots() const override { return ::remat::cuda::kDataSlots; }
   int64_t getDefaultThreads() const override { return 1; }
+  ArrayRef<StringRef> getWholeAggregates() const override {
+    static constexpr StringRef kNames[] = {"remat.attention",
+                                           "remat.attention_backward"};
+    return kNames;
+  }
+  bool roundsInAttention() const override { return true; }
+  void addBeforeDecomposing(OpPassManager &pm) const override {
+    pm.addPass(createDecomposeAttentionForGPU());
+  }
   void addBeforeScheduling(OpPassManager &pm,
                            const TargetOptions &options) const override {
     pm.addPass(createSplitRoundedProducts({/*keepOne=*/true}));
