@@ -203,7 +203,7 @@ createRange(OpBuilder &b, Location loc, ArrayRef<AffineExpr> starts,
 
 std::pair<OpFoldResult, OpFoldResult>
 remat::findKeyRange(OpBuilder &b, Location loc, const VisibleKeys &visible,
-                    Value start, OpFoldResult rows, OpFoldResult numKeys,
+                    OpFoldResult start, OpFoldResult rows, OpFoldResult numKeys,
                     int64_t multiple) {
   OpFoldResult zero = b.getIndexAttr(0);
   if (visible.lower.empty() && visible.upper.empty())
@@ -224,7 +224,7 @@ remat::findKeyRange(OpBuilder &b, Location loc, const VisibleKeys &visible,
 
 std::pair<OpFoldResult, OpFoldResult>
 remat::findRowRange(OpBuilder &b, Location loc, const VisibleKeys &visible,
-                    Value start, OpFoldResult keys, OpFoldResult numRows,
+                    OpFoldResult start, OpFoldResult keys, OpFoldResult numRows,
                     int64_t multiple) {
   OpFoldResult zero = b.getIndexAttr(0);
   AffineExpr d0 = b.getAffineDimExpr(0), s0 = b.getAffineSymbolExpr(0),

@@ -34,16 +34,16 @@ VisibleKeys findVisibleKeys(Value t, Value row, Value key,
                             bool onlyPositionsMask);
 
 /// The first of `numKeys` keys that some of `rows` rows from `start` on sees,
-/// and how many they are, in whole multiples.
+/// and how many they are, in whole multiples. Of constants these are constants.
 std::pair<OpFoldResult, OpFoldResult>
 findKeyRange(OpBuilder &builder, Location loc, const VisibleKeys &visible,
-             Value start, OpFoldResult rows, OpFoldResult numKeys,
+             OpFoldResult start, OpFoldResult rows, OpFoldResult numKeys,
              int64_t multiple);
 /// The first of `numRows` rows that may see some of `keys` keys from `start`
 /// on, a multiple, and how many they are.
 std::pair<OpFoldResult, OpFoldResult>
 findRowRange(OpBuilder &builder, Location loc, const VisibleKeys &visible,
-             Value start, OpFoldResult keys, OpFoldResult numRows,
+             OpFoldResult start, OpFoldResult keys, OpFoldResult numRows,
              int64_t multiple);
 
 /// The modified score t in exp(t - log_sum), which the backward multiplies by;

@@ -30,14 +30,25 @@ protected:
     Values scores, weights, elements;
   };
 
-  void addOperands();
+  /// Over the rows that `map` does not know, all of which add to the gradient.
+  void begin(AffineMap map, ArrayRef<Part> owned, ArrayRef<Type> memory);
+  void addOperands(bool ownsQueries);
   void addBuffers(ValueRange workgroup);
   SmallVector<Type> getBuffers();
   Operand addGradient(unsigned number, bool isZero) {
+    std::optional<int64_t> accessed;
+    if (visits && number < 3)
+      accessed =
+          visits->own * (number == 2 ? plan.columns : plan.depth).elements;
     return addOperand(
         {op.getInits()[number], op.getMap(op.getMapOfInit(number))},
-        isZero ? Access::Write : Access::ReadWrite);
+        isZero ? Access::Write : Access::ReadWrite, accessed);
   }
+  /// Sums and deltas of a thread's queries.
+  struct RowNumbers {
+    Values logSums, deltas;
+  };
+  RowNumbers loadRowNumbers(Value firstQuery);
   Tile tileOf(const Operand &operand, Value buffer, bool isQuery,
               bool isColumns) {
     return {operand,
@@ -64,10 +75,14 @@ protected:
   /// From tiles in workgroup memory; `operand` is a number among those that are
   /// differentiated. Scores and weights that do not exist are zero.
   Changes computeChanges(Value firstQuery, Value firstKey,
+                         const RowNumbers &numbers,
                          std::optional<unsigned> operand = std::nullopt);
 
   AttentionBackwardOp op;
   ScoreTile tile;
+  SmallVector<unsigned> shared;
+  /// If accesses are counted.
+  std::optional<Visits> visits;
   std::optional<Operand> query, key, value, cotangent, logSum, delta;
   Value queryMemory, keyMemory, valueMemory, cotangentMemory;
 };
@@ -99,14 +114,42 @@ public:
 
 } // namespace
 
-void BackwardKernel::addOperands() {
+void BackwardKernel::begin(AffineMap map, ArrayRef<Part> owned,
+                           ArrayRef<Type> memory) {
+  shared = findShared(map, true);
+  AttentionEmitter::begin(findShared(map, false), owned, memory);
+}
+
+void BackwardKernel::addOperands(bool ownsQueries) {
+  visits = countVisits(ownsQueries, tile);
+  int64_t times = 1;
+  for (unsigned loop : shared) {
+    if (!knownSize(loop))
+      visits.reset();
+    else
+      times *= *knownSize(loop);
+  }
+  auto count = [&](bool isQuery, int64_t elements) -> std::optional<int64_t> {
+    if (!visits)
+      return std::nullopt;
+    // Keys that a block owns stay.
+    if (isQuery == ownsQueries)
+      return visits->own * elements * (ownsQueries ? times : 1);
+    return visits->others * elements * times;
+  };
+  // Each thread of a row loads them.
+  std::optional<int64_t> numbers;
+  if (visits)
+    numbers = (ownsQueries ? visits->ownTiles : visits->otherTiles) * times *
+              tile.queries * kLanes;
+  int64_t depth = plan.depth.elements, columns = plan.columns.elements;
   unsigned last = indexed.size() - 1;
-  query = addOperand(indexed[0], Access::Read);
-  key = addOperand(indexed[1], Access::Read);
-  value = addOperand(indexed[2], Access::Read);
-  cotangent = addOperand(indexed[last - 1], Access::Read);
-  logSum = addOperand(indexed[last], Access::Read);
-  delta = addOperand({op.getDelta(), indexed[last].map}, Access::Read);
+  query = addOperand(indexed[0], Access::Read, count(true, depth));
+  key = addOperand(indexed[1], Access::Read, count(false, depth));
+  value = addOperand(indexed[2], Access::Read, count(false, columns));
+  cotangent = addOperand(indexed[last - 1], Access::Read, count(true, columns));
+  logSum = addOperand(indexed[last], Access::Read, numbers);
+  delta = addOperand({op.getDelta(), indexed[last].map}, Access::Read, numbers);
   addScoreOperands();
 }
 
@@ -124,8 +167,19 @@ void BackwardKernel::addBuffers(ValueRange workgroup) {
   cotangentMemory = workgroup[3];
 }
 
+BackwardKernel::RowNumbers BackwardKernel::loadRowNumbers(Value firstQuery) {
+  RowNumbers numbers;
+  for (int64_t i : llvm::seq(tile.rowsPerThread())) {
+    Value row = clamp(queryOf(firstQuery, i), plan.queryLoop, tile.queries);
+    numbers.logSums.push_back(loadOfRow(*logSum, row));
+    numbers.deltas.push_back(loadOfRow(*delta, row));
+  }
+  return numbers;
+}
+
 BackwardKernel::Changes
 BackwardKernel::computeChanges(Value firstQuery, Value firstKey,
+                               const RowNumbers &numbers,
                                std::optional<unsigned> operand) {
   Values scores = multiply(queries(), keys());
   Values products = multiply(cotangents(), values());
@@ -136,16 +190,15 @@ BackwardKernel::computeChanges(Value firstQuery, Value firstKey,
     Value position = queryOf(firstQuery, i);
     Value row = clamp(position, plan.queryLoop, tile.queries);
     Value isRow = isInside(position, plan.queryLoop, tile.queries);
-    Value ofRow[] = {loadOfRow(*logSum, row), loadOfRow(*delta, row)};
     for (int64_t j : llvm::seq(columns)) {
       Value keyPosition = keyOf(firstKey, j);
       Value isThere = isInside(keyPosition, plan.dims.key, tile.keys);
       if (isRow)
         isThere = isThere ? create<arith::AndIOp>(isRow, isThere) : isRow;
-      Values yielded =
-          evaluate(scores[i * columns + j], row,
-                   clamp(keyPosition, plan.dims.key, tile.keys),
-                   {ofRow[0], ofRow[1], products[i * columns + j]});
+      Values yielded = evaluate(
+          scores[i * columns + j], row,
+          clamp(keyPosition, plan.dims.key, tile.keys),
+          {numbers.logSums[i], numbers.deltas[i], products[i * columns + j]});
       if (isThere)
         for (Value &number : MutableArrayRef(yielded).take_front(2))
           number = arith::SelectOp::create(b, loc, isThere, number, zero);
@@ -164,10 +217,8 @@ void QueryGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table, bool isZero) {
   ScoreBuffer changes;
   changes.stride = getScoreStride(tile.keys, plan.perVector);
   memory.push_back(getMemory(tile.queries * changes.stride));
-  AffineMap map = op.getMap(0);
-  SmallVector<unsigned> shared = findShared(map, true);
-  begin(findShared(map, false), {{plan.queryLoop, tile.queries}}, memory);
-  addOperands();
+  begin(op.getMap(0), {{plan.queryLoop, tile.queries}}, memory);
+  addOperands(/*ownsQueries=*/true);
   Operand gradient = addGradient(0, isZero);
   ValueRange workgroup = beginCode();
   addBuffers(workgroup);
@@ -175,11 +226,12 @@ void QueryGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table, bool isZero) {
 
   int64_t rows = tile.rowsPerThread(), columns = tile.keysPerThread();
   bool isSingle = isOnce(shared) && isOneTile(plan.dims.key, tile.keys);
+  RowNumbers numbers;
   auto emitTile = [&](Value firstKey, ValueRange sums) {
     loadTile(keys(), firstKey);
     loadTile(values(), firstKey);
     emitBarrier();
-    Values scores = computeChanges(firstOfPart[0], firstKey).scores;
+    Values scores = computeChanges(firstOfPart[0], firstKey, numbers).scores;
     for (int64_t i : llvm::seq(rows))
       for (int64_t j : llvm::seq(columns))
         storeScore(changes, at(index(0), slot, i * kSlots),
@@ -194,6 +246,7 @@ void QueryGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table, bool isZero) {
       emitInOrder(shared, zeros(rows, plan.depth), [&](ValueRange carried) {
         loadTile(queries(), firstOfPart[0]);
         loadTile(cotangents(), firstOfPart[0]);
+        numbers = loadRowNumbers(firstOfPart[0]);
         auto [from, to] = findKeys(firstOfPart[0], tile);
         return emitFor(from, to, tile.keys, carried, emitTile);
       });
@@ -212,10 +265,8 @@ void KeyGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
   changes.stride = weights.stride =
       getScoreStride(tile.queries, plan.perVector);
   memory.append(2, getMemory(tile.keys * changes.stride));
-  AffineMap map = op.getMap(1);
-  SmallVector<unsigned> shared = findShared(map, true);
-  begin(findShared(map, false), {{plan.dims.key, tile.keys}}, memory);
-  addOperands();
+  begin(op.getMap(1), {{plan.dims.key, tile.keys}}, memory);
+  addOperands(/*ownsQueries=*/false);
   Operand ofKeys = addGradient(1, isZero[0]),
           ofValues = addGradient(2, isZero[1]);
   ValueRange workgroup = beginCode();
@@ -231,7 +282,8 @@ void KeyGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
     loadTile(queries(), firstQuery);
     loadTile(cotangents(), firstQuery);
     emitBarrier();
-    Changes computed = computeChanges(firstQuery, firstOfPart[0]);
+    Changes computed =
+        computeChanges(firstQuery, firstOfPart[0], loadRowNumbers(firstQuery));
     for (int64_t i : llvm::seq(rows))
       for (int64_t j : llvm::seq(columns)) {
         Value row = at(index(0), lane, j * kLanes),
@@ -270,12 +322,10 @@ void KeyGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
 /// that share elements of the operand.
 void OperandGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
                                 unsigned number, bool isZero) {
-  AffineMap map = op.getMap(op.getMapOfInit(3 + number));
-  SmallVector<unsigned> shared = findShared(map, true);
-  begin(findShared(map, false),
+  begin(op.getMap(op.getMapOfInit(3 + number)),
         {{plan.queryLoop, tile.queries}, {plan.dims.key, tile.keys}},
         getBuffers());
-  addOperands();
+  addOperands(/*ownsQueries=*/true);
   Operand gradient = addGradient(3 + number, isZero);
   addBuffers(beginCode());
 
@@ -289,7 +339,8 @@ void OperandGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
         emitBarrier();
         Values next(carried);
         Changes changes =
-            computeChanges(firstOfPart[0], firstOfPart[1], number);
+            computeChanges(firstOfPart[0], firstOfPart[1],
+                           loadRowNumbers(firstOfPart[0]), number);
         for (auto [sum, change] : llvm::zip_equal(next, changes.elements))
           sum = create<arith::AddFOp>(sum, change);
         if (!isOnce(shared))

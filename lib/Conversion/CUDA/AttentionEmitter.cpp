@@ -55,7 +55,8 @@ void AttentionEmitter::begin(ArrayRef<unsigned> loops, ArrayRef<Part> owned,
 /// Blocks that share a slice of an operand are neighbours: it is read once if
 /// the cache holds it, else by each of them.
 std::optional<Traffic>
-AttentionEmitter::countTraffic(const Operand &operand) const {
+AttentionEmitter::countTraffic(const Operand &operand,
+                               std::optional<int64_t> accessed) const {
   SmallVector<int64_t> all, strides;
   int64_t slice = getBytesInMemory(operand.elementType);
   for (auto [loop, stride] : llvm::enumerate(operand.knownStrides)) {
@@ -73,11 +74,62 @@ AttentionEmitter::countTraffic(const Operand &operand) const {
   for (Part part : parts)
     if (operand.knownStrides[part.loop] == 0 && slice > Traffic::kCached)
       times *= llvm::divideCeil(*knownSize(part.loop), part.size);
-  return Traffic{elements, std::nullopt, sectors * times};
+  if (accessed)
+    *accessed *= getBytesInMemory(operand.elementType);
+  return Traffic{elements, accessed, sectors * times};
 }
 
-AttentionEmitter::Operand AttentionEmitter::addOperand(Indexed indexed,
-                                                       Access access) {
+bool AttentionEmitter::readsMemoryInScores() {
+  unsigned first = plan.dims.rows.size() + 2, count = indexed.size() - 5;
+  return llvm::any_of(
+             body.getArguments().slice(first, count),
+             [](BlockArgument element) { return !element.use_empty(); }) ||
+         llvm::any_of(body.without_terminator(), [](Operation &inner) {
+           return !isMemoryEffectFree(&inner);
+         });
+}
+
+std::optional<AttentionEmitter::Visits>
+AttentionEmitter::countVisits(bool ownsQueries, ScoreTile tile) {
+  std::optional<int64_t> queries = knownSize(plan.queryLoop),
+                         keys = knownSize(plan.dims.key);
+  if (!countsTraffic || !queries || !keys || readsMemoryInScores())
+    return std::nullopt;
+  int64_t blocks = 1;
+  for (unsigned loop : gridLoops) {
+    std::optional<int64_t> size = knownSize(loop);
+    if (!size)
+      return std::nullopt;
+    blocks *= *size;
+  }
+  int64_t own = ownsQueries ? *queries : *keys,
+          others = ownsQueries ? *keys : *queries,
+          step = ownsQueries ? tile.queries : tile.keys,
+          otherStep = ownsQueries ? tile.keys : tile.queries;
+  Visits visits;
+  for (int64_t start = 0; start < own; start += step) {
+    auto find = ownsQueries ? findKeyRange : findRowRange;
+    auto [from, length] =
+        find(host, loc, plan.visible, host.getIndexAttr(start),
+             host.getIndexAttr(std::min(step, own - start)),
+             host.getIndexAttr(others), otherStep);
+    std::optional<int64_t> first = getConstantIntValue(from),
+                           count = getConstantIntValue(length);
+    if (!first || !count)
+      return std::nullopt;
+    int64_t tiles = llvm::divideCeil(*count, otherStep);
+    visits.own += std::min(step, own - start) * blocks;
+    visits.ownTiles += blocks;
+    visits.others +=
+        (std::min(others, *first + tiles * otherStep) - *first) * blocks;
+    visits.otherTiles += tiles * blocks;
+  }
+  return visits;
+}
+
+AttentionEmitter::Operand
+AttentionEmitter::addOperand(Indexed indexed, Access access,
+                             std::optional<int64_t> accessed) {
   auto [value, map] = indexed;
   StridedMetadata metadata = getStridedMetadata(host, loc, value);
   Operand operand;
@@ -91,10 +143,10 @@ AttentionEmitter::Operand AttentionEmitter::addOperand(Indexed indexed,
       operand.knownStrides[loop.getPosition()] = getConstantIntValue(stride);
     }
   operand.offset = getConstantIntValue(metadata.offset);
-  operand.memory =
-      launch.addMemory(createDevicePointer(host, loc, value, metadata.offset),
-                       operand.elementType, access, getSpannedBytes(value),
-                       countsTraffic ? countTraffic(operand) : std::nullopt);
+  operand.memory = launch.addMemory(
+      createDevicePointer(host, loc, value, metadata.offset),
+      operand.elementType, access, getSpannedBytes(value),
+      countsTraffic ? countTraffic(operand, accessed) : std::nullopt);
   return operand;
 }
 

@@ -69,7 +69,16 @@ protected:
   /// Blocks own an iteration of each of `loops`, and the parts.
   void begin(ArrayRef<unsigned> loops, ArrayRef<Part> parts,
              ArrayRef<Type> workgroupTypes);
-  Operand addOperand(Indexed indexed, Access access);
+  /// Iterations of loops, over all blocks: a block's own queries, or keys, and
+  /// for each of its tiles the others, with rests of tiles as they are.
+  struct Visits {
+    int64_t own = 0, ownTiles = 0, others = 0, otherTiles = 0;
+  };
+  /// None if sizes are not known, or scores read memory.
+  std::optional<Visits> countVisits(bool ownsQueries, ScoreTile tile);
+  /// `accessed` is how many elements all threads load, or store.
+  Operand addOperand(Indexed indexed, Access access,
+                     std::optional<int64_t> accessed = std::nullopt);
   /// Those of scores, and what the body reads from around.
   void addScoreOperands();
   /// Ends the arguments; finds the block's position. Returns the workgroup
@@ -78,7 +87,6 @@ protected:
   void finish(KernelTable<gpu::GPUFuncOp> &table, StringRef name);
 
   Type getMemory(int64_t elements) const;
-  OpFoldResult sizeOf(unsigned loop) const { return sizes[loop]; }
   std::optional<int64_t> knownSize(unsigned loop) const {
     return getConstantIntValue(sizes[loop]);
   }
@@ -193,7 +201,9 @@ protected:
   SmallVector<Operand> scoreOperands;
 
 private:
-  std::optional<Traffic> countTraffic(const Operand &operand) const;
+  std::optional<Traffic> countTraffic(const Operand &operand,
+                                      std::optional<int64_t> accessed) const;
+  bool readsMemoryInScores();
   /// `offset` moved along `loops` by `column`, as their iterations are counted.
   Value moveAlong(const Operand &operand, ArrayRef<unsigned> loops,
                   Value offset, Value column);

@@ -153,11 +153,19 @@ void ForwardKernel::run(KernelTable<gpu::GPUFuncOp> &table) {
        getMemory(tile.keys * std::max(plan.depth.stride, plan.columns.stride)),
        getMemory(tile.queries * powers.stride)});
   unsigned last = indexed.size() - 1;
-  query = addOperand(indexed[0], Access::Read);
-  key = addOperand(indexed[1], Access::Read);
-  value = addOperand(indexed[2], Access::Read);
-  result = addOperand(indexed[last - 1], Access::Write);
-  logSum = addOperand(indexed[last], Access::Write);
+  std::optional<Visits> visits = countVisits(/*ownsQueries=*/true, tile);
+  auto count = [&](int64_t Visits::*rows, int64_t elements) {
+    return visits ? std::optional((*visits).*rows * elements) : std::nullopt;
+  };
+  query = addOperand(indexed[0], Access::Read,
+                     count(&Visits::own, plan.depth.elements));
+  key = addOperand(indexed[1], Access::Read,
+                   count(&Visits::others, plan.depth.elements));
+  value = addOperand(indexed[2], Access::Read,
+                     count(&Visits::others, plan.columns.elements));
+  result = addOperand(indexed[last - 1], Access::Write,
+                      count(&Visits::own, plan.columns.elements));
+  logSum = addOperand(indexed[last], Access::Write, count(&Visits::own, 1));
   addScoreOperands();
   ValueRange workgroup = beginCode();
   queryMemory = workgroup[0];

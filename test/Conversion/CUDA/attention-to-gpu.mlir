@@ -1,4 +1,5 @@
 // RUN: remat-opt %s --convert-attention-to-gpu-kernels --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: remat-opt %s --convert-attention-to-gpu-kernels=traffic --split-input-file | FileCheck %s --check-prefix=TRAFFIC
 
 #q = affine_map<(h, m, n, d, v) -> (h, m, d)>
 #k = affine_map<(h, m, n, d, v) -> (h, n, d)>
@@ -8,6 +9,10 @@
 
 // A block for 64 rows of each of 4 heads, which two operations that are alike share. Tiles of 32 keys up to the last that a row sees;
 // 16 bytes at once from memory and to it; four barriers for a tile of keys.
+// Of each of 8 tiles of rows, all elements of queries are read once, and keys up to the last that is seen.
+// TRAFFIC-LABEL: gpu.func @attention(
+// TRAFFIC-SAME: remat.traffic = array<i64: 524288, 524288, 524288>
+// TRAFFIC-SAME: remat.traffic = array<i64: 524288, 2359296, 524288>
 // CHECK-LABEL: func.func @causal(
 // CHECK-DAG: %[[BLOCKS:.*]] = arith.constant 32 : index
 // CHECK-DAG: %[[THREADS:.*]] = arith.constant 128 : index
