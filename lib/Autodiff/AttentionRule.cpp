@@ -21,6 +21,7 @@
 #include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -58,9 +59,15 @@ static Value buildDelta(OpBuilder &b, AttentionOp op, Value cotangent) {
              [&](OpBuilder &inner, Location, ValueRange v) {
                Value zero = arith::ConstantOp::create(
                    inner, loc, inner.getZeroAttr(op.getSumType()));
+               auto widen = [&](Value value) {
+                 return convertScalarToDtype(inner, loc, value, op.getSumType(),
+                                             /*isUnsignedCast=*/false);
+               };
+               Value cotangent = widen(v[0]), result = widen(v[1]);
                Value isZero = arith::CmpFOp::create(
-                   inner, loc, arith::CmpFPredicate::OEQ, v[0], zero);
-               Value product = arith::MulFOp::create(inner, loc, v[0], v[1]);
+                   inner, loc, arith::CmpFPredicate::OEQ, cotangent, zero);
+               Value product =
+                   arith::MulFOp::create(inner, loc, cotangent, result);
                product =
                    arith::SelectOp::create(inner, loc, isZero, zero, product);
                Value sum = arith::AddFOp::create(inner, loc, v[2], product);
@@ -160,8 +167,10 @@ static LogicalResult buildAttentionVJP(AttentionOp op, VJPContext &vjp) {
         b, loc, tensor::getMixedSizes(b, loc, operand), type);
     inits.push_back(fillZeros(b, loc, empty));
   };
+  // Gradients are rounded as the result is.
+  Type type = getElementTypeOrSelf(op.getInit());
   for (Value factor : {op.getQuery(), op.getKey(), op.getValue()})
-    addInit(factor, op.getSumType());
+    addInit(factor, type);
   SmallVector<int64_t> differentiated;
   for (auto [index, operand] : llvm::enumerate(op.getScoreOperands()))
     if (vjp.isWanted(3 + index)) {

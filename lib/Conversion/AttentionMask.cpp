@@ -178,3 +178,79 @@ VisibleKeys remat::findVisibleKeys(Value t, Value row, Value key,
                                    bool onlyPositionsMask) {
   return MaskReader(row, key, onlyPositionsMask).read(t);
 }
+
+/// From the largest of `starts` on, and how many up to the least of `ends`, but
+/// at least none. The last of `operands`, s1, is how many there are.
+static std::pair<OpFoldResult, OpFoldResult>
+createRange(OpBuilder &b, Location loc, ArrayRef<AffineExpr> starts,
+            ArrayRef<AffineExpr> ends, ArrayRef<OpFoldResult> operands) {
+  auto mapTo = [&](ArrayRef<AffineExpr> exprs) {
+    return AffineMap::get(1, 2, exprs, b.getContext());
+  };
+  OpFoldResult zero = b.getIndexAttr(0);
+  AffineExpr s0 = b.getAffineSymbolExpr(0), s1 = b.getAffineSymbolExpr(1);
+  OpFoldResult end =
+      affine::makeComposedFoldedAffineMin(b, loc, mapTo(ends), operands);
+  OpFoldResult first =
+      affine::makeComposedFoldedAffineMax(b, loc, mapTo(starts), operands);
+  // At least none, and none beyond the last.
+  AffineMap both = AffineMap::get(0, 2, {s0, s1}, b.getContext());
+  end = affine::makeComposedFoldedAffineMax(b, loc, both, {end, zero});
+  first = affine::makeComposedFoldedAffineMin(b, loc, both, {first, end});
+  return {first,
+          affine::makeComposedFoldedAffineApply(b, loc, s0 - s1, {end, first})};
+}
+
+std::pair<OpFoldResult, OpFoldResult>
+remat::findKeyRange(OpBuilder &b, Location loc, const VisibleKeys &visible,
+                    OpFoldResult start, OpFoldResult rows, OpFoldResult numKeys,
+                    int64_t multiple) {
+  OpFoldResult zero = b.getIndexAttr(0);
+  if (visible.lower.empty() && visible.upper.empty())
+    return {zero, numKeys};
+  AffineExpr d0 = b.getAffineDimExpr(0), s0 = b.getAffineSymbolExpr(0),
+             s1 = b.getAffineSymbolExpr(1);
+  // Of the first row, the number of rows and of keys.
+  SmallVector<AffineExpr> ends{s1}, starts{b.getAffineConstantExpr(0)};
+  for (KeyBound bound : visible.upper)
+    ends.push_back(
+        ((d0 + s0 - 1) * bound.slope + bound.offset + 1).ceilDiv(multiple) *
+        multiple);
+  for (KeyBound bound : visible.lower)
+    starts.push_back((d0 * bound.slope + bound.offset).floorDiv(multiple) *
+                     multiple);
+  return createRange(b, loc, starts, ends, {start, rows, numKeys});
+}
+
+std::pair<OpFoldResult, OpFoldResult>
+remat::findRowRange(OpBuilder &b, Location loc, const VisibleKeys &visible,
+                    OpFoldResult start, OpFoldResult keys, OpFoldResult numRows,
+                    int64_t multiple) {
+  OpFoldResult zero = b.getIndexAttr(0);
+  AffineExpr d0 = b.getAffineDimExpr(0), s0 = b.getAffineSymbolExpr(0),
+             s1 = b.getAffineSymbolExpr(1);
+  // Of the first key, the number of keys and of rows. Bounds that are the same
+  // for all rows are left to the mask.
+  SmallVector<AffineExpr> ends{s1}, starts{b.getAffineConstantExpr(0)};
+  for (KeyBound bound : visible.upper)
+    if (bound.slope > 0)
+      starts.push_back(
+          (d0 - bound.offset).ceilDiv(bound.slope).floorDiv(multiple) *
+          multiple);
+  for (KeyBound bound : visible.lower)
+    if (bound.slope > 0)
+      ends.push_back((d0 + s0 - 1 - bound.offset).floorDiv(bound.slope) + 1);
+  if (starts.size() == 1 && ends.size() == 1)
+    return {zero, numRows};
+  return createRange(b, loc, starts, ends, {start, keys, numRows});
+}
+
+Value remat::findModifiedScore(AttentionBackwardOp op) {
+  Block &body = op.getBody().front();
+  Value logSum = body.getArgument(body.getNumArguments() - 3);
+  for (Operation *user : logSum.getUsers())
+    if (auto difference = dyn_cast<arith::SubFOp>(user);
+        difference && difference.getRhs() == logSum)
+      return difference.getLhs();
+  return {};
+}

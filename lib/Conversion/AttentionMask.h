@@ -8,7 +8,9 @@
 #ifndef REMAT_LIB_CONVERSION_ATTENTIONMASK_H
 #define REMAT_LIB_CONVERSION_ATTENTIONMASK_H
 
-#include "mlir/IR/Value.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace mlir::remat {
@@ -30,6 +32,23 @@ struct VisibleKeys {
 /// row is without a key.
 VisibleKeys findVisibleKeys(Value t, Value row, Value key,
                             bool onlyPositionsMask);
+
+/// The first of `numKeys` keys that some of `rows` rows from `start` on sees,
+/// and how many they are, in whole multiples. Of constants these are constants.
+std::pair<OpFoldResult, OpFoldResult>
+findKeyRange(OpBuilder &builder, Location loc, const VisibleKeys &visible,
+             OpFoldResult start, OpFoldResult rows, OpFoldResult numKeys,
+             int64_t multiple);
+/// The first of `numRows` rows that may see some of `keys` keys from `start`
+/// on, a multiple, and how many they are.
+std::pair<OpFoldResult, OpFoldResult>
+findRowRange(OpBuilder &builder, Location loc, const VisibleKeys &visible,
+             OpFoldResult start, OpFoldResult keys, OpFoldResult numRows,
+             int64_t multiple);
+
+/// The modified score t in exp(t - log_sum), which the backward multiplies by;
+/// null if its body has no such.
+Value findModifiedScore(AttentionBackwardOp op);
 
 } // namespace mlir::remat
 

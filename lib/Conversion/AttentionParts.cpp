@@ -7,6 +7,30 @@
 using namespace mlir;
 using namespace mlir::remat;
 
+std::optional<std::pair<Value, unsigned>>
+remat::findLoop(ArrayRef<Indexed> operands, unsigned loop) {
+  std::optional<std::pair<Value, unsigned>> found;
+  for (const Indexed &operand : operands) {
+    MLIRContext *context = operand.map.getContext();
+    std::optional<unsigned> dim =
+        operand.map.getResultPosition(getAffineDimExpr(loop, context));
+    if (!dim)
+      continue;
+    if (!cast<ShapedType>(operand.value.getType()).isDynamicDim(*dim))
+      return std::pair(operand.value, *dim);
+    if (!found)
+      found = {operand.value, *dim};
+  }
+  return found;
+}
+
+int64_t remat::getStaticSize(ArrayRef<Indexed> operands, unsigned loop) {
+  auto found = findLoop(operands, loop);
+  return found ? cast<ShapedType>(found->first.getType())
+                     .getDimSize(found->second)
+               : ShapedType::kDynamic;
+}
+
 static Value convertFloat(OpBuilder &b, Location loc, Value value, Type type) {
   return convertScalarToDtype(b, loc, value, type, /*isUnsignedCast=*/false);
 }
@@ -66,8 +90,14 @@ Value AttentionParts::multiply(Indexed a, Indexed other, Indexed sum) {
 
 Value AttentionParts::accumulate(Indexed term, Indexed sum) {
   return emit({term}, {sum}, [&](OpBuilder &inner, ValueRange v) {
-    Value converted = convertFloat(inner, loc, v[0], v[1].getType());
-    return Results{arith::AddFOp::create(inner, loc, v[1], converted)};
+    // In the wider type.
+    auto term = cast<FloatType>(v[0].getType()),
+         sum = cast<FloatType>(v[1].getType());
+    Type type = term.getWidth() > sum.getWidth() ? term : sum;
+    Value total =
+        arith::AddFOp::create(inner, loc, convertFloat(inner, loc, v[1], type),
+                              convertFloat(inner, loc, v[0], type));
+    return Results{convertFloat(inner, loc, total, sum)};
   })[0];
 }
 

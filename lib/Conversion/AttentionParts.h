@@ -29,6 +29,13 @@ template <typename Op> SmallVector<Indexed> getIndexedOperands(Op op) {
   return operands;
 }
 
+/// The memref, and its dimension, over which `loop` runs, one of static size if
+/// there is any; none if no operand is indexed by it.
+std::optional<std::pair<Value, unsigned>> findLoop(ArrayRef<Indexed> operands,
+                                                   unsigned loop);
+/// The size of `loop`, if static.
+int64_t getStaticSize(ArrayRef<Indexed> operands, unsigned loop);
+
 /// Emits structured operations on the loops of an attention.
 class AttentionParts {
 public:
@@ -52,8 +59,8 @@ public:
                EmitBody emitBody);
   /// Adds products of a and b, extended to its type, to `sum`.
   Value multiply(Indexed a, Indexed b, Indexed sum);
-  /// Adds `term`, converted to its type, to `sum`: over all loops that index
-  /// only the first.
+  /// Adds `term` to `sum`, in the wider one of their types: over all loops that
+  /// index only the first.
   Value accumulate(Indexed term, Indexed sum);
   /// `destination` with each element `number`.
   Value fill(Value destination, double number);

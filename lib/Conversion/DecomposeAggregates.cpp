@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DecomposeAggregates.h"
+
 #include "remat/Conversion/Passes.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -21,6 +23,23 @@ namespace mlir::remat {
 
 using namespace mlir;
 
+LogicalResult remat::decomposeAggregate(linalg::AggregatedOpInterface op) {
+  Operation *before = op->getPrevNode();
+  PhaseListener listener(getPhase(op));
+  IRRewriter rewriter(op->getContext(), &listener);
+  rewriter.setInsertionPoint(op);
+  FailureOr<SmallVector<Value>> parts = op.decomposeOperation(rewriter);
+  if (failed(parts))
+    return op->emitOpError("cannot be expanded into structured operations");
+  for (Operation *part = before ? before->getNextNode()
+                                : &op->getBlock()->front();
+       part != op; part = part->getNextNode())
+    if (auto structured = dyn_cast<linalg::LinalgOp>(part))
+      fixReductionOrder(structured);
+  rewriter.replaceOp(op, *parts);
+  return success();
+}
+
 namespace {
 struct DecomposeAggregatesPass
     : remat::impl::DecomposeAggregatesBase<DecomposeAggregatesPass> {
@@ -35,21 +54,8 @@ struct DecomposeAggregatesPass
     if (aggregates.empty())
       return markAllAnalysesPreserved();
     for (linalg::AggregatedOpInterface op : aggregates) {
-      Operation *before = op->getPrevNode();
-      remat::PhaseListener listener(remat::getPhase(op));
-      IRRewriter rewriter(&getContext(), &listener);
-      rewriter.setInsertionPoint(op);
-      FailureOr<SmallVector<Value>> parts = op.decomposeOperation(rewriter);
-      if (failed(parts)) {
-        op->emitOpError("cannot be expanded into structured operations");
+      if (failed(remat::decomposeAggregate(op)))
         return signalPassFailure();
-      }
-      for (Operation *part = before ? before->getNextNode()
-                                    : &op->getBlock()->front();
-           part != op; part = part->getNextNode())
-        if (auto structured = dyn_cast<linalg::LinalgOp>(part))
-          remat::fixReductionOrder(structured);
-      rewriter.replaceOp(op, *parts);
     }
   }
 };

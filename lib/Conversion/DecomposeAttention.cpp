@@ -7,6 +7,7 @@
 
 #include "AttentionParts.h"
 #include "remat/Conversion/Passes.h"
+#include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -51,6 +52,17 @@ protected:
   Value createScores(Indexed x, Indexed y) {
     return parts.multiply(
         x, y, {parts.fill(createEmpty(scoreMap, type), 0), scoreMap});
+  }
+  /// Adds products to `sum`, which may be of a narrower type: rounded once.
+  Value multiplyInto(Indexed x, Indexed y, Indexed sum, bool accumulates) {
+    if (getElementTypeOrSelf(sum.value) == type)
+      return parts.multiply(
+          x, y, {accumulates ? sum.value : parts.fill(sum.value, 0), sum.map});
+    Value wide = parts.multiply(
+        x, y, {parts.fill(createEmpty(sum.map, type), 0), sum.map});
+    if (accumulates)
+      return parts.accumulate({wide, sum.map}, sum);
+    return convertElementsInto(b, loc, wide, sum.value).getResult(0);
   }
   Value exp(OpBuilder &inner, Value x, Value y) {
     return math::ExpOp::create(
@@ -118,9 +130,9 @@ public:
                                               /*isUnsignedCast=*/false)};
         })[0];
     unsigned last = operands.size() - 1;
-    Value result =
-        parts.multiply({probabilities, scoreMap}, operands[2],
-                       {parts.fill(op.getInit(), 0), op.getMap(last - 1)});
+    Value result = multiplyInto({probabilities, scoreMap}, operands[2],
+                                {op.getInit(), op.getMap(last - 1)},
+                                /*accumulates=*/false);
     Value logSum = parts.emit(
         {{maximum, rowMap}, {sum, rowMap}}, {{op.getLogSum(), rowMap}},
         [&](OpBuilder &inner, ValueRange v) {
@@ -156,9 +168,10 @@ public:
     auto init = [&](unsigned index) {
       return Indexed{op.getInits()[index], op.getMap(op.getMapOfInit(index))};
     };
-    SmallVector<Value> results{parts.multiply(ds, operands[1], init(0)),
-                               parts.multiply(ds, operands[0], init(1)),
-                               parts.multiply(w, cotangent, init(2))};
+    SmallVector<Value> results{
+        multiplyInto(ds, operands[1], init(0), /*accumulates=*/true),
+        multiplyInto(ds, operands[0], init(1), /*accumulates=*/true),
+        multiplyInto(w, cotangent, init(2), /*accumulates=*/true)};
     for (unsigned index : llvm::seq<unsigned>(2, all.size()))
       results.push_back(
           parts.accumulate({all[index], scoreMap}, init(index + 1)));

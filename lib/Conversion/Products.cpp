@@ -68,7 +68,7 @@ static bool touches(Operation *op, Value buffer) {
 }
 
 /// Whether the body of `op` reads the buffer by itself.
-static bool touchesInBody(linalg::LinalgOp op, Value buffer) {
+static bool touchesInBody(Operation *op, Value buffer) {
   return llvm::any_of(op->getRegions(), [&](Region &region) {
     return llvm::any_of(region.getOps(), [&](Operation &inner) {
       return touches(&inner, buffer);
@@ -76,7 +76,8 @@ static bool touchesInBody(linalg::LinalgOp op, Value buffer) {
   });
 }
 
-linalg::FillOp remat::findFill(linalg::LinalgOp op, unsigned number) {
+linalg::FillOp remat::findFill(DestinationStyleOpInterface op,
+                               unsigned number) {
   Value output = op.getDpsInits()[number];
   Value buffer = findBuffer(output);
   for (OpOperand &operand : op->getOpOperands())

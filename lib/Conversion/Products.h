@@ -19,7 +19,7 @@ bool isLibraryProduct(linalg::LinalgOp op, bool mixed = false);
 
 /// The `linalg.fill` that gives `op` its output of this number, if nothing else
 /// touches that memory in between; null if there is none.
-linalg::FillOp findFill(linalg::LinalgOp op, unsigned output);
+linalg::FillOp findFill(DestinationStyleOpInterface op, unsigned output);
 
 /// The same for the first output, if it is filled with zero.
 linalg::FillOp findZeroFill(linalg::LinalgOp op);

@@ -57,6 +57,7 @@ void mlir::remat::buildLowerToCUDAPipeline(OpPassManager &pm,
   pm.addPass(createCheckTypesPass());
   pm.addPass(createConvertLinalgToLibrary({/*mixed=*/true}));
   pm.addPass(createMergeLaunches());
+  pm.addPass(createConvertAttentionToGPU());
   ConvertLinalgToGPUOptions kernels;
   kernels.blockSize = options.blockSize;
   pm.addPass(createConvertLinalgToGPU(kernels));
@@ -88,6 +89,15 @@ struct CUDATarget : Target {
   // Its memory is less fast beside its arithmetic.
   int64_t getTileRows() const override { return 2048; }
   int64_t getDefaultThreads() const override { return 1; }
+  ArrayRef<StringRef> getWholeAggregates() const override {
+    static constexpr StringRef kNames[] = {"remat.attention",
+                                           "remat.attention_backward"};
+    return kNames;
+  }
+  bool roundsInAttention() const override { return true; }
+  void addBeforeDecomposing(OpPassManager &pm) const override {
+    pm.addPass(createDecomposeAttentionForGPU());
+  }
   void addBeforeScheduling(OpPassManager &pm,
                            const TargetOptions &options) const override {
     pm.addPass(createSplitRoundedProducts({/*keepOne=*/true}));

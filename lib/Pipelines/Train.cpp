@@ -70,7 +70,8 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createRaiseSoftmaxPass());
   if (llvm::is_contained(options.getTarget().getWholeAggregates(),
                          AttentionOp::getOperationName()))
-    pm.addPass(createRaiseAttentionPass());
+    pm.addPass(
+        createRaiseAttentionPass({options.getTarget().roundsInAttention()}));
   if (options.lossTile != 0) {
     TileLossHeadsPassOptions heads;
     heads.tileBytes = options.lossTile < 0 ? 0 : options.lossTile.getValue();
@@ -100,6 +101,7 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
   cleanUp(pm);
   pm.addPass(createInlineRegions());
   pm.addPass(createDropZerosPass());
+  options.getTarget().addBeforeDecomposing(pm);
   DecomposeAggregatesOptions decompose;
   decompose.keep =
       llvm::map_to_vector(options.getTarget().getWholeAggregates(),

@@ -30,3 +30,19 @@ func.func @narrow(%q: tensor<5x4xbf16>, %k: tensor<7x4xbf16>, %v: tensor<7x6xbf1
   } -> tensor<5x6xf32>, tensor<5xf32>
   return %y#0 : tensor<5x6xf32>
 }
+
+// A result that is rounded is so after its sums.
+// CHECK-LABEL: func.func @rounded(
+// CHECK: outs(%{{.*}} : tensor<5x6xf32>)
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK: return %{{.*}} : tensor<5x6xbf16>
+func.func @rounded(%q: tensor<5x4xbf16>, %k: tensor<7x4xbf16>, %v: tensor<7x6xbf16>) -> tensor<5x6xbf16> {
+  %o = tensor.empty() : tensor<5x6xbf16>
+  %l = tensor.empty() : tensor<5xf32>
+  %y:2 = remat.attention ins(%q, %k, %v : tensor<5x4xbf16>, tensor<7x4xbf16>, tensor<7x6xbf16>)
+      outs(%o, %l : tensor<5x6xbf16>, tensor<5xf32>) attributes {indexing_maps = [#q, #k, #v, #o, #l]} {
+  ^bb0(%m: index, %n: index, %s: f32):
+    remat.yield %s : f32
+  } -> tensor<5x6xbf16>, tensor<5xf32>
+  return %y#0 : tensor<5x6xbf16>
+}

@@ -45,6 +45,14 @@ public:
   /// target lowers as a whole; the others are expanded.
   virtual ArrayRef<StringRef> getWholeAggregates() const { return {}; }
 
+  /// Whether its attention of f16 or bf16 writes results and gradients in that
+  /// type.
+  virtual bool roundsInAttention() const { return false; }
+
+  /// Appends a pass on tensors that expands those operations with such a name
+  /// which the target does not lower after all.
+  virtual void addBeforeDecomposing(OpPassManager &pm) const {}
+
   /// Appends passes on tensors that the schedule should know the result of:
   /// fusion of the target's own, operations of its own, and the workspace that
   /// operations will get (`remat.workspace_bytes`), which the options may

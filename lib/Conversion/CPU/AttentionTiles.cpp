@@ -4,8 +4,6 @@
 
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-
 using namespace mlir;
 using namespace mlir::remat;
 
@@ -18,30 +16,6 @@ static constexpr int64_t kLeastRows = 32, kMostRows = 128;
 static constexpr int64_t kDefaultRows = 64;
 /// Operands but those of scores: query, key, value, and two of the result.
 static constexpr size_t kNumFixedOperands = 5;
-
-std::optional<std::pair<Value, unsigned>>
-remat::findLoop(ArrayRef<Indexed> operands, unsigned loop) {
-  std::optional<std::pair<Value, unsigned>> found;
-  for (const Indexed &operand : operands) {
-    MLIRContext *context = operand.map.getContext();
-    std::optional<unsigned> dim =
-        operand.map.getResultPosition(getAffineDimExpr(loop, context));
-    if (!dim)
-      continue;
-    if (!cast<ShapedType>(operand.value.getType()).isDynamicDim(*dim))
-      return std::pair(operand.value, *dim);
-    if (!found)
-      found = {operand.value, *dim};
-  }
-  return found;
-}
-
-int64_t remat::getStaticSize(ArrayRef<Indexed> operands, unsigned loop) {
-  auto found = findLoop(operands, loop);
-  return found ? cast<ShapedType>(found->first.getType())
-                     .getDimSize(found->second)
-               : ShapedType::kDynamic;
-}
 
 TilePlan remat::planTiles(ArrayRef<Indexed> operands, const AttentionDims &dims,
                           Block &body, Type sumType, Value modifiedScore,
@@ -97,37 +71,4 @@ TilePlan remat::planTiles(ArrayRef<Indexed> operands, const AttentionDims &dims,
     if (row != plan.tileLoop)
       (isOwned(row) ? plan.parallel : plan.sequential).push_back(row);
   return plan;
-}
-
-std::pair<OpFoldResult, OpFoldResult>
-remat::findKeyRange(OpBuilder &b, Location loc, const VisibleKeys &visible,
-                    Value start, OpFoldResult rows, OpFoldResult numKeys) {
-  OpFoldResult zero = b.getIndexAttr(0);
-  if (visible.lower.empty() && visible.upper.empty())
-    return {zero, numKeys};
-  AffineExpr d0 = b.getAffineDimExpr(0), s0 = b.getAffineSymbolExpr(0),
-             s1 = b.getAffineSymbolExpr(1);
-  // Of the first row, the number of rows and of keys.
-  SmallVector<AffineExpr> ends{s1}, starts{b.getAffineConstantExpr(0)};
-  for (KeyBound bound : visible.upper)
-    ends.push_back(
-        ((d0 + s0 - 1) * bound.slope + bound.offset + 1).ceilDiv(kRowMultiple) *
-        kRowMultiple);
-  for (KeyBound bound : visible.lower)
-    starts.push_back((d0 * bound.slope + bound.offset).floorDiv(kRowMultiple) *
-                     kRowMultiple);
-  SmallVector<OpFoldResult> operands{OpFoldResult(start), rows, numKeys};
-  auto mapTo = [&](ArrayRef<AffineExpr> exprs) {
-    return AffineMap::get(1, 2, exprs, b.getContext());
-  };
-  OpFoldResult end =
-      affine::makeComposedFoldedAffineMin(b, loc, mapTo(ends), operands);
-  OpFoldResult first =
-      affine::makeComposedFoldedAffineMax(b, loc, mapTo(starts), operands);
-  // At least no key, and none beyond the last.
-  AffineMap both = AffineMap::get(0, 2, {s0, s1}, b.getContext());
-  end = affine::makeComposedFoldedAffineMax(b, loc, both, {end, zero});
-  first = affine::makeComposedFoldedAffineMin(b, loc, both, {first, end});
-  return {first,
-          affine::makeComposedFoldedAffineApply(b, loc, s0 - s1, {end, first})};
 }

@@ -22,13 +22,6 @@ struct TilePlan {
   VisibleKeys visible;
 };
 
-/// The memref, and its dimension, over which `loop` runs, one of static size if
-/// there is any; none if no operand is indexed by it.
-std::optional<std::pair<Value, unsigned>> findLoop(ArrayRef<Indexed> operands,
-                                                   unsigned loop);
-/// The size of `loop`, if static.
-int64_t getStaticSize(ArrayRef<Indexed> operands, unsigned loop);
-
 /// How the attention, or its backward, with these `operands` and `body` is cut.
 /// `modifiedScore` is the value of the body that the softmax reads, null if
 /// unknown; `numTiles` how many buffers of a tile's scores are in use at once;
@@ -37,12 +30,6 @@ int64_t getStaticSize(ArrayRef<Indexed> operands, unsigned loop);
 TilePlan planTiles(ArrayRef<Indexed> operands, const AttentionDims &dims,
                    Block &body, Type sumType, Value modifiedScore,
                    int64_t numTiles, ArrayRef<AffineMap> outputs);
-
-/// The first of `numKeys` keys that some of `rows` rows from `start` on sees,
-/// and how many they are, in whole vectors.
-std::pair<OpFoldResult, OpFoldResult>
-findKeyRange(OpBuilder &builder, Location loc, const VisibleKeys &visible,
-             Value start, OpFoldResult rows, OpFoldResult numKeys);
 
 } // namespace mlir::remat
 

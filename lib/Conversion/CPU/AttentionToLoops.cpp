@@ -168,8 +168,8 @@ protected:
       if (value)
         parts->setStart(loop, value);
     parts->setStart(plan.tileLoop, start);
-    std::tie(site.firstKey, site.keys) =
-        findKeyRange(b, loc, plan.visible, start, site.rows, sizes[dims.key]);
+    std::tie(site.firstKey, site.keys) = findKeyRange(
+        b, loc, plan.visible, start, site.rows, sizes[dims.key], kRowMultiple);
     if (!isZeroInteger(site.firstKey))
       parts->setStart(dims.key,
                       getValueOrCreateConstantIndexOp(b, loc, site.firstKey));
@@ -354,18 +354,6 @@ struct BackwardLowering : Lowering<AttentionBackwardOp> {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// The modified score t in exp(t - log_sum), which the backward multiplies by;
-/// null if its body has no such.
-static Value getModifiedScore(AttentionBackwardOp op) {
-  Block &body = op.getBody().front();
-  Value logSum = body.getArgument(body.getNumArguments() - 3);
-  for (Operation *user : logSum.getUsers())
-    if (auto difference = dyn_cast<arith::SubFOp>(user);
-        difference && difference.getRhs() == logSum)
-      return difference.getLhs();
-  return {};
-}
-
 /// Memory for tiles of rows, by keys if there are any, one for each thread.
 template <typename Op>
 static void allocate(OpBuilder &b, Op op, const TilePlan &plan, Type element,
@@ -389,13 +377,41 @@ static void allocate(OpBuilder &b, Op op, const TilePlan &plan, Type element,
 /// Factors of f16 or bf16 are multiplied in f32, as BLAS has no other product.
 template <typename Op> static void widenFactors(OpBuilder &b, Op op) {
   Type type = op.getSumType();
-  for (OpOperand &operand : op->getOpOperands().take_front(3)) {
+  SmallVector<OpOperand *> factors;
+  for (OpOperand &operand : op->getOpOperands().take_front(3))
+    factors.push_back(&operand);
+  if constexpr (std::is_same_v<Op, AttentionBackwardOp>)
+    factors.push_back(&op.getCotangentMutable());
+  for (OpOperand *factor : factors) {
+    OpOperand &operand = *factor;
     Value value = operand.get();
     if (getElementTypeOrSelf(value) == type)
       continue;
     Value wide = allocateDense(b, op.getLoc(), value, type);
     convertElementsInto(b, op.getLoc(), value, wide);
     operand.set(wide);
+  }
+}
+
+/// Results and gradients that are rounded to f16 or bf16 are so after all sums;
+/// `op` goes on with sums in memory.
+template <typename Op> static void roundAtTheEnd(OpBuilder &b, Op op) {
+  Type type = op.getSumType();
+  // Of query, key and value, or the result.
+  constexpr unsigned kMost = 3;
+  MutableOperandRange inits = op.getDpsInitsMutable();
+  for (unsigned index : llvm::seq(std::min(kMost, inits.size()))) {
+    OpOperand &init = inits[index];
+    Value value = init.get();
+    if (getElementTypeOrSelf(value) == type)
+      continue;
+    Value wide = allocateDense(b, op.getLoc(), value, type);
+    if (isa<AttentionBackwardOp>(*op))
+      convertElementsInto(b, op.getLoc(), value, wide);
+    init.set(wide);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfter(op);
+    convertElementsInto(b, op.getLoc(), wide, value);
   }
 }
 
@@ -431,7 +447,7 @@ struct ConvertAttentionToLoops
         for (unsigned index : llvm::seq<unsigned>(backward.getInits().size()))
           outputs.push_back(backward.getMap(backward.getMapOfInit(index)));
         SmallVector<Type> cotangents(backward.getYielded().getTypes());
-        lower<BackwardLowering>(table, backward, getModifiedScore(backward),
+        lower<BackwardLowering>(table, backward, findModifiedScore(backward),
                                 outputs, cotangents);
       }
     }
@@ -446,6 +462,7 @@ struct ConvertAttentionToLoops
     Location loc = op.getLoc();
     bool isForward = tiles.empty();
     widenFactors(b, op);
+    roundAtTheEnd(b, op);
     TilePlan plan =
         planTiles(getIndexedOperands(op), op.getDims(), op.getBody().front(),
                   op.getSumType(), modifiedScore,

@@ -47,6 +47,20 @@ StridedMetadata mlir::remat::getStridedMetadata(OpBuilder &builder,
   return metadata;
 }
 
+std::optional<int64_t> mlir::remat::getSpannedBytes(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  if (!type.hasStaticShape())
+    return std::nullopt;
+  int64_t span = 1;
+  for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides)) {
+    if (ShapedType::isDynamic(stride) || stride < 0)
+      return std::nullopt;
+    span += (size - 1) * stride;
+  }
+  return span * getBytesInMemory(type.getElementType());
+}
+
 Value mlir::remat::createDevicePointer(OpBuilder &builder, Location loc,
                                        Value memref, OpFoldResult offset) {
   auto type = cast<MemRefType>(memref.getType());

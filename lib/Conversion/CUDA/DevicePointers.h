@@ -23,6 +23,9 @@ struct StridedMetadata {
 StridedMetadata getStridedMetadata(OpBuilder &builder, Location loc,
                                    Value memref);
 
+/// Bytes from the first to the last element of a memref, if they are known.
+std::optional<int64_t> getSpannedBytes(Value memref);
+
 /// On the host: the address of element `offset` of the memref's buffer.
 Value createDevicePointer(OpBuilder &builder, Location loc, Value memref,
                           OpFoldResult offset);

@@ -29,6 +29,18 @@ static StringRef getName(KernelLaunch::Access access) {
   llvm_unreachable("every access has a name");
 }
 
+gpu::GPUModuleOp mlir::remat::getOrCreateKernelModule(ModuleOp module) {
+  constexpr StringRef kName = "kernels";
+  if (auto found = module.lookupSymbol<gpu::GPUModuleOp>(kName))
+    return found;
+  auto builder = OpBuilder::atBlockEnd(module.getBody());
+  auto kernels = gpu::GPUModuleOp::create(builder, module.getLoc(), kName);
+  SymbolTable(module).insert(kernels);
+  module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                  builder.getUnitAttr());
+  return kernels;
+}
+
 void KernelLaunch::begin(int64_t size, ArrayRef<Type> workgroupTypes) {
   blockSize = size;
   MLIRContext *context = host.getContext();

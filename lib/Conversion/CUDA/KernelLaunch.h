@@ -15,6 +15,9 @@
 
 namespace mlir::remat {
 
+/// The `gpu.module` of the program's kernels.
+gpu::GPUModuleOp getOrCreateKernelModule(ModuleOp module);
+
 /// Makes one kernel and its launch. First `begin`, then the arguments, then the
 /// kernel's code by `device`, between `beginCode` and `finish`.
 class KernelLaunch {

@@ -155,14 +155,7 @@ struct ConvertLinalgToGPU
     }
     if (ops.empty())
       return;
-    ModuleOp module = getOperation();
-    auto builder = OpBuilder::atBlockEnd(module.getBody());
-    auto kernels =
-        gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
-    SymbolTable(module).insert(kernels);
-    module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
-                    builder.getUnitAttr());
-    KernelTable<gpu::GPUFuncOp> table(kernels);
+    KernelTable<gpu::GPUFuncOp> table(getOrCreateKernelModule(getOperation()));
     // From the end: a fill is met after the reduction that takes it over.
     for (Operation *op : llvm::reverse(ops)) {
       OpBuilder builder(op);

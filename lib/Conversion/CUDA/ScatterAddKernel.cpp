@@ -64,21 +64,6 @@ static int64_t chooseColumns(std::optional<int64_t> count, int64_t blockSize) {
   return columns;
 }
 
-/// Bytes from the first to the last element, if they are known.
-static std::optional<int64_t> getSpan(Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  auto [strides, offset] = type.getStridesAndOffset();
-  if (!type.hasStaticShape())
-    return std::nullopt;
-  int64_t span = 1;
-  for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides)) {
-    if (ShapedType::isDynamic(stride) || stride < 0)
-      return std::nullopt;
-    span += (size - 1) * stride;
-  }
-  return span * getBytesInMemory(type.getElementType());
-}
-
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
@@ -365,7 +350,7 @@ void ScatterEmitter::run(KernelTable<gpu::GPUFuncOp> &kernels) {
     return launch.addMemory(
         createDevicePointer(host, loc, memref, metadata.offset),
         cast<MemRefType>(memref.getType()).getElementType(), access,
-        getSpan(memref));
+        getSpannedBytes(memref));
   };
   updateMemory =
       addMemory(op.getUpdates(), updates, KernelLaunch::Access::Read);

@@ -19,9 +19,8 @@ using namespace mlir::remat;
 
 static constexpr int64_t kSector = 32;
 static constexpr int64_t kWarp = 32;
-/// A third of the cache of an H200: larger operands are taken for gone before
-/// another warp asks for them.
-static constexpr int64_t kCached = int64_t(16) << 20;
+/// Larger operands are taken for gone before another warp asks for them.
+static constexpr int64_t kCached = Traffic::kCached;
 /// A quarter of the cache of a multiprocessor: what other warps brought in with
 /// their sectors is still there.
 static constexpr int64_t kNear = int64_t(64) << 10;
@@ -38,6 +37,29 @@ getConstants(ArrayRef<OpFoldResult> numbers) {
     constants.push_back(*constant);
   }
   return constants;
+}
+
+std::pair<int64_t, int64_t>
+mlir::remat::measureMemory(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                           int64_t elementBytes) {
+  // From the smallest to the largest stride.
+  SmallVector<std::pair<int64_t, int64_t>> steps;
+  for (auto [size, stride] : llvm::zip_equal(sizes, strides))
+    if (stride != 0 && size > 1)
+      steps.push_back({std::abs(stride), size});
+  llvm::sort(steps);
+  int64_t count = 1, reach = 0, ranges = 1, rangeBytes = elementBytes;
+  for (auto [stride, size] : steps) {
+    int64_t farthest = reach + stride * (size - 1);
+    count =
+        stride > reach ? count * size : std::min(count * size, farthest + 1);
+    reach = farthest;
+    if (stride * elementBytes < rangeBytes + kSector)
+      rangeBytes += (size - 1) * stride * elementBytes;
+    else
+      ranges *= size;
+  }
+  return {count * elementBytes, ranges * llvm::alignTo(rangeBytes, kSector)};
 }
 
 namespace {
@@ -108,26 +130,8 @@ private:
 
 } // namespace
 
-/// Follows the strides from the smallest to the largest.
 void Requests::measureElements() {
-  SmallVector<std::pair<int64_t, int64_t>> steps;
-  for (auto [size, stride] : llvm::zip_equal(sizes, strides))
-    if (stride != 0 && size > 1)
-      steps.push_back({std::abs(stride), size});
-  llvm::sort(steps);
-  int64_t count = 1, reach = 0, ranges = 1, rangeBytes = elementBytes;
-  for (auto [stride, size] : steps) {
-    int64_t farthest = reach + stride * (size - 1);
-    count =
-        stride > reach ? count * size : std::min(count * size, farthest + 1);
-    reach = farthest;
-    if (stride * elementBytes < rangeBytes + kSector)
-      rangeBytes += (size - 1) * stride * elementBytes;
-    else
-      ranges *= size;
-  }
-  elements = count * elementBytes;
-  sectors = ranges * llvm::alignTo(rangeBytes, kSector);
+  std::tie(elements, sectors) = measureMemory(sizes, strides, elementBytes);
 }
 
 int64_t Requests::countRequests() const {

@@ -13,6 +13,10 @@ namespace mlir::remat {
 
 /// Bytes of one launch by way of one argument, in one direction.
 struct Traffic {
+  /// What the chip keeps for blocks that ask for it again: a third of the cache
+  /// of an H200.
+  static constexpr int64_t kCached = int64_t(16) << 20;
+
   /// Of all elements that the operation needs, each counted once.
   int64_t least = 0;
   /// Of all loads or stores of all threads; not known of reductions, whose idle
@@ -22,6 +26,12 @@ struct Traffic {
   /// for counts once if all of it fits into the cache of the chip.
   int64_t moved = 0;
 };
+
+/// Bytes of the elements that loops of these sizes and strides meet, and of the
+/// sectors in which they are.
+std::pair<int64_t, int64_t> measureMemory(ArrayRef<int64_t> sizes,
+                                          ArrayRef<int64_t> strides,
+                                          int64_t elementBytes);
 
 /// None where sizes or strides are not known.
 std::optional<Traffic> countTraffic(const LoopNest &nest, const GridPlan &plan,

@@ -118,8 +118,8 @@ static bool isReadOnlyBy(Operation *op, ArrayRef<Operation *> readers) {
 namespace {
 class Raiser {
 public:
-  Raiser(RewriterBase &rewriter, Parts parts)
-      : rewriter(rewriter), parts(parts) {}
+  Raiser(RewriterBase &rewriter, Parts parts, bool rounds)
+      : rewriter(rewriter), parts(parts), rounds(rounds) {}
 
   /// Why it could not be raised; none if it was.
   std::optional<StringRef> raise();
@@ -136,6 +136,7 @@ private:
 
   RewriterBase &rewriter;
   Parts parts;
+  bool rounds;
   SmallVector<OpFoldResult> sizes;
   AttentionOp raised;
 };
@@ -404,7 +405,10 @@ std::optional<StringRef> Raiser::raise() {
     maps.push_back(map.replaceDimsAndSymbols(loopOfDim, {}, parts.numLoops, 0));
   maps.push_back(resultMap);
   maps.push_back(AffineMap::get(parts.numLoops, 0, rows, context));
-  Value init = createEmpty(sumType, resultMap);
+  auto wanted = cast<RankedTensorType>(parts.product->getResult(0).getType());
+  Type resultType =
+      rounds && wanted.getElementType() == factorType ? factorType : sumType;
+  Value init = createEmpty(resultType, resultMap);
   Value logSum = createEmpty(sumType, maps.back());
   auto op = AttentionOp::create(
       rewriter, loc, TypeRange{init.getType(), logSum.getType()},
@@ -414,9 +418,8 @@ std::optional<StringRef> Raiser::raise() {
   copyAttributes(parts.product, op);
   rewriter.setInsertionPointAfter(op);
   Value result = op.getResults()[0];
-  auto wanted = cast<RankedTensorType>(parts.product->getResult(0).getType());
   if (results.size() != parts.result.getNumResults()) {
-    auto type = RankedTensorType::get(wanted.getShape(), sumType);
+    auto type = RankedTensorType::get(wanted.getShape(), resultType);
     SmallVector<ReassociationIndices> groups =
         *getReassociationIndicesForCollapse(
             type.getShape(),
@@ -458,7 +461,7 @@ static void remarkStays(LinalgOp product, StringRef reason) {
 }
 
 AttentionOp mlir::remat::raiseAttentionOf(RewriterBase &rewriter,
-                                          LinalgOp product) {
+                                          LinalgOp product, bool rounds) {
   for (OpOperand *operand : product.getDpsInputOperands()) {
     std::optional<Parts> parts = findParts(product, operand);
     if (!parts) {
@@ -467,7 +470,7 @@ AttentionOp mlir::remat::raiseAttentionOf(RewriterBase &rewriter,
                              "not be moved out of the way");
       continue;
     }
-    Raiser raiser(rewriter, *parts);
+    Raiser raiser(rewriter, *parts, rounds);
     if (std::optional<StringRef> reason = raiser.raise())
       remarkStays(product, *reason);
     return raiser.getRaised();

@@ -16,8 +16,10 @@ bool isFloatProduct(Operation *op);
 
 /// Makes a `remat.attention` of `product`, a product of floating-point numbers,
 /// if that multiplies probabilities of an attention by its values. Null, with a
-/// remark that says why, if that cannot be.
-AttentionOp raiseAttentionOf(RewriterBase &rewriter, linalg::LinalgOp product);
+/// remark that says why, if that cannot be. With `rounds`, a product that is
+/// rounded gives a result that is.
+AttentionOp raiseAttentionOf(RewriterBase &rewriter, linalg::LinalgOp product,
+                             bool rounds);
 
 } // namespace mlir::remat
 

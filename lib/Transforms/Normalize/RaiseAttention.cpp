@@ -45,7 +45,7 @@ static bool mayHaveSoftmax(Operation *function) {
 
 /// What is found is the same wherever names and borders of regions stand, and
 /// whether equal computations were merged or not.
-static LogicalResult raiseIn(Operation *function) {
+static LogicalResult raiseIn(Operation *function, bool rounds) {
   PlainCopy plain(function);
   RewritePatternSet forms(function->getContext()),
       reshapes(function->getContext());
@@ -67,7 +67,7 @@ static LogicalResult raiseIn(Operation *function) {
   });
   SmallVector<AttentionOp> raised;
   for (LinalgOp product : products)
-    if (AttentionOp op = raiseAttentionOf(rewriter, product))
+    if (AttentionOp op = raiseAttentionOf(rewriter, product, rounds))
       raised.push_back(op);
   for (AttentionOp op : raised)
     plain.transplant(op);
@@ -80,6 +80,8 @@ static LogicalResult raiseIn(Operation *function) {
 namespace {
 struct RaiseAttentionPass
     : mlir::remat::impl::RaiseAttentionPassBase<RaiseAttentionPass> {
+  using Base::Base;
+
   void runOnOperation() override {
     SmallVector<Operation *> functions;
     getOperation()->walk([&](FunctionOpInterface function) {
@@ -90,7 +92,7 @@ struct RaiseAttentionPass
     if (functions.empty())
       return markAllAnalysesPreserved();
     for (Operation *function : functions)
-      if (failed(raiseIn(function)))
+      if (failed(raiseIn(function, rounded)))
         return signalPassFailure();
   }
 };

@@ -73,3 +73,25 @@ func.func @shared_keys(%q: memref<4x200x8xf32>, %k: memref<70x8xf32>, %v: memref
   }
   return
 }
+
+// -----
+
+#q = affine_map<(m, n, d, v) -> (m, d)>
+#k = affine_map<(m, n, d, v) -> (n, d)>
+#v = affine_map<(m, n, d, v) -> (n, v)>
+#o = affine_map<(m, n, d, v) -> (m, v)>
+#l = affine_map<(m, n, d, v) -> (m)>
+
+// A result of bf16 is rounded when all of it is added up.
+// CHECK-LABEL: func.func @rounded(
+// CHECK: call @attention(
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : memref<9x8xf32>) outs(%arg3 : memref<9x8xbf16>)
+// CHECK: arith.truncf
+func.func @rounded(%q: memref<9x8xbf16>, %k: memref<9x8xbf16>, %v: memref<9x8xbf16>, %o: memref<9x8xbf16>, %l: memref<9xf32>) {
+  remat.attention ins(%q, %k, %v : memref<9x8xbf16>, memref<9x8xbf16>, memref<9x8xbf16>)
+      outs(%o, %l : memref<9x8xbf16>, memref<9xf32>) attributes {indexing_maps = [#q, #k, #v, #o, #l]} {
+  ^bb0(%m: index, %n: index, %s: f32):
+    remat.yield %s : f32
+  }
+  return
+}

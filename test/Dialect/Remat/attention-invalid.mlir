@@ -38,13 +38,30 @@ func.func @keys_in_result(%q: tensor<5x4xf32>, %k: tensor<7x4xf32>, %v: tensor<7
 #v = affine_map<(m, n, d, v) -> (n, v)>
 #o = affine_map<(m, n, d, v) -> (m, v)>
 #l = affine_map<(m, n, d, v) -> (m)>
-func.func @narrow_sums(%q: tensor<5x4xbf16>, %k: tensor<7x4xbf16>, %v: tensor<7x6xbf16>, %o: tensor<5x6xbf16>, %l: tensor<5xf32>) {
+func.func @narrow_sums(%q: tensor<5x4xbf16>, %k: tensor<7x4xbf16>, %v: tensor<7x6xbf16>, %o: tensor<5x6xbf16>, %l: tensor<5xbf16>) {
   // expected-error @+1 {{adds up 'bf16', but sums of products of 'bf16' must be 'f32'}}
   %y:2 = remat.attention ins(%q, %k, %v : tensor<5x4xbf16>, tensor<7x4xbf16>, tensor<7x6xbf16>)
-      outs(%o, %l : tensor<5x6xbf16>, tensor<5xf32>) attributes {indexing_maps = [#q, #k, #v, #o, #l]} {
+      outs(%o, %l : tensor<5x6xbf16>, tensor<5xbf16>) attributes {indexing_maps = [#q, #k, #v, #o, #l]} {
+  ^bb0(%m: index, %n: index, %s: bf16):
+    remat.yield %s : bf16
+  } -> tensor<5x6xbf16>, tensor<5xbf16>
+  return
+}
+
+// -----
+
+#q = affine_map<(m, n, d, v) -> (m, d)>
+#k = affine_map<(m, n, d, v) -> (n, d)>
+#v = affine_map<(m, n, d, v) -> (n, v)>
+#o = affine_map<(m, n, d, v) -> (m, v)>
+#l = affine_map<(m, n, d, v) -> (m)>
+func.func @rounded_to_another_type(%q: tensor<5x4xbf16>, %k: tensor<7x4xbf16>, %v: tensor<7x6xbf16>, %o: tensor<5x6xf16>, %l: tensor<5xf32>) {
+  // expected-error @+1 {{rounds to 'f16', but results and gradients of 'bf16' must be 'bf16' or 'f32'}}
+  %y:2 = remat.attention ins(%q, %k, %v : tensor<5x4xbf16>, tensor<7x4xbf16>, tensor<7x6xbf16>)
+      outs(%o, %l : tensor<5x6xf16>, tensor<5xf32>) attributes {indexing_maps = [#q, #k, #v, #o, #l]} {
   ^bb0(%m: index, %n: index, %s: f32):
     remat.yield %s : f32
-  } -> tensor<5x6xbf16>, tensor<5xf32>
+  } -> tensor<5x6xf16>, tensor<5xf32>
   return
 }
 

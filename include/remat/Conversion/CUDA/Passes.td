@@ -70,6 +70,56 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
                            "::mlir::vector::VectorDialect"];
 }
 
+def ConvertAttentionToGPU : Pass<"convert-attention-to-gpu-kernels", "::mlir::ModuleOp"> {
+  let summary = "attention on device memory to kernels of the gpu dialect";
+  let description = [{
+    `remat.attention` on memrefs becomes one kernel, `remat.attention_backward`
+    two, and one for each operand of scores that has a gradient, in the `gpu.module` `@kernels`. An array with a number for each pair of
+    positions exists nowhere: blocks hold a tile of queries by keys in registers
+    and workgroup memory, with the body inlined for each score.
+
+    | kernel | a block owns | and goes through |
+    |---|---|---|
+    | `attention` | a tile of queries of one batch and head | tiles of keys, with the largest score so far and sums relative to it |
+    | `attention_backward_keys` | a tile of keys and values | the rows that share them in order, in each tiles of queries |
+    | `attention_backward_queries` | a tile of queries | tiles of keys |
+    | `attention_backward_operand` | a tile of scores | the rows that share elements of the operand, in order |
+
+    Blocks have 128 threads. Sizes of tiles, and with them the order of each sum,
+    follow from the sizes of heads and the type of the sums. Nothing is added to
+    by two blocks. Tiles that a mask of positions hides are skipped. Factors of f16 and
+    bf16 are widened to f32 on their way to workgroup memory, and products are chains
+    of fused multiply-adds. Gradients whose destination was filled with zero
+    overwrite it; the fill goes.
+
+    In: functions whose memrefs are device memory. Out: as from
+    `convert-linalg-to-gpu-kernels`. An error for what has no kernel: heads of
+    unknown size, or so large that no tile fits into 48 KiB; keys and values with
+    different batches; gradients of operands of scores that are sums over
+    positions.
+  }];
+  let options = [
+    Option<"traffic", "traffic", "bool", /*default=*/"false",
+           "Count the bytes that each launch moves, for remat-print-launches">];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def DecomposeAttentionForGPU : Pass<"decompose-attention-for-gpu"> {
+  let summary = "attention that has no kernel becomes products and a softmax";
+  let description = [{
+    Expands each `remat.attention` and `remat.attention_backward` on tensors that
+    `convert-attention-to-gpu-kernels` would refuse, with a remark that says why.
+    The backward may have a kernel where the forward has none, and the other way
+    around. Others stay.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def GroupUpdates : Pass<"remat-group-updates", "::mlir::ModuleOp"> {
   let summary = "small updates wait until one launch does for several";
   let description = [{

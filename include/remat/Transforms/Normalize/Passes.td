@@ -282,6 +282,9 @@ def RaiseAttentionPass : Pass<"remat-raise-attention"> {
 
     Run after `remat-raise-softmax`, before fusion and differentiation.
   }];
+  let options = [
+    Option<"rounded", "rounded", "bool", /*default=*/"false",
+           "Results, and with them gradients, have the type of the products that they replace, instead of that of the sums">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

@@ -186,9 +186,11 @@ static LogicalResult verifyShapes(Operation *op, ArrayAttr maps,
   return success();
 }
 
-/// Element types: query, key and value alike; sums of f32, or f64.
+/// Element types: query, key and value alike; sums of f32, or f64; `rounded` of
+/// either.
 static LogicalResult verifyTypes(Operation *op, ArrayRef<Value> factors,
-                                 ArrayRef<Value> sums) {
+                                 ArrayRef<Value> sums,
+                                 ArrayRef<Value> rounded) {
   Type type = getElementTypeOrSelf(factors[0]);
   if (!type.isF16() && !type.isBF16() && !type.isF32() && !type.isF64())
     return op->emitOpError() << "multiplies elements of type " << type
@@ -204,6 +206,11 @@ static LogicalResult verifyTypes(Operation *op, ArrayRef<Value> factors,
       return op->emitOpError()
              << "adds up " << getElementTypeOrSelf(value)
              << ", but sums of products of " << type << " must be " << sum;
+  for (Value value : rounded)
+    if (Type found = getElementTypeOrSelf(value); found != sum && found != type)
+      return op->emitOpError()
+             << "rounds to " << found << ", but results and gradients of "
+             << type << " must be " << type << " or " << sum;
   return success();
 }
 
@@ -227,8 +234,8 @@ LogicalResult AttentionOp::verify() {
           verifyShapes(*this, getIndexingMaps(), getIndexedValues(), {}, {})) ||
       failed(verifyLoops(*this, getIndexingMaps())))
     return failure();
-  return verifyTypes(*this, {getQuery(), getKey(), getValue()},
-                     {getInit(), getLogSum()});
+  return verifyTypes(*this, {getQuery(), getKey(), getValue()}, {getLogSum()},
+                     {getInit()});
 }
 
 LogicalResult AttentionBackwardOp::verify() {
@@ -257,9 +264,10 @@ LogicalResult AttentionBackwardOp::verify() {
       failed(verifyShapes(*this, getIndexingMaps(), values, others, maps)) ||
       failed(verifyLoops(*this, getIndexingMaps())))
     return failure();
-  SmallVector<Value> sums(getInits().take_front(3));
-  llvm::append_values(sums, getCotangent(), getLogSum(), getDelta());
-  return verifyTypes(*this, {getQuery(), getKey(), getValue()}, sums);
+  SmallVector<Value> rounded(getInits().take_front(3));
+  rounded.push_back(getCotangent());
+  return verifyTypes(*this, {getQuery(), getKey(), getValue()},
+                     {getLogSum(), getDelta()}, rounded);
 }
 
 /// `given`: numbers of the sums' type after the operands; `numYielded` the

@@ -65,8 +65,8 @@ def Remat_AttentionOp : Remat_AttentionBase<"attention"> {
     f; without f, that is 1. f may not depend on the score. A mask is a t of
     -inf; a row in which all are masked has NaN as its result, as a softmax has.
 
-    Scores and sums are f32, or f64 where `query` is. `init` and `log_sum` are
-    overwritten.
+    Scores and sums are f32, or f64 where `query` is. The result is of that type or,
+    rounded once, of that of `query`. `init` and `log_sum` are overwritten.
 
     `remat-raise-attention` makes it of what exporters print. A target that has
     no kernel for it gets it as products and a softmax
@@ -130,6 +130,8 @@ def Remat_AttentionBackwardOp : Remat_AttentionBase<"attention_backward", [
 
     `inits` are d_query, d_key, d_value and d_operand for each operand that
     `differentiated` lists; each is added to, and its map is that of the operand.
+    The cotangent and the first three may be of the type of `query` instead of that
+    of the sums: the sum with what was there is then rounded once.
     `indexing_maps` are those of the forward, that of the result being the
     cotangent's.
 

@@ -1,0 +1,480 @@
+//===- AttentionEmitter.cpp - Steps of attention's kernels ----------------===//
+//
+// How operands come to a block and results leave it: tiles of any size, of
+// memory with any strides, by vectors where all of them are aligned.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionEmitter.h"
+
+#include "DevicePointers.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+AttentionEmitter::AttentionEmitter(OpBuilder &host, Operation *op,
+                                   const AttentionPlan &plan,
+                                   ArrayRef<Indexed> operands, Block &body,
+                                   FloatType type, bool countsTraffic)
+    : host(host), op(op), loc(op->getLoc()), plan(plan),
+      indexed(operands.begin(), operands.end()), body(body), type(type),
+      countsTraffic(countsTraffic), launch(host, op) {
+  unsigned loops = operands.front().map.getNumDims();
+  for (unsigned loop : llvm::seq(loops)) {
+    auto found = findLoop(operands, loop);
+    sizes.push_back(
+        found ? memref::getMixedSize(host, loc, found->first, found->second)
+              : OpFoldResult(host.getIndexAttr(1)));
+  }
+  // The loop of queries, where all rows have keys of their own.
+  sizes.push_back(host.getIndexAttr(1));
+  position.resize(sizes.size());
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments and the grid
+//===----------------------------------------------------------------------===//
+
+Type AttentionEmitter::getMemory(int64_t elements) const {
+  return MemRefType::get({elements}, type, MemRefLayoutAttrInterface(),
+                         gpu::AddressSpaceAttr::get(
+                             host.getContext(), gpu::AddressSpace::Workgroup));
+}
+
+void AttentionEmitter::begin(ArrayRef<unsigned> loops, ArrayRef<Part> owned,
+                             ArrayRef<Type> workgroupTypes) {
+  gridLoops.assign(loops.begin(), loops.end());
+  parts.assign(owned.begin(), owned.end());
+  launch.begin(kAttentionThreads, workgroupTypes);
+}
+
+/// Blocks that share a slice of an operand are neighbours: it is read once if
+/// the cache holds it, else by each of them.
+std::optional<Traffic>
+AttentionEmitter::countTraffic(const Operand &operand,
+                               std::optional<int64_t> accessed) const {
+  SmallVector<int64_t> all, strides;
+  int64_t slice = getBytesInMemory(operand.elementType);
+  for (auto [loop, stride] : llvm::enumerate(operand.knownStrides)) {
+    std::optional<int64_t> size = knownSize(loop);
+    if (!stride || !size || *size == 0)
+      return std::nullopt;
+    all.push_back(*size);
+    strides.push_back(*stride);
+    if (*stride != 0 && !llvm::is_contained(gridLoops, loop))
+      slice *= *size;
+  }
+  auto [elements, sectors] =
+      measureMemory(all, strides, getBytesInMemory(operand.elementType));
+  int64_t times = 1;
+  for (Part part : parts)
+    if (operand.knownStrides[part.loop] == 0 && slice > Traffic::kCached)
+      times *= llvm::divideCeil(*knownSize(part.loop), part.size);
+  if (accessed)
+    *accessed *= getBytesInMemory(operand.elementType);
+  return Traffic{elements, accessed, sectors * times};
+}
+
+bool AttentionEmitter::readsMemoryInScores() {
+  unsigned first = plan.dims.rows.size() + 2, count = indexed.size() - 5;
+  return llvm::any_of(
+             body.getArguments().slice(first, count),
+             [](BlockArgument element) { return !element.use_empty(); }) ||
+         llvm::any_of(body.without_terminator(), [](Operation &inner) {
+           return !isMemoryEffectFree(&inner);
+         });
+}
+
+std::optional<AttentionEmitter::Visits>
+AttentionEmitter::countVisits(bool ownsQueries, ScoreTile tile) {
+  std::optional<int64_t> queries = knownSize(plan.queryLoop),
+                         keys = knownSize(plan.dims.key);
+  if (!countsTraffic || !queries || !keys || readsMemoryInScores())
+    return std::nullopt;
+  int64_t blocks = 1;
+  for (unsigned loop : gridLoops) {
+    std::optional<int64_t> size = knownSize(loop);
+    if (!size)
+      return std::nullopt;
+    blocks *= *size;
+  }
+  int64_t own = ownsQueries ? *queries : *keys,
+          others = ownsQueries ? *keys : *queries,
+          step = ownsQueries ? tile.queries : tile.keys,
+          otherStep = ownsQueries ? tile.keys : tile.queries;
+  Visits visits;
+  for (int64_t start = 0; start < own; start += step) {
+    auto find = ownsQueries ? findKeyRange : findRowRange;
+    auto [from, length] =
+        find(host, loc, plan.visible, host.getIndexAttr(start),
+             host.getIndexAttr(std::min(step, own - start)),
+             host.getIndexAttr(others), otherStep);
+    std::optional<int64_t> first = getConstantIntValue(from),
+                           count = getConstantIntValue(length);
+    if (!first || !count)
+      return std::nullopt;
+    int64_t tiles = llvm::divideCeil(*count, otherStep);
+    visits.own += std::min(step, own - start) * blocks;
+    visits.ownTiles += blocks;
+    visits.others +=
+        (std::min(others, *first + tiles * otherStep) - *first) * blocks;
+    visits.otherTiles += tiles * blocks;
+  }
+  return visits;
+}
+
+AttentionEmitter::Operand
+AttentionEmitter::addOperand(Indexed indexed, Access access,
+                             std::optional<int64_t> accessed) {
+  auto [value, map] = indexed;
+  StridedMetadata metadata = getStridedMetadata(host, loc, value);
+  Operand operand;
+  operand.elementType = getElementTypeOrSelf(value);
+  operand.strides.resize(sizes.size());
+  operand.knownStrides.assign(sizes.size(), 0);
+  for (auto [expr, stride] :
+       llvm::zip_equal(map.getResults(), metadata.strides))
+    if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
+      operand.strides[loop.getPosition()] = launch.addNumber(stride);
+      operand.knownStrides[loop.getPosition()] = getConstantIntValue(stride);
+    }
+  operand.offset = getConstantIntValue(metadata.offset);
+  operand.memory = launch.addMemory(
+      createDevicePointer(host, loc, value, metadata.offset),
+      operand.elementType, access, getSpannedBytes(value),
+      countsTraffic ? countTraffic(operand, accessed) : std::nullopt);
+  return operand;
+}
+
+void AttentionEmitter::addScoreOperands() {
+  for (const Indexed &operand : ArrayRef(indexed).drop_front(3).drop_back(2))
+    scoreOperands.push_back(addOperand(operand, Access::Read));
+  launch.addCaptures(collectCaptures(op->getRegions()));
+}
+
+ValueRange AttentionEmitter::beginCode() {
+  // All arguments, before there is code.
+  for (OpFoldResult size : sizes)
+    launch.addNumber(size);
+  ValueRange workgroup = launch.beginCode();
+  thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+  slot = math.div(thread, index(kLanes));
+  lane = math.rem(thread, index(kLanes));
+  auto getBox = [&](IndexMath math, function_ref<Value(unsigned)> getSize) {
+    Values box;
+    for (unsigned loop : gridLoops)
+      box.push_back(getSize(loop));
+    for (Part part : parts)
+      box.push_back(math.ceilDiv(getSize(part.loop), math.index(part.size)));
+    return box;
+  };
+  // Blocks that read the same keys, or queries, are neighbours.
+  Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  Values at = math.delinearize(
+      block, getBox(math, [&](unsigned loop) { return deviceSize(loop); }));
+  for (auto [loop, number] : llvm::zip(gridLoops, at))
+    position[loop] = number;
+  for (auto [part, number] :
+       llvm::zip(parts, ArrayRef(at).drop_front(gridLoops.size())))
+    firstOfPart.push_back(math.mul(number, index(part.size)));
+  IndexMath onHost{host, loc};
+  blocks = onHost.product(getBox(onHost, [&](unsigned loop) -> Value {
+    return getValueOrCreateConstantIndexOp(host, loc, sizes[loop]);
+  }));
+  return workgroup;
+}
+
+void AttentionEmitter::finish(KernelTable<gpu::GPUFuncOp> &table,
+                              StringRef name) {
+  gpu::GPUFuncOp kernel = launch.finish();
+  if (isConstantIntValue(blocks, 0))
+    return kernel.erase();
+  kernel.setName(name);
+  // Sums stay in registers: ptxas would rather spill than run few blocks.
+  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                  b.getI32IntegerAttr(1));
+  for (unsigned i : llvm::seq(kernel.getNumWorkgroupAttributions()))
+    kernel.setWorkgroupAttributionAttr(i, "llvm.align",
+                                       b.getI64IntegerAttr(kVectorBytes));
+  launch.createLaunch(table.getOrInsert(kernel), blocks);
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+AttentionEmitter::Values AttentionEmitter::emitFor(Value from, Value to,
+                                                   int64_t step,
+                                                   ValueRange carried,
+                                                   EmitLoop emitBody) {
+  auto loop = scf::ForOp::create(b, loc, from, to, index(step), carried);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Values next = emitBody(loop.getInductionVar(), loop.getRegionIterArgs());
+  // A loop that carries nothing ends already.
+  if (!carried.empty())
+    scf::YieldOp::create(b, loc, next);
+  return loop.getResults();
+}
+
+AttentionEmitter::Values
+AttentionEmitter::emitInOrder(ArrayRef<unsigned> loops, ValueRange carried,
+                              function_ref<Values(ValueRange)> emitBody) {
+  if (loops.empty())
+    return emitBody(carried);
+  unsigned loop = loops.front();
+  if (knownSize(loop) == 1) {
+    position[loop] = index(0);
+    return emitInOrder(loops.drop_front(), carried, emitBody);
+  }
+  return emitFor(index(0), deviceSize(loop), 1, carried,
+                 [&](Value iteration, ValueRange inner) {
+                   position[loop] = iteration;
+                   return emitInOrder(loops.drop_front(), inner, emitBody);
+                 });
+}
+
+void AttentionEmitter::emitIf(Value condition, function_ref<void()> emitThen) {
+  if (!condition)
+    return emitThen();
+  auto branch = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emitThen();
+}
+
+Value AttentionEmitter::emitOrZero(Value condition, Type type,
+                                   function_ref<Value()> emitThen) {
+  if (!condition)
+    return emitThen();
+  auto branch = scf::IfOp::create(b, loc, type, condition, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, loc, emitThen());
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  scf::YieldOp::create(b, loc, zero);
+  return branch.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value AttentionEmitter::offsetOf(const Operand &operand) {
+  Value offset = index(0);
+  for (auto [stride, at] : llvm::zip_equal(operand.strides, position))
+    if (stride && at)
+      offset = math.add(offset, math.mul(at, stride));
+  return offset;
+}
+
+Value AttentionEmitter::moveAlong(const Operand &operand,
+                                  ArrayRef<unsigned> loops, Value offset,
+                                  Value column) {
+  Values box = llvm::map_to_vector(
+      loops, [&](unsigned loop) { return deviceSize(loop); });
+  for (auto [loop, at] : llvm::zip_equal(loops, math.delinearize(column, box)))
+    if (Value stride = operand.strides[loop])
+      offset = math.add(offset, math.mul(at, stride));
+  return offset;
+}
+
+bool AttentionEmitter::hasVectors(const Tile &tile, int64_t count) const {
+  const Operand &operand = tile.operand;
+  auto isMultiple = [&](std::optional<int64_t> number) {
+    return number && *number % count == 0;
+  };
+  if (!isMultiple(operand.offset) || tile.loops.empty() ||
+      operand.knownStrides[tile.loops.back()] != 1 ||
+      !isMultiple(knownSize(tile.loops.back())))
+    return false;
+  return llvm::all_of(llvm::enumerate(operand.knownStrides), [&](auto entry) {
+    return entry.index() == tile.loops.back() || isMultiple(entry.value());
+  });
+}
+
+Value AttentionEmitter::load(const Operand &operand, Value offset,
+                             int64_t count) {
+  if (count == 1)
+    return memref::LoadOp::create(b, loc, operand.memory, offset);
+  return vector::LoadOp::create(
+      b, loc, VectorType::get({count}, operand.elementType), operand.memory,
+      offset, /*nontemporal=*/false,
+      llvm::Align(count * getBytesInMemory(operand.elementType)));
+}
+
+void AttentionEmitter::store(const Operand &operand, Value offset,
+                             Value value) {
+  value = convert(value, operand.elementType);
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (vector)
+    vector::StoreOp::create(b, loc, value, operand.memory, offset,
+                            /*nontemporal=*/false,
+                            llvm::Align(getBytesInMemory(vector)));
+  else
+    memref::StoreOp::create(b, loc, value, operand.memory, offset);
+}
+
+Value AttentionEmitter::convert(Value value, Type elementType) {
+  Type from = getElementTypeOrSelf(value), to = elementType;
+  if (from == to)
+    return value;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    to = vector.clone(to);
+  return from.getIntOrFloatBitWidth() < elementType.getIntOrFloatBitWidth()
+             ? arith::ExtFOp::create(b, loc, to, value).getResult()
+             : arith::TruncFOp::create(b, loc, to, value).getResult();
+}
+
+void AttentionEmitter::loadTile(const Tile &tile, Value first) {
+  const Operand &operand = tile.operand;
+  int64_t count = kVectorBytes / getBytesInMemory(operand.elementType);
+  if (!hasVectors(tile, count))
+    count = 1;
+  int64_t perRow =
+      (count == 1 ? tile.width.padded : tile.width.elements) / count;
+  int64_t total = tile.rows * perRow;
+  bool isPadded = count == 1 && tile.width.padded > tile.width.elements;
+  // Neighbouring threads read neighbours in memory.
+  bool alongRows =
+      operand.knownStrides[tile.rowLoop] == 1 &&
+      (tile.loops.empty() || operand.knownStrides[tile.loops.back()] != 1);
+  Value base = offsetOf(operand);
+  Type loaded = count == 1 ? operand.elementType
+                           : VectorType::get({count}, operand.elementType);
+  emitFor(
+      index(0), index(llvm::divideCeil(total, kAttentionThreads)), 1, {},
+      [&](Value round, ValueRange) -> Values {
+        Value item =
+            math.add(math.mul(round, index(kAttentionThreads)), thread);
+        Value exists = total % kAttentionThreads == 0
+                           ? Value()
+                           : math.isBelow(item, index(total));
+        emitIf(exists, [&] {
+          Value row, column;
+          if (alongRows) {
+            row = math.rem(item, index(tile.rows));
+            column = math.div(item, index(tile.rows));
+          } else {
+            row = math.div(item, index(perRow));
+            column = math.mul(math.rem(item, index(perRow)), index(count));
+          }
+          Value inMemory = math.add(first, row);
+          Value isThere = isInside(inMemory, tile.rowLoop, tile.rows);
+          if (isPadded) {
+            Value isElement = math.isBelow(column, index(tile.width.elements));
+            isThere =
+                isThere ? create<arith::AndIOp>(isThere, isElement) : isElement;
+          }
+          Value value = emitOrZero(isThere, loaded, [&] {
+            Value offset = base;
+            if (Value stride = operand.strides[tile.rowLoop])
+              offset = math.add(offset, math.mul(inMemory, stride));
+            offset = moveAlong(operand, tile.loops, offset, column);
+            return load(operand, offset, count);
+          });
+          value = convert(value, type);
+          Value to = math.add(math.mul(row, index(tile.width.stride)), column);
+          if (count == 1) {
+            memref::StoreOp::create(b, loc, value, tile.buffer, to);
+            return;
+          }
+          for (int64_t i = 0; i < count; i += plan.perVector) {
+            Value part = count == plan.perVector
+                             ? value
+                             : vector::ExtractStridedSliceOp::create(
+                                   b, loc, value, i, plan.perVector, 1)
+                                   .getResult();
+            vector::StoreOp::create(
+                b, loc, part, tile.buffer, math.add(to, index(i)),
+                /*nontemporal=*/false, llvm::Align(kVectorBytes));
+          }
+        });
+        return {};
+      });
+}
+
+Value AttentionEmitter::offsetOfRow(const Operand &operand, Value query) {
+  Value offset = offsetOf(operand);
+  if (Value stride = operand.strides[plan.queryLoop])
+    offset = math.add(offset, math.mul(query, stride));
+  return offset;
+}
+Value AttentionEmitter::loadOfRow(const Operand &operand, Value query) {
+  return load(operand, offsetOfRow(operand, query), 1);
+}
+void AttentionEmitter::storeOfRow(const Operand &operand, Value query,
+                                  Value value) {
+  store(operand, offsetOfRow(operand, query), value);
+}
+
+Value AttentionEmitter::loadShared(Value buffer, Value row, int64_t stride,
+                                   Value column) {
+  return vector::LoadOp::create(
+      b, loc, VectorType::get({plan.perVector}, type), buffer,
+      math.add(math.mul(row, index(stride)), column), /*nontemporal=*/false,
+      llvm::Align(kVectorBytes));
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+void AttentionEmitter::storeSums(const Tile &to, Value first, ValueRange sums,
+                                 Initial initial) {
+  const Operand &operand = to.operand;
+  int64_t perRow = sumsPerRow(to.width), groups = perRow / plan.perVector;
+  bool isVector = hasVectors(to, plan.perVector);
+  Value base = offsetOf(operand);
+  auto add = [&](Value offset, Value sum) -> Value {
+    if (initial == Initial::None)
+      return sum;
+    Value old =
+        initial == Initial::Memory
+            ? convert(load(operand, offset, isVector ? plan.perVector : 1),
+                      type)
+            : arith::ConstantOp::create(b, loc, b.getZeroAttr(sum.getType()));
+    return create<arith::AddFOp>(old, sum);
+  };
+  for (int64_t i : llvm::seq(to.rows / kSlots)) {
+    Value row = at(first, slot, i * kSlots);
+    emitIf(isInside(row, to.rowLoop, to.rows), [&] {
+      Value offset = base;
+      if (Value stride = operand.strides[to.rowLoop])
+        offset = math.add(offset, math.mul(row, stride));
+      for (int64_t group : llvm::seq(groups)) {
+        int64_t start = group * kLanes * plan.perVector;
+        Value column =
+            math.add(math.mul(lane, index(plan.perVector)), index(start));
+        ValueRange mine =
+            sums.slice(i * perRow + group * plan.perVector, plan.perVector);
+        auto isElement = [&](Value at, int64_t more) {
+          return start + kLanes * plan.perVector <= to.width.elements
+                     ? Value()
+                     : math.isBelow(at, index(to.width.elements - more));
+        };
+        if (isVector) {
+          emitIf(isElement(column, 0), [&] {
+            Value at = moveAlong(operand, to.loops, offset, column);
+            auto vector = VectorType::get({plan.perVector}, type);
+            Value sum = vector::FromElementsOp::create(b, loc, vector, mine);
+            store(operand, at, add(at, sum));
+          });
+          continue;
+        }
+        for (auto [e, sum] : llvm::enumerate(mine)) {
+          Value element = math.add(column, index(e));
+          emitIf(isElement(element, 0), [&, sum = sum] {
+            Value at = moveAlong(operand, to.loops, offset, element);
+            store(operand, at, add(at, sum));
+          });
+        }
+      }
+    });
+  }
+}

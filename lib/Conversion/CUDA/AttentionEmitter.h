@@ -1,0 +1,227 @@
+//===- AttentionEmitter.h - Steps of attention's kernels --------*- C++ -*-===//
+//
+// Tiles of operands come to workgroup memory, threads multiply them into
+// registers, and the attention's body is inlined for each score.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_CUDA_ATTENTIONEMITTER_H
+#define REMAT_LIB_CONVERSION_CUDA_ATTENTIONEMITTER_H
+
+#include "../KernelTable.h"
+#include "AttentionPlan.h"
+#include "IndexMath.h"
+#include "KernelLaunch.h"
+
+namespace mlir::remat {
+
+class AttentionEmitter {
+public:
+  using Values = SmallVector<Value>;
+  using Access = KernelLaunch::Access;
+
+  /// `operands`, of which the first three are queries, keys and values, are
+  /// `op`'s with maps; `body` computes scores.
+  AttentionEmitter(OpBuilder &host, Operation *op, const AttentionPlan &plan,
+                   ArrayRef<Indexed> operands, Block &body, FloatType type,
+                   bool countsTraffic);
+
+protected:
+  /// Memory that loops of the attention index.
+  struct Operand {
+    Value memory;
+    /// Booleans are bytes in memory.
+    Type elementType;
+    /// By loop, null where it does not index the operand.
+    Values strides;
+    SmallVector<std::optional<int64_t>> knownStrides;
+    /// From the start of its buffer, if known.
+    std::optional<int64_t> offset;
+  };
+  /// Elements of an operand that loops of the block leave: rows, and in each a
+  /// number of elements side by side.
+  struct Tile {
+    const Operand &operand;
+    Value buffer;
+    unsigned rowLoop;
+    int64_t rows;
+    ArrayRef<unsigned> loops;
+    TileWidth width;
+  };
+  /// Scores, or a part of them, that threads exchange.
+  struct ScoreBuffer {
+    Value buffer;
+    int64_t stride;
+  };
+  /// What is added to sums before they are stored.
+  enum class Initial { None, Zero, Memory };
+  using EmitLoop = function_ref<Values(Value iteration, ValueRange carried)>;
+
+  //===--------------------------------------------------------------------===//
+  // Arguments and the grid
+  //===--------------------------------------------------------------------===//
+
+  /// A number of iterations of a loop, which a block owns.
+  struct Part {
+    unsigned loop;
+    int64_t size;
+  };
+  /// Blocks own an iteration of each of `loops`, and the parts.
+  void begin(ArrayRef<unsigned> loops, ArrayRef<Part> parts,
+             ArrayRef<Type> workgroupTypes);
+  /// Iterations of loops, over all blocks: a block's own queries, or keys, and
+  /// for each of its tiles the others, with rests of tiles as they are.
+  struct Visits {
+    int64_t own = 0, ownTiles = 0, others = 0, otherTiles = 0;
+  };
+  /// None if sizes are not known, or scores read memory.
+  std::optional<Visits> countVisits(bool ownsQueries, ScoreTile tile);
+  /// `accessed` is how many elements all threads load, or store.
+  Operand addOperand(Indexed indexed, Access access,
+                     std::optional<int64_t> accessed = std::nullopt);
+  /// Those of scores, and what the body reads from around.
+  void addScoreOperands();
+  /// Ends the arguments; finds the block's position. Returns the workgroup
+  /// memory.
+  ValueRange beginCode();
+  void finish(KernelTable<gpu::GPUFuncOp> &table, StringRef name);
+
+  Type getMemory(int64_t elements) const;
+  std::optional<int64_t> knownSize(unsigned loop) const {
+    return getConstantIntValue(sizes[loop]);
+  }
+  Value deviceSize(unsigned loop) { return launch.addNumber(sizes[loop]); }
+  /// Whether tiles of `rows` iterations have a rest.
+  bool hasRest(unsigned loop, int64_t rows) const {
+    std::optional<int64_t> size = knownSize(loop);
+    return !size || *size % rows != 0;
+  }
+  bool isOneTile(unsigned loop, int64_t rows) const {
+    std::optional<int64_t> size = knownSize(loop);
+    return size && *size <= rows;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Steps
+  //===--------------------------------------------------------------------===//
+
+  Values emitFor(Value from, Value to, int64_t step, ValueRange carried,
+                 EmitLoop emitBody);
+  /// The loops in order, the position of which the steps below see.
+  Values emitInOrder(ArrayRef<unsigned> loops, ValueRange carried,
+                     function_ref<Values(ValueRange)> emitBody);
+  /// Without a condition, always.
+  void emitIf(Value condition, function_ref<void()> emitThen);
+  Value emitOrZero(Value condition, Type type, function_ref<Value()> emitThen);
+  void emitBarrier() { gpu::BarrierOp::create(b, loc); }
+
+  /// Brings the rows from `first` on to workgroup memory, as numbers of the
+  /// sums' type; what does not exist as zero.
+  void loadTile(const Tile &tile, Value first);
+  /// Products of each row of `x` that is the thread's with each of its rows of
+  /// `y`, in the order of their elements.
+  Values multiply(const Tile &x, const Tile &y);
+  /// Adds the products of `scores`, rows of `count` elements, with the rows of
+  /// `y` to `sums`.
+  Values accumulate(ScoreBuffer scores, int64_t count, const Tile &y,
+                    ValueRange sums, int64_t rowsPerThread);
+  Values zeros(int64_t rowsPerThread, TileWidth width);
+  /// Sums of a thread in one row.
+  int64_t sumsPerRow(TileWidth width) const;
+
+  /// The thread's queries from `first` on, and its keys; those that do not
+  /// exist are the last ones.
+  Value queryOf(Value first, int64_t number) {
+    return at(first, slot, number * kSlots);
+  }
+  Value keyOf(Value first, int64_t number) {
+    return at(first, lane, number * kLanes);
+  }
+  Value clamp(Value position, unsigned loop, int64_t tile);
+  /// Null if each tile is full.
+  Value isInside(Value position, unsigned loop, int64_t tile);
+  /// What the body yields for a score; `more` are its last arguments.
+  Values evaluate(Value score, Value query, Value key, ValueRange more);
+  /// Of the block's position.
+  Value offsetOf(const Operand &operand);
+  /// An element, or a vector.
+  Value load(const Operand &operand, Value offset, int64_t count);
+  void store(const Operand &operand, Value offset, Value value);
+  Value convert(Value value, Type elementType);
+  /// A number of each row.
+  Value loadOfRow(const Operand &operand, Value query);
+  void storeOfRow(const Operand &operand, Value query, Value value);
+  /// The first key of the first tile that some of a tile's queries see, and
+  /// where the last one ends.
+  std::pair<Value, Value> findKeys(Value firstQuery, ScoreTile tile);
+  std::pair<Value, Value> findQueries(Value firstKey, ScoreTile tile);
+  /// Stores a number that the thread has of a tile's row and column.
+  void storeScore(ScoreBuffer to, Value row, Value column, Value value) {
+    memref::StoreOp::create(b, loc, value, to.buffer,
+                            math.add(math.mul(row, index(to.stride)), column));
+  }
+  /// Combines what the threads of a row have.
+  template <typename Op> Value reduceLanes(Value value);
+
+  /// Writes the thread's sums to its rows from `first` on.
+  void storeSums(const Tile &to, Value first, ValueRange sums,
+                 Initial initial = Initial::None);
+
+  Value constant(double number);
+  Value index(int64_t number) { return math.index(number); }
+  Value at(Value first, Value mine, int64_t offset) {
+    return math.add(first, math.add(mine, index(offset)));
+  }
+  template <typename Op> Value create(Value x, Value y) {
+    return Op::create(b, loc, x, y);
+  }
+
+  OpBuilder &host;
+  Operation *op;
+  Location loc;
+  const AttentionPlan &plan;
+  SmallVector<Indexed> indexed;
+  Block &body;
+  FloatType type;
+  bool countsTraffic;
+  KernelLaunch launch;
+  SmallVector<OpFoldResult> sizes;
+  SmallVector<unsigned> gridLoops;
+  SmallVector<Part> parts;
+  OpFoldResult blocks;
+
+  // In the kernel.
+  OpBuilder &b = launch.device;
+  IndexMath math{b, loc};
+  Value thread, slot, lane;
+  /// The first iteration of each part.
+  Values firstOfPart;
+  /// Of the loops that do not run in tiles.
+  Values position;
+  SmallVector<Operand> scoreOperands;
+
+private:
+  std::optional<Traffic> countTraffic(const Operand &operand,
+                                      std::optional<int64_t> accessed) const;
+  bool readsMemoryInScores();
+  /// `offset` moved along `loops` by `column`, as their iterations are counted.
+  Value moveAlong(const Operand &operand, ArrayRef<unsigned> loops,
+                  Value offset, Value column);
+  /// Elements of vectors in memory; 1 if there are none.
+  bool hasVectors(const Tile &tile, int64_t count) const;
+  Value loadShared(Value buffer, Value row, int64_t stride, Value column);
+  Value columnOf(TileWidth width, int64_t group);
+  Value offsetOfRow(const Operand &operand, Value query);
+  std::pair<Value, Value> toBounds(std::pair<OpFoldResult, OpFoldResult> range);
+  Value shuffle(Value value, int32_t distance);
+};
+
+template <typename Op> Value AttentionEmitter::reduceLanes(Value value) {
+  for (int64_t distance = kLanes / 2; distance > 0; distance /= 2)
+    value = create<Op>(value, shuffle(value, distance));
+  return value;
+}
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_CUDA_ATTENTIONEMITTER_H

@@ -1,0 +1,196 @@
+//===- AttentionKernels.cpp - Attention as one kernel ---------------------===//
+//
+// The largest score of each row so far, and sums relative to it (Milakov and
+// Gimelshein, Online normalizer calculation for softmax, 2018).
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionKernels.h"
+
+#include "AttentionEmitter.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+namespace {
+
+class ForwardKernel : AttentionEmitter {
+public:
+  ForwardKernel(OpBuilder &host, AttentionOp op, const AttentionPlan &plan,
+                bool traffic)
+      : AttentionEmitter(host, op, plan, getIndexedOperands(op),
+                         op.getBody().front(), op.getSumType(), traffic),
+        tile(plan.forward) {}
+
+  void run(KernelTable<gpu::GPUFuncOp> &table);
+
+private:
+  /// What a thread carries from tile to tile: for each of its rows the largest
+  /// score, the sum of its own powers, and the sums of values.
+  struct State {
+    Values maxima, powers, sums;
+    Values pack() const {
+      Values all(maxima);
+      llvm::append_range(all, powers);
+      llvm::append_range(all, sums);
+      return all;
+    }
+    static State unpack(ValueRange all, int64_t rows) {
+      return {Values(all.take_front(rows)), Values(all.slice(rows, rows)),
+              Values(all.drop_front(2 * rows))};
+    }
+  };
+
+  State emitTile(Value firstKey, State state);
+  void store(State state);
+
+  ScoreTile tile;
+  std::optional<Operand> query, key, value, result, logSum;
+  Value queryMemory, keyMemory;
+  ScoreBuffer powers;
+};
+
+} // namespace
+
+ForwardKernel::State ForwardKernel::emitTile(Value firstKey, State state) {
+  Tile queries{*query,       queryMemory,     plan.queryLoop,
+               tile.queries, plan.dims.depth, plan.depth};
+  Tile keys{*key,      keyMemory,       plan.dims.key,
+            tile.keys, plan.dims.depth, plan.depth};
+  Tile values{*value,    keyMemory,         plan.dims.key,
+              tile.keys, plan.dims.columns, plan.columns};
+  int64_t rows = tile.rowsPerThread(), columns = tile.keysPerThread();
+  loadTile(keys, firstKey);
+  emitBarrier();
+  Values scores = multiply(queries, keys);
+  Value lowest = constant(-std::numeric_limits<double>::infinity());
+  Values factors(scores.size());
+  for (int64_t i : llvm::seq(rows)) {
+    Value row = clamp(queryOf(firstOfPart[0], i), plan.queryLoop, tile.queries);
+    Value largest;
+    for (int64_t j : llvm::seq(columns)) {
+      Value &score = scores[i * columns + j];
+      Value position = keyOf(firstKey, j);
+      Values yielded =
+          evaluate(score, row, clamp(position, plan.dims.key, tile.keys), {});
+      score = yielded.front();
+      if (yielded.size() > 1)
+        factors[i * columns + j] = yielded.back();
+      if (Value isKey = isInside(position, plan.dims.key, tile.keys))
+        score = arith::SelectOp::create(b, loc, isKey, score, lowest);
+      largest = largest ? create<arith::MaximumFOp>(largest, score) : score;
+    }
+    largest = create<arith::MaximumFOp>(
+        state.maxima[i], reduceLanes<arith::MaximumFOp>(largest));
+    // Of a row of which all is masked so far, each power is zero.
+    Value isMasked = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                           largest, lowest);
+    Value reference =
+        arith::SelectOp::create(b, loc, isMasked, constant(0.0), largest);
+    auto power = [&](Value score) -> Value {
+      return math::ExpOp::create(b, loc,
+                                 create<arith::SubFOp>(score, reference));
+    };
+    Value scale = power(state.maxima[i]);
+    Value sum = create<arith::MulFOp>(state.powers[i], scale);
+    for (int64_t j : llvm::seq(columns)) {
+      Value weight = power(scores[i * columns + j]);
+      sum = create<arith::AddFOp>(sum, weight);
+      if (Value factor = factors[i * columns + j])
+        weight = create<arith::MulFOp>(weight, factor);
+      storeScore(powers, at(index(0), slot, i * kSlots),
+                 at(index(0), lane, j * kLanes), weight);
+    }
+    state.maxima[i] = largest;
+    state.powers[i] = sum;
+    int64_t perRow = sumsPerRow(plan.columns);
+    for (Value &s : MutableArrayRef(state.sums).slice(i * perRow, perRow))
+      s = create<arith::MulFOp>(s, scale);
+  }
+  emitBarrier();
+  // Values take the place of keys.
+  loadTile(values, firstKey);
+  emitBarrier();
+  state.sums = accumulate(powers, tile.keys, values, state.sums, rows);
+  if (!isOneTile(plan.dims.key, tile.keys))
+    emitBarrier();
+  return state;
+}
+
+void ForwardKernel::store(State state) {
+  int64_t perRow = sumsPerRow(plan.columns);
+  Value none = constant(std::numeric_limits<double>::quiet_NaN());
+  Value zero = constant(0.0);
+  for (int64_t i : llvm::seq(tile.rowsPerThread())) {
+    Value sum = reduceLanes<arith::AddFOp>(state.powers[i]);
+    for (Value &s : MutableArrayRef(state.sums).slice(i * perRow, perRow))
+      s = create<arith::DivFOp>(s, sum);
+    Value row = queryOf(firstOfPart[0], i);
+    Value isFirst =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, index(0));
+    if (Value isRow = isInside(row, plan.queryLoop, tile.queries))
+      isFirst = create<arith::AndIOp>(isFirst, isRow);
+    Value isMasked =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, zero);
+    Value log = create<arith::AddFOp>(
+        state.maxima[i], math::LogOp::create(b, loc, sum).getResult());
+    log = arith::SelectOp::create(b, loc, isMasked, none, log);
+    emitIf(isFirst, [&] { storeOfRow(*logSum, row, log); });
+  }
+  storeSums({*result, Value(), plan.queryLoop, tile.queries, plan.dims.columns,
+             plan.columns},
+            firstOfPart[0], state.sums);
+}
+
+void ForwardKernel::run(KernelTable<gpu::GPUFuncOp> &table) {
+  powers.stride = getScoreStride(tile.keys, plan.perVector);
+  begin(
+      plan.outer, {{plan.queryLoop, tile.queries}},
+      {getMemory(tile.queries * plan.depth.stride),
+       getMemory(tile.keys * std::max(plan.depth.stride, plan.columns.stride)),
+       getMemory(tile.queries * powers.stride)});
+  unsigned last = indexed.size() - 1;
+  std::optional<Visits> visits = countVisits(/*ownsQueries=*/true, tile);
+  auto count = [&](int64_t Visits::*rows, int64_t elements) {
+    return visits ? std::optional((*visits).*rows * elements) : std::nullopt;
+  };
+  query = addOperand(indexed[0], Access::Read,
+                     count(&Visits::own, plan.depth.elements));
+  key = addOperand(indexed[1], Access::Read,
+                   count(&Visits::others, plan.depth.elements));
+  value = addOperand(indexed[2], Access::Read,
+                     count(&Visits::others, plan.columns.elements));
+  result = addOperand(indexed[last - 1], Access::Write,
+                      count(&Visits::own, plan.columns.elements));
+  logSum = addOperand(indexed[last], Access::Write, count(&Visits::own, 1));
+  addScoreOperands();
+  ValueRange workgroup = beginCode();
+  queryMemory = workgroup[0];
+  keyMemory = workgroup[1];
+  powers.buffer = workgroup[2];
+
+  loadTile({*query, queryMemory, plan.queryLoop, tile.queries, plan.dims.depth,
+            plan.depth},
+           firstOfPart[0]);
+  int64_t rows = tile.rowsPerThread();
+  State state{Values(rows, constant(-std::numeric_limits<double>::infinity())),
+              Values(rows, constant(0.0)), zeros(rows, plan.columns)};
+  auto [from, to] = findKeys(firstOfPart[0], tile);
+  Values all =
+      emitFor(from, to, tile.keys, state.pack(),
+              [&](Value firstKey, ValueRange carried) {
+                return emitTile(firstKey, State::unpack(carried, rows)).pack();
+              });
+  store(State::unpack(all, rows));
+  finish(table, "attention");
+}
+
+void mlir::remat::launchAttention(OpBuilder &builder,
+                                  KernelTable<gpu::GPUFuncOp> &table,
+                                  AttentionOp op, const AttentionPlan &plan,
+                                  bool traffic) {
+  ForwardKernel(builder, op, plan, traffic).run(table);
+}

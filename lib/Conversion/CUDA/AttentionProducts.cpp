@@ -1,0 +1,208 @@
+//===- AttentionProducts.cpp - Scores and sums of attention's kernels -----===//
+//
+// Each sum of products is a chain of fused multiply-adds of one thread, so that
+// its order does not depend on how threads share the work.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionEmitter.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The elements of vectors, those of the first one first.
+static SmallVector<Value> unpack(OpBuilder &b, Location loc,
+                                 ArrayRef<Value> vectors) {
+  SmallVector<Value> elements;
+  for (Value vector : vectors)
+    for (int64_t i :
+         llvm::seq(cast<VectorType>(vector.getType()).getNumElements()))
+      elements.push_back(vector::ExtractOp::create(b, loc, vector, i));
+  return elements;
+}
+
+AttentionEmitter::Values AttentionEmitter::multiply(const Tile &x,
+                                                    const Tile &y) {
+  int64_t mine = x.rows / kSlots, others = y.rows / kLanes;
+  Values zero(mine * others, constant(0.0));
+  return emitFor(
+      index(0), index(x.width.padded), plan.perVector, zero,
+      [&](Value column, ValueRange carried) {
+        auto loadRows = [&](const Tile &tile, Value first, int64_t step,
+                            int64_t count) {
+          Values vectors;
+          for (int64_t i : llvm::seq(count))
+            vectors.push_back(loadShared(tile.buffer,
+                                         math.add(first, index(i * step)),
+                                         tile.width.stride, column));
+          return unpack(b, loc, vectors);
+        };
+        Values left = loadRows(x, slot, kSlots, mine);
+        Values right = loadRows(y, lane, kLanes, others);
+        Values sums(carried);
+        for (int64_t d : llvm::seq(plan.perVector))
+          for (int64_t i : llvm::seq(mine))
+            for (int64_t j : llvm::seq(others)) {
+              Value &sum = sums[i * others + j];
+              sum = math::FmaOp::create(b, loc, left[i * plan.perVector + d],
+                                        right[j * plan.perVector + d], sum);
+            }
+        return sums;
+      });
+}
+
+int64_t AttentionEmitter::sumsPerRow(TileWidth width) const {
+  return llvm::divideCeil(width.padded, plan.perVector * kLanes) *
+         plan.perVector;
+}
+
+AttentionEmitter::Values AttentionEmitter::zeros(int64_t rowsPerThread,
+                                                 TileWidth width) {
+  return Values(rowsPerThread * sumsPerRow(width), constant(0.0));
+}
+
+/// Where the thread's vector number `group` of a row is; where that does not
+/// exist, the last one is computed instead.
+Value AttentionEmitter::columnOf(TileWidth width, int64_t group) {
+  int64_t first = group * kLanes * plan.perVector;
+  Value column = math.add(math.mul(lane, index(plan.perVector)), index(first));
+  return first + kLanes * plan.perVector <= width.padded
+             ? column
+             : math.min(column, index(width.padded - plan.perVector));
+}
+
+AttentionEmitter::Values
+AttentionEmitter::accumulate(ScoreBuffer scores, int64_t count, const Tile &y,
+                             ValueRange sums, int64_t rowsPerThread) {
+  int64_t perRow = sumsPerRow(y.width), groups = perRow / plan.perVector;
+  Values columns;
+  for (int64_t group : llvm::seq(groups))
+    columns.push_back(columnOf(y.width, group));
+  return emitFor(
+      index(0), index(count), plan.perVector, sums,
+      [&](Value first, ValueRange carried) {
+        Values vectors;
+        for (int64_t i : llvm::seq(rowsPerThread))
+          vectors.push_back(loadShared(scores.buffer,
+                                       math.add(slot, index(i * kSlots)),
+                                       scores.stride, first));
+        Values left = unpack(b, loc, vectors);
+        Values next(carried);
+        for (int64_t k : llvm::seq(plan.perVector)) {
+          Values rows;
+          for (Value column : columns)
+            rows.push_back(loadShared(y.buffer, math.add(first, index(k)),
+                                      y.width.stride, column));
+          Values right = unpack(b, loc, rows);
+          for (int64_t i : llvm::seq(rowsPerThread))
+            for (int64_t j : llvm::seq(perRow)) {
+              Value &sum = next[i * perRow + j];
+              sum = math::FmaOp::create(b, loc, left[i * plan.perVector + k],
+                                        right[j], sum);
+            }
+        }
+        return next;
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+Value AttentionEmitter::constant(double number) {
+  return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, number));
+}
+
+Value AttentionEmitter::isInside(Value position, unsigned loop, int64_t tile) {
+  return hasRest(loop, tile) ? math.isBelow(position, deviceSize(loop))
+                             : Value();
+}
+
+std::pair<Value, Value>
+AttentionEmitter::toBounds(std::pair<OpFoldResult, OpFoldResult> range) {
+  Value first = getValueOrCreateConstantIndexOp(b, loc, range.first);
+  Value count = getValueOrCreateConstantIndexOp(b, loc, range.second);
+  return {first, math.add(first, count)};
+}
+
+std::pair<Value, Value> AttentionEmitter::findKeys(Value firstQuery,
+                                                   ScoreTile tile) {
+  Value queries = math.min(index(tile.queries),
+                           math.sub(deviceSize(plan.queryLoop), firstQuery));
+  return toBounds(findKeyRange(b, loc, plan.visible, firstQuery, queries,
+                               deviceSize(plan.dims.key), tile.keys));
+}
+
+std::pair<Value, Value> AttentionEmitter::findQueries(Value firstKey,
+                                                      ScoreTile tile) {
+  Value keys =
+      math.min(index(tile.keys), math.sub(deviceSize(plan.dims.key), firstKey));
+  return toBounds(findRowRange(b, loc, plan.visible, firstKey, keys,
+                               deviceSize(plan.queryLoop), tile.queries));
+}
+
+Value AttentionEmitter::clamp(Value position, unsigned loop, int64_t tile) {
+  return hasRest(loop, tile)
+             ? math.min(position, math.sub(deviceSize(loop), index(1)))
+             : position;
+}
+
+AttentionEmitter::Values AttentionEmitter::evaluate(Value score, Value query,
+                                                    Value key,
+                                                    ValueRange more) {
+  IRMapping values(launch.map);
+  position[plan.queryLoop] = query;
+  position[plan.dims.key] = key;
+  SmallVector<unsigned> loops = plan.dims.getScoreDims();
+  unsigned next = 0;
+  for (unsigned loop : loops)
+    values.map(body.getArgument(next++), position[loop]);
+  values.map(body.getArgument(next++), score);
+  for (const Operand &operand : scoreOperands) {
+    BlockArgument argument = body.getArgument(next++);
+    if (argument.use_empty())
+      continue;
+    Value element = load(operand, offsetOf(operand), 1);
+    if (operand.elementType.isInteger(1))
+      element = arith::TruncIOp::create(b, loc, b.getI1Type(), element);
+    values.map(argument, element);
+  }
+  for (Value value : more)
+    values.map(body.getArgument(next++), value);
+  position[plan.queryLoop] = position[plan.dims.key] = Value();
+  for (Operation &inner : body.without_terminator())
+    b.clone(inner, values);
+  return llvm::map_to_vector(
+      body.getTerminator()->getOperands(),
+      [&](Value value) { return values.lookupOrDefault(value); });
+}
+
+Value AttentionEmitter::shuffle(Value value, int32_t distance) {
+  auto exchange = [&](Value word) -> Value {
+    return gpu::ShuffleOp::create(b, loc, word, distance, /*width=*/32,
+                                  gpu::ShuffleMode::XOR)
+        .getShuffleResult();
+  };
+  if (type.getWidth() == 32)
+    return exchange(value);
+  // Words of 32 bits are what a warp exchanges.
+  auto words = VectorType::get({2}, b.getI32Type());
+  Value bits = vector::BitCastOp::create(
+      b, loc, words,
+      vector::BroadcastOp::create(b, loc, VectorType::get({1}, type), value));
+  Values halves = unpack(b, loc, {bits});
+  for (Value &half : halves)
+    half = exchange(half);
+  bits = vector::FromElementsOp::create(b, loc, words, halves);
+  Value whole =
+      vector::BitCastOp::create(b, loc, VectorType::get({1}, type), bits);
+  return vector::ExtractOp::create(b, loc, whole, int64_t(0));
+}

@@ -1,0 +1,16 @@
+//===- DecomposeAggregates.h - Expand one aggregate -------------*- C++ -*-===//
+
+#ifndef REMAT_LIB_CONVERSION_DECOMPOSEAGGREGATES_H
+#define REMAT_LIB_CONVERSION_DECOMPOSEAGGREGATES_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::remat {
+
+/// Replaces `op`, on tensors, by structured operations, whose reductions get an
+/// order.
+LogicalResult decomposeAggregate(linalg::AggregatedOpInterface op);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_DECOMPOSEAGGREGATES_H

@@ -1,0 +1,167 @@
+// RUN: remat-opt %s --convert-attention-to-gpu-kernels --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: remat-opt %s --convert-attention-to-gpu-kernels=traffic --split-input-file | FileCheck %s --check-prefix=TRAFFIC
+
+#q = affine_map<(h, m, n, d, v) -> (h, m, d)>
+#k = affine_map<(h, m, n, d, v) -> (h, n, d)>
+#v = affine_map<(h, m, n, d, v) -> (h, n, v)>
+#o = affine_map<(h, m, n, d, v) -> (h, m, v)>
+#l = affine_map<(h, m, n, d, v) -> (h, m)>
+
+// A block for 64 rows of each of 4 heads, which two operations that are alike share. Tiles of 32 keys up to the last that a row sees;
+// 16 bytes at once from memory and to it; four barriers for a tile of keys.
+// Of each of 8 tiles of rows, all elements of queries are read once, and keys up to the last that is seen.
+// TRAFFIC-LABEL: gpu.func @attention(
+// TRAFFIC-SAME: remat.traffic = array<i64: 524288, 524288, 524288>
+// TRAFFIC-SAME: remat.traffic = array<i64: 524288, 2359296, 524288>
+// CHECK-LABEL: func.func @causal(
+// CHECK-DAG: %[[BLOCKS:.*]] = arith.constant 32 : index
+// CHECK-DAG: %[[THREADS:.*]] = arith.constant 128 : index
+// CHECK-COUNT-2: gpu.launch_func @kernels::@attention blocks in (%[[BLOCKS]], %{{.*}}, %{{.*}}) threads in (%[[THREADS]], %{{.*}}, %{{.*}})
+// CHECK-NOT: gpu.launch_func
+// CHECK-LABEL: gpu.func @attention(
+// CHECK-SAME: "write"
+// CHECK-SAME: workgroup(%[[Q:.*]] : memref<4352xf32, {{.*}}, %[[K:.*]] : memref<2176xf32, {{.*}}, %[[P:.*]] : memref<2304xf32,
+// CHECK-SAME: nvvm.minctasm = 1 : i32
+// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<?xf32>, vector<4xf32>
+// CHECK: vector.store %{{.*}}, %[[Q]]
+// CHECK: %[[END:.*]] = affine.min
+// CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c32 iter_args
+// CHECK: gpu.barrier
+// CHECK: math.fma
+// CHECK: arith.cmpi ule
+// CHECK: gpu.shuffle xor
+// CHECK: math.exp
+// CHECK: memref.store %{{.*}}, %[[P]]
+// CHECK: gpu.barrier
+// CHECK: gpu.barrier
+// CHECK: math.fma
+// CHECK: gpu.barrier
+// CHECK-NOT: gpu.barrier
+// CHECK: math.log
+// CHECK: vector.store %{{.*}} {alignment = 16 : i64} : memref<?xf32>, vector<4xf32>
+func.func @causal(%q: memref<4x512x64xf32>, %k: memref<4x512x64xf32>, %v: memref<4x512x64xf32>, %o: memref<4x512x64xf32>,
+                  %o2: memref<4x512x64xf32>, %l: memref<4x512xf32>) {
+  %low = arith.constant 0xFF800000 : f32
+  remat.attention ins(%q, %k, %v : memref<4x512x64xf32>, memref<4x512x64xf32>, memref<4x512x64xf32>)
+      outs(%o, %l : memref<4x512x64xf32>, memref<4x512xf32>) attributes {indexing_maps = [#q, #k, #v, #o, #l]} {
+  ^bb0(%h: index, %m: index, %n: index, %s: f32):
+    %seen = arith.cmpi ule, %n, %m : index
+    %t = arith.select %seen, %s, %low : f32
+    remat.yield %t : f32
+  }
+  remat.attention ins(%q, %k, %v : memref<4x512x64xf32>, memref<4x512x64xf32>, memref<4x512x64xf32>)
+      outs(%o2, %l : memref<4x512x64xf32>, memref<4x512xf32>) attributes {indexing_maps = [#q, #k, #v, #o, #l]} {
+  ^bb0(%h: index, %m: index, %n: index, %s: f32):
+    %seen = arith.cmpi ule, %n, %m : index
+    %t = arith.select %seen, %s, %low : f32
+    remat.yield %t : f32
+  }
+  return
+}
+
+// -----
+
+#q = affine_map<(h, m, n, d, v) -> (h, m, d)>
+#k = affine_map<(h, m, n, d, v) -> (n, d)>
+#v = affine_map<(h, m, n, d, v) -> (n, v)>
+#o = affine_map<(h, m, n, d, v) -> (h, m, v)>
+#l = affine_map<(h, m, n, d, v) -> (h, m)>
+
+// Heads that share keys run in order in the block of the keys. The fill of one gradient goes; the others are read. What does not exist
+// of the last tile is zero.
+// CHECK-LABEL: func.func @shared_keys(
+// CHECK-NOT: linalg.fill
+// CHECK: gpu.launch_func @kernels::@attention_backward_keys blocks in (%c3,
+// CHECK: gpu.launch_func @kernels::@attention_backward_queries blocks in (%c28,
+// CHECK-LABEL: gpu.func @attention_backward_keys(
+// CHECK-SAME: remat.access = "write"
+// CHECK-SAME: remat.access = "read_write"
+// CHECK: scf.for %{{.*}} = %c0 to %c4 step %c1 iter_args
+// CHECK: scf.for %{{.*}} = %c0 to %c200 step %c32 iter_args
+// CHECK: arith.cmpi ult, %{{.*}}, %c200
+// CHECK: gpu.barrier
+// CHECK: math.exp
+// CHECK: gpu.barrier
+// CHECK: gpu.barrier
+// CHECK-LABEL: gpu.func @attention_backward_queries(
+// CHECK: scf.for %{{.*}} = %c0 to %c70 step %c32 iter_args
+func.func @shared_keys(%q: memref<4x200x8xf32>, %k: memref<70x8xf32>, %v: memref<70x6xf32>, %dy: memref<4x200x6xf32>,
+                       %sum: memref<4x200xf32>, %delta: memref<4x200xf32>, %dq: memref<4x200x8xf32>, %dk: memref<70x8xf32>,
+                       %dv: memref<70x6xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%dk : memref<70x8xf32>)
+  remat.attention_backward ins(%q, %k, %v : memref<4x200x8xf32>, memref<70x8xf32>, memref<70x6xf32>)
+      cotangent(%dy, %sum, %delta : memref<4x200x6xf32>, memref<4x200xf32>, memref<4x200xf32>)
+      outs(%dq, %dk, %dv : memref<4x200x8xf32>, memref<70x8xf32>, memref<70x6xf32>)
+      attributes {indexing_maps = [#q, #k, #v, #o, #l], differentiated = array<i64>} {
+  ^bb0(%h: index, %m: index, %n: index, %s: f32, %a: f32, %b: f32, %g: f32):
+    %x = arith.subf %s, %a : f32
+    %p = math.exp %x : f32
+    %c = arith.subf %g, %b : f32
+    %ds = arith.mulf %p, %c : f32
+    remat.yield %ds, %p : f32, f32
+  }
+  return
+}
+
+// -----
+
+#q = affine_map<(m, n, d, v) -> (m, d)>
+#k = affine_map<(m, n, d, v) -> (n, d)>
+#v = affine_map<(m, n, d, v) -> (n, v)>
+#o = affine_map<(m, n, d, v) -> (m, v)>
+#l = affine_map<(m, n, d, v) -> (m)>
+#mask = affine_map<(m, n, d, v) -> (m, n)>
+
+// Eight numbers of bf16 at once; the result is rounded once, four of it at once. A mask is read where the score is.
+// CHECK-LABEL: gpu.func @attention(
+// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<?xbf16>, vector<8xbf16>
+// CHECK: arith.extf %{{.*}} : vector<8xbf16> to vector<8xf32>
+// CHECK: memref.load %{{.*}} : memref<?xi8>
+// CHECK: arith.trunci
+// CHECK: arith.truncf %{{.*}} : vector<4xf32> to vector<4xbf16>
+// CHECK: vector.store %{{.*}} {alignment = 8 : i64} : memref<?xbf16>, vector<4xbf16>
+func.func @rounded(%q: memref<64x64xbf16>, %k: memref<64x64xbf16>, %v: memref<64x64xbf16>, %seen: memref<64x64xi1>,
+                   %o: memref<64x64xbf16>, %l: memref<64xf32>) {
+  %low = arith.constant 0xFF800000 : f32
+  remat.attention ins(%q, %k, %v : memref<64x64xbf16>, memref<64x64xbf16>, memref<64x64xbf16>) scores(%seen : memref<64x64xi1>)
+      outs(%o, %l : memref<64x64xbf16>, memref<64xf32>) attributes {indexing_maps = [#q, #k, #v, #mask, #o, #l]} {
+  ^bb0(%m: index, %n: index, %s: f32, %is: i1):
+    %t = arith.select %is, %s, %low : f32
+    remat.yield %t : f32
+  }
+  return
+}
+
+// -----
+
+#q = affine_map<(m, n, d, v) -> (m, d)>
+#k = affine_map<(m, n, d, v) -> (n, d)>
+#v = affine_map<(m, n, d, v) -> (n, v)>
+#o = affine_map<(m, n, d, v) -> (m, v)>
+#l = affine_map<(m, n, d, v) -> (m)>
+
+// Sizes that are not known are arguments. One tile of keys needs no barrier at its end. No rows, no launch.
+// CHECK-LABEL: func.func @sizes(
+// CHECK: memref.dim
+// CHECK: scf.if
+// CHECK: gpu.launch_func @kernels::@attention
+// CHECK-NOT: gpu.launch_func
+// CHECK: return
+// CHECK-LABEL: gpu.func @attention(
+// CHECK-COUNT-3: gpu.barrier
+// CHECK-NOT: gpu.barrier
+func.func @sizes(%q: memref<?x4xf32>, %k: memref<9x4xf32>, %v: memref<9x4xf32>, %o: memref<?x4xf32>, %l: memref<?xf32>,
+                 %nq: memref<0x4xf32>, %no: memref<0x4xf32>, %nl: memref<0xf32>) {
+  remat.attention ins(%q, %k, %v : memref<?x4xf32>, memref<9x4xf32>, memref<9x4xf32>)
+      outs(%o, %l : memref<?x4xf32>, memref<?xf32>) attributes {indexing_maps = [#q, #k, #v, #o, #l]} {
+  ^bb0(%m: index, %n: index, %s: f32):
+    remat.yield %s : f32
+  }
+  remat.attention ins(%nq, %k, %v : memref<0x4xf32>, memref<9x4xf32>, memref<9x4xf32>)
+      outs(%no, %nl : memref<0x4xf32>, memref<0xf32>) attributes {indexing_maps = [#q, #k, #v, #o, #l]} {
+  ^bb0(%m: index, %n: index, %s: f32):
+    remat.yield %s : f32
+  }
+  return
+}

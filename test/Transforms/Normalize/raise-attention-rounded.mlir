@@ -1,0 +1,54 @@
+// RUN: remat-opt %s --remat-raise-attention=rounded --canonicalize --cse | FileCheck %s --check-prefixes=CHECK,ROUNDED
+// RUN: remat-opt %s --remat-raise-attention --canonicalize --cse | FileCheck %s --check-prefixes=CHECK,SUMS
+// RUN: remat-opt %s --remat-raise-attention=rounded --remat-differentiate --canonicalize --cse | FileCheck %s --check-prefix=GRADIENT
+
+#q = affine_map<(m, n, d) -> (m, d)>
+#k = affine_map<(m, n, d) -> (n, d)>
+#p = affine_map<(m, n, d) -> (m, n)>
+#v = affine_map<(m, n, d) -> (d, n)>
+
+// The result has the type of the product that it replaces if it is asked for, and so have the gradients.
+// CHECK-LABEL: func @rounded_product(
+// ROUNDED: %[[Y:.*]]:2 = remat.attention {{.*}} outs({{.*}} : tensor<16x8xbf16>, tensor<16xf32>)
+// ROUNDED: linalg.generic {{.*}} ins(%[[Y]]#0 :
+// SUMS: remat.attention {{.*}} outs({{.*}} : tensor<16x8xf32>, tensor<16xf32>)
+// SUMS: arith.truncf
+// GRADIENT: remat.attention_backward {{.*}} cotangent({{.*}} : tensor<16x8xbf16>, tensor<16xf32>, tensor<16xf32>)
+// GRADIENT-SAME: outs({{.*}} : tensor<16x8xbf16>, tensor<16x8xbf16>, tensor<16x8xbf16>)
+func.func @rounded_product(%q: tensor<16x8xbf16> {opt.param = "q"}, %k: tensor<16x8xbf16> {opt.param = "k"},
+                           %v: tensor<16x8xbf16> {opt.param = "v"}) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x16xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %s = linalg.generic {indexing_maps = [#q, #k, #p], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<16x8xbf16>, tensor<16x8xbf16>) outs(%z : tensor<16x16xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %c: f32):
+    %x = arith.extf %a : bf16 to f32
+    %y = arith.extf %b : bf16 to f32
+    %m = arith.mulf %x, %y : f32
+    %r = arith.addf %c, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<16x16xf32>
+  %f = linalg.softmax dimension(1) ins(%s : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %eb = tensor.empty() : tensor<16x16xbf16>
+  %narrow = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>],
+                            iterator_types = ["parallel", "parallel"]} ins(%f : tensor<16x16xf32>) outs(%eb : tensor<16x16xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %t = arith.truncf %a : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<16x16xbf16>
+  %zb = arith.constant 0.0 : bf16
+  %eo = tensor.empty() : tensor<16x8xbf16>
+  %zo = linalg.fill ins(%zb : bf16) outs(%eo : tensor<16x8xbf16>) -> tensor<16x8xbf16>
+  %y = linalg.matmul ins(%narrow, %v : tensor<16x16xbf16>, tensor<16x8xbf16>) outs(%zo : tensor<16x8xbf16>) -> tensor<16x8xbf16>
+  %e0 = tensor.empty() : tensor<f32>
+  %z0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<f32>) -> tensor<f32>
+  %loss = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> ()>],
+                          iterator_types = ["reduction", "reduction"]} ins(%y : tensor<16x8xbf16>) outs(%z0 : tensor<f32>) {
+  ^bb0(%a: bf16, %o: f32):
+    %w = arith.extf %a : bf16 to f32
+    %x = arith.addf %o, %w : f32
+    linalg.yield %x : f32
+  } -> tensor<f32>
+  return %loss : tensor<f32>
+}
