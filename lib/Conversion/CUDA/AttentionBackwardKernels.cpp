@@ -15,7 +15,7 @@ using namespace mlir::remat;
 
 namespace {
 
-/// What both kernels of the backward do.
+/// Common to all kernels of the backward.
 class BackwardKernel : protected AttentionEmitter {
 protected:
   BackwardKernel(OpBuilder &host, AttentionBackwardOp op,
@@ -30,7 +30,8 @@ protected:
     Values scores, weights, elements;
   };
 
-  /// Over the rows that `map` does not know, all of which add to the gradient.
+  /// Blocks own rows that `map`, the gradient's, depends on; they sum over the
+  /// others in order.
   void begin(AffineMap map, ArrayRef<Part> owned, ArrayRef<Type> memory);
   void addOperands(bool ownsQueries);
   void addBuffers(ValueRange workgroup);
@@ -62,7 +63,7 @@ protected:
   Tile keys() { return tileOf(*key, keyMemory, false, false); }
   Tile values() { return tileOf(*value, valueMemory, false, true); }
   Tile cotangents() { return tileOf(*cotangent, cotangentMemory, true, true); }
-  /// Loops over rows that `map` does not know: they add to the same gradient.
+  /// Loops over rows that `map` does not depend on, or those that it does.
   SmallVector<unsigned> findShared(AffineMap map, bool isShared) {
     return llvm::filter_to_vector(plan.outer, [&](unsigned loop) {
       return map.isFunctionOfDim(loop) != isShared;
@@ -73,7 +74,7 @@ protected:
                         [&](unsigned loop) { return knownSize(loop) == 1; });
   }
   /// From tiles in workgroup memory; `operand` is a number among those that are
-  /// differentiated. Scores and weights that do not exist are zero.
+  /// differentiated. Beyond the last query or key, scores and weights are zero.
   Changes computeChanges(Value firstQuery, Value firstKey,
                          const RowNumbers &numbers,
                          std::optional<unsigned> operand = std::nullopt);

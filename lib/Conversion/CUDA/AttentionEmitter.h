@@ -38,8 +38,7 @@ protected:
     /// From the start of its buffer, if known.
     std::optional<int64_t> offset;
   };
-  /// Elements of an operand that loops of the block leave: rows, and in each a
-  /// number of elements side by side.
+  /// A number of rows of an operand, at the block's position in other loops.
   struct Tile {
     const Operand &operand;
     Value buffer;
@@ -115,8 +114,8 @@ protected:
   Value emitOrZero(Value condition, Type type, function_ref<Value()> emitThen);
   void emitBarrier() { gpu::BarrierOp::create(b, loc); }
 
-  /// Brings the rows from `first` on to workgroup memory, as numbers of the
-  /// sums' type; what does not exist as zero.
+  /// Copies the rows from `first` on to workgroup memory, converted to the type
+  /// of the sums; rows and columns beyond the last are filled with zero.
   void loadTile(const Tile &tile, Value first);
   /// Products of each row of `x` that is the thread's with each of its rows of
   /// `y`, in the order of their elements.
