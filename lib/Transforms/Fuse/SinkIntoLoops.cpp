@@ -38,13 +38,13 @@ static bool isPosition(tensor::ExtractSliceOp slice) {
   RankedTensorType source = slice.getSourceType(), type = slice.getResultType();
   if (!slice.hasUnitStride() || !source.hasStaticShape() ||
       source.getRank() == 0 || !slice.isDynamicOffset(0) ||
-      slice.getStaticSize(0) != 1 || source.getDimSize(0) == 1 ||
+      slice.getStaticSizes()[0] != 1 || source.getDimSize(0) == 1 ||
       (source.getRank() != type.getRank() &&
        source.getShape().drop_front() != type.getShape()))
     return false;
   return llvm::all_of(llvm::seq<int64_t>(1, source.getRank()), [&](int64_t d) {
-    return slice.getStaticOffset(d) == 0 &&
-           slice.getStaticSize(d) == source.getDimSize(d);
+    return slice.getStaticOffsets()[d] == 0 &&
+           slice.getStaticSizes()[d] == source.getDimSize(d);
   });
 }
 
@@ -164,9 +164,9 @@ static void lookThroughPart(OpBuilder &builder, Value &input, Value &index,
     return;
   RankedTensorType whole = part.getSourceType();
   for (int64_t d : llvm::seq(whole.getRank()))
-    if (d != dim && part.getStaticSize(d) != whole.getDimSize(d))
+    if (d != dim && part.getStaticSizes()[d] != whole.getDimSize(d))
       return;
-  if (int64_t offset = part.getStaticOffset(dim)) {
+  if (int64_t offset = part.getStaticOffsets()[dim]) {
     Location loc = part.getLoc();
     Value by = arith::ConstantIndexOp::create(builder, loc, offset);
     index = arith::AddIOp::create(builder, loc, index, by);

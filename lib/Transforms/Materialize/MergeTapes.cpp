@@ -41,11 +41,11 @@ struct Stack {
 static bool writesOnePosition(tensor::InsertSliceOp insert) {
   auto type = insert.getDestType();
   if (!insert.hasUnitStride() || type.getRank() == 0 ||
-      !type.hasStaticShape() || insert.getStaticSize(0) != 1)
+      !type.hasStaticShape() || insert.getStaticSizes()[0] != 1)
     return false;
   return llvm::all_of(llvm::seq<int64_t>(1, type.getRank()), [&](int64_t dim) {
-    return insert.getStaticOffset(dim) == 0 &&
-           insert.getStaticSize(dim) == type.getDimSize(dim);
+    return insert.getStaticOffsets()[dim] == 0 &&
+           insert.getStaticSizes()[dim] == type.getDimSize(dim);
   });
 }
 

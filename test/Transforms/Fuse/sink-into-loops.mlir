@@ -142,3 +142,39 @@ func.func @stays(%x: tensor<10x4xf32>, %n: index) -> (tensor<4xf32>, tensor<10x4
   }
   return %r, %read : tensor<4xf32>, tensor<10x4xf32>
 }
+
+// -----
+
+#id = affine_map<(t, i) -> (t, i)>
+
+// A part of a position, at a place that is not known, and one of a slice of a size that is not.
+// CHECK-LABEL: func @parts(
+// CHECK: linalg.generic
+// CHECK: scf.for
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @parts(%x: tensor<10x4xf32>, %n: index) -> tensor<1xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %e = tensor.empty() : tensor<10x4xf32>
+  %v = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<10x4xf32>) outs(%e : tensor<10x4xf32>) {
+  ^bb0(%x1: f32, %out: f32):
+    %0 = math.sin %x1 : f32
+    linalg.yield %0 : f32
+  } -> tensor<10x4xf32>
+  %z = tensor.empty() : tensor<1xf32>
+  %r = scf.for %i = %c0 to %c10 step %c1 iter_args(%a = %z) -> tensor<1xf32> {
+    %p = tensor.extract_slice %v[%i, %n] [1, 1] [1, 1] : tensor<10x4xf32> to tensor<1xf32>
+    %q = tensor.extract_slice %v[%i, %n] [1, %n] [1, 1] : tensor<10x4xf32> to tensor<?xf32>
+    %l = tensor.dim %q, %c0 : tensor<?xf32>
+    %k = arith.index_cast %l : index to i32
+    %f = arith.sitofp %k : i32 to f32
+    %t = tensor.from_elements %f : tensor<1xf32>
+    %a1 = arith.addf %a, %p : tensor<1xf32>
+    %a2 = arith.addf %a1, %t : tensor<1xf32>
+    scf.yield %a2 : tensor<1xf32>
+  }
+  return %r : tensor<1xf32>
+}

@@ -130,3 +130,26 @@ func.func @stays(%h0: tensor<4xf32>, %n: index) -> (tensor<10x4xf32>, tensor<4xf
   %y = linalg.reduce { arith.addf } ins(%h#4 : tensor<12x4xf32>) outs(%z : tensor<f32>) dimensions = [0, 1]
   return %h#1, %v, %x, %y : tensor<10x4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// A column of each position, at a place that is not known.
+// CHECK-LABEL: func @columns(
+// CHECK-NOT: tensor<11x4xf32>
+// CHECK: return
+func.func @columns(%h0: tensor<1xf32>, %n: index) -> tensor<f32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %z = arith.constant dense<0.0> : tensor<f32>
+  %e = tensor.empty() : tensor<10x4xf32>
+  %h:3 = scf.for %i = %c0 to %c10 step %c1 iter_args(%a = %h0, %s = %e, %r = %e) -> (tensor<1xf32>, tensor<10x4xf32>, tensor<10x4xf32>) {
+    %t1 = tensor.insert_slice %a into %r[%i, %n] [1, 1] [1, 1] : tensor<1xf32> into tensor<10x4xf32>
+    %a1 = math.tanh %a : tensor<1xf32>
+    %s1 = tensor.insert_slice %a1 into %s[%i, %n] [1, 1] [1, 1] : tensor<1xf32> into tensor<10x4xf32>
+    scf.yield %a1, %s1, %t1 : tensor<1xf32>, tensor<10x4xf32>, tensor<10x4xf32>
+  }
+  %y = linalg.reduce { arith.addf } ins(%h#1 : tensor<10x4xf32>) outs(%z : tensor<f32>) dimensions = [0, 1]
+  %x = linalg.reduce { arith.addf } ins(%h#2 : tensor<10x4xf32>) outs(%y : tensor<f32>) dimensions = [0, 1]
+  return %x : tensor<f32>
+}
