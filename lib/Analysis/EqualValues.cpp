@@ -104,12 +104,15 @@ private:
   }
 
   void merge(Operation *first, Operation *op) {
-    auto [it, isNew] = equal.classOf.try_emplace(first, equal.classes.size());
-    unsigned number = it->second;
-    if (isNew)
-      equal.classes.push_back({first});
-    equal.classes[number].push_back(op);
-    equal.classOf[op] = number;
+    for (auto [value, repetition] :
+         llvm::zip_equal(first->getResults(), op->getResults())) {
+      auto [it, isNew] = equal.classOf.try_emplace(value, equal.classes.size());
+      unsigned number = it->second;
+      if (isNew)
+        equal.classes.push_back({value});
+      equal.classes[number].push_back(repetition);
+      equal.classOf[repetition] = number;
+    }
     for (Operation *holder = first; holder; holder = holder->getParentOp())
       equal.repeated.insert(holder);
   }
@@ -121,25 +124,30 @@ private:
 
 EqualValues::EqualValues(Block &block) { Numbering(*this).visitBlock(block); }
 
-ArrayRef<Operation *> EqualValues::getClass(Operation *op) const {
-  auto it = classOf.find(op);
-  return it == classOf.end() ? ArrayRef<Operation *>() : classes[it->second];
-}
-
-Operation *EqualValues::getFirst(Operation *op) const {
-  ArrayRef<Operation *> equal = getClass(op);
-  return equal.empty() || equal.front() == op ? nullptr : equal.front();
+SmallVector<Value, 2> EqualValues::getEqual(Value value) const {
+  value = lookThroughBorders(value);
+  auto it = classOf.find(value);
+  return it == classOf.end() ? SmallVector<Value, 2>{value}
+                             : classes[it->second];
 }
 
 Value EqualValues::resolve(Value value) const {
   value = lookThroughBorders(value);
-  if (auto result = dyn_cast<OpResult>(value))
-    if (Operation *first = getFirst(result.getOwner()))
-      return first->getResult(result.getResultNumber());
-  return value;
+  auto it = classOf.find(value);
+  return it == classOf.end() ? value : classes[it->second].front();
 }
 
-void EqualValues::replace(Operation *old, Operation *now) {
+Operation *EqualValues::getFirst(Operation *op) const {
+  if (op->getNumResults() == 0)
+    return nullptr;
+  auto it = classOf.find(op->getResult(0));
+  if (it == classOf.end())
+    return nullptr;
+  Operation *first = classes[it->second].front().getDefiningOp();
+  return first == op ? nullptr : first;
+}
+
+void EqualValues::replace(Value old, Value now) {
   auto it = classOf.find(old);
   if (it == classOf.end())
     return;
@@ -150,9 +158,11 @@ void EqualValues::replace(Operation *old, Operation *now) {
 }
 
 void EqualValues::erase(Operation *op) {
-  auto it = classOf.find(op);
-  if (it == classOf.end())
-    return;
-  llvm::erase(classes[it->second], op);
-  classOf.erase(it);
+  for (Value result : op->getResults()) {
+    auto it = classOf.find(result);
+    if (it == classOf.end())
+      continue;
+    llvm::erase(classes[it->second], result);
+    classOf.erase(it);
+  }
 }

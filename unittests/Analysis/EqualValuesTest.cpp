@@ -33,7 +33,7 @@ TEST_F(EqualValuesTest, LooksThroughNamesBarriersAndRegions) {
   EXPECT_EQ(equal.getFirst(find("s")), nullptr);
   EXPECT_EQ(equal.resolve(find("s")->getOperand(0)),
             equal.resolve(find("s")->getOperand(1)));
-  EXPECT_EQ(equal.getClass(find("a")).size(), 2u);
+  EXPECT_EQ(equal.getEqual(find("a")->getResult(0)).size(), 2u);
   EXPECT_TRUE(equal.holdsRepeated(find("a")));
   EXPECT_FALSE(equal.holdsRepeated(find("s")));
 }
@@ -60,9 +60,28 @@ TEST_F(EqualValuesTest, FollowsRewrites) {
       return
     })");
   EqualValues equal(block);
-  equal.replace(find("b"), find("c"));
+  equal.replace(find("b")->getResult(0), find("c")->getResult(0));
   EXPECT_EQ(equal.getFirst(find("c")), find("a"));
   equal.erase(find("c"));
-  EXPECT_EQ(equal.getClass(find("a")).size(), 1u);
+  EXPECT_EQ(equal.getEqual(find("a")->getResult(0)).size(), 1u);
+}
+
+// Fusion makes one operation of two, whose results change places.
+TEST_F(EqualValuesTest, KnowsResultsApart) {
+  Block &block = parse(R"(
+    func.func @f(%x: tensor<4xi32>) {
+      %a = arith.muli %x, %x {name = "a"} : tensor<4xi32>
+      %b = arith.muli %x, %x {name = "b"} : tensor<4xi32>
+      %c = arith.addi %a, %x {name = "c"} : tensor<4xi32>
+      %d = arith.addi %b, %x {name = "d"} : tensor<4xi32>
+      %e:2 = arith.mului_extended %x, %x {name = "e"} : tensor<4xi32>
+      return
+    })");
+  EqualValues equal(block);
+  Operation *both = find("e");
+  equal.replace(find("c")->getResult(0), both->getResult(0));
+  equal.replace(find("a")->getResult(0), both->getResult(1));
+  EXPECT_EQ(equal.resolve(find("d")->getResult(0)), both->getResult(0));
+  EXPECT_EQ(equal.resolve(find("b")->getResult(0)), both->getResult(1));
 }
 } // namespace

@@ -19,33 +19,34 @@ namespace mlir::remat {
 /// regions: the one that is named, passed into a region or yielded by it.
 Value lookThroughBorders(Value value);
 
-/// Operations of a block, and of functions in it, that compute what an earlier
-/// one has computed, were names and regions not there.
+/// Values of a block, and of functions in it, that an earlier operation has
+/// computed already, were names and regions not there.
 class EqualValues {
 public:
   explicit EqualValues(Block &block);
 
   /// The value that `value` is without names, regions and repetitions.
   Value resolve(Value value) const;
+  /// All results that are the same as `value`, itself included, in program
+  /// order; just what it is without names and regions if there never was
+  /// another one.
+  SmallVector<Value, 2> getEqual(Value value) const;
   /// The earlier operation that computes the same; null if there is none.
   Operation *getFirst(Operation *op) const;
   /// Whether `op` is repeated later, or held something that is.
   bool holdsRepeated(Operation *op) const { return repeated.contains(op); }
-  /// All operations that compute what `op` does, itself included; empty if
-  /// there never was another one.
-  ArrayRef<Operation *> getClass(Operation *op) const;
 
-  /// For rewrites that keep the values: `now` computes what `old` did, `op` is
-  /// gone.
-  void replace(Operation *old, Operation *now);
+  /// For rewrites that keep the values: `now` is what `old` was, or `op` and
+  /// its results are gone.
+  void replace(Value old, Value now);
   void erase(Operation *op);
 
 private:
   class Numbering;
 
-  DenseMap<Operation *, unsigned> classOf;
+  DenseMap<Value, unsigned> classOf;
   /// In program order.
-  SmallVector<SmallVector<Operation *, 2>, 0> classes;
+  SmallVector<SmallVector<Value, 2>, 0> classes;
   DenseSet<Operation *> repeated;
 };
 

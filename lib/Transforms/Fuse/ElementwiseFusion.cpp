@@ -385,9 +385,13 @@ GenericOp remat::fuse(RewriterBase &rewriter, LinalgOp producer,
   GenericOp fused =
       replaceConsumer(rewriter, consumer, builder, arguments, yielded);
   remat::copyAttributes(producer, fused, /*withPhase=*/false);
+  // Listeners hear what has become of each result.
+  SmallVector<Value> stays(producer->getResults());
   for (auto [index, result] : llvm::enumerate(kept))
-    rewriter.replaceAllUsesWith(result, fused->getResult(index));
-  if (isOpTriviallyDead(producer))
+    stays[result.getResultNumber()] = fused->getResult(index);
+  if (keepResults)
+    rewriter.replaceOp(producer, stays);
+  else if (isOpTriviallyDead(producer))
     rewriter.eraseOp(producer);
   return fused;
 }

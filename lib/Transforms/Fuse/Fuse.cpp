@@ -99,9 +99,10 @@ static unsigned countUses(LinalgOp producer, LinalgOp consumer) {
 static constexpr unsigned kMaxUsesToVisit = 1000;
 
 /// Calls `visit` for the operations that read `value`, or the same value behind
-/// names and borders of regions, until it returns false.
-static bool visitUsers(Value value, function_ref<bool(Operation *)> visit) {
-  SmallVector<Value> aliases = {lookThroughBorders(value)};
+/// names and borders of regions or computed again, until it returns false.
+static bool visitUsers(Value value, const EqualValues &equal,
+                       function_ref<bool(Operation *)> visit) {
+  SmallVector<Value> aliases(equal.getEqual(value));
   unsigned numVisited = 0;
   while (!aliases.empty())
     for (OpOperand &use : aliases.pop_back_val().getUses()) {
@@ -119,10 +120,10 @@ static bool visitUsers(Value value, function_ref<bool(Operation *)> visit) {
 
 /// Whether something between the two may contribute to the cotangent of
 /// `value`, which both of them then do in another order than together.
-static bool mayBeReadBetween(Value value, LinalgOp producer,
-                             LinalgOp consumer) {
+static bool mayBeReadBetween(Value value, LinalgOp producer, LinalgOp consumer,
+                             const EqualValues &equal) {
   Block *block = producer->getBlock();
-  return !visitUsers(value, [&](Operation *user) {
+  return !visitUsers(value, equal, [&](Operation *user) {
     Operation *ancestor = block->findAncestorOpInBlock(*user);
     return !ancestor || ancestor == producer || ancestor == consumer ||
            ancestor->isBeforeInBlock(producer) ||
@@ -131,16 +132,17 @@ static bool mayBeReadBetween(Value value, LinalgOp producer,
 }
 
 /// Whether `op` reads `value` element for element, as often as it does.
-static bool readsElementwise(LinalgOp op, Value value) {
+static bool readsElementwise(LinalgOp op, Value value,
+                             const EqualValues &equal) {
   return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
-    return lookThroughBorders(input->get()) != value ||
+    return equal.resolve(input->get()) != value ||
            op.getMatchingIndexingMap(input).isPermutation();
   });
 }
 
-static bool reads(LinalgOp op, Value value) {
+static bool reads(LinalgOp op, Value value, const EqualValues &equal) {
   return llvm::any_of(op.getDpsInputs(), [&](Value input) {
-    return lookThroughBorders(input) == value;
+    return equal.resolve(input) == value;
   });
 }
 
@@ -159,11 +161,18 @@ static bool capturesFloats(LinalgOp op) {
 /// and there nothing reads the producer either but the consumer.
 static bool areRepeatedTogether(LinalgOp producer, LinalgOp consumer,
                                 const EqualValues &equal) {
-  ArrayRef<Operation *> consumers = equal.getClass(consumer);
-  return llvm::all_of(equal.getClass(producer), [&](Operation *op) {
-    return llvm::all_of(op->getUsers(), [&](Operation *user) {
-      return llvm::is_contained(consumers, user);
-    });
+  SmallPtrSet<Operation *, 4> consumers = {consumer};
+  for (Value result : consumer->getResults())
+    for (Value repetition : equal.getEqual(result))
+      consumers.insert(repetition.getDefiningOp());
+  return llvm::all_of(producer->getResults(), [&](Value result) {
+    SmallVector<Value, 2> repetitions = equal.getEqual(result);
+    return repetitions.size() == 1 ||
+           llvm::all_of(repetitions, [&](Value repetition) {
+             return llvm::all_of(repetition.getUsers(), [&](Operation *user) {
+               return consumers.contains(user);
+             });
+           });
   });
 }
 
@@ -194,12 +203,13 @@ static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer,
     if (!loopMap->isIdentity() &&
         !producer.getMatchingIndexingMap(input).isPermutation())
       return false;
-    Value value = lookThroughBorders(input->get());
+    Value value = equal.resolve(input->get());
     if (!seen.insert(value).second)
       return true;
-    return (!reads(consumer, value) || (readsElementwise(producer, value) &&
-                                        readsElementwise(consumer, value))) &&
-           !mayBeReadBetween(value, producer, consumer);
+    return (!reads(consumer, value, equal) ||
+            (readsElementwise(producer, value, equal) &&
+             readsElementwise(consumer, value, equal))) &&
+           !mayBeReadBetween(value, producer, consumer, equal);
   });
 }
 
@@ -320,8 +330,9 @@ struct EqualValuesListener : RewriterBase::Listener {
   explicit EqualValuesListener(std::optional<EqualValues> &equal)
       : equal(equal) {}
   void notifyOperationReplaced(Operation *op, ValueRange values) override {
-    if (equal && !values.empty())
-      equal->replace(op, values.front().getDefiningOp());
+    if (equal)
+      for (auto [old, now] : llvm::zip_equal(op->getResults(), values))
+        equal->replace(old, now);
   }
   void notifyOperationErased(Operation *op) override {
     if (equal)
