@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Fuse/Passes.h"
+#include "remat/Transforms/Utils/Positions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -36,16 +38,9 @@ struct SliceReader {
 /// without.
 static bool isPosition(tensor::ExtractSliceOp slice) {
   RankedTensorType source = slice.getSourceType(), type = slice.getResultType();
-  if (!slice.hasUnitStride() || !source.hasStaticShape() ||
-      source.getRank() == 0 || !slice.isDynamicOffset(0) ||
-      slice.getStaticSizes()[0] != 1 || source.getDimSize(0) == 1 ||
-      (source.getRank() != type.getRank() &&
-       source.getShape().drop_front() != type.getShape()))
-    return false;
-  return llvm::all_of(llvm::seq<int64_t>(1, source.getRank()), [&](int64_t d) {
-    return slice.getStaticOffsets()[d] == 0 &&
-           slice.getStaticSizes()[d] == source.getDimSize(d);
-  });
+  return isOnePosition(slice, source) && source.getDimSize(0) != 1 &&
+         (source.getRank() == type.getRank() ||
+          source.getShape().drop_front() == type.getShape());
 }
 
 /// Whether `op` is computed element by element, its first loop is the leading
@@ -86,23 +81,20 @@ static std::optional<SliceReader> getSliceReader(linalg::GenericOp op) {
   return reader;
 }
 
-static int64_t getBytes(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type)
-    return 0;
-  return llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(),
-                          8);
+/// Whether `op` passes on parts of its operands, in which only the shape may be
+/// another.
+static bool isView(Operation *op) {
+  return isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+             tensor::CollapseShapeOp, BarrierOp>(op);
 }
 
 /// What `value` is a part of or a view of.
 static Value getWhole(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-             tensor::CollapseShapeOp, BarrierOp>(op))
+    if (!isView(op))
       break;
-    value = isa<BarrierOp>(op)
-                ? op->getOperand(cast<OpResult>(value).getResultNumber())
-                : op->getOperand(0);
+    // The source of a view is its first operand.
+    value = op->getOperand(cast<OpResult>(value).getResultNumber());
   }
   return value;
 }
@@ -111,14 +103,11 @@ static Value getWhole(Value value) {
 static bool isReadFrom(Value value, scf::ForOp loop) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     Operation *ancestor = loop->getBlock()->findAncestorOpInBlock(*user);
-    if (!ancestor)
+    if (!ancestor || !ancestor->isBeforeInBlock(loop))
       return true;
-    if (!ancestor->isBeforeInBlock(loop))
-      return true;
-    return isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-               tensor::CollapseShapeOp, BarrierOp>(user) &&
-           llvm::any_of(user->getResults(),
-                        [&](Value view) { return isReadFrom(view, loop); });
+    return isView(user) && llvm::any_of(user->getResults(), [&](Value view) {
+             return isReadFrom(view, loop);
+           });
   });
 }
 
@@ -138,9 +127,10 @@ static int64_t getLongerBytes(linalg::GenericOp op, scf::ForOp loop,
                        producer->getBlock() == op->getBlock() &&
                        isElementwise(producer) &&
                        getPhase(producer) == getPhase(op);
-    bytes += movesAsWell ? std::min(getBytes(whole),
-                                    getLongerBytes(producer, loop, counted))
-                         : getBytes(whole);
+    int64_t all = estimateBytes(whole.getType());
+    bytes += movesAsWell
+                 ? std::min(all, getLongerBytes(producer, loop, counted))
+                 : all;
   }
   return bytes;
 }
@@ -149,7 +139,7 @@ static int64_t getLongerBytes(linalg::GenericOp op, scf::ForOp loop,
 static bool savesBytes(linalg::GenericOp op, scf::ForOp loop) {
   int64_t bytes = 0;
   for (Value result : op->getResults())
-    bytes += getBytes(result);
+    bytes += estimateBytes(result.getType());
   DenseSet<Value> counted;
   return getLongerBytes(op, loop, counted) < bytes;
 }

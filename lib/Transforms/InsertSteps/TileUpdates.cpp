@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -73,14 +74,6 @@ static std::optional<ProductUpdate> getProductUpdate(LinalgOp op) {
   return found;
 }
 
-static int64_t getBytes(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
-    return 0;
-  return llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(),
-                          8);
-}
-
 /// Tiles of at least `bytes` and `length` indices of the longest dimension;
 /// none if the gradient has less than two.
 static std::optional<Tile> chooseTile(Value gradient, int64_t bytes,
@@ -93,7 +86,7 @@ static std::optional<Tile> chooseTile(Value gradient, int64_t bytes,
   int64_t extent = type.getDimSize(dim);
   if (type.getNumElements() == 0)
     return std::nullopt;
-  int64_t slice = llvm::divideCeil(getBytes(gradient), extent);
+  int64_t slice = llvm::divideCeil(estimateBytes(type), extent);
   int64_t size = std::max<int64_t>(length, llvm::divideCeil(bytes, slice));
   if (extent < 2 * size)
     return std::nullopt;

@@ -1,4 +1,4 @@
-//===- CountedLoops.cpp - Loops from 0 by 1, a known number of times ------===//
+//===- CountedLoops.cpp - Loops from 0 by 1 -------------------------------===//
 
 #include "CountedLoops.h"
 

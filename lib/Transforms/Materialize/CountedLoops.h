@@ -1,5 +1,4 @@
-//===- CountedLoops.h - Loops from 0 by 1, a known number of times --*- C++
-//-*-===//
+//===- CountedLoops.h - Loops from 0 by 1 -----------------------*- C++ -*-===//
 
 #ifndef REMAT_TRANSFORMS_MATERIALIZE_COUNTEDLOOPS_H
 #define REMAT_TRANSFORMS_MATERIALIZE_COUNTEDLOOPS_H

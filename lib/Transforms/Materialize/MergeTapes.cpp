@@ -10,6 +10,7 @@
 #include "remat/Transforms/Materialize/Passes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Utils/Positions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -37,18 +38,6 @@ struct Stack {
 };
 } // namespace
 
-/// Whether `insert` writes one position of its destination's leading dimension.
-static bool writesOnePosition(tensor::InsertSliceOp insert) {
-  auto type = insert.getDestType();
-  if (!insert.hasUnitStride() || type.getRank() == 0 ||
-      !type.hasStaticShape() || insert.getStaticSizes()[0] != 1)
-    return false;
-  return llvm::all_of(llvm::seq<int64_t>(1, type.getRank()), [&](int64_t dim) {
-    return insert.getStaticOffsets()[dim] == 0 &&
-           insert.getStaticSizes()[dim] == type.getDimSize(dim);
-  });
-}
-
 /// `value` before a leading dimension of size 1 was added.
 static Value withoutLeadingOne(Value value) {
   auto expand = value.getDefiningOp<tensor::ExpandShapeOp>();
@@ -73,8 +62,7 @@ static std::optional<Stack> getStack(scf::ForOp loop, unsigned number,
     value = tape.getValue();
     index = tape.getIndex();
   } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(write)) {
-    if (insert.getDest() != carried || !writesOnePosition(insert) ||
-        !insert.isDynamicOffset(0))
+    if (insert.getDest() != carried || !isOnePosition(insert, type))
       return std::nullopt;
     value = withoutLeadingOne(insert.getSource());
     index = insert.getDynamicOffset(0);

@@ -61,7 +61,7 @@ static std::string getLine(Location loc) {
 }
 
 /// How often the loops around `op` run it; none if that is not known.
-static std::optional<int64_t> getTripCount(Operation *op) {
+static std::optional<int64_t> countRuns(Operation *op) {
   int64_t count = 1;
   for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
        loop = loop->getParentOfType<scf::ForOp>()) {
@@ -75,10 +75,10 @@ static std::optional<int64_t> getTripCount(Operation *op) {
 
 /// `amount` for each run of the loops around `op`.
 static std::string multiply(int64_t amount, Operation *op) {
-  std::optional<int64_t> trips = getTripCount(op);
-  if (!trips)
+  std::optional<int64_t> runs = countRuns(op);
+  if (!runs)
     return std::to_string(amount) + " x ?";
-  return std::to_string(multiplySizes({amount}, *trips));
+  return std::to_string(multiplySizes({amount}, *runs));
 }
 
 static std::string getTitle(RegionOp region) {

@@ -1,0 +1,15 @@
+//===- Positions.h - Parts of a stack of tensors ----------------*- C++ -*-===//
+
+#ifndef REMAT_TRANSFORMS_UTILS_POSITIONS_H
+#define REMAT_TRANSFORMS_UTILS_POSITIONS_H
+
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace mlir::remat {
+/// Whether `slice` of a tensor of type `whole` is all that is at one position
+/// of its leading dimension, which only the program knows.
+bool isOnePosition(OffsetSizeAndStrideOpInterface slice,
+                   RankedTensorType whole);
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_UTILS_POSITIONS_H
