@@ -208,10 +208,13 @@ void PlainCopy::eraseDead(StringRef reason) {
     Operation *op = worklist.pop_back_val();
     if (isa<RegionOp>(op)) {
       llvm::BitVector results = getUnusedResults(op);
+      SmallVector<Value> yielded;
       for (unsigned index : results.set_bits())
-        push(cast<RegionOp>(op).getYield()->getOperand(index));
+        yielded.push_back(cast<RegionOp>(op).getYield()->getOperand(index));
       if (results.any())
         op = eraseResults(rewriter, op, results);
+      // The region itself, as it is now, where it yields what enters it.
+      push(yielded);
       llvm::BitVector inputs = getUnusedInputs(op);
       SmallVector<Value> gone;
       for (unsigned index : inputs.set_bits())
@@ -230,6 +233,7 @@ void PlainCopy::eraseDead(StringRef reason) {
     }
     SmallVector<Value> read = getInputs(op);
     Operation *parent = op->getParentOp();
+    op->walk([&](Operation *gone) { worklist.remove(gone); });
     op->erase();
     push(read);
     if (isa<RegionOp>(parent))

@@ -8,6 +8,7 @@
 
 #include "Copies.h"
 #include "Patterns.h"
+#include "PlainCopy.h"
 #include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/Utils/Attributes.h"
 
@@ -15,7 +16,10 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::remat {
@@ -214,16 +218,62 @@ void mlir::remat::populateRaiseSoftmaxPatterns(RewritePatternSet &patterns) {
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// What is found is the same wherever names and borders of regions stand, and
+/// whether equal computations were merged or not.
+static LogicalResult raiseIn(Operation *function) {
+  PlainCopy plain(function);
+  DenseSet<Operation *> known;
+  plain.get()->walk([&](linalg::SoftmaxOp op) { known.insert(op); });
+  RewritePatternSet patterns(function->getContext());
+  populateFoldTransposesPatterns(patterns);
+  populateRaiseSoftmaxPatterns(patterns);
+  GreedyRewriteConfig config;
+  config.setListener(plain.getListener());
+  IRRewriter rewriter(function->getContext(), plain.getListener());
+  DominanceInfo dominance(plain.get());
+  eliminateCommonSubExpressions(rewriter, dominance, plain.get());
+  if (failed(applyPatternsGreedily(plain.get(), std::move(patterns), config)))
+    return failure();
+  SmallVector<Operation *> raised;
+  plain.get()->walk([&](linalg::SoftmaxOp op) {
+    if (!known.contains(op))
+      raised.push_back(op);
+  });
+  for (Operation *op : raised)
+    plain.transplant(op);
+  plain.eraseDead("a softmax computes this value for itself; name what it "
+                  "reads or its result, or read the value elsewhere, too");
+  return success();
+}
+
 namespace {
 struct RaiseSoftmaxPass
     : mlir::remat::impl::RaiseSoftmaxPassBase<RaiseSoftmaxPass> {
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    populateRaiseSoftmaxPatterns(patterns);
-    bool changed = false;
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
-                                     GreedyRewriteConfig(), &changed)))
-      return signalPassFailure();
+    SmallVector<Operation *> plain, bordered;
+    getOperation()->walk([&](FunctionOpInterface function) {
+      bool hasPowers = false, hasBorders = false;
+      function->walk([&](Operation *op) {
+        hasPowers |= isa<math::ExpOp>(op);
+        hasBorders |= isa<NameOp, RegionOp>(op);
+      });
+      if (hasPowers)
+        (hasBorders ? bordered : plain).push_back(function);
+    });
+    RewritePatternSet owned(&getContext());
+    populateRaiseSoftmaxPatterns(owned);
+    FrozenRewritePatternSet patterns(std::move(owned));
+    bool changed = !bordered.empty();
+    for (Operation *function : plain) {
+      bool here = false;
+      if (failed(applyPatternsGreedily(function, patterns,
+                                       GreedyRewriteConfig(), &here)))
+        return signalPassFailure();
+      changed |= here;
+    }
+    for (Operation *function : bordered)
+      if (failed(raiseIn(function)))
+        return signalPassFailure();
     if (!changed)
       markAllAnalysesPreserved();
   }

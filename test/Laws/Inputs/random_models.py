@@ -377,6 +377,8 @@ class Model:
                  Layer(probabilities, ["scaled"], ["probs"]), Layer(out, ["probs"], ["out"])]
         for layer, part in zip(steps, ("key", "scores", "scaled", "probs", "out")):
             layer.names = [names[part]] if part in names else []
+        if chance() < 0.3:
+            steps[3:4] = self.softmax_parts("scaled", "probs", 1)
         inner = sequence([*self.in_regions(steps), Layer(result)])
         return Layer(inner.emit, names=inner.names)
 
@@ -399,14 +401,60 @@ class Model:
             i += max(length, 1)
         return grouped
 
+    def softmax_parts(self, source, result, dimension):
+        """Steps that write softmax as exporters do, with names anywhere."""
+        one, parts = "d0" if dimension == 1 else "d1", {}
+        names = {part: part for part in ("top", "lower", "powers", "total", result) if self.random.random() < 0.15}
+
+        def step(part, reads):
+            def add(emit):
+                def emit_named(p, env):
+                    value = emit(p, *(env[read] for read in reads))
+                    env[part] = self.named(p, names[part], value) if part in names else value
+                parts[part] = Layer(emit_named, reads, [part], [names[part]] if part in names else [])
+            return add
+
+        def reduced(p, x, combine, start):
+            shape = (x.shape[1 - dimension],)
+            filled = p.op(f"linalg.fill ins({p.scalar(start)} : f32) outs({p.empty(shape)} : {tensor(shape)}) -> {{type}}", shape)
+            return p.generic([(x, "d0 d1")], shape, scalar_body(f"{combine} acc a0"), reduced=(dimension,), start=filled)
+
+        @step("top", [source])
+        def _(p, x):
+            return reduced(p, x, "maximumf", "0xFF800000")
+
+        @step("lower", [source, "top"])
+        def _(p, x, top):
+            return p.generic([(x, "d0 d1"), (top, one)], x.shape, scalar_body("subf a0 a1"))
+
+        @step("powers", ["lower"])
+        def _(p, lower):
+            return p.generic([(lower, "d0 d1")], lower.shape, scalar_body("math.exp a0"))
+
+        @step("total", ["powers"])
+        def _(p, powers):
+            return reduced(p, powers, "addf", "0.0")
+
+        @step(result, ["powers", "total"])
+        def _(p, powers, total):
+            return p.generic([(powers, "d0 d1"), (total, one)], powers.shape, scalar_body("divf a0 a1"))
+
+        return list(parts.values())
+
     def softmax(self, _):
         dimension = self.random.choice([0, 1])
 
-        def emit(p, env):
-            weights = blocks.softmax(p, env["x"], dimension)
-            env["x"] = p.generic([(env["x"], "d0 d1"), (weights, "d0 d1")], weights.shape,
+        def whole(p, env):
+            env["weights"] = blocks.softmax(p, env["x"], dimension)
+
+        def weighted(p, env):
+            env["x"] = p.generic([(env["x"], "d0 d1"), (env["weights"], "d0 d1")], env["x"].shape,
                                  scalar_body("mulf a0 a1\naddf a0 b0"))
-        return Layer(emit)
+
+        steps = self.softmax_parts("x", "weights", dimension)
+        inner = [Layer(whole)] if self.random.random() < 0.5 else self.in_regions(steps)
+        result = sequence([*inner, Layer(weighted)])
+        return Layer(result.emit, names=result.names)
 
     def center(self, _):
         """Minus the largest of the row, plus the column's sum of squared sines: reductions both ways, and values that

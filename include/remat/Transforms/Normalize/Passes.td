@@ -170,6 +170,10 @@ def RaiseSoftmaxPass : Pass<"remat-raise-softmax"> {
     write them. A softmax whose exponentials have other readers stays,
     and so does one that is computed partly outside of a loop.
 
+    It is found wherever names and borders of regions stand, as if equal
+    computations were merged, and takes the place of its division. A name of a value
+    that is gone with it is reported in a remark.
+
     Its logarithm stays in parts as well (see `remat-detach-maxima`).
 
     Run before fusion. No value changes but for the order of the sum.
