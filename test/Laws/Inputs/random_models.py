@@ -306,10 +306,30 @@ class Model:
 
     def norm(self, _):
         gain, bias = self.parameter("gain", (self.width,), "ones"), self.parameter("bias", (self.width,), "zeros")
+        row = (self.batch,)
 
-        def emit(p, env):
+        def whole(p, env):
             env["x"] = blocks.layer_norm(p, env["x"], env[gain], env[bias], EPSILON)
-        return Layer(emit, [gain, bias])
+
+        def reduced(p, x, body):
+            return p.generic([(x, "d0 d1")], row, scalar_body(body), reduced=(1,))
+
+        def result(p, env):
+            env["x"] = p.generic([(env["lower"], "d0 d1"), (env["deviation"], "d0"), (env[gain], "d1"), (env[bias], "d1")],
+                                 env["x"].shape, scalar_body("mulf a0 a1\nmulf b0 a2\naddf b1 a3"))
+
+        if self.random.random() < 0.5:
+            return Layer(whole, [gain, bias])
+        n, deviation = f"{self.width}.0", "divf a0 {n}\naddf b0 {e}\nmath.rsqrt b1"
+        parts = self.in_regions(self.steps([
+            ("mean", ["x"], lambda p, x: reduced(p, x, "addf acc a0")),
+            ("lower", ["x", "mean"], lambda p, x, mean: p.generic(
+                [(x, "d0 d1"), (mean, "d0")], x.shape, scalar_body(f"divf a1 {p.scalar(n)}\nsubf a0 b0"))),
+            ("squares", ["lower"], lambda p, lower: reduced(p, lower, "mulf a0 a0\naddf acc b0")),
+            ("deviation", ["squares"], lambda p, squares: p.generic(
+                [(squares, "d0")], row, scalar_body(deviation.format(n=p.scalar(n), e=p.scalar(EPSILON)))))]))
+        inner = sequence([*parts, Layer(result, [gain, bias])])
+        return Layer(inner.emit, [gain, bias], names=inner.names)
 
     def image(self, p, x):
         return p.expand(x, "[[0], [1, 2, 3]]", (self.batch, 4, 4, self.channels))
@@ -401,45 +421,36 @@ class Model:
             i += max(length, 1)
         return grouped
 
-    def softmax_parts(self, source, result, dimension):
-        """Steps that write softmax as exporters do, with names anywhere."""
-        one, parts = "d0" if dimension == 1 else "d1", {}
-        names = {part: part for part in ("top", "lower", "powers", "total", result) if self.random.random() < 0.15}
+    def steps(self, chain):
+        """A layer for each (part, parts that it reads, what computes it from these), with names here and there."""
+        layers = []
+        for part, reads, compute in chain:
+            name = part if self.random.random() < 0.15 else None
 
-        def step(part, reads):
-            def add(emit):
-                def emit_named(p, env):
-                    value = emit(p, *(env[read] for read in reads))
-                    env[part] = self.named(p, names[part], value) if part in names else value
-                parts[part] = Layer(emit_named, reads, [part], [names[part]] if part in names else [])
-            return add
+            def emit(p, env, part=part, reads=reads, compute=compute, name=name):
+                value = compute(p, *(env[read] for read in reads))
+                env[part] = self.named(p, name, value) if name else value
+            layers.append(Layer(emit, reads, [part], [name] if name else []))
+        return layers
+
+    def softmax_parts(self, source, result, dimension):
+        """As exporters write it."""
+        one = "d0" if dimension == 1 else "d1"
 
         def reduced(p, x, combine, start):
             shape = (x.shape[1 - dimension],)
             filled = p.op(f"linalg.fill ins({p.scalar(start)} : f32) outs({p.empty(shape)} : {tensor(shape)}) -> {{type}}", shape)
             return p.generic([(x, "d0 d1")], shape, scalar_body(f"{combine} acc a0"), reduced=(dimension,), start=filled)
 
-        @step("top", [source])
-        def _(p, x):
-            return reduced(p, x, "maximumf", "0xFF800000")
+        def elementwise(p, body, x, *row):
+            return p.generic([(x, "d0 d1"), *((value, one) for value in row)], x.shape, scalar_body(body))
 
-        @step("lower", [source, "top"])
-        def _(p, x, top):
-            return p.generic([(x, "d0 d1"), (top, one)], x.shape, scalar_body("subf a0 a1"))
-
-        @step("powers", ["lower"])
-        def _(p, lower):
-            return p.generic([(lower, "d0 d1")], lower.shape, scalar_body("math.exp a0"))
-
-        @step("total", ["powers"])
-        def _(p, powers):
-            return reduced(p, powers, "addf", "0.0")
-
-        @step(result, ["powers", "total"])
-        def _(p, powers, total):
-            return p.generic([(powers, "d0 d1"), (total, one)], powers.shape, scalar_body("divf a0 a1"))
-
-        return list(parts.values())
+        return self.steps([
+            ("top", [source], lambda p, x: reduced(p, x, "maximumf", "0xFF800000")),
+            ("lower", [source, "top"], lambda p, *values: elementwise(p, "subf a0 a1", *values)),
+            ("powers", ["lower"], lambda p, lower: elementwise(p, "math.exp a0", lower)),
+            ("total", ["powers"], lambda p, powers: reduced(p, powers, "addf", "0.0")),
+            (result, ["powers", "total"], lambda p, *values: elementwise(p, "divf a0 a1", *values))])
 
     def softmax(self, _):
         dimension = self.random.choice([0, 1])

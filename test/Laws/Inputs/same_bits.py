@@ -24,7 +24,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from programs import Failure, Program
+from programs import Failure, Program, run
 from random_models import EXAMPLES, Model
 from wide_oracle import check_gradients
 
@@ -211,23 +211,23 @@ def data_of(text):
     return arrays
 
 
-def without_names(path, folder):
-    """A copy of the model in which nothing has a name, and no policy asks for one."""
+def without_borders(path, folder):
+    """A copy of the model in which nothing has a name and there are no regions."""
+    copy = Path(folder) / f"{path.stem}_without_borders.mlir"
     text = re.sub(r'= remat\.name "\w+" (%\w+) : (.*)', r"= tensor.cast \1 : \2 to \2", path.read_text())
-    copy = Path(folder) / f"{path.stem}_without_names.mlir"
     copy.write_text(re.sub(r"policy\(#remat\.\w*names\w*<[^)]*>\)", "", text))
+    run(["remat-opt", copy, "--inline", "--remat-override=policy=none", "-o", copy])
     return copy
 
 
 def compare_policies(path, target):
-    """The policies of a model that is no random one, also without its names; prints what is wrong and returns whether something is."""
+    """The policies of a model that is no random one, and the model without names and regions; prints what is wrong and
+    returns whether something is."""
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder) / "data.npz", **data_of(path.read_text()))
         reference = None
         try:
-            compared = [(path, policy) for policy in POLICIES]
-            if "remat.name" in path.read_text():
-                compared += [(without_names(path, folder), policy) for policy in ("", "none")]
+            compared = [*((path, policy) for policy in POLICIES), (without_borders(path, folder), "")]
             for i, (source, policy) in enumerate(compared):
                 program = Program(folder, source, policy, MODES[i % 2], target=target_options(target, 1 + i % 2))
                 *result, _ = program.train(STEPS, 1 + i % 2)

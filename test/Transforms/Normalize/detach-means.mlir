@@ -397,7 +397,13 @@ func.func @unknown_sizes(%x: tensor<8x?xf32>) -> tensor<8xf32> {
 #row = affine_map<(i, j) -> (i)>
 // The differences leave a region before they are squared.
 // CHECK-LABEL: func @across_a_border(
-// CHECK-NOT: remat.stop_gradient
+// CHECK-SAME: %[[X:.*]]: tensor<8x8xf32>
+// CHECK: %[[T:.*]] = linalg.reduce
+// CHECK: %[[R:.*]]:2 = remat.region (%[[A:.*]] = %[[X]] : tensor<8x8xf32>, %[[B:.*]] = %[[T]] : tensor<8xf32>)
+// CHECK-NEXT: remat.yield %[[A]], %[[B]]
+// CHECK: %[[M:.*]] = remat.stop_gradient %[[R]]#1
+// CHECK: %[[D:.*]] = linalg.generic {{.*}} ins(%[[R]]#0, %[[M]] :
+// CHECK: linalg.generic {{.*}} ins(%[[D]] :
 func.func @across_a_border(%x: tensor<8x8xf32>) -> tensor<8xf32> {
   %z = arith.constant dense<0.0> : tensor<8xf32>
   %total = linalg.reduce ins(%x : tensor<8x8xf32>) outs(%z : tensor<8xf32>) dimensions = [1]
@@ -425,4 +431,54 @@ func.func @across_a_border(%x: tensor<8x8xf32>) -> tensor<8xf32> {
     linalg.yield %r : f32
   } -> tensor<8xf32>
   return %v : tensor<8xf32>
+}
+
+// -----
+
+#full = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+// They are squared in another region, and something else reads them: so does it still.
+// CHECK-LABEL: func @into_another_region(
+// CHECK: %[[R:.*]]:3 = remat.region (%[[X:.*]] = %arg0 :
+// CHECK: %[[T:.*]] = linalg.reduce
+// CHECK-NOT: remat.stop_gradient
+// CHECK: %[[Y:.*]] = linalg.generic
+// CHECK: remat.yield %[[Y]], %[[X]], %[[T]]
+// CHECK: remat.region (%[[A:.*]] = %[[R]]#1 : tensor<8x8xf32>, %[[B:.*]] = %[[R]]#2 : tensor<8xf32>)
+// CHECK-NEXT: %[[M:.*]] = remat.stop_gradient %[[B]]
+// CHECK: %[[D:.*]] = linalg.generic {{.*}} ins(%[[A]], %[[M]] :
+// CHECK: linalg.generic {{.*}} ins(%[[D]] :
+// CHECK: remat.yield
+// CHECK: return %{{.*}}, %[[R]]#0
+func.func @into_another_region(%x: tensor<8x8xf32>) -> (tensor<8xf32>, tensor<8x8xf32>) {
+  %d = remat.region (%b = %x : tensor<8x8xf32>) -> tensor<8x8xf32> {
+    %z = arith.constant dense<0.0> : tensor<8xf32>
+    %total = linalg.reduce ins(%b : tensor<8x8xf32>) outs(%z : tensor<8xf32>) dimensions = [1]
+      (%a: f32, %s: f32) {
+        %r = arith.addf %a, %s : f32
+        linalg.yield %r : f32
+      }
+    %n = arith.constant 8.0 : f32
+    %e = tensor.empty() : tensor<8x8xf32>
+    %y = linalg.generic {indexing_maps = [#full, #row, #full], iterator_types = ["parallel", "parallel"]}
+        ins(%b, %total : tensor<8x8xf32>, tensor<8xf32>) outs(%e : tensor<8x8xf32>) {
+    ^bb0(%a: f32, %u: f32, %o: f32):
+      %m = arith.divf %u, %n : f32
+      %r = arith.subf %a, %m : f32
+      linalg.yield %r : f32
+    } -> tensor<8x8xf32>
+    remat.yield %y : tensor<8x8xf32>
+  }
+  %v = remat.region (%c = %d : tensor<8x8xf32>) -> tensor<8xf32> {
+    %z = arith.constant dense<0.0> : tensor<8xf32>
+    %w = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "reduction"]}
+        ins(%c : tensor<8x8xf32>) outs(%z : tensor<8xf32>) {
+    ^bb0(%a: f32, %s: f32):
+      %p = arith.mulf %a, %a : f32
+      %r = arith.addf %s, %p : f32
+      linalg.yield %r : f32
+    } -> tensor<8xf32>
+    remat.yield %w : tensor<8xf32>
+  }
+  return %v, %d : tensor<8xf32>, tensor<8x8xf32>
 }

@@ -235,8 +235,8 @@ def DetachMeansPass : Pass<"remat-detach-means"> {
     fusion makes nothing of the second computation but registers.
 
     What stays: weighted sums, means over other elements, and sums
-    divided by another number; sizes that are not known; differences that leave a region before
-    they are squared or added up.
+    divided by another number; sizes that are not known. Differences that leave a region
+    before they are squared or added up are computed again behind it.
 
     Run before fusion and differentiation. No value of the forward changes; gradients
     lose a term that is zero but for its rounding.
