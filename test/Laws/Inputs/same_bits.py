@@ -220,16 +220,23 @@ def without_borders(path, folder):
     return copy
 
 
+def selects_any(annotation, path):
+    kind = re.search(r"ops=([\w.]+)", annotation)
+    return not kind or kind[1] in path.read_text()
+
+
 def compare_policies(path, target):
-    """The policies of a model that is no random one, and the model without names and regions; prints what is wrong and
-    returns whether something is."""
+    """The policies of a model that is no random one, and the model without names and regions and with those of
+    remat-annotate; prints what is wrong and returns whether something is."""
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder) / "data.npz", **data_of(path.read_text()))
         reference = None
         try:
-            compared = [*((path, policy) for policy in POLICIES), (without_borders(path, folder), "")]
-            for i, (source, policy) in enumerate(compared):
-                program = Program(folder, source, policy, MODES[i % 2], target=target_options(target, 1 + i % 2))
+            plain = without_borders(path, folder)
+            compared = [*((path, policy, "") for policy in POLICIES), (plain, "", ""),
+                        *((plain, "", annotation) for annotation in ANNOTATIONS if selects_any(annotation, plain))]
+            for i, (source, policy, annotation) in enumerate(compared):
+                program = Program(folder, source, policy, MODES[i % 2], annotation, target_options(target, 1 + i % 2))
                 *result, _ = program.train(STEPS, 1 + i % 2)
                 reference = reference or result
                 check_bits(program, 1 + i % 2, result, reference)
