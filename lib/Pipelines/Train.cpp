@@ -74,7 +74,7 @@ static void buildPlanPipeline(OpPassManager &pm,
         createRaiseAttentionPass({options.getTarget().roundsInAttention()}));
   if (options.lossTile != 0) {
     TileLossHeadsPassOptions heads;
-    heads.tileBytes = options.lossTile < 0 ? 0 : options.lossTile.getValue();
+    heads.tileBytes = options.lossTile == -1 ? 0 : options.lossTile.getValue();
     heads.rows = options.getTarget().getTileRows();
     heads.cacheBytes = options.getTarget().getCacheBytes();
     pm.addPass(createTileLossHeadsPass(heads));

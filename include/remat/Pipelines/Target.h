@@ -100,7 +100,7 @@ struct TargetOptions : public virtual mlir::detail::PassOptions {
       llvm::cl::desc("how many threads workspaces are reserved for, on any "
                      "machine (0: as many as the target usually has)"),
       llvm::cl::init(0)};
-  Option<int64_t> convWorkspace{
+  Option<uint64_t> convWorkspace{
       *this, "conv-workspace",
       llvm::cl::desc("least bytes of memory for the algorithm of a convolution "
                      "(`cuda`), where the library has none for what it gets"),

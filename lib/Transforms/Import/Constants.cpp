@@ -83,9 +83,9 @@ static std::pair<Role, std::string> applyRule(const ModelConstant &constant,
     return {Role::data, "no floating-point numbers"};
   if (constant.resource.empty() && constant.value.isSplat())
     return {Role::data, "one value throughout"};
-  if (type.getRank() < rules.minRank)
+  if (static_cast<uint64_t>(type.getRank()) < rules.minRank)
     return {Role::data, "fewer dimensions than min-rank"};
-  if (type.getNumElements() < rules.minElements)
+  if (static_cast<uint64_t>(type.getNumElements()) < rules.minElements)
     return {Role::data, "fewer elements than min-elements"};
   if (StringRef reason = getReasonAgainstValues(constant.value);
       !reason.empty())

@@ -32,7 +32,7 @@ struct ModelConstant {
 /// The options of remat-import that decide by name.
 struct ImportRules {
   ArrayRef<std::string> params, data, state;
-  int64_t minRank = 1, minElements = 2;
+  uint64_t minRank = 1, minElements = 2;
 };
 
 /// `ml_program.global` -> arguments and results, in all functions.

@@ -205,6 +205,13 @@ struct TileUpdates : mlir::remat::impl::TileUpdatesBase<TileUpdates> {
   using TileUpdatesBase::TileUpdatesBase;
 
   void runOnOperation() override {
+    if (tileBytes < 0 || tileLength < 1) {
+      getOperation()->emitError(
+          "tile-bytes must be at least 0, and tile-length "
+          "positive, but they are ")
+          << tileBytes.getValue() << " and " << tileLength.getValue();
+      return signalPassFailure();
+    }
     SmallVector<ProductUpdate> pairs;
     getOperation()->walk([&](LinalgOp op) {
       if (std::optional<ProductUpdate> pair = getProductUpdate(op))
@@ -218,8 +225,11 @@ struct TileUpdates : mlir::remat::impl::TileUpdatesBase<TileUpdates> {
           chooseTile(pair.product->getResult(0), tileBytes, tileLength);
       if (!tile)
         continue;
-      if (failed(tileUpdate(rewriter, pair, *tile)))
+      if (failed(tileUpdate(rewriter, pair, *tile))) {
+        pair.update.emitError("cannot be computed in parts; leave it to a "
+                              "larger tile-bytes");
         return signalPassFailure();
+      }
       changed = true;
     }
     if (!changed)

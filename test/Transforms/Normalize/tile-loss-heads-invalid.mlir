@@ -3,3 +3,5 @@
 // RUN: not remat-opt %s --remat-tile-loss-heads="rows=0" 2>&1 | FileCheck %s --check-prefix=ROWS
 // ROWS: but they are 0, 0, 0 and 0
 module {}
+// RUN: not remat-opt %s --remat-train="loss-tile=-7" 2>&1 | FileCheck %s --check-prefix=PIPELINE
+// PIPELINE: error: tile-bytes, cache-bytes and threshold must be at least 0, and rows positive, but they are -7,

@@ -423,7 +423,7 @@ def AnnotateCuDNNWorkspace : Pass<"annotate-cudnn-workspace"> {
     `convert-conv-to-cudnn` refuses.
   }];
   let options = [
-    Option<"leastWorkspace", "least-workspace", "int64_t", /*default=*/"0",
+    Option<"leastWorkspace", "least-workspace", "uint64_t", /*default=*/"0",
            "Least bytes of memory for an algorithm">];
 }
 
@@ -470,7 +470,7 @@ def ConvertConvToCuDNN : Pass<"convert-conv-to-cudnn", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"leastWorkspace", "least-workspace", "int64_t", /*default=*/"0",
+    Option<"leastWorkspace", "least-workspace", "uint64_t", /*default=*/"0",
            "Least bytes of memory for an algorithm">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
