@@ -6,6 +6,7 @@
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Plan/Packing.h"
 #include "remat/Transforms/PackMemory/Workspace.h"
+#include "remat/Transforms/Utils/Locations.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -49,25 +50,60 @@ const Frame *Figures::getCallee(func::CallOp call) const {
   return it == frames.end() ? nullptr : &it->second;
 }
 
-MemoryParts Figures::getParts(const Place &place, int64_t peak) {
-  if (place.call)
-    return getCallee(place.call)->parts;
-  MemoryParts parts;
+/// The buffer of `place` that is alive at `position`; the later one where one
+/// takes over from another.
+const Buffer *Figures::getBuffer(const Place &place, int64_t position) const {
   for (unsigned index : llvm::reverse(place.buffers)) {
     const Buffer &buffer = lifetimes.getBuffers()[index];
-    if (peak < buffer.lifetime.first || buffer.lifetime.last < peak)
-      continue;
-    if (buffer.alloc->hasAttr(kWorkspaceAttrName))
-      parts.workspaces = place.size;
-    else if (isResidual(buffer))
-      parts.residuals = place.size;
-    else if (wasInBackward(buffer) && buffer.wasIn(Phase::update))
-      parts.gradients = place.size;
-    else
-      parts.temporaries = place.size;
-    break;
+    if (buffer.lifetime.first <= position && position <= buffer.lifetime.last)
+      return &buffer;
   }
-  return parts;
+  return nullptr;
+}
+
+/// Calls `visit` for the operations that read or write `memory`, or a view of
+/// it.
+static void forEachUser(Value memory, function_ref<void(Operation *)> visit) {
+  for (OpOperand &use : memory.getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<ViewLikeOpInterface, memref::CastOp>(user) &&
+        use.getOperandNumber() == 0)
+      forEachUser(user->getResult(0), visit);
+    else if (!isa<memref::DeallocOp>(user))
+      visit(user);
+  }
+}
+
+/// What computes the content of `buffer`: the first in the program, but for
+/// what only clears it.
+static Operation *getWriter(const Buffer &buffer) {
+  memref::AllocOp alloc = buffer.alloc;
+  Operation *writer = nullptr, *place = nullptr;
+  forEachUser(alloc, [&](Operation *user) {
+    Operation *ancestor = alloc->getBlock()->findAncestorOpInBlock(*user);
+    if (isa<linalg::FillOp>(user) || !ancestor ||
+        (place && !ancestor->isBeforeInBlock(place)))
+      return;
+    writer = user;
+    place = ancestor;
+  });
+  return writer;
+}
+
+/// The name of `op`, of a call that of what is called.
+static std::string describeOperation(Operation *op) {
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return ("@" + call.getCallee()).str();
+  return op->getName().getStringRef().str();
+}
+
+static std::string describeElements(MemRefType type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (int64_t size : type.getShape())
+    os << size << 'x';
+  os << type.getElementType();
+  return text;
 }
 
 int64_t Figures::getMostResiduals(ArrayRef<Place> places) {
@@ -94,6 +130,43 @@ Frame Figures::getFrame(const FunctionMemory &memory) const {
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
+
+/// Adds what `place` holds at the peak to the sums and to the list.
+void Figures::describeAtPeak(const Place &place, int64_t peak,
+                             FunctionMemory &memory) {
+  LiveBuffer live{place.size, "call", "", "", ""};
+  if (func::CallOp call = place.call) {
+    memory.parts += getCallee(call)->parts;
+    live.op = describeOperation(call);
+    live.line = describeLine(call.getLoc());
+    memory.atPeak.push_back(std::move(live));
+    return;
+  }
+  const Buffer *buffer = getBuffer(place, peak);
+  if (!buffer)
+    return;
+  MemoryParts &parts = memory.parts;
+  if (buffer->alloc->hasAttr(kWorkspaceAttrName)) {
+    parts.workspaces += place.size;
+    live.part = "workspace";
+  } else if (isResidual(*buffer)) {
+    parts.residuals += place.size;
+    live.part = "residual";
+  } else if (wasInBackward(*buffer) && buffer->wasIn(Phase::update)) {
+    parts.gradients += place.size;
+    live.part = "gradient";
+  } else {
+    parts.temporaries += place.size;
+    live.part = "temporary";
+  }
+  live.type =
+      describeElements(cast<MemRefType>(buffer->alloc->getResult(0).getType()));
+  if (Operation *writer = getWriter(*buffer)) {
+    live.op = describeOperation(writer);
+    live.line = describeLine(writer->getLoc());
+  }
+  memory.atPeak.push_back(std::move(live));
+}
 
 /// Convolutions are calls of the runtime by now: one operation each.
 void Figures::countOps(Operation *op, FunctionMemory &memory) {
@@ -137,9 +210,16 @@ void Figures::describe(ArrayRef<Place> places, int64_t peak,
                        const llvm::SetVector<memref::CopyOp> &needlessCopies,
                        int64_t dataSlots, FunctionMemory &memory) {
   memory.name = function.getName().str();
+  SmallVector<const Place *> alive;
   for (const Place &place : places)
     if (place.lifetime.first <= peak && peak <= place.lifetime.last)
-      memory.parts += getParts(place, peak);
+      alive.push_back(&place);
+  llvm::sort(alive, [](const Place *a, const Place *b) {
+    return std::tuple(b->size, a->lifetime.first, a) <
+           std::tuple(a->size, b->lifetime.first, b);
+  });
+  for (const Place *place : alive)
+    describeAtPeak(*place, peak, memory);
   memory.residuals = getMostResiduals(places);
   for (BlockArgument argument : function.getArguments())
     describeArgument(argument.getArgNumber(), argument.getType(), dataSlots,

@@ -53,7 +53,8 @@ public:
 private:
   const Frame *getCallee(func::CallOp call) const;
   void countOps(Operation *op, FunctionMemory &memory);
-  MemoryParts getParts(const Place &place, int64_t peak);
+  const Buffer *getBuffer(const Place &place, int64_t position) const;
+  void describeAtPeak(const Place &place, int64_t peak, FunctionMemory &memory);
   int64_t getMostResiduals(ArrayRef<Place> places);
   void describeArgument(unsigned index, Type type, int64_t dataSlots,
                         FunctionMemory &memory);

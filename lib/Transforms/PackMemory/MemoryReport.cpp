@@ -12,6 +12,31 @@
 using namespace mlir;
 using namespace mlir::remat;
 
+/// The largest of what is alive at the peak: of many layers, enough to see what
+/// takes the bytes.
+static void printAtPeak(const FunctionMemory &function, raw_ostream &os) {
+  constexpr size_t kMost = 12;
+  ArrayRef<LiveBuffer> buffers = function.atPeak;
+  if (buffers.empty())
+    return;
+  os << "  at the peak:\n";
+  for (const LiveBuffer &buffer : buffers.take_front(kMost)) {
+    os << llvm::format("    %13lld  %-9s", static_cast<long long>(buffer.bytes),
+                       buffer.part.str().c_str());
+    for (StringRef text : {buffer.type, buffer.op, buffer.line})
+      if (!text.empty())
+        os << "  " << text;
+    os << "\n";
+  }
+  if (buffers.size() <= kMost)
+    return;
+  int64_t rest = 0;
+  for (const LiveBuffer &buffer : buffers.drop_front(kMost))
+    rest += buffer.bytes;
+  os << llvm::format("    %13lld  in %zu others\n",
+                     static_cast<long long>(rest), buffers.size() - kMost);
+}
+
 void remat::printMemoryTable(ArrayRef<FunctionMemory> functions,
                              raw_ostream &os) {
   for (const FunctionMemory &function : functions) {
@@ -41,6 +66,7 @@ void remat::printMemoryTable(ArrayRef<FunctionMemory> functions,
         static_cast<long long>(function.takenOver),
         static_cast<long long>(function.unpacked),
         static_cast<long long>(function.recomputedOps));
+    printAtPeak(function, os);
   }
 }
 
@@ -59,6 +85,16 @@ void remat::printMemoryJSON(ArrayRef<FunctionMemory> functions,
             json.attribute("gradients", function.parts.gradients);
             json.attribute("workspaces", function.parts.workspaces);
             json.attribute("temporaries", function.parts.temporaries);
+          });
+          json.attributeArray("at_peak", [&] {
+            for (const LiveBuffer &buffer : function.atPeak)
+              json.object([&] {
+                json.attribute("bytes", buffer.bytes);
+                json.attribute("part", buffer.part);
+                json.attribute("type", buffer.type);
+                json.attribute("op", buffer.op);
+                json.attribute("line", buffer.line);
+              });
           });
           json.attribute("residuals", function.residuals);
           json.attributeObject("arguments", [&] {

@@ -27,6 +27,19 @@ struct MemoryParts {
   }
 };
 
+/// What holds bytes at the peak.
+struct LiveBuffer {
+  int64_t bytes = 0;
+  /// One of `MemoryParts`, in the singular; `call` for all that a called
+  /// function needs.
+  StringRef part;
+  /// Elements, as in 8x16xf32; empty for a call.
+  std::string type;
+  /// The operation that writes it first, of calls the function, and its line;
+  /// empty if not known.
+  std::string op, line;
+};
+
 struct FunctionMemory {
   std::string name;
   /// Bytes of the arena: the exact peak of everything the function computes.
@@ -34,6 +47,8 @@ struct FunctionMemory {
   /// Largest sum of live bytes; `parts` is what they are made of.
   int64_t maxLive = 0;
   MemoryParts parts;
+  /// The largest first.
+  SmallVector<LiveBuffer, 0> atPeak;
   /// Largest sum of residuals that live at once, at the peak or elsewhere.
   int64_t residuals = 0;
   /// Bytes of arguments; of data, in all slots.

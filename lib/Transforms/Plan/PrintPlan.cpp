@@ -11,11 +11,11 @@
 #include "remat/Transforms/Plan/BackwardInputs.h"
 #include "remat/Transforms/Plan/Passes.h"
 #include "remat/Transforms/Plan/Residuals.h"
+#include "remat/Transforms/Utils/Locations.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/Path.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_PRINTPLAN
@@ -50,16 +50,6 @@ static std::string describe(Value value) {
   return text;
 }
 
-/// The line of the user's file, or nothing.
-static std::string getLine(Location loc) {
-  auto file = loc->findInstanceOf<FileLineColLoc>();
-  if (!file)
-    return "";
-  return (llvm::sys::path::filename(file.getFilename().getValue()) + ":" +
-          Twine(file.getLine()))
-      .str();
-}
-
 /// How often the loops around `op` run it; none if that is not known.
 static std::optional<int64_t> countRuns(Operation *op) {
   int64_t count = 1;
@@ -86,7 +76,7 @@ static std::string getTitle(RegionOp region) {
   llvm::raw_string_ostream os(title);
   if (std::optional<StringRef> label = region.getLabel())
     os << " \"" << *label << "\"";
-  if (std::string line = getLine(region.getLoc()); !line.empty())
+  if (std::string line = describeLine(region.getLoc()); !line.empty())
     os << " at " << line;
   os << ", policy " << region.getPolicyOrDefault();
   return title;
@@ -139,7 +129,7 @@ static Row makeRow(Value value, DecisionAttr decision) {
           "",
           decision.getBy().str(),
           decision.getReason().str(),
-          getLine(recorded.getLoc())};
+          describeLine(recorded.getLoc())};
   Operation *op = value.getDefiningOp();
   if (op && decision.runsAgain())
     row.cost = multiply(getRecomputeCost(op), op);
@@ -207,7 +197,7 @@ static void printKept(raw_ostream &os, func::FuncOp function) {
       if (isa<TensorType>(result.getType()) && isKept(result, backward))
         rows.push_back({describe(result), "kept",
                         multiply(estimateBytes(result.getType()), op), "", "",
-                        "", getLine(result.getLoc())});
+                        "", describeLine(result.getLoc())});
   });
   if (!rows.empty())
     print(os, ("@" + function.getName() + ", kept without a plan").str(), rows);

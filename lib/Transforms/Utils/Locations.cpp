@@ -2,6 +2,8 @@
 
 #include "remat/Transforms/Utils/Locations.h"
 
+#include "llvm/Support/Path.h"
+
 using namespace mlir;
 
 std::optional<std::string> remat::describeFilePosition(Location loc) {
@@ -10,5 +12,14 @@ std::optional<std::string> remat::describeFilePosition(Location loc) {
     return std::nullopt;
   return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
           Twine(file.getColumn()))
+      .str();
+}
+
+std::string remat::describeLine(Location loc) {
+  auto file = loc->findInstanceOf<FileLineColLoc>();
+  if (!file)
+    return "";
+  return (llvm::sys::path::filename(file.getFilename().getValue()) + ":" +
+          Twine(file.getLine()))
       .str();
 }

@@ -20,6 +20,10 @@
 // CHECK-NEXT: constants 0
 // CHECK-NEXT: copied per call 64
 // CHECK-NEXT: 3 buffers, 0 took over a dying operand, 0 left to the allocator; 5 recomputed operations
+// CHECK-NEXT: at the peak:
+// CHECK-NEXT: {{^}} 256 gradient 16x4xf32 linalg.broadcast report.mlir:{{[0-9]+$}}
+// CHECK-NEXT: {{^}} 64 residual 16xf32 linalg.exp report.mlir:{{[0-9]+$}}
+// CHECK-NEXT: {{^}} 64 temporary 16xf32 linalg.tanh report.mlir:{{[0-9]+$}}
 
 // JSON: "name": "step"
 // JSON-NEXT: "arena": 384
@@ -29,6 +33,12 @@
 // JSON-NEXT: "gradients": 256
 // JSON-NEXT: "workspaces": 0,
 // JSON-NEXT: "temporaries": 64
+// JSON: "at_peak": [
+// JSON: "bytes": 256,
+// JSON-NEXT: "part": "gradient",
+// JSON-NEXT: "type": "16x4xf32",
+// JSON-NEXT: "op": "linalg.broadcast",
+// JSON-NEXT: "line": "report.mlir:
 // JSON: "residuals": 64
 // JSON: "parameters": 256
 // JSON: "optimizer_state": 256
@@ -73,5 +83,72 @@ func.func @recomputed_calls(%x: memref<16xf32>, %y: memref<16xf32>) {
     func.call @two(%x, %y) {remat.phase = "recompute"} : (memref<16xf32>, memref<16xf32>) -> ()
   }
   call @remat_conv(%x) {remat.phase = "recompute"} : (memref<16xf32>) -> ()
+  return
+}
+
+// What a view of a buffer is written by, in a loop or by a call, but for what clears it; the smallest in one line. A call needs
+// its arena, which is no buffer here.
+// CHECK: memory of @many (bytes)
+// CHECK: at the peak:
+// CHECK-NEXT: {{^}} 128 temporary 2x12xf32 @remat_conv report.mlir:
+// CHECK-NEXT: {{^}} 128 temporary 20xf32 linalg.exp report.mlir:
+// CHECK-NEXT: {{^}} 128 call @inside report.mlir:
+// CHECK-COUNT-9: {{^}} 64 temporary 16xf32 linalg.tanh report.mlir:
+// CHECK-NEXT: {{^}} 128 in 2 others
+func.func private @inside(%x: memref<16xf32>) {
+  %a = memref.alloc() : memref<16x2xf32>
+  linalg.broadcast ins(%x : memref<16xf32>) outs(%a : memref<16x2xf32>) dimensions = [1]
+  return
+}
+func.func @many(%x: memref<16xf32>, %y: memref<20xf32>, %z: memref<16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %c = memref.alloc() : memref<2x12xf32>
+  linalg.fill ins(%zero : f32) outs(%c : memref<2x12xf32>)
+  %flat = memref.collapse_shape %c [[0, 1]] : memref<2x12xf32> into memref<24xf32>
+  %part = memref.reinterpret_cast %flat to offset: [0], sizes: [16], strides: [1] : memref<24xf32> to memref<16xf32>
+  call @remat_conv(%part) : (memref<16xf32>) -> ()
+  %l = memref.alloc() : memref<20xf32>
+  scf.for %i = %c0 to %c5 step %c1 {
+    linalg.exp ins(%y : memref<20xf32>) outs(%l : memref<20xf32>)
+  }
+  %t0 = memref.alloc() : memref<16xf32>
+  linalg.tanh ins(%x : memref<16xf32>) outs(%t0 : memref<16xf32>)
+  %t1 = memref.alloc() : memref<16xf32>
+  linalg.tanh ins(%x : memref<16xf32>) outs(%t1 : memref<16xf32>)
+  %t2 = memref.alloc() : memref<16xf32>
+  linalg.tanh ins(%x : memref<16xf32>) outs(%t2 : memref<16xf32>)
+  %t3 = memref.alloc() : memref<16xf32>
+  linalg.tanh ins(%x : memref<16xf32>) outs(%t3 : memref<16xf32>)
+  %t4 = memref.alloc() : memref<16xf32>
+  linalg.tanh ins(%x : memref<16xf32>) outs(%t4 : memref<16xf32>)
+  %t5 = memref.alloc() : memref<16xf32>
+  linalg.tanh ins(%x : memref<16xf32>) outs(%t5 : memref<16xf32>)
+  %t6 = memref.alloc() : memref<16xf32>
+  linalg.tanh ins(%x : memref<16xf32>) outs(%t6 : memref<16xf32>)
+  %t7 = memref.alloc() : memref<16xf32>
+  linalg.tanh ins(%x : memref<16xf32>) outs(%t7 : memref<16xf32>)
+  %t8 = memref.alloc() : memref<16xf32>
+  linalg.tanh ins(%x : memref<16xf32>) outs(%t8 : memref<16xf32>)
+  %t9 = memref.alloc() : memref<16xf32>
+  linalg.tanh ins(%x : memref<16xf32>) outs(%t9 : memref<16xf32>)
+  %t10 = memref.alloc() : memref<16xf32>
+  linalg.tanh ins(%x : memref<16xf32>) outs(%t10 : memref<16xf32>)
+  call @inside(%z) : (memref<16xf32>) -> ()
+  linalg.add ins(%z, %t0 : memref<16xf32>, memref<16xf32>) outs(%z : memref<16xf32>)
+  linalg.add ins(%z, %t1 : memref<16xf32>, memref<16xf32>) outs(%z : memref<16xf32>)
+  linalg.add ins(%z, %t2 : memref<16xf32>, memref<16xf32>) outs(%z : memref<16xf32>)
+  linalg.add ins(%z, %t3 : memref<16xf32>, memref<16xf32>) outs(%z : memref<16xf32>)
+  linalg.add ins(%z, %t4 : memref<16xf32>, memref<16xf32>) outs(%z : memref<16xf32>)
+  linalg.add ins(%z, %t5 : memref<16xf32>, memref<16xf32>) outs(%z : memref<16xf32>)
+  linalg.add ins(%z, %t6 : memref<16xf32>, memref<16xf32>) outs(%z : memref<16xf32>)
+  linalg.add ins(%z, %t7 : memref<16xf32>, memref<16xf32>) outs(%z : memref<16xf32>)
+  linalg.add ins(%z, %t8 : memref<16xf32>, memref<16xf32>) outs(%z : memref<16xf32>)
+  linalg.add ins(%z, %t9 : memref<16xf32>, memref<16xf32>) outs(%z : memref<16xf32>)
+  linalg.add ins(%z, %t10 : memref<16xf32>, memref<16xf32>) outs(%z : memref<16xf32>)
+  linalg.exp ins(%l : memref<20xf32>) outs(%y : memref<20xf32>)
+  linalg.add ins(%z, %part : memref<16xf32>, memref<16xf32>) outs(%z : memref<16xf32>)
   return
 }

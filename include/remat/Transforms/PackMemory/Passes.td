@@ -176,7 +176,9 @@ def PackMemoryPass : Pass<"remat-pack-memory", "ModuleOp"> {
     work in), `temporaries`; the largest sum of residuals, wherever that is; bytes
     of arguments by class (`opt.param`, `opt.state`, `remat.state`, results, and
     data, in all of its slots) and of constant tables; and the number of
-    recomputed operations that one call runs. `report=-` prints it to the standard
+    recomputed operations that one call runs; and what is alive at the peak, the largest
+    first: bytes, class, elements, the operation that computes it and the line of the model
+    (a table has the twelve largest, JSON all). `report=-` prints it to the standard
     error, `report=FILE` writes JSON.
   }];
   let options = [

@@ -1,6 +1,7 @@
 //===- Locations.h - Locations as texts -------------------------*- C++ -*-===//
 //
-// For messages of programs while they run, which know of no Location.
+// For messages of programs while they run, which know of no Location, and for
+// tables.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,9 @@ namespace mlir::remat {
 
 /// `file.mlir:12:10`; none if the location has no file.
 std::optional<std::string> describeFilePosition(Location loc);
+
+/// `file.mlir:12`, without folders; empty if the location has no file.
+std::string describeLine(Location loc);
 
 } // namespace mlir::remat
 
