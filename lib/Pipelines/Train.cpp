@@ -149,6 +149,7 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   SchedulePassOptions schedule;
   schedule.alignment = options.getTarget().getAlignment();
   pm.addPass(createSchedulePass(schedule));
+  pm.addPass(createRepeatAtPeakPass({schedule.alignment}));
 }
 
 void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {

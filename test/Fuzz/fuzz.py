@@ -33,7 +33,7 @@ SEPARATOR = "\n// -----\n"
 BATCH = 30
 # The training pipeline in steps, of which these passes are the last: mutants of what a step leaves reach the passes behind it.
 ENDS = {"remat-lower-random", "remat-fuse", "remat-differentiate", "remat-materialize", "remat-insert-steps",
-        "opt-lower-steps", "remat-schedule"}
+        "opt-lower-steps", "remat-schedule", "remat-repeat-at-peak"}
 LAST_STAGES = ["remat-bufferize", "remat-lower-train-step", "remat-lower-to-cpu"]
 UPSTREAM = ["canonicalize", "cse", "inline", "symbol-dce", "sccp", "loop-invariant-code-motion", "mem2reg",
             "convert-elementwise-to-linalg", "linalg-generalize-named-ops", "scf-for-loop-canonicalization",

@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -46,7 +47,7 @@ static SmallVector<Value> getUsedValues(Operation *op) {
 BlockGraph::BlockGraph(Block &block,
                        const DenseMap<Operation *, int64_t> &nestedPeaks) {
   makeNodes(block);
-  writes.resize(nodes.size());
+  writtenBuffers.resize(nodes.size());
   for (unsigned index = 0; index < nodes.size(); ++index) {
     for (Operation *op : nodes[index].ops) {
       nodes[index].nestedPeak =
@@ -137,7 +138,7 @@ void BlockGraph::addBuffers(unsigned index) {
     if (isa<func::CallOp>(op))
       for (Value operand : op->getOperands())
         if (isa<BlockArgument>(operand) && isa<TensorType>(operand.getType()))
-          writes[index].push_back(getOrCreateBuffer(operand));
+          writtenBuffers[index].push_back(getOrCreateBuffer(operand));
     bool isConstant = op->hasTrait<OpTrait::ConstantLike>();
     for (OpResult result : op->getOpResults()) {
       if (!isa<TensorType>(result.getType()) || isa<tensor::EmptyOp>(op))
@@ -150,7 +151,7 @@ void BlockGraph::addBuffers(unsigned index) {
         unsigned buffer = getOrCreateBuffer(source);
         bufferOf[result] = buffer;
         if (destination && !llvm::is_contained(node.created, buffer))
-          writes[index].push_back(buffer);
+          writtenBuffers[index].push_back(buffer);
         continue;
       }
       unsigned buffer = getOrCreateBuffer(result);
@@ -166,11 +167,11 @@ void BlockGraph::addBuffers(unsigned index) {
           node.canBeTakenOver.push_back(it->second);
     }
   }
-  node.isUpdate = llvm::any_of(writes[index], [&](unsigned buffer) {
+  node.isUpdate = llvm::any_of(writtenBuffers[index], [&](unsigned buffer) {
     return buffers[buffer].bytes == 0;
   });
-  node.isFree = node.isPure && node.created.empty() && writes[index].empty() &&
-                node.nestedPeak == 0;
+  node.isFree = node.isPure && node.created.empty() &&
+                writtenBuffers[index].empty() && node.nestedPeak == 0;
 }
 
 void BlockGraph::addDependences() {
@@ -202,10 +203,10 @@ void BlockGraph::addDependences() {
       Access &access = accesses[buffer];
       if (access.lastWrite >= 0)
         depend(index, access.lastWrite);
-      if (!llvm::is_contained(writes[index], buffer))
+      if (!llvm::is_contained(writtenBuffers[index], buffer))
         access.reads.push_back(index);
     }
-    for (unsigned buffer : writes[index]) {
+    for (unsigned buffer : writtenBuffers[index]) {
       Access &access = accesses[buffer];
       for (unsigned read : access.reads)
         depend(index, read);
@@ -224,8 +225,13 @@ void BlockGraph::addDependences() {
       depend(nodes.size() - 1, index);
 }
 
-int64_t BlockGraph::estimatePeak(ArrayRef<unsigned> order,
-                                 int64_t alignment) const {
+std::optional<unsigned> BlockGraph::getBuffer(Value value) const {
+  auto it = bufferOf.find(value);
+  return it == bufferOf.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::pair<int64_t, unsigned> BlockGraph::findPeak(ArrayRef<unsigned> order,
+                                                  int64_t alignment) const {
   auto getSize = [&](unsigned buffer) -> int64_t {
     return llvm::alignTo(buffers[buffer].bytes, alignment);
   };
@@ -233,6 +239,7 @@ int64_t BlockGraph::estimatePeak(ArrayRef<unsigned> order,
   for (const TensorBuffer &buffer : buffers)
     remaining.push_back(buffer.users.size());
   int64_t live = 0, peak = 0;
+  unsigned at = 0;
   for (unsigned index : order) {
     const Node &node = nodes[index];
     int64_t created = 0, freed = 0;
@@ -246,9 +253,37 @@ int64_t BlockGraph::estimatePeak(ArrayRef<unsigned> order,
       if (remaining[buffer] == 0)
         takenOver = getSize(buffer);
     int64_t workspace = llvm::alignTo(node.workspace, alignment);
-    peak = std::max(peak,
-                    live + created - takenOver + node.nestedPeak + workspace);
+    int64_t now = live + created - takenOver + node.nestedPeak + workspace;
+    if (now > peak) {
+      peak = now;
+      at = index;
+    }
     live += created - freed;
   }
-  return peak;
+  return {peak, at};
+}
+
+int64_t BlockGraph::estimatePeak(ArrayRef<unsigned> order,
+                                 int64_t alignment) const {
+  return findPeak(order, alignment).first;
+}
+
+std::pair<int64_t, unsigned> BlockGraph::estimatePeak(int64_t alignment) const {
+  return findPeak(llvm::to_vector(llvm::seq<unsigned>(nodes.size())),
+                  alignment);
+}
+
+DenseMap<Operation *, int64_t>
+mlir::remat::estimateNestedPeaks(Block &block, int64_t alignment) {
+  DenseMap<Operation *, int64_t> peaks;
+  for (Operation &op : block)
+    if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ExecuteRegionOp>(op))
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          peaks[&op] =
+              std::max(peaks[&op],
+                       BlockGraph(inner, estimateNestedPeaks(inner, alignment))
+                           .estimatePeak(alignment)
+                           .first);
+  return peaks;
 }

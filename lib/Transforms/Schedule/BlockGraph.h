@@ -52,11 +52,22 @@ public:
   ArrayRef<Node> getNodes() const { return nodes; }
   ArrayRef<TensorBuffer> getBuffers() const { return buffers; }
 
+  /// The buffer that the block uses for `value`; none if it does not use it.
+  std::optional<unsigned> getBuffer(Value value) const;
+  /// Whether `node` writes into `buffer` what others read after it.
+  bool writes(unsigned node, unsigned buffer) const {
+    return llvm::is_contained(writtenBuffers[node], buffer);
+  }
+
   /// The largest number of bytes alive at once if nodes run in `order` and
   /// every buffer occupies a multiple of `alignment` bytes.
   int64_t estimatePeak(ArrayRef<unsigned> order, int64_t alignment) const;
+  /// The same for the order of the block, and at which node it is.
+  std::pair<int64_t, unsigned> estimatePeak(int64_t alignment) const;
 
 private:
+  std::pair<int64_t, unsigned> findPeak(ArrayRef<unsigned> order,
+                                        int64_t alignment) const;
   void makeNodes(Block &block);
   void addBuffers(unsigned index);
   void addDependences();
@@ -68,8 +79,12 @@ private:
   DenseMap<Value, unsigned> bufferOf;
   DenseMap<Operation *, unsigned> nodeOf;
   /// Buffers that a node writes in place.
-  SmallVector<SmallVector<unsigned, 2>> writes;
+  SmallVector<SmallVector<unsigned, 2>> writtenBuffers;
 };
+
+/// What the bodies of loops and branches in `block` take, in their order.
+DenseMap<Operation *, int64_t> estimateNestedPeaks(Block &block,
+                                                   int64_t alignment);
 
 } // namespace mlir::remat
 

@@ -213,10 +213,10 @@ def data_of(text):
 
 def without_borders(path, folder):
     """A copy of the model in which nothing has a name and there are no regions."""
-    copy = Path(folder) / f"{path.stem}_without_borders.mlir"
+    named, copy = (Path(folder) / f"{path.stem}_{without}.mlir" for without in ("without_names", "without_borders"))
     text = re.sub(r'= remat\.name "\w+" (%\w+) : (.*)', r"= tensor.cast \1 : \2 to \2", path.read_text())
-    copy.write_text(re.sub(r"policy\(#remat\.\w*names\w*<[^)]*>\)", "", text))
-    run(["remat-opt", copy, "--inline", "--remat-override=policy=none", "-o", copy])
+    named.write_text(re.sub(r"policy\(#remat\.\w*names\w*<[^)]*>\)", "", text))
+    run(["remat-opt", named, "--inline", "--remat-override=policy=none", "-o", copy])
     return copy
 
 

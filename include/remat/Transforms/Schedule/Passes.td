@@ -55,4 +55,42 @@ def SchedulePass : Pass<"remat-schedule"> {
   ];
 }
 
+def RepeatAtPeakPass : Pass<"remat-repeat-at-peak"> {
+  let summary = "compute twice what waits out the peak";
+  let description = [{
+    In the order in which operations stand, where most bytes are alive: results of
+    elementwise kernels of the backward, recomputed ones included, that were read before and
+    are read again behind are computed a second time in front of that
+    reader, and so do not live through the peak. Where a layer is computed again
+    for its backward, these are its norms and activations: products read them, and
+    so do the gradients of the weights.
+
+    Only where it costs little: what the kernel reads has the same elements there, and
+    is alive anyway but for less than half of the bytes that are saved; together the
+    repetitions take at most a part in 64 of the block's estimated time; and the
+    peak gets lower by a part in 64 at least. Then it looks for the new peak, 16
+    times at most. The second computation reads through a `remat.barrier`, so that
+    nothing merges it with the first, which is marked as `remat.repeated`: a block
+    that has one stays as it is.
+
+    What the forward keeps for the backward is not looked at: `remat-plan` decided that.
+    Values do not change. Run after `remat-schedule`.
+
+    Example:
+
+    ```mlir
+    %n = linalg.generic ... ins(%x, %s)          // read by a product, before the peak
+    ...
+    %x1, %s1 = remat.barrier %x, %s after %dy {remat.repeated}
+    %n1 = linalg.generic ... ins(%x1, %s1)       // read by the gradient of its weight
+    %dw = linalg.matmul ins(%n1t, %dy) ...
+    ```
+  }];
+  let options = [
+    Option<"alignment", "alignment", "int64_t", /*default=*/"1",
+           "of every buffer, in bytes: what small tensors occupy, too">,
+  ];
+  let dependentDialects = ["::mlir::remat::RematDialect"];
+}
+
 #endif // REMAT_TRANSFORMS_SCHEDULE_PASSES_TD

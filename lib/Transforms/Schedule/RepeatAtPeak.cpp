@@ -1,0 +1,325 @@
+//===- RepeatAtPeak.cpp - What waits out the peak is computed twice -------===//
+//
+// A layer that is computed again for its backward makes what its products read,
+// and reads that once more for the gradients of their weights: a norm's result
+// waits while the largest tensors come and go. What it is made of is there all
+// the time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/Schedule/Passes.h"
+
+#include "BlockGraph.h"
+#include "remat/Analysis/TimeEstimate.h"
+#include "remat/Transforms/Schedule/Destination.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_REPEATATPEAKPASS
+#include "remat/Transforms/Schedule/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+namespace {
+/// A value that is alive at the peak only because it is read again behind it.
+struct Waiting {
+  unsigned buffer;
+  /// The node that makes it, and the first one behind the peak that reads it.
+  unsigned maker, reader;
+  int64_t time;
+};
+
+/// What is in the program now, and how to take it out again.
+struct Repetition {
+  SmallVector<Operation *> ops;
+  SmallVector<std::pair<OpOperand *, Value>> uses;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+/// The elementwise operation that makes all of the buffers of `node`, of what
+/// the backward has anyway; null for any other. What the forward keeps for the
+/// backward was decided before.
+static LinalgOp getElementwise(const Node &node) {
+  auto op = dyn_cast<LinalgOp>(node.ops.back());
+  if (!op || op->getNumResults() != 1 || !op.hasPureTensorSemantics() ||
+      op.getNumLoops() != op.getNumParallelLoops() ||
+      !cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape() ||
+      (getPhase(op) != kRecomputePhase && getPhase(op) != kBackwardPhase))
+    return {};
+  // Elements that the body picks are no streams of memory.
+  for (Operation &scalar : *op.getBlock())
+    if (isa<tensor::ExtractOp>(scalar) || scalar.getNumRegions() != 0)
+      return {};
+  Value destination = op.getDpsInits()[0];
+  return destination.getDefiningOp<tensor::EmptyOp>() ? op : LinalgOp();
+}
+
+/// Bytes that live longer if `inputs` are read by `reader` as they were by
+/// `maker`; none if something else is written to one of them in between.
+static std::optional<int64_t> getLongerBytes(const BlockGraph &graph,
+                                             ArrayRef<Value> inputs,
+                                             unsigned maker, unsigned reader) {
+  int64_t bytes = 0;
+  DenseSet<unsigned> seen;
+  for (Value input : inputs) {
+    if (!isa<TensorType>(input.getType()))
+      continue;
+    std::optional<unsigned> number = graph.getBuffer(input);
+    if (!number)
+      return std::nullopt;
+    const TensorBuffer &buffer = graph.getBuffers()[*number];
+    if (llvm::any_of(buffer.users, [&](unsigned user) {
+          return maker < user && user < reader && graph.writes(user, *number);
+        }))
+      return std::nullopt;
+    if (buffer.users.back() < reader && seen.insert(*number).second)
+      bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
+static std::optional<Waiting> getWaiting(const BlockGraph &graph,
+                                         unsigned number, unsigned peak) {
+  const TensorBuffer &buffer = graph.getBuffers()[number];
+  if (buffer.bytes == 0 || buffer.users.size() < 2)
+    return std::nullopt;
+  unsigned maker = buffer.users.front();
+  auto reader = llvm::upper_bound(buffer.users, peak);
+  if (maker >= peak || reader == buffer.users.end() || *(reader - 1) == peak)
+    return std::nullopt;
+  const Node &node = graph.getNodes()[maker];
+  LinalgOp op = getElementwise(node);
+  if (!op || !llvm::is_contained(node.created, number) ||
+      llvm::any_of(buffer.users,
+                   [&](unsigned user) { return graph.writes(user, number); }))
+    return std::nullopt;
+  // What reads nothing is no computation that could be told from another one.
+  SetVector<Value> inputs(llvm::from_range, op.getDpsInputs());
+  if (llvm::none_of(
+          inputs, [](Value input) { return isa<TensorType>(input.getType()); }))
+    return std::nullopt;
+  getUsedValuesDefinedAbove(op->getRegions(), inputs);
+  std::optional<int64_t> longer =
+      getLongerBytes(graph, inputs.getArrayRef(), maker, *reader);
+  if (!longer || *longer > buffer.bytes / 2)
+    return std::nullopt;
+  return Waiting{number, maker, *reader, estimateTime(op)};
+}
+
+/// The operand of `op` that is known last in front of `place`, of those that
+/// are not `except`.
+static Value getLatest(Operation *op, Operation *place,
+                       ArrayRef<Value> except) {
+  Value latest;
+  for (Value operand : op->getOperands()) {
+    Operation *definition = operand.getDefiningOp();
+    if (!definition || definition->getBlock() != place->getBlock() ||
+        !definition->isBeforeInBlock(place) ||
+        isa<tensor::EmptyOp>(definition) ||
+        definition->hasTrait<OpTrait::ConstantLike>() ||
+        llvm::is_contained(except, operand))
+      continue;
+    if (!latest || latest.getDefiningOp()->isBeforeInBlock(definition))
+      latest = operand;
+  }
+  return latest;
+}
+
+//===----------------------------------------------------------------------===//
+// Verbs
+//===----------------------------------------------------------------------===//
+
+/// Computes what waits again in front of its reader. None if something views
+/// it in a way that cannot be repeated.
+static std::optional<Repetition> repeat(const BlockGraph &graph,
+                                        const Waiting &waiting) {
+  const Node &node = graph.getNodes()[waiting.maker];
+  Operation *place = graph.getNodes()[waiting.reader].ops.front();
+  Operation *last = graph.getNodes()[waiting.reader].ops.back();
+  Block *block = place->getBlock();
+  auto isLate = [&](Operation *user) {
+    Operation *ancestor = block->findAncestorOpInBlock(*user);
+    return ancestor == place || place->isBeforeInBlock(ancestor);
+  };
+  // The value and its views in front of the place, and who reads them behind.
+  Repetition repetition;
+  SmallVector<Value> values = {node.ops.back()->getResult(0)};
+  SmallVector<Operation *> views;
+  for (unsigned i = 0; i < values.size(); ++i)
+    for (OpOperand &use : values[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (isLate(user)) {
+        repetition.uses.emplace_back(&use, use.get());
+        continue;
+      }
+      if (user->getBlock() != block || user->getNumResults() != 1 ||
+          getViewedTensor(user->getResult(0)) != use.get())
+        continue;
+      if (isa<BarrierOp>(user))
+        return std::nullopt;
+      views.push_back(user);
+      values.push_back(user->getResult(0));
+    }
+  if (repetition.uses.empty())
+    return std::nullopt;
+
+  OpBuilder builder(place);
+  IRMapping mapping;
+  auto op = cast<LinalgOp>(node.ops.back());
+  SetVector<Value> inputs;
+  for (Value input : op.getDpsInputs())
+    if (isa<TensorType>(input.getType()))
+      inputs.insert(input);
+  // Otherwise it would be the same computation as the first one.
+  Value latest = getLatest(last, place, values);
+  auto barrier = BarrierOp::create(builder, op.getLoc(), inputs.getArrayRef(),
+                                   latest ? ValueRange(latest) : ValueRange());
+  barrier->setAttr(RematDialect::getRepeatedAttrName(), builder.getUnitAttr());
+  mapping.map(inputs.getArrayRef(), barrier.getResults());
+  repetition.ops.push_back(barrier);
+  for (Operation *part : node.ops)
+    repetition.ops.push_back(builder.clone(*part, mapping));
+  setPhase(repetition.ops.back(), kRecomputePhase);
+  SmallVector<Operation *> repeatedViews;
+  for (Operation *view : views)
+    repeatedViews.push_back(builder.clone(*view, mapping));
+  for (auto [use, value] : repetition.uses)
+    use->set(mapping.lookup(value));
+  for (Operation *view : llvm::reverse(repeatedViews))
+    if (view->use_empty())
+      view->erase();
+    else
+      repetition.ops.insert(repetition.ops.begin() + 1 + node.ops.size(), view);
+  return repetition;
+}
+
+static void takeOut(const Repetition &repetition) {
+  for (auto [use, value] : repetition.uses)
+    use->set(value);
+  for (Operation *op : llvm::reverse(repetition.ops))
+    op->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Repeater {
+public:
+  Repeater(Block &block, int64_t alignment)
+      : block(block), alignment(alignment),
+        nestedPeaks(estimateNestedPeaks(block, alignment)) {}
+
+  /// Whether anything changed.
+  bool run() {
+    int64_t budget = 0;
+    for (Operation &op : block) {
+      // All that may be done was done before.
+      if (op.hasAttr(RematDialect::getRepeatedAttrName()))
+        return false;
+      budget += estimateTime(&op);
+    }
+    budget /= kTimeFraction;
+    int64_t first = 0, lowest = 0;
+    size_t useful = 0;
+    for (unsigned round = 0; round <= kMaxRounds; ++round) {
+      BlockGraph graph(block, nestedPeaks);
+      auto [bytes, peak] = graph.estimatePeak(alignment);
+      if (round == 0)
+        first = lowest = bytes;
+      if (bytes < lowest) {
+        lowest = bytes;
+        useful = repetitions.size();
+      }
+      if (round == kMaxRounds || !repeatAcross(graph, peak, budget))
+        break;
+    }
+    if (first - lowest < first / kLeastGain)
+      useful = 0;
+    while (repetitions.size() > useful)
+      takeOut(repetitions.pop_back_val());
+    return useful != 0;
+  }
+
+private:
+  /// No more of the time of the block than one part in this many.
+  static constexpr int64_t kTimeFraction = 64;
+  /// No less of the peak than one part in this many.
+  static constexpr int64_t kLeastGain = 64;
+  /// A peak for each of the last layers: earlier ones have fewer residuals.
+  static constexpr unsigned kMaxRounds = 16;
+
+  /// Repeats what is alive at the peak for nothing. Returns whether there was
+  /// something.
+  bool repeatAcross(const BlockGraph &graph, unsigned peak, int64_t &budget) {
+    SmallVector<Waiting> found;
+    for (unsigned number = 0; number < graph.getBuffers().size(); ++number)
+      if (std::optional<Waiting> waiting = getWaiting(graph, number, peak))
+        found.push_back(*waiting);
+    // What an earlier one reads must not be repeated along with it.
+    llvm::sort(found, [&](const Waiting &a, const Waiting &b) {
+      return std::pair(graph.getBuffers()[b.buffer].bytes, a.buffer) <
+             std::pair(graph.getBuffers()[a.buffer].bytes, b.buffer);
+    });
+    DenseSet<unsigned> repeated;
+    bool changed = false;
+    for (const Waiting &waiting : found) {
+      auto op = cast<LinalgOp>(graph.getNodes()[waiting.maker].ops.back());
+      bool readsRepeated = llvm::any_of(op.getDpsInputs(), [&](Value input) {
+        std::optional<unsigned> buffer = graph.getBuffer(input);
+        return buffer && repeated.contains(*buffer);
+      });
+      if (readsRepeated || waiting.time > budget)
+        continue;
+      std::optional<Repetition> repetition = repeat(graph, waiting);
+      if (!repetition)
+        continue;
+      budget -= waiting.time;
+      repetitions.push_back(std::move(*repetition));
+      repeated.insert(waiting.buffer);
+      changed = true;
+    }
+    return changed;
+  }
+
+  Block &block;
+  int64_t alignment;
+  DenseMap<Operation *, int64_t> nestedPeaks;
+  SmallVector<Repetition, 0> repetitions;
+};
+
+struct RepeatAtPeakPass
+    : mlir::remat::impl::RepeatAtPeakPassBase<RepeatAtPeakPass> {
+  using RepeatAtPeakPassBase::RepeatAtPeakPassBase;
+
+  void runOnOperation() override {
+    if (alignment < 1) {
+      getOperation()->emitError("alignment must be at least 1, but got ")
+          << alignment.getValue();
+      return signalPassFailure();
+    }
+    bool changed = false;
+    getOperation()->walk([&](func::FuncOp function) {
+      if (!function.isDeclaration() && function.getBody().hasOneBlock())
+        changed |= Repeater(function.front(), alignment).run();
+    });
+    if (!changed)
+      markAllAnalysesPreserved();
+  }
+};
+} // namespace
