@@ -74,6 +74,18 @@ static std::optional<ProductUpdate> getProductUpdate(LinalgOp op) {
   return found;
 }
 
+/// Whether less is alive with tiles. With the update, the product waits for the
+/// last read of the old parameter: for the product that makes the cotangent of
+/// the activation that this one reads, which is as large as that. As a whole,
+/// the gradient waits instead, and the activation is gone.
+static bool savesBytes(LinalgOp product) {
+  int64_t gradient = estimateBytes(product->getResult(0).getType());
+  return llvm::any_of(product.getDpsInputs(), [&](Value input) {
+    return isa<BlockArgument>(input) ||
+           estimateBytes(input.getType()) <= gradient;
+  });
+}
+
 /// Tiles of at least `bytes` and `length` indices of the longest dimension;
 /// none if the gradient has less than two.
 static std::optional<Tile> chooseTile(Value gradient, int64_t bytes,
@@ -223,7 +235,7 @@ struct TileUpdates : mlir::remat::impl::TileUpdatesBase<TileUpdates> {
     for (ProductUpdate pair : pairs) {
       std::optional<Tile> tile =
           chooseTile(pair.product->getResult(0), tileBytes, tileLength);
-      if (!tile)
+      if (!tile || !savesBytes(pair.product))
         continue;
       if (failed(tileUpdate(rewriter, pair, *tile))) {
         pair.update.emitError("cannot be computed in parts; leave it to a "

@@ -117,3 +117,28 @@ func.func @stays(%w: tensor<70x8xf32>, %small: tensor<30x8xf32>, %x: tensor<70x4
   } -> tensor<70x8xf32>
   return %g, %0, %1, %2, %3 : tensor<70x8xf32>, tensor<70x8xf32>, tensor<70x8xf32>, tensor<30x8xf32>, tensor<70x8xf32>
 }
+
+// -----
+
+// Both operands are larger than the gradient: they would wait for the last read of the parameter.
+// CHECK-LABEL: func @must_not_keep_activations(
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @must_not_keep_activations(%w: tensor<70x80xf32>, %x: tensor<70x400xf32>, %d: tensor<400x80xf32>, %lr: f32) -> tensor<70x80xf32> {
+  %zero = arith.constant 0.0 : f32
+  %ex = tensor.empty() : tensor<70x400xf32>
+  %ed = tensor.empty() : tensor<400x80xf32>
+  %e = tensor.empty() : tensor<70x80xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<70x80xf32>) -> tensor<70x80xf32>
+  %x1 = linalg.exp ins(%x : tensor<70x400xf32>) outs(%ex : tensor<70x400xf32>) -> tensor<70x400xf32>
+  %d1 = linalg.exp ins(%d : tensor<400x80xf32>) outs(%ed : tensor<400x80xf32>) -> tensor<400x80xf32>
+  %g = linalg.matmul {remat.phase = "backward"} ins(%x1, %d1 : tensor<70x400xf32>, tensor<400x80xf32>) outs(%z : tensor<70x80xf32>) -> tensor<70x80xf32>
+  %u = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%g, %lr : tensor<70x80xf32>, f32) outs(%w : tensor<70x80xf32>) attrs = {remat.phase = "update"} {
+  ^bb0(%a: f32, %l: f32, %p: f32):
+    %s = arith.mulf %a, %l : f32
+    %q = arith.subf %p, %s : f32
+    linalg.yield %q : f32
+  } -> tensor<70x80xf32>
+  return %u : tensor<70x80xf32>
+}

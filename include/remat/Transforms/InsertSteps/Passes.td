@@ -91,7 +91,9 @@ def TileUpdates : Pass<"remat-tile-updates"> {
     operation of phase `update` whose tensors all have the parameter's shape; so not what
     waits for the end of the backward (deferred updates, behind a barrier), is clipped by a
     norm, averaged over micro-batches, or updated by a rule that needs the whole gradient. A tile has at least `tile-bytes` and `tile-length` indices, so that
-    what a product prepares of its other operand is worth it. Out: the same
+    what a product prepares of its other operand is worth it. A product of two operands that
+    are both larger than the gradient stays whole: one of them, and a cotangent of its size, would be
+    alive until the parameter may change. Out: the same
     operations on the same elements, for targets where a part of a product has the
     bits of the whole.
 
