@@ -60,12 +60,11 @@ template <typename T> void Correlation<T>::compute() const {
   PanelCut<T> cut(filters());
   int64_t parts = std::clamp<int64_t>(ceilDiv(kWantedTasks, cut.count), 1,
                                       ceilDiv(positions(), kMinTaskRows));
-#pragma omp parallel for schedule(dynamic)
-  for (int64_t task = 0; task < cut.count * parts; ++task) {
+  forEachTask<T>(cut.count * parts, [&](int64_t task) {
     int64_t part = task % parts, first = part * positions() / parts;
     computePart(cut, task / parts, first,
                 (part + 1) * positions() / parts - first);
-  }
+  });
 }
 
 template <typename T> void Correlation<T>::clear() const {
@@ -242,9 +241,7 @@ void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw) {
   int64_t parts = std::clamp(ceilDiv(kWantedFilterTasks, cut.count * s.taps()),
                              least, std::max(least, s.c / kMinTaskChannels));
   EvenTiles channelParts(s.c, ceilDiv(s.c, parts));
-#pragma omp parallel for schedule(dynamic)
-  for (int64_t task = 0; task < cut.count * s.taps() * channelParts.count;
-       ++task) {
+  forEachTask<T>(cut.count * s.taps() * channelParts.count, [&](int64_t task) {
     int64_t part = task % channelParts.count;
     int64_t tap = task / channelParts.count % s.taps();
     int64_t panel = task / (channelParts.count * s.taps());
@@ -270,7 +267,7 @@ void backwardFilter(const ConvShape &s, T *x, T *dy, T *dw) {
                             right.rowStride, to, first > 0});
       }
     }
-  }
+  });
 }
 
 constexpr bool kChannelsFirst = false;

@@ -189,8 +189,7 @@ template <typename T> void PlaneCorrelation<T>::compute() const {
   int64_t outputParts = tapsAreRun ? 1 : ceilDiv(outputs, kLeftRows);
   int64_t panelParts = std::clamp<int64_t>(
       ceilDiv(kWantedTasks, groups * outputParts), 1, cut.count);
-#pragma omp parallel for schedule(dynamic)
-  for (int64_t task = 0; task < groups * outputParts * panelParts; ++task) {
+  forEachTask<T>(groups * outputParts * panelParts, [&](int64_t task) {
     int64_t panel = task % panelParts, output = task / panelParts % outputParts;
     int64_t firstOutput = output * outputs / outputParts;
     int64_t firstPanel = panel * cut.count / panelParts;
@@ -198,7 +197,7 @@ template <typename T> void PlaneCorrelation<T>::compute() const {
                           (output + 1) * outputs / outputParts - firstOutput,
                           firstPanel,
                           (panel + 1) * cut.count / panelParts - firstPanel});
-  }
+  });
 }
 
 template <typename T> void PlaneCorrelation<T>::clear() const {
@@ -373,8 +372,7 @@ public:
     int64_t rowParts =
         std::clamp(ceilDiv(kWantedFilterTasks, s.groups * panelParts), least,
                    std::max(least, ceilDiv(rows, kMinFilterRows)));
-#pragma omp parallel for schedule(dynamic)
-    for (int64_t task = 0; task < s.groups * rowParts * panelParts; ++task) {
+    forEachTask<T>(s.groups * rowParts * panelParts, [&](int64_t task) {
       int64_t row = task / panelParts % rowParts, panel = task % panelParts;
       int64_t firstRow = row * rows / rowParts;
       int64_t firstPanel = panel * cut.count / panelParts;
@@ -382,7 +380,7 @@ public:
                 (row + 1) * rows / rowParts - firstRow, firstPanel,
                 (panel + 1) * cut.count / panelParts};
       computePart(part);
-    }
+    });
   }
 
 private:

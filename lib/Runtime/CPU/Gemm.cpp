@@ -182,8 +182,7 @@ void remat::gemm(const MemRef<T, 4> &a, const MemRef<T, 4> &b,
   int64_t work = std::max<int64_t>(1, batch * m * n * k / tasks);
   int64_t grain = std::max<int64_t>(1, kMinTaskWork / work);
   int64_t groups = ceilDiv(tasks, grain);
-#pragma omp parallel for schedule(dynamic) if (groups > 1)
-  for (int64_t group = 0; group < groups; ++group) {
+  forEachTask<T>(groups, [&](int64_t group) {
     int64_t end = std::min(tasks, (group + 1) * grain);
     for (int64_t task = group * grain; task < end; ++task) {
       int64_t index = task / parts.count();
@@ -191,7 +190,7 @@ void remat::gemm(const MemRef<T, 4> &a, const MemRef<T, 4> &b,
                    matrixAt(c, index, inner), cut,
                    parts.at(task % parts.count()), accumulate);
     }
-  }
+  });
 }
 
 template void remat::gemm(const MemRef<float, 4> &, const MemRef<float, 4> &,

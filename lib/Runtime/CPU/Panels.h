@@ -40,6 +40,22 @@ template <typename T> T *leftBuffer();
 constexpr int64_t kSumPanels = 8;
 template <typename T> T *sumsBuffer();
 
+/// Calls `body(task)` for each of `count` tasks, on all threads. A thread that
+/// finds no task left allocates its buffers as well: otherwise it would do so
+/// in whichever later step it gets its first one.
+template <typename T, typename Body>
+void forEachTask(int64_t count, const Body &body) {
+#pragma omp parallel if (count > 1)
+  {
+    panelBuffer<T>();
+    leftBuffer<T>();
+    sumsBuffer<T>();
+#pragma omp for schedule(dynamic)
+    for (int64_t task = 0; task < count; ++task)
+      body(task);
+  }
+}
+
 /// As many zeros as a sum has terms in a panel.
 template <typename T> const T *zeros();
 
