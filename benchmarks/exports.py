@@ -91,11 +91,11 @@ def write_arrays(folder, exported):
 def torch_losses(model, optimizer):
     import torch
 
-    from remat.torch_reference import AllRows, Draws
+    from remat.torch_reference import Draws
     _, kind, options = OPTIMIZERS[optimizer]
     steps = getattr(torch.optim, kind)(model.function.parameters(), **options)
     losses = []
-    with Draws(), AllRows():
+    with Draws():
         for _ in range(STEPS):
             loss = as_tuple(model.function(*model.inputs.values()))[0]
             steps.zero_grad()

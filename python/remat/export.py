@@ -10,7 +10,7 @@ the order of `named_parameters` and `named_buffers`, or the leaves of `params`),
 
 `save` writes three files:
 
-- NAME.mlir: `func.func @loss` in upstream dialects (and `remat.name`). Locations name where an operation comes from: the
+- NAME.mlir: `func.func @loss` in upstream dialects (and a few operations of `remat`). Locations name where an operation comes from: the
   path of the module (`layers.0.norm1`) or JAX's scopes (`jit(loss)/GPT/layer_0/LayerNorm_0/mul`).
 - NAME.json: `arguments`, `constants` and `results` in order, each with the framework's `name`, a `role` (`parameter`,
   `buffer`, `data`; `loss`, `output`, `buffer_update`), `shape` (-1: dynamic) and `dtype`.
@@ -132,7 +132,7 @@ def run_torch(module, inputs, wide):
     """Outputs, gradients by parameter, and buffers after the step; in float64 if `wide`."""
     import torch
 
-    from remat.torch_reference import AllRows, Draws, Wide, plain_checkpoints
+    from remat.torch_reference import Draws, Wide, plain_checkpoints
     module = copy.deepcopy(module)
     with contextlib.ExitStack() as stack:
         if wide:
@@ -142,7 +142,6 @@ def run_torch(module, inputs, wide):
             stack.enter_context(Wide())
         stack.enter_context(plain_checkpoints())
         stack.enter_context(Draws())
-        stack.enter_context(AllRows())  # see from_torch
         outputs = module(*inputs)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         outputs[0].backward()
@@ -171,22 +170,27 @@ def import_with_paths(program):
     from torch_mlir.dialects import torch as torch_dialect
     from torch_mlir.extras import fx_importer
 
+    from remat import torch_stops
+
     class PathLocations(fx_importer.ContextCache):
         def get_node_location(self, node):
             stack = node.meta.get("nn_module_stack")
             path = list(stack.values())[-1][0] if stack else ""
             location = ir.Location.name(path.removeprefix("L['self'].") or "root", context=self._c)
-            checkpoints = node.meta.get("custom", {}).get("checkpoints")
-            if not checkpoints:
+            custom = node.meta.get("custom", {})
+            names = [".".join(custom.get("checkpoints", ())), torch_stops.NAME * custom.get(torch_stops.NAME, False)]
+            if not any(names):
                 return location
-            return ir.Location.fused([location, ir.Location.name(".".join(checkpoints), context=self._c)], context=self._c)
+            return ir.Location.fused([location, *(ir.Location.name(n, context=self._c) for n in names if n)], context=self._c)
 
     context = ir.Context()
     torch_dialect.register_dialect(context)
     importer = fx_importer.FxImporter(context=context)
     importer._cc = PathLocations(context, py_attr_tracker=importer._py_attr_tracker)
-    return fx.export_and_import(program, fx_importer=importer, decomposition_table={},
-                                output_type="linalg-on-tensors", func_name="loss")
+    module = fx.export_and_import(program, fx_importer=importer, decomposition_table={},
+                                  output_type="linalg-on-tensors", func_name="loss")
+    torch_stops.restore(module)
+    return module
 
 
 def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None, check=True):
@@ -201,21 +205,24 @@ def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None, ch
     from torch.export.graph_signature import InputKind, OutputKind
     from torch_mlir import fx
 
-    from remat import torch_decompositions
-    from remat.torch_reference import plain_checkpoints, traced_bodies
+    from remat import torch_decompositions, torch_stops
+    from remat.torch_reference import noted_functions, plain_checkpoints, traced_bodies
 
     values, dynamic = list(inputs.values()), dynamic or {}
-    padded = [n for n, part in module.named_modules()
-              if isinstance(part, torch.nn.Embedding) and part.padding_idx is not None]
-    if padded:
-        warnings.warn(f"the export of {', '.join(padded)} does not know its padding_idx: that row gets a gradient like "
-                      "any other (in the numbers recorded here, too)", stacklevel=2)
     symbols = {d: torch.export.Dim(d) if isinstance(d, str) else d for axes in dynamic.values() for d in axes.values()}
     shapes = tuple({a: symbols[d] for a, d in dynamic.get(n, {}).items()} or None for n in inputs) if dynamic else None
     own, wide = (run_torch(module, values, wide) if check else None for wide in (False, True))
     tensors = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers())
-    with plain_checkpoints(), torch.fx.traceback.preserve_node_meta():
+    functions = []
+    with plain_checkpoints(), noted_functions(functions), torch.fx.traceback.preserve_node_meta():
         program = torch.export.export(module, tuple(values), dynamic_shapes=shapes)
+    if functions:
+        warnings.warn(f"the export does not know the backward of {', '.join(functions)} (torch.autograd.Function): gradients "
+                      "are those of what its forward computes, unless remat-annotate says otherwise", stacklevel=2)
+    try:
+        torch_stops.mark(program.graph_module)
+    except torch_stops.UnknownGradients as problem:
+        raise ExportError(str(problem)) from None
     with traced_bodies():
         program = program.run_decompositions(fx.get_decomposition_table() | torch_decompositions.TABLE)
 
@@ -320,8 +327,8 @@ def from_jax(loss, params, inputs, *, outputs=("loss",), dims=None, x64=False, c
     values = list(inputs.values())
     with jax.enable_x64(x64):
         own = run_jax(loss, params, values) if check else None
-        text, names = jax_program.lower(loss, params, values)
-        text = keep_scopes(jax_program.restore_names(stablehlo_to_linalg(text), names))
+        text, *said = jax_program.lower(loss, params, values)
+        text = keep_scopes(jax_program.restore(stablehlo_to_linalg(text), *said))
         shapes = as_tuple(jax.eval_shape(loss, params, *values))
     arguments = [Value(jax.tree_util.keystr(path, simple=True, separator="."), "parameter", np.asarray(leaf))
                  for path, leaf in jax.tree_util.tree_leaves_with_path(params)]

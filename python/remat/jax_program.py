@@ -1,8 +1,9 @@
-"""What a JAX program says of rematerialization, kept through its lowering, which drops all of it but a scope.
+"""What a JAX program says of rematerialization and derivatives, kept through its lowering, which drops all of it but a scope.
 
-`jax.checkpoint` leaves "checkpoint" in the scope of its operations, the same one each time that a function is applied, and
-`checkpoint_name` nothing. So the applications are numbered ("checkpoint#2"), and a name travels as an optimization barrier,
-which becomes a `remat.name` in the end. Other barriers do not change a value, and are taken out.
+`jax.checkpoint` leaves "checkpoint" in the scope of its operations, the same one each time that a function is applied;
+`checkpoint_name` and `stop_gradient` leave nothing. So the applications are numbered ("checkpoint#2"), and names and stopped
+gradients travel as optimization barriers, which become `remat.name` and `remat.stop_gradient` in the end. Other barriers do
+not change a value, and are taken out. Functions with a derivative by hand stay functions (jax_custom.py).
 """
 
 import functools
@@ -10,22 +11,17 @@ import itertools
 import json
 import re
 
-from remat import jax_decompositions
+from remat import jax_custom, jax_decompositions
 
 NAME_SCOPE = "checkpoint_name#"
+STOP_SCOPE = "stop_gradient#"
 
 
-class Marker:
-    """Numbers applications of `jax.checkpoint` in jaxprs, puts barriers in the place of the names that it collects, and
-    decomposes what has no way to linalg."""
+class Decomposer:
+    """Decomposes what has no way to linalg, in jaxprs."""
 
     def __init__(self):
-        import jax
-        from jax.extend.core import primitives
-        self.name, self.checkpoint = primitives.name_p, primitives.remat_p
-        self.barrier = jax.make_jaxpr(jax.lax.optimization_barrier)(0.0).eqns[0].primitive
         self.decompositions = jax_decompositions.table()
-        self.names, self.applications = [], itertools.count()
 
     def mark(self, value):
         """`value` with all jaxprs in it marked; itself if there is nothing to mark, so that functions stay shared."""
@@ -42,19 +38,47 @@ class Marker:
         return value
 
     def mark_equation(self, equation):
-        import jax
         if compute := self.decompositions.get(equation.primitive.name):
-            inner = jax.jit(functools.partial(compute, **equation.params))
-            call, = jax.make_jaxpr(inner)(*(v.aval for v in equation.invars)).eqns
-            equation = equation.replace(primitive=call.primitive, params=call.params | {"name": equation.primitive.name})
-        if equation.primitive is self.name:
-            self.names.append(equation.params["name"])
-            return equation.replace(primitive=self.barrier, params={},
-                                    source_info=in_scope(equation, f"{NAME_SCOPE}{len(self.names) - 1}"))
-        if equation.primitive is self.checkpoint:
-            equation = equation.replace(source_info=in_scope(equation, f"checkpoint#{next(self.applications)}"))
+            compute = functools.partial(compute, **equation.params)
+            equation = computed_by(equation, compute, equation.primitive.name)
         params = {key: self.mark(value) for key, value in equation.params.items()}
         return equation if is_same(params.values(), equation.params.values()) else equation.replace(params=params)
+
+
+class Marker(Decomposer):
+    """The same, numbers applications of `jax.checkpoint`, and puts barriers in the place of stopped gradients and of the
+    names and custom derivatives that it collects."""
+
+    def __init__(self):
+        import jax
+        from jax.extend.core import primitives
+        super().__init__()
+        self.name, self.checkpoint = primitives.name_p, primitives.remat_p
+        self.barrier = jax.make_jaxpr(jax.lax.optimization_barrier)(0.0).eqns[0].primitive
+        self.names, self.applications, self.custom = [], itertools.count(), []
+
+    def mark_equation(self, equation):
+        if jax_custom.is_custom(equation):
+            self.custom.append(equation)
+            return computed_by(equation, jax_custom.stand_in(equation, len(self.custom) - 1), jax_custom.get_name(equation)[0])
+        if equation.primitive.name == "stop_gradient":
+            return self.make_barrier(equation, STOP_SCOPE)
+        if equation.primitive is self.name:
+            self.names.append(equation.params["name"])
+            return self.make_barrier(equation, f"{NAME_SCOPE}{len(self.names) - 1}")
+        if equation.primitive is self.checkpoint:
+            equation = equation.replace(source_info=in_scope(equation, f"checkpoint#{next(self.applications)}"))
+        return super().mark_equation(equation)
+
+    def make_barrier(self, equation, scope):
+        return equation.replace(primitive=self.barrier, params={}, source_info=in_scope(equation, scope))
+
+
+def computed_by(equation, compute, name):
+    """`equation` as a call of `compute`, which is called `name` in locations."""
+    import jax
+    call, = jax.make_jaxpr(jax.jit(compute))(*(v.aval for v in equation.invars)).eqns
+    return equation.replace(primitive=call.primitive, params=call.params | {"name": name})
 
 
 def is_same(values, others):
@@ -66,41 +90,61 @@ def in_scope(equation, scope):
 
 
 def erase_barriers(module):
-    """Takes out the barriers of `module` (in StableHLO) that stand for no name."""
+    """Takes out the barriers of `module` (in StableHLO) that stand for nothing."""
+    for barrier in find_barriers(module):
+        if not re.search(f"{NAME_SCOPE}|{STOP_SCOPE}|{jax_custom.SCOPE}", str(barrier.location)):
+            for result, operand in zip(barrier.results, barrier.operands):
+                result.replace_all_uses_with(operand)
+            barrier.erase()
+
+
+def find_barriers(module):
     from jaxlib.mlir import ir
     barriers = []
 
     def collect(operation):
-        if operation.name == "stablehlo.optimization_barrier" and NAME_SCOPE not in str(operation.location):
+        if operation.name == "stablehlo.optimization_barrier":
             barriers.append(operation)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(collect)
-    for barrier in barriers:
-        for result, operand in zip(barrier.results, barrier.operands):
-            result.replace_all_uses_with(operand)
-        barrier.erase()
+    return barriers
+
+
+def to_stablehlo(program, name, avals):
+    """The closed jaxpr `program` as a module whose function `main` is called `name` in locations."""
+    import jax
+    from jax.extend import core
+    function = core.jaxpr_as_fun(program)
+
+    def called(*operands):
+        return function(*operands)
+
+    called.__name__ = name
+    module = jax.jit(called, keep_unused=True).lower(*avals).compiler_ir("stablehlo")
+    erase_barriers(module)
+    return module
 
 
 def lower(loss, params, inputs):
-    """`loss(params, *inputs)` in StableHLO with locations, and the names that its barriers stand for."""
+    """`loss(params, *inputs)` in StableHLO with locations, the names that its barriers stand for, and how many of its
+    functions have a derivative by hand."""
     import jax
-    from jax.extend import core
     marker = Marker()
     program = marker.mark(jax.jit(loss, keep_unused=True).trace(params, *inputs).jaxpr)
-
-    def marked(params, *inputs):
-        return core.jaxpr_as_fun(program)(*jax.tree.leaves((params, inputs)))
-
-    marked.__name__ = getattr(loss, "__name__", "loss")
-    module = jax.jit(marked, keep_unused=True).lower(params, *inputs).compiler_ir("stablehlo")
-    erase_barriers(module)
-    return module.operation.get_asm(enable_debug_info=True), marker.names
+    module = to_stablehlo(program, getattr(loss, "__name__", "loss"), jax.tree.leaves((params, inputs)))
+    customs = jax_custom.add_functions(module, marker)
+    return module.operation.get_asm(enable_debug_info=True), marker.names, customs
 
 
-def restore_names(text, names):
-    """`text`, as IREE leaves it, with a `remat.name` for each barrier, and one component for each `jax.checkpoint`."""
-    barrier = re.compile(rf"util\.optimization_barrier (%[^\n]*{NAME_SCOPE}(\d+)/)optimization_barrier")
-    text = barrier.sub(lambda match: f"remat.name {json.dumps(names[int(match[2])])} {match[1]}name", text)
-    text = re.sub(rf"{NAME_SCOPE}\d+/(?:optimization_barrier|name)", "name", text)
+def restore(text, names, customs):
+    """`text`, as IREE leaves it, with a `remat.name`, `remat.stop_gradient` or `remat.custom_vjp` for what stood for it, and
+    one component for each `jax.checkpoint`."""
+    # Behind a scope, transformations such as `vmap` close their parentheses.
+    text = re.sub(rf"util\.optimization_barrier (%[^\n]*{STOP_SCOPE}\)*/)", r"remat.stop_gradient \1", text)
+    name = re.compile(rf"util\.optimization_barrier (%[^\n]*{NAME_SCOPE}(\d+)\)*/)")
+    text = name.sub(lambda match: f"remat.name {json.dumps(names[int(match[2])])} {match[1]}", text)
+    text = re.sub(rf"{NAME_SCOPE}\d+(\)*)/optimization_barrier", r"name\1", text)
+    text = re.sub(rf"{STOP_SCOPE}(\)*)/optimization_barrier", r"stop_gradient\1", text)
+    text = jax_custom.restore(text, customs)
     return re.sub(r"(checkpoint#\d+\)*)/checkpoint\b", r"\1", text)  # ours, and JAX's behind it

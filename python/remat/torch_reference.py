@@ -5,7 +5,6 @@ Contexts around a call of the module, and of its backward:
 - `Draws`: random draws as torch-mlir's lowering makes them, so that dropout masks are the same.
 - `Wide`: float64 also where the module's code names float32 (`x.to(torch.float32)` in a normalization,
   `softmax(..., dtype=torch.float32)`).
-- `AllRows`: gradients for all rows of embeddings, that of `padding_idx` too, of which an export does not know.
 """
 
 import contextlib
@@ -78,13 +77,6 @@ class Draws(TorchDispatchMode):
         return op(*args, **kwargs)
 
 
-class AllRows(TorchDispatchMode):
-    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
-        if op is aten.embedding_dense_backward.default:
-            args = (*args[:3], -1, *args[4:])
-        return op(*args, **kwargs or {})
-
-
 class Wide(TorchDispatchMode):
     """Puts float64 in the place of every floating-point type that an operation is told to use."""
 
@@ -149,3 +141,20 @@ def traced_bodies():
     finally:
         for kind, call in saved.items():
             kind.__call__ = call
+
+
+@contextlib.contextmanager
+def noted_functions(names):
+    """Collects in the list `names` those `torch.autograd.Function`s that are applied: their backward is not traced."""
+    saved = torch.autograd.Function.__dict__["apply"]
+
+    def apply(kind, *args, **kwargs):
+        if kind.__qualname__ not in names:
+            names.append(kind.__qualname__)
+        return saved.__get__(None, kind)(*args, **kwargs)
+
+    torch.autograd.Function.apply = classmethod(apply)
+    try:
+        yield
+    finally:
+        torch.autograd.Function.apply = saved

@@ -135,6 +135,18 @@ static bool isReadOnlyBy(Value value, Operation *first, Operation *second) {
   });
 }
 
+/// The same elements, before copies and `remat.stop_gradient`s. Softmax does
+/// not depend on its maximum, whose gradient exporters stop for that reason.
+static std::optional<Read> lookThroughStops(std::optional<Read> read) {
+  while (read) {
+    auto stop = read->source.getDefiningOp<StopGradientOp>();
+    if (!stop)
+      break;
+    read = lookThroughCopies({stop.getValue(), read->map});
+  }
+  return read;
+}
+
 namespace {
 /// The sum of exp(x - max x) over one dimension.
 struct SumOfPowers {
@@ -159,7 +171,8 @@ static std::optional<SumOfPowers> getSumOfPowers(std::optional<Read> row) {
     return std::nullopt;
   GenericOp kernel = getKernel(subtract);
   std::optional<Read> x = getReadInPlace(kernel, subtract.getLhs());
-  std::optional<Read> maximum = getRead(kernel, subtract.getRhs());
+  std::optional<Read> maximum =
+      lookThroughStops(getRead(kernel, subtract.getRhs()));
   std::optional<Reduced> max =
       getReduced<arith::MaximumFOp, arith::MaxNumFOp>(maximum);
   if (!x || !x->map.isIdentity() || !max || max->full != x->source ||

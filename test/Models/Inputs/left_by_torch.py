@@ -25,6 +25,57 @@ inputs = {"tokens": torch.randint(0, 3, (4, 7)), "x": torch.randn(7, 5)}
 export.from_torch(Net(), inputs).save(sys.argv[1], "net")
 
 
+class Stopped(torch.nn.Module):
+    """Where no gradient passes: detached values, blocks without gradients (with a buffer that is read after it was written
+    there), a padded row, straight-through estimators."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        self.rows, self.last = torch.nn.Embedding(5, 4, padding_idx=1), torch.nn.Embedding(6, 4, padding_idx=-1)
+        self.register_buffer("average", torch.zeros(4))
+        self.register_buffer("count", torch.zeros(()))
+
+    def forward(self, x, places):
+        h = self.linear(x)
+        with torch.no_grad():
+            waves, other = torch.sin(h) * 2, self.linear(x).cos()
+            self.average.mul_(0.9).add_(h.mean(0))
+            self.count += 1
+        soft = torch.softmax(h, -1)
+        hard = torch.nn.functional.one_hot(soft.argmax(-1), 4).float() - soft.detach() + soft
+        rounded = h + (torch.round(h * 4) / 4 - h).detach()
+        loss = (h - torch.tanh(h).detach()).square() + waves * h + other + hard * waves + (h - self.average) ** 3
+        return (loss + self.rows(places) * self.last(places) * rounded).sum() + (self.average * self.linear.bias * self.count).sum()
+
+
+export.from_torch(Stopped(), {"x": torch.randn(4, 4), "places": torch.tensor([0, 1, 4, 1])}).save(sys.argv[1], "stopped")
+
+
+class Sign(torch.autograd.Function):
+    """Its export cannot know its backward, and says so."""
+
+    @staticmethod
+    def forward(context, x):
+        return torch.sign(x)
+
+    @staticmethod
+    def backward(context, gradient):
+        return gradient
+
+
+class Signs(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(3))
+
+    def forward(self, x):
+        return (Sign.apply(self.weight) * x).sum()
+
+
+export.from_torch(Signs(), {"x": torch.randn(3)}).save(sys.argv[1], "signs")
+
+
 class Ordered(torch.nn.Module):
     """Sorts, scatters and cumulative products, with equal elements and places."""
 

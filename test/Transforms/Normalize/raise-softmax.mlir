@@ -171,3 +171,92 @@ func.func @must_not_move_into_a_loop(%x: !t, %low: tensor<4xf32>, %n: index) -> 
   }
   return %result : !t
 }
+
+// -----
+
+// A softmax does not depend on its maximum, whose gradient JAX stops. A stop elsewhere says more.
+#full = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+!t = tensor<4x8xf32>
+!r = tensor<4xf32>
+// CHECK-LABEL: func @finds_a_stopped_maximum(
+// CHECK-SAME: %[[X:[^:]*]]:
+// CHECK: %[[Y:.*]] = linalg.softmax dimension(1) ins(%[[X]] :
+// CHECK-NOT: remat.stop_gradient
+// CHECK: return %[[Y]]
+func.func @finds_a_stopped_maximum(%x: !t, %low: !r) -> !t {
+  %m = call @maximum(%x, %low) : (!t, !r) -> !r
+  %kept = tensor.expand_shape %m [[0, 1]] output_shape [4, 1] : !r into tensor<4x1xf32>
+  %stopped = remat.stop_gradient %kept : tensor<4x1xf32>
+  %rows = tensor.collapse_shape %stopped [[0, 1]] : tensor<4x1xf32> into !r
+  %again = remat.stop_gradient %rows : !r
+  %p, %s = call @powers(%x, %again) : (!t, !r) -> (!t, !r)
+  %y = call @divide(%p, %s) : (!t, !r) -> !t
+  return %y : !t
+}
+// CHECK-LABEL: func @must_not_drop_the_stop_of_a_sum(
+// CHECK-NOT: linalg.softmax
+// CHECK: remat.stop_gradient
+// CHECK: return
+func.func @must_not_drop_the_stop_of_a_sum(%x: !t, %low: !r) -> !t {
+  %m = call @maximum(%x, %low) : (!t, !r) -> !r
+  %p, %s = call @powers(%x, %m) : (!t, !r) -> (!t, !r)
+  %stopped = remat.stop_gradient %s : !r
+  %y = call @divide(%p, %stopped) : (!t, !r) -> !t
+  return %y : !t
+}
+// CHECK-LABEL: func @must_not_drop_the_stop_of_the_exponentials(
+// CHECK-NOT: linalg.softmax
+// CHECK: remat.stop_gradient
+// CHECK: return
+func.func @must_not_drop_the_stop_of_the_exponentials(%x: !t, %low: !r) -> !t {
+  %m = call @maximum(%x, %low) : (!t, !r) -> !r
+  %p, %s = call @powers(%x, %m) : (!t, !r) -> (!t, !r)
+  %stopped = remat.stop_gradient %p : !t
+  %y = call @divide(%stopped, %s) : (!t, !r) -> !t
+  return %y : !t
+}
+func.func private @maximum(%x: !t, %low: !r) -> !r {
+  %max = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : !t) outs(%low : !r) {
+  ^bb0(%a: f32, %o: f32):
+    %n = arith.maximumf %o, %a : f32
+    linalg.yield %n : f32
+  } -> !r
+  return %max : !r
+}
+func.func private @powers(%x: !t, %m: !r) -> (!t, !r) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : !t
+  %d = linalg.generic {indexing_maps = [#full, #row, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m : !t, !r) outs(%e : !t) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %n = arith.subf %a, %b : f32
+    linalg.yield %n : f32
+  } -> !t
+  %p = linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%d : !t) outs(%e : !t) {
+  ^bb0(%a: f32, %o: f32):
+    %n = math.exp %a : f32
+    linalg.yield %n : f32
+  } -> !t
+  %row = tensor.empty() : !r
+  %z = linalg.fill ins(%zero : f32) outs(%row : !r) -> !r
+  %s = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%p : !t) outs(%z : !r) {
+  ^bb0(%a: f32, %o: f32):
+    %n = arith.addf %o, %a : f32
+    linalg.yield %n : f32
+  } -> !r
+  return %p, %s : !t, !r
+}
+func.func private @divide(%p: !t, %s: !r) -> !t {
+  %e = tensor.empty() : !t
+  %y = linalg.generic {indexing_maps = [#full, #row, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %s : !t, !r) outs(%e : !t) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %n = arith.divf %a, %b : f32
+    linalg.yield %n : f32
+  } -> !t
+  return %y : !t
+}

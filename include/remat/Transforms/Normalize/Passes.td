@@ -167,7 +167,8 @@ def RaiseSoftmaxPass : Pass<"remat-raise-softmax"> {
     whose derivative needs its result only: without it, scores and
     probabilities would both be saved. Dimensions of size 1, broadcasts and
     an argmax beside the maximum may stand in between, as torch-mlir and IREE
-    write them. A softmax whose exponentials have other readers stays,
+    write them, and a `remat.stop_gradient` of the maximum, on which no result
+    depends. A softmax whose exponentials have other readers stays,
     and so does one that is computed partly outside of a loop.
 
     It is found wherever names and borders of regions stand, as if equal

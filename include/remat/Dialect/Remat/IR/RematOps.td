@@ -178,7 +178,7 @@ def Remat_StopGradientOp : Remat_Op<"stop_gradient", [Pure, SameOperandsAndResul
   let summary = "a value through which no derivative passes";
   let description = [{
     The identity, with cotangent zero: what `jax.lax.stop_gradient` and torch's
-    `detach` mean, and exporters lose. Fusion stops at it;
+    `detach` mean, and most exporters lose. Fusion stops at it;
     `remat-inline-regions` removes it.
 
     Example: `%t = remat.stop_gradient %teacher : tensor<8x256xf32>`.

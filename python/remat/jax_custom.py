@@ -1,0 +1,159 @@
+"""Functions of a JAX program whose derivative is given by hand, by `jax.custom_vjp` or `jax.custom_jvp`.
+
+Lowered, they are what they compute, and their derivative is lost. So each application becomes a call of a function of its
+own, @custom_<n>, beside which stands what JAX makes of its derivative: a function @custom_<n>_vjp from operands, results and
+cotangents to cotangents of the operands, as `remat.custom_vjp` has it. That one computes again what the forward would have
+saved for it, as far as it reads it.
+"""
+
+import re
+from pathlib import Path
+
+SCOPE = "custom_derivative#"
+# Of JAX itself: the derivative of what they compute is the same (docs/kinks.md), and a call would hide it from fusion.
+PLAIN = "relu", "relu6", "_softmax", "logaddexp", "logaddexp2"
+
+
+def get_name(equation):
+    """Of the function that `equation` calls, and the file in which it is."""
+    name, _, source = equation.params["call_jaxpr"].jaxpr.debug_info.func_src_info.partition(" at ")
+    return name, source
+
+
+def is_custom(equation):
+    """Whether `equation` calls a function with a derivative by hand, other than PLAIN ones."""
+    import jax
+    if equation.primitive.name not in ("custom_jvp_call", "custom_vjp_call"):
+        return False
+    name, source = get_name(equation)
+    return name not in PLAIN or not source.startswith(str(Path(jax.__file__).parent))
+
+
+def stand_in(equation, number):
+    """A function like the one that `equation` calls, to be found again in StableHLO: a barrier, in a scope with `number`."""
+    import jax
+    from jax import numpy as jnp
+
+    def compute(*operands):
+        with jax.named_scope(f"{SCOPE}{number}"):
+            results = [jnp.zeros(v.aval.shape, v.aval.dtype) for v in equation.outvars]
+            return jax.lax.optimization_barrier((*operands, *results))[len(operands):]
+
+    return compute
+
+
+def apply(equation):
+    """A function of its operands that does what `equation` does."""
+    from jax.extend import core
+    operands, results = ([core.Var(v.aval) for v in values] for values in (equation.invars, equation.outvars))
+    program = equation.params["call_jaxpr"]
+    program = program.replace(consts=(), jaxpr=program.jaxpr.replace(
+        constvars=[], invars=operands, outvars=results, eqns=[equation.replace(invars=operands, outvars=results)]))
+    return core.jaxpr_as_fun(program)
+
+
+def get_vjp(equation):
+    """Cotangents of the floating-point operands of `equation`, from operands, results and cotangents of floating-point
+    results."""
+    import jax
+    import numpy as np
+    from jax import numpy as jnp
+
+    def is_float(value):
+        return jnp.issubdtype(value.dtype, np.floating)
+
+    constants = equation.params["num_consts"]  # closed over: JAX has no derivative by these
+
+    def vjp(operands, results, cotangents):
+        given = iter(cotangents)
+        seeds = [next(given) if is_float(r) else np.zeros(r.shape, jax.dtypes.float0) for r in results]
+        pull = jax.vjp(lambda *rest: apply(equation)(*operands[:constants], *rest), *operands[constants:])[1]
+        found = [jnp.zeros_like(o) for o in operands[:constants]] + list(pull(seeds))
+        return [c for c, o in zip(found, operands) if is_float(o)]
+
+    operands, results = ([v.aval for v in values] for values in (equation.invars, equation.outvars))
+    return vjp, (operands, results, [r for r in results if is_float(r)])
+
+
+def replace_barriers(module, names):
+    """Puts calls of the functions `names`, by number, in place of the barriers in `module` that stand for them."""
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import func
+
+    from remat.jax_program import find_barriers
+    for barrier in find_barriers(module):
+        if not (found := re.search(rf"{SCOPE}(\d+)", str(barrier.location))):
+            continue
+        name, operand_count = names[int(found[1])]
+        results = list(barrier.results)[operand_count:]
+        with barrier.context, barrier.location, ir.InsertionPoint(barrier):
+            call = func.CallOp([r.type for r in results], ir.FlatSymbolRefAttr.get(name),
+                               list(barrier.operands)[:operand_count])
+        for old, new in zip(results, call.results):
+            old.replace_all_uses_with(new)
+        barrier.erase()
+
+
+def merge(module, text, name):
+    """Adds the functions of the module `text` to `module`: its @main is called `name` and stays a function, others get a
+    prefix."""
+    from jaxlib.mlir import ir
+    with module.context:
+        copy = ir.Module.parse(text)
+        renamed = {}
+        for function in copy.body.operations:
+            old = function.attributes["sym_name"].value
+            renamed[old] = name if old == "main" else f"{name}_{old}"
+
+        def rename_callee(operation):
+            if operation.name == "func.call" and (old := operation.attributes["callee"].value) in renamed:
+                operation.attributes["callee"] = ir.FlatSymbolRefAttr.get(renamed[old])
+            return ir.WalkResult.ADVANCE
+
+        copy.operation.walk(rename_callee)
+        for function in list(copy.body.operations):
+            old = function.attributes["sym_name"].value
+            function.attributes["sym_name"] = ir.StringAttr.get(renamed[old])
+            if old == "main":
+                for attribute in "no_inline", "noinline":  # MLIR's, and IREE's
+                    function.attributes[attribute] = ir.UnitAttr.get()
+            module.body.append(function)
+
+
+def add_functions(module, marker):
+    """Adds to `module` the functions whose stand-ins `marker` has put into it, and their derivatives; returns how many."""
+    import jax
+
+    from remat.jax_program import Decomposer, to_stablehlo
+    functions = []
+    while len(functions) < len(marker.custom):  # a function may call others
+        equation = marker.custom[len(functions)]
+        avals = [v.aval for v in equation.invars]
+        name, _ = get_name(equation)
+        forward = to_stablehlo(marker.mark(equation.params["call_jaxpr"]), name, avals)
+        vjp, avals = get_vjp(equation)
+        rule = Decomposer().mark(jax.jit(vjp, keep_unused=True).trace(*avals).jaxpr)
+        rule = to_stablehlo(rule, f"{name}_vjp", jax.tree.leaves(avals))
+        functions.append((forward, rule, len(equation.invars)))
+    known, names = {}, [None] * len(functions)
+    for number, (forward, rule, operand_count) in reversed(list(enumerate(functions))):
+        texts = [m.operation.get_asm(enable_debug_info=True) for m in (forward, rule)]
+        replace_barriers(forward, names)
+        key = str(forward), str(rule)  # without locations
+        if key not in known:
+            known[key] = f"custom_{len(known)}"
+            for text, suffix in zip(texts, ("", "_vjp")):
+                merge(module, text, known[key] + suffix)
+        names[number] = known[key], operand_count
+    replace_barriers(module, names)
+    return len(known)
+
+
+def restore(text, count):
+    """`text`, as IREE leaves it, with `count` such functions and what says that their derivatives are that."""
+    text = re.sub(rf"{SCOPE}\d+(\)*)/optimization_barrier", r"custom_vjp\1", text)
+    text = re.sub(r"util\.func (?:public|private) @(custom_\d+(?:_vjp)?)\b", r"func.func private @\1", text)
+    text = text.replace("util.call @custom_", "func.call @custom_").replace(" attributes {inlining_policy = #util.inline.never}", "")
+    rules = "".join(f"  remat.custom_vjp @custom_{n}_vjp for @custom_{n}\n" for n in range(count))
+    head, brace, tail = text.rpartition("\n}")
+    return f"{head}\n{rules.rstrip()}{brace}{tail}" if rules else text

@@ -1,0 +1,117 @@
+"""Where no gradient passes in a PyTorch module: `Tensor.detach`, `torch.no_grad`, the row of an embedding's `padding_idx`.
+
+Lowered, they leave nothing behind. So before an exported program is lowered, a stand-in is put there, an elementwise operation
+that nothing decomposes or folds, and becomes a `remat.stop_gradient` afterwards.
+"""
+
+import torch
+
+aten = torch.ops.aten
+NAME = "stop_gradient"
+STAND_IN = aten.erf.default
+
+
+class UnknownGradients(Exception):
+    """The program has gradients that cannot be said."""
+
+
+def is_float(node):
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def insert(graph, target, args, like, value):
+    """A call behind the insertion point, with what `like` says of where it is."""
+    node = graph.call_function(target, args)
+    node.meta = {key: like.meta[key] for key in ("nn_module_stack", "stack_trace", "custom") if key in like.meta}
+    node.meta["val"] = value
+    return node
+
+
+def stop(graph, node, like):
+    marked = insert(graph, STAND_IN, (node,), like, node.meta["val"])
+    marked.meta["custom"] = {**marked.meta.get("custom", {}), NAME: True}
+    return marked
+
+
+def stop_padding(graph, node):
+    """The row of `padding_idx` gets no gradient from `node`, an embedding."""
+    weight, places, padding, *rest = node.args
+    with graph.inserting_after(node):
+        free = insert(graph, node.target, (weight, places, -1, *rest), node, node.meta["val"])
+    with graph.inserting_after(free):
+        stopped = stop(graph, free, node)
+    at = places.meta["val"]
+    with graph.inserting_after(stopped):
+        is_padding = insert(graph, aten.eq.Scalar, (places, padding), node, at.new_empty(at.shape, dtype=torch.bool))
+    with graph.inserting_after(is_padding):
+        column = insert(graph, aten.unsqueeze.default, (is_padding, -1), node,
+                        at.new_empty((*at.shape, 1), dtype=torch.bool))
+    with graph.inserting_after(column):
+        chosen = insert(graph, aten.where.self, (column, stopped, free), node, node.meta["val"])
+    node.replace_all_uses_with(chosen)
+    graph.erase_node(node)
+
+
+def is_written(node):
+    """Whether an operation writes to `node`, or to a view of it."""
+    for user in node.users:
+        schema = getattr(user.target, "_schema", None)
+        aliases = schema.arguments[0].alias_info if schema and user.args[:1] == (node,) and schema.arguments else None
+        if aliases and (aliases.is_write or is_written(user)):
+            return True
+    return False
+
+
+def stop_all(graph):
+    """The whole of `graph`, which runs without gradients."""
+    if any(node.target is torch.ops.higher_order.wrap_with_set_grad_enabled for node in graph.nodes):
+        raise UnknownGradients("torch.enable_grad inside of torch.no_grad has gradients that the export cannot say")
+    inputs = [node for node in graph.nodes if node.op == "placeholder"]
+    with graph.inserting_after(inputs[-1] if inputs else None):
+        for node in inputs:
+            if is_float(node) and not is_written(node):
+                readers = list(node.users)
+                marked = stop(graph, node, readers[0] if readers else node)
+                for reader in readers:
+                    reader.replace_input_with(node, marked)
+
+
+def mark(module):
+    """Puts stand-ins into the graphs of `module`, an exported one, wherever no gradient passes."""
+    for node in list(module.graph.nodes):
+        if node.target in (aten.detach.default, aten.detach_.default) and is_float(node):
+            node.target = STAND_IN
+            node.meta["custom"] = {**node.meta.get("custom", {}), NAME: True}
+        elif node.target is aten.embedding.default and len(node.args) > 2 and node.args[2] >= 0:
+            stop_padding(module.graph, node)
+        elif node.target is torch.ops.higher_order.wrap_with_set_grad_enabled and not node.args[0]:
+            body = getattr(module, node.args[1].target)
+            stop_all(body.graph)
+            body.recompile()
+        else:
+            for argument in node.args:
+                if isinstance(argument, torch.fx.Node) and argument.op == "get_attr" and \
+                        isinstance(body := getattr(module, argument.target, None), torch.fx.GraphModule):
+                    mark(body)
+    module.recompile()
+
+
+def restore(module):
+    """Puts a `remat.stop_gradient` in the place of each stand-in of `module`, in linalg on tensors."""
+    from torch_mlir import ir
+    found = []
+
+    def collect(operation):
+        if operation.name == "linalg.generic" and f'"{NAME}"' in str(operation.location):
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(collect)
+    module.context.allow_unregistered_dialects = True
+    for operation in found:
+        value = operation.operands[0]
+        marked = ir.Operation.create(f"remat.{NAME}", [value.type], [value], loc=operation.location,
+                                     ip=ir.InsertionPoint(operation))
+        operation.results[0].replace_all_uses_with(marked.result)
+        operation.erase()
