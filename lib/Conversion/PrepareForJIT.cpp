@@ -29,11 +29,14 @@ namespace {
 struct PrepareForJIT : mlir::remat::impl::PrepareForJITBase<PrepareForJIT> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    bool hasMain = module.lookupSymbol<LLVM::LLVMFuncOp>("main") != nullptr;
+    LLVM::LLVMFuncOp entry;
+    for (StringRef name : {"main", "remat_step"})
+      if (!entry)
+        entry = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
       if (function.isExternal())
         continue;
-      if (hasMain && function.getName() != "main")
+      if (entry && function != entry)
         function.setLinkage(LLVM::Linkage::Internal);
       if (hasLongBlock(function)) {
         function.setNoInline(true);

@@ -63,8 +63,10 @@ struct CPUTarget : remat::Target {
     attention.threads = options.getThreads();
     pm.addPass(remat::createConvertAttentionToLoops(attention));
   }
-  void addTrainStepLowering(OpPassManager &pm) const override {
-    pm.addPass(remat::createLowerTrainStep());
+  void addTrainStepLowering(OpPassManager &pm, bool asFunction) const override {
+    remat::LowerTrainStepOptions options;
+    options.asFunction = asFunction;
+    pm.addPass(remat::createLowerTrainStep(options));
   }
   void addLowering(OpPassManager &pm,
                    const remat::TargetOptions &) const override {

@@ -116,9 +116,10 @@ struct CUDATarget : Target {
     pm.addPass(createPackProducts({/*mixed=*/true}));
     pm.addPass(createProductWorkspace());
   }
-  void addTrainStepLowering(OpPassManager &pm) const override {
+  void addTrainStepLowering(OpPassManager &pm, bool asFunction) const override {
     LowerTrainStepOptions options;
     options.onDevice = true;
+    options.asFunction = asFunction;
     pm.addPass(createLowerTrainStep(options));
   }
   void addLowering(OpPassManager &pm,

@@ -118,13 +118,14 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
 } // namespace mlir::remat
 
 void remat::buildExplainPipeline(OpPassManager &pm,
-                                 const ToTensorsOptions &options) {
+                                 const ToTensorsOptions &options,
+                                 raw_ostream &os) {
   buildPlanPipeline(pm, options);
   PrintPlanOptions regions;
   regions.againOnly = true;
-  pm.addPass(createPrintPlan(regions));
+  pm.addPass(createPrintPlan(regions, os));
   buildPlanFunctionsPipeline(pm, options);
-  pm.addPass(createPrintPlan());
+  pm.addPass(createPrintPlan({}, os));
 }
 
 void remat::buildToTensorsPipeline(OpPassManager &pm,
@@ -152,7 +153,8 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createRepeatAtPeakPass({schedule.alignment}));
 }
 
-void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
+void remat::buildPackedPipeline(OpPassManager &pm,
+                                const TrainOptions &options) {
   ToTensorsOptions toTensors;
   toTensors.policy = options.policy;
   toTensors.mode = options.mode;
@@ -163,12 +165,22 @@ void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
   buildToTensorsPipeline(pm, toTensors);
   BufferizeOptions bufferize;
   bufferize.report = options.report;
+  bufferize.reportStream = options.reportStream;
   bufferize.target = options.target;
   bufferize.threads = options.threads;
   bufferize.convWorkspace = options.convWorkspace;
   buildBufferizePipeline(pm, bufferize);
-  options.getTarget().addTrainStepLowering(pm);
+}
+
+void remat::buildProgramPipeline(OpPassManager &pm, const TrainOptions &options,
+                                 bool asFunction) {
+  options.getTarget().addTrainStepLowering(pm, asFunction);
   options.getTarget().addLowering(pm, options);
+}
+
+void remat::buildTrainPipeline(OpPassManager &pm, const TrainOptions &options) {
+  buildPackedPipeline(pm, options);
+  buildProgramPipeline(pm, options);
 }
 
 void remat::buildBufferizePipeline(OpPassManager &pm,
@@ -193,7 +205,10 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
   pack.reuse = options.reuse;
   pack.dataSlots = options.getTarget().getDataSlots();
   pack.report = options.report;
-  pm.addPass(createPackMemoryPass(pack));
+  if (options.reportStream)
+    pm.addPass(createPackMemoryPass(pack, *options.reportStream));
+  else
+    pm.addPass(createPackMemoryPass(pack));
   pm.addPass(createCSEPass());
 }
 
@@ -201,7 +216,9 @@ void remat::registerTrainPipelines() {
   PassPipelineRegistration<ToTensorsOptions>(
       "remat-explain",
       "Print what the backward of a model keeps and computes again, and why",
-      buildExplainPipeline);
+      [](OpPassManager &pm, const ToTensorsOptions &options) {
+        buildExplainPipeline(pm, options, llvm::errs());
+      });
   PassPipelineRegistration<ToTensorsOptions>(
       "remat-train-to-tensors",
       "Differentiate, rematerialize, update and schedule, on tensors",

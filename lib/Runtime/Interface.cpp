@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Failure.h"
 #include "MemRef.h"
 #include "remat/Runtime/Runtime.h"
 
@@ -124,7 +125,9 @@ REMAT_EXPORT void _mlir_ciface_remat_rt_account(int32_t memoryClass,
 }
 
 REMAT_EXPORT void _mlir_ciface_remat_rt_fail(const MemRef<char, 1> *message) {
-  fail(toString(message));
+  std::string text = toString(message);
+  if (!noteFailure(text))
+    fail(text);
 }
 
 REMAT_EXPORT void _mlir_ciface_remat_rt_begin_step() { beginStep(); }

@@ -1,11 +1,15 @@
 //===- Message.cpp - Errors and warnings ----------------------------------===//
 
+#include "Failure.h"
 #include "remat/Runtime/Runtime.h"
 
 #include <cstdio>
 #include <cstdlib>
 
 using namespace remat;
+
+thread_local void (*remat::failureHandler)(const std::string &message) =
+    nullptr;
 
 static void printMessage(const char *kind, const std::string &message) {
   std::fflush(stdout);
@@ -18,6 +22,8 @@ void remat::warn(const std::string &message) {
 }
 
 void remat::fail(const std::string &message) {
+  if (failureHandler)
+    failureHandler(message);
   printMessage("error", message);
   // Without destructors: other threads may be inside the library.
   std::_Exit(1);

@@ -140,6 +140,9 @@ TrainDescription TrainDescription::parse(const std::string &text) {
       result.arguments.push_back(parseArgument(fields));
     if (fields[0] == "metric")
       result.metrics.push_back(fields[1]);
+    if (fields[0] == "output" && fields.size() > 2)
+      result.outputs.emplace_back(parseInteger(fields[1], "an output"),
+                                  fields[2]);
   }
   return result;
 }

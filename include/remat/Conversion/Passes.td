@@ -153,9 +153,9 @@ def PrepareForJIT : Pass<"remat-prepare-for-jit", "::mlir::ModuleOp"> {
     On the LLVM dialect, last. Functions with a block of hundreds of operations
     (a training step: calls of kernels, one after the other) are neither
     inlined nor optimized, because LLVM's time for them grows with the square of
-    the length. In a module with a `main`, all other functions become internal:
-    `mlir-runner` makes a wrapper of every public function, and a step's wrapper
-    unpacks thousands of arguments.
+    the length. In a module with a `main` (or a `remat_step`), all other functions
+    become internal: `mlir-runner` makes a wrapper of every public function, and a
+    step's wrapper unpacks thousands of arguments.
 
     In: `llvm.func @step(...)` beside `@main`. Out:
     `llvm.func internal @step(...) attributes {no_inline, optimize_none, ...}`.

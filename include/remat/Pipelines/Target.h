@@ -69,8 +69,10 @@ public:
   virtual void addBeforePacking(OpPassManager &pm,
                                 const TargetOptions &options) const {}
 
-  /// Appends the passes that make a `@main` of each `remat.train_step`.
-  virtual void addTrainStepLowering(OpPassManager &pm) const = 0;
+  /// Appends the passes that make a `@main` of a `remat.train_step`, or, with
+  /// `asFunction`, the function of one step.
+  virtual void addTrainStepLowering(OpPassManager &pm,
+                                    bool asFunction) const = 0;
 
   /// Appends the passes from packed functions to what is executed.
   virtual void addLowering(OpPassManager &pm,

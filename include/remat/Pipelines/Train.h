@@ -34,6 +34,8 @@ struct ReportOptions : public virtual mlir::detail::PassOptions {
       llvm::cl::desc("memory report: `-` for a table on the standard error, "
                      "otherwise a JSON file"),
       llvm::cl::init("")};
+  /// Where programs that run the pipeline themselves get the JSON.
+  raw_ostream *reportStream = nullptr;
 };
 
 struct ToTensorsOptions : public PassPipelineOptions<ToTensorsOptions>,
@@ -63,14 +65,24 @@ struct TrainOptions : public PassPipelineOptions<TrainOptions>,
 void buildToTensorsPipeline(OpPassManager &pm, const ToTensorsOptions &options);
 
 /// Appends the passes up to the decisions about what the backward keeps, and
-/// prints these to the standard error.
-void buildExplainPipeline(OpPassManager &pm, const ToTensorsOptions &options);
+/// prints these to `os`, which outlives the pipeline.
+void buildExplainPipeline(OpPassManager &pm, const ToTensorsOptions &options,
+                          raw_ostream &os);
 
 /// Appends the passes that take functions on tensors to functions on memrefs
 /// that return none, and then packs their memory.
 void buildBufferizePipeline(OpPassManager &pm, const BufferizeOptions &options);
 
-/// Appends all of them, down to what the target executes.
+/// Appends both of these: to functions whose arguments still say what they are.
+void buildPackedPipeline(OpPassManager &pm, const TrainOptions &options);
+
+/// Appends what is left, down to what the target executes: a `@main` that
+/// trains, or, with `asFunction`, the function of one step (see
+/// `remat-lower-train-step`).
+void buildProgramPipeline(OpPassManager &pm, const TrainOptions &options,
+                          bool asFunction = false);
+
+/// Appends all of them.
 void buildTrainPipeline(OpPassManager &pm, const TrainOptions &options);
 
 /// Registers the above as `remat-train-to-tensors`, `remat-explain`,

@@ -272,6 +272,8 @@ private:
 
 struct PackMemoryPass : public impl::PackMemoryPassBase<PackMemoryPass> {
   using PackMemoryPassBase::PackMemoryPassBase;
+  PackMemoryPass(const PackMemoryPassOptions &options, raw_ostream &json)
+      : PackMemoryPassBase(options), json(&json) {}
 
   void runOnOperation() override {
     if (failed(checkOptions()))
@@ -340,6 +342,8 @@ private:
   }
 
   LogicalResult writeReport(ArrayRef<FunctionMemory> memory) {
+    if (json)
+      printMemoryJSON(memory, *json);
     if (report.empty())
       return success();
     if (report == "-") {
@@ -354,7 +358,14 @@ private:
     file->keep();
     return success();
   }
+
+  raw_ostream *json = nullptr;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createPackMemoryPass(const PackMemoryPassOptions &options,
+                                           raw_ostream &json) {
+  return std::make_unique<PackMemoryPass>(options, json);
+}
 } // namespace mlir::remat

@@ -223,15 +223,23 @@ static void printFunction(raw_ostream &os, func::FuncOp function) {
 namespace {
 struct PrintPlanPass : remat::impl::PrintPlanBase<PrintPlanPass> {
   using PrintPlanBase::PrintPlanBase;
+  PrintPlanPass(const remat::PrintPlanOptions &options, raw_ostream &os)
+      : PrintPlanBase(options), os(&os) {}
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
     ResidualPaths paths(getOperation());
     for (Block *body : getRegionBodies(getOperation()))
-      printRegion(llvm::errs(), cast<RegionOp>(body->getParentOp()), paths,
-                  againOnly);
+      printRegion(*os, cast<RegionOp>(body->getParentOp()), paths, againOnly);
     for (auto function : getOperation().getOps<func::FuncOp>())
-      printFunction(llvm::errs(), function);
+      printFunction(*os, function);
   }
+
+  raw_ostream *os = &llvm::errs();
 };
 } // namespace
+
+std::unique_ptr<Pass> remat::createPrintPlan(const PrintPlanOptions &options,
+                                             raw_ostream &os) {
+  return std::make_unique<PrintPlanPass>(options, os);
+}

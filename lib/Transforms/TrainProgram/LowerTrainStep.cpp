@@ -1,16 +1,16 @@
 //===- LowerTrainStep.cpp - The program that trains -----------------------===//
 //
 // `mlir-runner -e main` runs a function without arguments: this one gets the
-// step's arguments from the runtime and calls it until training is done.
+// step's arguments from the runtime and calls it until training is done. A host
+// program with a loop of its own calls a function that runs one step.
 //
 //===----------------------------------------------------------------------===//
-
-#include "TrainDescription.h"
 
 #include "remat/Analysis/StateFlow.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
+#include "remat/Transforms/TrainProgram/TrainDescription.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,24 +26,12 @@ namespace mlir::remat {
 using namespace mlir;
 using namespace mlir::remat;
 
-/// The result with `remat.loss`, else the first floating-point scalar.
-static const CallResult *findLoss(ArrayRef<CallResult> results) {
-  for (const CallResult &result : results)
-    if (result.attributes.get(RematDialect::getLossAttrName()))
-      return isa_and_nonnull<FloatType>(getScalarType(result.type)) ? &result
-                                                                    : nullptr;
-  for (const CallResult &result : results)
-    if (isa_and_nonnull<FloatType>(getScalarType(result.type)))
-      return &result;
-  return nullptr;
-}
-
 //===----------------------------------------------------------------------===//
-// main
+// main and remat_step
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Builds main.
+/// Builds main, or the function that runs one step.
 class MainBuilder {
 public:
   /// `onDevice`: whether buffers are memory that only kernels can read.
@@ -53,12 +41,13 @@ public:
         onDevice(onDevice), builder(loc, module) {}
 
   LogicalResult build();
+  void buildStepFunction();
 
 private:
   func::CallOp callRuntime(StringRef name, ValueRange operands,
                            TypeRange results = {});
   Value emitDescription();
-  void emitBuffers();
+  void emitBuffers(function_ref<Value(Value index, Type bytes)> get);
   void emitInitialValues();
   func::CallOp emitCall(const Callee &callee, Value step);
   Value emitScalar(const CallResult &result, func::CallOp call);
@@ -70,6 +59,7 @@ private:
                           TypeRange results = {});
   void emitUpdates(ArrayRef<CallResult> results, func::CallOp call);
   void emitEvaluation(Value count);
+  void emitOutputs(func::CallOp call);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -99,15 +89,15 @@ static MemRefType getBufferType(Type type) {
   return memref ? memref : MemRefType::get({}, type);
 }
 
-void MainBuilder::emitBuffers() {
+void MainBuilder::emitBuffers(
+    function_ref<Value(Value index, Type bytes)> get) {
   Type bytes = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type());
   Value zero = arith::ConstantIndexOp::create(builder, 0);
   for (auto [index, type] : llvm::enumerate(description.types)) {
     Value number =
         arith::ConstantIntOp::create(builder, static_cast<int64_t>(index), 64);
-    Value buffer = callRuntime("buffer", number, bytes).getResult(0);
-    buffers.push_back(memref::ViewOp::create(builder, getBufferType(type),
-                                             buffer, zero, ValueRange{}));
+    buffers.push_back(memref::ViewOp::create(
+        builder, getBufferType(type), get(number, bytes), zero, ValueRange{}));
   }
 }
 
@@ -267,7 +257,9 @@ LogicalResult MainBuilder::build() {
                                    builder.getFunctionType({}, {}));
   builder.setInsertionPointToStart(main.addEntryBlock());
   callRuntime("begin", emitDescription());
-  emitBuffers();
+  emitBuffers([&](Value index, Type bytes) {
+    return callRuntime("buffer", index, bytes).getResult(0);
+  });
   emitInitialValues();
 
   Type i64 = builder.getI64Type();
@@ -294,6 +286,39 @@ LogicalResult MainBuilder::build() {
   return success();
 }
 
+void MainBuilder::emitOutputs(func::CallOp call) {
+  for (const Output &output : description.outputs) {
+    if (output.result < 0)
+      continue;
+    Value value = call.getResult(output.result);
+    if (isa<MemRefType>(value.getType()))
+      memref::CopyOp::create(builder, value, buffers[output.buffer]);
+    else
+      memref::StoreOp::create(builder, value, buffers[output.buffer],
+                              ValueRange{});
+  }
+}
+
+void MainBuilder::buildStepFunction() {
+  builder.setInsertionPointToEnd(module.getBody());
+  Type i64 = builder.getI64Type();
+  auto function =
+      func::FuncOp::create(builder, builder.getLoc(), kStepEntryName,
+                           builder.getFunctionType({i64, i64}, {}));
+  Block *body = function.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  emitBuffers([&](Value index, Type bytes) {
+    return createRuntimeCall(builder, builder.getLoc(), symbols,
+                             "remat_rt_step_buffer",
+                             {body->getArgument(0), index}, bytes)
+        .getResult(0);
+  });
+  func::CallOp call = emitCall(description.step, body->getArgument(1));
+  emitUpdates(description.step.results, call);
+  emitOutputs(call);
+  func::ReturnOp::create(builder);
+}
+
 //===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
@@ -315,18 +340,26 @@ static void warnOfConstantStates(func::FuncOp step,
 }
 
 static LogicalResult lowerTrainStep(ModuleOp module, TrainStepOp train,
-                                    bool onDevice) {
+                                    bool onDevice, bool asFunction) {
   auto step = module.lookupSymbol<func::FuncOp>(train.getStep());
   if (!step)
     return train.emitOpError() << "needs the function " << train.getStepAttr()
                                << "; run -remat-insert-steps first";
-  if (module.lookupSymbol("main"))
-    return train.emitOpError()
-           << "becomes a function @main, but the module has one already";
+  StringRef name = asFunction ? StringRef(kStepEntryName) : "main";
+  if (module.lookupSymbol(name))
+    return train.emitOpError() << "becomes a function @" << name
+                               << ", but the module has one already";
   TrainDescription description(train);
   if (failed(description.addOptions()) || failed(description.addStep(step)))
     return failure();
   warnOfConstantStates(step, description.step.results);
+  if (asFunction) {
+    if (failed(description.addOutputs()))
+      return failure();
+    MainBuilder(module, description, train.getLoc(), onDevice)
+        .buildStepFunction();
+    return success();
+  }
   if (train.getEval()) {
     auto function = module.lookupSymbol<func::FuncOp>(*train.getEval());
     if (!function)
@@ -352,7 +385,7 @@ struct LowerTrainStepPass
       return signalPassFailure();
     }
     for (TrainStepOp train : trains) {
-      if (failed(lowerTrainStep(module, train, onDevice)))
+      if (failed(lowerTrainStep(module, train, onDevice, asFunction)))
         return signalPassFailure();
       train.erase();
     }

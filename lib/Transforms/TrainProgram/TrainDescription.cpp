@@ -1,6 +1,6 @@
 //===- TrainDescription.cpp - What the runtime is told of a training ------===//
 
-#include "TrainDescription.h"
+#include "remat/Transforms/TrainProgram/TrainDescription.h"
 
 #include "remat/Analysis/StateFlow.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
@@ -53,6 +53,17 @@ Type mlir::remat::getScalarType(Type type) {
                                                                     : Type();
 }
 
+const CallResult *mlir::remat::findLoss(ArrayRef<CallResult> results) {
+  for (const CallResult &result : results)
+    if (result.attributes.get(RematDialect::getLossAttrName()))
+      return isa_and_nonnull<FloatType>(getScalarType(result.type)) ? &result
+                                                                    : nullptr;
+  for (const CallResult &result : results)
+    if (isa_and_nonnull<FloatType>(getScalarType(result.type)))
+      return &result;
+  return nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // Description
 //===----------------------------------------------------------------------===//
@@ -98,14 +109,20 @@ LogicalResult TrainDescription::addOptions() {
 LogicalResult TrainDescription::addLine(func::FuncOp function,
                                         unsigned argument, StringRef role,
                                         StringRef name, StringRef initial) {
-  Type type = function.getArgumentTypes()[argument];
-  Location loc = getArgumentLoc(function, argument);
+  return addLine(getArgumentLoc(function, argument),
+                 "argument " + Twine(argument),
+                 function.getArgumentTypes()[argument], role, name, initial);
+}
+
+LogicalResult TrainDescription::addLine(Location loc, const Twine &what,
+                                        Type type, StringRef role,
+                                        StringRef name, StringRef initial) {
   SmallVector<int64_t> shape;
   Type element = type;
   if (auto memref = dyn_cast<MemRefType>(type)) {
     if (!memref.hasStaticShape() || !memref.getLayout().isIdentity())
       return emitError(loc)
-             << "argument " << argument << " ('" << name
+             << what << " ('" << name
              << "') needs a static shape and the identity layout, since main "
                 "allocates it; got "
              << type;
@@ -122,18 +139,17 @@ LogicalResult TrainDescription::addLine(func::FuncOp function,
                  element.isBF16() || element.isF32() || element.isF64();
   if (!isKnown)
     return emitError(loc)
-           << "argument " << argument << " ('" << name << "') has type " << type
+           << what << " ('" << name << "') has type " << type
            << "; main knows i1, i8, i16, i32, i64, f16, bf16, f32, f64 and "
               "memrefs of them (bufferize first)";
   bool isSaved = role == "parameter" || role == "optimizer" ||
                  role == "state" || role == "random";
   if (isSaved && role != "random" && name.starts_with("remat."))
-    return emitError(loc) << "argument " << argument << " is called '" << name
+    return emitError(loc) << what << " is called '" << name
                           << "', but names that begin with 'remat.' belong to "
                              "the program's own entries in checkpoints";
   if (isSaved && !keys.try_emplace(name, types.size()).second)
-    return emitError(loc) << "argument " << argument << " would be called '"
-                          << name
+    return emitError(loc) << what << " would be called '" << name
                           << "' in checkpoints, but another one is called that";
   os << "argument\t" << role << "\t" << element << "\t";
   llvm::interleave(shape, os, " ");
@@ -319,4 +335,37 @@ LogicalResult TrainDescription::addEvaluation(func::FuncOp function) {
       return failure();
   evaluation.results = getResults(evaluation);
   return addMetrics();
+}
+
+LogicalResult TrainDescription::addOutputs() {
+  const CallResult *loss = findLoss(step.results);
+  llvm::StringMap<unsigned> names;
+  for (auto [index, result] : llvm::enumerate(step.results)) {
+    if (result.attributes.get(RematDialect::getUpdatesAttrName()))
+      continue;
+    auto metric =
+        result.attributes.getAs<StringAttr>(RematDialect::getMetricAttrName());
+    std::string name = &result == loss ? "loss"
+                       : metric        ? metric.str()
+                                       : ("result" + Twine(index)).str();
+    Location loc = step.function.getLoc();
+    auto [first, isNew] = names.try_emplace(name, index);
+    if (!isNew)
+      return emitError(loc) << "results " << first->second << " and " << index
+                            << " are both called '" << name
+                            << "'; give one of them another 'remat.metric'";
+    int buffer = result.buffer;
+    if (buffer < 0) {
+      buffer = types.size();
+      if (failed(addLine(loc, "result " + Twine(index), result.type, "result",
+                         "", "")))
+        return failure();
+    }
+    outputs.push_back({name, buffer, result.result});
+    os << "output\t" << buffer << "\t";
+    if (failed(addName(loc, name)))
+      return failure();
+    os << "\n";
+  }
+  return success();
 }

@@ -9,6 +9,11 @@ namespace mlir::remat {
 #define GEN_PASS_DECL
 #include "remat/Transforms/PackMemory/Passes.h.inc"
 
+/// `remat-pack-memory` with its report, as JSON, to `json`, which outlives the
+/// pass.
+std::unique_ptr<Pass> createPackMemoryPass(const PackMemoryPassOptions &options,
+                                           raw_ostream &json);
+
 #define GEN_PASS_REGISTRATION
 #include "remat/Transforms/PackMemory/Passes.h.inc"
 } // namespace mlir::remat

@@ -9,6 +9,10 @@ namespace mlir::remat {
 #define GEN_PASS_DECL
 #include "remat/Transforms/Plan/Passes.h.inc"
 
+/// `remat-print-plan` to `os`, which outlives the pass.
+std::unique_ptr<Pass> createPrintPlan(const PrintPlanOptions &options,
+                                      raw_ostream &os);
+
 #define GEN_PASS_REGISTRATION
 #include "remat/Transforms/Plan/Passes.h.inc"
 } // namespace mlir::remat

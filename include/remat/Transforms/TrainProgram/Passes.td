@@ -35,10 +35,20 @@ def LowerTrainStep : Pass<"remat-lower-train-step", "::mlir::ModuleOp"> {
     With `on-device`, buffers are memory that only kernels can read: losses and
     metrics that lie in one are passed by address (`remat_rt_train_done_at`), and
     the runtime reads them when it logs.
+
+    With `as-function`, the loop is a host program's: instead of `@main` there is
+    `@remat_step(%buffers: i64, %step: i64)`, which runs one step. `%buffers` is the
+    address of an array of addresses, one for each argument in the order of the
+    description, then one for each result that the step returns rather than
+    writes (`remat/Transforms/TrainProgram/TrainDescription.h`). The caller
+    allocates and fills them (values of `remat.init` included). Nothing is
+    evaluated.
   }];
   let options = [
     Option<"onDevice", "on-device", "bool", /*default=*/"false",
-           "Buffers are memory of a device">];
+           "Buffers are memory of a device">,
+    Option<"asFunction", "as-function", "bool", /*default=*/"false",
+           "Generate a function that runs one step">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect",
                            "::mlir::memref::MemRefDialect",

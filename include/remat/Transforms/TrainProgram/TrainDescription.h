@@ -1,7 +1,12 @@
-//===- TrainDescription.h - What the runtime is told of a training --------===//
+//===- TrainDescription.h - Arguments of a training step -------*- C++ -*-===//
+//
+// Whoever calls a bufferized step, generated code or a host program, has to
+// know what each argument is, how large it is, and what it starts from.
+//
+//===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_TRANSFORMS_TRAINPROGRAM_TRAINDESCRIPTION_H
-#define REMAT_LIB_TRANSFORMS_TRAINPROGRAM_TRAINDESCRIPTION_H
+#ifndef REMAT_TRANSFORMS_TRAINPROGRAM_TRAINDESCRIPTION_H
+#define REMAT_TRANSFORMS_TRAINPROGRAM_TRAINDESCRIPTION_H
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -31,6 +36,18 @@ struct Callee {
 /// The number type of a scalar result, null for others.
 Type getScalarType(Type type);
 
+/// The result with `remat.loss`, else the first floating-point scalar; null if
+/// there is none.
+const CallResult *findLoss(ArrayRef<CallResult> results);
+
+/// A result that is no next value of an argument, in the buffer that has it
+/// after a call: written there, or, with `result`, returned.
+struct Output {
+  std::string name;
+  int buffer = -1;
+  int result = -1;
+};
+
 /// Collects the description that main hands to the runtime; the position of an
 /// argument in it is the number of its buffer.
 class TrainDescription {
@@ -40,18 +57,26 @@ public:
   LogicalResult addOptions();
   LogicalResult addStep(func::FuncOp step);
   LogicalResult addEvaluation(func::FuncOp function);
+  /// After `addStep`: a name for each result of the step that is no next value
+  /// (`loss`, its `remat.metric`, or `result<k>`), and buffers for those that
+  /// are returned.
+  LogicalResult addOutputs();
 
   Callee step, evaluation;
   /// Type of each buffer as the callee sees it: a memref, or a scalar.
   SmallVector<Type> types;
   /// The value (`remat.init`) that a buffer starts from, or null.
   SmallVector<ElementsAttr> initialValues;
+  SmallVector<Output> outputs;
+  /// The format is that of `remat/Runtime/Training.h`.
   std::string text;
 
 private:
   LogicalResult addName(Location loc, StringRef name);
   LogicalResult addArgument(Callee &callee, unsigned argument,
                             bool isEvaluation);
+  LogicalResult addLine(Location loc, const Twine &what, Type type,
+                        StringRef role, StringRef name, StringRef initial);
   LogicalResult addLine(func::FuncOp function, unsigned argument,
                         StringRef role, StringRef name, StringRef initial);
   LogicalResult addVariable(func::FuncOp function, unsigned argument,
@@ -70,4 +95,4 @@ private:
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_TRANSFORMS_TRAINPROGRAM_TRAINDESCRIPTION_H
+#endif // REMAT_TRANSFORMS_TRAINPROGRAM_TRAINDESCRIPTION_H

@@ -1,0 +1,29 @@
+//===- Step.h - One step for a host program --------------------*- C++ -*-===//
+//
+// A program that runs steps inside another one must not end it. These functions
+// are the only ones of the runtime that a host program calls, by their C names.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_STEP_H
+#define REMAT_RUNTIME_STEP_H
+
+#include <cstdint>
+
+extern "C" {
+
+/// `@remat_step` of a program that was lowered by
+/// `remat-lower-train-step=as-function`.
+typedef void (*RematStepFunction)(int64_t buffers, int64_t step);
+
+/// Runs step number `step` on `buffers`, an address for each buffer. Returns
+/// null, or, if something failed, a message that the caller frees. The step is
+/// left where that happened, so that everything before it has been done and
+/// nothing behind it; memory of the program's own is lost then. Inside of a
+/// parallel loop nobody can leave: the step runs to its end.
+char *remat_rt_run_step(RematStepFunction function, void *const *buffers,
+                        int64_t step);
+
+} // extern "C"
+
+#endif // REMAT_RUNTIME_STEP_H

@@ -1,0 +1,21 @@
+//===- Failure.h - Where errors go -----------------------------*- C++ -*-===//
+
+#ifndef REMAT_LIB_RUNTIME_FAILURE_H
+#define REMAT_LIB_RUNTIME_FAILURE_H
+
+#include <string>
+
+namespace remat {
+
+/// If set, `fail` calls it on this thread instead of ending the process; it may
+/// leave by a jump, or return.
+extern thread_local void (*failureHandler)(const std::string &message);
+
+/// Notes a failure of the step that a host program runs and returns true where
+/// the step cannot be left: on other threads than its own, and inside of
+/// parallel loops.
+bool noteFailure(const std::string &message);
+
+} // namespace remat
+
+#endif // REMAT_LIB_RUNTIME_FAILURE_H

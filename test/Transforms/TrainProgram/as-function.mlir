@@ -1,0 +1,47 @@
+// RUN: remat-opt %s -remat-lower-train-step=as-function -split-input-file -verify-diagnostics | FileCheck %s
+
+// The caller has the buffers: arguments in their order, then the results that the step returns. What is written in place
+// needs nothing; other next values go where the old ones are.
+
+opt.optimizer @o = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@o) {steps = 3}
+func.func private @step(memref<2xf32> {opt.param = "w", remat.init = dense<[1.0, 2.0]> : tensor<2xf32>},
+                        memref<4x2xf32> {remat.data = "x"}, vector<2xi64> {remat.seed = 3}, i64 {remat.step},
+                        memref<4xf32> {remat.result = 1})
+    -> (f32 {remat.loss}, vector<2xi64> {remat.updates = 2}, i32 {remat.metric = "hits"})
+
+// CHECK-NOT: remat_rt_train
+// CHECK-LABEL: func.func @remat_step(
+// CHECK-SAME: %[[BUFFERS:.*]]: i64, %[[STEP:.*]]: i64) {
+// CHECK: %[[W:.*]] = call @remat_rt_step_buffer(%[[BUFFERS]], %c0_i64) : (i64, i64) -> memref<?xi8>
+// CHECK-NEXT: %[[W_VIEW:.*]] = memref.view %[[W]]{{.*}} to memref<2xf32>
+// CHECK: %[[X:.*]] = call @remat_rt_step_buffer(%[[BUFFERS]], %c1_i64)
+// CHECK-NEXT: %[[X_VIEW:.*]] = memref.view %[[X]]{{.*}} to memref<4x2xf32>
+// CHECK: call @remat_rt_step_buffer(%[[BUFFERS]], %c2_i64)
+// CHECK-NEXT: %[[RANDOM:.*]] = memref.view {{.*}} to memref<vector<2xi64>>
+// CHECK: call @remat_rt_step_buffer(%[[BUFFERS]], %c3_i64)
+// CHECK-NEXT: %[[SECOND:.*]] = memref.view {{.*}} to memref<4xf32>
+// CHECK: call @remat_rt_step_buffer(%[[BUFFERS]], %c4_i64)
+// CHECK-NEXT: %[[LOSS:.*]] = memref.view {{.*}} to memref<f32>
+// CHECK: call @remat_rt_step_buffer(%[[BUFFERS]], %c5_i64)
+// CHECK-NEXT: %[[HITS:.*]] = memref.view {{.*}} to memref<i32>
+// CHECK: %[[KEY:.*]] = memref.load %[[RANDOM]][]
+// CHECK: %[[RESULTS:.*]]:3 = call @step(%[[W_VIEW]], %[[X_VIEW]], %[[KEY]], %[[STEP]], %[[SECOND]])
+// CHECK: memref.store %[[RESULTS]]#1, %[[RANDOM]][]
+// CHECK: memref.store %[[RESULTS]]#0, %[[LOSS]][]
+// CHECK: memref.store %[[RESULTS]]#2, %[[HITS]][]
+// CHECK: return
+
+// -----
+
+opt.optimizer @o = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@o)
+// expected-error @below {{results 0 and 1 are both called 'loss'; give one of them another 'remat.metric'}}
+func.func private @step(memref<2xf32> {opt.param = "w"}, i64 {remat.step}) -> (f32 {remat.loss}, f32 {remat.metric = "loss"})
+
+// -----
+
+opt.optimizer @o = #opt.sgd<lr = 0.1>
+// expected-error @below {{becomes a function @remat_step, but the module has one already}}
+remat.train_step @remat_step for @loss optimizer(@o)
+func.func private @remat_step(memref<2xf32> {opt.param = "w"}, i64 {remat.step}) -> (f32 {remat.loss})
