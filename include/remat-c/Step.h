@@ -1,0 +1,198 @@
+/*===- remat-c/Step.h - A model, compiled into a training step ------*- C
+-*-===*\
+|* From the text of a forward function to a function in this process that runs
+*|
+|* one step: loss, gradients, and the update of every parameter. No files are *|
+|* written. A step owns the memory of its parameters and states; batches stay *|
+|* where the caller has them. *|
+|* *|
+|* Nothing here ends the process: what is wrong with a model is reported as *|
+|* diagnostics, what is wrong with a call as a message. *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef REMAT_C_STEP_H
+#define REMAT_C_STEP_H
+
+#include "mlir-c/Diagnostics.h"
+#include "mlir-c/Support.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A compiled step with its memory. One thread at a time may run it; others may
+ *  run other steps. */
+typedef struct RematStep {
+  void *ptr;
+} RematStep;
+
+/*===----------------------------------------------------------------------===*/
+/* Diagnostics                                                                */
+/*===----------------------------------------------------------------------===*/
+
+typedef struct RematDiagnostic {
+  enum MlirDiagnosticSeverity severity;
+  MlirStringRef message;
+  /** Where it is; an empty file if that is not known. Counted from 1. */
+  MlirStringRef file;
+  int64_t line, column;
+  /** All of it as tools print it: with the line of the source if there is one,
+   *  and its notes. Empty for notes, which follow what they belong to. */
+  MlirStringRef text;
+} RematDiagnostic;
+
+/** The strings live as long as the call. */
+typedef void (*RematDiagnosticCallback)(const RematDiagnostic *diagnostic,
+                                        void *userData);
+
+/*===----------------------------------------------------------------------===*/
+/* Compiling                                                                  */
+/*===----------------------------------------------------------------------===*/
+
+/** What is compiled, and how. Strings that are empty say nothing. */
+typedef struct RematStepOptions {
+  /** The module: assembly or bytecode. */
+  MlirStringRef text;
+  /** What locations call it. */
+  MlirStringRef fileName;
+  /** A textual pipeline on the module that runs first, such as
+   *  `remat-import{spec=model.json},remat-annotate{blocks
+   * policy=dots_saveable}`. */
+  MlirStringRef passes;
+  /** The loss; the only public function if empty. */
+  MlirStringRef function;
+  /** The update rule, such as `#opt.adamw<lr = 3.0e-4>`. Needed if, and only
+   * if, the module has no `remat.train_step`. */
+  MlirStringRef optimizer;
+  /** Attributes of the `remat.train_step` that is added, such as `eager, seed =
+   * 1` or `deferred, clip_global_norm = 1.0`. */
+  MlirStringRef trainAttributes;
+  /** Options of `remat-train`, such as `policy=nothing_saveable threads=4`. */
+  MlirStringRef trainOptions;
+  /** LLVM's, from 0 to 3. */
+  int optimizationLevel;
+} RematStepOptions;
+
+/** Everything empty, and optimization level 3. */
+MLIR_CAPI_EXPORTED RematStepOptions rematStepOptionsGetDefault(void);
+
+/** Compiles a step for the CPU of this machine, allocates its memory and sets
+ *  everything to its initial value: the bits are those of the program that
+ *  `remat-opt --remat-train` makes of the same module. Null after an error;
+ *  `callback` gets it, and warnings and remarks, in order. */
+MLIR_CAPI_EXPORTED RematStep rematStepCompile(const RematStepOptions *options,
+                                              RematDiagnosticCallback callback,
+                                              void *userData);
+
+/** Passes the table of `--remat-explain` to `result`: each residual, whether it
+ *  is saved or computed again, by whom and why, bytes, cost and line. */
+MLIR_CAPI_EXPORTED MlirLogicalResult
+rematExplain(const RematStepOptions *options, RematDiagnosticCallback callback,
+             void *userData, MlirStringCallback result, void *resultData);
+
+MLIR_CAPI_EXPORTED void rematStepDestroy(RematStep step);
+
+static inline bool rematStepIsNull(RematStep step) { return !step.ptr; }
+
+/*===----------------------------------------------------------------------===*/
+/* What a step is made of                                                     */
+/*===----------------------------------------------------------------------===*/
+
+typedef enum RematRole {
+  RematRoleParameter,
+  /** State of the optimizer, called `<parameter>.<state>`. */
+  RematRoleOptimizer,
+  /** Model state, such as running statistics. */
+  RematRoleState,
+  /** The state of a random stream: its key and its counter. */
+  RematRoleRandom,
+  /** A batch, which the caller passes to each step. */
+  RematRoleData,
+  /** Memory of a result. */
+  RematRoleResult,
+  /** Memory of everything that lives within a step. */
+  RematRoleArena
+} RematRole;
+
+typedef enum RematElementType {
+  RematI1,
+  RematI8,
+  RematI16,
+  RematI32,
+  RematI64,
+  RematF16,
+  RematBF16,
+  RematF32,
+  RematF64
+} RematElementType;
+
+/** An argument of the step. Elements are row-major. What it refers to lives as
+ *  long as the step. */
+typedef struct RematArgument {
+  RematRole role;
+  /** As the model calls it: `opt.param`, `remat.state`, `remat.data`; of a
+   * result `loss`, its `remat.metric`, or `result<k>`. */
+  MlirStringRef name;
+  RematElementType type;
+  intptr_t rank;
+  const int64_t *shape;
+  size_t numBytes;
+  /** The memory, aligned to 64 bytes, which the caller may read and write
+   * between steps; null for data. */
+  void *data;
+} RematArgument;
+
+MLIR_CAPI_EXPORTED intptr_t rematStepGetNumArguments(RematStep step);
+MLIR_CAPI_EXPORTED RematArgument rematStepGetArgument(RematStep step,
+                                                      intptr_t index);
+/** Results that are no next values of arguments, in the function's order. */
+MLIR_CAPI_EXPORTED intptr_t rematStepGetNumResults(RematStep step);
+MLIR_CAPI_EXPORTED RematArgument rematStepGetResult(RematStep step,
+                                                    intptr_t index);
+
+/** Whether the argument's values are there; they are not where the model says
+ *  nothing of what a parameter or state starts from. */
+MLIR_CAPI_EXPORTED bool rematStepIsInitialized(RematStep step, intptr_t index);
+/** Says that the caller has written the argument's values. */
+MLIR_CAPI_EXPORTED void rematStepSetInitialized(RematStep step, intptr_t index);
+
+/** The name of the step's function, by which the memory report knows it. */
+MLIR_CAPI_EXPORTED MlirStringRef rematStepGetFunction(RematStep step);
+/** The rule as checkpoints record it, such as `adamw`. */
+MLIR_CAPI_EXPORTED MlirStringRef rematStepGetOptimizer(RematStep step);
+MLIR_CAPI_EXPORTED int64_t rematStepGetSeed(RematStep step);
+
+/** What `remat-pack-memory` reports, as JSON. */
+MLIR_CAPI_EXPORTED MlirStringRef rematStepGetMemoryReport(RematStep step);
+
+/*===----------------------------------------------------------------------===*/
+/* Running                                                                    */
+/*===----------------------------------------------------------------------===*/
+
+/** The number of the next step, from 0. */
+MLIR_CAPI_EXPORTED int64_t rematStepGetNumber(RematStep step);
+MLIR_CAPI_EXPORTED void rematStepSetNumber(RematStep step, int64_t number);
+
+/** Runs one step on a batch: an address for each argument of role data, in
+ *  order, aligned to its elements, contiguous, and not written. Results are in
+ *  their memory until the next step.
+ *
+ *  After a failure, `message` has got what is wrong. Nothing has changed then,
+ *  unless `rematStepIsDamaged`. */
+MLIR_CAPI_EXPORTED MlirLogicalResult rematStepRun(RematStep step,
+                                                  intptr_t numData,
+                                                  const void *const *data,
+                                                  MlirStringCallback message,
+                                                  void *userData);
+
+/** Whether a step failed after it had begun to write parameters or states: an
+ *  assertion of the model that depends on what was written did not hold. Such a
+ *  step does not run until the caller has set all of them and says so. */
+MLIR_CAPI_EXPORTED bool rematStepIsDamaged(RematStep step);
+MLIR_CAPI_EXPORTED void rematStepSetRepaired(RematStep step);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* REMAT_C_STEP_H */

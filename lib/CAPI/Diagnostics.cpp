@@ -1,0 +1,59 @@
+//===- Diagnostics.cpp - What is wrong, for a host program ----------------===//
+
+#include "Diagnostics.h"
+
+#include "mlir/CAPI/Support.h"
+#include "mlir/IR/Location.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+DiagnosticForwarder::DiagnosticForwarder(llvm::SourceMgr &sources,
+                                         MLIRContext *context,
+                                         RematDiagnosticCallback callback,
+                                         void *userData)
+    : SourceMgrDiagnosticHandler(sources, context, printer), callback(callback),
+      userData(userData) {
+  setHandler([this](Diagnostic &diagnostic) { forward(diagnostic); });
+}
+
+static MlirDiagnosticSeverity convert(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Error:
+    return MlirDiagnosticError;
+  case DiagnosticSeverity::Warning:
+    return MlirDiagnosticWarning;
+  case DiagnosticSeverity::Note:
+    return MlirDiagnosticNote;
+  case DiagnosticSeverity::Remark:
+    return MlirDiagnosticRemark;
+  }
+  llvm_unreachable("a severity that is not listed");
+}
+
+void DiagnosticForwarder::pass(const Diagnostic &diagnostic, StringRef text) {
+  std::string message = diagnostic.str();
+  RematDiagnostic result{convert(diagnostic.getSeverity()),
+                         wrap(StringRef(message)),
+                         wrap(StringRef()),
+                         0,
+                         0,
+                         wrap(text)};
+  Location loc = diagnostic.getLocation();
+  if (auto position = loc->findInstanceOf<FileLineColLoc>()) {
+    result.file = wrap(position.getFilename().getValue());
+    result.line = position.getLine();
+    result.column = position.getColumn();
+  }
+  callback(&result, userData);
+}
+
+void DiagnosticForwarder::forward(Diagnostic &diagnostic) {
+  if (!callback)
+    return;
+  printed.clear();
+  emitDiagnostic(diagnostic);
+  pass(diagnostic, printed);
+  for (Diagnostic &note : diagnostic.getNotes())
+    pass(note, "");
+}

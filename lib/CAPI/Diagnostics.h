@@ -1,0 +1,38 @@
+//===- Diagnostics.h - What is wrong, for a host program -------*- C++ -*-===//
+
+#ifndef REMAT_LIB_CAPI_DIAGNOSTICS_H
+#define REMAT_LIB_CAPI_DIAGNOSTICS_H
+
+#include "remat-c/Step.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace mlir::remat {
+
+/// What the handler prints to, which exists before it.
+struct PrintedDiagnostic {
+  std::string printed;
+  llvm::raw_string_ostream printer{printed};
+};
+
+/// Passes all diagnostics of a context to a callback while it lives: taken
+/// apart, and as tools print them. Passes run on several threads; the context
+/// hands diagnostics out one at a time.
+class DiagnosticForwarder : private PrintedDiagnostic,
+                            public SourceMgrDiagnosticHandler {
+public:
+  DiagnosticForwarder(llvm::SourceMgr &sources, MLIRContext *context,
+                      RematDiagnosticCallback callback, void *userData);
+
+private:
+  void forward(Diagnostic &diagnostic);
+  void pass(const Diagnostic &diagnostic, StringRef text);
+
+  RematDiagnosticCallback callback;
+  void *userData;
+};
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CAPI_DIAGNOSTICS_H

@@ -1,0 +1,58 @@
+//===- Step.h - A compiled step and its memory -----------------*- C++ -*-===//
+
+#ifndef REMAT_LIB_CAPI_STEP_H
+#define REMAT_LIB_CAPI_STEP_H
+
+#include "JIT.h"
+#include "remat-c/Step.h"
+#include "remat/Runtime/Training.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <vector>
+
+namespace mlir::remat {
+
+struct FreeMemory {
+  void operator()(void *block) const { std::free(block); }
+};
+
+/// Zeroed memory. Its pages come into being when they are written.
+class AlignedMemory {
+public:
+  static constexpr size_t kAlignment = 64;
+
+  /// Null if there is none.
+  static AlignedMemory allocate(size_t bytes);
+  void *data() const { return start; }
+
+private:
+  std::unique_ptr<void, FreeMemory> block;
+  void *start = nullptr;
+};
+
+/// What a `RematStep` points to.
+struct Step {
+  CompiledCode code;
+  ::remat::TrainDescription description;
+  /// One for each argument of the description, null for data.
+  std::vector<AlignedMemory> buffers;
+  /// Numbers of the arguments of role data.
+  std::vector<size_t> data;
+  std::vector<bool> isInitialized;
+  /// The name of the step's function.
+  std::string function;
+  std::string memoryReport;
+  int64_t number = 0;
+  /// Whether assertions can fail after the first write of a parameter or state.
+  bool assertsAfterWrites = false;
+  bool isDamaged = false;
+  std::atomic<bool> isRunning{false};
+
+  /// What arguments and results are called.
+  StringRef getName(size_t argument) const;
+};
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CAPI_STEP_H

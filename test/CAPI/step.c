@@ -1,0 +1,163 @@
+/*===- step.c - The C interface, from C --------------------------------------===*\
+|* Trains y = 2 x by gradient descent, and makes every kind of mistake.           *|
+\*===------------------------------------------------------------------------===*/
+
+#include "remat-c/Step.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kModel =
+    "#id = affine_map<(i) -> (i)>\n"
+    "#scalar = affine_map<(i) -> ()>\n"
+    "func.func @loss(%x: tensor<4xf32> {remat.data = \"x\"},\n"
+    "                %y: tensor<4xf32> {remat.data = \"y\"},\n"
+    "                %w: tensor<f32> {opt.param = \"w\", opt.init = \"zeros\"})\n"
+    "    -> (tensor<f32>, tensor<4xf32>) {\n"
+    "  %zero = arith.constant 0.0 : f32\n"
+    "  %empty = tensor.empty() : tensor<4xf32>\n"
+    "  %p = linalg.generic {indexing_maps = [#id, #scalar, #id],\n"
+    "                       iterator_types = [\"parallel\"]}\n"
+    "      ins(%x, %w : tensor<4xf32>, tensor<f32>)\n"
+    "      outs(%empty : tensor<4xf32>) {\n"
+    "  ^bb0(%a: f32, %b: f32, %o: f32):\n"
+    "    %m = arith.mulf %a, %b : f32\n"
+    "    linalg.yield %m : f32\n"
+    "  } -> tensor<4xf32>\n"
+    "  %scalar = tensor.empty() : tensor<f32>\n"
+    "  %start = linalg.fill ins(%zero : f32) outs(%scalar : tensor<f32>)\n"
+    "      -> tensor<f32>\n"
+    "  %loss = linalg.generic {indexing_maps = [#id, #id, #scalar],\n"
+    "                          iterator_types = [\"reduction\"]}\n"
+    "      ins(%p, %y : tensor<4xf32>, tensor<4xf32>)\n"
+    "      outs(%start : tensor<f32>) {\n"
+    "  ^bb0(%a: f32, %b: f32, %sum: f32):\n"
+    "    %d = arith.subf %a, %b : f32\n"
+    "    %s = arith.mulf %d, %d : f32\n"
+    "    %r = arith.addf %sum, %s : f32\n"
+    "    linalg.yield %r : f32\n"
+    "  } -> tensor<f32>\n"
+    "  return %loss, %p : tensor<f32>, tensor<4xf32>\n"
+    "}\n";
+
+static void print(MlirStringRef text, void *userData) {
+  (void)userData;
+  printf("%.*s\n", (int)text.length, text.data);
+}
+
+static void printDiagnostic(const RematDiagnostic *diagnostic, void *userData) {
+  (void)userData;
+  printf("%.*s:%d:%d: ", (int)diagnostic->file.length, diagnostic->file.data,
+         (int)diagnostic->line, (int)diagnostic->column);
+  print(diagnostic->message, NULL);
+}
+
+static RematStepOptions getOptions(const char *optimizer) {
+  RematStepOptions options = rematStepOptionsGetDefault();
+  options.text = mlirStringRefCreate(kModel, strlen(kModel));
+  options.fileName = mlirStringRefCreate("line.mlir", strlen("line.mlir"));
+  options.optimizer = mlirStringRefCreate(optimizer, strlen(optimizer));
+  return options;
+}
+
+static void compile(RematStepOptions options) {
+  RematStep step = rematStepCompile(&options, printDiagnostic, NULL);
+  printf("%s\n", rematStepIsNull(step) ? "refused" : "compiled");
+  if (!rematStepIsNull(step))
+    rematStepDestroy(step);
+}
+
+static void printArgument(RematArgument argument) {
+  printf("role %d, type %d, rank %d, %d bytes, %s: ", argument.role,
+         argument.type, (int)argument.rank, (int)argument.numBytes,
+         argument.data ? "owned" : "passed");
+  print(argument.name, NULL);
+}
+
+static void train(void) {
+  RematStepOptions options = getOptions("#opt.sgd<lr = 0.01, momentum = 0.5>");
+  RematStep step = rematStepCompile(&options, printDiagnostic, NULL);
+  for (intptr_t i = 0; i < rematStepGetNumArguments(step); ++i)
+    printArgument(rematStepGetArgument(step, i));
+  printf("%d results\n", (int)rematStepGetNumResults(step));
+  float x[4] = {1, 2, 3, 4}, y[4] = {2, 4, 6, 8};
+  const void *data[] = {x, y};
+  for (int i = 0; i < 40; ++i)
+    if (mlirLogicalResultIsFailure(rematStepRun(step, 2, data, print, NULL)))
+      printf("failed\n");
+  printf("after %d steps, w = %.3f\n", (int)rematStepGetNumber(step),
+         *(const float *)rematStepGetArgument(step, 2).data);
+  const float *p = rematStepGetResult(step, 1).data;
+  printf("p = %.2f %.2f\n", p[0], p[3]);
+
+  rematStepRun(step, 1, data, print, NULL);
+  const void *odd[] = {(const char *)x + 1, y};
+  rematStepRun(step, 2, odd, print, NULL);
+  printf("still step %d\n", (int)rematStepGetNumber(step));
+  rematStepDestroy(step);
+}
+
+int main(void) {
+  // CHECK: role 4, type 7, rank 1, 16 bytes, passed: x
+  // CHECK-NEXT: role 4, type 7, rank 1, 16 bytes, passed: y
+  // CHECK-NEXT: role 0, type 7, rank 0, 4 bytes, owned: w
+  // CHECK-NEXT: role 1, type 7, rank 0, 4 bytes, owned: w.momentum
+  // CHECK: role 5, type 7, rank 0, 4 bytes, owned: loss
+  // CHECK: role 5, type 7, rank 1, 16 bytes, owned: result1
+  // CHECK: 2 results
+  // CHECK-NEXT: after 40 steps, w = 2.000
+  // CHECK-NEXT: p = 2.00 8.00
+  // CHECK-NEXT: the step takes 2 arrays of data, but got 1
+  // CHECK-NEXT: the address of 'x' must be a multiple of 4
+  // CHECK-NEXT: still step 40
+  train();
+
+  // CHECK-NEXT: :0:0: the module does not say how it is trained: name an optimizer, or add a remat.train_step
+  // CHECK-NEXT: refused
+  compile(getOptions(""));
+  // CHECK-NEXT: train step:1:{{[0-9]+}}: {{.*}}momentun{{.*}}
+  // CHECK: refused
+  compile(getOptions("#opt.sgd<lr = 0.1, momentun = 0.9>"));
+
+  RematStepOptions options = getOptions("#opt.sgd<lr = 0.1>");
+  options.text.length /= 2;
+  // CHECK: line.mlir:{{[0-9]+}}:{{[0-9]+}}: {{.*}}
+  // CHECK: refused
+  compile(options);
+
+  options = getOptions("#opt.sgd<lr = 0.1>");
+  options.function = mlirStringRefCreate("los", 3);
+  // CHECK: the module has no public function @los with a body
+  // CHECK-NEXT: line.mlir:3:1: @loss
+  // CHECK-NEXT: refused
+  compile(options);
+
+  options = getOptions("#opt.sgd<lr = 0.1>");
+  options.trainOptions = mlirStringRefCreate("polizy=none", 11);
+  // CHECK: options 'polizy=none' of remat-train: {{.*}}polizy
+  // CHECK-NEXT: refused
+  compile(options);
+
+  options = getOptions("#opt.sgd<lr = 0.1>");
+  options.trainOptions = mlirStringRefCreate("target=cuda", 11);
+  // CHECK: a step in this process runs on the CPU, but the options ask for target=cuda
+  // CHECK-NEXT: refused
+  compile(options);
+
+  options = getOptions("#opt.sgd<lr = 0.1>");
+  options.passes = mlirStringRefCreate("remat-anotate", 13);
+  // CHECK: passes 'remat-anotate': {{.*}}
+  // CHECK: refused
+  compile(options);
+
+  options = getOptions("#opt.sgd<lr = 0.1>");
+  options.optimizationLevel = 4;
+  // CHECK: the optimization level must be 0, 1, 2 or 3, but got 4
+  // CHECK-NEXT: refused
+  compile(options);
+
+  options = getOptions("#opt.sgd<lr = 0.1>");
+  // CHECK: all that its backward reads
+  rematExplain(&options, printDiagnostic, NULL, print, NULL);
+  return 0;
+}
