@@ -158,7 +158,7 @@ MLIR_CAPI_EXPORTED void rematStepSetInitialized(RematStep step, intptr_t index);
 
 /** The name of the step's function, by which the memory report knows it. */
 MLIR_CAPI_EXPORTED MlirStringRef rematStepGetFunction(RematStep step);
-/** The rule as checkpoints record it, such as `adamw`. */
+/** The rule as checkpoints record it, such as `opt.adamw`. */
 MLIR_CAPI_EXPORTED MlirStringRef rematStepGetOptimizer(RematStep step);
 MLIR_CAPI_EXPORTED int64_t rematStepGetSeed(RematStep step);
 

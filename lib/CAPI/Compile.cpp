@@ -16,6 +16,7 @@
 
 #include "mlir/CAPI/Support.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Pass/PassManager.h"
@@ -28,9 +29,8 @@ using ::remat::Role;
 // Assertions and writes
 //===----------------------------------------------------------------------===//
 
-/// Whether an assertion follows a write of memory that outlives the step. Where
-/// none does, a step that fails has changed nothing.
-static bool hasAssertAfterWrite(func::FuncOp step) {
+/// Memory that outlives a step, and values through which it may be reached.
+static DenseSet<Value> findKeptMemory(func::FuncOp step) {
   DenseSet<Value> kept;
   for (BlockArgument argument : step.getArguments()) {
     DictionaryAttr attributes = step.getArgAttrDict(argument.getArgNumber());
@@ -38,35 +38,68 @@ static bool hasAssertAfterWrite(func::FuncOp step) {
       if (attributes && attributes.contains(name))
         kept.insert(argument);
   }
+  auto keep = [&](ValueRange values) {
+    for (Value value : values)
+      if (isa<BaseMemRefType>(value.getType()))
+        kept.insert(value);
+  };
+  // Loops hand on what they yield: what they got, or another kept value.
+  for (size_t before = 0; before != kept.size();) {
+    before = kept.size();
+    step.walk([&](Operation *op) {
+      if (!llvm::any_of(op->getOperands(),
+                        [&](Value value) { return kept.contains(value); }))
+        return;
+      if (isa<ViewLikeOpInterface>(op) || op->getNumRegions() > 0 ||
+          isa<CallOpInterface>(op))
+        keep(op->getResults());
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          keep(block.getArguments());
+      if (op->hasTrait<OpTrait::IsTerminator>())
+        keep(op->getParentOp()->getResults());
+    });
+  }
+  return kept;
+}
+
+/// Whether `op` itself writes kept memory; a call may.
+static bool writesKept(Operation *op, const DenseSet<Value> &kept) {
   auto isKept = [&](Value value) { return kept.contains(value); };
+  if (!llvm::any_of(op->getOperands(), isKept) || isMemoryEffectFree(op) ||
+      op->hasTrait<OpTrait::IsTerminator>() ||
+      op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+    return false;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!effects)
+    return true;
+  SmallVector<MemoryEffects::EffectInstance> instances;
+  effects.getEffects(instances);
+  return llvm::any_of(instances, [&](MemoryEffects::EffectInstance &instance) {
+    return isa<MemoryEffects::Write>(instance.getEffect()) &&
+           (!instance.getValue() || isKept(instance.getValue()));
+  });
+}
+
+/// Whether an assertion follows a write of memory that outlives the step. Where
+/// none does, a step that fails has changed nothing.
+static bool hasAssertAfterWrite(func::FuncOp step) {
+  DenseSet<Value> kept = findKeptMemory(step);
+  auto writes = [&](Operation *op) { return writesKept(op, kept); };
   bool hasWrite = false, result = false;
   step.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<cf::AssertOp>(op)) {
-      result |= hasWrite;
-      // In a loop, one iteration's writes precede the next one's assertions.
-      for (Operation *loop = op->getParentOp(); loop != step;
-           loop = loop->getParentOp())
-        loop->walk([&](Operation *inner) {
-          if (!isMemoryEffectFree(inner) &&
-              llvm::any_of(inner->getOperands(), isKept))
-            result = true;
-        });
-    }
-    if (!llvm::any_of(op->getOperands(), isKept))
+    hasWrite |= writes(op);
+    if (!isa<cf::AssertOp>(op))
       return;
-    if (isa<ViewLikeOpInterface>(op) || op->getNumRegions() > 0)
-      kept.insert(op->result_begin(), op->result_end());
-    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    if (!effects) {
-      hasWrite |= !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
-                  !op->hasTrait<OpTrait::IsTerminator>();
-      return;
-    }
-    SmallVector<MemoryEffects::EffectInstance> instances;
-    effects.getEffects(instances);
-    for (MemoryEffects::EffectInstance &instance : instances)
-      hasWrite |= isa<MemoryEffects::Write>(instance.getEffect()) &&
-                  (!instance.getValue() || isKept(instance.getValue()));
+    result |= hasWrite;
+    // In a loop, one iteration's writes precede the next one's assertions.
+    for (Operation *loop = op->getParentOp(); loop != step;
+         loop = loop->getParentOp())
+      result |= loop->walk([&](Operation *inner) {
+                      return writes(inner) ? WalkResult::interrupt()
+                                           : WalkResult::advance();
+                    })
+                    .wasInterrupted();
   });
   return result;
 }

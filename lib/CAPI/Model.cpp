@@ -43,8 +43,11 @@ Model::Model(const RematStepOptions &options, RematDiagnosticCallback callback,
 }
 
 InFlightDiagnostic Model::emitError() {
-  return mlir::emitError(module ? module->getLoc()
-                                : Location(UnknownLoc::get(&context)));
+  if (module)
+    return mlir::emitError(module->getLoc());
+  StringRef name = unwrap(options.fileName);
+  return mlir::emitError(
+      FileLineColLoc::get(&context, name.empty() ? "model" : name, 0, 0));
 }
 
 LogicalResult Model::load() {

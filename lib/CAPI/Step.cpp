@@ -183,7 +183,7 @@ MlirLogicalResult rematStepRun(RematStep handle, intptr_t numData,
   };
   if (step.isRunning.exchange(true))
     return fail("the step is running in another thread");
-  auto stopRunning = llvm::make_scope_exit([&] { step.isRunning = false; });
+  llvm::scope_exit stopRunning([&] { step.isRunning = false; });
   ArrayRef<const void *> batch(data, numData);
   if (std::string obstacle = findObstacle(step, batch); !obstacle.empty())
     return fail(obstacle);

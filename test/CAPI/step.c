@@ -112,7 +112,7 @@ int main(void) {
   // CHECK-NEXT: still step 40
   train();
 
-  // CHECK-NEXT: :0:0: the module does not say how it is trained: name an optimizer, or add a remat.train_step
+  // CHECK-NEXT: line.mlir:0:0: the module does not say how it is trained: name an optimizer, or add a remat.train_step
   // CHECK-NEXT: refused
   compile(getOptions(""));
   // CHECK-NEXT: train step:1:{{[0-9]+}}: {{.*}}momentun{{.*}}
