@@ -51,6 +51,10 @@ for module in ("numpy", "jax", "torch", "sklearn", "torch_mlir", "transformers",
     if importable(module):
         config.available_features.add(module.split(".")[0])
 
+# Is there if Python's headers and nanobind were found.
+if glob.glob(os.path.join(config.remat_build, "python", "remat", "_native*.so")):
+    config.available_features.add("python-package")
+
 for tool in ("clang-format", "clang-tidy"):
     if shutil.which(os.path.join(config.llvm_bin, tool)) or shutil.which(tool + "-22"):
         config.available_features.add(tool)

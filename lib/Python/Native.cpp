@@ -1,0 +1,301 @@
+//===- Native.cpp - The C interface in Python -----------------------------===//
+//
+// No more than a way to call remat-c: names, checks of arrays and messages are
+// written in Python (python/remat).
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat-c/Step.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+
+static std::string toString(MlirStringRef text) {
+  return std::string(text.data, text.length);
+}
+
+static MlirStringRef toRef(const std::string &text) {
+  return {text.data(), text.size()};
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Diagnostic {
+  std::string severity, message, file;
+  int64_t line, column;
+  std::string text;
+};
+
+/// What `RematStepOptions` refers to, so that it lives while others run.
+struct Options {
+  std::string text, fileName, passes, function, optimizer, trainAttributes,
+      trainOptions;
+  int optimizationLevel;
+
+  RematStepOptions get() const {
+    RematStepOptions options = rematStepOptionsGetDefault();
+    options.text = toRef(text);
+    options.fileName = toRef(fileName);
+    options.passes = toRef(passes);
+    options.function = toRef(function);
+    options.optimizer = toRef(optimizer);
+    options.trainAttributes = toRef(trainAttributes);
+    options.trainOptions = toRef(trainOptions);
+    options.optimizationLevel = optimizationLevel;
+    return options;
+  }
+};
+} // namespace
+
+static const char *getName(MlirDiagnosticSeverity severity) {
+  switch (severity) {
+  case MlirDiagnosticError:
+    return "error";
+  case MlirDiagnosticWarning:
+    return "warning";
+  case MlirDiagnosticNote:
+    return "note";
+  case MlirDiagnosticRemark:
+    return "remark";
+  }
+  return "error";
+}
+
+static void collect(const RematDiagnostic *diagnostic, void *userData) {
+  static_cast<std::vector<Diagnostic> *>(userData)->push_back(
+      {getName(diagnostic->severity), toString(diagnostic->message),
+       toString(diagnostic->file), diagnostic->line, diagnostic->column,
+       toString(diagnostic->text)});
+}
+
+static void append(MlirStringRef text, void *userData) {
+  static_cast<std::string *>(userData)->append(text.data, text.length);
+}
+
+static nb::list convert(const std::vector<Diagnostic> &diagnostics) {
+  nb::list result;
+  for (const Diagnostic &diagnostic : diagnostics)
+    result.append(nb::make_tuple(diagnostic.severity, diagnostic.message,
+                                 diagnostic.file, diagnostic.line,
+                                 diagnostic.column, diagnostic.text));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+static const char *getName(RematRole role) {
+  constexpr const char *kNames[] = {"parameter", "optimizer", "state", "random",
+                                    "data",      "result",    "arena"};
+  return kNames[role];
+}
+
+static const char *getName(RematElementType type) {
+  constexpr const char *kNames[] = {"i1",  "i8",   "i16", "i32", "i64",
+                                    "f16", "bf16", "f32", "f64"};
+  return kNames[type];
+}
+
+namespace {
+class Step {
+public:
+  explicit Step(RematStep step) : step(step) {}
+  ~Step() { rematStepDestroy(step); }
+  Step(const Step &) = delete;
+  Step &operator=(const Step &) = delete;
+
+  RematStep get() const { return step; }
+
+private:
+  RematStep step;
+};
+} // namespace
+
+/// The argument at `index`, or an IndexError.
+static RematArgument getArgument(const Step &step, intptr_t index) {
+  if (index < 0 || index >= rematStepGetNumArguments(step.get()))
+    throw nb::index_error("the step has no argument of this number");
+  return rematStepGetArgument(step.get(), index);
+}
+
+/// (step or None, diagnostics)
+static nb::tuple compile(const Options &options) {
+  std::vector<Diagnostic> diagnostics;
+  RematStepOptions request = options.get();
+  RematStep step;
+  {
+    nb::gil_scoped_release released;
+    step = rematStepCompile(&request, collect, &diagnostics);
+  }
+  nb::object result = nb::none();
+  if (!rematStepIsNull(step))
+    result = nb::cast(new Step(step), nb::rv_policy::take_ownership);
+  return nb::make_tuple(result, convert(diagnostics));
+}
+
+/// (table or None, diagnostics)
+static nb::tuple explain(const Options &options) {
+  std::vector<Diagnostic> diagnostics;
+  RematStepOptions request = options.get();
+  std::string table;
+  bool isDone;
+  {
+    nb::gil_scoped_release released;
+    isDone = mlirLogicalResultIsSuccess(
+        rematExplain(&request, collect, &diagnostics, append, &table));
+  }
+  nb::object result = nb::none();
+  if (isDone)
+    result = nb::cast(table);
+  return nb::make_tuple(result, convert(diagnostics));
+}
+
+/// (role, name, type, shape, bytes)
+static nb::tuple describe(const RematArgument &argument) {
+  nb::list shape;
+  for (intptr_t i = 0; i < argument.rank; ++i)
+    shape.append(argument.shape[i]);
+  return nb::make_tuple(getName(argument.role), toString(argument.name),
+                        getName(argument.type), nb::tuple(shape),
+                        argument.numBytes);
+}
+
+static nb::list describeArguments(const Step &step) {
+  nb::list result;
+  for (intptr_t i = 0; i < rematStepGetNumArguments(step.get()); ++i)
+    result.append(describe(rematStepGetArgument(step.get(), i)));
+  return result;
+}
+
+/// The numbers of the arguments that hold results, in order.
+static nb::list getResults(const Step &step) {
+  nb::list result;
+  for (intptr_t i = 0; i < rematStepGetNumResults(step.get()); ++i) {
+    void *data = rematStepGetResult(step.get(), i).data;
+    for (intptr_t k = 0; k < rematStepGetNumArguments(step.get()); ++k)
+      if (rematStepGetArgument(step.get(), k).data == data)
+        result.append(k);
+  }
+  return result;
+}
+
+using Bytes = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
+
+/// The bytes of an argument, which keep the step alive.
+static Bytes view(nb::handle_t<Step> self, intptr_t index) {
+  RematArgument argument = getArgument(nb::cast<Step &>(self), index);
+  if (!argument.data)
+    throw nb::value_error("data is not the step's own");
+  return Bytes(argument.data, {argument.numBytes}, self);
+}
+
+/// Runs a step on the arrays at these addresses; returns what is wrong, or
+/// None.
+static nb::object run(Step &step, const std::vector<uintptr_t> &addresses) {
+  std::vector<const void *> data;
+  for (uintptr_t address : addresses)
+    data.push_back(reinterpret_cast<const void *>(address));
+  std::string message;
+  bool isDone;
+  {
+    nb::gil_scoped_release released;
+    isDone = mlirLogicalResultIsSuccess(
+        rematStepRun(step.get(), data.size(), data.data(), append, &message));
+  }
+  return isDone ? nb::none() : nb::object(nb::cast(message));
+}
+
+/// What is known of anything that has DLPack or the buffer protocol:
+/// (address, type, shape, whether it is contiguous, device, what keeps it
+/// alive)
+static nb::tuple describeArray(const nb::ndarray<nb::ro> &array) {
+  nb::list shape;
+  bool isContiguous = true;
+  int64_t stride = 1;
+  for (size_t i = array.ndim(); i-- > 0; stride *= array.shape(i))
+    isContiguous &= array.shape(i) == 1 || array.stride(i) == stride;
+  for (size_t i = 0; i < array.ndim(); ++i)
+    shape.append(array.shape(i));
+  nb::dlpack::dtype type = array.dtype();
+  constexpr const char *kKinds[] = {"int",    "uint",    "float", "",
+                                    "bfloat", "complex", "bool"};
+  std::string kind = type.code < std::size(kKinds) ? kKinds[type.code] : "";
+  return nb::make_tuple(reinterpret_cast<uintptr_t>(array.data()),
+                        kind + std::to_string(type.bits), nb::tuple(shape),
+                        isContiguous || array.size() == 0,
+                        nb::make_tuple(array.device_type(), array.device_id()),
+                        nb::cast(array));
+}
+
+NB_MODULE(_native, m) {
+  m.doc() = "The compiler and compiled steps; use remat.mlir instead.";
+
+  nb::class_<Options>(m, "Options")
+      .def(
+          "__init__",
+          [](Options *self, nb::bytes text, std::string fileName,
+             std::string passes, std::string function, std::string optimizer,
+             std::string trainAttributes, std::string trainOptions,
+             int optimizationLevel) {
+            new (self) Options{std::string(text.c_str(), text.size()),
+                               std::move(fileName),
+                               std::move(passes),
+                               std::move(function),
+                               std::move(optimizer),
+                               std::move(trainAttributes),
+                               std::move(trainOptions),
+                               optimizationLevel};
+          },
+          nb::arg("text"), nb::arg("file_name"), nb::arg("passes"),
+          nb::arg("function"), nb::arg("optimizer"),
+          nb::arg("train_attributes"), nb::arg("train_options"),
+          nb::arg("optimization_level"));
+
+  nb::class_<Step>(m, "Step")
+      .def("arguments", describeArguments)
+      .def("results", getResults)
+      .def("view", view)
+      .def("run", run)
+      .def_prop_rw(
+          "number", [](Step &self) { return rematStepGetNumber(self.get()); },
+          [](Step &self, int64_t number) {
+            rematStepSetNumber(self.get(), number);
+          })
+      .def_prop_ro("seed",
+                   [](Step &self) { return rematStepGetSeed(self.get()); })
+      .def_prop_ro(
+          "function",
+          [](Step &self) { return toString(rematStepGetFunction(self.get())); })
+      .def_prop_ro("optimizer",
+                   [](Step &self) {
+                     return toString(rematStepGetOptimizer(self.get()));
+                   })
+      .def_prop_ro("memory_report",
+                   [](Step &self) {
+                     return toString(rematStepGetMemoryReport(self.get()));
+                   })
+      .def_prop_ro("is_damaged",
+                   [](Step &self) { return rematStepIsDamaged(self.get()); })
+      .def("set_repaired", [](Step &self) { rematStepSetRepaired(self.get()); })
+      .def("is_initialized",
+           [](Step &self, intptr_t index) {
+             getArgument(self, index);
+             return rematStepIsInitialized(self.get(), index);
+           })
+      .def("set_initialized", [](Step &self, intptr_t index) {
+        getArgument(self, index);
+        rematStepSetInitialized(self.get(), index);
+      });
+
+  m.def("compile", compile);
+  m.def("explain", explain);
+  m.def("describe_array", describeArray);
+}

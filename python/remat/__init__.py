@@ -1,0 +1,41 @@
+"""Training in less memory: models compiled into training steps.
+
+    import remat
+    step = remat.mlir.train_step(text, optimizer=remat.AdamW(3e-4), policy="nothing_saveable")
+    for batch in batches:
+        loss = step(*batch)
+    print(step.memory)
+
+Importing `remat` imports nothing else: what a name needs is loaded when it is used first.
+"""
+import importlib
+import os
+from pathlib import Path
+
+# In a checkout the compiled module is in the build folder.
+_checkout = Path(__file__).resolve().parents[2]
+if (_checkout / "lib" / "CAPI").is_dir():
+    __path__.append(str(Path(os.environ.get("BUILD_DIR", _checkout / "build"), "python", "remat")))
+
+_HOMES = {
+    "optimizers": ["SGD", "Adam", "AdamW", "Lion", "LAMB", "Adafactor", "Custom", "Constant", "LinearWarmupCosine",
+                   "StepDecay", "Group"],
+    "annotations": ["layers", "whole", "scopes", "calls", "ops", "checkpoints", "passes", "Annotation"],
+    "errors": ["CompileError", "Diagnostic", "StepError"],
+    "step": ["Step"],
+    "memory": ["Memory"],
+}
+_home_of = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = ["mlir", *_home_of]
+
+
+def __getattr__(name):
+    if name == "mlir":
+        return importlib.import_module("remat.mlir")
+    if name in _home_of:
+        return getattr(importlib.import_module(f"remat.{_home_of[name]}"), name)
+    raise AttributeError(f"module 'remat' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,51 @@
+"""What goes wrong with a model, and with a call of a step."""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnostic:
+    """A message of the compiler.
+
+    `severity` is "error", "warning" or "remark"; `line` and `column` count from 1 and are 0 where `file` is empty, which
+    means that the place is not known. `text` is all of it, as tools print it: with the line of the source, and with its
+    `notes`.
+    """
+
+    severity: str
+    message: str
+    file: str
+    line: int
+    column: int
+    text: str
+    notes: tuple["Diagnostic", ...] = ()
+
+    def __str__(self) -> str:
+        return self.text or self.message
+
+
+class CompileError(Exception):
+    """The model cannot be compiled. The exception's text is that of the compiler's errors, with their places in the
+    model; `diagnostics` has all messages, warnings included."""
+
+    def __init__(self, diagnostics):
+        self.diagnostics = tuple(diagnostics)
+        errors = [d for d in self.diagnostics if d.severity == "error"]
+        super().__init__("\n".join(str(d).rstrip() for d in errors) or "the compiler failed without a message")
+
+
+class StepError(Exception):
+    """A step that runs found something wrong with its data, such as an index outside of a table. Unless the text says
+    otherwise, parameters and states are as before the call."""
+
+
+def gather(records) -> list[Diagnostic]:
+    """The compiled module's tuples, with notes at what they belong to."""
+    diagnostics: list[Diagnostic] = []
+    for severity, *rest in records:
+        diagnostic = Diagnostic(severity, *rest)
+        if severity == "note" and diagnostics:
+            last = diagnostics[-1]
+            diagnostics[-1] = dataclasses.replace(last, notes=(*last.notes, diagnostic))
+        else:
+            diagnostics.append(diagnostic)
+    return diagnostics

@@ -1,0 +1,110 @@
+"""Models in MLIR: from the text of a forward function to a step.
+
+    step = remat.mlir.train_step(Path("model.mlir").read_text(), optimizer=remat.AdamW(3e-4))
+"""
+import logging
+
+from remat import _native
+from remat.annotations import Annotation
+from remat.errors import CompileError, Diagnostic, gather
+from remat.optimizers import Optimizer
+from remat.step import Step
+
+logger = logging.getLogger("remat")
+LEVELS = {"warning": logging.WARNING, "remark": logging.DEBUG, "note": logging.DEBUG}
+
+
+def _options(text, optimizer, policy, annotate, eager, clip_global_norm, accumulate, seed, function, threads, options,
+             file_name, optimization_level):
+    """The compiled module's options. Whatever belongs to a train step is left out where nothing was asked for, since the
+    module may have one."""
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"the module must be text, or bytecode in bytes, but got {type(text).__name__}")
+    if optimizer is not None and not isinstance(optimizer, (Optimizer, str)):
+        raise TypeError(f"the optimizer must be one of remat's, such as remat.AdamW(3e-4), or the text of an attribute, "
+                        f"but got {type(optimizer).__name__}")
+    if policy is not None and not isinstance(policy, str):
+        raise TypeError(f"policy must be the text of a policy for all regions, such as 'dots_saveable', but got "
+                        f"{type(policy).__name__}; an annotation goes to annotate=")
+    if annotate is not None and not isinstance(annotate, Annotation):
+        raise TypeError(f"annotate must be an annotation, such as remat.layers(every=2), but got {type(annotate).__name__}")
+    attributes = []
+    if eager is not None:
+        attributes.append("eager" if eager else "deferred")
+    if clip_global_norm is not None:
+        attributes.append(f"clip_global_norm = {float(clip_global_norm)!r}")
+    if accumulate is not None:
+        attributes.append(f"accumulate = {int(accumulate)}")
+    if seed is not None:
+        attributes.append(f"seed = {int(seed)}")
+    if optimizer is not None and eager is None:
+        attributes.append("deferred" if clip_global_norm is not None or accumulate is not None else "eager")
+    train_options = ["target=cpu"]
+    if policy:
+        train_options.append(f"policy={{{policy}}}")
+    if threads is not None:
+        train_options.append(f"threads={int(threads)}")
+    if options:
+        train_options.append(options)
+    return _native.Options(
+        text=text.encode() if isinstance(text, str) else text, file_name=file_name, passes=annotate.pipeline if annotate else "", function=function or "",
+        optimizer=str(optimizer or ""), train_attributes=", ".join(attributes), train_options=" ".join(train_options),
+        optimization_level=optimization_level)
+
+
+def _finish(result, records) -> list[Diagnostic]:
+    """Raises what went wrong, and logs the rest."""
+    diagnostics = gather(records)
+    if result is None:
+        raise CompileError(diagnostics)
+    for diagnostic in diagnostics:
+        logger.log(LEVELS.get(diagnostic.severity, logging.WARNING), "%s", str(diagnostic).rstrip())
+    return diagnostics
+
+
+def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None, policy: str | None = None,
+               annotate: Annotation | None = None, eager: bool | None = None, clip_global_norm: float | None = None,
+               accumulate: int | None = None, seed: int | None = None, function: str | None = None,
+               threads: int | None = None, options: str = "", file_name: str = "model.mlir",
+               optimization_level: int = 3) -> Step:
+    """Compiles a training step of a model, allocates its memory, and sets parameters and states to what they start from:
+    the same bits as in the program that `remat-opt --remat-train` makes of the same module.
+
+    - `text`: a module with a forward function, in assembly or bytecode. Its arguments with `opt.param` are trained.
+    - `optimizer`: an update rule (`remat.AdamW(3e-4)`, or the text of an attribute). Needed if, and only if, the module
+      has no `remat.train_step`; so are `eager`, `clip_global_norm`, `accumulate` and `seed`.
+    - `policy`: one policy for all regions of the model (`"dots_saveable"`), or `"none"`: everything is saved.
+    - `annotate`: makes regions first: `remat.layers(every=2)`.
+    - `eager`: whether a parameter is updated as soon as its gradient is final (the default, unless one of the next two
+      asks for all gradients at once).
+    - `clip_global_norm`, `accumulate`: the largest norm of all gradients together; micro-batches of a step.
+    - `seed`: of initial values and random states (default 0).
+    - `function`: the loss (default: the only public function).
+    - `threads`: for how many threads workspaces are reserved (default 2). Set OMP_NUM_THREADS, too.
+    - `options`: more options of `remat-train`, as text.
+    - `file_name`: what messages call the text.
+
+    Raises `remat.CompileError` with the places in the text if the model cannot be compiled.
+    """
+    request = _options(text, optimizer, policy, annotate, eager, clip_global_norm, accumulate, seed, function, threads,
+                       options, file_name, optimization_level)
+    native, records = _native.compile(request)
+    diagnostics = _finish(native, records)
+    return Step(native, [d for d in diagnostics if d.severity == "warning"], lambda: _explain(request))
+
+
+def _explain(request):
+    table, records = _native.explain(request)
+    _finish(table, records)
+    return table
+
+
+def explain(text: str | bytes, **arguments) -> str:
+    """`Step.explain` without a step; takes what `train_step` does."""
+    defaults = {"optimizer": None, "policy": None, "annotate": None, "eager": None, "clip_global_norm": None,
+                "accumulate": None, "seed": None, "function": None, "threads": None, "options": "",
+                "file_name": "model.mlir", "optimization_level": 3}
+    unknown = sorted(set(arguments) - set(defaults))
+    if unknown:
+        raise TypeError(f"explain takes what train_step does, which has no {', '.join(unknown)}")
+    return _explain(_options(text, **(defaults | arguments)))

@@ -1,0 +1,205 @@
+"""Update rules and learning rates, as values.
+
+Each is the attribute of the same name in the `opt` dialect, whose formula and defaults are in docs/reference/OptDialect.md:
+
+    >>> print(AdamW(3e-4, weight_decay=0.01, groups=[Group("*.bias", weight_decay=0.0)]))
+    #opt.adamw<lr = 3.0e-04, b1 = 9.0e-01, b2 = 9.99e-01, eps = 1.0e-08, weight_decay = 1.0e-02> \
+{groups = [#opt.group<"*.bias", weight_decay = 0.0e+00>]}
+
+`lr` is a number, a schedule, or the name of a function of the module from i64 to f32 ("@my_schedule").
+"""
+import dataclasses
+import json
+from collections.abc import Sequence
+
+
+def _number(value: float) -> str:
+    """A float as MLIR reads it, with all its digits: 3.0e-04."""
+    mantissa, _, exponent = f"{float(value)!r}".partition("e")
+    if "inf" in mantissa or "nan" in mantissa:
+        raise ValueError(f"a hyperparameter must be a finite number, but got {value}")
+    return (mantissa if "." in mantissa else mantissa + ".0") + (f"e{exponent}" if exponent else "")
+
+
+def _text(value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Schedule):
+        return str(value)
+    if isinstance(value, str):
+        if not value.startswith("@"):
+            raise ValueError(f"the name of a function must begin with @, but got {value!r}")
+        return value
+    return _number(value)
+
+
+def _attribute(mnemonic: str, values: dict) -> str:
+    return f"#opt.{mnemonic}<{', '.join(f'{name} = {text}' for name, text in values.items())}>"
+
+
+class Schedule:
+    """A learning rate that depends on the step, which counts from 0."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Constant(Schedule):
+    """The same learning rate at every step."""
+
+    value: float
+
+    def __str__(self):
+        return _attribute("constant", {"value": _number(self.value)})
+
+
+@dataclasses.dataclass(frozen=True)
+class LinearWarmupCosine(Schedule):
+    """From 0 to `peak` within `warmup` steps, then down half a cosine to `floor` at step `total`."""
+
+    peak: float
+    warmup: int
+    total: int
+    floor: float = 0.0
+
+    def __str__(self):
+        return _attribute("linear_warmup_cosine", {"peak": _number(self.peak), "warmup": str(int(self.warmup)),
+                                                   "total": str(int(self.total)), "floor": _number(self.floor)})
+
+
+@dataclasses.dataclass(frozen=True)
+class StepDecay(Schedule):
+    """`initial * factor^(step // every)`."""
+
+    initial: float
+    factor: float
+    every: int
+
+    def __str__(self):
+        return _attribute("step_decay", {"initial": _number(self.initial), "factor": _number(self.factor),
+                                         "every": str(int(self.every))})
+
+
+class Group:
+    """Other hyperparameters for the parameters whose name matches a pattern with * and ?; the first group that matches
+    wins. `frozen`: they are not trained. `rule`: another rule for them."""
+
+    def __init__(self, pattern: str, *, frozen: bool = False, rule: "Optimizer | None" = None, **overrides):
+        if rule is not None and rule.clauses():
+            raise ValueError("groups and clipping belong to the optimizer, not to the rule of a group")
+        self.pattern, self.frozen, self.rule, self.overrides = pattern, frozen, rule, overrides
+
+    def __str__(self):
+        parts = [json.dumps(self.pattern)] + ["frozen"] * self.frozen
+        if self.rule is not None:
+            parts.append(f"rule = {self.rule.attribute()}")
+        parts += [f"{name} = {_text(value)}" for name, value in self.overrides.items()]
+        return f"#opt.group<{', '.join(parts)}>"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Optimizer:
+    """What all optimizers have: `groups` of parameters, `clip_value` (every element of a gradient is limited to
+    [-clip_value, clip_value]) and `clip_norm` (the norm of each gradient by itself)."""
+
+    groups: Sequence[Group] = ()
+    clip_value: float | None = None
+    clip_norm: float | None = None
+
+    _mnemonic = ""
+    _shared = ("groups", "clip_value", "clip_norm")
+
+    def attribute(self) -> str:
+        """The rule, as in assembly."""
+        values = {f.name: _text(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name not in self._shared}
+        return _attribute(self._mnemonic, values)
+
+    def clauses(self) -> str:
+        """What belongs to `opt.optimizer` beside the rule."""
+        parts = [f"groups = [{', '.join(map(str, self.groups))}]"] if self.groups else []
+        for name in ("clip_value", "clip_norm"):
+            if getattr(self, name) is not None:
+                parts.append(f"{name} = {_number(getattr(self, name))}")
+        return ", ".join(parts)
+
+    def __str__(self):
+        clauses = self.clauses()
+        return self.attribute() + (f" {{{clauses}}}" if clauses else "")
+
+
+@dataclasses.dataclass(frozen=True)
+class SGD(Optimizer):
+    """`torch.optim.SGD`."""
+
+    lr: float | str | Schedule
+    momentum: float = 0.0
+    dampening: float = 0.0
+    nesterov: bool = False
+    weight_decay: float = 0.0
+    _mnemonic = "sgd"
+
+
+@dataclasses.dataclass(frozen=True)
+class Adam(Optimizer):
+    """`torch.optim.Adam`; `weight_decay` is an L2 term of the gradient."""
+
+    lr: float | str | Schedule
+    b1: float = 0.9
+    b2: float = 0.999
+    eps: float = 1e-8
+    weight_decay: float = 0.0
+    _mnemonic = "adam"
+
+
+@dataclasses.dataclass(frozen=True)
+class AdamW(Adam):
+    """`torch.optim.AdamW` and `optax.adamw`."""
+
+    weight_decay: float = 0.01
+    _mnemonic = "adamw"
+
+
+@dataclasses.dataclass(frozen=True)
+class Lion(Optimizer):
+    """`optax.lion`."""
+
+    lr: float | str | Schedule
+    b1: float = 0.9
+    b2: float = 0.99
+    weight_decay: float = 0.0
+    _mnemonic = "lion"
+
+
+@dataclasses.dataclass(frozen=True)
+class LAMB(Optimizer):
+    """`optax.lamb`."""
+
+    lr: float | str | Schedule
+    b1: float = 0.9
+    b2: float = 0.999
+    eps: float = 1e-6
+    weight_decay: float = 0.0
+    _mnemonic = "lamb"
+
+
+@dataclasses.dataclass(frozen=True)
+class Adafactor(Optimizer):
+    """`torch.optim.Adafactor`."""
+
+    lr: float | str | Schedule = 0.01
+    beta2_decay: float = -0.8
+    eps1: float = 2.0**-23
+    eps2: float = 1e-3
+    d: float = 1.0
+    weight_decay: float = 0.0
+    _mnemonic = "adafactor"
+
+
+@dataclasses.dataclass(frozen=True)
+class Custom(Optimizer):
+    """A rule that is a function of the module: `Custom("@signum", states=1, lr=1e-3)`."""
+
+    rule: str
+    states: int
+    lr: float | str | Schedule
+
+    def attribute(self) -> str:
+        return f"#opt.custom<{_text(self.rule)}, states = {int(self.states)}, lr = {_text(self.lr)}>"

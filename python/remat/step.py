@@ -1,0 +1,174 @@
+"""A compiled training step."""
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from remat import _native
+from remat.arrays import Argument, accepts, locate, to_numpy
+from remat.errors import StepError
+from remat.memory import Memory
+
+SAVED_ROLES = ("parameter", "optimizer", "state", "random")
+STEP_KEY = "remat.step"
+FORMAT = "remat.step.1"
+
+
+class Step:
+    """One step of training, as machine code with its memory. Made by `remat.mlir.train_step`.
+
+    `step(*batch)` runs it. Arrays of the batch are of exactly the types and shapes in `step.data`, in order; they are
+    read where they are, unless they are not contiguous. One thread at a time may call a step.
+    """
+
+    def __init__(self, native, warnings=(), explain=None):
+        self._native = native
+        self._explain = explain
+        self.warnings = tuple(warnings)
+        self.arguments = tuple(Argument(*record) for record in native.arguments())
+        self.data = tuple(a for a in self.arguments if a.role == "data")
+        self._saved = {a.name: i for i, a in enumerate(self.arguments) if a.role in SAVED_ROLES}
+        self._views = {name: self._view(i) for name, i in self._saved.items()}
+        self._results = [(self.arguments[i], self._view(i)) for i in native.results()]
+        self._loss = next(view for argument, view in self._results if argument.name == "loss")
+        self._extras = [(a.name, view) for a, view in self._results if a.name != "loss"]
+        self._what = [f"argument {i} ('{a.name}')" for i, a in enumerate(self.data)]
+
+    def _view(self, index):
+        argument = self.arguments[index]
+        return self._native.view(index).view(argument.dtype).reshape(argument.shape)
+
+    # --- Running -------------------------------------------------------------------------------
+
+    def __call__(self, *batch):
+        """Runs one step on a batch and returns the loss, or, if the model has more results, the loss and a dictionary of
+        these, by their names. After an exception, parameters and states are as before, unless it says otherwise."""
+        if len(batch) != len(self.data):
+            names = ", ".join(f"{a.name}: {a}" for a in self.data)
+            raise TypeError(f"the step takes {len(self.data)} arrays ({names}), but got {len(batch)}")
+        located = [locate(argument, value, what) for argument, value, what in zip(self.data, batch, self._what)]
+        was_damaged = self._native.is_damaged
+        problem = self._native.run([address for address, _ in located])
+        if problem is not None:
+            raise StepError(problem + ("; parameters or states have changed: load a state that was saved before"
+                                       if self._native.is_damaged and not was_damaged else ""))
+        loss = self._loss.item()
+        if not self._extras:
+            return loss
+        return loss, {name: view.copy() if view.ndim else view.item() for name, view in self._extras}
+
+    @property
+    def number(self) -> int:
+        """How many steps have been done; schedules and bias corrections depend on it."""
+        return self._native.number
+
+    @property
+    def seed(self) -> int:
+        """What initial values and random states depend on."""
+        return self._native.seed
+
+    # --- Seeing --------------------------------------------------------------------------------
+
+    @property
+    def memory(self) -> Memory:
+        """What the step's memory is made of."""
+        return Memory.from_report(self._native.memory_report, self._native.function)
+
+    def explain(self) -> str:
+        """A table of what the backward keeps and what it computes again: who decided so and why, bytes, cost, and the
+        line of the model."""
+        return self._explain()
+
+    def __repr__(self):
+        count = sum(a.role == "parameter" for a in self.arguments)
+        data = ", ".join(f"{a.name}: {a}" for a in self.data)
+        return f"<remat.Step({data}), {count} parameters, optimizer {self._native.optimizer}, step {self.number}>"
+
+    # --- State ---------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        """Parameters, states of the optimizer (`<parameter>.<state>`), model states and random states by name: views of
+        the step's own memory, which change with it. And `remat.step`, how many steps have been done."""
+        return dict(self._views) | {STEP_KEY: np.array(self.number, np.int64)}
+
+    @property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """The parameters by name, as views of the step's own memory."""
+        return {a.name: self._views[a.name] for a in self.arguments if a.role == "parameter"}
+
+    def load_state_dict(self, state, strict: bool = True) -> None:
+        """Sets what `state` names, from anything that `step(...)` takes. With `strict`, it has to name everything that
+        `state_dict` does, and nothing else; otherwise other names are left alone. Nothing changes unless all of it fits."""
+        missing = sorted({*self._saved, STEP_KEY} - set(state))
+        unexpected = sorted(set(state) - {*self._saved, STEP_KEY})
+        if strict and (missing or unexpected):
+            raise KeyError("; ".join(f"{what}: {', '.join(names)}" for what, names in
+                                     (("missing", missing), ("unexpected", unexpected)) if names))
+        values = {name: to_numpy(self.arguments[index], state[name], f"'{name}'")
+                  for name, index in self._saved.items() if name in state}
+        number = self._step_number(state[STEP_KEY]) if STEP_KEY in state else None
+        for name, value in values.items():
+            np.copyto(self._views[name], value)
+            self._native.set_initialized(self._saved[name])
+        if number is not None:
+            self._native.number = number
+        if len(values) == len(self._saved):
+            self._native.set_repaired()
+
+    @staticmethod
+    def _step_number(value) -> int:
+        number = np.asarray(value)
+        if number.shape != () or number.dtype.kind not in "iu" or number < 0:
+            raise ValueError(f"'{STEP_KEY}' must be a number of steps, but got {value!r}")
+        return int(number)
+
+    def save(self, path) -> None:
+        """Writes everything that a run goes on from to a safetensors file, which appears complete or not at all."""
+        from safetensors.numpy import save_file
+        path = Path(path)
+        metadata = {"format": FORMAT, "step": str(self.number), "seed": str(self._native.seed),
+                    "optimizer": self._native.optimizer}
+        handle, temporary = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
+        try:
+            save_file(self._views, temporary, metadata)
+            os.fsync(handle)
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(handle)
+
+    def load(self, path) -> None:
+        """Goes on from a file of `save`, by a step of the same model and optimizer: the same bits as if the run had not
+        been interrupted."""
+        state, metadata = read_safetensors(path)
+        if metadata.get("format") != FORMAT:
+            raise ValueError(f"{path} is not a file that Step.save wrote; for weights alone, read them and use "
+                             "load_state_dict(..., strict=False)")
+        if metadata["optimizer"] != self._native.optimizer:
+            raise ValueError(f"{path} is of a run with the optimizer {metadata['optimizer']}, this one has "
+                             f"{self._native.optimizer}")
+        try:
+            self.load_state_dict(state | {STEP_KEY: int(metadata["step"])})
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is of another model: {error.args[0]}") from error
+
+
+def _umask() -> int:
+    """The process's mask of permissions, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def read_safetensors(path):
+    """Arrays by name, and the metadata."""
+    import safetensors
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
+    except safetensors.SafetensorError as error:
+        raise ValueError(f"{path} is not a safetensors file, or not all of it: {error}") from error

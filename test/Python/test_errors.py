@@ -1,0 +1,95 @@
+"""Models that cannot be compiled, and requests that make no sense: exceptions that say where and what to do."""
+import logging
+import re
+import subprocess
+import sys
+
+import pytest
+
+import remat
+from conftest import mlp
+
+SGD = "#opt.sgd<lr = 0.1>"
+
+
+@pytest.mark.parametrize("text, arguments, message", [
+    ("", {"optimizer": SGD}, "the module has no public function, so there is no loss"),
+    ("func.func @loss(", {"optimizer": SGD}, r"model.mlir:1:16: error: "),
+    (b"\x00\x01\x02", {"optimizer": SGD}, r"model.mlir:1:2: error: unexpected character"),
+    ("MLïR\ufb03", {"optimizer": SGD}, r"model.mlir:1:"),
+    (mlp(), {}, "the module does not say how it is trained: name an optimizer, or add a remat.train_step"),
+    (mlp(), {"optimizer": "#opt.sgd<lr = fast>"}, "train step:1:"),
+    (mlp(), {"optimizer": "#opt.sgdd<lr = 0.1>"}, "train step:1:.*sgdd"),
+    (mlp(), {"optimizer": SGD, "function": "lose"}, "the module has no public function @lose with a body"),
+    (mlp(), {"optimizer": SGD, "policy": "dots"}, "dots"),
+    (mlp(), {"optimizer": SGD, "policy": 'save_only_names<"h1">'}, "h1"),
+    (mlp(), {"optimizer": SGD, "options": "tile=3"}, "options 'target=cpu tile=3' of remat-train: .*tile"),
+    (mlp(), {"optimizer": SGD, "options": "target=cuda"}, "a step in this process runs on the CPU"),
+    (mlp(), {"optimizer": SGD, "options": "threads=many"}, "threads"),
+    (mlp(), {"optimizer": SGD, "annotate": remat.passes("remat-anotate")}, "passes 'remat-anotate': .*remat-anotate"),
+    (mlp(), {"optimizer": SGD, "annotate": remat.scopes("layers.*")}, "layers"),
+    (mlp(), {"optimizer": SGD, "optimization_level": 5}, "the optimization level must be 0, 1, 2 or 3, but got 5"),
+    (mlp(), {"optimizer": SGD, "eager": True, "clip_global_norm": 1.0}, "clip_global_norm"),
+    (mlp(), {"optimizer": SGD, "accumulate": 0}, "accumulate"),
+    (mlp("opt.optimizer @o = #opt.sgd<lr = 0.1>\nremat.train_step @step for @loss optimizer(@o) {eager}"),
+     {"optimizer": SGD}, r"model.mlir:6:1: error: .*says already how the model is trained"),
+    (mlp().replace("math.tanh %s : f32", "math.tanh %s : f64"), {"optimizer": SGD}, r"model.mlir:22:22: error: use of value .%s. expects different type"),
+    (mlp().replace("-> tensor<f32> {\n  %zero", "-> tensor<6x3xf32> {\n  %zero")
+     .replace("return %loss : tensor<f32>", "return %q : tensor<6x3xf32>"), {"optimizer": SGD}, "scalar"),
+    (mlp().replace("opt.param", "opt.parm"), {"optimizer": SGD}, "opt.parm|param"),
+    (mlp() + mlp().replace("@loss", "@other").split("#scalar = affine_map<(i, j) -> ()>")[1], {"optimizer": SGD},
+     "the module has 2 public functions; name the one that is the loss")])
+def test_what_is_wrong_with_a_model_is_said_with_its_place(text, arguments, message):
+    with pytest.raises(remat.CompileError) as caught:
+        remat.mlir.train_step(text, **arguments)
+    assert re.search(message, str(caught.value), re.S), str(caught.value)
+    assert any(d.severity == "error" for d in caught.value.diagnostics)
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"text": 3}, "the module must be text, or bytecode in bytes, but got int"),
+    ({"optimizer": 3}, "the optimizer must be one of remat's.* but got int"),
+    ({"policy": remat.layers()}, "policy must be the text of a policy .* an annotation goes to annotate="),
+    ({"annotate": "blocks"}, "annotate must be an annotation.* but got str")])
+def test_arguments_of_wrong_types(arguments, message):
+    with pytest.raises(TypeError, match=message):
+        remat.mlir.train_step(**({"text": mlp(), "optimizer": SGD} | arguments))
+
+
+def test_values_that_attributes_do_not_have():
+    with pytest.raises(ValueError, match="a hyperparameter must be a finite number, but got nan"):
+        str(remat.SGD(float("nan")))
+    with pytest.raises(ValueError, match="must begin with @"):
+        str(remat.SGD("schedule"))
+    with pytest.raises(ValueError, match="named, or it becomes regions"):
+        remat.layers(policy="dots_saveable", name="h")
+    with pytest.raises(ValueError, match="at least one pattern"):
+        remat.scopes()
+    with pytest.raises(AttributeError, match="module 'remat' has no attribute 'Adan'"):
+        remat.Adan
+
+
+def test_diagnostics_have_places_and_lines_of_the_source():
+    with pytest.raises(remat.CompileError) as caught:
+        remat.mlir.train_step(mlp().replace("math.tanh %s", "math.tanh %unknown"), optimizer=SGD, file_name="net.mlir")
+    diagnostic = caught.value.diagnostics[0]
+    assert (diagnostic.severity, diagnostic.file, diagnostic.line) == ("error", "net.mlir", 22)
+    assert diagnostic.column == 22 and diagnostic.message == "use of undeclared SSA value name"
+    assert "%r = math.tanh %unknown : f32\n" in str(caught.value) and "^" in str(caught.value)
+
+
+def test_warnings_are_kept_and_logged(caplog):
+    text = mlp().replace("%w1: tensor<4x3xf32> {opt.param",
+                         '%unused: tensor<2xf32> {opt.param = "unused", opt.init = "zeros"},\n'
+                         "                %w1: tensor<4x3xf32> {opt.param")
+    with caplog.at_level(logging.WARNING, "remat"):
+        step = remat.mlir.train_step(text, optimizer=SGD)
+    assert any("unused" in str(warning) for warning in step.warnings)
+    assert "unused" in caplog.text
+
+
+def test_importing_the_package_loads_nothing_else():
+    code = ("import sys; import remat; loaded = set(sys.modules); "
+            "print(sorted(m for m in loaded if m.split('.')[0] in ('numpy', 'jax', 'torch', 'ml_dtypes') or "
+            "m.startswith('remat.')))")
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"

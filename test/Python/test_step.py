@@ -1,0 +1,339 @@
+"""What a step does with good and with bad input."""
+import gc
+import threading
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import remat
+from conftest import ROOT, as_bits, batch_of, batches, mlp
+
+EMBEDDING = (ROOT / "test" / "Runtime" / "Inputs" / "embedding.mlir").read_text()
+
+
+def snapshot(step):
+    return {name: array.copy() for name, array in step.state_dict().items()}
+
+
+def assert_unchanged(step, before):
+    for name, array in step.state_dict().items():
+        assert np.array_equal(as_bits(array), as_bits(before[name])), name
+
+
+# --- Calls -----------------------------------------------------------------------------------------
+
+
+def test_training_lowers_the_loss(trained):
+    step, arrays = trained
+    batch = batch_of(step, arrays, 0)
+    first = step(*batch)
+    for _ in range(300):
+        last = step(*batch)
+    assert last < first / 2
+    assert step.number == 3 + 301
+
+
+@pytest.mark.parametrize("spoil, error, message", [
+    (lambda x, y: (x,), TypeError, r"takes 2 arrays \(x: float32\[6, 5\], y: float32\[6, 3\]\), but got 1"),
+    (lambda x, y: (x, y, y), TypeError, "takes 2 arrays .* but got 3"),
+    (lambda x, y: (x.astype("f8"), y), TypeError, r"argument 0 \('x'\) must be of float32\[6, 5\], but got float64"),
+    (lambda x, y: (x, y.astype("i4")), TypeError, r"argument 1 \('y'\) must be of float32\[6, 3\], but got int32"),
+    (lambda x, y: (x[:5], y), ValueError, r"argument 0 \('x'\) must be of float32\[6, 5\], but got float32\[5, 5\]"),
+    (lambda x, y: (x, y.reshape(3, 6)), ValueError, r"argument 1 \('y'\) must be .* but got float32\[3, 6\]"),
+    (lambda x, y: (x, y[None]), ValueError, r"argument 1 \('y'\) must be .* but got float32\[1, 6, 3\]"),
+    (lambda x, y: (x.tolist(), y), TypeError, r"argument 0 \('x'\) must be an array .* but got list"),
+    (lambda x, y: (None, y), TypeError, r"argument 0 \('x'\) must be an array .* but got NoneType"),
+    (lambda x, y: (memoryview(x.astype("f8")), y), TypeError, r"argument 0 \('x'\) must be .* but got float64"),
+    (lambda x, y: (memoryview(x[:3]), y), ValueError, r"argument 0 \('x'\) must be .* but got float32\[3, 5\]")])
+def test_a_call_with_wrong_arrays_changes_nothing(trained, spoil, error, message):
+    step, arrays = trained
+    before = snapshot(step)
+    with pytest.raises(error, match=message):
+        step(*spoil(*batch_of(step, arrays, 0)))
+    assert_unchanged(step, before)
+
+
+LAYOUTS = {
+    "as it is": lambda a: a, "transposed": lambda a: np.asfortranarray(a), "strided": lambda a: np.repeat(a, 2, 1)[:, ::2],
+    "backwards": lambda a: a[::-1].copy()[::-1], "big-endian": lambda a: a.astype(a.dtype.newbyteorder(">")),
+    "unaligned": lambda a: np.frombuffer(b"\0" + a.tobytes(), a.dtype, offset=1).reshape(a.shape),
+    "off by one element": lambda a: np.concatenate([[0], a.ravel()]).astype(a.dtype)[1:].reshape(a.shape),
+    "read-only": lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape), "memoryview": lambda a: memoryview(a),
+    "subclass": lambda a: a.view(np.recarray)}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_arrays_of_any_layout_give_the_same_bits(layout):
+    arrays = batches(1)
+    plain, other = (remat.mlir.train_step(mlp(), optimizer="#opt.sgd<lr = 0.1>", optimization_level=0) for _ in range(2))
+    batch = batch_of(plain, arrays, 0)
+    assert plain(*batch) == other(*map(LAYOUTS[layout], batch))
+    assert_unchanged(other, snapshot(plain))
+
+
+def test_jax_arrays_are_taken_through_dlpack(trained):
+    jnp = pytest.importorskip("jax.numpy")
+    step, arrays = trained
+    other = remat.mlir.train_step(mlp(), optimizer=remat.AdamW(0.01))
+    other.load_state_dict(step.state_dict())
+    batch = batch_of(step, arrays, 4)
+    assert step(*batch) == other(*map(jnp.asarray, batch))
+    with pytest.raises(TypeError, match=r"argument 0 \('x'\) must be of float32\[6, 5\], but got int32"):
+        step(*(jnp.asarray(a, "int32") for a in batch))
+
+
+def test_torch_tensors_are_taken_through_dlpack(trained):
+    torch = pytest.importorskip("torch")
+    step, arrays = trained
+    other = remat.mlir.train_step(mlp(), optimizer=remat.AdamW(0.01))
+    other.load_state_dict(step.state_dict())
+    x, y = batch_of(step, arrays, 4)
+    tensors = torch.from_numpy(x.T.copy()).T, torch.from_numpy(y).requires_grad_()
+    assert step(x, y) == other(*tensors)
+
+
+def test_batches_are_read_where_they_are(trained):
+    from remat.arrays import locate
+    step, arrays = trained
+    x, _ = batch_of(step, arrays, 0)
+    address, owner = locate(step.data[0], x, "x")
+    assert owner is x and address == x.ctypes.data
+    address, _ = locate(step.data[0], memoryview(x), "x")
+    assert address == x.ctypes.data
+
+
+def test_an_index_outside_of_its_table_is_an_error_that_changes_nothing():
+    step = remat.mlir.train_step(EMBEDDING, file_name="embedding.mlir")
+    step(np.array([[1, 2]]))
+    before = snapshot(step)
+    for bad in (5, -1):
+        with pytest.raises(remat.StepError, match="embedding.mlir:25:14: the index of dimension 0 is not in 0..4"):
+            step(np.array([[1, bad]]))
+        assert_unchanged(step, before)
+    assert step.number == 1
+    step(np.array([[1, 2]]))
+    assert step.number == 2
+
+
+BF16 = """
+#id = affine_map<(i) -> (i)>
+func.func @loss(%x: tensor<8xbf16> {remat.data = "x"}, %mask: tensor<8xi1> {remat.data = "mask"},
+                %w: tensor<8xbf16> {opt.param = "w", remat.init = dense<0.5> : tensor<8xbf16>})
+    -> (tensor<f32> {remat.loss}, tensor<8xbf16> {remat.metric = "product"}, f32 {remat.metric = "two"}) {
+  %zero = arith.constant 0.0 : f32
+  %two = arith.constant 2.0 : f32
+  %e = tensor.empty() : tensor<8xbf16>
+  %p = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel"]}
+      ins(%x, %w, %mask : tensor<8xbf16>, tensor<8xbf16>, tensor<8xi1>) outs(%e : tensor<8xbf16>) {
+  ^bb0(%a: bf16, %b: bf16, %m: i1, %o: bf16):
+    %z = arith.constant 0.0 : bf16
+    %c = arith.mulf %a, %b : bf16
+    %d = arith.select %m, %c, %z : bf16
+    linalg.yield %d : bf16
+  } -> tensor<8xbf16>
+  %s = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%s : tensor<f32>) -> tensor<f32>
+  %loss = linalg.generic {indexing_maps = [#id, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%p : tensor<8xbf16>) outs(%f : tensor<f32>) {
+  ^bb0(%a: bf16, %o: f32):
+    %b = arith.extf %a : bf16 to f32
+    %c = arith.mulf %b, %b : f32
+    %d = arith.addf %o, %c : f32
+    linalg.yield %d : f32
+  } -> tensor<f32>
+  return %loss, %p, %two : tensor<f32>, tensor<8xbf16>, f32
+}
+"""
+
+
+def test_bf16_masks_and_further_results():
+    step = remat.mlir.train_step(BF16, optimizer=remat.SGD(0.125))
+    x = np.arange(8).astype(ml_dtypes.bfloat16)
+    mask = np.arange(8) % 2 == 0
+    assert (step.parameters["w"] == ml_dtypes.bfloat16(0.5)).all()
+    loss, results = step(x, mask)
+    expected = np.where(mask, x.astype("f4") * 0.5, 0)
+    assert loss == (expected**2).sum()
+    assert set(results) == {"product", "two"} and results["two"] == 2.0
+    assert results["product"].dtype == ml_dtypes.bfloat16 and (results["product"].astype("f4") == expected).all()
+    kept = results["product"].copy()
+    step(x, ~mask)
+    assert (results["product"] == kept).all()
+    with pytest.raises(TypeError, match=r"argument 1 \('mask'\) must be of bool\[8\], but got uint8"):
+        step(x, mask.astype("u1"))
+    with pytest.raises(TypeError, match=r"argument 0 \('x'\) must be of bfloat16\[8\], but got uint16"):
+        step(x.view("u2"), mask)
+
+
+def test_bf16_in_files(tmp_path):
+    step, other = (remat.mlir.train_step(BF16, optimizer=remat.SGD(0.125)) for _ in range(2))
+    batch = np.arange(8).astype(ml_dtypes.bfloat16), np.ones(8, bool)
+    step(*batch)
+    step.save(tmp_path / "run.safetensors")
+    other.load(tmp_path / "run.safetensors")
+    assert step(*batch)[0] == other(*batch)[0]
+
+
+def test_jax_arrays_of_bf16():
+    jnp = pytest.importorskip("jax.numpy")
+    step, other = (remat.mlir.train_step(BF16, optimizer=remat.SGD(0.125)) for _ in range(2))
+    x, mask = np.arange(8).astype(ml_dtypes.bfloat16), np.arange(8) % 2 == 0
+    assert step(x, mask)[0] == other(jnp.asarray(x), jnp.asarray(mask))[0]
+
+
+# --- State -----------------------------------------------------------------------------------------
+
+
+def test_views_are_the_steps_own_memory_and_keep_it_alive(trained):
+    step, arrays = trained
+    state = step.state_dict()
+    weights = state["first.weight"]
+    assert state.keys() == {"first.weight", "first.bias", "second.weight", "remat.step",
+                            *(f"{name}.{s}" for name in step.parameters for s in "mv")}
+    before = weights.copy()
+    step(*batch_of(step, arrays, 0))
+    assert not np.array_equal(weights, before)
+    weights[...] = 0
+    assert (step.parameters["first.weight"] == 0).all()
+    del step, state, trained
+    gc.collect()
+    weights += 1
+    assert (weights == 1).all()
+
+
+def test_load_state_dict_checks_all_before_it_changes_anything(trained):
+    step, _ = trained
+    before = snapshot(step)
+    for spoil, error, message in [
+            (lambda s: s.pop("first.bias"), KeyError, "missing: first.bias"),
+            (lambda s: s.update(first=s["first.bias"]), KeyError, "unexpected: first"),
+            (lambda s: s.update({"second.weight": np.zeros((3, 4), "f4")}), ValueError, "'second.weight' must be of float32"),
+            (lambda s: s.update({"second.weight": np.zeros((4, 3), "f8")}), TypeError, "'second.weight' must be of float32"),
+            (lambda s: s.update({"remat.step": -1}), ValueError, "'remat.step' must be a number of steps"),
+            (lambda s: s.update({"remat.step": 1.5}), ValueError, "'remat.step' must be a number of steps")]:
+        state = {name: np.full_like(array, 7) for name, array in before.items()}
+        spoil(state)
+        with pytest.raises(error, match=message):
+            step.load_state_dict(state)
+        assert_unchanged(step, before)
+    step.load_state_dict({"first.bias": np.ones(4, "f4"), "other": 1}, strict=False)
+    assert (step.parameters["first.bias"] == 1).all() and step.number == before["remat.step"]
+
+
+@pytest.mark.parametrize("way", ["state_dict", "file"])
+def test_a_resumed_run_has_the_same_bits(way, tmp_path):
+    text = (ROOT / "examples" / "digits.mlir").read_text()
+    step, resumed = (remat.mlir.train_step(text) for _ in range(2))
+    rng = np.random.default_rng(1)
+    x, y = step.data
+    batch = [rng.standard_normal(x.shape).astype(x.dtype), rng.integers(0, 10, y.shape).astype(y.dtype)]
+    step(*batch)
+    if way == "file":
+        step.save(tmp_path / "run.safetensors")
+    else:
+        saved = snapshot(step)
+    losses = [step(*batch) for _ in range(3)]
+    if way == "file":
+        resumed.load(tmp_path / "run.safetensors")
+    else:
+        resumed.load_state_dict(saved)
+    assert [resumed(*batch) for _ in range(3)] == losses
+    assert_unchanged(resumed, snapshot(step))
+
+
+def test_files_of_other_runs_are_refused(trained, tmp_path):
+    from safetensors.numpy import load_file, save_file
+    step, _ = trained
+    before = snapshot(step)
+    path = tmp_path / "run.safetensors"
+    step.save(path)
+    assert set(load_file(path)) == set(before) - {"remat.step"}
+    other = remat.mlir.train_step(mlp(), optimizer=remat.Adam(0.01))
+    with pytest.raises(ValueError, match="is of a run with the optimizer opt.adamw, this one has opt.adam"):
+        other.load(path)
+    wider = remat.mlir.train_step(mlp().replace("6x4x", "6x2x").replace("5x4x", "5x2x").replace("<4x", "<2x"),
+                                  optimizer=remat.AdamW(0.01))
+    with pytest.raises(ValueError, match="is of another model: 'first.weight' must be of float32"):
+        wider.load(path)
+    for length in (0, 7, 100, path.stat().st_size - 1):
+        short = tmp_path / "short.safetensors"
+        short.write_bytes(path.read_bytes()[:length])
+        with pytest.raises(ValueError, match="is not a safetensors file, or not all of it"):
+            step.load(short)
+    save_file({"w": np.ones(3)}, tmp_path / "weights.safetensors")
+    with pytest.raises(ValueError, match="is not a file that Step.save wrote"):
+        step.load(tmp_path / "weights.safetensors")
+    with pytest.raises(FileNotFoundError):
+        step.load(tmp_path / "gone.safetensors")
+    with pytest.raises(FileNotFoundError):
+        step.save(tmp_path / "gone" / "run.safetensors")
+    assert_unchanged(step, before)
+    assert [p.name for p in tmp_path.iterdir() if ".safetensors." in p.name] == []
+
+
+def test_a_parameter_without_an_initial_value_has_to_be_set():
+    text = mlp().replace(', opt.init = "normal(0.5)"}) ->', "}) ->")
+    step = remat.mlir.train_step(text, optimizer=remat.SGD(0.1))
+    batch = batch_of(step, batches(1), 0)
+    with pytest.raises(remat.StepError, match="'second.weight' has no initial value"):
+        step(*batch)
+    step.load_state_dict({"second.weight": np.ones((4, 3), "f4")}, strict=False)
+    step(*batch)
+
+
+def test_initial_values_of_the_module():
+    text = mlp().replace('opt.init = "uniform(-0.1, 0.1)"', "remat.init = dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>")
+    step = remat.mlir.train_step(text, optimizer=remat.SGD(0.1))
+    assert step.parameters["first.bias"].tolist() == [1, 2, 3, 4]
+    assert remat.mlir.train_step(text, optimizer=remat.SGD(0.1), seed=5).parameters["first.weight"][0, 0] != \
+        step.parameters["first.weight"][0, 0]
+
+
+# --- Threads ---------------------------------------------------------------------------------------
+
+
+def test_steps_run_in_several_threads():
+    arrays = batches(4)
+    steps = [remat.mlir.train_step(mlp(), optimizer=remat.AdamW(0.01), seed=i) for i in range(4)]
+    alone = [remat.mlir.train_step(mlp(), optimizer=remat.AdamW(0.01), seed=i) for i in range(4)]
+
+    def train(step, losses):
+        for i in range(50):
+            losses.append(step(*batch_of(step, arrays, i)))
+    found, expected = [[] for _ in steps], [[] for _ in steps]
+    threads = [threading.Thread(target=train, args=pair) for pair in zip(steps, found)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for step, losses in zip(alone, expected):
+        train(step, losses)
+    assert found == expected
+
+
+def test_models_compile_in_several_threads():
+    losses, arrays = [], batches(1)
+
+    def build():
+        step = remat.mlir.train_step(mlp(), optimizer=remat.SGD(0.1))
+        losses.append(step(*batch_of(step, arrays, 0)))
+    threads = [threading.Thread(target=build) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(losses) == 4 and len(set(losses)) == 1
+
+
+# --- Seeing ----------------------------------------------------------------------------------------
+
+
+def test_what_a_step_shows(trained):
+    step, _ = trained
+    text = repr(step.memory)
+    assert "peak" in text and f"{step.memory.peak:,}" in text
+    assert step.memory.parameters == 4 * (20 + 4 + 12) and step.memory.optimizer_state == 2 * step.memory.parameters
+    table = step.explain()
+    assert "#remat.nothing_saveable" in table and "model.mlir:" in table
+    assert "x: float32[6, 5]" in repr(step) and "optimizer opt.adamw" in repr(step) and "step 3" in repr(step)
