@@ -63,16 +63,16 @@ static DenseSet<Value> findKeptMemory(func::FuncOp step) {
   return kept;
 }
 
-/// Whether `op` itself writes kept memory; a call may.
+/// Whether `op` itself writes kept memory; a call may. Of loops and branches,
+/// the operations inside are asked.
 static bool writesKept(Operation *op, const DenseSet<Value> &kept) {
   auto isKept = [&](Value value) { return kept.contains(value); };
-  if (!llvm::any_of(op->getOperands(), isKept) || isMemoryEffectFree(op) ||
-      op->hasTrait<OpTrait::IsTerminator>() ||
-      op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+  if (!llvm::any_of(op->getOperands(), isKept) ||
+      op->hasTrait<OpTrait::IsTerminator>())
     return false;
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   if (!effects)
-    return true;
+    return !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
   SmallVector<MemoryEffects::EffectInstance> instances;
   effects.getEffects(instances);
   return llvm::any_of(instances, [&](MemoryEffects::EffectInstance &instance) {
