@@ -82,8 +82,9 @@ class Step:
 
     def __repr__(self):
         count = sum(a.role == "parameter" for a in self.arguments)
+        parameters = f"{count} parameter" + "s" * (count != 1)
         data = ", ".join(f"{a.name}: {a}" for a in self.data)
-        return f"<remat.Step({data}), {count} parameters, optimizer {self._native.optimizer}, step {self.number}>"
+        return f"<remat.Step({data}), {parameters}, optimizer {self._native.optimizer}, step {self.number}>"
 
     # --- State ---------------------------------------------------------------------------------
 

@@ -1,4 +1,6 @@
 """Models that cannot be compiled, and requests that make no sense: exceptions that say where and what to do."""
+import doctest
+import importlib
 import logging
 import re
 import subprocess
@@ -86,6 +88,12 @@ def test_warnings_are_kept_and_logged(caplog):
         step = remat.mlir.train_step(text, optimizer=SGD)
     assert any("unused" in str(warning) for warning in step.warnings)
     assert "unused" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["optimizers", "annotations"])
+def test_examples_in_the_documentation(name):
+    results = doctest.testmod(importlib.import_module(f"remat.{name}"))
+    assert results.attempted > 0 and results.failed == 0
 
 
 def test_importing_the_package_loads_nothing_else():

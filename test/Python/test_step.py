@@ -1,5 +1,7 @@
 """What a step does with good and with bad input."""
 import gc
+import os
+import signal
 import threading
 
 import ml_dtypes
@@ -378,6 +380,45 @@ def test_models_compile_in_several_threads():
     for thread in threads:
         thread.join()
     assert len(losses) == 4 and len(set(losses)) == 1
+
+
+def test_an_interrupt_between_steps_leaves_a_step_that_goes_on(trained):
+    step, arrays = trained
+    batch = batch_of(step, arrays, 0)
+    timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            step(*batch)
+    timer.join()
+    done, before = step.number, snapshot(step)
+    other = remat.mlir.train_step(mlp(), optimizer=remat.AdamW(0.01))
+    other.load_state_dict(before)
+    assert done > 3 and step(*batch) == other(*batch) and step.number == done + 1
+
+
+def test_one_step_does_not_run_in_two_threads_at_once():
+    text = (ROOT / "examples" / "digits.mlir").read_text()
+    step = remat.mlir.train_step(text)
+    rng = np.random.default_rng(1)
+    batch = [(rng.standard_normal(a.shape) if a.type == "f32" else rng.integers(0, 10, a.shape)).astype(a.dtype)
+             for a in step.data]
+    refused, done, barrier = [], [], threading.Barrier(2)
+
+    def train():
+        barrier.wait()
+        for _ in range(10):
+            try:
+                done.append(step(*batch))
+            except remat.StepError as error:
+                refused.append(str(error))
+    threads = [threading.Thread(target=train) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(done) == step.number and len(done) + len(refused) == 20
+    assert set(refused) == {"the step is running in another thread"}
 
 
 # --- Seeing ----------------------------------------------------------------------------------------
