@@ -2,9 +2,9 @@
 
 Each is the attribute of the same name in the `opt` dialect, whose formula and defaults are in docs/reference/OptDialect.md:
 
-    >>> print(AdamW(3e-4, weight_decay=0.01, groups=[Group("*.bias", weight_decay=0.0)]))
-    #opt.adamw<lr = 3.0e-04, b1 = 9.0e-01, b2 = 9.99e-01, eps = 1.0e-08, weight_decay = 1.0e-02> \
-{groups = [#opt.group<"*.bias", weight_decay = 0.0e+00>]}
+    >>> print(SGD(0.1, momentum=0.9, groups=[Group("*.bias", weight_decay=0.0)]))  # doctest: +NORMALIZE_WHITESPACE
+    #opt.sgd<lr = 0.1, momentum = 0.9, dampening = 0.0, nesterov = false, weight_decay = 0.0>
+      {groups = [#opt.group<"*.bias", weight_decay = 0.0>]}
 
 `lr` is a number, a schedule, or the name of a function of the module from i64 to f32 ("@my_schedule").
 """
@@ -14,7 +14,11 @@ from collections.abc import Sequence
 
 
 def _number(value: float) -> str:
-    """A float as MLIR reads it, with all its digits: 3.0e-04."""
+    """A float as MLIR reads it, with all its digits.
+
+    >>> print(_number(1e-8), _number(3), _number(0.0003))
+    1.0e-08 3.0 0.0003
+    """
     mantissa, _, exponent = f"{float(value)!r}".partition("e")
     if "inf" in mantissa or "nan" in mantissa:
         raise ValueError(f"a hyperparameter must be a finite number, but got {value}")
