@@ -109,13 +109,23 @@ std::string ExportSpec::quote(const SpecEntry &entry) const {
   return (llvm::sys::path::filename(path) + " says " + entry.role).str();
 }
 
-FailureOr<ExportSpec> ExportSpec::read(StringRef path, Location loc) {
-  auto file = llvm::MemoryBuffer::getFile(path);
+/// A description in the options is called so in messages.
+static constexpr llvm::StringLiteral kInlineName = "spec";
+
+FailureOr<ExportSpec> ExportSpec::read(StringRef text, Location loc) {
+  if (text.starts_with("{"))
+    return parse(text, kInlineName, loc);
+  auto file = llvm::MemoryBuffer::getFile(text);
   if (!file)
-    return emitError(loc) << "spec=" << path
+    return emitError(loc) << "spec=" << text
                           << ": cannot be read: " << file.getError().message();
+  return parse((*file)->getBuffer(), text, loc);
+}
+
+FailureOr<ExportSpec> ExportSpec::parse(StringRef text, StringRef path,
+                                        Location loc) {
   MLIRContext *context = loc.getContext();
-  llvm::Expected<json::Value> value = json::parse((*file)->getBuffer());
+  llvm::Expected<json::Value> value = json::parse(text);
   if (!value) {
     std::string message = llvm::toString(value.takeError());
     StringRef text = message;

@@ -30,8 +30,13 @@ struct ExportSpec {
 
   /// What the file says of an entry, for the report.
   std::string quote(const SpecEntry &entry) const;
-  /// Reads and checks the file; errors are at a line of it, or at `loc`.
-  static FailureOr<ExportSpec> read(StringRef path, Location loc);
+  /// Reads and checks a file, or JSON that stands in its place; errors are at a
+  /// line of it, or at `loc`.
+  static FailureOr<ExportSpec> read(StringRef text, Location loc);
+
+private:
+  static FailureOr<ExportSpec> parse(StringRef text, StringRef path,
+                                     Location loc);
 };
 
 /// Checks that a value of `type` is what the description says; `what` calls it.
