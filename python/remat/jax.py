@@ -1,0 +1,118 @@
+"""Losses written in JAX, as training steps.
+
+    step = remat.jax.train_step(loss_fn, params, *example_batch, optimizer=remat.AdamW(3e-4))
+    loss = step(*batch)
+
+Needs jax and iree-base-compiler (`pip install remat[jax]`).
+"""
+import importlib.util
+import json
+
+from remat import mlir
+from remat.annotations import passes
+from remat.step import Step
+
+
+def _require():
+    missing = [package for module, package in (("jax", "jax"), ("iree", "iree-base-compiler"))
+               if importlib.util.find_spec(module) is None]
+    if missing:
+        raise ImportError(f"remat.jax needs {' and '.join(missing)}: pip install remat[jax]")
+
+
+def _name(path) -> str:
+    """A path in a pytree, as state dictionaries have it: layers.0.kernel. A tree that is one array is called params."""
+    import jax
+    return jax.tree_util.keystr(path, simple=True, separator=".") or "params"
+
+
+def _json(value) -> str:
+    """JSON as an option of a pass, whose parser looks for braces, quotes and spaces within strings, too."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_json(key)}:{_json(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(_json, value)) + "]"
+    if isinstance(value, str):
+        units = value.encode("utf-16-be", "surrogatepass")
+        codes = [int.from_bytes(units[i:i + 2], "big") for i in range(0, len(units), 2)]
+        return '"' + "".join(chr(c) if c < 128 and (chr(c).isalnum() or chr(c) in "._") else f"\\u{c:04x}"
+                             for c in codes) + '"'
+    return json.dumps(value)
+
+
+class JaxStep(Step):
+    """A `remat.Step` that takes batches, and has parameters, as pytrees."""
+
+    def __init__(self, step: Step, params_tree, batch_tree, results_tree):
+        self.__dict__.update(step.__dict__)
+        self._params_tree, self._batch_tree, self._results_tree = params_tree, batch_tree, results_tree
+
+    def __call__(self, *batch):
+        """Runs one step and returns the loss, or, if the function returns `(loss, auxiliary)`, both."""
+        import jax
+        leaves, tree = jax.tree.flatten(batch)
+        if tree != self._batch_tree:
+            raise TypeError(f"the batch must have the structure {self._batch_tree}, but got {tree}")
+        result = super().__call__(*leaves)
+        if self._results_tree is None:
+            return result
+        loss, extras = result if isinstance(result, tuple) else (result, {})
+        return loss, jax.tree.unflatten(self._results_tree, extras.values())
+
+    @property
+    def params(self):
+        """The parameters as the pytree that the step was made with: views of the step's own memory."""
+        import jax
+        return jax.tree.unflatten(self._params_tree, self.parameters.values())
+
+
+def train_step(loss_fn, params, *example_batch, annotate=None, **arguments) -> JaxStep:
+    """Compiles a training step of `loss_fn(params, *batch)`, which returns a scalar, or `(scalar, auxiliary)`.
+
+    `params` is a pytree of floating-point arrays, which the step starts from (and leaves alone: it has a copy); the leaves of
+    `example_batch` say what types and shapes all batches have. States are named by their paths in the tree (`dense.kernel`,
+    `dense.kernel.m`). Regions of `jax.checkpoint` are selected by `annotate=remat.checkpoints()`, values of
+    `checkpoint_name` by policies. The other arguments are those of `remat.mlir.train_step`.
+
+    Raises `remat.export.ExportError` where the function uses what has no way to MLIR, and `remat.CompileError`.
+    """
+    _require()
+    import jax
+    import numpy as np
+
+    from remat import export
+
+    for path, leaf in jax.tree_util.tree_leaves_with_path(params):
+        if not jax.numpy.issubdtype(np.asarray(leaf).dtype, jax.numpy.floating):
+            raise TypeError(f"parameters must be floating-point arrays, but '{_name(path)}' is of "
+                            f"{np.asarray(leaf).dtype.name}; pass it with the batch, or close over it")
+    leaves, batch_tree = jax.tree.flatten(example_batch)
+    results_tree = None
+
+    def flat(params, *leaves):
+        nonlocal results_tree
+        result = loss_fn(params, *jax.tree.unflatten(batch_tree, leaves))
+        if not isinstance(result, tuple):
+            return result
+        loss, auxiliary = result
+        extras, results_tree = jax.tree.flatten(auxiliary)
+        return loss, *extras
+
+    flat.__name__ = getattr(loss_fn, "__name__", "loss")
+    shape = jax.eval_shape(flat, params, *leaves)
+    results = shape if isinstance(shape, tuple) else (shape,)
+    if results[0].shape != () or not jax.numpy.issubdtype(results[0].dtype, jax.numpy.floating):
+        raise TypeError(f"the loss must be a floating-point scalar, but it is {results[0].dtype.name}"
+                        f"{list(results[0].shape)}")
+    names = [_name(path) for path, _ in jax.tree_util.tree_leaves_with_path(example_batch)]
+    exported = export.from_jax(flat, params, dict(zip((f"batch.{name}" for name in names), leaves)), check=False,
+                               outputs=["loss", *(f"result{i}" for i in range(1, len(results)))])
+    spec = {"function": "loss", "constants": [], "results": [r.describe() for r in exported.results],
+            "arguments": [described | {"name": described["name"] or "params"}
+                          for described in (a.describe() for a in exported.arguments)]}
+    pipeline = passes(f"remat-import{{spec={{{_json(spec)}}}}}")
+    step = mlir.train_step(exported.text, annotate=pipeline | annotate if annotate else pipeline, function="loss",
+                           file_name=f"{flat.__name__}.mlir", **arguments)
+    values = {_name(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(params)}
+    step.load_state_dict(values, strict=False)
+    return JaxStep(step, jax.tree.structure(params), batch_tree, results_tree)

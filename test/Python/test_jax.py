@@ -1,0 +1,151 @@
+"""Losses written in JAX, trained by a step and by JAX itself."""
+import numpy as np
+import pytest
+
+import remat
+
+jax = pytest.importorskip("jax")
+pytest.importorskip("iree.compiler")
+jnp = jax.numpy
+from jax.ad_checkpoint import checkpoint_name  # noqa: E402
+
+RNG = np.random.default_rng(0)
+
+
+def normal(*shape, scale=0.5):
+    return (scale * RNG.standard_normal(shape)).astype("f4")
+
+
+def train_in_jax(loss, params, batches, lr, has_aux=False):
+    losses = []
+    for batch in batches:
+        value, gradient = jax.value_and_grad(loss, has_aux=has_aux)(params, *batch)
+        params = jax.tree.map(lambda p, g: p - lr * g, params, gradient)
+        losses.append(value)
+    return losses, params
+
+
+def assert_close(found, expected):
+    assert jax.tree.structure(found) == jax.tree.structure(expected)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected)):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=2e-5, atol=2e-6)
+
+
+def mlp(params, x, y):
+    h = x
+    for layer in params["layers"]:
+        h = jnp.tanh(h @ layer["kernel"] + layer["bias"])
+    return jnp.mean((h @ params["out"] - y)**2)
+
+
+def mlp_params():
+    return {"layers": [{"kernel": normal(5, 5), "bias": normal(5)} for _ in range(3)], "out": normal(5, 2)}
+
+
+def mlp_batches(count):
+    return [(normal(6, 5), normal(6, 2)) for _ in range(count)]
+
+
+def convolution(params, batch, key):
+    image, labels = batch["image"], batch["label"]
+    h = jax.lax.conv_general_dilated(image, params[0], (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    h = jax.nn.relu(h)
+    keep = jax.random.bernoulli(key, 0.5, h.shape)
+    h = jnp.where(keep, 2 * h, 0).mean(axis=(1, 2)) @ params[1]
+    picked = jnp.take_along_axis(jax.nn.log_softmax(h), labels[:, None], axis=1)
+    return -picked.mean(), {"hits": (h.argmax(1) == labels).sum(), "logits": h}
+
+
+def embedding(table, tokens):
+    h = table[tokens]
+    return jnp.mean((h[:, 1:] - h[:, :-1])**2)
+
+
+def test_a_net_of_layers():
+    params, batches = mlp_params(), mlp_batches(5)
+    step = remat.jax.train_step(mlp, params, *batches[0], optimizer=remat.SGD(0.1))
+    assert list(step.parameters) == ["layers.0.bias", "layers.0.kernel", "layers.1.bias", "layers.1.kernel",
+                                     "layers.2.bias", "layers.2.kernel", "out"]
+    assert_close(step.params, params)
+    losses, expected = train_in_jax(mlp, params, batches, 0.1)
+    assert_close([step(*batch) for batch in batches], losses)
+    assert_close(step.params, expected)
+
+
+def test_convolution_dropout_and_auxiliary_results():
+    params = [normal(3, 3, 2, 4), normal(4, 3)]
+    batches = [({"image": normal(4, 6, 6, 2), "label": RNG.integers(0, 3, 4).astype("i4")}, jax.random.PRNGKey(i))
+               for i in range(3)]
+    step = remat.jax.train_step(convolution, params, *batches[0], optimizer=remat.SGD(0.1))
+    for batch in batches:
+        ((loss, auxiliary),), params = train_in_jax(convolution, params, [batch], 0.1, has_aux=True)
+        found = step(*batch)
+        assert_close(found[0], loss)
+        assert found[1].keys() == auxiliary.keys() and found[1]["hits"] == auxiliary["hits"]
+        assert_close(found[1]["logits"], auxiliary["logits"])
+    assert_close(step.params, params)
+
+
+def test_parameters_that_are_one_array():
+    table, tokens = normal(7, 3), RNG.integers(0, 7, (2, 5)).astype("i4")
+    step = remat.jax.train_step(embedding, table, tokens, optimizer=remat.SGD(0.5))
+    losses, expected = train_in_jax(embedding, table, [(tokens,)] * 3, 0.5)
+    assert_close([step(tokens) for _ in range(3)], losses)
+    assert_close(step.params, expected)
+
+
+def test_names_of_any_characters():
+    params = {"a b": normal(3), "{'\"}": normal(3), "ä\\u0041=x,y>": {"0": normal(3)}}
+    step = remat.jax.train_step(lambda p, x: sum(jnp.sum(x * leaf**2) for leaf in jax.tree.leaves(p)), params, normal(3),
+                                optimizer=remat.SGD(0.1))
+    assert list(step.parameters) == ["a b", "{'\"}", "ä\\u0041=x,y>.0"]
+    assert_close(step.params, params)
+
+
+def checkpointed(params, x):
+    def block(h, w):
+        return checkpoint_name(jnp.tanh(h @ w), "activation") * 2
+    for w in params:
+        x = jax.checkpoint(block)(x, w)
+    return jnp.sum(x * x)
+
+
+def test_checkpoints_and_names_become_regions_and_policies():
+    params, x = [normal(8, 8) for _ in range(4)], normal(16, 8)
+    arguments = {"optimizer": remat.SGD(0.01)}
+    saved = remat.jax.train_step(checkpointed, params, x, **arguments)
+    again = remat.jax.train_step(checkpointed, params, x, annotate=remat.checkpoints(), **arguments)
+    named = remat.jax.train_step(checkpointed, params, x, annotate=remat.checkpoints(),
+                                 policy='save_only_names<"activation">', **arguments)
+    losses = [[step(x) for _ in range(3)] for step in (saved, again, named)]
+    assert losses[0] == losses[1] == losses[2]
+    assert again.memory.recomputed_ops > named.memory.recomputed_ops and again.memory.arena < saved.memory.arena
+    assert "checkpoint" in again.explain() and '"activation"' in named.explain()
+
+
+def test_a_resumed_run_has_the_same_bits(tmp_path):
+    params, batches = mlp_params(), mlp_batches(4)
+    step, other = (remat.jax.train_step(mlp, params, *batches[0], optimizer=remat.AdamW(0.01)) for _ in range(2))
+    step(*batches[0])
+    step.save(tmp_path / "run.safetensors")
+    other.load(tmp_path / "run.safetensors")
+    assert [step(*batch) for batch in batches] == [other(*batch) for batch in batches]
+
+
+def test_wrong_models_and_batches():
+    params, (batch,) = mlp_params(), mlp_batches(1)
+    with pytest.raises(TypeError, match=r"the loss must be a floating-point scalar, but it is float32\[6, 2\]"):
+        remat.jax.train_step(lambda p, x, y: x @ p["out"] - y, params, *batch, optimizer=remat.SGD(0.1))
+    with pytest.raises(TypeError, match=r"parameters must be floating-point arrays, but 'count' is of int"):
+        remat.jax.train_step(mlp, params | {"count": np.int32(3)}, *batch, optimizer=remat.SGD(0.1))
+    with pytest.raises(remat.CompileError, match="depends on no parameter"):
+        remat.jax.train_step(lambda p, x, y: jnp.sum(x), params, *batch, optimizer=remat.SGD(0.1))
+    with pytest.raises(remat.CompileError, match="name an optimizer"):
+        remat.jax.train_step(mlp, params, *batch)
+    step = remat.jax.train_step(mlp, params, *batch, optimizer=remat.SGD(0.1))
+    before = {name: array.copy() for name, array in step.state_dict().items()}
+    with pytest.raises(TypeError, match="the batch must have the structure"):
+        step({"x": batch[0], "y": batch[1]})
+    with pytest.raises(ValueError, match=r"argument 1 \('batch.1'\) must be of float32\[6, 2\], but got float32\[3, 2\]"):
+        step(batch[0], batch[1][:3])
+    assert all(np.array_equal(array, before[name]) for name, array in step.state_dict().items())
