@@ -5,9 +5,11 @@
 #include "remat-c/Step.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -40,6 +42,29 @@ static std::string getOwnPath() {
              : "";
 }
 
+/// Fails, where it is declared, if the module calls a function that this
+/// process does not have: ORC would say so on the standard error.
+static LogicalResult checkSymbols(ModuleOp module, const std::string &path) {
+  void *library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  auto close = llvm::scope_exit([&] {
+    if (library)
+      dlclose(library);
+  });
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+    std::string name = function.getName().str();
+    if (!function.isExternal() || function.symbolKnownUseEmpty(module) ||
+        StringRef(name).starts_with("llvm.") ||
+        dlsym(library ? library : RTLD_DEFAULT, name.c_str()) ||
+        dlsym(RTLD_DEFAULT, name.c_str()))
+      continue;
+    return function.emitError()
+           << "the step calls '" << name
+           << "', which has no body and is in no library of this process; give "
+              "it a body, or load the library that has it with RTLD_GLOBAL";
+  }
+  return success();
+}
+
 FailureOr<CompiledCode> mlir::remat::compileToMemory(ModuleOp module,
                                                      int optimizationLevel) {
   initializeTarget();
@@ -60,6 +85,8 @@ FailureOr<CompiledCode> mlir::remat::compileToMemory(ModuleOp module,
   options.jitCodeGenOptLevel =
       static_cast<llvm::CodeGenOptLevel>(optimizationLevel);
   std::string path = getOwnPath();
+  if (failed(checkSymbols(module, path)))
+    return failure();
   StringRef libraries[] = {path};
   options.sharedLibPaths = libraries;
   auto engine =

@@ -123,8 +123,8 @@ LogicalResult TrainDescription::addLine(Location loc, const Twine &what,
     if (!memref.hasStaticShape() || !memref.getLayout().isIdentity())
       return emitError(loc)
              << what << " ('" << name
-             << "') needs a static shape and the identity layout, since main "
-                "allocates it; got "
+             << "') needs a static shape and the identity layout, since it is "
+                "allocated once; got "
              << type;
     shape.assign(memref.getShape().begin(), memref.getShape().end());
     element = memref.getElementType();
@@ -140,7 +140,7 @@ LogicalResult TrainDescription::addLine(Location loc, const Twine &what,
   if (!isKnown)
     return emitError(loc)
            << what << " ('" << name << "') has type " << type
-           << "; main knows i1, i8, i16, i32, i64, f16, bf16, f32, f64 and "
+           << "; a step takes i1, i8, i16, i32, i64, f16, bf16, f32, f64 and "
               "memrefs of them (bufferize first)";
   bool isSaved = role == "parameter" || role == "optimizer" ||
                  role == "state" || role == "random";
