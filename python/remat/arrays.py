@@ -1,4 +1,5 @@
 """Arrays of other libraries, where they lie: what a step takes must be of its type and shape, and is not copied."""
+import ctypes
 import dataclasses
 
 import ml_dtypes
@@ -75,22 +76,12 @@ def _locate_foreign(argument, value, what):
         raise TypeError(f"{what} must be of {argument}, but got {kind}{list(shape)}")
     if shape != argument.shape:
         raise ValueError(f"{what} must be of {argument}, but got {kind}{list(shape)}")
-    if not is_contiguous:
-        copied = copy_strided(value, argument)
-        return copied.__array_interface__["data"][0], copied
+    if not is_contiguous:  # PyTorch has types that NumPy lacks
+        copied = value.contiguous() if callable(getattr(value, "contiguous", None)) else np.ascontiguousarray(value)
+        return locate(argument, copied, what)
     if address % argument.dtype.itemsize:
         raise ValueError(f"{what} must be aligned to its elements of {argument.dtype.itemsize} bytes")
     return address, owner
-
-
-def copy_strided(value, argument):
-    """A contiguous copy of what has strides."""
-    if hasattr(value, "contiguous"):  # PyTorch has types that NumPy lacks
-        bits = np.dtype(f"i{argument.dtype.itemsize}")
-        import torch
-        view = value.contiguous().view(getattr(torch, bits.name))
-        return np.array(view.numpy()).view(argument.dtype)
-    return np.ascontiguousarray(value)
 
 
 def to_numpy(argument: Argument, value, what: str) -> np.ndarray:
@@ -98,6 +89,5 @@ def to_numpy(argument: Argument, value, what: str) -> np.ndarray:
     address, owner = locate(argument, value, what)
     if isinstance(owner, np.ndarray):
         return owner.view(argument.dtype) if owner.dtype != argument.dtype else owner
-    import ctypes
     raw = (ctypes.c_char * argument.nbytes).from_address(address) if argument.nbytes else b""
     return np.frombuffer(raw, np.uint8).view(argument.dtype).reshape(argument.shape).copy()

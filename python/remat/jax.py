@@ -43,8 +43,8 @@ def _json(value) -> str:
 class JaxStep(Step):
     """A `remat.Step` that takes batches, and has parameters, as pytrees."""
 
-    def __init__(self, step: Step, params_tree, batch_tree, results_tree):
-        self.__dict__.update(step.__dict__)
+    def __init__(self, compiled, params_tree, batch_tree, results_tree):
+        super().__init__(*compiled)
         self._params_tree, self._batch_tree, self._results_tree = params_tree, batch_tree, results_tree
 
     def __call__(self, *batch):
@@ -69,8 +69,8 @@ class JaxStep(Step):
 def train_step(loss_fn, params, *example_batch, annotate=None, **arguments) -> JaxStep:
     """Compiles a training step of `loss_fn(params, *batch)`, which returns a scalar, or `(scalar, auxiliary)`.
 
-    `params` is a pytree of floating-point arrays, which the step starts from (and leaves alone: it has a copy); the leaves of
-    `example_batch` say what types and shapes all batches have. States are named by their paths in the tree (`dense.kernel`,
+    `params` is a pytree of floating-point arrays, which the step starts from (and leaves alone: it has a copy); the leaves
+    of `example_batch` say what types and shapes all batches have. States are named by their paths in the tree (`dense.kernel`,
     `dense.kernel.m`). Regions of `jax.checkpoint` are selected by `annotate=remat.checkpoints()`, values of
     `checkpoint_name` by policies. The other arguments are those of `remat.mlir.train_step`.
 
@@ -111,8 +111,9 @@ def train_step(loss_fn, params, *example_batch, annotate=None, **arguments) -> J
             "arguments": [described | {"name": described["name"] or "params"}
                           for described in (a.describe() for a in exported.arguments)]}
     pipeline = passes(f"remat-import{{spec={{{_json(spec)}}}}}")
-    step = mlir.train_step(exported.text, annotate=pipeline | annotate if annotate else pipeline, function="loss",
-                           file_name=f"{flat.__name__}.mlir", **arguments)
+    request = mlir.make_request(exported.text, annotate=pipeline | annotate if annotate else pipeline, function="loss",
+                                file_name=f"{flat.__name__}.mlir", **arguments)
+    step = JaxStep(mlir.compile_request(request), jax.tree.structure(params), batch_tree, results_tree)
     values = {_name(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(params)}
     step.load_state_dict(values, strict=False)
-    return JaxStep(step, jax.tree.structure(params), batch_tree, results_tree)
+    return step

@@ -7,10 +7,13 @@ import logging
 from remat import _native
 from remat.annotations import Annotation
 from remat.errors import CompileError, Diagnostic, gather
-from remat.optimizers import Optimizer
+from remat.optimizers import Optimizer, number
 from remat.step import Step
 
 logger = logging.getLogger("remat")
+DEFAULTS = {"optimizer": None, "policy": None, "annotate": None, "eager": None, "clip_global_norm": None, "accumulate": None,
+            "seed": None, "function": None, "threads": None, "options": "", "file_name": "model.mlir",
+            "optimization_level": 3}
 LEVELS = {"warning": logging.WARNING, "remark": logging.DEBUG, "note": logging.DEBUG}
 
 
@@ -32,7 +35,7 @@ def _options(text, optimizer, policy, annotate, eager, clip_global_norm, accumul
     if eager is not None:
         attributes.append("eager" if eager else "deferred")
     if clip_global_norm is not None:
-        attributes.append(f"clip_global_norm = {float(clip_global_norm)!r}")
+        attributes.append(f"clip_global_norm = {number(clip_global_norm)}")
     if accumulate is not None:
         attributes.append(f"accumulate = {int(accumulate)}")
     if seed is not None:
@@ -47,9 +50,9 @@ def _options(text, optimizer, policy, annotate, eager, clip_global_norm, accumul
     if options:
         train_options.append(options)
     return _native.Options(
-        text=text.encode() if isinstance(text, str) else text, file_name=file_name, passes=annotate.pipeline if annotate else "", function=function or "",
-        optimizer=str(optimizer or ""), train_attributes=", ".join(attributes), train_options=" ".join(train_options),
-        optimization_level=optimization_level)
+        text=text.encode() if isinstance(text, str) else text, file_name=file_name,
+        passes=annotate.pipeline if annotate else "", function=function or "", optimizer=str(optimizer or ""),
+        train_attributes=", ".join(attributes), train_options=" ".join(train_options), optimization_level=optimization_level)
 
 
 def _finish(result, records) -> list[Diagnostic]:
@@ -88,9 +91,14 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None, p
     """
     request = _options(text, optimizer, policy, annotate, eager, clip_global_norm, accumulate, seed, function, threads,
                        options, file_name, optimization_level)
+    return Step(*compile_request(request))
+
+
+def compile_request(request):
+    """What a `Step` is made of: the compiled module, warnings, and what explains it."""
     native, records = _native.compile(request)
     diagnostics = _finish(native, records)
-    return Step(native, [d for d in diagnostics if d.severity == "warning"], lambda: _explain(request))
+    return native, [d for d in diagnostics if d.severity == "warning"], lambda: _explain(request)
 
 
 def _explain(request):
@@ -99,12 +107,14 @@ def _explain(request):
     return table
 
 
+def make_request(text: str | bytes, **arguments):
+    """The request that `train_step` makes of the same arguments."""
+    unknown = sorted(set(arguments) - set(DEFAULTS))
+    if unknown:
+        raise TypeError(f"train_step has no argument called {', '.join(unknown)}; it has {', '.join(DEFAULTS)}")
+    return _options(text, **(DEFAULTS | arguments))
+
+
 def explain(text: str | bytes, **arguments) -> str:
     """`Step.explain` without a step; takes what `train_step` does."""
-    defaults = {"optimizer": None, "policy": None, "annotate": None, "eager": None, "clip_global_norm": None,
-                "accumulate": None, "seed": None, "function": None, "threads": None, "options": "",
-                "file_name": "model.mlir", "optimization_level": 3}
-    unknown = sorted(set(arguments) - set(defaults))
-    if unknown:
-        raise TypeError(f"explain takes what train_step does, which has no {', '.join(unknown)}")
-    return _explain(_options(text, **(defaults | arguments)))
+    return _explain(make_request(text, **arguments))

@@ -13,10 +13,10 @@ import json
 from collections.abc import Sequence
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """A float as MLIR reads it, with all its digits.
 
-    >>> print(_number(1e-8), _number(3), _number(0.0003))
+    >>> print(number(1e-8), number(3), number(0.0003))
     1.0e-08 3.0 0.0003
     """
     mantissa, _, exponent = f"{float(value)!r}".partition("e")
@@ -34,7 +34,7 @@ def _text(value) -> str:
         if not value.startswith("@"):
             raise ValueError(f"the name of a function must begin with @, but got {value!r}")
         return value
-    return _number(value)
+    return number(value)
 
 
 def _attribute(mnemonic: str, values: dict) -> str:
@@ -52,7 +52,7 @@ class Constant(Schedule):
     value: float
 
     def __str__(self):
-        return _attribute("constant", {"value": _number(self.value)})
+        return _attribute("constant", {"value": number(self.value)})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,8 +65,8 @@ class LinearWarmupCosine(Schedule):
     floor: float = 0.0
 
     def __str__(self):
-        return _attribute("linear_warmup_cosine", {"peak": _number(self.peak), "warmup": str(int(self.warmup)),
-                                                   "total": str(int(self.total)), "floor": _number(self.floor)})
+        return _attribute("linear_warmup_cosine", {"peak": number(self.peak), "warmup": str(int(self.warmup)),
+                                                   "total": str(int(self.total)), "floor": number(self.floor)})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +78,7 @@ class StepDecay(Schedule):
     every: int
 
     def __str__(self):
-        return _attribute("step_decay", {"initial": _number(self.initial), "factor": _number(self.factor),
+        return _attribute("step_decay", {"initial": number(self.initial), "factor": number(self.factor),
                                          "every": str(int(self.every))})
 
 
@@ -121,7 +121,7 @@ class Optimizer:
         parts = [f"groups = [{', '.join(map(str, self.groups))}]"] if self.groups else []
         for name in ("clip_value", "clip_norm"):
             if getattr(self, name) is not None:
-                parts.append(f"{name} = {_number(getattr(self, name))}")
+                parts.append(f"{name} = {number(getattr(self, name))}")
         return ", ".join(parts)
 
     def __str__(self):

@@ -35,12 +35,14 @@ SGD = "#opt.sgd<lr = 0.1>"
     (mlp(), {"optimizer": SGD, "accumulate": 0}, "accumulate"),
     (mlp().replace("return", "func.call @elsewhere() : () -> ()\n  return") + "func.func private @elsewhere()",
      {"optimizer": SGD}, r"model.mlir:44:1: error: the step calls 'elsewhere', which has no body and is in no library"),
-    (mlp().replace("tensor<6x5xf32> {remat.data", "tensor<?x5xf32> {remat.data").replace("%x : tensor<6x5xf32>, %w ",
-     "%cast : tensor<6x5xf32>, %w ").replace("  %scale =", "  %cast = tensor.cast %x : tensor<?x5xf32> to tensor<6x5xf32>\n  %scale ="),
+    (mlp().replace("tensor<6x5xf32> {remat.data", "tensor<?x5xf32> {remat.data")
+     .replace("%x : tensor<6x5xf32>, %w ", "%cast : tensor<6x5xf32>, %w ")
+     .replace("  %scale =", "  %cast = tensor.cast %x : tensor<?x5xf32> to tensor<6x5xf32>\n  %scale ="),
      {"optimizer": SGD}, r"model.mlir:6:17: error: argument 0 .'x'. needs a static shape"),
     (mlp("opt.optimizer @o = #opt.sgd<lr = 0.1>\nremat.train_step @step for @loss optimizer(@o) {eager}"),
      {"optimizer": SGD}, r"model.mlir:6:1: error: .*says already how the model is trained"),
-    (mlp().replace("math.tanh %s : f32", "math.tanh %s : f64"), {"optimizer": SGD}, r"model.mlir:22:22: error: use of value .%s. expects different type"),
+    (mlp().replace("math.tanh %s : f32", "math.tanh %s : f64"), {"optimizer": SGD},
+     r"model.mlir:22:22: error: use of value .%s. expects different type"),
     (mlp().replace("-> tensor<f32> {\n  %zero", "-> tensor<6x3xf32> {\n  %zero")
      .replace("return %loss : tensor<f32>", "return %q : tensor<6x3xf32>"), {"optimizer": SGD}, "scalar"),
     (mlp().replace("opt.param", "opt.parm"), {"optimizer": SGD}, "opt.parm|param"),
@@ -61,6 +63,18 @@ def test_what_is_wrong_with_a_model_is_said_with_its_place(text, arguments, mess
 def test_arguments_of_wrong_types(arguments, message):
     with pytest.raises(TypeError, match=message):
         remat.mlir.train_step(**({"text": mlp(), "optimizer": SGD} | arguments))
+
+
+def test_arguments_of_other_names():
+    with pytest.raises(TypeError, match="train_step has no argument called optimiser; it has optimizer, policy"):
+        remat.mlir.explain(mlp(), optimiser=SGD)
+    with pytest.raises(TypeError, match="optimiser"):
+        remat.mlir.train_step(mlp(), optimiser=SGD)
+
+
+def test_small_numbers_are_written_as_attributes():
+    step = remat.mlir.train_step(mlp(), optimizer=remat.SGD(1e-12, weight_decay=1e-300), clip_global_norm=1e-5)
+    assert step.number == 0
 
 
 def test_values_that_attributes_do_not_have():

@@ -62,7 +62,7 @@ LAYOUTS = {
     "unaligned": lambda a: np.frombuffer(b"\0" + a.tobytes(), a.dtype, offset=1).reshape(a.shape),
     "off by one element": lambda a: np.concatenate([[0], a.ravel()]).astype(a.dtype)[1:].reshape(a.shape),
     "read-only": lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape), "memoryview": lambda a: memoryview(a),
-    "subclass": lambda a: a.view(np.recarray)}
+    "subclass": lambda a: a.view(np.recarray), "strided memoryview": lambda a: memoryview(np.repeat(a, 2, 0))[::2]}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -83,6 +83,16 @@ def test_jax_arrays_are_taken_through_dlpack(trained):
     assert step(*batch) == other(*map(jnp.asarray, batch))
     with pytest.raises(TypeError, match=r"argument 0 \('x'\) must be of float32\[6, 5\], but got int32"):
         step(*(jnp.asarray(a, "int32") for a in batch))
+
+
+def test_states_are_loaded_from_jax_arrays(trained):
+    jnp = pytest.importorskip("jax.numpy")
+    step, arrays = trained
+    other = remat.mlir.train_step(mlp(), optimizer=remat.AdamW(0.01))
+    other.load_state_dict({name: jnp.asarray(array) for name, array in step.state_dict().items()})
+    batch = batch_of(step, arrays, 4)
+    assert step(*batch) == other(*batch)
+    assert_unchanged(other, snapshot(step))
 
 
 def test_torch_tensors_are_taken_through_dlpack(trained):
