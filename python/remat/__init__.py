@@ -26,11 +26,11 @@ _HOMES = {
     "memory": ["Memory"],
 }
 _home_of = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = ["jax", "mlir", *_home_of]
+__all__ = ["jax", "mlir", "torch", *_home_of]
 
 
 def __getattr__(name):
-    if name in ("jax", "mlir"):
+    if name in ("jax", "mlir", "torch"):
         return importlib.import_module(f"remat.{name}")
     if name in _home_of:
         return getattr(importlib.import_module(f"remat.{_home_of[name]}"), name)

@@ -23,6 +23,7 @@ Needs torch and torch-mlir, or jax and iree-base-compiler.
 import contextlib
 import copy
 import dataclasses
+import itertools
 import json
 import re
 import warnings
@@ -163,9 +164,9 @@ def drop_unread_names(program, tensors):
     return specs
 
 
-def import_with_paths(program):
-    """The module in linalg on tensors. Its locations are module paths (and checkpoints): torch-mlir's own are source lines,
-    which are the same for all layers that a loop makes."""
+def import_with_paths(program, inner):
+    """The module in linalg on tensors. Its locations are module paths within `inner` (and checkpoints): torch-mlir's own
+    are source lines, which are the same for all layers that a loop makes."""
     from torch_mlir import fx, ir
     from torch_mlir.dialects import torch as torch_dialect
     from torch_mlir.extras import fx_importer
@@ -176,7 +177,8 @@ def import_with_paths(program):
         def get_node_location(self, node):
             stack = node.meta.get("nn_module_stack")
             path = list(stack.values())[-1][0] if stack else ""
-            location = ir.Location.name(path.removeprefix("L['self'].") or "root", context=self._c)
+            path = path.removeprefix("L['self']").removeprefix(".").removeprefix(inner).removeprefix(".")
+            location = ir.Location.name(path or "root", context=self._c)
             custom = node.meta.get("custom", {})
             names = [".".join(custom.get("checkpoints", ())), torch_stops.NAME * custom.get(torch_stops.NAME, False)]
             if not any(names):
@@ -193,10 +195,11 @@ def import_with_paths(program):
     return module
 
 
-def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None, check=True):
+def from_torch(module, inputs, *, outputs=("loss",), inner="", dims=None, dynamic=None, check=True):
     """Exports `module(*inputs.values())`, a tensor or a tuple whose first one is the loss.
 
-    outputs: names of the results. dims: facts about the model, kept in the JSON.
+    outputs: names of the results; further ones are `output<i>`. inner: the submodule within which parameters, buffers and
+        locations have their names. dims: facts about the model, kept in the JSON.
     dynamic: `{input: {axis: dimension}}` for dimensions that the program shall not know, by name, or as a
         `torch.export.Dim` if they have bounds.
     check: record outputs and gradients; without, the module does not run, and NAME.npz has its arguments only.
@@ -234,17 +237,17 @@ def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None, ch
             shape = [-1 if a in dynamic.get(name, {}) else n for a, n in enumerate(tensor.shape)]
             arguments.append(Value(name, "data", to_numpy(tensor), shape=shape))
         elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
-            value = Value(spec.target, "buffer", to_numpy(tensors[spec.target]))
+            value = Value(spec.target.removeprefix(f"{inner}."), "buffer", to_numpy(tensors[spec.target]))
             if spec.kind == InputKind.PARAMETER and tensors[spec.target].requires_grad:
                 value.role = "parameter"
                 value.gradient = (own[1][spec.target], wide[1][spec.target]) if check else None
             arguments.append(value)
             # torch-mlir makes constants of weights, and arguments of what counts as an input of the user.
             spec.kind, spec.target = InputKind.USER_INPUT, None
-    names = iter(outputs)
+    names = itertools.chain(outputs, (f"output{i}" for i in itertools.count(len(outputs))))
     for spec in program.graph_signature.output_specs:
         updates = spec.kind == OutputKind.BUFFER_MUTATION
-        name = spec.target if updates else next(names)
+        name = spec.target.removeprefix(f"{inner}.") if updates else next(names)
         role = "buffer_update" if updates else "loss" if name == outputs[0] else "output"
         like = next(n for n in program.graph.nodes if n.name == spec.arg.name).meta["val"]
         results.append(Value(name, role, None, shape=list(like.shape), kind=str(like.dtype).removeprefix("torch.")))
@@ -253,8 +256,8 @@ def from_torch(module, inputs, *, outputs=("loss",), dims=None, dynamic=None, ch
             rest = iter(values_of[0])
             for result in results:
                 updates = result.role == "buffer_update"
-                setattr(result, attribute, values_of[2][result.name] if updates else next(rest))
-    mlir = import_with_paths(program)
+                setattr(result, attribute, values_of[2][f"{inner}.{result.name}".lstrip(".")] if updates else next(rest))
+    mlir = import_with_paths(program, inner)
     return Export(upstream(mlir.operation.get_asm(enable_debug_info=True)), "torch", arguments, results, dims or {})
 
 

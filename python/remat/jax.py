@@ -6,10 +6,9 @@
 Needs jax and iree-base-compiler (`pip install remat[jax]`).
 """
 import importlib.util
-import json
 
 from remat import mlir
-from remat.annotations import passes
+from remat.spec import importing
 from remat.step import Step
 
 
@@ -24,20 +23,6 @@ def _name(path) -> str:
     """A path in a pytree, as state dictionaries have it: layers.0.kernel. A tree that is one array is called params."""
     import jax
     return jax.tree_util.keystr(path, simple=True, separator=".") or "params"
-
-
-def _json(value) -> str:
-    """JSON as an option of a pass, whose parser looks for braces, quotes and spaces within strings, too."""
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{_json(key)}:{_json(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(_json, value)) + "]"
-    if isinstance(value, str):
-        units = value.encode("utf-16-be", "surrogatepass")
-        codes = [int.from_bytes(units[i:i + 2], "big") for i in range(0, len(units), 2)]
-        return '"' + "".join(chr(c) if c < 128 and (chr(c).isalnum() or chr(c) in "._") else f"\\u{c:04x}"
-                             for c in codes) + '"'
-    return json.dumps(value)
 
 
 class JaxStep(Step):
@@ -107,11 +92,9 @@ def train_step(loss_fn, params, *example_batch, annotate=None, **arguments) -> J
     names = [_name(path) for path, _ in jax.tree_util.tree_leaves_with_path(example_batch)]
     exported = export.from_jax(flat, params, dict(zip((f"batch.{name}" for name in names), leaves)), check=False,
                                outputs=["loss", *(f"result{i}" for i in range(1, len(results)))])
-    spec = {"function": "loss", "constants": [], "results": [r.describe() for r in exported.results],
-            "arguments": [described | {"name": described["name"] or "params"}
-                          for described in (a.describe() for a in exported.arguments)]}
-    pipeline = passes(f"remat-import{{spec={{{_json(spec)}}}}}")
-    request = mlir.make_request(exported.text, annotate=pipeline | annotate if annotate else pipeline, function="loss",
+    for argument in exported.arguments:
+        argument.name = argument.name or "params"
+    request = mlir.make_request(exported.text, annotate=importing(exported, annotate), function="loss",
                                 file_name=f"{flat.__name__}.mlir", **arguments)
     step = JaxStep(mlir.compile_request(request), jax.tree.structure(params), batch_tree, results_tree)
     values = {_name(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(params)}

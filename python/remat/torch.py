@@ -1,0 +1,251 @@
+"""Models written in PyTorch, as training steps.
+
+    step = remat.torch.train_step(model, torch.nn.functional.cross_entropy, (images, labels), optimizer=remat.AdamW(3e-4))
+    loss = step(images, labels)
+    step.copy_to(model)
+
+Needs torch and torch-mlir (`pip install remat[torch]`).
+"""
+import importlib.util
+
+import numpy as np
+
+from remat import mlir
+from remat.optimizers import SGD, Adafactor, Adam, AdamW, Group, Optimizer
+from remat.spec import importing
+from remat.step import Step
+
+# The submodules of what is exported: the model, and a loss that is a module, too.
+MODEL, LOSS = "model", "loss_fn"
+
+
+def _require():
+    missing = [package for module, package in (("torch", "torch"), ("torch_mlir", "torch-mlir"))
+               if importlib.util.find_spec(module) is None]
+    if missing:
+        raise ImportError(f"remat.torch needs {' and '.join(missing)}: pip install remat[torch]")
+
+
+class TorchStep(Step):
+    """A `remat.Step` whose parameters and buffers have the names of `model.state_dict()`, all of them where one tensor has
+    several."""
+
+    def __init__(self, compiled, keys, tied):
+        super().__init__(*compiled)
+        self._keys, self._tied = keys, tied
+
+    def __call__(self, *batch, **named):
+        """Runs one step on tensors (or other arrays) as the example had them, and returns the loss, or, if the model
+        returns more, the loss and a dictionary of the rest."""
+        if self._keys is not None:
+            batch = _in_order(self._keys, batch, named)
+        elif named:
+            raise TypeError(f"the example batch was a tuple, but got the names {', '.join(named)}")
+        return super().__call__(*batch)
+
+    def state_dict(self):
+        views = super().state_dict()
+        return views | {other: views[name] for other, name in self._tied.items()}
+
+    def load_state_dict(self, state, strict=True):
+        for other, name in self._tied.items():
+            if other in state and name in state and not np.array_equal(_bits(state[other]), _bits(state[name])):
+                raise ValueError(f"'{other}' and '{name}' are one tensor in the step, but two in what is loaded")
+        state = {self._tied.get(name, name): value for name, value in state.items()}
+        super().load_state_dict(state, strict)
+
+    def copy_to(self, model) -> None:
+        """Copies parameters and buffers to `model`, by name. It may be on any device and of any precision."""
+        import torch
+        views = self.state_dict()
+        targets = dict(model.named_parameters(remove_duplicate=False)) | dict(model.named_buffers(remove_duplicate=False))
+        own = [a for a in self.arguments if a.role in ("parameter", "state")]
+        missing = [a.name for a in own if a.name not in targets and not a.name.startswith(f"{LOSS}.")]
+        if missing:
+            raise KeyError(f"the model has no {', '.join(missing)}")
+        wrong = [f"{a.name} is {a}, but {list(targets[a.name].shape)} there" for a in own
+                 if a.name in targets and tuple(targets[a.name].shape) != a.shape]
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        with torch.no_grad():
+            for argument in own:
+                for name in (argument.name, *(o for o, n in self._tied.items() if n == argument.name)):
+                    if name in targets:
+                        targets[name].copy_(_to_tensor(views[argument.name]))
+
+
+def _to_tensor(array):
+    import torch
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view("i2").copy()).view(torch.bfloat16)
+    return torch.from_numpy(array.copy())
+
+
+def _bits(value):
+    """To compare: of a tensor, whatever its type, or of another array."""
+    if hasattr(value, "detach"):
+        return value.detach().cpu().contiguous().flatten().view(importlib.import_module("torch").uint8).numpy()
+    return np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+
+
+def _in_order(keys, batch, named):
+    if len(batch) == 1 and isinstance(batch[0], dict) and not named:
+        batch, named = (), batch[0]
+    if batch or set(named) != set(keys):
+        raise TypeError(f"the batch must be named {', '.join(keys)}, but got "
+                        f"{', '.join(named) or f'{len(batch)} arrays without names'}")
+    return [named[key] for key in keys]
+
+
+def _combine(model, loss_fn, keys):
+    """A module whose result is the loss, or a tuple that starts with it."""
+    import torch
+
+    class Loss(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            setattr(self, MODEL, model)
+            setattr(self, LOSS, loss_fn)
+
+        def forward(self, *values):
+            values, target = (values, ()) if loss_fn is None else (values[:-1], values[-1:])
+            result = model(**dict(zip(keys, values))) if keys is not None else model(*values)
+            if loss_fn is not None:
+                return loss_fn(result, *target)
+            if hasattr(result, "loss"):  # of the transformers library
+                return result.loss
+            return tuple(result) if isinstance(result, list) else result
+
+    module = Loss()
+    module.training = model.training  # alone: submodules may be in another mode
+    return module
+
+
+def train_step(model, loss_fn, example_batch, *, optimizer=None, annotate=None, **arguments) -> TorchStep:
+    """Compiles a training step of a `torch.nn.Module`.
+
+    - `model`: what it computes in its present mode (`model.train()`) is compiled, and its present parameters and buffers
+      are what the step starts from; it has a copy. Parameters that require no gradient are not trained.
+    - `loss_fn(output, target)`: a function or module whose result is a scalar; the last tensor of a batch is `target`, the
+      others go to the model. `None`: the model returns the loss, or a tuple that starts with it.
+    - `example_batch`: a tensor, or a tuple of tensors, of the types and shapes that all batches have. With `loss_fn=None` it
+      may be a dictionary, for models that take their arguments by name; so does the step then.
+    - `optimizer`: one of remat's, or a fresh `torch.optim.SGD`, `Adam`, `AdamW` or `Adafactor` of the model's parameters.
+
+    Applications of `torch.utils.checkpoint` are selected by `annotate=remat.checkpoints()`, modules by
+    `remat.scopes("layers.*")`. The other arguments are those of `remat.mlir.train_step`.
+
+    Raises `remat.export.ExportError` where the model uses what has no way to MLIR, and `remat.CompileError`.
+    """
+    _require()
+    import torch
+
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"the model must be a torch.nn.Module, but got {type(model).__name__}")
+    if loss_fn is not None and not callable(loss_fn):
+        raise TypeError(f"loss_fn must be a function of output and target, or None, but got {type(loss_fn).__name__}")
+    keys = None
+    if isinstance(example_batch, dict):
+        if loss_fn is not None:
+            raise TypeError("a batch by name is for models that return the loss: loss_fn must be None")
+        keys, example_batch = list(example_batch), list(example_batch.values())
+    elif isinstance(example_batch, torch.Tensor):
+        example_batch = [example_batch]
+    for i, value in enumerate(example_batch):
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"the batch must be of tensors, but {keys[i] if keys else i} is {type(value).__name__}; make what "
+                            "is not a tensor a part of the model")
+    if loss_fn is not None and len(example_batch) < 2:
+        raise TypeError(f"the batch must be inputs of the model and a target, but got {len(example_batch)} tensors")
+    names = keys or [f"batch.{i}" for i in range(len(example_batch))]
+    exported = _export(_combine(model, loss_fn, keys), dict(zip(names, example_batch)))
+    tensors = _names(model)
+    if isinstance(optimizer, torch.optim.Optimizer):
+        trained = {a.name for a in exported.arguments if a.role == "parameter"}
+        optimizer = from_torch_optimizer(optimizer, {key: trained.intersection(own) for key, own in tensors.items()})
+    known = {a.name for a in exported.arguments}
+    tied = {other: name for own in tensors.values() for name in own if name in known for other in own if other not in known}
+    request = mlir.make_request(exported.text, annotate=importing(exported, annotate), function="loss", optimizer=optimizer,
+                                file_name=f"{type(model).__name__}.mlir", **arguments)
+    step = TorchStep(mlir.compile_request(request), keys, tied)
+    step.load_state_dict({a.name: a.own for a in exported.arguments if a.role != "data"}, strict=False)
+    return step
+
+
+def _names(model):
+    """All names of each tensor of the model, by its id."""
+    names = {}
+    for of in (model.named_parameters, model.named_buffers):
+        for name, tensor in of(remove_duplicate=False):
+            names.setdefault(id(tensor), []).append(name)
+    return names
+
+
+def _export(module, inputs):
+    from remat import export
+    try:
+        exported = export.from_torch(module, inputs, inner=MODEL, check=False)
+    except export.ExportError:
+        raise
+    except Exception as error:  # whatever a tracer or a lowering of torch's raises
+        raise export.ExportError(f"PyTorch cannot export the model: {error}") from error
+    loss = next((r.describe() for r in exported.results if r.role == "loss"), None)
+    if loss is None or loss["shape"] or not loss["dtype"].lstrip("b").startswith("f"):
+        raise TypeError(f"the loss must be a floating-point scalar, but it is "
+                        f"{loss['dtype'] + str(loss['shape']) if loss else 'nothing'}")
+    return exported
+
+
+# --- Optimizers --------------------------------------------------------------------------------
+
+# What of torch's options a rule here has: ours by theirs, and those that must have one value.
+RULES = {
+    "SGD": (SGD, {"lr": "lr", "momentum": "momentum", "dampening": "dampening", "nesterov": "nesterov",
+                  "weight_decay": "weight_decay"}, {"maximize": False}),
+    "Adam": (Adam, {"lr": "lr", "eps": "eps", "weight_decay": "weight_decay"},
+             {"amsgrad": False, "maximize": False, "decoupled_weight_decay": False}),
+    "AdamW": (AdamW, {"lr": "lr", "eps": "eps", "weight_decay": "weight_decay"},
+              {"amsgrad": False, "maximize": False, "decoupled_weight_decay": True}),
+    "Adafactor": (Adafactor, {"lr": "lr", "beta2_decay": "beta2_decay", "d": "d", "weight_decay": "weight_decay"},
+                  {"maximize": False}),
+}
+
+
+def _hyperparameters(kind, group):
+    _, names, fixed = RULES[kind]
+    wrong = [f"{name}={group[name]}" for name, value in fixed.items() if name in group and group[name] != value]
+    if wrong:
+        raise ValueError(f"torch.optim.{kind} with {', '.join(wrong)} has no counterpart here")
+    values = {ours: group[theirs] for theirs, ours in names.items()}
+    if "betas" in group:
+        values |= dict(zip(("b1", "b2"), group["betas"]))
+    if kind == "Adafactor":
+        eps1, eps2 = group["eps"]
+        values |= {"eps1": 2.0**-23 if eps1 is None else eps1, "eps2": eps2}
+    return {name: value if isinstance(value, bool) else float(value) for name, value in values.items()}
+
+
+def from_torch_optimizer(optimizer, names) -> Optimizer:
+    """The same rule for the same parameters: `names` are those of each one that is trained, by its id. Learning rates are what
+    they are now; `torch.optim.lr_scheduler` has its counterparts in `remat.LinearWarmupCosine` and others."""
+    kind = type(optimizer).__name__
+    if type(optimizer).__module__.partition(".")[0] != "torch" or kind not in RULES:
+        raise TypeError(f"{type(optimizer).__module__}.{kind} has no counterpart here; there are remat.SGD, Adam, AdamW, Lion, "
+                        "LAMB, Adafactor and Custom")
+    if optimizer.state:
+        raise ValueError("the optimizer has made steps already: take a fresh one, and load its states with "
+                         "step.load_state_dict(..., strict=False)")
+    settings = {}
+    for group in optimizer.param_groups:
+        values = _hyperparameters(kind, group)
+        for parameter in group["params"]:
+            if id(parameter) not in names:
+                raise ValueError(f"the optimizer has a parameter of shape {list(parameter.shape)} that is none of the model's")
+            settings |= {name: values for name in names[id(parameter)]}
+    if not settings:
+        raise ValueError("the optimizer has no parameter that is trained")
+    common = next(iter(settings.values()))
+    groups = [Group(name, **{key: value for key, value in values.items() if value != common[key]})
+              for name, values in settings.items() if values != common]
+    groups += [Group(name, frozen=True) for own in names.values() for name in sorted(own) if name not in settings]
+    return RULES[kind][0](**common, groups=groups)

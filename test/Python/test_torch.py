@@ -1,0 +1,236 @@
+"""Models written in PyTorch, trained by a step and by PyTorch itself."""
+import copy
+
+import numpy as np
+import pytest
+
+import remat
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_mlir")
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+
+class Net(nn.Module):
+    """A convolution with running statistics, a table with a padded row, and a head that is tied to it."""
+
+    def __init__(self, width=6):
+        super().__init__()
+        self.conv = nn.Conv2d(3, width, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(width)
+        self.table = nn.Embedding(5, width, padding_idx=0)
+        self.head = nn.Linear(width, 5)
+        self.head.weight = self.table.weight
+
+    def forward(self, image, token):
+        h = F.relu(self.norm(self.conv(image))).mean((2, 3))
+        return self.head(h + self.table(token).detach() + self.table(token) ** 2)
+
+
+def batches(count, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return [(torch.randn(4, 3, 5, 5, generator=generator), torch.randint(0, 5, (4,), generator=generator),
+             torch.randint(0, 5, (4,), generator=generator)) for _ in range(count)]
+
+
+def train(model, loss_fn, data, optimizer):
+    losses = []
+    for *inputs, target in data:
+        loss = loss_fn(model(*inputs), target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def assert_same_state(model, other, tolerance=2e-5):
+    for (name, a), (_, b) in zip(model.state_dict().items(), other.state_dict().items(), strict=True):
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), tolerance, tolerance, err_msg=name)
+
+
+def make(kind=Net, seed=0):
+    torch.manual_seed(seed)
+    return kind()
+
+
+OPTIMIZERS = {
+    "sgd": lambda p: torch.optim.SGD(p, 0.05, momentum=0.9, nesterov=True, weight_decay=0.01),
+    "adam": lambda p: torch.optim.Adam(p, 0.01, betas=(0.8, 0.99), weight_decay=0.1),
+    "adamw": lambda p: torch.optim.AdamW(p, 0.01, weight_decay=0.1),
+    "adafactor": lambda p: torch.optim.Adafactor(p, 0.02),
+}
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+def test_trains_as_pytorch_does(kind):
+    model, data = make(), batches(6)
+    theirs = copy.deepcopy(model)
+    step = remat.torch.train_step(model, F.cross_entropy, data[0], optimizer=OPTIMIZERS[kind](model.parameters()))
+    losses = [step(*batch) for batch in data]
+    expected = train(theirs, F.cross_entropy, data, OPTIMIZERS[kind](theirs.parameters()))
+    np.testing.assert_allclose(losses, expected, 2e-5)
+    assert_same_state(model, make())  # it was copied
+    step.copy_to(model)
+    assert_same_state(model, theirs)
+
+
+def test_names_are_those_of_the_state_dict():
+    model = make()
+    step = remat.torch.train_step(model, F.cross_entropy, batches(1)[0], optimizer=remat.AdamW(0.01))
+    own, theirs = step.state_dict(), model.state_dict()
+    assert set(theirs) <= set(own) and {"conv.weight.m", "norm.bias.v", "remat.step"} <= set(own)
+    for name, tensor in theirs.items():
+        np.testing.assert_array_equal(own[name], tensor.numpy())
+    assert np.shares_memory(own["table.weight"], own["head.weight"])
+
+
+def test_states_are_loaded_by_any_of_their_names():
+    model, other = make(), make(seed=1)
+    step = remat.torch.train_step(model, F.cross_entropy, batches(1)[0], optimizer=remat.SGD(0.01))
+    step.load_state_dict(other.state_dict(), strict=False)
+    step.copy_to(model)
+    assert_same_state(model, other, 0)
+    step.load_state_dict({"table.weight": torch.ones(5, 6)}, strict=False)
+    assert (step.state_dict()["head.weight"] == 1).all()
+    before = step.state_dict()["head.weight"].copy()
+    with pytest.raises(ValueError, match="are one tensor in the step"):
+        step.load_state_dict({"table.weight": torch.ones(5, 6), "head.weight": torch.zeros(5, 6)}, strict=False)
+    assert (step.state_dict()["head.weight"] == before).all()
+    step.load_state_dict(step.state_dict())
+
+
+def test_groups_and_what_is_not_trained():
+    model, data = make(), batches(4)
+    model.conv.weight.requires_grad_(False)
+    theirs = copy.deepcopy(model)
+
+    def optimizer(model):
+        return torch.optim.AdamW([{"params": [model.table.weight], "weight_decay": 0.0},
+                                  {"params": [model.norm.weight], "lr": 0.1}], lr=0.01, weight_decay=0.3)
+    step = remat.torch.train_step(model, F.cross_entropy, data[0], optimizer=optimizer(model))
+    losses = [step(*batch) for batch in data]
+    np.testing.assert_allclose(losses, train(theirs, F.cross_entropy, data, optimizer(theirs)), 2e-5)
+    step.copy_to(model)
+    assert_same_state(model, theirs)
+
+
+def test_a_loss_with_weights_of_its_own():
+    model, data = make(), batches(3)
+    loss_fn = nn.CrossEntropyLoss(weight=torch.arange(1.0, 6.0))
+    theirs = copy.deepcopy(model)
+    step = remat.torch.train_step(model, loss_fn, data[0], optimizer=remat.SGD(0.05))
+    losses = [step(*batch) for batch in data]
+    np.testing.assert_allclose(losses, train(theirs, loss_fn, data, torch.optim.SGD(theirs.parameters(), 0.05)), 2e-5)
+    step.copy_to(model)
+    assert_same_state(model, theirs)
+
+
+class ReturnsTheLoss(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3, 2))
+
+    def forward(self, x, *, target=None):
+        y = x @ self.weight
+        return ((y - target) ** 2).mean(), y
+
+
+def test_a_model_that_returns_the_loss_takes_its_arguments_by_name():
+    model, batch = make(ReturnsTheLoss), {"x": torch.randn(4, 3), "target": torch.randn(4, 2)}
+    step = remat.torch.train_step(model, None, batch, optimizer=remat.SGD(0.1))
+    expected, output = model(**batch)
+    loss, rest = step(**batch)
+    np.testing.assert_allclose(loss, expected.item(), 1e-6)
+    np.testing.assert_allclose(*[np.asarray(v) for v in (list(rest.values())[0], output.detach())], 1e-5, 1e-6)
+    assert step(batch)[0] < loss
+    with pytest.raises(TypeError, match="must be named x, target, but got x"):
+        step(x=batch["x"])
+
+
+def test_the_mode_is_what_is_compiled():
+    model, data = make().eval(), batches(2)
+    before = model.norm.running_mean.clone()
+    step = remat.torch.train_step(model, F.cross_entropy, data[0], optimizer=remat.SGD(0.0))
+    np.testing.assert_allclose(step(*data[0]), F.cross_entropy(model(*data[0][:-1]), data[0][-1]).item(), 1e-5)
+    np.testing.assert_array_equal(step.state_dict()["norm.running_mean"], before.numpy())
+    model.train()
+    model.norm.eval()  # as when a backbone's statistics are frozen
+    step = remat.torch.train_step(model, F.cross_entropy, data[0], optimizer=remat.SGD(0.0))
+    step(*data[0])
+    np.testing.assert_array_equal(step.state_dict()["norm.running_mean"], before.numpy())
+    assert model.training and not model.norm.training
+
+
+class Checkpointed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Dropout(0.5)) for _ in range(4))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)
+        return x
+
+
+@pytest.mark.parametrize("annotate", [remat.checkpoints(), remat.layers(every=2), remat.scopes("layers.1", "layers.3")])
+def test_annotations_change_no_bit(annotate):
+    model, data = make(Checkpointed), [(torch.randn(6, 8), torch.randn(6, 8)) for _ in range(3)]
+    steps = [remat.torch.train_step(model, F.mse_loss, data[0], optimizer=remat.AdamW(0.01), annotate=a)
+             for a in (None, annotate)]
+    for batch in data:
+        losses = [step(*batch) for step in steps]
+        assert losses[0] == losses[1]
+    first, second = (step.state_dict() for step in steps)
+    assert all(first[name].tobytes() == second[name].tobytes() for name in first)
+    assert steps[0].memory.recomputed_ops == 0 < steps[1].memory.recomputed_ops
+
+
+def test_bfloat16_comes_back():
+    model = make(ReturnsTheLoss).bfloat16()
+    batch = {"x": torch.randn(4, 3).bfloat16(), "target": torch.randn(4, 2).bfloat16()}
+    step = remat.torch.train_step(model, None, batch, optimizer=remat.SGD(0.1))
+    step(batch)
+    before = model.weight.detach().clone()
+    step.copy_to(model)
+    assert model.weight.dtype == torch.bfloat16 and not torch.equal(before, model.weight)
+    assert model.weight.detach().view(torch.int16).numpy().tobytes() == step.parameters["weight"].tobytes()
+
+
+def test_what_is_wrong_is_said():
+    model, data = make(), batches(1)[0]
+    compile = remat.torch.train_step
+    with pytest.raises(TypeError, match="must be a torch.nn.Module, but got function"):
+        compile(F.relu, F.cross_entropy, data, optimizer=remat.SGD(0.1))
+    with pytest.raises(TypeError, match="must be of tensors, but 1 is int"):
+        compile(model, F.cross_entropy, (data[0], 3, data[2]), optimizer=remat.SGD(0.1))
+    with pytest.raises(TypeError, match="must be a floating-point scalar, but it is f32"):
+        compile(model, lambda output, _: output, data, optimizer=remat.SGD(0.1))
+    with pytest.raises(TypeError, match="RMSprop has no counterpart here; there are remat.SGD"):
+        compile(model, F.cross_entropy, data, optimizer=torch.optim.RMSprop(model.parameters()))
+    with pytest.raises(ValueError, match="amsgrad=True has no counterpart"):
+        compile(model, F.cross_entropy, data, optimizer=torch.optim.Adam(model.parameters(), amsgrad=True))
+    with pytest.raises(ValueError, match="none of the model's"):
+        compile(model, F.cross_entropy, data, optimizer=torch.optim.SGD([nn.Parameter(torch.ones(2))], 0.1))
+    used = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+    train(copy.deepcopy(model), F.cross_entropy, [], used)
+    F.cross_entropy(model(*data[:-1]), data[-1]).backward()
+    used.step()
+    with pytest.raises(ValueError, match="has made steps already"):
+        compile(model, F.cross_entropy, data, optimizer=used)
+
+    class Data(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            return self.weight * (x if x.sum() > 0 else -x)
+    with pytest.raises(remat.export.ExportError, match="PyTorch cannot export the model"):
+        compile(Data(), F.mse_loss, (torch.ones(3), torch.ones(3)), optimizer=remat.SGD(0.1))
+    step = compile(model, F.cross_entropy, data, optimizer=remat.SGD(0.1))
+    with pytest.raises(ValueError, match=r"argument 0 \('batch.0'\) must be of float32\[4, 3, 5, 5\]"):
+        step(data[0][:2], *data[1:])
+    with pytest.raises(KeyError, match="the model has no conv.weight"):
+        step.copy_to(nn.Linear(2, 2))
