@@ -16,6 +16,7 @@
 
 #include "mlir/CAPI/Support.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -81,6 +82,23 @@ static bool writesKept(Operation *op, const DenseSet<Value> &kept) {
   });
 }
 
+/// Whether `op` may fail: an assertion, or a call of a function that has one or
+/// calls others.
+static bool mayFail(Operation *op) {
+  if (isa<cf::AssertOp>(op))
+    return true;
+  auto call = dyn_cast<func::CallOp>(op);
+  if (!call)
+    return false;
+  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      op, call.getCalleeAttr());
+  auto find = [](Operation *inner) {
+    return isa<cf::AssertOp, func::CallOp>(inner) ? WalkResult::interrupt()
+                                                  : WalkResult::advance();
+  };
+  return callee && callee.getBody().walk(find).wasInterrupted();
+}
+
 /// Whether an assertion follows a write of memory that outlives the step. Where
 /// none does, a step that fails has changed nothing.
 static bool hasAssertAfterWrite(func::FuncOp step) {
@@ -89,7 +107,7 @@ static bool hasAssertAfterWrite(func::FuncOp step) {
   bool hasWrite = false, result = false;
   step.walk<WalkOrder::PreOrder>([&](Operation *op) {
     hasWrite |= writes(op);
-    if (!isa<cf::AssertOp>(op))
+    if (!mayFail(op))
       return;
     result |= hasWrite;
     // In a loop, one iteration's writes precede the next one's assertions.

@@ -192,12 +192,13 @@ MlirLogicalResult rematStepRun(RematStep handle, intptr_t numData,
     buffers.push_back(memory.data());
   for (auto [argument, pointer] : llvm::zip(step.data, batch))
     buffers[argument] = const_cast<void *>(pointer);
-  std::unique_ptr<char, FreeMemory> failed(
-      remat_rt_run_step(step.code.function, buffers.data(), step.number));
+  bool isLeft = false;
+  std::unique_ptr<char, FreeMemory> failed(remat_rt_run_step(
+      step.code.function, buffers.data(), step.number, &isLeft));
   if (!failed) {
     ++step.number;
     return mlirLogicalResultSuccess();
   }
-  step.isDamaged = step.assertsAfterWrites;
+  step.isDamaged = step.assertsAfterWrites || !isLeft;
   return fail(failed.get());
 }

@@ -70,7 +70,8 @@ REMAT_EXPORT void _mlir_ciface_remat_rt_step_buffer(MemRef<char, 1> *result,
 }
 
 REMAT_EXPORT char *remat_rt_run_step(RematStepFunction function,
-                                     void *const *buffers, int64_t step) {
+                                     void *const *buffers, int64_t step,
+                                     bool *isLeft) {
   std::jmp_buf environment;
   currentStep = &environment;
   failureHandler = leaveStep;
@@ -81,5 +82,6 @@ REMAT_EXPORT char *remat_rt_run_step(RematStepFunction function,
   --runningSteps;
   failureHandler = nullptr;
   currentStep = nullptr;
+  *isLeft = currentMessage;
   return currentMessage ? currentMessage : takeNoted();
 }

@@ -412,6 +412,26 @@ def test_an_interrupt_between_steps_leaves_a_step_that_goes_on(trained):
     assert done > 3 and step(*batch) == other(*batch) and step.number == done + 1
 
 
+def test_other_threads_go_on_while_a_model_compiles_and_while_a_step_runs():
+    ticks, stop = [], threading.Event()
+
+    def tick():
+        while not stop.wait(0.01):
+            ticks.append(None)
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        step = remat.mlir.train_step((ROOT / "examples" / "chargpt.mlir").read_text())
+        compiling = len(ticks)
+        step(*(np.zeros(a.shape, a.dtype) for a in step.data))
+        running = len(ticks) - compiling
+    finally:
+        stop.set()
+        thread.join()
+    # Both take much longer than ten ticks, in which a thread that waits for Python's lock would have done none.
+    assert compiling > 10 and running > 3
+
+
 def test_one_step_does_not_run_in_two_threads_at_once():
     text = (ROOT / "examples" / "digits.mlir").read_text()
     step = remat.mlir.train_step(text)
