@@ -15,6 +15,11 @@ def gelu(x, approximate="none"):
     return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 
+def view(x, shape):
+    """Attention that is taken apart leaves its result with other strides than the operation had when the model was traced."""
+    return NotImplemented if x.is_contiguous() else x.clone(memory_format=torch.contiguous_format).view(shape)
+
+
 def cumulative(combine, neutral):
     def compute(x, dim, *, dtype=None):
         size = x.shape[dim] if x.ndim else None
@@ -127,6 +132,7 @@ def index_put(x, indices, values, accumulate=False):
 
 
 TABLE = {
+    aten.view.default: view,
     aten.gelu.default: gelu,
     aten.cumsum.default: cumulative(torch.add, 0),
     aten.cumprod.default: cumulative(torch.mul, 1),

@@ -187,6 +187,26 @@ def test_annotations_change_no_bit(annotate):
     assert steps[0].memory.recomputed_ops == 0 < steps[1].memory.recomputed_ops
 
 
+class Attends(nn.Module):
+    """Attention in PyTorch leaves its result in an order of memory in which this view is allowed."""
+
+    def __init__(self):
+        super().__init__()
+        self.project = nn.Linear(8, 24)
+
+    def forward(self, x):
+        q, k, v = (h.view(2, 5, 2, 4).transpose(1, 2) for h in self.project(x).split(8, dim=-1))
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).view(10, 8)
+
+
+def test_views_of_attention():
+    model, data = make(Attends), [(torch.randn(2, 5, 8), torch.randn(10, 8)) for _ in range(3)]
+    theirs = copy.deepcopy(model)
+    step = remat.torch.train_step(model, F.mse_loss, data[0], optimizer=remat.SGD(0.1))
+    losses = [step(*batch) for batch in data]
+    np.testing.assert_allclose(losses, train(theirs, F.mse_loss, data, torch.optim.SGD(theirs.parameters(), 0.1)), 2e-5)
+
+
 def test_bfloat16_comes_back():
     model = make(ReturnsTheLoss).bfloat16()
     batch = {"x": torch.randn(4, 3).bfloat16(), "target": torch.randn(4, 2).bfloat16()}
