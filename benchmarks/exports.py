@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Exported models, trained by our program and by the framework that they come from.
 
-    exports.py train [MODEL ...] [--optimizer sgd|adamw] [--f64] [KEY=VALUE ...]   losses of 20 steps, side by side
+    exports.py train [MODEL ...] [--optimizer sgd|adamw] [--f64] [--in-process] [KEY=VALUE ...]   losses of 20 steps
     exports.py bytes [MODEL ...] [KEY=VALUE ...]                                   residuals and peak under each policy
     exports.py compile MODEL layers=6,48 [KEY=VALUE ...]                           CPU seconds to compile
 
 A MODEL is a name of architectures.py (default: all), of which KEY=VALUE changes a size, or a file NAME.mlir as
 remat.export writes it, with --script FILE.py for the Python that exported it (see recorded.py). `train` fails if a loss
 differs by more than 1e-3; --f64 exports and trains in float64, which also models whose losses depend on the last bits
-bear. `bytes` tells ours from the framework's by a ratio; PyTorch's is with its fused attention where that takes
+bear; --in-process trains by remat.torch and remat.jax, instead of files and mlir-runner. `bytes` tells ours from the framework's by a ratio; PyTorch's is with its fused attention where that takes
 less. Environment: BUILD_DIR, LLVM_PREFIX.
 """
 import argparse
@@ -83,6 +83,19 @@ def write_arrays(folder, exported):
     for name, arrays in by_role.items():
         if arrays:
             np.savez(Path(folder, f"{name}.npz"), **arrays)
+
+
+def train_in_process(model, optimizer):
+    """The losses of a step that Python holds."""
+    import remat
+    batch = tuple(model.inputs.values())
+    if model.params is None:
+        step = remat.torch.train_step(model.function, None, batch, optimizer=OPTIMIZERS[optimizer][0])
+    else:
+        import jax
+        with jax.enable_x64(model.wide):
+            step = remat.jax.train_step(model.function, model.params, *batch, optimizer=OPTIMIZERS[optimizer][0])
+    return [as_tuple(step(*batch))[0] for _ in range(STEPS)]
 
 
 # --- The frameworks ----------------------------------------------------------------------------
@@ -250,11 +263,14 @@ def train(names, options):
     for name in names:
         model = make(name, options)
         model = widen(model) if options.f64 else model
-        with tempfile.TemporaryDirectory() as folder:
-            exported = model.export()
-            exported.save(folder, "model")
-            write_arrays(folder, exported)
-            found, _ = ours.run_program(folder, compile_program(folder, "model", optimizer=optimizer)[0], STEPS)
+        if options.in_process:
+            found = train_in_process(model, optimizer)
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                exported = model.export()
+                exported.save(folder, "model")
+                write_arrays(folder, exported)
+                found, _ = ours.run_program(folder, compile_program(folder, "model", optimizer=optimizer)[0], STEPS)
         theirs = (torch_losses if model.params is None else jax_losses)(model, optimizer)
         worst = max(abs(a - b) for a, b in zip(found, theirs, strict=True))
         failed += not worst <= 1e-3
@@ -349,6 +365,7 @@ def main():
     parser.add_argument("--optimizer", choices=list(OPTIMIZERS), default="sgd")
     parser.add_argument("--script")
     parser.add_argument("--f64", action="store_true")
+    parser.add_argument("--in-process", action="store_true")
     options = parser.parse_intermixed_args()
     names = [a for a in options.arguments if "=" not in a] or list(architectures.MODELS)
     sizes = parse_sizes(options, parser.error)

@@ -149,3 +149,13 @@ def test_wrong_models_and_batches():
     with pytest.raises(ValueError, match=r"argument 1 \('batch.1'\) must be of float32\[6, 2\], but got float32\[3, 2\]"):
         step(batch[0], batch[1][:3])
     assert all(np.array_equal(array, before[name]) for name, array in step.state_dict().items())
+
+
+def test_float64_where_jax_has_it():
+    with jax.enable_x64(True):
+        params = jax.tree.map(lambda p: jnp.asarray(p, jnp.float64), mlp_params())
+        batches = [tuple(np.asarray(part, "f8") for part in batch) for batch in mlp_batches(3)]
+        step = remat.jax.train_step(mlp, params, *batches[0], optimizer=remat.SGD(0.1))
+        losses, expected = train_in_jax(mlp, params, batches, 0.1)
+        np.testing.assert_allclose([step(*batch) for batch in batches], losses, 1e-12)
+        assert step.parameters["out"].dtype == np.float64
