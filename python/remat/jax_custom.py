@@ -57,18 +57,19 @@ def get_vjp(equation):
     results."""
     import jax
     import numpy as np
-    from jax import numpy as jnp
 
     def is_float(value):
-        return jnp.issubdtype(value.dtype, np.floating)
+        return jax.numpy.issubdtype(value.dtype, np.floating)
 
     constants = equation.params["num_consts"]  # closed over: JAX has no derivative by these
+
+    def call(*operands):
+        return apply(equation)(*map(jax.lax.stop_gradient, operands[:constants]), *operands[constants:])
 
     def vjp(operands, results, cotangents):
         given = iter(cotangents)
         seeds = [next(given) if is_float(r) else np.zeros(r.shape, jax.dtypes.float0) for r in results]
-        pull = jax.vjp(lambda *rest: apply(equation)(*operands[:constants], *rest), *operands[constants:])[1]
-        found = [jnp.zeros_like(o) for o in operands[:constants]] + list(pull(seeds))
+        found = jax.vjp(call, *operands)[1](seeds)
         return [c for c, o in zip(found, operands) if is_float(o)]
 
     operands, results = ([v.aval for v in values] for values in (equation.invars, equation.outvars))
@@ -124,6 +125,7 @@ def add_functions(module, marker):
     """Adds to `module` the functions whose stand-ins `marker` has put into it, and their derivatives; returns how many."""
     import jax
 
+    from remat.export import ExportError
     from remat.jax_program import Decomposer, to_stablehlo
     functions = []
     while len(functions) < len(marker.custom):  # a function may call others
@@ -133,6 +135,9 @@ def add_functions(module, marker):
         forward = to_stablehlo(marker.mark(equation.params["call_jaxpr"]), name, avals)
         vjp, avals = get_vjp(equation)
         rule = Decomposer().mark(jax.jit(vjp, keep_unused=True).trace(*avals).jaxpr)
+        if len(rule.in_avals) != len(jax.tree.leaves(avals)):
+            raise ExportError(f"the derivative of {name} reads a value that is computed around it, which JAX does not "
+                              "differentiate under jit either; make it an argument")
         rule = to_stablehlo(rule, f"{name}_vjp", jax.tree.leaves(avals))
         functions.append((forward, rule, len(equation.invars)))
     known, names = {}, [None] * len(functions)

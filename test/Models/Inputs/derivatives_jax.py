@@ -55,3 +55,20 @@ rng = np.random.default_rng(0)
 params = {"w": rng.normal(size=(5, 7)).astype("f"), "bound": np.full(7, 0.3, "f"), "rows": rng.normal(size=(4, 7)).astype("f")}
 inputs = {"x": rng.normal(size=(6, 5)).astype("f"), "mask": np.arange(6) % 3 > 0}
 export.from_jax(loss, params, inputs).save(sys.argv[1], "derivatives")
+
+
+def closed_over(params, x):
+    scale = x.sum()
+
+    @jax.custom_vjp
+    def scaled(w):
+        return w * scale
+
+    scaled.defvjp(lambda w: (scaled(w), None), lambda _, c: (c * 5,))
+    return scaled(params).sum()
+
+
+try:
+    export.from_jax(closed_over, params["w"], {"x": inputs["x"]})
+except export.ExportError as error:
+    print(error)
