@@ -395,8 +395,6 @@ def test_models_compile_in_several_threads():
 def test_an_interrupt_between_steps_leaves_a_step_that_goes_on(trained):
     step, arrays = trained
     batch = batch_of(step, arrays, 0)
-    # What a shell starts in the background ignores interrupts.
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
     # A process that tests start in the background ignores the signal.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
