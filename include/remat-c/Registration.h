@@ -1,7 +1,8 @@
-/*===- remat-c/Registration.h - The project in a context ------------*- C
--*-===*\
-|* Dialects and passes for programs that use MLIR's C API. *|
-\*===----------------------------------------------------------------------===*/
+//===- remat-c/Registration.h - The project in a context ----------*- C -*-===//
+//
+// Dialects and passes for programs that use MLIR's C API.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef REMAT_C_REGISTRATION_H
 #define REMAT_C_REGISTRATION_H

@@ -1,14 +1,14 @@
-/*===- remat-c/Step.h - A model, compiled into a training step ------*- C
--*-===*\
-|* From the text of a forward function to a function in this process that runs
-*|
-|* one step: loss, gradients, and the update of every parameter. No files are *|
-|* written. A step owns the memory of its parameters and states; batches stay *|
-|* where the caller has them. *|
-|* *|
-|* Nothing here ends the process: what is wrong with a model is reported as *|
-|* diagnostics, what is wrong with a call as a message. *|
-\*===----------------------------------------------------------------------===*/
+//===- remat-c/Step.h - A model, compiled into a training step ----*- C -*-===//
+//
+// From the text of a forward function to a function in this process that runs
+// one step: loss, gradients, and the update of every parameter. No files are
+// written. A step owns the memory of its parameters and states; batches stay
+// where the caller has them.
+//
+// Nothing here ends the process: what is wrong with a model is reported as
+// diagnostics, what is wrong with a call as a message.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef REMAT_C_STEP_H
 #define REMAT_C_STEP_H
@@ -26,9 +26,9 @@ typedef struct RematStep {
   void *ptr;
 } RematStep;
 
-/*===----------------------------------------------------------------------===*/
-/* Diagnostics                                                                */
-/*===----------------------------------------------------------------------===*/
+//===----------------------------------------------------------------------===//
+// Diagnostics
+//===----------------------------------------------------------------------===//
 
 typedef struct RematDiagnostic {
   enum MlirDiagnosticSeverity severity;
@@ -45,9 +45,9 @@ typedef struct RematDiagnostic {
 typedef void (*RematDiagnosticCallback)(const RematDiagnostic *diagnostic,
                                         void *userData);
 
-/*===----------------------------------------------------------------------===*/
-/* Compiling                                                                  */
-/*===----------------------------------------------------------------------===*/
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
 
 /** What is compiled, and how. Strings that are empty say nothing. */
 typedef struct RematStepOptions {
@@ -56,8 +56,7 @@ typedef struct RematStepOptions {
   /** What locations call it. */
   MlirStringRef fileName;
   /** A textual pipeline on the module that runs first, such as
-   *  `remat-import{spec=model.json},remat-annotate{blocks
-   * policy=dots_saveable}`. */
+   *  `remat-import{spec=model.json},remat-annotate{blocks}`. */
   MlirStringRef passes;
   /** The loss; the only public function if empty. */
   MlirStringRef function;
@@ -94,9 +93,9 @@ MLIR_CAPI_EXPORTED void rematStepDestroy(RematStep step);
 
 static inline bool rematStepIsNull(RematStep step) { return !step.ptr; }
 
-/*===----------------------------------------------------------------------===*/
-/* What a step is made of                                                     */
-/*===----------------------------------------------------------------------===*/
+//===----------------------------------------------------------------------===//
+// What a step is made of
+//===----------------------------------------------------------------------===//
 
 typedef enum RematRole {
   RematRoleParameter,
@@ -165,9 +164,9 @@ MLIR_CAPI_EXPORTED int64_t rematStepGetSeed(RematStep step);
 /** What `remat-pack-memory` reports, as JSON. */
 MLIR_CAPI_EXPORTED MlirStringRef rematStepGetMemoryReport(RematStep step);
 
-/*===----------------------------------------------------------------------===*/
-/* Running                                                                    */
-/*===----------------------------------------------------------------------===*/
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
 
 /** The number of the next step, from 0. */
 MLIR_CAPI_EXPORTED int64_t rematStepGetNumber(RematStep step);

@@ -45,7 +45,9 @@ template <typename T> T *sumsBuffer();
 /// in whichever later step it gets its first one.
 template <typename T, typename Body>
 void forEachTask(int64_t count, const Body &body) {
-#pragma omp parallel if (count > 1)
+  if (count == 1)
+    return body(0);
+#pragma omp parallel
   {
     panelBuffer<T>();
     leftBuffer<T>();
