@@ -221,8 +221,7 @@ def compare_results(model, found):
 def compare_gradients(model, found):
     """(largest error, its parameter's name, names that are wrong). A gradient that is zero but for rounding (such as that
     of a bias before a normalization) is measured by what the framework itself is off, as far as that is little, or by the
-    largest gradient's rounding; one that the framework has only a few digits of (ties in poolings that fall otherwise in
-    float64), by as much as it has lost."""
+    largest gradient's rounding."""
     recorded = model.gradients()
     largest = max((np.linalg.norm(g64) for _, _, g64 in recorded.values()), default=0.0)
     worst, wrong = (0.0, "-"), []
@@ -237,15 +236,15 @@ def compare_gradients(model, found):
         if not error <= tolerance:
             off = np.linalg.norm(value - wide) if value.shape == wide.shape else np.inf
             # A record whose two gradients have little in common is no measure.
-            little, lost_digits = tolerance * max(largest, 10 * np.linalg.norm(wide)), np.linalg.norm(widen(own, kind) - wide)
-            allowed = max(min(4 * lost_digits, little), 1e-3 * tolerance * largest)
-            if lost_digits <= 0.1 * np.linalg.norm(wide):
-                allowed = max(allowed, 2 * lost_digits)
+            little = tolerance * max(largest, 10 * np.linalg.norm(wide))
+            allowed = max(min(4 * np.linalg.norm(widen(own, kind) - wide), little), 1e-3 * tolerance * largest)
             if off <= allowed:
                 continue
             lost = not np.any(wide) and not np.any(own)
+            theirs = distance(widen(own, kind), wide)
+            also = f"; the framework's own is {theirs:.1e} off" if tolerance < theirs < np.inf else ""
             wrong.append(f"{name} (zero by the record: if it is frozen or detached there, say so with --import or "
-                         "--annotate)" if lost else f"{name} ({error:.1e})")
+                         "--annotate)" if lost else f"{name} ({error:.1e}{also})")
         if not error <= worst[0]:
             worst = error, name
     return *worst, wrong
