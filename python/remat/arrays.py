@@ -89,5 +89,5 @@ def to_numpy(argument: Argument, value, what: str) -> np.ndarray:
     address, owner = locate(argument, value, what)
     if isinstance(owner, np.ndarray):
         return owner.view(argument.dtype) if owner.dtype != argument.dtype else owner
-    raw = (ctypes.c_char * argument.nbytes).from_address(address) if argument.nbytes else b""
+    raw = bytearray() if not argument.nbytes else memoryview((ctypes.c_char * argument.nbytes).from_address(address)).cast("B")
     return np.frombuffer(raw, np.uint8).view(argument.dtype).reshape(argument.shape).copy()

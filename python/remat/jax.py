@@ -91,7 +91,7 @@ def train_step(loss_fn, params, *example_batch, annotate=None, **arguments) -> J
                         f"{list(results[0].shape)}")
     names = [_name(path) for path, _ in jax.tree_util.tree_leaves_with_path(example_batch)]
     exported = export.from_jax(flat, params, dict(zip((f"batch.{name}" for name in names), leaves)), check=False,
-                               x64=bool(jax.config.jax_enable_x64), outputs=["loss", *(f"result{i}" for i in range(1, len(results)))])
+                               x64=bool(jax.config.read("jax_enable_x64")), outputs=["loss", *(f"result{i}" for i in range(1, len(results)))])
     for argument in exported.arguments:
         argument.name = argument.name or "params"
     request = mlir.make_request(exported.text, annotate=importing(exported, annotate), function="loss",

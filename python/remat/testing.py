@@ -134,7 +134,8 @@ def complete_losses(text):
 class Library:
     """A module, run through `passes` and compiled to a shared object in the folder `work`."""
 
-    lowering, optimization, libraries = LOWERING, ["-O1"], []
+    lowering, optimization = LOWERING, ["-O1"]
+    libraries: list = []
 
     def __init__(self, text, work, passes="", name="module"):
         work = Path(work)

@@ -235,7 +235,7 @@ def from_torch_optimizer(optimizer, names) -> Optimizer:
     if optimizer.state:
         raise ValueError("the optimizer has made steps already: take a fresh one, and load its states with "
                          "step.load_state_dict(..., strict=False)")
-    settings = {}
+    settings: dict[str, dict] = {}
     for group in optimizer.param_groups:
         values = _hyperparameters(kind, group)
         for parameter in group["params"]:
