@@ -24,6 +24,9 @@ namespace mlir::remat {
 using namespace mlir;
 
 LogicalResult remat::decomposeAggregate(linalg::AggregatedOpInterface op) {
+  if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
+    return op->emitOpError("can be expanded into structured operations on "
+                           "tensors only; do so before bufferization");
   Operation *before = op->getPrevNode();
   PhaseListener listener(getPhase(op));
   IRRewriter rewriter(op->getContext(), &listener);
