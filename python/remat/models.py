@@ -257,9 +257,9 @@ def compare_updates(found):
         kind = next(k for k in FLOATS if NUMPY_TYPES[k] == gradient.dtype.str[1:])
         before, after, gradient = (widen(a, kind) for a in (found["initial"][name], found["updated"][name], gradient))
         rounding = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}[kind]
-        # Of the sum, and of the product and the rate in it.
-        allowed = rounding * (np.abs(before) + 2 * RATE * np.abs(gradient)) + np.finfo(np.float32).tiny
-        if not (np.abs(after - (before - RATE * gradient)) <= allowed).all():
+        rate = RATE if kind == "f64" else float(np.float32(RATE))  # as the step has it
+        allowed = rounding * (np.abs(before) + rate * np.abs(gradient)) + np.finfo(np.float32).tiny
+        if not (np.abs(after - (before - rate * gradient)) <= allowed).all():
             wrong.append(name)
     return wrong
 
