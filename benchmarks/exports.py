@@ -8,8 +8,8 @@
 A MODEL is a name of architectures.py (default: all), of which KEY=VALUE changes a size, or a file NAME.mlir as
 remat.export writes it, with --script FILE.py for the Python that exported it (see recorded.py). `train` fails if a loss
 differs by more than 1e-3; --f64 exports and trains in float64, which also models whose losses depend on the last bits
-bear; --in-process trains by remat.torch and remat.jax, instead of files and mlir-runner. `bytes` tells ours from the framework's by a ratio; PyTorch's is with its fused attention where that takes
-less. Environment: BUILD_DIR, LLVM_PREFIX.
+bear; --in-process trains by remat.torch and remat.jax, instead of files and mlir-runner. `bytes` tells ours from the
+framework's by a ratio; PyTorch's is with its fused attention where that takes less. Environment: BUILD_DIR, LLVM_PREFIX.
 """
 import argparse
 import dataclasses

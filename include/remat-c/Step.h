@@ -144,10 +144,10 @@ typedef struct RematArgument {
 MLIR_CAPI_EXPORTED intptr_t rematStepGetNumArguments(RematStep step);
 MLIR_CAPI_EXPORTED RematArgument rematStepGetArgument(RematStep step,
                                                       intptr_t index);
-/** Results that are no next values of arguments, in the function's order. */
+/** Results that are no next values of arguments, in the function's order: the
+ *  numbers of the arguments that hold them. */
 MLIR_CAPI_EXPORTED intptr_t rematStepGetNumResults(RematStep step);
-MLIR_CAPI_EXPORTED RematArgument rematStepGetResult(RematStep step,
-                                                    intptr_t index);
+MLIR_CAPI_EXPORTED intptr_t rematStepGetResult(RematStep step, intptr_t index);
 
 /** Whether the argument's values are there; they are not where the model says
  *  nothing of what a parameter or state starts from. */

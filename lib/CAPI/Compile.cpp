@@ -10,16 +10,13 @@
 #include "Model.h"
 #include "Step.h"
 
+#include "remat/Analysis/AssertsAfterWrites.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Train.h"
 #include "remat/Transforms/TrainProgram/TrainDescription.h"
 
 #include "mlir/CAPI/Support.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Interfaces/CallInterfaces.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -27,125 +24,17 @@ using namespace mlir::remat;
 using ::remat::Role;
 
 //===----------------------------------------------------------------------===//
-// Assertions and writes
-//===----------------------------------------------------------------------===//
-
-/// Memory that outlives a step, and values through which it may be reached.
-static DenseSet<Value> findKeptMemory(func::FuncOp step) {
-  DenseSet<Value> kept;
-  for (BlockArgument argument : step.getArguments()) {
-    DictionaryAttr attributes = step.getArgAttrDict(argument.getArgNumber());
-    for (StringRef name : {"opt.param", "opt.state", "remat.state"})
-      if (attributes && attributes.contains(name))
-        kept.insert(argument);
-  }
-  auto keep = [&](ValueRange values) {
-    for (Value value : values)
-      if (isa<BaseMemRefType>(value.getType()))
-        kept.insert(value);
-  };
-  // Loops hand on what they yield: what they got, or another kept value.
-  for (size_t before = 0; before != kept.size();) {
-    before = kept.size();
-    step.walk([&](Operation *op) {
-      if (!llvm::any_of(op->getOperands(),
-                        [&](Value value) { return kept.contains(value); }))
-        return;
-      if (isa<ViewLikeOpInterface>(op) || op->getNumRegions() > 0 ||
-          isa<CallOpInterface>(op))
-        keep(op->getResults());
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          keep(block.getArguments());
-      if (op->hasTrait<OpTrait::IsTerminator>())
-        keep(op->getParentOp()->getResults());
-    });
-  }
-  return kept;
-}
-
-/// Whether `op` itself writes kept memory; a call may. Of loops and branches,
-/// the operations inside are asked.
-static bool writesKept(Operation *op, const DenseSet<Value> &kept) {
-  auto isKept = [&](Value value) { return kept.contains(value); };
-  if (!llvm::any_of(op->getOperands(), isKept) ||
-      op->hasTrait<OpTrait::IsTerminator>())
-    return false;
-  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  if (!effects)
-    return !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
-  SmallVector<MemoryEffects::EffectInstance> instances;
-  effects.getEffects(instances);
-  return llvm::any_of(instances, [&](MemoryEffects::EffectInstance &instance) {
-    return isa<MemoryEffects::Write>(instance.getEffect()) &&
-           (!instance.getValue() || isKept(instance.getValue()));
-  });
-}
-
-/// Whether `op` may fail: an assertion, or a call of a function that has one or
-/// calls others.
-static bool mayFail(Operation *op) {
-  if (isa<cf::AssertOp>(op))
-    return true;
-  auto call = dyn_cast<func::CallOp>(op);
-  if (!call)
-    return false;
-  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      op, call.getCalleeAttr());
-  auto find = [](Operation *inner) {
-    return isa<cf::AssertOp, func::CallOp>(inner) ? WalkResult::interrupt()
-                                                  : WalkResult::advance();
-  };
-  return callee && callee.getBody().walk(find).wasInterrupted();
-}
-
-/// Whether an assertion follows a write of memory that outlives the step. Where
-/// none does, a step that fails has changed nothing.
-static bool hasAssertAfterWrite(func::FuncOp step) {
-  DenseSet<Value> kept = findKeptMemory(step);
-  auto writes = [&](Operation *op) { return writesKept(op, kept); };
-  bool hasWrite = false, result = false;
-  step.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    hasWrite |= writes(op);
-    if (!mayFail(op))
-      return;
-    result |= hasWrite;
-    // In a loop, one iteration's writes precede the next one's assertions.
-    for (Operation *loop = op->getParentOp(); loop != step;
-         loop = loop->getParentOp())
-      result |= loop->walk([&](Operation *inner) {
-                      return writes(inner) ? WalkResult::interrupt()
-                                           : WalkResult::advance();
-                    })
-                    .wasInterrupted();
-  });
-  return result;
-}
-
-//===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
-
-static bool isRandom(Role role) {
-  return role == Role::random || role == Role::evalRandom;
-}
 
 /// Sets the argument to what the model says it starts from; false if it says
 /// nothing.
 static bool initialize(const ::remat::TrainDescription &description,
                        const ::remat::TrainArgument &argument,
                        ElementsAttr value, void *into) {
-  if (isRandom(argument.role)) {
-    int64_t state[2] = {description.seed + argument.seed, 0};
-    std::copy(state, state + 2, static_cast<int64_t *>(into));
-    return true;
-  }
   if (value)
     return copyElements(value, into, argument.type.numBytes());
-  if (argument.initial)
-    ::remat::initialize(*argument.initial, argument.type, argument.name,
-                        description.seed, into);
-  return argument.initial ||
+  return ::remat::initialize(description, argument, into) ||
          (argument.role != Role::parameter && argument.role != Role::state);
 }
 

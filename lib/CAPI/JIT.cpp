@@ -3,7 +3,7 @@
 #include "JIT.h"
 
 #include "remat-c/Step.h"
-#include "remat/Transforms/TrainProgram/Passes.h"
+#include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"

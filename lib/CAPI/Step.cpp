@@ -104,9 +104,8 @@ intptr_t rematStepGetNumResults(RematStep step) {
   return unwrap(step).description.outputs.size();
 }
 
-RematArgument rematStepGetResult(RematStep step, intptr_t index) {
-  return rematStepGetArgument(step,
-                              unwrap(step).description.outputs[index].first);
+intptr_t rematStepGetResult(RematStep step, intptr_t index) {
+  return unwrap(step).description.outputs[index].first;
 }
 
 bool rematStepIsInitialized(RematStep step, intptr_t index) {

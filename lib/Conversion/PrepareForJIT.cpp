@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Passes.h"
+#include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -30,7 +31,7 @@ struct PrepareForJIT : mlir::remat::impl::PrepareForJITBase<PrepareForJIT> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     LLVM::LLVMFuncOp entry;
-    for (StringRef name : {"main", "remat_step"})
+    for (StringRef name : {StringRef("main"), StringRef(remat::kStepEntryName)})
       if (!entry)
         entry = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {

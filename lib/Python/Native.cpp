@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat-c/Step.h"
+#include "remat-c/Toolkit.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -178,12 +179,8 @@ static nb::list describeArguments(const Step &step) {
 /// The numbers of the arguments that hold results, in order.
 static nb::list getResults(const Step &step) {
   nb::list result;
-  for (intptr_t i = 0; i < rematStepGetNumResults(step.get()); ++i) {
-    void *data = rematStepGetResult(step.get(), i).data;
-    for (intptr_t k = 0; k < rematStepGetNumArguments(step.get()); ++k)
-      if (rematStepGetArgument(step.get(), k).data == data)
-        result.append(k);
-  }
+  for (intptr_t i = 0; i < rematStepGetNumResults(step.get()); ++i)
+    result.append(rematStepGetResult(step.get(), i));
   return result;
 }
 
@@ -233,6 +230,14 @@ static nb::tuple describeArray(const nb::ndarray<nb::ro> &array) {
                         isContiguous || array.size() == 0,
                         nb::make_tuple(array.device_type(), array.device_id()),
                         nb::cast(array));
+}
+
+/// (whether it was found, where or what is missing)
+static nb::tuple findCUDAToolkit() {
+  std::string text;
+  bool isFound =
+      mlirLogicalResultIsSuccess(rematFindCUDAToolkit(append, &text));
+  return nb::make_tuple(isFound, text);
 }
 
 NB_MODULE(_native, m) {
@@ -298,4 +303,5 @@ NB_MODULE(_native, m) {
   m.def("compile", compile);
   m.def("explain", explain);
   m.def("describe_array", describeArray);
+  m.def("find_cuda_toolkit", findCUDAToolkit);
 }

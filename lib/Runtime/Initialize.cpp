@@ -100,10 +100,18 @@ static void store(double value, DType type, int64_t index, void *into) {
   }
 }
 
-void remat::initialize(const Initial &initial, const ArrayType &type,
-                       const std::string &name, int64_t seed, void *into) {
-  uint64_t stream = mix(mix(uint64_t(seed)) ^ hash(name));
-  for (int64_t i = 0, e = type.numElements(); i < e; ++i) {
+bool remat::initialize(const TrainDescription &description,
+                       const TrainArgument &argument, void *into) {
+  if (argument.isRandom()) {
+    int64_t state[2] = {description.seed + argument.seed, 0};
+    std::memcpy(into, state, sizeof(state));
+    return true;
+  }
+  if (!argument.initial)
+    return false;
+  const Initial &initial = *argument.initial;
+  uint64_t stream = mix(mix(uint64_t(description.seed)) ^ hash(argument.name));
+  for (int64_t i = 0, e = argument.type.numElements(); i < e; ++i) {
     double u = toUnit(mix(stream + 2 * uint64_t(i)));
     double v = toUnit(mix(stream + 2 * uint64_t(i) + 1));
     double value = initial.first;
@@ -112,6 +120,7 @@ void remat::initialize(const Initial &initial, const ArrayType &type,
                std::cos(6.283185307179586 * v);
     else if (initial.kind == Initial::uniform)
       value += (initial.second - initial.first) * u;
-    store(value, type.dtype, i, into);
+    store(value, argument.type.dtype, i, into);
   }
+  return true;
 }

@@ -86,8 +86,7 @@ static TrainArgument parseArgument(std::vector<std::string> fields) {
     argument.seed = parseInteger(fields[5].substr(5), "a seed");
   else
     argument.initial = parseInitial(fields[5]);
-  argument.isOnHost = argument.role == Role::random ||
-                      argument.role == Role::evalRandom || fields[6] == "host";
+  argument.isOnHost = argument.isRandom() || fields[6] == "host";
   return argument;
 }
 

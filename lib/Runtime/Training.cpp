@@ -137,16 +137,10 @@ void Training::setInitialValues() {
   for (size_t i = 0; i < buffers.size(); ++i) {
     const TrainArgument &argument = description.arguments[i];
     auto writeInitial = [&](char *into) {
-      initialize(*argument.initial, argument.type, argument.name,
-                 description.seed, into);
+      initialize(description, argument, into);
     };
-    bool isRandom =
-        argument.role == Role::random || argument.role == Role::evalRandom;
-    if (isRandom) {
-      int64_t state[2] = {description.seed + argument.seed, 0};
-      setTo(i, [&](char *into) { std::memcpy(into, state, sizeof(state)); });
-    }
-    if (argument.role == Role::optimizer && argument.initial)
+    if (argument.isRandom() ||
+        (argument.role == Role::optimizer && argument.initial))
       setTo(i, writeInitial);
     if (argument.role != Role::parameter && argument.role != Role::state)
       continue;

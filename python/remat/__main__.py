@@ -5,9 +5,9 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-import shutil
 import sys
-from pathlib import Path
+
+from remat.extras import EXTRAS
 
 
 def version(package):
@@ -30,41 +30,28 @@ def find_compiler():
     return True, _native.__file__
 
 
-def find_cuda():
-    """What of CUDA 13's tools `target=cuda` lacks for machine code, and whether there is a driver to run it."""
-    ptxas = shutil.which("ptxas")
-    roots = [os.environ.get(name) for name in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH")]
-    roots += [str(Path(ptxas).resolve().parents[1])] if ptxas else []
-    roots += [str(path) for path in Path(sys.prefix).glob("lib/python*/site-packages/nvidia/cu13")] + ["/usr/local/cuda"]
-    for root in filter(None, roots):
-        if Path(root, "bin/fatbinary").exists() and Path(root, "nvvm/libdevice/libdevice.10.bc").exists():
-            tools = root
-            break
-    else:
-        tools = None
-    return tools, ctypes.util.find_library("cuda")
-
-
 def doctor():
     """Prints a line for each part; 0 if a model in MLIR can be trained, else 1."""
     def say(part, works, text):
         print(f"{'ok' if works else '--':3} {part:22} {text}")
 
     say("Python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} processors")
-    compiles, text = find_compiler()
-    say("compiler", compiles, text)
+    loads, text = find_compiler()
+    say("compiler", loads, text)
+    compiles = loads
     for package in ("numpy", "ml_dtypes", "safetensors"):
         found = version(package)
         compiles &= found is not None
         say(package, found, found or f"missing: pip install {package}")
-    for way, packages in (("remat.torch", ("torch", "torch-mlir")), ("remat.jax", ("jax", "iree-base-compiler"))):
-        found = {package: version(package) for package in packages}
+    for extra, packages in EXTRAS.items():
+        found = {package: version(package) for package in packages.values()}
         missing = [package for package, number in found.items() if number is None]
-        say(way, not missing, f"missing: pip install {' '.join(missing)}" if missing else
+        say(f"remat.{extra}", not missing, f"missing: pip install {' '.join(missing)}" if missing else
             ", ".join(f"{package} {number}" for package, number in found.items()))
-    tools, driver = find_cuda()
-    say("target=cuda compiles", tools, tools or "missing: ptxas, fatbinary and libdevice of CUDA 13; set CUDA_ROOT, or "
-        "pip install nvidia-cuda-nvcc==13.0.* nvidia-nvvm==13.0.*")
+    if loads:
+        from remat import _native
+        say("target=cuda compiles", *_native.find_cuda_toolkit())
+    driver = ctypes.util.find_library("cuda")
     say("target=cuda runs", driver, driver or "no libcuda.so of an NVIDIA driver; programs of remat-opt run their kernels on "
         "the host with target=cuda emulate")
     return not compiles

@@ -222,10 +222,7 @@ def from_torch(module, inputs, *, outputs=("loss",), inner="", dims=None, dynami
     if functions:
         warnings.warn(f"the export does not know the backward of {', '.join(functions)} (torch.autograd.Function): gradients "
                       "are those of what its forward computes, unless remat-annotate says otherwise", stacklevel=2)
-    try:
-        torch_stops.mark(program.graph_module)
-    except torch_stops.UnknownGradients as problem:
-        raise ExportError(str(problem)) from None
+    torch_stops.mark(program.graph_module)
     with traced_bodies():
         program = program.run_decompositions(fx.get_decomposition_table() | torch_decompositions.TABLE)
 

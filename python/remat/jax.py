@@ -5,18 +5,9 @@
 
 Needs jax and iree-base-compiler (`pip install remat[jax]`).
 """
-import importlib.util
-
-from remat import mlir
-from remat.spec import importing
+from remat import extras
+from remat.spec import compile_exported
 from remat.step import Step
-
-
-def _require():
-    missing = [package for module, package in (("jax", "jax"), ("iree", "iree-base-compiler"))
-               if importlib.util.find_spec(module) is None]
-    if missing:
-        raise ImportError(f"remat.jax needs {' and '.join(missing)}: pip install remat[jax]")
 
 
 def _name(path) -> str:
@@ -61,7 +52,7 @@ def train_step(loss_fn, params, *example_batch, annotate=None, **arguments) -> J
 
     Raises `remat.export.ExportError` where the function uses what has no way to MLIR, and `remat.CompileError`.
     """
-    _require()
+    extras.require("jax")
     import jax
     import numpy as np
 
@@ -90,13 +81,10 @@ def train_step(loss_fn, params, *example_batch, annotate=None, **arguments) -> J
         raise TypeError(f"the loss must be a floating-point scalar, but it is {results[0].dtype.name}"
                         f"{list(results[0].shape)}")
     names = [_name(path) for path, _ in jax.tree_util.tree_leaves_with_path(example_batch)]
-    exported = export.from_jax(flat, params, dict(zip((f"batch.{name}" for name in names), leaves)), check=False,
-                               x64=bool(jax.config.read("jax_enable_x64")), outputs=["loss", *(f"result{i}" for i in range(1, len(results)))])
+    outputs = ["loss", *(f"result{i}" for i in range(1, len(results)))]
+    exported = export.from_jax(flat, params, dict(zip((f"batch.{name}" for name in names), leaves)), outputs=outputs,
+                               check=False, x64=bool(jax.config.read("jax_enable_x64")))
     for argument in exported.arguments:
         argument.name = argument.name or "params"
-    request = mlir.make_request(exported.text, annotate=importing(exported, annotate), function="loss",
-                                file_name=f"{flat.__name__}.mlir", **arguments)
-    step = JaxStep(mlir.compile_request(request), jax.tree.structure(params), batch_tree, results_tree)
-    values = {_name(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(params)}
-    step.load_state_dict(values, strict=False)
-    return step
+    return compile_exported(lambda *compiled: JaxStep(compiled, jax.tree.structure(params), batch_tree, results_tree),
+                            exported, annotate, flat.__name__, **arguments)

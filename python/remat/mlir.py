@@ -2,6 +2,7 @@
 
     step = remat.mlir.train_step(Path("model.mlir").read_text(), optimizer=remat.AdamW(3e-4))
 """
+import inspect
 import logging
 
 from remat import _native
@@ -11,9 +12,6 @@ from remat.optimizers import Optimizer, number
 from remat.step import Step
 
 logger = logging.getLogger("remat")
-DEFAULTS = {"optimizer": None, "policy": None, "annotate": None, "eager": None, "clip_global_norm": None, "accumulate": None,
-            "seed": None, "function": None, "threads": None, "options": "", "file_name": "model.mlir",
-            "optimization_level": 3}
 LEVELS = {"warning": logging.WARNING, "remark": logging.DEBUG, "note": logging.DEBUG}
 
 
@@ -109,10 +107,11 @@ def _explain(request):
 
 def make_request(text: str | bytes, **arguments):
     """The request that `train_step` makes of the same arguments."""
-    unknown = sorted(set(arguments) - set(DEFAULTS))
+    defaults = {name: known.default for name, known in inspect.signature(train_step).parameters.items() if name != "text"}
+    unknown = sorted(set(arguments) - set(defaults))
     if unknown:
-        raise TypeError(f"train_step has no argument called {', '.join(unknown)}; it has {', '.join(DEFAULTS)}")
-    return _options(text, **(DEFAULTS | arguments))
+        raise TypeError(f"train_step has no argument called {', '.join(unknown)}; it has {', '.join(defaults)}")
+    return _options(text, **(defaults | arguments))
 
 
 def explain(text: str | bytes, **arguments) -> str:

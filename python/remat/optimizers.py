@@ -173,14 +173,10 @@ class Lion(Optimizer):
 
 
 @dataclasses.dataclass(frozen=True)
-class LAMB(Optimizer):
+class LAMB(Adam):
     """`optax.lamb`."""
 
-    lr: float | str | Schedule
-    b1: float = 0.9
-    b2: float = 0.999
     eps: float = 1e-6
-    weight_decay: float = 0.0
     _mnemonic = "lamb"
 
 

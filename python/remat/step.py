@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from remat import _native
-from remat.arrays import Argument, accepts, locate, to_numpy
+from remat.arrays import Argument, locate, to_numpy
 from remat.errors import StepError
 from remat.memory import Memory
 

@@ -6,24 +6,17 @@
 
 Needs torch and torch-mlir (`pip install remat[torch]`).
 """
-import importlib.util
+import importlib
 
 import numpy as np
 
-from remat import mlir
+from remat import extras
 from remat.optimizers import SGD, Adafactor, Adam, AdamW, Group, Optimizer
-from remat.spec import importing
+from remat.spec import compile_exported
 from remat.step import Step
 
 # The submodules of what is exported: the model, and a loss that is a module, too.
 MODEL, LOSS = "model", "loss_fn"
-
-
-def _require():
-    missing = [package for module, package in (("torch", "torch"), ("torch_mlir", "torch-mlir"))
-               if importlib.util.find_spec(module) is None]
-    if missing:
-        raise ImportError(f"remat.torch needs {' and '.join(missing)}: pip install remat[torch]")
 
 
 class TorchStep(Step):
@@ -137,7 +130,7 @@ def train_step(model, loss_fn, example_batch, *, optimizer=None, annotate=None, 
 
     Raises `remat.export.ExportError` where the model uses what has no way to MLIR, and `remat.CompileError`.
     """
-    _require()
+    extras.require("torch")
     import torch
 
     if not isinstance(model, torch.nn.Module):
@@ -165,11 +158,8 @@ def train_step(model, loss_fn, example_batch, *, optimizer=None, annotate=None, 
         optimizer = from_torch_optimizer(optimizer, {key: trained.intersection(own) for key, own in tensors.items()})
     known = {a.name for a in exported.arguments}
     tied = {other: name for own in tensors.values() for name in own if name in known for other in own if other not in known}
-    request = mlir.make_request(exported.text, annotate=importing(exported, annotate), function="loss", optimizer=optimizer,
-                                file_name=f"{type(model).__name__}.mlir", **arguments)
-    step = TorchStep(mlir.compile_request(request), keys, tied)
-    step.load_state_dict({a.name: a.own for a in exported.arguments if a.role != "data"}, strict=False)
-    return step
+    return compile_exported(lambda *compiled: TorchStep(compiled, keys, tied), exported, annotate, type(model).__name__,
+                            optimizer=optimizer, **arguments)
 
 
 def _names(model):
@@ -198,16 +188,14 @@ def _export(module, inputs):
 
 # --- Optimizers --------------------------------------------------------------------------------
 
-# What of torch's options a rule here has: ours by theirs, and those that must have one value.
+# What of torch's options a rule here has, by the same names, and those that must have one value.
 RULES = {
-    "SGD": (SGD, {"lr": "lr", "momentum": "momentum", "dampening": "dampening", "nesterov": "nesterov",
-                  "weight_decay": "weight_decay"}, {"maximize": False}),
-    "Adam": (Adam, {"lr": "lr", "eps": "eps", "weight_decay": "weight_decay"},
+    "SGD": (SGD, ("lr", "momentum", "dampening", "nesterov", "weight_decay"), {"maximize": False}),
+    "Adam": (Adam, ("lr", "eps", "weight_decay"),
              {"amsgrad": False, "maximize": False, "decoupled_weight_decay": False}),
-    "AdamW": (AdamW, {"lr": "lr", "eps": "eps", "weight_decay": "weight_decay"},
+    "AdamW": (AdamW, ("lr", "eps", "weight_decay"),
               {"amsgrad": False, "maximize": False, "decoupled_weight_decay": True}),
-    "Adafactor": (Adafactor, {"lr": "lr", "beta2_decay": "beta2_decay", "d": "d", "weight_decay": "weight_decay"},
-                  {"maximize": False}),
+    "Adafactor": (Adafactor, ("lr", "beta2_decay", "d", "weight_decay"), {"maximize": False}),
 }
 
 
@@ -216,7 +204,7 @@ def _hyperparameters(kind, group):
     wrong = [f"{name}={group[name]}" for name, value in fixed.items() if name in group and group[name] != value]
     if wrong:
         raise ValueError(f"torch.optim.{kind} with {', '.join(wrong)} has no counterpart here")
-    values = {ours: group[theirs] for theirs, ours in names.items()}
+    values = {name: group[name] for name in names}
     if "betas" in group:
         values |= dict(zip(("b1", "b2"), group["betas"]))
     if kind == "Adafactor":

@@ -6,13 +6,11 @@ that nothing decomposes or folds, and becomes a `remat.stop_gradient` afterwards
 
 import torch
 
+from remat.export import ExportError
+
 aten = torch.ops.aten
 NAME = "stop_gradient"
 STAND_IN = aten.erf.default
-
-
-class UnknownGradients(Exception):
-    """The program has gradients that cannot be said."""
 
 
 def is_float(node):
@@ -66,7 +64,7 @@ def is_written(node):
 def stop_all(graph):
     """The whole of `graph`, which runs without gradients."""
     if any(node.target is torch.ops.higher_order.wrap_with_set_grad_enabled for node in graph.nodes):
-        raise UnknownGradients("torch.enable_grad inside of torch.no_grad has gradients that the export cannot say")
+        raise ExportError("torch.enable_grad inside of torch.no_grad has gradients that the export cannot say")
     inputs = [node for node in graph.nodes if node.op == "placeholder"]
     with graph.inserting_after(inputs[-1] if inputs else None):
         for node in inputs:

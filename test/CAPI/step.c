@@ -1,5 +1,6 @@
-/*===- step.c - The C interface, from C --------------------------------------===*\
-|* Trains y = 2 x by gradient descent, and makes every kind of mistake.           *|
+/*===- step.c - The C interface, from C
+--------------------------------------===*\
+|* Trains y = 2 x by gradient descent, and makes every kind of mistake. *|
 \*===------------------------------------------------------------------------===*/
 
 #include "remat-c/Step.h"
@@ -12,7 +13,8 @@ static const char *const kModel =
     "#scalar = affine_map<(i) -> ()>\n"
     "func.func @loss(%x: tensor<4xf32> {remat.data = \"x\"},\n"
     "                %y: tensor<4xf32> {remat.data = \"y\"},\n"
-    "                %w: tensor<f32> {opt.param = \"w\", opt.init = \"zeros\"})\n"
+    "                %w: tensor<f32> {opt.param = \"w\", opt.init = "
+    "\"zeros\"})\n"
     "    -> (tensor<f32>, tensor<4xf32>) {\n"
     "  %zero = arith.constant 0.0 : f32\n"
     "  %empty = tensor.empty() : tensor<4xf32>\n"
@@ -87,7 +89,7 @@ static void train(void) {
       printf("failed\n");
   printf("after %d steps, w = %.3f\n", (int)rematStepGetNumber(step),
          *(const float *)rematStepGetArgument(step, 2).data);
-  const float *p = rematStepGetResult(step, 1).data;
+  const float *p = rematStepGetArgument(step, rematStepGetResult(step, 1)).data;
   printf("p = %.2f %.2f\n", p[0], p[3]);
 
   rematStepRun(step, 1, data, print, NULL);
@@ -112,8 +114,8 @@ int main(void) {
   // CHECK-NEXT: still step 40
   train();
 
-  // CHECK-NEXT: line.mlir:0:0: the module does not say how it is trained: name an optimizer, or add a remat.train_step
-  // CHECK-NEXT: refused
+  // CHECK-NEXT: line.mlir:0:0: the module does not say how it is trained: name
+  // an optimizer, or add a remat.train_step CHECK-NEXT: refused
   compile(getOptions(""));
   // CHECK-NEXT: train step:1:{{[0-9]+}}: {{.*}}momentun{{.*}}
   // CHECK: refused
@@ -140,8 +142,8 @@ int main(void) {
 
   options = getOptions("#opt.sgd<lr = 0.1>");
   options.trainOptions = mlirStringRefCreate("target=cuda", 11);
-  // CHECK: a step in this process runs on the CPU, but the options ask for target=cuda
-  // CHECK-NEXT: refused
+  // CHECK: a step in this process runs on the CPU, but the options ask for
+  // target=cuda CHECK-NEXT: refused
   compile(options);
 
   options = getOptions("#opt.sgd<lr = 0.1>");

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PACKAGE = Path(__file__).resolve().parents[2] / "python"
 
 
@@ -32,10 +34,24 @@ def test_a_checkout_that_is_not_built(tmp_path):
     assert "--  compiler               not built: run tools/setup, or pip install . (looked in" in done.stdout
 
 
+def cuda_tools(folder, root=""):
+    """What is said of CUDA's tools, where PATH and environments have none."""
+    done = run("doctor", PATH=str(folder), VIRTUAL_ENV="", CUDA_ROOT=str(root), CUDA_HOME="", CUDA_PATH="")
+    return next(line for line in done.stdout.splitlines() if "target=cuda compiles" in line)
+
+
+@pytest.mark.skipif(Path("/usr/local/cuda").exists(), reason="this machine has CUDA's tools")
 def test_no_cuda_tools(tmp_path):
-    lines = run("doctor", PATH=str(tmp_path), CUDA_ROOT="", CUDA_HOME="", CUDA_PATH="").stdout.splitlines()
-    line = next(line for line in lines if "target=cuda compiles" in line)
-    assert line.startswith("--") and "set CUDA_ROOT" in line or "/nvidia/cu13" in line or "/usr/local/cuda" in line
+    line = cuda_tools(tmp_path)
+    assert line.startswith("--") and "found no bin/ptxas" in line and "pip install" in line
+
+
+def test_cuda_tools_of_a_folder(tmp_path):
+    for name in ("bin/ptxas", "bin/fatbinary", "nvvm/libdevice/libdevice.10.bc"):
+        path = tmp_path / "cuda" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(0o755)
+    assert cuda_tools(tmp_path, tmp_path / "cuda") == f"ok  target=cuda compiles   {tmp_path / 'cuda'}"
 
 
 def test_other_commands():

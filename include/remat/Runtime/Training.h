@@ -102,6 +102,10 @@ struct TrainArgument {
   int64_t seed = 0;
   /// Whether the program, and not only its kernels, accesses the buffer.
   bool isOnHost = false;
+
+  bool isRandom() const {
+    return role == Role::random || role == Role::evalRandom;
+  }
 };
 
 /// Options and arguments of a training program.
@@ -126,10 +130,10 @@ struct TrainDescription {
 /// A permutation of 0..count-1 that depends on its arguments only.
 std::vector<int64_t> permutation(int64_t count, int64_t seed, int64_t epoch);
 
-/// Fills `into`, of the given type, with the initial values of the argument
-/// called `name`. Not for those that the program fills.
-void initialize(const Initial &initial, const ArrayType &type,
-                const std::string &name, int64_t seed, void *into);
+/// Fills `into` with what the argument starts from. False, and `into` is left
+/// as it is, if the description says nothing of that.
+bool initialize(const TrainDescription &description,
+                const TrainArgument &argument, void *into);
 
 } // namespace remat
 

@@ -7,7 +7,7 @@
 #ifndef REMAT_LIB_CONVERSION_CUDA_DEVICEMODULE_H
 #define REMAT_LIB_CONVERSION_CUDA_DEVICEMODULE_H
 
-#include "Toolkit.h"
+#include "remat/Conversion/CUDA/Toolkit.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 

@@ -75,13 +75,13 @@ def Import : Pass<"remat-import", "::mlir::ModuleOp"> {
     Who decides, in this order:
 
     1. the options `params`, `data` and `state`, by names;
-    2. the description `spec=FILE.json`, or `spec={{...}}` with the JSON itself: `function`, and lists `arguments`,
-       `constants` and `results`, each entry with a `name`, a `role`
-       (`parameter`, `buffer`, `data`; `loss`, `output`, `buffer_update`), and
-       optionally `shape` (-1: any), `dtype`, which are checked, and for a constant
-       its `resource` (without one: the only constant in the text of this type, or
-       the only one that is no whole number, with a warning).
-       Constants that are not listed stay;
+    2. the description `spec=FILE.json`, or `spec={{...}}` with the JSON itself:
+       `function`, and lists `arguments`, `constants` and `results`, each entry
+       with a `name`, a `role` (`parameter`, `buffer`, `data`; `loss`, `output`,
+       `buffer_update`), and optionally `shape` (-1: any), `dtype`, which are
+       checked, and for a constant its `resource` (without one: the only constant
+       in the text of this type, or the only one that is no whole number, with a
+       warning). Constants that are not listed stay;
     3. marks that the function carries already;
     4. rules. A constant is a weight if it is a `dense_resource`, or written out
        and no splat, of floating-point numbers, of at least `min-rank` dimensions
@@ -114,7 +114,8 @@ def Import : Pass<"remat-import", "::mlir::ModuleOp"> {
     Option<"function", "function", "std::string", "\"\"",
            "the loss (default: the description's, or the only public one)">,
     Option<"spec", "spec", "std::string", "\"\"",
-           "JSON file with names and roles, or the JSON itself, in braces of its own">,
+           "JSON file with names and roles, or the JSON itself, in braces of its "
+           "own">,
     ListOption<"params", "params", "std::string",
                "names of parameters (with * and ?, which pass over integers)">,
     ListOption<"data", "data", "std::string",

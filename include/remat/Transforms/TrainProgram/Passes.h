@@ -6,9 +6,6 @@
 #include "mlir/Pass/Pass.h"
 
 namespace mlir::remat {
-/// The function that `remat-lower-train-step=as-function` generates.
-inline constexpr llvm::StringLiteral kStepEntryName = "remat_step";
-
 #define GEN_PASS_DECL
 #include "remat/Transforms/TrainProgram/Passes.h.inc"
 

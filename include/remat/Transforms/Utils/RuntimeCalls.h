@@ -14,6 +14,10 @@
 
 namespace mlir::remat {
 
+/// The function of a program that has no `main` but one step, which a host
+/// program calls (`remat-lower-train-step=as-function`).
+inline constexpr llvm::StringLiteral kStepEntryName = "remat_step";
+
 /// Calls `name`, and declares it before the first call: by the types of that
 /// one, so that all others have to agree. With `hasMemRefs` its implementation
 /// takes pointers to descriptors (`_mlir_ciface_<name>`), else what is passed.

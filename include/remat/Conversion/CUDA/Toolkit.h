@@ -1,13 +1,12 @@
-//===- Toolkit.h - NVIDIA's assembler and archiver of device code *- C++
-//-*-===//
+//===- Toolkit.h - NVIDIA's assembler and device archiver -------*- C++ -*-===//
 //
 // LLVM ends at PTX. Only NVIDIA's programs make machine code of it, so they are
 // found on the machine that compiles, or in Python packages.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_CONVERSION_CUDA_TOOLKIT_H
-#define REMAT_LIB_CONVERSION_CUDA_TOOLKIT_H
+#ifndef REMAT_CONVERSION_CUDA_TOOLKIT_H
+#define REMAT_CONVERSION_CUDA_TOOLKIT_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -63,4 +62,4 @@ inline constexpr llvm::StringLiteral kInstallToolkit =
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_CONVERSION_CUDA_TOOLKIT_H
+#endif // REMAT_CONVERSION_CUDA_TOOLKIT_H

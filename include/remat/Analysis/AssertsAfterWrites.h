@@ -1,0 +1,22 @@
+//===- AssertsAfterWrites.h - Steps that fail with half an update -*- C++
+//-*-===//
+//
+// An assertion of the model ends a step. Before the first parameter is updated
+// it leaves everything as it was; after that the step has to say so.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_ANALYSIS_ASSERTSAFTERWRITES_H
+#define REMAT_ANALYSIS_ASSERTSAFTERWRITES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::remat {
+
+/// Whether an assertion may follow a write of a parameter or state. `step` is
+/// on buffers, and its parameters and states are marked.
+bool hasAssertAfterWrite(func::FuncOp step);
+
+} // namespace mlir::remat
+
+#endif // REMAT_ANALYSIS_ASSERTSAFTERWRITES_H
