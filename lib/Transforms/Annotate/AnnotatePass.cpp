@@ -12,6 +12,8 @@
 
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_ANNOTATE
@@ -28,6 +30,7 @@ struct AnnotatePass : remat::impl::AnnotateBase<AnnotatePass> {
   void runOnOperation() override {
     if (failed(annotate()))
       signalPassFailure();
+    clearNumbers(getOperation());
   }
 
 private:
@@ -38,14 +41,19 @@ private:
   SmallVector<func::FuncOp> addCallees(ArrayRef<func::FuncOp> functions);
   FailureOr<SmallVector<Selection>> selectBlocksOf(func::FuncOp function);
   FailureOr<SmallVector<Selection>> select(ArrayRef<func::FuncOp> functions);
+  LogicalResult nameRecomputed(IRRewriter &rewriter,
+                               ArrayRef<RegionOp> regions);
+  LogicalResult nameSaved(IRRewriter &rewriter, ArrayRef<func::FuncOp> chosen,
+                          ArrayRef<RegionOp> regions);
   LogicalResult makeRegions(IRRewriter &rewriter,
                             ArrayRef<func::FuncOp> functions,
                             ArrayRef<Selection> selections, Attribute policy);
 };
 } // namespace
 
-/// What `recompute=` calls the results of operations that it names.
+/// What `recompute=` and `save=` call the results of operations that they name.
 static constexpr llvm::StringLiteral kRecomputedName = "recomputed";
+static constexpr llvm::StringLiteral kSavedName = "saved";
 
 LogicalResult AnnotatePass::checkOptions() {
   Location loc = getOperation().getLoc();
@@ -54,10 +62,10 @@ LogicalResult AnnotatePass::checkOptions() {
       1)
     return emitError(loc, "remat-annotate takes one selector: blocks, whole, "
                           "calls=, scope=, checkpoints or ops=");
-  if (!policy.empty() + !recompute.empty() + !name.empty() + stop +
-          !vjp.empty() >
+  if ((!policy.empty() || !save.empty()) + !recompute.empty() + !name.empty() +
+          stop + !vjp.empty() >
       1)
-    return emitError(loc, "remat-annotate takes one action: policy=, "
+    return emitError(loc, "remat-annotate takes one action: policy= and save=, "
                           "recompute=, name=, stop or vjp=; add another "
                           "remat-annotate for another one");
   if (!blocks && (!pick.empty() || every != 1 || group != 1))
@@ -203,6 +211,53 @@ AnnotatePass::select(ArrayRef<func::FuncOp> chosen) {
   return selections;
 }
 
+LogicalResult AnnotatePass::nameRecomputed(IRRewriter &rewriter,
+                                           ArrayRef<RegionOp> regions) {
+  SmallVector<bool> matched;
+  FailureOr<DenseSet<Operation *>> hasName = nameKinds(
+      rewriter, getOperation(), regions, recompute, kRecomputedName, matched);
+  if (failed(hasName))
+    return failure();
+  for (RegionOp region : regions)
+    if (!hasName->contains(region))
+      return emitError(region.getLoc(), "no operation in the region \"")
+             << region.getLabel().value_or("")
+             << "\" is one of recompute=" << llvm::join(recompute, ",");
+  return success();
+}
+
+/// Regions without such an operation keep the policy as it is: which of them
+/// have one is not what a list of kinds says.
+LogicalResult AnnotatePass::nameSaved(IRRewriter &rewriter,
+                                      ArrayRef<func::FuncOp> chosen,
+                                      ArrayRef<RegionOp> regions) {
+  // Regions of another run are not to save what this one names.
+  llvm::StringSet<> taken;
+  getOperation().walk([&](NameOp op) { taken.insert(op.getName()); });
+  std::string free = kSavedName.str();
+  for (int i = 1; taken.contains(free); ++i)
+    free = (kSavedName + "_" + Twine(i)).str();
+  SmallVector<bool> matched;
+  FailureOr<DenseSet<Operation *>> hasName =
+      nameKinds(rewriter, getOperation(), regions, save, free, matched);
+  if (failed(hasName) || failed(checkMatched(chosen, "save=", "operation", save,
+                                             matched, collectKinds)))
+    return failure();
+  if (hasName->empty())
+    return emitError(getOperation().getLoc(), "no operation in a region is one "
+                                              "of save=")
+           << llvm::join(save, ",");
+  Attribute names = SaveOnlyNamesAttr::get(
+      &getContext(), StringAttr::get(&getContext(), free));
+  for (RegionOp region : regions)
+    if (hasName->contains(region))
+      region.setPolicyAttr(
+          policy.empty()
+              ? names
+              : AnyOfAttr::get(&getContext(), {region.getPolicyAttr(), names}));
+  return success();
+}
+
 LogicalResult AnnotatePass::makeRegions(IRRewriter &rewriter,
                                         ArrayRef<func::FuncOp> chosen,
                                         ArrayRef<Selection> selections,
@@ -213,8 +268,9 @@ LogicalResult AnnotatePass::makeRegions(IRRewriter &rewriter,
   SmallVector<RegionOp> regions;
   if (failed(wrapInRegions(rewriter, joined, attribute, regions)))
     return failure();
-  if (!recompute.empty() &&
-      failed(nameRecomputed(rewriter, regions, recompute, kRecomputedName)))
+  if (!recompute.empty() && failed(nameRecomputed(rewriter, regions)))
+    return failure();
+  if (!save.empty() && failed(nameSaved(rewriter, chosen, regions)))
     return failure();
   SymbolTableCollection symbols;
   for (func::FuncOp function : addCallees(chosen)) {
@@ -255,9 +311,14 @@ LogicalResult AnnotatePass::annotate() {
   FailureOr<SmallVector<func::FuncOp>> chosen = chooseFunctions();
   if (failed(attribute) || failed(chosen))
     return failure();
+  // Layers are found by equal operations, which numbers would tell apart.
+  if (!kinds.empty())
+    numberOps(getOperation());
   FailureOr<SmallVector<Selection>> selections = select(*chosen);
   if (failed(selections))
     return failure();
+  if (!recompute.empty() || !save.empty())
+    numberOps(getOperation());
   IRRewriter rewriter(&getContext());
   if (!name.empty() || stop || !vjp.empty())
     keepOutermost(*selections);

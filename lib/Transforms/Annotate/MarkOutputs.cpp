@@ -10,8 +10,8 @@
 #include "remat/Transforms/Annotate/Annotate.h"
 
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -77,32 +77,47 @@ LogicalResult mlir::remat::stopGradients(RewriterBase &rewriter,
                  });
 }
 
-LogicalResult mlir::remat::nameRecomputed(RewriterBase &rewriter,
-                                          ArrayRef<RegionOp> regions,
-                                          ArrayRef<std::string> kinds,
-                                          StringRef name) {
-  llvm::SetVector<func::FuncOp> functions;
-  for (RegionOp region : regions)
-    functions.insert(region->getParentOfType<func::FuncOp>());
+/// The functions that something in `op` calls, directly or not.
+static void collectCalled(Operation *op, SymbolTableCollection &symbols,
+                          llvm::SetVector<Operation *> &functions) {
+  op->walk([&](CallOpInterface call) {
+    Operation *callee = call.resolveCallableInTable(&symbols);
+    if (callee && functions.insert(callee))
+      collectCalled(callee, symbols, functions);
+  });
+}
+
+FailureOr<DenseSet<Operation *>>
+mlir::remat::nameKinds(RewriterBase &rewriter, ModuleOp module,
+                       ArrayRef<RegionOp> regions, ArrayRef<std::string> kinds,
+                       StringRef name, SmallVectorImpl<bool> &matched) {
+  SymbolTableCollection symbols;
+  DenseMap<Operation *, SmallVector<RegionOp>> callers;
+  for (RegionOp region : regions) {
+    llvm::SetVector<Operation *> called;
+    collectCalled(region, symbols, called);
+    for (Operation *callee : called)
+      callers[callee].push_back(region);
+  }
   DenseSet<Operation *> isNew(regions.begin(), regions.end()), hasName;
-  for (func::FuncOp function : functions) {
-    SmallVector<bool> matched;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
     FailureOr<SmallVector<Selection>> selections =
         selectKinds(function, kinds, matched);
     if (failed(selections))
       return failure();
-    for (const Selection &selection : *selections)
-      if (auto region = selection.ops.front()->getParentOfType<RegionOp>();
-          region && isNew.contains(region)) {
-        if (!selection.ops.front()->use_empty() &&
-            succeeded(nameOutputs(rewriter, selection, name)))
-          hasName.insert(region);
-      }
+    for (const Selection &selection : *selections) {
+      Operation *first = selection.ops.front();
+      SmallVector<RegionOp> around = callers.lookup(function);
+      for (auto region = first->getParentOfType<RegionOp>(); region;
+           region = region->getParentOfType<RegionOp>())
+        if (isNew.contains(region))
+          around.push_back(region);
+      if (!around.empty() && !first->use_empty() &&
+          succeeded(nameOutputs(rewriter, selection, name)))
+        hasName.insert_range(around);
+    }
   }
-  for (RegionOp region : regions)
-    if (!hasName.contains(region))
-      return emitError(region.getLoc(), "no operation in the region \"")
-             << region.getLabel().value_or("")
-             << "\" is one of recompute=" << llvm::join(kinds, ",");
-  return success();
+  return hasName;
 }

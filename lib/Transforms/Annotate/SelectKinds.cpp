@@ -197,18 +197,6 @@ static void findNorm(Operation *op, const Origins &origins,
 // Selectors
 //===----------------------------------------------------------------------===//
 
-/// Calls `visit` with every operation of `function` that is no kernel's scalar.
-static void visitOps(func::FuncOp function,
-                     function_ref<void(Operation *)> visit) {
-  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op == function || op->hasTrait<OpTrait::IsTerminator>())
-      return WalkResult::advance();
-    visit(op);
-    return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
-                                     : WalkResult::advance();
-  });
-}
-
 FailureOr<SmallVector<Selection>>
 mlir::remat::selectKinds(func::FuncOp function, ArrayRef<std::string> kinds,
                          SmallVectorImpl<bool> &matched) {
@@ -232,7 +220,16 @@ mlir::remat::selectKinds(func::FuncOp function, ArrayRef<std::string> kinds,
       is = isReduction;
     else if (kind == "gather")
       is = isGather;
-    else if (!StringRef(kind).contains('.'))
+    else if (StringRef(kind).starts_with("#")) {
+      int64_t number;
+      if (StringRef(kind).drop_front().getAsInteger(10, number))
+        return emitError(function.getLoc(), "ops=")
+               << kind << " is no number of an operation, such as #17";
+      is = [number](Operation *op) {
+        auto attribute = op->getAttrOfType<IntegerAttr>(kNumberAttrName);
+        return attribute && attribute.getInt() == number;
+      };
+    } else if (!StringRef(kind).contains('.'))
       return emitError(function.getLoc(), "ops=")
              << kind << " is no kind of operations; choose " << kKindChoices
              << ", or a name of operations such as math.tanh";

@@ -24,7 +24,7 @@
 // NONE: note: it has none
 // CHECKPOINT: error: no scope in the locations of @loss is a checkpoint; export with python/remat, or with as_text(debug_info=True), to have scopes
 // SELECTORS: error: remat-annotate takes one selector: blocks, whole, calls=, scope=, checkpoints or ops=
-// ACTIONS: error: remat-annotate takes one action: policy=, recompute=, name=, stop or vjp=
+// ACTIONS: error: remat-annotate takes one action: policy= and save=, recompute=, name=, stop or vjp=
 // RULE: error: {{.*}}vjp=@rule: there is no such function in the module
 // RECOMPUTE: error: {{.*}}no operation in the region "layers.0" is one of recompute=dot
 // POLICY: error: {{.*}}'remat.region' op policy names "atn", but no remat.name in this region carries it

@@ -31,6 +31,15 @@ SmallVector<Selection> selectBlocks(func::FuncOp function);
 /// Everything that `function` computes.
 Selection selectWhole(func::FuncOp function);
 
+/// Calls `visit` with every operation of `function` that is no kernel's scalar.
+void visitOps(func::FuncOp function, function_ref<void(Operation *)> visit);
+
+/// Numbers the operations of all functions, in program order from 0, by an
+/// attribute of this name. What removes it is `clearNumbers`.
+inline constexpr llvm::StringLiteral kNumberAttrName = "remat.number";
+void numberOps(ModuleOp module);
+void clearNumbers(ModuleOp module);
+
 /// The kinds that `selectKinds` knows.
 inline constexpr llvm::StringLiteral kKindChoices =
     "dot, elementwise, reduction, softmax, norm, gather";
@@ -39,7 +48,8 @@ inline constexpr llvm::StringLiteral kKindChoices =
 /// convolutions), `elementwise`, `reduction`, `gather`; `softmax` and `norm`
 /// are what leads from a value to its softmax or its normalization; a pattern
 /// of operation names such as `math.*` also selects structured operations with
-/// such an operation in their body. `matched` says which of `kinds` exist.
+/// such an operation in their body; `#17` is the operation with this number
+/// (`numberOps`). `matched` says which of `kinds` exist.
 FailureOr<SmallVector<Selection>> selectKinds(func::FuncOp function,
                                               ArrayRef<std::string> kinds,
                                               SmallVectorImpl<bool> &matched);
@@ -107,14 +117,21 @@ LogicalResult stopGradients(RewriterBase &rewriter,
 LogicalResult bindVJP(RewriterBase &rewriter, ArrayRef<Selection> selections,
                       FlatSymbolRefAttr rule);
 
-/// Names the results of operations of `kinds` in `regions`. Fails if a region
-/// has none of them: its policy would mention a name that is not in it.
-LogicalResult nameRecomputed(RewriterBase &rewriter, ArrayRef<RegionOp> regions,
-                             ArrayRef<std::string> kinds, StringRef name);
+/// Names the results of operations of `kinds` in `regions`, and in what these
+/// call. Returns the regions that have one. `matched` says which of `kinds` the
+/// module has, in `regions` or not.
+FailureOr<DenseSet<Operation *>>
+nameKinds(RewriterBase &rewriter, ModuleOp module, ArrayRef<RegionOp> regions,
+          ArrayRef<std::string> kinds, StringRef name,
+          SmallVectorImpl<bool> &matched);
 
 /// Up to five of `candidates` in which some components in a row are the fewest
 /// edits away from `pattern`, quoted.
 std::string listNearest(StringRef pattern, ArrayRef<std::string> candidates);
+
+/// Writes what is known of each numbered operation that makes a tensor and may
+/// be saved: a JSON array of objects.
+void printOperations(raw_ostream &os, ModuleOp module);
 
 /// Prints a table of `regions`: label, operations, parameters, bytes, policy.
 void printRegions(raw_ostream &os, func::FuncOp function,

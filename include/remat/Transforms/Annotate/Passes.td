@@ -20,12 +20,13 @@ def Annotate : Pass<"remat-annotate", "::mlir::ModuleOp"> {
     | `calls=layer*` | each call of a function with such a name |
     | `scope=layers.*` | what the locations place under such a scope, for each scope of its own: `layers.0`, `layers.1` (PyTorch), `jit(loss)/Model/layer_0` (JAX). A pattern is one or more components in a row, found anywhere in the scope |
     | `checkpoints` | each application of `jax.checkpoint` or `torch.utils.checkpoint` that the locations tell of, and those inside it: regions in regions |
-    | `ops=softmax,norm` | operations by kind: `dot`, `elementwise`, `reduction`, `softmax`, `norm`, `gather`, or a name such as `math.*`, also of what a structured operation's body computes |
+    | `ops=softmax,norm` | operations by kind: `dot`, `elementwise`, `reduction`, `softmax`, `norm`, `gather`, or a name such as `math.*`, also of what a structured operation's body computes, or a number: `#17` as `remat-print-operations` lists it |
 
     | action | makes of each of them |
     |---|---|
     | `policy=dots_saveable` | a `remat.region` with this policy, labelled by what was selected. Without any action: with `nothing_saveable` |
     | `recompute=elementwise,norm` | a `remat.region` from which anything may be saved but the results of these kinds of operations (as in `ops=`) |
+    | `save=dot,#17` | a `remat.region` that may save the results of these operations (as in `ops=`), besides what `policy=` permits. A region that has none of them has the policy alone |
     | `name=attn` | a `remat.name` at every value that others read |
     | `stop` | a `remat.stop_gradient` at every such value |
     | `vjp=@rule` | a function with a `remat.custom_vjp` |
@@ -97,6 +98,8 @@ def Annotate : Pass<"remat-annotate", "::mlir::ModuleOp"> {
            "Policy of the regions, with or without `#remat.`; in braces if it has spaces">,
     ListOption<"recompute", "recompute", "std::string",
                "Kinds of operations whose results the regions may not save">,
+    ListOption<"save", "save", "std::string",
+               "Kinds of operations whose results the regions may save">,
     Option<"name", "name", "std::string", "\"\"",
            "Name what is selected, rather than make regions">,
     Option<"stop", "stop", "bool", "false",
@@ -110,6 +113,31 @@ def Annotate : Pass<"remat-annotate", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::mlir::func::FuncDialect",
                            "::mlir::remat::RematDialect"];
+}
+
+def PrintOperations : Pass<"remat-print-operations", "::mlir::ModuleOp"> {
+  let summary = "list operations, with the numbers that remat-annotate selects them by";
+  let description = [{
+    In: a forward function, as for `remat-annotate`. Out: the same. Writes to the
+    standard error what a program that chooses what to save wants to know of each
+    operation that makes a tensor and may be selected, as a JSON array of objects,
+    an object on a line: its number, the function that it is in, its name and kinds, the
+    types and bytes of its results, what an evaluation costs (in scalar
+    operations, see `RecomputeCostOpInterface`), its `remat.name`, its scope and
+    the line of the model, as far as there are any.
+
+    A number is for `save=`, `recompute=` and `ops=` of the `remat-annotate` that
+    runs next, on the same module.
+
+    Example:
+
+    ```
+    [
+    {"number":3,"function":"loss","op":"linalg.matmul","kinds":["dot"],"types":["tensor<8x16xf32>"],"bytes":512,"cost":2048,"name":null,"scope":"layers.0.linear","line":"model.mlir:12"},
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::remat::RematDialect"];
 }
 
 #endif // REMAT_TRANSFORMS_ANNOTATE_PASSES_TD
