@@ -89,6 +89,12 @@ MLIR_CAPI_EXPORTED MlirLogicalResult
 rematExplain(const RematStepOptions *options, RematDiagnosticCallback callback,
              void *userData, MlirStringCallback result, void *resultData);
 
+/** Passes what `remat-print-operations` prints behind the passes of `options`
+ * to `result`: for programs that choose what is saved. */
+MLIR_CAPI_EXPORTED MlirLogicalResult rematListOperations(
+    const RematStepOptions *options, RematDiagnosticCallback callback,
+    void *userData, MlirStringCallback result, void *resultData);
+
 MLIR_CAPI_EXPORTED void rematStepDestroy(RematStep step);
 
 static inline bool rematStepIsNull(RematStep step) { return !step.ptr; }

@@ -13,6 +13,7 @@
 #include "remat/Analysis/AssertsAfterWrites.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Train.h"
+#include "remat/Transforms/Annotate/Annotate.h"
 #include "remat/Transforms/TrainProgram/TrainDescription.h"
 
 #include "mlir/CAPI/Support.h"
@@ -160,5 +161,19 @@ MlirLogicalResult rematExplain(const RematStepOptions *request,
       })))
     return mlirLogicalResultFailure();
   result(wrap(StringRef(table)), resultData);
+  return mlirLogicalResultSuccess();
+}
+
+MlirLogicalResult rematListOperations(const RematStepOptions *request,
+                                      RematDiagnosticCallback callback,
+                                      void *userData, MlirStringCallback result,
+                                      void *resultData) {
+  Model model(*request, callback, userData);
+  if (failed(model.load()))
+    return mlirLogicalResultFailure();
+  std::string list;
+  llvm::raw_string_ostream os(list);
+  printOperations(os, model.getModule());
+  result(wrap(StringRef(list)), resultData);
   return mlirLogicalResultSuccess();
 }

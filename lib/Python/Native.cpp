@@ -142,20 +142,24 @@ static nb::tuple compile(const Options &options) {
   return nb::make_tuple(result, convert(diagnostics));
 }
 
-/// (table or None, diagnostics)
-static nb::tuple explain(const Options &options) {
+using TextFunction = MlirLogicalResult(const RematStepOptions *,
+                                       RematDiagnosticCallback, void *,
+                                       MlirStringCallback, void *);
+
+/// (what `function` says of a model or None, diagnostics)
+template <TextFunction *function> nb::tuple getText(const Options &options) {
   std::vector<Diagnostic> diagnostics;
   RematStepOptions request = options.get();
-  std::string table;
+  std::string text;
   bool isDone;
   {
     nb::gil_scoped_release released;
     isDone = mlirLogicalResultIsSuccess(
-        rematExplain(&request, collect, &diagnostics, append, &table));
+        function(&request, collect, &diagnostics, append, &text));
   }
   nb::object result = nb::none();
   if (isDone)
-    result = nb::cast(table);
+    result = nb::cast(text);
   return nb::make_tuple(result, convert(diagnostics));
 }
 
@@ -262,7 +266,12 @@ NB_MODULE(_native, m) {
           nb::arg("text"), nb::arg("file_name"), nb::arg("passes"),
           nb::arg("function"), nb::arg("optimizer"),
           nb::arg("train_attributes"), nb::arg("train_options"),
-          nb::arg("optimization_level"));
+          nb::arg("optimization_level"))
+      .def_prop_ro("pipeline", [](const Options &self) {
+        return "builtin.module(" + self.passes +
+               (self.passes.empty() ? "" : ",") + "remat-train{" +
+               self.trainOptions + "})";
+      });
 
   nb::class_<Step>(m, "Step")
       .def("arguments", describeArguments)
@@ -301,7 +310,8 @@ NB_MODULE(_native, m) {
       });
 
   m.def("compile", compile);
-  m.def("explain", explain);
+  m.def("explain", getText<rematExplain>);
+  m.def("list_operations", getText<rematListOperations>);
   m.def("describe_array", describeArray);
   m.def("find_cuda_toolkit", findCUDAToolkit);
 }

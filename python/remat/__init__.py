@@ -20,7 +20,9 @@ if (_checkout / "lib" / "CAPI").is_dir():
 _HOMES = {
     "optimizers": ["SGD", "Adam", "AdamW", "Lion", "LAMB", "Adafactor", "Custom", "Constant", "LinearWarmupCosine",
                    "StepDecay", "Group"],
-    "annotations": ["layers", "whole", "scopes", "calls", "ops", "checkpoints", "passes", "Annotation"],
+    "policies": ["layers", "whole", "scopes", "calls", "ops", "checkpoints", "Annotation", "Policy", "Operation",
+                 "nothing_saveable", "everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable",
+                 "offload_dots", "offload_names", "save_names", "save_all_but_names", "save_if", "every_k"],
     "errors": ["CompileError", "Diagnostic", "StepError"],
     "step": ["Step"],
     "memory": ["Memory"],

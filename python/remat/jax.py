@@ -42,13 +42,13 @@ class JaxStep(Step):
         return jax.tree.unflatten(self._params_tree, self.parameters.values())
 
 
-def train_step(loss_fn, params, *example_batch, annotate=None, **arguments) -> JaxStep:
+def train_step(loss_fn, params, *example_batch, **arguments) -> JaxStep:
     """Compiles a training step of `loss_fn(params, *batch)`, which returns a scalar, or `(scalar, auxiliary)`.
 
     `params` is a pytree of floating-point arrays, which the step starts from (and leaves alone: it has a copy); the leaves
     of `example_batch` say what types and shapes all batches have. States are named by their paths in the tree (`dense.kernel`,
-    `dense.kernel.m`). Regions of `jax.checkpoint` are selected by `annotate=remat.checkpoints()`, values of
-    `checkpoint_name` by policies. The other arguments are those of `remat.mlir.train_step`.
+    `dense.kernel.m`). What is under `jax.checkpoint` is selected by `policy=remat.checkpoints()`, values of
+    `checkpoint_name` by `remat.save_names`. The other arguments are those of `remat.mlir.train_step`.
 
     Raises `remat.export.ExportError` where the function uses what has no way to MLIR, and `remat.CompileError`.
     """
@@ -87,4 +87,4 @@ def train_step(loss_fn, params, *example_batch, annotate=None, **arguments) -> J
     for argument in exported.arguments:
         argument.name = argument.name or "params"
     return compile_exported(lambda *compiled: JaxStep(compiled, jax.tree.structure(params), batch_tree, results_tree),
-                            exported, annotate, flat.__name__, **arguments)
+                            exported, flat.__name__, **arguments)

@@ -6,16 +6,32 @@ import inspect
 import logging
 
 from remat import _native
-from remat.annotations import Annotation
 from remat.errors import CompileError, Diagnostic, gather
 from remat.optimizers import Optimizer, number
+from remat.policies import Annotation, Operation, Policy, parse_operations
 from remat.step import Step
 
 logger = logging.getLogger("remat")
 LEVELS = {"warning": logging.WARNING, "remark": logging.DEBUG, "note": logging.DEBUG}
 
 
-def _options(text, optimizer, policy, annotate, eager, clip_global_norm, accumulate, seed, function, threads, options,
+def _split_policy(policy, text, file_name, passes):
+    """(the pipeline with the passes that `policy` stands for, and its option of `remat-train`)."""
+    if isinstance(policy, Annotation):
+        def operations_after(pipeline):
+            return list_operations(text, passes=",".join(filter(None, (passes, pipeline))), file_name=file_name)
+        return ",".join(filter(None, (passes, policy.resolve(operations_after)))), ""
+    if isinstance(policy, Policy):
+        if policy.functions:
+            raise TypeError(f"{policy} chooses among the operations of a selection: remat.whole() | {policy}")
+        policy = policy.attribute
+    if policy is not None and not isinstance(policy, str):
+        raise TypeError("policy must be a policy, such as remat.dots_saveable, a selection of what it is for, such as "
+                        f"remat.layers() | remat.dots_saveable, or text, but got {type(policy).__name__}")
+    return passes, policy
+
+
+def _options(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, threads, options,
              file_name, optimization_level):
     """The compiled module's options. Whatever belongs to a train step is left out where nothing was asked for, since the
     module may have one."""
@@ -24,11 +40,6 @@ def _options(text, optimizer, policy, annotate, eager, clip_global_norm, accumul
     if optimizer is not None and not isinstance(optimizer, (Optimizer, str)):
         raise TypeError(f"the optimizer must be one of remat's, such as remat.AdamW(3e-4), or the text of an attribute, "
                         f"but got {type(optimizer).__name__}")
-    if policy is not None and not isinstance(policy, str):
-        raise TypeError(f"policy must be the text of a policy for all regions, such as 'dots_saveable', but got "
-                        f"{type(policy).__name__}; an annotation goes to annotate=")
-    if annotate is not None and not isinstance(annotate, Annotation):
-        raise TypeError(f"annotate must be an annotation, such as remat.layers(every=2), but got {type(annotate).__name__}")
     attributes = []
     if eager is not None:
         attributes.append("eager" if eager else "deferred")
@@ -40,6 +51,7 @@ def _options(text, optimizer, policy, annotate, eager, clip_global_norm, accumul
         attributes.append(f"seed = {int(seed)}")
     if optimizer is not None and eager is None:
         attributes.append("deferred" if clip_global_norm is not None or accumulate is not None else "eager")
+    passes, policy = _split_policy(policy, text, file_name, passes)
     train_options = ["target=cpu"]
     if policy:
         train_options.append(f"policy={{{policy}}}")
@@ -48,9 +60,21 @@ def _options(text, optimizer, policy, annotate, eager, clip_global_norm, accumul
     if options:
         train_options.append(options)
     return _native.Options(
-        text=text.encode() if isinstance(text, str) else text, file_name=file_name,
-        passes=annotate.pipeline if annotate else "", function=function or "", optimizer=str(optimizer or ""),
+        text=_encode(text), file_name=file_name, passes=passes, function=function or "", optimizer=str(optimizer or ""),
         train_attributes=", ".join(attributes), train_options=" ".join(train_options), optimization_level=optimization_level)
+
+
+def _encode(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
+
+
+def list_operations(text: str | bytes, *, passes: str = "", file_name: str = "model.mlir") -> list[Operation]:
+    """The operations of a forward model, behind `passes`: what functions of `remat.save_if` are asked about."""
+    listed, records = _native.list_operations(_native.Options(
+        text=_encode(text), file_name=file_name, passes=passes, function="", optimizer="", train_attributes="",
+        train_options="", optimization_level=3))
+    _finish(listed, records)
+    return parse_operations(listed)
 
 
 def _finish(result, records) -> list[Diagnostic]:
@@ -63,10 +87,10 @@ def _finish(result, records) -> list[Diagnostic]:
     return diagnostics
 
 
-def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None, policy: str | None = None,
-               annotate: Annotation | None = None, eager: bool | None = None, clip_global_norm: float | None = None,
-               accumulate: int | None = None, seed: int | None = None, function: str | None = None,
-               threads: int | None = None, options: str = "", file_name: str = "model.mlir",
+def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
+               policy: Policy | Annotation | str | None = None, passes: str = "", eager: bool | None = None,
+               clip_global_norm: float | None = None, accumulate: int | None = None, seed: int | None = None,
+               function: str | None = None, threads: int | None = None, options: str = "", file_name: str = "model.mlir",
                optimization_level: int = 3) -> Step:
     """Compiles a training step of a model, allocates its memory, and sets parameters and states to what they start from:
     the same bits as in the program that `remat-opt --remat-train` makes of the same module.
@@ -74,8 +98,9 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None, p
     - `text`: a module with a forward function, in assembly or bytecode. Its arguments with `opt.param` are trained.
     - `optimizer`: an update rule (`remat.AdamW(3e-4)`, or the text of an attribute). Needed if, and only if, the module
       has no `remat.train_step`; so are `eager`, `clip_global_norm`, `accumulate` and `seed`.
-    - `policy`: one policy for all regions of the model (`"dots_saveable"`), or `"none"`: everything is saved.
-    - `annotate`: makes regions first: `remat.layers(every=2)`.
+    - `policy`: what is computed again. A selection makes regions first: `remat.layers(every=2) | remat.dots_saveable`. A policy
+      alone (`remat.dots_saveable`, or its text) is one for all regions that the model has; `"none"` saves everything.
+    - `passes`: a pipeline that runs before everything else, such as `remat-import{spec=model.json}`.
     - `eager`: whether a parameter is updated as soon as its gradient is final (the default, unless one of the next two
       asks for all gradients at once).
     - `clip_global_norm`, `accumulate`: the largest norm of all gradients together; micro-batches of a step.
@@ -87,7 +112,7 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None, p
 
     Raises `remat.CompileError` with the places in the text if the model cannot be compiled.
     """
-    request = _options(text, optimizer, policy, annotate, eager, clip_global_norm, accumulate, seed, function, threads,
+    request = _options(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, threads,
                        options, file_name, optimization_level)
     return Step(*compile_request(request))
 
@@ -96,7 +121,7 @@ def compile_request(request):
     """What a `Step` is made of: the compiled module, warnings, and what explains it."""
     native, records = _native.compile(request)
     diagnostics = _finish(native, records)
-    return native, [d for d in diagnostics if d.severity == "warning"], lambda: _explain(request)
+    return native, [d for d in diagnostics if d.severity == "warning"], lambda: _explain(request), request.pipeline
 
 
 def _explain(request):

@@ -2,7 +2,6 @@
 import json
 
 from remat import mlir
-from remat.annotations import Annotation, passes
 
 
 def quote(value) -> str:
@@ -19,19 +18,18 @@ def quote(value) -> str:
     return json.dumps(value)
 
 
-def importing(exported) -> Annotation:
+def importing(exported) -> str:
     """The pass that imports `exported` (a `remat.export.Export`)."""
     spec = {"function": "loss", "constants": [], "arguments": [a.describe() for a in exported.arguments],
             "results": [r.describe() for r in exported.results]}
-    return passes(f"remat-import{{spec={{{quote(spec)}}}}}")
+    return f"remat-import{{spec={{{quote(spec)}}}}}"
 
 
-def compile_exported(make_step, exported, annotate: Annotation | None, name: str, **arguments):
+def compile_exported(make_step, exported, name: str, **arguments):
     """A step of the export of what is called `name`, which starts from the exported values: `make_step` of what
     `remat.Step` is made of. The `arguments` are those of `remat.mlir.train_step`."""
-    importer = importing(exported)
-    request = mlir.make_request(exported.text, annotate=importer | annotate if annotate else importer, function="loss",
-                                file_name=f"{name}.mlir", **arguments)
+    request = mlir.make_request(exported.text, passes=importing(exported), function="loss", file_name=f"{name}.mlir",
+                                **arguments)
     step = make_step(*mlir.compile_request(request))
     step.load_state_dict({a.name: a.own for a in exported.arguments if a.role != "data"}, strict=False)
     return step

@@ -19,13 +19,15 @@ class Step:
     """One step of training, as machine code with its memory. Made by `remat.mlir.train_step`.
 
     `step(*batch)` runs it. Arrays of the batch are of exactly the types and shapes in `step.data`, in order; they are
-    read where they are, unless they are not contiguous. One thread at a time may call a step.
+    read where they are, unless they are not contiguous. One thread at a time may call a step. `step.pipeline` is what it was
+    compiled by, for `remat-opt --pass-pipeline` on a model with a `remat.train_step`; `step.warnings` is what the compiler said.
     """
 
-    def __init__(self, native, warnings=(), explain=None):
+    def __init__(self, native, warnings, explain, pipeline):
         self._native = native
         self._explain = explain
         self.warnings = tuple(warnings)
+        self.pipeline = pipeline
         self.arguments = tuple(Argument(*record) for record in native.arguments())
         self.data = tuple(a for a in self.arguments if a.role == "data")
         self._saved = {a.name: i for i, a in enumerate(self.arguments) if a.role in SAVED_ROLES}

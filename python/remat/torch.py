@@ -114,7 +114,7 @@ def _combine(model, loss_fn, keys):
     return module
 
 
-def train_step(model, loss_fn, example_batch, *, optimizer=None, annotate=None, **arguments) -> TorchStep:
+def train_step(model, loss_fn, example_batch, *, optimizer=None, **arguments) -> TorchStep:
     """Compiles a training step of a `torch.nn.Module`.
 
     - `model`: what it computes in its present mode (`model.train()`) is compiled, and its present parameters and buffers
@@ -125,7 +125,7 @@ def train_step(model, loss_fn, example_batch, *, optimizer=None, annotate=None, 
       may be a dictionary, for models that take their arguments by name; so does the step then.
     - `optimizer`: one of remat's, or a fresh `torch.optim.SGD`, `Adam`, `AdamW` or `Adafactor` of the model's parameters.
 
-    Applications of `torch.utils.checkpoint` are selected by `annotate=remat.checkpoints()`, modules by
+    Applications of `torch.utils.checkpoint` are selected by `policy=remat.checkpoints()`, modules by
     `remat.scopes("layers.*")`. The other arguments are those of `remat.mlir.train_step`.
 
     Raises `remat.export.ExportError` where the model uses what has no way to MLIR, and `remat.CompileError`.
@@ -158,7 +158,7 @@ def train_step(model, loss_fn, example_batch, *, optimizer=None, annotate=None, 
         optimizer = from_torch_optimizer(optimizer, {key: trained.intersection(own) for key, own in tensors.items()})
     known = {a.name for a in exported.arguments}
     tied = {other: name for own in tensors.values() for name in own if name in known for other in own if other not in known}
-    return compile_exported(lambda *compiled: TorchStep(compiled, keys, tied), exported, annotate, type(model).__name__,
+    return compile_exported(lambda *compiled: TorchStep(compiled, keys, tied), exported, type(model).__name__,
                             optimizer=optimizer, **arguments)
 
 

@@ -91,11 +91,11 @@ def test_memory_is_what_the_program_uses(tmp_path):
 
 def test_annotations_are_those_of_the_tool():
     model = Model(12, plain=True)
-    annotation = remat.ops("linalg.matmul", policy="nothing_saveable")
-    step = remat.mlir.train_step(model.text, annotate=annotation)
+    policy = remat.ops("linalg.matmul") | remat.nothing_saveable
+    step = remat.mlir.train_step(model.text, policy=policy)
     plain = remat.mlir.train_step(model.text)
     arrays = model.data()
     for i in range(STEPS):
         assert step(*batch_of(step, arrays, i)) == plain(*batch_of(plain, arrays, i))
-    assert step.explain() == remat.mlir.explain(model.text, annotate=annotation)
+    assert step.explain() == remat.mlir.explain(model.text, policy=policy)
     assert "#remat.nothing_saveable" in step.explain() and "#remat.nothing_saveable" not in plain.explain()

@@ -28,8 +28,8 @@ SGD = "#opt.sgd<lr = 0.1>"
     (mlp(), {"optimizer": SGD, "options": "tile=3"}, "options 'target=cpu tile=3' of remat-train: .*tile"),
     (mlp(), {"optimizer": SGD, "options": "target=cuda"}, "a step in this process runs on the CPU"),
     (mlp(), {"optimizer": SGD, "options": "threads=many"}, "threads"),
-    (mlp(), {"optimizer": SGD, "annotate": remat.passes("remat-anotate")}, "passes 'remat-anotate': .*remat-anotate"),
-    (mlp(), {"optimizer": SGD, "annotate": remat.scopes("layers.*")}, "layers"),
+    (mlp(), {"optimizer": SGD, "passes": "remat-anotate"}, "passes 'remat-anotate': .*remat-anotate"),
+    (mlp(), {"optimizer": SGD, "policy": remat.scopes("layers.*")}, "layers"),
     (mlp(), {"optimizer": SGD, "optimization_level": 5}, "the optimization level must be 0, 1, 2 or 3, but got 5"),
     (mlp(), {"optimizer": SGD, "eager": True, "clip_global_norm": 1.0}, "clip_global_norm"),
     (mlp(), {"optimizer": SGD, "accumulate": 0}, "accumulate"),
@@ -58,8 +58,8 @@ def test_what_is_wrong_with_a_model_is_said_with_its_place(text, arguments, mess
 @pytest.mark.parametrize("arguments, message", [
     ({"text": 3}, "the module must be text, or bytecode in bytes, but got int"),
     ({"optimizer": 3}, "the optimizer must be one of remat's.* but got int"),
-    ({"policy": remat.layers()}, "policy must be the text of a policy .* an annotation goes to annotate="),
-    ({"annotate": "blocks"}, "annotate must be an annotation.* but got str")])
+    ({"policy": 3}, "policy must be a policy, such as remat.dots_saveable, a selection of what it is for.* but got int"),
+    ({"policy": remat.save_if(bool)}, r"chooses among the operations of a selection: remat.whole\(\) \| save_if\(bool\)")])
 def test_arguments_of_wrong_types(arguments, message):
     with pytest.raises(TypeError, match=message):
         remat.mlir.train_step(**({"text": mlp(), "optimizer": SGD} | arguments))
@@ -109,7 +109,7 @@ def test_warnings_are_kept_and_logged(caplog):
     assert "unused" in caplog.text
 
 
-@pytest.mark.parametrize("name", ["optimizers", "annotations"])
+@pytest.mark.parametrize("name", ["optimizers", "policies"])
 def test_examples_in_the_documentation(name):
     results = doctest.testmod(importlib.import_module(f"remat.{name}"))
     assert results.attempted > 0 and results.failed == 0

@@ -114,9 +114,9 @@ def test_checkpoints_and_names_become_regions_and_policies():
     params, x = [normal(8, 8) for _ in range(4)], normal(16, 8)
     arguments = {"optimizer": remat.SGD(0.01)}
     saved = remat.jax.train_step(checkpointed, params, x, **arguments)
-    again = remat.jax.train_step(checkpointed, params, x, annotate=remat.checkpoints(), **arguments)
-    named = remat.jax.train_step(checkpointed, params, x, annotate=remat.checkpoints(),
-                                 policy='save_only_names<"activation">', **arguments)
+    again = remat.jax.train_step(checkpointed, params, x, policy=remat.checkpoints(), **arguments)
+    named = remat.jax.train_step(checkpointed, params, x, policy=remat.checkpoints() | remat.save_names("activation"),
+                                 **arguments)
     losses = [[step(x) for _ in range(3)] for step in (saved, again, named)]
     assert losses[0] == losses[1] == losses[2]
     assert again.memory.recomputed_ops > named.memory.recomputed_ops and again.memory.arena < saved.memory.arena

@@ -174,11 +174,12 @@ class Checkpointed(nn.Module):
         return x
 
 
-@pytest.mark.parametrize("annotate", [remat.checkpoints(), remat.layers(every=2), remat.scopes("layers.1", "layers.3")])
-def test_annotations_change_no_bit(annotate):
+@pytest.mark.parametrize("policy", [remat.checkpoints(), remat.layers(every=2),
+                                    remat.scopes("layers.1", "layers.3")])
+def test_policies_change_no_bit(policy):
     model, data = make(Checkpointed), [(torch.randn(6, 8), torch.randn(6, 8)) for _ in range(3)]
-    steps = [remat.torch.train_step(model, F.mse_loss, data[0], optimizer=remat.AdamW(0.01), annotate=a)
-             for a in (None, annotate)]
+    steps = [remat.torch.train_step(model, F.mse_loss, data[0], optimizer=remat.AdamW(0.01), policy=p)
+             for p in (None, policy)]
     for batch in data:
         losses = [step(*batch) for step in steps]
         assert losses[0] == losses[1]

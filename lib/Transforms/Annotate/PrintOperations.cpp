@@ -82,6 +82,7 @@ static void print(llvm::json::OStream &json, Operation *op,
 }
 
 void mlir::remat::printOperations(raw_ostream &os, ModuleOp module) {
+  numberOps(module);
   Scopes scopes;
   bool isFirst = true;
   os << "[";
@@ -101,6 +102,7 @@ void mlir::remat::printOperations(raw_ostream &os, ModuleOp module) {
     });
   }
   os << "\n]\n";
+  clearNumbers(module);
 }
 
 namespace {
@@ -108,9 +110,7 @@ struct PrintOperationsPass
     : remat::impl::PrintOperationsBase<PrintOperationsPass> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    numberOps(getOperation());
     printOperations(llvm::errs(), getOperation());
-    clearNumbers(getOperation());
   }
 };
 } // namespace

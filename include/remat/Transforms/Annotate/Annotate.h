@@ -129,8 +129,8 @@ nameKinds(RewriterBase &rewriter, ModuleOp module, ArrayRef<RegionOp> regions,
 /// edits away from `pattern`, quoted.
 std::string listNearest(StringRef pattern, ArrayRef<std::string> candidates);
 
-/// Writes what is known of each numbered operation that makes a tensor and may
-/// be saved: a JSON array of objects.
+/// Writes what is known of each operation that makes a tensor and may be saved,
+/// with its number: a JSON array of objects.
 void printOperations(raw_ostream &os, ModuleOp module);
 
 /// Prints a table of `regions`: label, operations, parameters, bytes, policy.

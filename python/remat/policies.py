@@ -1,0 +1,241 @@
+"""What is saved and what is computed again, as values: selections of parts of a model, and policies for them.
+
+A selection takes parts of a plain model; a policy behind it (`|`) says what their forward may save for the backward. Several
+policies in a row permit what any of them does, several selections are done one after the other, inner parts first. What that
+becomes is a pipeline for `remat-opt`:
+
+    >>> print(layers(every=2) | dots_saveable | save_names("attn_out"))
+    remat-annotate{blocks every=2 policy={any_of<#remat.dots_saveable, #remat.save_only_names<"attn_out">>}}
+    >>> print(ops("softmax") | everything_saveable | layers())
+    remat-annotate{ops=softmax policy=everything_saveable},remat-annotate{blocks}
+
+A selection without a policy may save nothing. A policy alone is one for all regions that the model has.
+"""
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+    """What `save_if` is asked about: an operation of the forward model that makes a tensor.
+
+    `number` counts operations from 0; `op` is its name in MLIR and `kinds` those of `remat.ops` that it is one of; `bytes`
+    is the size of its results and `cost` how many scalar operations it takes to compute them again; `scope` (the module in
+    PyTorch, the name scope in JAX), `line` of the source and `name` (of a `checkpoint_name`) are None where there is none.
+    """
+
+    number: int
+    function: str
+    op: str
+    kinds: tuple[str, ...]
+    types: tuple[str, ...]
+    bytes: int
+    cost: int
+    name: str | None
+    scope: str | None
+    line: str | None
+
+
+def parse_operations(text: str) -> list[Operation]:
+    """Of what `remat-print-operations` prints."""
+    return [Operation(**{key: tuple(value) if isinstance(value, list) else value for key, value in found.items()})
+            for found in json.loads(text)]
+
+
+class Policy:
+    """What may be saved: any of these attributes (without `#remat.`), or what any of these functions says of an operation."""
+
+    def __init__(self, *members: str | Callable[[Operation], bool]):
+        self.members = members
+
+    def __or__(self, other: "Policy") -> "Policy":
+        if isinstance(other, Annotation):
+            raise TypeError("a policy stands behind what it is for: remat.layers() | remat.dots_saveable")
+        return Policy(*self.members, *other.members) if isinstance(other, Policy) else NotImplemented
+
+    @property
+    def functions(self) -> tuple[Callable[[Operation], bool], ...]:
+        return tuple(member for member in self.members if callable(member))
+
+    @property
+    def attribute(self) -> str:
+        """Of what is no function, as in assembly; empty if that is nothing."""
+        names = [member for member in self.members if isinstance(member, str)]
+        if len(names) < 2:
+            return "".join(names)
+        return f"any_of<{', '.join('#remat.' + name.removeprefix('#remat.') for name in names)}>"
+
+    def __str__(self):
+        functions = [f"save_if({getattr(f, '__name__', f)})" for f in self.functions]
+        return " | ".join([self.attribute] * bool(self.attribute) + functions)
+
+    def __repr__(self):
+        return f"<remat.Policy {self}>"
+
+
+nothing_saveable = Policy("nothing_saveable")
+everything_saveable = Policy("everything_saveable")
+dots_saveable = Policy("dots_saveable")
+dots_with_no_batch_dims_saveable = Policy("dots_with_no_batch_dims_saveable")
+offload_dots = Policy("offload_dots")
+
+
+def _names(attribute: str, names: tuple[str, ...]) -> Policy:
+    if not names:
+        raise ValueError("at least one name is needed")
+    return Policy(f"{attribute}<{', '.join(json.dumps(name, ensure_ascii=False) for name in names)}>")
+
+
+def save_names(*names: str) -> Policy:
+    """Values with one of these names (`checkpoint_name`, `remat.name`)."""
+    return _names("save_only_names", names)
+
+
+def save_all_but_names(*names: str) -> Policy:
+    """All values, named or not, but those with these names."""
+    return _names("save_anything_except_names", names)
+
+
+def offload_names(*names: str) -> Policy:
+    """As `save_names`, in host memory from forward to backward (on the CPU: saved)."""
+    return _names("offload_names", names)
+
+
+def every_k(k: int) -> Policy:
+    """The results of every k-th region directly inside."""
+    return Policy(f"every_k<{int(k)}>")
+
+
+def save_if(function: Callable[[Operation], bool]) -> Policy:
+    """The results of those operations of the model for which `function` is true."""
+    if not callable(function):
+        raise TypeError(f"save_if takes a function of a remat.Operation, but got {type(function).__name__}")
+    return Policy(function)
+
+
+@dataclasses.dataclass(frozen=True)
+class Selection:
+    """One `remat-annotate`: what it selects, and what becomes of that."""
+
+    selector: str
+    policy: Policy | None = None
+    recompute: tuple[str, ...] = ()
+    save: tuple[str, ...] = ()
+    name: str | None = None
+    function: str | None = None
+
+    def __str__(self):
+        options = [self.selector]
+        functions = [f"<{f.__name__}>" for f in self.policy.functions] if self.policy else []
+        for key, value in (("policy", self.policy.attribute if self.policy else ""), ("recompute", ",".join(self.recompute)),
+                           ("save", ",".join([*self.save, *functions])), ("name", self.name), ("function", self.function)):
+            if value:
+                options.append(f"{key}={{{value}}}" if " " in value else f"{key}={value}")
+        return f"remat-annotate{{{' '.join(options)}}}"
+
+    def resolve(self, operations: Callable[[], Sequence[Operation]]) -> "Selection":
+        """With numbers in the place of functions."""
+        if not self.policy or not self.policy.functions:
+            return self
+        chosen = [op for op in operations() if any(function(op) for function in self.policy.functions)]
+        attribute = self.policy.attribute
+        return dataclasses.replace(self, policy=Policy(attribute) if attribute else None,
+                                   save=(*self.save, *(f"#{op.number}" for op in chosen)))
+
+
+class Annotation:
+    """Selections, with what becomes of each, in the order in which they are done."""
+
+    def __init__(self, selections: Sequence[Selection], joined: int = 0):
+        self.selections = tuple(selections)
+        # So many at the end have got a policy by `|`, which another one joins.
+        self._joined = joined
+
+    def __or__(self, other: "Annotation | Policy") -> "Annotation":
+        if isinstance(other, Annotation):
+            return Annotation(self.selections + other.selections, other._joined)
+        if not isinstance(other, Policy):
+            return NotImplemented
+        if self._joined:
+            return self._join(self._joined, lambda policy: policy | other)
+        count = 0
+        for selection in reversed(self.selections):
+            if selection.policy or selection.recompute or selection.name:
+                break
+            count += 1
+        if not count:
+            raise TypeError(f"{self.selections[-1]} says what becomes of it already, so that {other} is for nothing")
+        return self._join(count, lambda _: other)
+
+    def _join(self, count, change):
+        before, last = self.selections[:-count], self.selections[-count:]
+        return Annotation([*before, *(dataclasses.replace(s, policy=change(s.policy)) for s in last)], count)
+
+    def resolve(self, operations_after: Callable[[str], Sequence[Operation]]) -> str:
+        """The pipeline. `operations_after(pipeline)` are those of the model behind the passes before."""
+        pipeline = ""
+        for selection in self.selections:
+            before = pipeline
+            resolved = selection.resolve(lambda: operations_after(before))
+            pipeline = f"{before},{resolved}" if before else str(resolved)
+        return pipeline
+
+    def __str__(self):
+        return ",".join(map(str, self.selections))
+
+    def __repr__(self):
+        return f"<remat.Annotation {self}>"
+
+
+def _annotate(selector: str, policy: Policy | str | None, recompute, name: str | None, function: str | None) -> Annotation:
+    if name is not None and (policy is not None or recompute):
+        raise ValueError("a selection is named, or it becomes regions with a policy; not both in one annotation")
+    if policy is not None and recompute:
+        raise ValueError("recompute= is a policy of its own; give it or policy=")
+    return Annotation([Selection(selector, Policy(policy) if isinstance(policy, str) else policy, tuple(recompute), (), name,
+                                 function)])
+
+
+def _patterns(patterns: tuple[str, ...]) -> str:
+    if not patterns:
+        raise ValueError("at least one pattern is needed")
+    return ",".join(patterns)
+
+
+def layers(*, every: int = 1, group: int = 1, pick: str | None = None, policy: Policy | str | None = None, recompute=(),
+           name: str | None = None, function: str | None = None) -> Annotation:
+    """Layers that are found in the operations: sequences that repeat. `every=k`: every k-th only; `group=k`: k in one
+    region; `pick="0,3-5,-1"`: these only."""
+    parts = ["blocks"] + [f"every={int(every)}"] * (every != 1) + [f"group={int(group)}"] * (group != 1)
+    return _annotate(" ".join(parts + ([f"pick={pick}"] if pick else [])), policy, recompute, name, function)
+
+
+def whole(*, policy: Policy | str | None = None, recompute=(), name: str | None = None,
+          function: str | None = None) -> Annotation:
+    """Everything that the function computes."""
+    return _annotate("whole", policy, recompute, name, function)
+
+
+def scopes(*patterns: str, policy: Policy | str | None = None, recompute=(), name: str | None = None,
+           function: str | None = None) -> Annotation:
+    """What the locations place under these scopes: `layers.*` (PyTorch), `layer_*` (JAX)."""
+    return _annotate(f"scope={_patterns(patterns)}", policy, recompute, name, function)
+
+
+def calls(*patterns: str, policy: Policy | str | None = None, recompute=(), name: str | None = None,
+          function: str | None = None) -> Annotation:
+    """Each call of a function with such a name."""
+    return _annotate(f"calls={_patterns(patterns)}", policy, recompute, name, function)
+
+
+def ops(*kinds: str, policy: Policy | str | None = None, recompute=(), name: str | None = None,
+        function: str | None = None) -> Annotation:
+    """Operations by kind (`dot`, `elementwise`, `reduction`, `softmax`, `norm`, `gather`) or name (`math.*`)."""
+    return _annotate(f"ops={_patterns(kinds)}", policy, recompute, name, function)
+
+
+def checkpoints(*, policy: Policy | str | None = None, recompute=(), name: str | None = None,
+                function: str | None = None) -> Annotation:
+    """Each application of `jax.checkpoint` or `torch.utils.checkpoint` that the locations tell of."""
+    return _annotate("checkpoints", policy, recompute, name, function)

@@ -1,0 +1,126 @@
+"""Policies as values: what they become, and that they save what they say."""
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+import remat
+from conftest import ROOT, mlp
+
+BLOCKS = ROOT / "test/Transforms/Annotate/Inputs/jax_blocks.mlir"
+TRAIN = """
+opt.optimizer @o = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@o) {eager}
+"""
+
+
+@pytest.mark.parametrize("policy, text", [
+    (remat.layers(), "remat-annotate{blocks}"),
+    (remat.layers() | remat.dots_saveable, "remat-annotate{blocks policy=dots_saveable}"),
+    (remat.checkpoints() | remat.save_names("a", "mlp out"),
+     'remat-annotate{checkpoints policy={save_only_names<"a", "mlp out">}}'),
+    # A policy is for the selections before it that have none; the next one joins it.
+    (remat.layers() | remat.whole() | remat.dots_saveable | remat.every_k(2),
+     ",".join(f"remat-annotate{{{what} policy={{any_of<#remat.dots_saveable, #remat.every_k<2>>}}}}"
+              for what in ("blocks", "whole"))),
+    (remat.layers(pick="0") | remat.everything_saveable | remat.layers(pick="1") | remat.whole() | remat.offload_dots,
+     "remat-annotate{blocks pick=0 policy=everything_saveable},remat-annotate{blocks pick=1 policy=offload_dots},"
+     "remat-annotate{whole policy=offload_dots}"),
+    (remat.ops("softmax", name="p") | remat.layers() | (remat.save_names("p") | remat.dots_saveable),
+     'remat-annotate{ops=softmax name=p},remat-annotate{blocks policy={any_of<#remat.save_only_names<"p">, '
+     "#remat.dots_saveable>}}"),
+    (remat.scopes("layers.*", policy="#remat.offload_names<\"x\">") | remat.whole(recompute=["norm"]),
+     'remat-annotate{scope=layers.* policy=#remat.offload_names<"x">},remat-annotate{whole recompute=norm}'),
+    (remat.layers() | remat.save_all_but_names("p") | remat.save_if(bool),
+     'remat-annotate{blocks policy=save_anything_except_names<"p"> save=<bool>}'),
+])
+def test_what_a_policy_becomes(policy, text):
+    assert str(policy) == text
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: remat.dots_saveable | remat.layers(), "a policy stands behind what it is for"),
+    (lambda: remat.whole(name="p") | remat.dots_saveable, "says what becomes of it already"),
+    (lambda: remat.layers() | "dots_saveable", "unsupported operand"),
+    (lambda: remat.save_if("dots"), "takes a function of a remat.Operation, but got str"),
+    (lambda: remat.save_names(), "at least one name"),
+    (lambda: remat.ops(), "at least one pattern"),
+    (lambda: remat.layers(recompute=["norm"], policy=remat.dots_saveable), "recompute= is a policy of its own"),
+])
+def test_what_makes_no_sense(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()
+
+
+MODEL = BLOCKS.read_text().replace("\n} loc(unknown)", TRAIN + "} loc(unknown)")
+
+
+def blocks(**arguments):
+    return remat.mlir.train_step(MODEL, **arguments)
+
+
+def run(step):
+    rng = np.random.default_rng(0)
+    for argument in step.arguments:
+        if argument.role == "parameter":
+            step.load_state_dict({argument.name: rng.normal(size=argument.shape).astype("f4") * 0.3}, strict=False)
+    batch = [rng.normal(size=a.shape).astype("f4") for a in step.data]
+    return [step(*batch) for _ in range(3)], {name: array.tobytes() for name, array in step.parameters.items()}
+
+
+def test_a_function_chooses_what_is_saved():
+    asked = []
+
+    def is_dot_of_attention(op):
+        asked.append(op)
+        return "dot" in op.kinds and "attention" in (op.scope or "")
+
+    chosen = blocks(policy=remat.checkpoints() | remat.save_if(is_dot_of_attention))
+    dots = blocks(policy=remat.checkpoints() | remat.dots_saveable)
+    nothing = blocks(policy=remat.checkpoints())
+    assert len({op.number for op in asked}) == len(asked) > 20
+    assert all(op.bytes > 0 and op.cost > 0 and op.function == "loss" and op.types for op in asked)
+    # What was saved is what it named: the plan says so, in lines of its own.
+    assert chosen.explain().count("named by the policy") > 0 == nothing.explain().count("named by the policy")
+    assert dots.memory.recomputed_ops < chosen.memory.recomputed_ops < nothing.memory.recomputed_ops
+    assert run(chosen) == run(dots) == run(nothing)
+
+
+def test_a_function_and_a_policy_together():
+    both = blocks(policy=remat.checkpoints() | remat.dots_saveable | remat.save_if(lambda op: op.op == "math.tanh"))
+    assert "any_of<#remat.dots_saveable, #remat.save_only_names" not in both.pipeline
+    assert re.search(r"policy=dots_saveable save=#\d+|policy=dots_saveable\}", both.pipeline)
+
+
+def test_a_function_that_chooses_nothing_or_all():
+    none, all_ = (blocks(policy=remat.checkpoints() | remat.save_if(lambda op, answer=answer: answer))
+                  for answer in (False, True))
+    nothing = blocks(policy=remat.checkpoints() | remat.nothing_saveable)
+    assert none.memory == nothing.memory and none.explain() == nothing.explain()
+    assert all_.memory.recomputed_ops < none.memory.recomputed_ops and all_.memory.residuals > none.memory.residuals
+    assert run(none) == run(all_)
+
+
+def test_what_a_function_raises_comes_through():
+    with pytest.raises(ZeroDivisionError):
+        blocks(policy=remat.whole() | remat.save_if(lambda op: 1 // 0))
+
+
+def test_the_pipeline_is_one_for_the_tool(tmp_path):
+    """Numbers included: the tool finds the same operations, and the same memory."""
+    step = blocks(policy=remat.checkpoints() | remat.save_if(lambda op: "dot" in op.kinds) | remat.every_k(2))
+    model, report = tmp_path / "model.mlir", tmp_path / "report.json"
+    model.write_text(MODEL)
+    assert re.search(r"save=#\d+,#\d+", step.pipeline)
+    pipeline = step.pipeline.replace("remat-train{", f"remat-train{{report={report} ")
+    subprocess.run(["remat-opt", model, f"--pass-pipeline={pipeline}", "-o", tmp_path / "program.mlir"], check=True)
+    assert remat.Memory.from_report(report.read_text(), "step") == step.memory
+
+
+def test_a_policy_alone_is_for_the_regions_of_the_model():
+    text = mlp(TRAIN)
+    for policy, attribute in ((remat.dots_saveable, "#remat.dots_saveable"),
+                              (remat.dots_saveable | remat.every_k(2),
+                               "#remat.any_of<#remat.dots_saveable, #remat.every_k<2>>")):
+        assert f"policy {attribute}, " in remat.mlir.train_step(text, policy=policy).explain()
