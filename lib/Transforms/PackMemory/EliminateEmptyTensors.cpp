@@ -49,7 +49,7 @@ struct EliminateEmptyTensorsPass
                      : WalkResult::advance();
         });
     if (!found.wasInterrupted())
-      return;
+      return markAllAnalysesPreserved();
     IRRewriter rewriter(&getContext());
     if (failed(bufferization::eliminateEmptyTensors(rewriter, getOperation())))
       signalPassFailure();

@@ -58,16 +58,21 @@ struct RestoreLayoutsPass
   using RestoreLayoutsPassBase::RestoreLayoutsPassBase;
 
   void runOnOperation() override {
+    bool isChanged = false;
     // Inner branches first: outer ones yield what they return.
     getOperation()->walk([&](Operation *op) {
       if (!isBranch(op))
         return;
       for (OpResult result : op->getResults()) {
         auto type = dyn_cast<MemRefType>(result.getType());
-        if (type && !type.getLayout().isIdentity())
-          restore(op, result, type);
+        if (!type || type.getLayout().isIdentity())
+          continue;
+        restore(op, result, type);
+        isChanged = true;
       }
     });
+    if (!isChanged)
+      markAllAnalysesPreserved();
   }
 
 private:
