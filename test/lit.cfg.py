@@ -47,7 +47,8 @@ def importable(module):
 
 
 # Tests that need these say `REQUIRES: jax`; lit lists them as unsupported where they are missing.
-for module in ("numpy", "jax", "torch", "sklearn", "torch_mlir", "transformers", "flax", "optax", "iree.compiler"):
+for module in ("numpy", "jax", "torch", "sklearn", "torch_mlir", "transformers", "flax", "optax", "iree.compiler", "nbclient",
+               "ipykernel"):
     if importable(module):
         config.available_features.add(module.split(".")[0])
 

@@ -26,6 +26,7 @@ _HOMES = {
     "errors": ["CompileError", "Diagnostic", "StepError"],
     "step": ["Step"],
     "memory": ["Memory"],
+    "comparison": ["compare", "Comparison"],
 }
 _home_of = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["jax", "mlir", "torch", *_home_of]

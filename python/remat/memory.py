@@ -1,18 +1,25 @@
 """What the memory of a step is made of, in bytes, known before the first step."""
 import dataclasses
+import functools
+import html
+import itertools
 import json
+import os
 
 
 @dataclasses.dataclass(frozen=True)
 class LiveBuffer:
-    """Something that is alive when most is. `part` is residual, gradient, workspace, temporary, or call: all that a
-    called function needs; `type` is as in 8x16xf32; `op` writes it first, at `line` of the model."""
+    """Bytes of the arena from one position of the program to another, both included. `part` is residual, gradient,
+    workspace, temporary, or call: all that a called function needs; `type` is as in 8x16xf32; `op` writes it first, at
+    `line` of the model, or, where an export has no lines, in that scope: a module of PyTorch's, a name scope of JAX's."""
 
     bytes: int
     part: str
     type: str
     op: str
     line: str
+    first: int
+    last: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,7 +27,10 @@ class Memory:
     """Bytes by class. `peak` is all that a step needs: what lives between steps (`parameters`, `optimizer_state`,
     `model_state`), the batch (`data`), `results`, and the `arena` with everything that lives within a step. What is in
     the arena when most is alive: `residuals` (of the forward, for the backward), `gradients`, `workspaces` and
-    `temporaries`; their sum can be less than the arena where buffers do not fit without a gap."""
+    `temporaries`; their sum can be less than the arena where buffers do not fit without a gap.
+
+    `buffers` is everything that the arena holds at one time or another, in program order; the backward begins at position
+    `backward` (-1: there is none). A notebook shows `figure()`, which `save("memory.svg")` writes to a file."""
 
     parameters: int
     optimizer_state: int
@@ -34,11 +44,31 @@ class Memory:
     temporaries: int
     constants: int
     recomputed_ops: int
-    at_peak: tuple[LiveBuffer, ...]
+    backward: int
+    buffers: tuple[LiveBuffer, ...]
 
     @property
     def peak(self) -> int:
         return (self.parameters + self.optimizer_state + self.model_state + self.data + self.results + self.arena)
+
+    @functools.cached_property
+    def timeline(self) -> tuple[tuple[int, int], ...]:
+        """How many bytes of the arena are in use: (position, bytes from there on) wherever that may change."""
+        changes = sorted(itertools.chain(*(((b.first, b.bytes), (b.last + 1, -b.bytes)) for b in self.buffers)))
+        live = itertools.accumulate(change for _, change in changes)
+        return tuple(dict(zip((position for position, _ in changes), live)).items())
+
+    @property
+    def live(self) -> int:
+        """The most bytes of the arena that are in use at once. The arena is larger where buffers do not fit without a
+        gap."""
+        return max((count for _, count in self.timeline), default=0)
+
+    @property
+    def at_peak(self) -> tuple[LiveBuffer, ...]:
+        """What is alive where most is, the largest first."""
+        peak = next((position for position, count in self.timeline if count == self.live), -1)
+        return tuple(sorted((b for b in self.buffers if b.first <= peak <= b.last), key=lambda b: -b.bytes))
 
     @classmethod
     def from_report(cls, text: str, function: str) -> "Memory":
@@ -47,8 +77,25 @@ class Memory:
         arguments = {name: report["arguments"][name] for name in
                      ("parameters", "optimizer_state", "model_state", "data", "results")}
         parts = {name: report["peak"][name] for name in ("residuals", "gradients", "workspaces", "temporaries")}
+        timeline = report["timeline"]
+        buffers = tuple(LiveBuffer(size, *timeline["kinds"][kind], first, last)
+                        for first, last, size, kind in timeline["live"])
         return cls(**arguments, **parts, arena=report["arena"], constants=report["constants"],
-                   recomputed_ops=report["recomputed_ops"], at_peak=tuple(LiveBuffer(**b) for b in report["at_peak"]))
+                   recomputed_ops=report["recomputed_ops"], backward=timeline["backward"], buffers=buffers)
+
+    def figure(self) -> str:
+        """What is alive over the step, by class, as the text of an SVG that says under the pointer which tensor it is, and
+        from which line of the model."""
+        from remat.figures import draw_memory
+        return draw_memory(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the figure to a file, `memory.svg`."""
+        from remat.figures import save
+        save(self.figure(), path)
+
+    def _repr_html_(self) -> str:
+        return f"{self.figure()}<pre>{html.escape(repr(self))}</pre>"
 
     def __repr__(self):
         rows = [("peak", self.peak, 0), ("parameters", self.parameters, 1), ("optimizer state", self.optimizer_state, 1),

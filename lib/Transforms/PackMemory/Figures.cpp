@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -50,17 +51,6 @@ const Frame *Figures::getCallee(func::CallOp call) const {
   return it == frames.end() ? nullptr : &it->second;
 }
 
-/// The buffer of `place` that is alive at `position`; the later one where one
-/// takes over from another.
-const Buffer *Figures::getBuffer(const Place &place, int64_t position) const {
-  for (unsigned index : llvm::reverse(place.buffers)) {
-    const Buffer &buffer = lifetimes.getBuffers()[index];
-    if (buffer.lifetime.first <= position && position <= buffer.lifetime.last)
-      return &buffer;
-  }
-  return nullptr;
-}
-
 /// Calls `visit` for the operations that read or write `memory`, or a view of
 /// it.
 static void forEachUser(Value memory, function_ref<void(Operation *)> visit) {
@@ -97,6 +87,14 @@ static std::string describeOperation(Operation *op) {
   return op->getName().getStringRef().str();
 }
 
+/// The line of the model; else the name that an exporter gives the location, a
+/// module of PyTorch's or a scope of JAX's.
+static std::string describeSource(Location loc) {
+  std::string line = describeLine(loc);
+  auto name = loc->findInstanceOf<NameLoc>();
+  return line.empty() && name ? name.getName().str() : line;
+}
+
 static std::string describeElements(MemRefType type) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -131,41 +129,60 @@ Frame Figures::getFrame(const FunctionMemory &memory) const {
 // Verbs
 //===----------------------------------------------------------------------===//
 
-/// Adds what `place` holds at the peak to the sums and to the list.
-void Figures::describeAtPeak(const Place &place, int64_t peak,
-                             FunctionMemory &memory) {
-  LiveBuffer live{place.size, "call", "", "", ""};
-  if (func::CallOp call = place.call) {
-    memory.parts += getCallee(call)->parts;
-    live.op = describeOperation(call);
-    live.line = describeLine(call.getLoc());
-    memory.atPeak.push_back(std::move(live));
-    return;
-  }
-  const Buffer *buffer = getBuffer(place, peak);
-  if (!buffer)
-    return;
-  MemoryParts &parts = memory.parts;
-  if (buffer->alloc->hasAttr(kWorkspaceAttrName)) {
-    parts.workspaces += place.size;
+LiveBuffer Figures::describeBuffer(const Buffer &buffer) const {
+  LiveBuffer live;
+  if (buffer.alloc->hasAttr(kWorkspaceAttrName))
     live.part = "workspace";
-  } else if (isResidual(*buffer)) {
-    parts.residuals += place.size;
+  else if (isResidual(buffer))
     live.part = "residual";
-  } else if (wasInBackward(*buffer) && buffer->wasIn(Phase::update)) {
-    parts.gradients += place.size;
+  else if (wasInBackward(buffer) && buffer.wasIn(Phase::update))
     live.part = "gradient";
-  } else {
-    parts.temporaries += place.size;
+  else
     live.part = "temporary";
-  }
   live.type =
-      describeElements(cast<MemRefType>(buffer->alloc->getResult(0).getType()));
-  if (Operation *writer = getWriter(*buffer)) {
+      describeElements(cast<MemRefType>(buffer.alloc->getResult(0).getType()));
+  if (Operation *writer = getWriter(buffer)) {
     live.op = describeOperation(writer);
-    live.line = describeLine(writer->getLoc());
+    live.line = describeSource(writer->getLoc());
   }
-  memory.atPeak.push_back(std::move(live));
+  return live;
+}
+
+/// Adds what `place` holds to the list, and to the sums if that is at the peak.
+/// Where a buffer takes over from another, the bytes are its own from its first
+/// use on: all of the place's, whatever it needs of them.
+void Figures::describePlace(const Place &place, FunctionMemory &memory) {
+  auto add = [&](LiveBuffer live, int64_t first, int64_t last) {
+    live.first = first;
+    live.last = last;
+    live.bytes = place.size;
+    memory.live.push_back(std::move(live));
+    return first <= memory.peakPosition && memory.peakPosition <= last;
+  };
+  if (func::CallOp call = place.call) {
+    LiveBuffer live;
+    live.part = "call";
+    live.op = describeOperation(call);
+    live.line = describeSource(call.getLoc());
+    if (add(std::move(live), place.lifetime.first, place.lifetime.last))
+      memory.parts += getCallee(call)->parts;
+    return;
+  }
+  int64_t end = place.lifetime.last;
+  for (unsigned index : llvm::reverse(place.buffers)) {
+    const Buffer &buffer = lifetimes.getBuffers()[index];
+    if (buffer.lifetime.first > end)
+      continue; // never used
+    LiveBuffer live = describeBuffer(buffer);
+    StringRef part = live.part;
+    if (add(std::move(live), buffer.lifetime.first, end))
+      *llvm::StringSwitch<int64_t *>(part)
+           .Case("workspace", &memory.parts.workspaces)
+           .Case("residual", &memory.parts.residuals)
+           .Case("gradient", &memory.parts.gradients)
+           .Case("temporary", &memory.parts.temporaries) += place.size;
+    end = buffer.lifetime.first - 1;
+  }
 }
 
 /// Convolutions are calls of the runtime by now: one operation each.
@@ -210,16 +227,16 @@ void Figures::describe(ArrayRef<Place> places, int64_t peak,
                        const llvm::SetVector<memref::CopyOp> &needlessCopies,
                        int64_t dataSlots, FunctionMemory &memory) {
   memory.name = function.getName().str();
-  SmallVector<const Place *> alive;
+  memory.peakPosition = peak;
+  memory.positions = lifetimes.getEnd();
+  if (lifetimes.getFirstBackward() < memory.positions)
+    memory.backwardPosition = lifetimes.getFirstBackward();
   for (const Place &place : places)
-    if (place.lifetime.first <= peak && peak <= place.lifetime.last)
-      alive.push_back(&place);
-  llvm::sort(alive, [](const Place *a, const Place *b) {
-    return std::tuple(b->size, a->lifetime.first, a) <
-           std::tuple(a->size, b->lifetime.first, b);
+    if (place.size > 0)
+      describePlace(place, memory);
+  llvm::stable_sort(memory.live, [](const LiveBuffer &a, const LiveBuffer &b) {
+    return a.first < b.first;
   });
-  for (const Place *place : alive)
-    describeAtPeak(*place, peak, memory);
   memory.residuals = getMostResiduals(places);
   for (BlockArgument argument : function.getArguments())
     describeArgument(argument.getArgNumber(), argument.getType(), dataSlots,

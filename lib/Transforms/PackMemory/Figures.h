@@ -43,7 +43,7 @@ public:
         symbols(symbols), alignment(alignment) {}
 
   /// Fills in what `memory` does not have yet: all but what the packing itself
-  /// found. `peak` is the position at which most is alive.
+  /// found. `peak` is the first position at which most is alive.
   void describe(ArrayRef<Place> places, int64_t peak,
                 const llvm::SetVector<memref::CopyOp> &needlessCopies,
                 int64_t dataSlots, FunctionMemory &memory);
@@ -53,8 +53,8 @@ public:
 private:
   const Frame *getCallee(func::CallOp call) const;
   void countOps(Operation *op, FunctionMemory &memory);
-  const Buffer *getBuffer(const Place &place, int64_t position) const;
-  void describeAtPeak(const Place &place, int64_t peak, FunctionMemory &memory);
+  LiveBuffer describeBuffer(const Buffer &buffer) const;
+  void describePlace(const Place &place, FunctionMemory &memory);
   int64_t getMostResiduals(ArrayRef<Place> places);
   void describeArgument(unsigned index, Type type, int64_t dataSlots,
                         FunctionMemory &memory);

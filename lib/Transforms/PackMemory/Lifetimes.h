@@ -67,6 +67,11 @@ public:
     return captures.contains({op, index});
   }
   Phase getPhase(Operation *op) const;
+  /// How many positions the function has.
+  int64_t getEnd() const { return next; }
+  /// Position of the backward's first operation on memory; not less than
+  /// `getEnd` if there is none.
+  int64_t getFirstBackward() const { return firstBackward; }
 
 private:
   void number(Operation *op);

@@ -27,16 +27,18 @@ struct MemoryParts {
   }
 };
 
-/// What holds bytes at the peak.
+/// What holds bytes of the arena from position `first` of the program to
+/// `last`, both included.
 struct LiveBuffer {
+  int64_t first = 0, last = 0;
   int64_t bytes = 0;
   /// One of `MemoryParts`, in the singular; `call` for all that a called
   /// function needs.
   StringRef part;
   /// Elements, as in 8x16xf32; empty for a call.
   std::string type;
-  /// The operation that writes it first, of calls the function, and its line;
-  /// empty if not known.
+  /// The operation that writes it first, of calls the function, and its line or
+  /// else its scope; empty if not known.
   std::string op, line;
 };
 
@@ -47,8 +49,12 @@ struct FunctionMemory {
   /// Largest sum of live bytes; `parts` is what they are made of.
   int64_t maxLive = 0;
   MemoryParts parts;
-  /// The largest first.
-  SmallVector<LiveBuffer, 0> atPeak;
+  /// Everything that the arena holds, in program order. What is alive at one
+  /// position adds up to at most `maxLive`.
+  SmallVector<LiveBuffer, 0> live;
+  /// Where `maxLive` is reached first, where the backward begins (-1 if there
+  /// is none), and how many positions there are.
+  int64_t peakPosition = 0, backwardPosition = -1, positions = 0;
   /// Largest sum of residuals that live at once, at the peak or elsewhere.
   int64_t residuals = 0;
   /// Bytes of arguments; of data, in all slots.
@@ -59,6 +65,9 @@ struct FunctionMemory {
   int64_t buffers = 0, takenOver = 0, unpacked = 0, copiedBytes = 0;
   int64_t recomputedOps = 0;
 };
+
+/// What is alive at the peak, the largest first.
+SmallVector<const LiveBuffer *> getAtPeak(const FunctionMemory &function);
 
 void printMemoryTable(ArrayRef<FunctionMemory> functions, raw_ostream &os);
 void printMemoryJSON(ArrayRef<FunctionMemory> functions, raw_ostream &os);

@@ -177,9 +177,19 @@ def PackMemoryPass : Pass<"remat-pack-memory", "ModuleOp"> {
     of arguments by class (`opt.param`, `opt.state`, `remat.state`, results, and
     data, in all of its slots) and of constant tables; and the number of
     recomputed operations that one call runs; and what is alive at the peak, the largest
-    first: bytes, class, elements, the operation that computes it and the line of the model
+    first: bytes, class, elements, the operation that computes it and the line of the model,
+    or its scope where an export has no lines
     (a table has the twelve largest, JSON all). `report=-` prints it to the standard
     error, `report=FILE` writes JSON.
+
+    In JSON, `timeline` says when the arena holds what: `live` has
+    `[first, last, bytes, kind]` for each buffer in program order, from one position
+    of the program to another, both included, and `kinds` has what `kind` counts in:
+    `[class, elements, operation, line]`. Bytes that are alive at one position add up
+    to `max_live` at `peak` and to no more elsewhere. A buffer that takes over from
+    another has the bytes from its own first position on. `backward` is where the
+    backward begins (-1: nowhere), `positions` how many there are; a loop has those of its
+    body once.
   }];
   let options = [
     Option<"arena", "arena", "std::string", "\"auto\"",

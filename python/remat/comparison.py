@@ -1,0 +1,110 @@
+"""Peak memory and step time of a model under several policies."""
+import dataclasses
+import html
+import logging
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from remat.errors import CompileError
+from remat.memory import Memory
+from remat.step import Step
+
+logger = logging.getLogger("remat")
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One policy: the memory of its step, and the median and the quartiles of its time in seconds; or the error with which it
+    does not compile."""
+
+    name: str
+    memory: Memory | None = None
+    seconds: float = 0.0
+    quartiles: tuple[float, float] = (0.0, 0.0)
+    error: str | None = None
+
+
+class Comparison:
+    """What `remat.compare` found: a table as text, a picture and the table in a notebook; `rows` are in the order of the
+    policies."""
+
+    def __init__(self, rows: Iterable[Row]):
+        self.rows = tuple(rows)
+
+    def __getitem__(self, name: str) -> Row:
+        return {row.name: row for row in self.rows}[name]
+
+    def figure(self) -> str:
+        """Peak against time, as the text of an SVG: the lower left is best."""
+        from remat.figures import draw_comparison
+        return draw_comparison(self.rows)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the figure to a file, `policies.svg`."""
+        from remat.figures import save
+        save(self.figure(), path)
+
+    def __repr__(self) -> str:
+        table = [("policy", "peak", "arena", "residuals", "recomputed", "step time")]
+        for row in self.rows:
+            if row.memory:
+                numbers = (row.memory.peak, row.memory.arena, row.memory.residuals, row.memory.recomputed_ops)
+                table.append((row.name, *(f"{number:,}" for number in numbers), f"{row.seconds * 1e3:,.3f} ms"))
+        widths = [max(map(len, column)) for column in zip(*table)]
+        widths[0] = max([widths[0], *(len(row.name) for row in self.rows)])
+        lines = {cells[0]: cells[0].ljust(widths[0]) + "".join(f"  {c:>{w}}" for c, w in zip(cells[1:], widths[1:]))
+                 for cells in table[1:]}
+        lines |= {row.name: f"{row.name:<{widths[0]}}  {row.error.splitlines()[0]}" for row in self.rows if row.error}
+        head = table[0][0].ljust(widths[0]) + "".join(f"  {c:>{w}}" for c, w in zip(table[0][1:], widths[1:]))
+        return "\n".join([head, *(lines[row.name] for row in self.rows)])
+
+    def _repr_html_(self) -> str:
+        return f"{self.figure()}<pre>{html.escape(repr(self))}</pre>"
+
+
+def compare(make: Callable[[Any], Step], policies: Mapping[str, Any] | Iterable[Any], batch: Any, *, steps: int = 20,
+            warmup: int = 3) -> Comparison:
+    """Compiles a model under each policy and measures its steps on one batch.
+
+    - `make(policy)` returns the step: `lambda policy: remat.torch.train_step(..., policy=policy)`, and the same with
+      `remat.jax` or `remat.mlir`. It says what a policy is: as here, or a number of layers.
+    - `policies`: what to make steps of, by name, or a list, in which their text names them.
+    - `batch`: a tuple of what a step takes, or its only argument.
+    - `steps`: how many are timed, after `warmup` others. The time of a policy is their median.
+
+    One step is in memory at a time. A policy that does not compile, or whose step does not fit in the machine, becomes a row
+    with the error.
+    """
+    if not callable(make):
+        raise TypeError(f"make must be a function of a policy that returns a step, but got {type(make).__name__}")
+    if isinstance(policies, str):
+        raise TypeError("policies must be a list, or a dictionary with a name for each, but got one text")
+    if steps < 2 or warmup < 0:
+        raise ValueError(f"steps must be at least 2 and warmup at least 0, but got {steps} and {warmup}")
+    if not isinstance(policies, Mapping):
+        named = [(str(policy), policy) for policy in policies]
+        if len(dict(named)) < len(named):
+            raise ValueError("two policies have the same text: name them in a dictionary")
+        policies = dict(named)
+    batch = tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
+    return Comparison([_measure(str(name), make, policy, batch, steps, warmup) for name, policy in policies.items()])
+
+
+def _measure(name: str, make: Callable[[Any], Step], policy: Any, batch: tuple, steps: int, warmup: int) -> Row:
+    logger.info("compiling a step with %s", name)
+    try:
+        step = make(policy)
+    except (CompileError, MemoryError) as error:
+        return Row(name, error=str(error) or type(error).__name__)
+    if not isinstance(step, Step):
+        raise TypeError(f"make must return a remat.Step, but for {name} it returned {type(step).__name__}")
+    times = []
+    for _ in range(warmup + steps):
+        start = time.perf_counter()
+        step(*batch)
+        times.append(time.perf_counter() - start)
+    low, median, high = statistics.quantiles(times[warmup:], n=4, method="inclusive")
+    return Row(name, step.memory, median, (low, high))
