@@ -2,8 +2,8 @@
 //
 // From the text of a forward function to a function in this process that runs
 // one step: loss, gradients, and the update of every parameter. No files are
-// written. A step owns the memory of its parameters and states; batches stay
-// where the caller has them.
+// written but those of the cache, if there is one. A step owns the memory of
+// its parameters and states; batches stay where the caller has them.
 //
 // Nothing here ends the process: what is wrong with a model is reported as
 // diagnostics, what is wrong with a call as a message.
@@ -49,6 +49,10 @@ typedef void (*RematDiagnosticCallback)(const RematDiagnostic *diagnostic,
 // Compiling
 //===----------------------------------------------------------------------===//
 
+/** Gets the name of the pass or stage that begins, on any thread. If it returns
+ *  false, the compilation ends soon, and is null. */
+typedef bool (*RematProgressCallback)(MlirStringRef stage, void *userData);
+
 /** What is compiled, and how. Strings that are empty say nothing. */
 typedef struct RematStepOptions {
   /** The module: assembly or bytecode. */
@@ -66,13 +70,30 @@ typedef struct RematStepOptions {
   /** Attributes of the `remat.train_step` that is added, such as `eager, seed =
    * 1` or `deferred, clip_global_norm = 1.0`. */
   MlirStringRef trainAttributes;
+  /** The function that evaluates the model, on other batches; the module's own
+   *  `eval(...)` if empty. It shares parameters and model states by name, and
+   *  the arena, and changes nothing. */
+  MlirStringRef evalFunction;
+  /** A module that the evaluation is in, what locations call it, and a pipeline
+   *  on it that runs first; the model's own module if empty. */
+  MlirStringRef evalText, evalFileName, evalPasses;
   /** Options of `remat-train`, such as `policy=nothing_saveable threads=4`. */
   MlirStringRef trainOptions;
   /** LLVM's, from 0 to 3. */
   int optimizationLevel;
+  /** A folder in which compiled steps are kept, by all that they depend on;
+   *  none if empty. Any number of processes may use it. What is wrong with it
+   *  or with its files is a warning. */
+  MlirStringRef cacheFolder;
+  /** When files are removed from it: as `llvm/Support/CachePruning.h` parses
+   *  it. */
+  MlirStringRef cachePolicy;
+  /** Is told what begins, and may end the compilation; can be null. */
+  RematProgressCallback progress;
+  void *progressData;
 } RematStepOptions;
 
-/** Everything empty, and optimization level 3. */
+/** Everything empty, optimization level 3, and a cache of up to 2 GB. */
 MLIR_CAPI_EXPORTED RematStepOptions rematStepOptionsGetDefault(void);
 
 /** Compiles a step for the CPU of this machine, allocates its memory and sets
@@ -115,8 +136,13 @@ typedef enum RematRole {
   RematRoleData,
   /** Memory of a result. */
   RematRoleResult,
-  /** Memory of everything that lives within a step. */
-  RematRoleArena
+  /** Memory of everything that lives within a step or an evaluation, which
+   *  share it. */
+  RematRoleArena,
+  /** A batch for the evaluation. */
+  RematRoleEvaluationData,
+  /** The state of a random stream of the evaluation, which stays what it is. */
+  RematRoleEvaluationRandom
 } RematRole;
 
 typedef enum RematElementType {
@@ -155,6 +181,14 @@ MLIR_CAPI_EXPORTED RematArgument rematStepGetArgument(RematStep step,
 MLIR_CAPI_EXPORTED intptr_t rematStepGetNumResults(RematStep step);
 MLIR_CAPI_EXPORTED intptr_t rematStepGetResult(RematStep step, intptr_t index);
 
+/** The same for the evaluation. */
+MLIR_CAPI_EXPORTED intptr_t rematStepGetNumEvaluationResults(RematStep step);
+MLIR_CAPI_EXPORTED intptr_t rematStepGetEvaluationResult(RematStep step,
+                                                         intptr_t index);
+
+/** Whether it was not compiled but read from the cache. */
+MLIR_CAPI_EXPORTED bool rematStepIsCached(RematStep step);
+
 /** Whether the argument's values are there; they are not where the model says
  *  nothing of what a parameter or state starts from. */
 MLIR_CAPI_EXPORTED bool rematStepIsInitialized(RematStep step, intptr_t index);
@@ -163,6 +197,8 @@ MLIR_CAPI_EXPORTED void rematStepSetInitialized(RematStep step, intptr_t index);
 
 /** The name of the step's function, by which the memory report knows it. */
 MLIR_CAPI_EXPORTED MlirStringRef rematStepGetFunction(RematStep step);
+/** Likewise of the evaluation; empty if there is none. */
+MLIR_CAPI_EXPORTED MlirStringRef rematStepGetEvaluation(RematStep step);
 /** The rule as checkpoints record it, such as `opt.adamw`. */
 MLIR_CAPI_EXPORTED MlirStringRef rematStepGetOptimizer(RematStep step);
 MLIR_CAPI_EXPORTED int64_t rematStepGetSeed(RematStep step);
@@ -189,6 +225,13 @@ MLIR_CAPI_EXPORTED MlirLogicalResult rematStepRun(RematStep step,
                                                   const void *const *data,
                                                   MlirStringCallback message,
                                                   void *userData);
+
+/** Evaluates the model on a batch, with the present parameters: an address for
+ *  each argument of role evaluation data, as for `rematStepRun`. It changes
+ *  nothing but its results and the arena. */
+MLIR_CAPI_EXPORTED MlirLogicalResult
+rematStepEvaluate(RematStep step, intptr_t numData, const void *const *data,
+                  MlirStringCallback message, void *userData);
 
 /** Whether a step failed after it had begun to write parameters or states: an
  *  assertion of the model that depends on what was written did not hold. Such a

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Cache.h"
 #include "InitialValues.h"
 #include "Model.h"
 #include "Step.h"
@@ -22,48 +23,6 @@
 
 using namespace mlir;
 using namespace mlir::remat;
-using ::remat::Role;
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-/// Sets the argument to what the model says it starts from; false if it says
-/// nothing.
-static bool initialize(const ::remat::TrainDescription &description,
-                       const ::remat::TrainArgument &argument,
-                       ElementsAttr value, void *into) {
-  if (value)
-    return copyElements(value, into, argument.type.numBytes());
-  return ::remat::initialize(description, argument, into) ||
-         (argument.role != Role::parameter && argument.role != Role::state);
-}
-
-static LogicalResult allocate(Model &model, Step &step,
-                              const TrainDescription &compiled) {
-  const std::vector<::remat::TrainArgument> &arguments =
-      step.description.arguments;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const ::remat::TrainArgument &argument = arguments[i];
-    step.buffers.emplace_back();
-    if (argument.role == Role::data) {
-      step.data.push_back(i);
-      step.isInitialized.push_back(true);
-      continue;
-    }
-    size_t bytes = argument.type.numBytes();
-    step.buffers.back() = AlignedMemory::allocate(bytes);
-    void *memory = step.buffers.back().data();
-    if (!memory)
-      return model.emitError()
-             << "there is no memory for the " << bytes << " bytes of "
-             << (argument.name.empty() ? std::string("the step's arena")
-                                       : "'" + argument.name + "'");
-    step.isInitialized.push_back(initialize(step.description, argument,
-                                            compiled.initialValues[i], memory));
-  }
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // Compiling
@@ -86,7 +45,9 @@ static LogicalResult describe(Model &model, Step &step) {
     return train.emitOpError()
            << "has no function " << train.getStepAttr() << " with a body";
   TrainDescription description(train);
-  if (failed(description.addOptions()) || failed(description.addStep(function)))
+  if (failed(description.addOptions()) ||
+      failed(description.addStep(function)) ||
+      failed(description.addEvaluation()))
     return failure();
   if (!findLoss(description.step.results))
     return function.emitError()
@@ -94,16 +55,20 @@ static LogicalResult describe(Model &model, Step &step) {
               "to report; mark one with 'remat.loss'";
   if (failed(description.addOutputs()))
     return failure();
-  step.description = ::remat::TrainDescription::parse(description.text);
   step.function = function.getName().str();
+  step.evaluation = train.getEval().value_or("").str();
   step.assertsAfterWrites = hasAssertAfterWrite(function);
-  return allocate(model, step, description);
+  auto getValue = [&](size_t argument, void *into, size_t numBytes) {
+    return copyElements(description.initialValues[argument], into, numBytes);
+  };
+  if (llvm::Error error = step.allocate(description.text, getValue))
+    return model.emitError() << toString(std::move(error));
+  return success();
 }
 
-static FailureOr<std::unique_ptr<Step>>
-compile(const RematStepOptions &request, RematDiagnosticCallback callback,
-        void *userData) {
-  Model model(request, callback, userData);
+static LogicalResult compile(Model &model, const RematStepOptions &request,
+                             Step &step,
+                             std::unique_ptr<llvm::MemoryBuffer> &object) {
   TrainOptions options;
   if (request.optimizationLevel < 0 || request.optimizationLevel > 3)
     return model.emitError() << "the optimization level must be 0, 1, 2 or 3, "
@@ -113,37 +78,96 @@ compile(const RematStepOptions &request, RematDiagnosticCallback callback,
       failed(checkTarget(model, options)) || failed(model.load()) ||
       failed(model.addTrainStep()))
     return failure();
-  auto step = std::make_unique<Step>();
-  llvm::raw_string_ostream report(step->memoryReport);
+  llvm::raw_string_ostream report(step.memoryReport);
   options.reportStream = &report;
   if (failed(model.run([&](OpPassManager &pm) {
         buildPackedPipeline(pm, options);
         return success();
       })) ||
-      failed(describe(model, *step)) ||
-      failed(model.run([&](OpPassManager &pm) {
+      failed(describe(model, step)) || failed(model.run([&](OpPassManager &pm) {
         buildProgramPipeline(pm, options, /*asFunction=*/true);
         return success();
       })))
     return failure();
-  FailureOr<CompiledCode> code =
-      compileToMemory(model.getModule(), request.optimizationLevel);
+  auto code = compileToObject(model.getModule(), request.optimizationLevel,
+                              model.getProgress());
   if (failed(code))
     return failure();
-  step->code = std::move(*code);
+  object = std::move(*code);
+  auto linked =
+      linkObject(llvm::MemoryBuffer::getMemBufferCopy(object->getBuffer()),
+                 !step.evaluation.empty());
+  if (!linked)
+    return model.emitError()
+           << "LLVM could not link the step: " << toString(linked.takeError());
+  step.code = std::move(*linked);
+  return success();
+}
+
+/// A warning that is about no place in the model.
+static void warn(RematDiagnosticCallback callback, void *userData,
+                 const Twine &message) {
+  StoredDiagnostic warning{MlirDiagnosticWarning, message.str(), {}, {}};
+  warning.text = "warning: " + warning.message;
+  warning.replay(callback, userData);
+}
+
+/// Compiles anew, and keeps the result in `file` if there is one.
+static std::unique_ptr<Step> compileAnew(const RematStepOptions &request,
+                                         const CacheFile *file,
+                                         RematDiagnosticCallback callback,
+                                         void *userData) {
+  DiagnosticRecorder recorder{callback, userData, {}};
+  Model model(request, DiagnosticRecorder::record, &recorder);
+  auto step = std::make_unique<Step>();
+  std::unique_ptr<llvm::MemoryBuffer> object;
+  if (failed(compile(model, request, *step, object)))
+    return nullptr;
+  if (!file)
+    return step;
+  if (llvm::Error error =
+          file->store(*step, object->getMemBufferRef(), recorder.stored))
+    warn(callback, userData,
+         "the compiled step could not be kept in " + file->getPath() + ": " +
+             toString(std::move(error)));
   return step;
+}
+
+static std::unique_ptr<Step> compile(const RematStepOptions &request,
+                                     RematDiagnosticCallback callback,
+                                     void *userData) {
+  if (!request.cacheFolder.length)
+    return compileAnew(request, nullptr, callback, userData);
+  llvm::Expected<CacheFile> file = CacheFile::find(request);
+  if (!file) {
+    warn(callback, userData,
+         "the compiled step is not kept: " + toString(file.takeError()));
+    return compileAnew(request, nullptr, callback, userData);
+  }
+  std::vector<StoredDiagnostic> diagnostics;
+  llvm::Expected<std::unique_ptr<Step>> step = file->load(diagnostics);
+  if (!step)
+    warn(callback, userData,
+         file->getPath() +
+             " cannot be used and is made anew: " + toString(step.takeError()));
+  else if (*step) {
+    for (const StoredDiagnostic &diagnostic : diagnostics)
+      diagnostic.replay(callback, userData);
+    return std::move(*step);
+  }
+  return compileAnew(request, &*file, callback, userData);
 }
 
 RematStepOptions rematStepOptionsGetDefault() {
   RematStepOptions options = {};
   options.optimizationLevel = 3;
+  options.cachePolicy = wrap(StringRef("prune_after=720h:cache_size_bytes=2g"));
   return options;
 }
 
 RematStep rematStepCompile(const RematStepOptions *options,
                            RematDiagnosticCallback callback, void *userData) {
-  FailureOr<std::unique_ptr<Step>> step = compile(*options, callback, userData);
-  return {failed(step) ? nullptr : step->release()};
+  return {compile(*options, callback, userData).release()};
 }
 
 MlirLogicalResult rematExplain(const RematStepOptions *request,

@@ -17,6 +17,26 @@ DiagnosticForwarder::DiagnosticForwarder(llvm::SourceMgr &sources,
   setHandler([this](Diagnostic &diagnostic) { forward(diagnostic); });
 }
 
+void StoredDiagnostic::replay(RematDiagnosticCallback callback,
+                              void *userData) const {
+  RematDiagnostic diagnostic{
+      severity, wrap(StringRef(message)), wrap(StringRef(file)), line,
+      column,   wrap(StringRef(text))};
+  if (callback)
+    callback(&diagnostic, userData);
+}
+
+void DiagnosticRecorder::record(const RematDiagnostic *diagnostic,
+                                void *recorder) {
+  auto &self = *static_cast<DiagnosticRecorder *>(recorder);
+  self.stored.push_back(
+      {diagnostic->severity, unwrap(diagnostic->message).str(),
+       unwrap(diagnostic->file).str(), unwrap(diagnostic->text).str(),
+       diagnostic->line, diagnostic->column});
+  if (self.callback)
+    self.callback(diagnostic, self.userData);
+}
+
 static MlirDiagnosticSeverity convert(DiagnosticSeverity severity) {
   switch (severity) {
   case DiagnosticSeverity::Error:

@@ -10,6 +10,26 @@
 
 namespace mlir::remat {
 
+/// A diagnostic that outlives its call.
+struct StoredDiagnostic {
+  MlirDiagnosticSeverity severity;
+  std::string message, file, text;
+  int64_t line = 0, column = 0;
+
+  /// Passes it on as if it had just been found.
+  void replay(RematDiagnosticCallback callback, void *userData) const;
+};
+
+/// Keeps what it passes on.
+struct DiagnosticRecorder {
+  RematDiagnosticCallback callback;
+  void *userData;
+  std::vector<StoredDiagnostic> stored;
+
+  /// A `RematDiagnosticCallback` whose user data is a recorder.
+  static void record(const RematDiagnostic *diagnostic, void *recorder);
+};
+
 /// What the handler prints to, which exists before it.
 struct PrintedDiagnostic {
   std::string printed;

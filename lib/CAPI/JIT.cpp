@@ -2,17 +2,23 @@
 
 #include "JIT.h"
 
+#include "Progress.h"
+
 #include "remat-c/Step.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
-#include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringSet.h"
-#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/RTDyldObjectLinkingLayer.h"
+#include "llvm/ExecutionEngine/SectionMemoryManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/RuntimeLibcalls.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -21,18 +27,30 @@
 
 using namespace mlir;
 using namespace mlir::remat;
+using llvm::Expected;
+using llvm::orc::JITTargetMachineBuilder;
+using llvm::orc::LLJIT;
 
 CompiledCode::CompiledCode() = default;
 CompiledCode::CompiledCode(CompiledCode &&) = default;
 CompiledCode &CompiledCode::operator=(CompiledCode &&) = default;
 CompiledCode::~CompiledCode() = default;
 
-static void initializeTarget() {
+static Expected<JITTargetMachineBuilder> detectTarget() {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });
+  return JITTargetMachineBuilder::detectHost();
+}
+
+Expected<std::string> mlir::remat::describeTarget() {
+  Expected<JITTargetMachineBuilder> target = detectTarget();
+  if (!target)
+    return target.takeError();
+  return target->getTargetTriple().str() + " " + target->getCPU() + " " +
+         target->getFeatures().getString();
 }
 
 namespace {
@@ -81,68 +99,147 @@ static LogicalResult checkSymbols(ModuleOp module, const Libraries &libraries) {
   return success();
 }
 
-/// Names of the functions that the code of `module` may call and does not have:
-/// what it declares, and what LLVM calls for operations of its own.
-static llvm::StringSet<> findCallees(llvm::Module &module) {
-  llvm::StringSet<> names;
-  for (llvm::RTLIB::LibcallImpl implementation : llvm::RTLIB::libcall_impls())
-    names.insert(
-        llvm::RTLIB::RuntimeLibcallsInfo::getLibcallImplName(implementation));
-  for (llvm::Function &function : module)
-    if (function.isDeclaration() && !function.isIntrinsic())
-      names.insert(function.getName());
-  for (llvm::GlobalValue &value : module.global_values())
-    if (!value.isDeclaration())
-      names.erase(value.getName());
-  return names;
+//===----------------------------------------------------------------------===//
+// To an object file
+//===----------------------------------------------------------------------===//
+
+/// Runs the passes that `mlir-runner` runs (`makeOptimizingTransformer`, which
+/// takes no instrumentation), as long as `progress` goes on.
+static void optimize(llvm::Module &code, llvm::TargetMachine &machine,
+                     int level, Progress &progress) {
+  const llvm::OptimizationLevel levels[] = {
+      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+      llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = true;
+  tuning.LoopInterleaving = true;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = true;
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(
+      [&](StringRef, llvm::Any) { return progress.begin("optimize"); });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(levels[level]).run(code, modules);
 }
 
-FailureOr<CompiledCode> mlir::remat::compileToMemory(ModuleOp module,
-                                                     int optimizationLevel) {
-  initializeTarget();
+FailureOr<std::unique_ptr<llvm::MemoryBuffer>>
+mlir::remat::compileToObject(ModuleOp module, int optimizationLevel,
+                             Progress &progress) {
   auto fail = [&](const Twine &what, llvm::Error error) {
     return module.emitError() << what << ": " << toString(std::move(error));
   };
-  auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
-  if (!builder)
-    return fail("this machine is not known to LLVM", builder.takeError());
-  auto machine = builder->createTargetMachine();
+  Expected<JITTargetMachineBuilder> target = detectTarget();
+  if (!target)
+    return fail("this machine is not known to LLVM", target.takeError());
+  auto machine = target->createTargetMachine();
   if (!machine)
     return fail("LLVM has no code for this machine", machine.takeError());
-
-  ExecutionEngineOptions options;
-  auto optimize = makeOptimizingTransformer(optimizationLevel, /*sizeLevel=*/0,
-                                            machine->get());
-  llvm::StringSet<> callees;
-  auto transform = [&](llvm::Module *code) {
-    llvm::Error error = optimize(code);
-    callees = findCallees(*code);
-    return error;
-  };
-  options.transformer = transform;
-  options.jitCodeGenOptLevel =
-      static_cast<llvm::CodeGenOptLevel>(optimizationLevel);
-  Libraries libraries;
-  if (failed(checkSymbols(module, libraries)))
+  if (failed(checkSymbols(module, Libraries())) ||
+      !progress.begin("translate to LLVM"))
     return failure();
-  auto engine =
-      ExecutionEngine::create(module, options, std::move(machine.get()));
-  if (!engine)
-    return fail("LLVM could not compile the step", engine.takeError());
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context);
+  if (!code)
+    return module.emitError() << "the step could not be translated to LLVM";
+  ExecutionEngine::setupTargetTripleAndDataLayout(code.get(), machine->get());
+  optimize(*code, **machine, optimizationLevel, progress);
+  if (!progress.begin("generate machine code"))
+    return failure();
+  auto object = llvm::orc::SimpleCompiler(**machine)(*code);
+  if (!object)
+    return fail("LLVM could not compile the step", object.takeError());
+  if (!progress.goesOn())
+    return failure();
+  return std::move(*object);
+}
+
+//===----------------------------------------------------------------------===//
+// To this process
+//===----------------------------------------------------------------------===//
+
+/// The addresses of everything that the object file needs and this process
+/// has; what is missing, linking tells.
+static Expected<llvm::orc::SymbolMap> resolve(llvm::MemoryBufferRef buffer,
+                                              LLJIT &jit) {
+  auto object = llvm::object::ObjectFile::createObjectFile(buffer);
+  if (!object)
+    return object.takeError();
+  Libraries libraries;
+  llvm::orc::SymbolMap addresses;
+  for (const llvm::object::SymbolRef &symbol : (*object)->symbols()) {
+    auto flags = symbol.getFlags();
+    if (!flags)
+      return flags.takeError();
+    auto name = symbol.getName();
+    if (!name)
+      return name.takeError();
+    if (!(*flags & llvm::object::SymbolRef::SF_Undefined) || name->empty())
+      continue;
+    if (void *address = libraries.find(name->str()))
+      addresses[jit.mangleAndIntern(*name)] = {
+          llvm::orc::ExecutorAddr::fromPtr(address),
+          llvm::JITSymbolFlags::Exported};
+  }
+  return addresses;
+}
+
+static Expected<RematStepFunction> lookUp(LLJIT &jit, StringRef name) {
+  auto address = jit.lookup(name);
+  // ORC's errors refer to strings of the session, which may be gone.
+  if (!address)
+    return llvm::createStringError(toString(address.takeError()));
+  return address->toPtr<RematStepFunction>();
+}
+
+Expected<CompiledCode>
+mlir::remat::linkObject(std::unique_ptr<llvm::MemoryBuffer> object,
+                        bool hasEvaluation) {
+  Expected<JITTargetMachineBuilder> target = detectTarget();
+  if (!target)
+    return target.takeError();
+  // What `mlir-runner` links with.
+  auto createLayer = [](llvm::orc::ExecutionSession &session) {
+    return std::make_unique<llvm::orc::RTDyldObjectLinkingLayer>(
+        session, [](const llvm::MemoryBuffer &) {
+          return std::make_unique<llvm::SectionMemoryManager>();
+        });
+  };
+  auto jit = llvm::orc::LLJITBuilder()
+                 .setJITTargetMachineBuilder(std::move(*target))
+                 .setObjectLinkingLayerCreator(createLayer)
+                 .create();
+  if (!jit)
+    return jit.takeError();
+  // It would print them.
+  (*jit)->getExecutionSession().setErrorReporter(llvm::consumeError);
+  auto symbols = resolve(object->getMemBufferRef(), **jit);
+  if (!symbols)
+    return symbols.takeError();
+  if (llvm::Error error = (*jit)->getMainJITDylib().define(
+          llvm::orc::absoluteSymbols(std::move(*symbols))))
+    return error;
+  if (llvm::Error error = (*jit)->addObjectFile(std::move(object)))
+    return error;
   CompiledCode code;
-  code.engine = std::move(*engine);
-  code.engine->registerSymbols([&](llvm::orc::MangleAndInterner intern) {
-    llvm::orc::SymbolMap symbols;
-    for (StringRef name : callees.keys())
-      if (void *found = libraries.find(name.str()))
-        symbols[intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(found),
-                                 llvm::JITSymbolFlags::Exported};
-    return symbols;
-  });
-  code.engine->initialize();
-  auto function = code.engine->lookup(kStepEntryName);
+  code.jit = std::move(*jit);
+  auto function = lookUp(*code.jit, kStepEntryName);
   if (!function)
-    return fail("LLVM could not link the step", function.takeError());
-  code.function = reinterpret_cast<RematStepFunction>(*function);
+    return function.takeError();
+  code.function = *function;
+  if (!hasEvaluation)
+    return code;
+  auto evaluation = lookUp(*code.jit, kEvaluationEntryName);
+  if (!evaluation)
+    return evaluation.takeError();
+  code.evaluation = *evaluation;
   return code;
 }

@@ -1,4 +1,9 @@
 //===- JIT.h - Machine code in this process --------------------*- C++ -*-===//
+//
+// Machine code is an object file in memory first, which can be kept, and is
+// then linked with this process.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CAPI_JIT_H
 #define REMAT_LIB_CAPI_JIT_H
@@ -7,12 +12,21 @@
 
 #include "mlir/Support/LLVM.h"
 
+#include "llvm/Support/Error.h"
+
 #include <memory>
 
+namespace llvm {
+class MemoryBuffer;
+namespace orc {
+class LLJIT;
+} // namespace orc
+} // namespace llvm
+
 namespace mlir {
-class ExecutionEngine;
 class ModuleOp;
 namespace remat {
+class Progress;
 
 /// The code of a step; it lives as long as this.
 struct CompiledCode {
@@ -21,13 +35,24 @@ struct CompiledCode {
   CompiledCode &operator=(CompiledCode &&);
   ~CompiledCode();
 
-  std::unique_ptr<ExecutionEngine> engine;
+  std::unique_ptr<llvm::orc::LLJIT> jit;
   RematStepFunction function = nullptr;
+  /// Null if there is no evaluation.
+  RematStepFunction evaluation = nullptr;
 };
 
-/// Compiles a module in the LLVM dialect for this machine, as `mlir-runner`
-/// does, and links it with the runtime library of this process.
-FailureOr<CompiledCode> compileToMemory(ModuleOp module, int optimizationLevel);
+/// What code is compiled for: this machine, its processor and features.
+llvm::Expected<std::string> describeTarget();
+
+/// Compiles a module in the LLVM dialect for this machine, to the code that
+/// `mlir-runner` makes of it. Fails without an error if `progress` does not go
+/// on.
+FailureOr<std::unique_ptr<llvm::MemoryBuffer>>
+compileToObject(ModuleOp module, int optimizationLevel, Progress &progress);
+
+/// Links an object file with the runtime library of this process.
+llvm::Expected<CompiledCode>
+linkObject(std::unique_ptr<llvm::MemoryBuffer> object, bool hasEvaluation);
 
 } // namespace remat
 } // namespace mlir

@@ -9,6 +9,8 @@
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Transform/IR/Utils.h"
+#include "mlir/IR/Action.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -36,10 +38,37 @@ static const DialectRegistry &getRegistry() {
 
 Model::Model(const RematStepOptions &options, RematDiagnosticCallback callback,
              void *userData)
-    : options(options), context(getRegistry()),
+    : options(options), progress(options), context(getRegistry()),
       diagnostics(sources, &context, callback, userData) {
   rematRegisterAllPasses();
+  if (progress.isObserved())
+    context.registerActionHandler(
+        [this](function_ref<void()> run, const tracing::Action &action) {
+          observe(run, action);
+        });
   context.printOpOnDiagnostic(false);
+}
+
+/// What users call a pass, unless only pass managers know it.
+static StringRef getStage(const Pass &pass) {
+  return pass.getArgument().empty() ? pass.getName() : pass.getArgument();
+}
+
+/// Runs `action`, unless the compilation has been ended: then passes are left
+/// out that no other one waits for, and the module is emptied, which would be
+/// verified after each of them.
+void Model::observe(llvm::function_ref<void()> run,
+                    const tracing::Action &action) {
+  auto *pass = dyn_cast<PassExecutionAction>(&action);
+  if (pass && !progress.begin(getStage(pass->getPass())) &&
+      runningPasses == 0) {
+    if (auto whole = dyn_cast<ModuleOp>(pass->getOp()))
+      whole.getBody()->clear();
+    return;
+  }
+  ++runningPasses;
+  run();
+  --runningPasses;
 }
 
 InFlightDiagnostic Model::emitError() {
@@ -50,60 +79,84 @@ InFlightDiagnostic Model::emitError() {
       FileLineColLoc::get(&context, name.empty() ? "model" : name, 0, 0));
 }
 
-LogicalResult Model::load() {
-  StringRef name = unwrap(options.fileName);
-  sources.AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBufferCopy(unwrap(options.text),
-                                           name.empty() ? "model" : name),
-      llvm::SMLoc());
-  module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module)
-    return failure();
-  StringRef passes = unwrap(options.passes);
-  if (passes.empty())
-    return success();
-  return run([&](OpPassManager &pm) -> LogicalResult {
+OwningOpRef<ModuleOp> Model::parse(MlirStringRef text, MlirStringRef fileName,
+                                   MlirStringRef passes) {
+  StringRef name = fileName.length ? unwrap(fileName) : "model";
+  // Diagnostics show lines of these buffers.
+  unsigned buffer = sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(unwrap(text), name), llvm::SMLoc());
+  OwningOpRef<ModuleOp> parsed =
+      parseSourceString<ModuleOp>(sources.getMemoryBuffer(buffer)->getBuffer(),
+                                  ParserConfig(&context), name);
+  StringRef pipeline = unwrap(passes);
+  if (!parsed || pipeline.empty())
+    return parsed;
+  auto build = [&](OpPassManager &pm) -> LogicalResult {
     std::string message;
     llvm::raw_string_ostream os(message);
-    if (succeeded(parsePassPipeline(passes, pm, os)))
+    if (succeeded(parsePassPipeline(pipeline, pm, os)))
       return success();
-    return emitError() << "passes '" << passes
-                       << "': " << StringRef(message).rtrim();
-  });
+    return mlir::emitError(parsed->getLoc())
+           << "passes '" << pipeline << "': " << StringRef(message).rtrim();
+  };
+  return succeeded(run(*parsed, build)) ? std::move(parsed)
+                                        : OwningOpRef<ModuleOp>();
+}
+
+LogicalResult Model::load() {
+  module = parse(options.text, options.fileName, options.passes);
+  if (!module)
+    return failure();
+  evaluation = unwrap(options.evalFunction).str();
+  if (!options.evalText.length)
+    return success();
+  OwningOpRef<ModuleOp> evaluated =
+      parse(options.evalText, options.evalFileName, options.evalPasses);
+  return success(evaluated && succeeded(addEvaluation(std::move(evaluated))));
 }
 
 LogicalResult
 Model::run(llvm::function_ref<LogicalResult(OpPassManager &)> build) {
+  return run(*module, build);
+}
+
+LogicalResult
+Model::run(ModuleOp module,
+           llvm::function_ref<LogicalResult(OpPassManager &)> build) {
   PassManager pm(&context, ModuleOp::getOperationName());
   if (failed(build(pm)))
     return failure();
-  return pm.run(*module);
+  return success(succeeded(pm.run(module)) && progress.goesOn());
 }
 
 //===----------------------------------------------------------------------===//
 // How it is trained
 //===----------------------------------------------------------------------===//
 
-/// The name of the loss: as asked for, or the only public function's.
-FailureOr<StringRef> Model::findLoss() {
-  StringRef name = unwrap(options.function);
+/// The function called `name`, or the only public one besides the evaluation.
+FailureOr<func::FuncOp> Model::findFunction(ModuleOp module, StringRef name,
+                                            StringRef what) {
   SmallVector<func::FuncOp> candidates;
-  for (auto function : module->getOps<func::FuncOp>())
+  for (auto function : module.getOps<func::FuncOp>())
     if (function.isPublic() && !function.isExternal())
       candidates.push_back(function);
-  if (name.empty() && candidates.size() == 1)
-    return candidates.front().getName();
   for (func::FuncOp function : candidates)
     if (function.getName() == name)
-      return name;
-  InFlightDiagnostic error = emitError();
+      return function;
+  if (name.empty() && candidates.size() > 1)
+    llvm::erase_if(candidates, [&](func::FuncOp function) {
+      return function.getName() == evaluation;
+    });
+  if (name.empty() && candidates.size() == 1)
+    return candidates.front();
+  InFlightDiagnostic error = mlir::emitError(module.getLoc());
   if (!name.empty())
     error << "the module has no public function @" << name << " with a body";
   else if (candidates.empty())
-    error << "the module has no public function, so there is no loss";
+    error << "the module has no public function, so there is no " << what;
   else
     error << "the module has " << candidates.size()
-          << " public functions; name the one that is the loss";
+          << " public functions; name the one that is the " << what;
   for (func::FuncOp function : candidates)
     error.attachNote(function.getLoc()) << "@" << function.getName();
   return failure();
@@ -115,6 +168,33 @@ static std::string getFreeName(ModuleOp module, StringRef base) {
   for (int i = 0; SymbolTable::lookupSymbolIn(module, name); ++i)
     name = (base + "_" + Twine(i)).str();
   return name;
+}
+
+/// Takes the next values of states out of the results: an evaluation has none.
+static void eraseNextValues(func::FuncOp function) {
+  llvm::BitVector erased(function.getNumResults());
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (function.getResultAttr(i, RematDialect::getStateAttrName()))
+      erased.set(i);
+  function.front().getTerminator()->eraseOperands(erased);
+  (void)function.eraseResults(erased);
+}
+
+LogicalResult Model::addEvaluation(OwningOpRef<ModuleOp> evaluated) {
+  FailureOr<func::FuncOp> function =
+      findFunction(*evaluated, std::exchange(evaluation, {}), "evaluation");
+  if (failed(function))
+    return failure();
+  for (auto other : evaluated->getOps<func::FuncOp>())
+    other.setPrivate();
+  eraseNextValues(*function);
+  function->setPublic();
+  SymbolTable symbols(*module);
+  if (failed(SymbolTable(*evaluated).renameToUnique(*function, {&symbols})))
+    return failure();
+  evaluation = function->getName().str();
+  return transform::detail::mergeSymbolsInto(
+      *module, OwningOpRef<Operation *>(evaluated.release()));
 }
 
 LogicalResult Model::addTrainStep() {
@@ -133,12 +213,19 @@ LogicalResult Model::addTrainStep() {
     if (!function.empty() && function != trains.front().getLoss())
       return trains.front().emitOpError()
              << "trains @" << trains.front().getLoss() << ", not @" << function;
-    return success();
+    if (evaluation.empty())
+      return success();
+    if (trains.front().getEval())
+      return trains.front().emitOpError()
+             << "says already how the model is evaluated; remove its eval(@"
+             << *trains.front().getEval() << "), or give no other evaluation";
+    trains.front().setEval(evaluation);
+    return verify(*module);
   }
   if (optimizer.empty())
     return emitError() << "the module does not say how it is trained: name an "
                           "optimizer, or add a remat.train_step";
-  FailureOr<StringRef> loss = findLoss();
+  FailureOr<func::FuncOp> loss = findFunction(*module, function, "loss");
   if (failed(loss))
     return failure();
   std::string rule = getFreeName(*module, "optimizer");
@@ -146,7 +233,9 @@ LogicalResult Model::addTrainStep() {
   llvm::raw_string_ostream(text)
       << "opt.optimizer @" << rule << " = " << optimizer
       << "\nremat.train_step @" << getFreeName(*module, "step") << " for @"
-      << *loss << " optimizer(@" << rule << ") {" << attributes << "}\n";
+      << loss->getName() << " optimizer(@" << rule << ") "
+      << (evaluation.empty() ? "" : "eval(@" + evaluation + ") ") << "{"
+      << attributes << "}\n";
   Block block;
   ParserConfig config(&context, /*verifyAfterParse=*/false);
   if (failed(parseSourceString(text, &block, config, "train step")))

@@ -4,6 +4,7 @@
 #define REMAT_LIB_CAPI_MODEL_H
 
 #include "Diagnostics.h"
+#include "Progress.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -11,6 +12,9 @@
 
 namespace mlir {
 class OpPassManager;
+namespace func {
+class FuncOp;
+} // namespace func
 namespace remat {
 
 /// A module in a context of its own, whose diagnostics go to a callback.
@@ -19,26 +23,39 @@ public:
   Model(const RematStepOptions &options, RematDiagnosticCallback callback,
         void *userData);
 
-  /// Parses the text and runs the passes that come first.
+  /// Parses the text and runs the passes that come first; so for the
+  /// evaluation, if that has a text of its own, which becomes part of the
+  /// module.
   LogicalResult load();
-  /// Adds a `remat.train_step` unless there is one.
+  /// Adds a `remat.train_step` unless there is one, and the evaluation.
   LogicalResult addTrainStep();
   /// Runs what `build` appends; fails, after a diagnostic, if it does.
   LogicalResult run(llvm::function_ref<LogicalResult(OpPassManager &)> build);
 
   ModuleOp getModule() { return *module; }
-  MLIRContext *getContext() { return &context; }
+  Progress &getProgress() { return progress; }
   /// An error about the module as a whole, or about what was asked for.
   InFlightDiagnostic emitError();
 
 private:
-  FailureOr<StringRef> findLoss();
+  OwningOpRef<ModuleOp> parse(MlirStringRef text, MlirStringRef fileName,
+                              MlirStringRef passes);
+  LogicalResult run(ModuleOp module,
+                    llvm::function_ref<LogicalResult(OpPassManager &)> build);
+  LogicalResult addEvaluation(OwningOpRef<ModuleOp> evaluated);
+  void observe(llvm::function_ref<void()> run, const tracing::Action &action);
+  FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name,
+                                       StringRef what);
 
   const RematStepOptions &options;
+  Progress progress;
+  std::atomic<int> runningPasses{0};
   llvm::SourceMgr sources;
   MLIRContext context;
   DiagnosticForwarder diagnostics;
   OwningOpRef<ModuleOp> module;
+  /// The name of the evaluation; empty for the module's own.
+  std::string evaluation;
 };
 
 /// Parses the options of a pipeline; an error says what is wrong with them.

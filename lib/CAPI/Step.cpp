@@ -22,10 +22,54 @@ AlignedMemory AlignedMemory::allocate(size_t bytes) {
   return memory;
 }
 
+llvm::Error Step::allocate(
+    std::string text,
+    function_ref<bool(size_t argument, void *into, size_t numBytes)> getValue) {
+  descriptionText = std::move(text);
+  description = ::remat::TrainDescription::parse(descriptionText);
+  auto fail = [](size_t bytes, const Twine &what) {
+    return llvm::createStringError("there is no memory for the " +
+                                   Twine(bytes) + " bytes of " + what);
+  };
+  // The step and the evaluation never run at the same time.
+  size_t arenaBytes = 0;
+  for (const ::remat::TrainArgument &argument : description.arguments)
+    if (argument.role == Role::arena)
+      arenaBytes = std::max(arenaBytes, argument.type.numBytes());
+  memory.push_back(AlignedMemory::allocate(arenaBytes));
+  void *arena = memory.back().data();
+  if (!arena)
+    return fail(arenaBytes, "the step's arena");
+  for (auto [i, argument] : llvm::enumerate(description.arguments)) {
+    buffers.push_back(argument.role == Role::arena ? arena : nullptr);
+    isInitialized.push_back(true);
+    if (argument.role == Role::data)
+      data.push_back(i);
+    else if (argument.role == Role::evalData)
+      evaluationData.push_back(i);
+    if (buffers[i] || argument.role == Role::data ||
+        argument.role == Role::evalData)
+      continue;
+    size_t bytes = argument.type.numBytes();
+    memory.push_back(AlignedMemory::allocate(bytes));
+    buffers[i] = memory.back().data();
+    if (!buffers[i])
+      return fail(bytes, "'" + getName(i) + "'");
+    isInitialized[i] =
+        argument.isFromProgram()
+            ? getValue(i, buffers[i], bytes)
+            : ::remat::initialize(description, argument, buffers[i]) ||
+                  (argument.role != Role::parameter &&
+                   argument.role != Role::state);
+  }
+  return llvm::Error::success();
+}
+
 StringRef Step::getName(size_t argument) const {
-  for (auto &[index, name] : description.outputs)
-    if (index == argument)
-      return name;
+  for (auto *outputs : {&description.outputs, &description.evalOutputs})
+    for (auto &[index, name] : *outputs)
+      if (index == argument)
+        return name;
   return description.arguments[argument].name;
 }
 
@@ -46,11 +90,13 @@ static RematRole convert(Role role) {
   case Role::state:
     return RematRoleState;
   case Role::random:
-  case Role::evalRandom:
     return RematRoleRandom;
+  case Role::evalRandom:
+    return RematRoleEvaluationRandom;
   case Role::data:
-  case Role::evalData:
     return RematRoleData;
+  case Role::evalData:
+    return RematRoleEvaluationData;
   case Role::result:
     return RematRoleResult;
   case Role::arena:
@@ -97,7 +143,7 @@ RematArgument rematStepGetArgument(RematStep step, intptr_t index) {
           static_cast<intptr_t>(argument.type.shape.size()),
           argument.type.shape.data(),
           argument.type.numBytes(),
-          owner.buffers[index].data()};
+          owner.buffers[index]};
 }
 
 intptr_t rematStepGetNumResults(RematStep step) {
@@ -107,6 +153,16 @@ intptr_t rematStepGetNumResults(RematStep step) {
 intptr_t rematStepGetResult(RematStep step, intptr_t index) {
   return unwrap(step).description.outputs[index].first;
 }
+
+intptr_t rematStepGetNumEvaluationResults(RematStep step) {
+  return unwrap(step).description.evalOutputs.size();
+}
+
+intptr_t rematStepGetEvaluationResult(RematStep step, intptr_t index) {
+  return unwrap(step).description.evalOutputs[index].first;
+}
+
+bool rematStepIsCached(RematStep step) { return unwrap(step).isCached; }
 
 bool rematStepIsInitialized(RematStep step, intptr_t index) {
   return unwrap(step).isInitialized[index];
@@ -118,6 +174,10 @@ void rematStepSetInitialized(RematStep step, intptr_t index) {
 
 MlirStringRef rematStepGetFunction(RematStep step) {
   return wrap(StringRef(unwrap(step).function));
+}
+
+MlirStringRef rematStepGetEvaluation(RematStep step) {
+  return wrap(StringRef(unwrap(step).evaluation));
 }
 
 MlirStringRef rematStepGetOptimizer(RematStep step) {
@@ -146,13 +206,16 @@ bool rematStepIsDamaged(RematStep step) { return unwrap(step).isDamaged; }
 
 void rematStepSetRepaired(RematStep step) { unwrap(step).isDamaged = false; }
 
-/// What keeps the step from running on `data`; empty if nothing does.
-static std::string findObstacle(const Step &step, ArrayRef<const void *> data) {
+/// What keeps the step, or its evaluation, from running on `data` as the
+/// arguments `dataArguments`; empty if nothing does.
+static std::string findObstacle(const Step &step,
+                                ArrayRef<size_t> dataArguments,
+                                ArrayRef<const void *> data) {
   if (step.isDamaged)
     return "an earlier step failed after it had begun to update parameters; "
            "load a state that was saved before it";
-  if (data.size() != step.data.size())
-    return ("the step takes " + Twine(step.data.size()) +
+  if (data.size() != dataArguments.size())
+    return ("there must be " + Twine(dataArguments.size()) +
             " arrays of data, but got " + Twine(data.size()))
         .str();
   for (auto [argument, isInitialized] : llvm::enumerate(step.isInitialized))
@@ -161,7 +224,7 @@ static std::string findObstacle(const Step &step, ArrayRef<const void *> data) {
               "' has no initial value: set it, or give its argument an "
               "'opt.init'")
           .str();
-  for (auto [argument, pointer] : llvm::zip(step.data, data)) {
+  for (auto [argument, pointer] : llvm::zip(dataArguments, data)) {
     size_t width = byteWidth(step.description.arguments[argument].type.dtype);
     if (!pointer || reinterpret_cast<uintptr_t>(pointer) % width != 0)
       return ("the address of '" + step.getName(argument) +
@@ -171,33 +234,60 @@ static std::string findObstacle(const Step &step, ArrayRef<const void *> data) {
   return {};
 }
 
-MlirLogicalResult rematStepRun(RematStep handle, intptr_t numData,
-                               const void *const *data,
-                               MlirStringCallback message, void *userData) {
-  Step &step = unwrap(handle);
+/// Runs `function`, and passes what is wrong to `message`.
+static LogicalResult run(Step &step, RematStepFunction function,
+                         ArrayRef<size_t> dataArguments,
+                         ArrayRef<const void *> data,
+                         MlirStringCallback message, void *userData,
+                         function_ref<void(bool isLeft)> failed) {
   auto fail = [&](StringRef text) {
     if (message)
       message(wrap(text), userData);
-    return mlirLogicalResultFailure();
+    return failure();
   };
   if (step.isRunning.exchange(true))
     return fail("the step is running in another thread");
   llvm::scope_exit stopRunning([&] { step.isRunning = false; });
-  ArrayRef<const void *> batch(data, numData);
-  if (std::string obstacle = findObstacle(step, batch); !obstacle.empty())
+  if (std::string obstacle = findObstacle(step, dataArguments, data);
+      !obstacle.empty())
     return fail(obstacle);
-  SmallVector<void *> buffers;
-  for (const AlignedMemory &memory : step.buffers)
-    buffers.push_back(memory.data());
-  for (auto [argument, pointer] : llvm::zip(step.data, batch))
+  SmallVector<void *> buffers(step.buffers.begin(), step.buffers.end());
+  for (auto [argument, pointer] : llvm::zip(dataArguments, data))
     buffers[argument] = const_cast<void *>(pointer);
   bool isLeft = false;
-  std::unique_ptr<char, FreeMemory> failed(remat_rt_run_step(
-      step.code.function, buffers.data(), step.number, &isLeft));
-  if (!failed) {
+  std::unique_ptr<char, FreeMemory> error(
+      remat_rt_run_step(function, buffers.data(), step.number, &isLeft));
+  if (!error)
+    return success();
+  failed(isLeft);
+  return fail(error.get());
+}
+
+MlirLogicalResult rematStepRun(RematStep handle, intptr_t numData,
+                               const void *const *data,
+                               MlirStringCallback message, void *userData) {
+  Step &step = unwrap(handle);
+  LogicalResult result =
+      run(step, step.code.function, step.data, {data, size_t(numData)}, message,
+          userData, [&](bool isLeft) {
+            step.isDamaged = step.assertsAfterWrites || !isLeft;
+          });
+  if (succeeded(result))
     ++step.number;
-    return mlirLogicalResultSuccess();
+  return wrap(result);
+}
+
+MlirLogicalResult rematStepEvaluate(RematStep handle, intptr_t numData,
+                                    const void *const *data,
+                                    MlirStringCallback message,
+                                    void *userData) {
+  Step &step = unwrap(handle);
+  if (!step.code.evaluation) {
+    if (message)
+      message(wrap(StringRef("the step was compiled without an evaluation")),
+              userData);
+    return mlirLogicalResultFailure();
   }
-  step.isDamaged = step.assertsAfterWrites || !isLeft;
-  return fail(failed.get());
+  return wrap(run(step, step.code.evaluation, step.evaluationData,
+                  {data, size_t(numData)}, message, userData, [](bool) {}));
 }

@@ -35,19 +35,31 @@ private:
 struct Step {
   CompiledCode code;
   ::remat::TrainDescription description;
+  /// What it was parsed from.
+  std::string descriptionText;
   /// One for each argument of the description, null for data.
-  std::vector<AlignedMemory> buffers;
-  /// Numbers of the arguments of role data.
-  std::vector<size_t> data;
+  std::vector<void *> buffers;
+  std::vector<AlignedMemory> memory;
+  /// Numbers of the arguments that are data of the step and of the evaluation.
+  std::vector<size_t> data, evaluationData;
   std::vector<bool> isInitialized;
-  /// The name of the step's function.
-  std::string function;
+  /// The names of the step's function and of the evaluation's, if there is one.
+  std::string function, evaluation;
   std::string memoryReport;
   int64_t number = 0;
   /// Whether assertions can fail after the first write of a parameter or state.
   bool assertsAfterWrites = false;
   bool isDamaged = false;
+  bool isCached = false;
   std::atomic<bool> isRunning{false};
+
+  /// Takes the description of the arguments, allocates their memory, and sets
+  /// it to what they start from. Writes values that come from the program by
+  /// `getValue`, which returns false where there is none.
+  llvm::Error
+  allocate(std::string text,
+           function_ref<bool(size_t argument, void *into, size_t numBytes)>
+               getValue);
 
   /// What arguments and results are called.
   StringRef getName(size_t argument) const;

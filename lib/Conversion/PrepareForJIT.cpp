@@ -30,14 +30,15 @@ namespace {
 struct PrepareForJIT : mlir::remat::impl::PrepareForJITBase<PrepareForJIT> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    LLVM::LLVMFuncOp entry;
-    for (StringRef name : {StringRef("main"), StringRef(remat::kStepEntryName)})
-      if (!entry)
-        entry = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    SmallVector<LLVM::LLVMFuncOp> entries;
+    for (StringRef name : {StringRef("main"), StringRef(remat::kStepEntryName),
+                           StringRef(remat::kEvaluationEntryName)})
+      if (auto entry = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+        entries.push_back(entry);
     for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
       if (function.isExternal())
         continue;
-      if (entry && function != entry)
+      if (!entries.empty() && !llvm::is_contained(entries, function))
         function.setLinkage(LLVM::Linkage::Internal);
       if (hasLongBlock(function)) {
         function.setNoInline(true);

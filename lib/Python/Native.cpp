@@ -13,6 +13,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
 namespace nb = nanobind;
 
 static std::string toString(MlirStringRef text) {
@@ -37,7 +43,8 @@ struct Diagnostic {
 /// What `RematStepOptions` refers to, so that it lives while others run.
 struct Options {
   std::string text, fileName, passes, function, optimizer, trainAttributes,
-      trainOptions;
+      trainOptions, evalText, evalFileName, evalPasses, evalFunction,
+      cacheFolder, cachePolicy;
   int optimizationLevel;
 
   RematStepOptions get() const {
@@ -49,7 +56,14 @@ struct Options {
     options.optimizer = toRef(optimizer);
     options.trainAttributes = toRef(trainAttributes);
     options.trainOptions = toRef(trainOptions);
+    options.evalText = toRef(evalText);
+    options.evalFileName = toRef(evalFileName);
+    options.evalPasses = toRef(evalPasses);
+    options.evalFunction = toRef(evalFunction);
     options.optimizationLevel = optimizationLevel;
+    options.cacheFolder = toRef(cacheFolder);
+    if (!cachePolicy.empty())
+      options.cachePolicy = toRef(cachePolicy);
     return options;
   }
 };
@@ -94,8 +108,9 @@ static nb::list convert(const std::vector<Diagnostic> &diagnostics) {
 //===----------------------------------------------------------------------===//
 
 static const char *getName(RematRole role) {
-  constexpr const char *kNames[] = {"parameter", "optimizer", "state", "random",
-                                    "data",      "result",    "arena"};
+  constexpr const char *kNames[] = {"parameter", "optimizer", "state",
+                                    "random",    "data",      "result",
+                                    "arena",     "eval_data", "eval_random"};
   return kNames[role];
 }
 
@@ -127,14 +142,95 @@ static RematArgument getArgument(const Step &step, intptr_t index) {
   return rematStepGetArgument(step.get(), index);
 }
 
+namespace {
+/// Work on a thread of its own, for which the caller's thread waits: that one
+/// can be Python's main thread, the only one that is told of Ctrl-C.
+class WatchedWork {
+public:
+  /// Makes `request` report to this.
+  explicit WatchedWork(RematStepOptions &request) {
+    request.progress = [](MlirStringRef stage, void *self) {
+      return static_cast<WatchedWork *>(self)->begin(stage);
+    };
+    request.progressData = this;
+  }
+
+  /// Does `work`. Calls `poll` with the stage that it is in, and how many there
+  /// have been, several times a second. What that raises, as well as what a
+  /// signal's handler does, ends the work first.
+  template <typename Work> void run(Work work, const nb::callable &poll) {
+    std::thread worker([&] {
+      work();
+      std::lock_guard<std::mutex> lock(mutex);
+      isDone = true;
+      changed.notify_all();
+    });
+    std::exception_ptr error;
+    try {
+      while (!wait())
+        report(poll);
+    } catch (...) {
+      error = std::current_exception();
+      isCancelled = true;
+    }
+    {
+      nb::gil_scoped_release released;
+      worker.join();
+    }
+    if (error)
+      std::rethrow_exception(error);
+  }
+
+private:
+  bool begin(MlirStringRef name) {
+    std::lock_guard<std::mutex> lock(mutex);
+    stage.assign(name.data, name.length);
+    ++count;
+    return !isCancelled;
+  }
+
+  /// Whether the work is done, after a while at most.
+  bool wait() {
+    nb::gil_scoped_release released;
+    std::unique_lock<std::mutex> lock(mutex);
+    return changed.wait_for(lock, std::chrono::milliseconds(100),
+                            [&] { return isDone; });
+  }
+
+  void report(const nb::callable &poll) {
+    if (PyErr_CheckSignals())
+      throw nb::python_error();
+    std::string name;
+    size_t number;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      name = stage;
+      number = count;
+    }
+    poll(name, number);
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string stage;
+  size_t count = 0;
+  bool isDone = false;
+  std::atomic<bool> isCancelled{false};
+};
+} // namespace
+
 /// (step or None, diagnostics)
-static nb::tuple compile(const Options &options) {
+static nb::tuple compile(const Options &options, const nb::callable &poll) {
   std::vector<Diagnostic> diagnostics;
   RematStepOptions request = options.get();
-  RematStep step;
-  {
-    nb::gil_scoped_release released;
-    step = rematStepCompile(&request, collect, &diagnostics);
+  RematStep step = {nullptr};
+  try {
+    WatchedWork(request).run(
+        [&] { step = rematStepCompile(&request, collect, &diagnostics); },
+        poll);
+  } catch (...) {
+    rematStepDestroy(step);
+    throw;
   }
   nb::object result = nb::none();
   if (!rematStepIsNull(step))
@@ -147,16 +243,18 @@ using TextFunction = MlirLogicalResult(const RematStepOptions *,
                                        MlirStringCallback, void *);
 
 /// (what `function` says of a model or None, diagnostics)
-template <TextFunction *function> nb::tuple getText(const Options &options) {
+template <TextFunction *function>
+nb::tuple getText(const Options &options, const nb::callable &poll) {
   std::vector<Diagnostic> diagnostics;
   RematStepOptions request = options.get();
   std::string text;
-  bool isDone;
-  {
-    nb::gil_scoped_release released;
-    isDone = mlirLogicalResultIsSuccess(
-        function(&request, collect, &diagnostics, append, &text));
-  }
+  bool isDone = false;
+  WatchedWork(request).run(
+      [&] {
+        isDone = mlirLogicalResultIsSuccess(
+            function(&request, collect, &diagnostics, append, &text));
+      },
+      poll);
   nb::object result = nb::none();
   if (isDone)
     result = nb::cast(text);
@@ -188,6 +286,13 @@ static nb::list getResults(const Step &step) {
   return result;
 }
 
+static nb::list getEvaluationResults(const Step &step) {
+  nb::list result;
+  for (intptr_t i = 0; i < rematStepGetNumEvaluationResults(step.get()); ++i)
+    result.append(rematStepGetEvaluationResult(step.get(), i));
+  return result;
+}
+
 using Bytes = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
 
 /// The bytes of an argument, which keep the step alive.
@@ -198,8 +303,9 @@ static Bytes view(nb::handle_t<Step> self, intptr_t index) {
   return Bytes(argument.data, {argument.numBytes}, self);
 }
 
-/// Runs a step on the arrays at these addresses; returns what is wrong, or
-/// None.
+/// Runs a step, or its evaluation, on the arrays at these addresses; returns
+/// what is wrong, or None.
+template <auto function>
 static nb::object run(Step &step, const std::vector<uintptr_t> &addresses) {
   std::vector<const void *> data;
   for (uintptr_t address : addresses)
@@ -209,7 +315,7 @@ static nb::object run(Step &step, const std::vector<uintptr_t> &addresses) {
   {
     nb::gil_scoped_release released;
     isDone = mlirLogicalResultIsSuccess(
-        rematStepRun(step.get(), data.size(), data.data(), append, &message));
+        function(step.get(), data.size(), data.data(), append, &message));
   }
   return isDone ? nb::none() : nb::object(nb::cast(message));
 }
@@ -253,7 +359,10 @@ NB_MODULE(_native, m) {
           [](Options *self, nb::bytes text, std::string fileName,
              std::string passes, std::string function, std::string optimizer,
              std::string trainAttributes, std::string trainOptions,
-             int optimizationLevel) {
+             int optimizationLevel, nb::bytes evalText,
+             std::string evalFileName, std::string evalPasses,
+             std::string evalFunction, std::string cacheFolder,
+             std::string cachePolicy) {
             new (self) Options{std::string(text.c_str(), text.size()),
                                std::move(fileName),
                                std::move(passes),
@@ -261,12 +370,23 @@ NB_MODULE(_native, m) {
                                std::move(optimizer),
                                std::move(trainAttributes),
                                std::move(trainOptions),
+                               std::string(evalText.c_str(), evalText.size()),
+                               std::move(evalFileName),
+                               std::move(evalPasses),
+                               std::move(evalFunction),
+                               std::move(cacheFolder),
+                               std::move(cachePolicy),
                                optimizationLevel};
           },
           nb::arg("text"), nb::arg("file_name"), nb::arg("passes"),
           nb::arg("function"), nb::arg("optimizer"),
           nb::arg("train_attributes"), nb::arg("train_options"),
-          nb::arg("optimization_level"))
+          nb::arg("optimization_level"),
+          nb::arg("eval_text") = nb::bytes("", 0),
+          nb::arg("eval_file_name") = "", nb::arg("eval_passes") = "",
+          nb::arg("eval_function") = "", nb::arg("cache_folder") = "",
+          nb::arg("cache_policy") = "")
+      .def_ro("file_name", &Options::fileName)
       .def_prop_ro("pipeline", [](const Options &self) {
         return "builtin.module(" + self.passes +
                (self.passes.empty() ? "" : ",") + "remat-train{" +
@@ -276,18 +396,26 @@ NB_MODULE(_native, m) {
   nb::class_<Step>(m, "Step")
       .def("arguments", describeArguments)
       .def("results", getResults)
+      .def("evaluation_results", getEvaluationResults)
       .def("view", view)
-      .def("run", run)
+      .def("run", run<rematStepRun>)
+      .def("evaluate", run<rematStepEvaluate>)
       .def_prop_rw(
           "number", [](Step &self) { return rematStepGetNumber(self.get()); },
           [](Step &self, int64_t number) {
             rematStepSetNumber(self.get(), number);
           })
+      .def_prop_ro("is_cached",
+                   [](Step &self) { return rematStepIsCached(self.get()); })
       .def_prop_ro("seed",
                    [](Step &self) { return rematStepGetSeed(self.get()); })
       .def_prop_ro(
           "function",
           [](Step &self) { return toString(rematStepGetFunction(self.get())); })
+      .def_prop_ro("evaluation",
+                   [](Step &self) {
+                     return toString(rematStepGetEvaluation(self.get()));
+                   })
       .def_prop_ro("optimizer",
                    [](Step &self) {
                      return toString(rematStepGetOptimizer(self.get()));

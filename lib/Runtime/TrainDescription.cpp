@@ -139,9 +139,10 @@ TrainDescription TrainDescription::parse(const std::string &text) {
       result.arguments.push_back(parseArgument(fields));
     if (fields[0] == "metric")
       result.metrics.push_back(fields[1]);
-    if (fields[0] == "output" && fields.size() > 2)
-      result.outputs.emplace_back(parseInteger(fields[1], "an output"),
-                                  fields[2]);
+    if ((fields[0] == "output" || fields[0] == "eval_output") &&
+        fields.size() > 2)
+      (fields[0] == "output" ? result.outputs : result.evalOutputs)
+          .emplace_back(parseInteger(fields[1], "an output"), fields[2]);
   }
   return result;
 }

@@ -1,4 +1,5 @@
-"""`python -m remat doctor`: what is installed, and what is missing for which way of using remat."""
+"""`python -m remat doctor`: what is installed, and what is missing for which way of using remat; `python -m remat cache`: where
+compiled steps are kept."""
 import argparse
 import ctypes.util
 import importlib.metadata
@@ -7,6 +8,7 @@ import os
 import platform
 import sys
 
+from remat import cache
 from remat.extras import EXTRAS
 
 
@@ -59,9 +61,17 @@ def doctor():
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m remat", description=__doc__)
-    parser.add_argument("command", choices=["doctor"])
-    parser.parse_args()
-    return doctor()
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("doctor", help="what is installed, and what is missing")
+    commands.add_parser("cache", help="where compiled steps are kept, and how many").add_argument(
+        "--clear", action="store_true", help="remove them")
+    arguments = parser.parse_args()
+    if arguments.command == "doctor":
+        return doctor()
+    if arguments.clear:
+        cache.clear()
+    print(cache.describe())
+    return 0
 
 
 if __name__ == "__main__":

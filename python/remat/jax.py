@@ -5,7 +5,11 @@
 
 Needs jax and iree-base-compiler (`pip install remat[jax]`).
 """
+import dataclasses
+from typing import Any
+
 from remat import extras
+from remat.progress import timed
 from remat.spec import compile_exported
 from remat.step import Step
 
@@ -16,24 +20,46 @@ def _name(path) -> str:
     return jax.tree_util.keystr(path, simple=True, separator=".") or "params"
 
 
+@dataclasses.dataclass
+class _Trees:
+    """Of the batch of a loss or an evaluation, and of what it returns besides the loss."""
+
+    batch: Any
+    auxiliary: Any = None
+
+    def flatten(self, batch):
+        import jax
+        leaves, tree = jax.tree.flatten(batch)
+        if tree != self.batch:
+            raise TypeError(f"the batch must have the structure {self.batch}, but got {tree}")
+        return leaves
+
+    def unflatten(self, result):
+        import jax
+        if self.auxiliary is None:
+            return result
+        loss, extras = result if isinstance(result, tuple) else (result, {})
+        return loss, jax.tree.unflatten(self.auxiliary, extras.values())
+
+
 class JaxStep(Step):
     """A `remat.Step` that takes batches, and has parameters, as pytrees."""
 
-    def __init__(self, compiled, params_tree, batch_tree, results_tree):
+    _how_to_eval = "pass eval_fn= to remat.jax.train_step"
+
+    def __init__(self, compiled, params_tree, trees, eval_trees):
         super().__init__(*compiled)
-        self._params_tree, self._batch_tree, self._results_tree = params_tree, batch_tree, results_tree
+        self._params_tree, self._trees, self._eval_trees = params_tree, trees, eval_trees
 
     def __call__(self, *batch):
         """Runs one step and returns the loss, or, if the function returns `(loss, auxiliary)`, both."""
-        import jax
-        leaves, tree = jax.tree.flatten(batch)
-        if tree != self._batch_tree:
-            raise TypeError(f"the batch must have the structure {self._batch_tree}, but got {tree}")
-        result = super().__call__(*leaves)
-        if self._results_tree is None:
-            return result
-        loss, extras = result if isinstance(result, tuple) else (result, {})
-        return loss, jax.tree.unflatten(self._results_tree, extras.values())
+        return self._trees.unflatten(super().__call__(*self._trees.flatten(batch)))
+
+    def eval(self, *batch):
+        """Computes `eval_fn` with the step's present parameters, which it does not change, and returns what it does."""
+        if self._eval_trees is None:
+            return super().eval()
+        return self._eval_trees.unflatten(super().eval(*self._eval_trees.flatten(batch)))
 
     @property
     def params(self):
@@ -42,7 +68,41 @@ class JaxStep(Step):
         return jax.tree.unflatten(self._params_tree, self.parameters.values())
 
 
-def train_step(loss_fn, params, *example_batch, **arguments) -> JaxStep:
+def _export(function, params, batch):
+    """`function(params, *batch)` as a `remat.export.Export`, and its trees."""
+    import jax
+
+    from remat import export
+
+    leaves, tree = jax.tree.flatten(batch)
+    auxiliary_tree = None
+
+    def flat(params, *leaves):
+        nonlocal auxiliary_tree
+        result = function(params, *jax.tree.unflatten(tree, leaves))
+        if not isinstance(result, tuple):
+            return result
+        loss, auxiliary = result
+        extras, auxiliary_tree = jax.tree.flatten(auxiliary)
+        return loss, *extras
+
+    flat.__name__ = getattr(function, "__name__", "loss")
+    shape = jax.eval_shape(flat, params, *leaves)
+    results = shape if isinstance(shape, tuple) else (shape,)
+    if results[0].shape != () or not jax.numpy.issubdtype(results[0].dtype, jax.numpy.floating):
+        raise TypeError(f"the loss must be a floating-point scalar, but it is {results[0].dtype.name}"
+                        f"{list(results[0].shape)}")
+    names = [_name(path) for path, _ in jax.tree_util.tree_leaves_with_path(batch)]
+    outputs = ["loss", *(f"result{i}" for i in range(1, len(results)))]
+    with timed(f"the export of {flat.__name__}"):
+        exported = export.from_jax(flat, params, dict(zip((f"batch.{name}" for name in names), leaves)), outputs=outputs,
+                                   check=False, x64=bool(jax.config.read("jax_enable_x64")))
+    for argument in exported.arguments:
+        argument.name = argument.name or "params"
+    return exported, _Trees(tree, auxiliary_tree)
+
+
+def train_step(loss_fn, params, *example_batch, eval_fn=None, eval_batch=None, **arguments) -> JaxStep:
     """Compiles a training step of `loss_fn(params, *batch)`, which returns a scalar, or `(scalar, auxiliary)`.
 
     `params` is a pytree of floating-point arrays, which the step starts from (and leaves alone: it has a copy); the leaves
@@ -50,41 +110,24 @@ def train_step(loss_fn, params, *example_batch, **arguments) -> JaxStep:
     `dense.kernel.m`). What is under `jax.checkpoint` is selected by `policy=remat.checkpoints()`, values of
     `checkpoint_name` by `remat.save_names`. The other arguments are those of `remat.mlir.train_step`.
 
+    `eval_fn(params, *batch)`, which returns what a loss does, is what `step.eval` computes; `eval_batch` is an example of its
+    batches, a tuple, where they differ from those of the loss.
+
     Raises `remat.export.ExportError` where the function uses what has no way to MLIR, and `remat.CompileError`.
     """
     extras.require("jax")
     import jax
     import numpy as np
 
-    from remat import export
-
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
         if not jax.numpy.issubdtype(np.asarray(leaf).dtype, jax.numpy.floating):
             raise TypeError(f"parameters must be floating-point arrays, but '{_name(path)}' is of "
                             f"{np.asarray(leaf).dtype.name}; pass it with the batch, or close over it")
-    leaves, batch_tree = jax.tree.flatten(example_batch)
-    results_tree = None
-
-    def flat(params, *leaves):
-        nonlocal results_tree
-        result = loss_fn(params, *jax.tree.unflatten(batch_tree, leaves))
-        if not isinstance(result, tuple):
-            return result
-        loss, auxiliary = result
-        extras, results_tree = jax.tree.flatten(auxiliary)
-        return loss, *extras
-
-    flat.__name__ = getattr(loss_fn, "__name__", "loss")
-    shape = jax.eval_shape(flat, params, *leaves)
-    results = shape if isinstance(shape, tuple) else (shape,)
-    if results[0].shape != () or not jax.numpy.issubdtype(results[0].dtype, jax.numpy.floating):
-        raise TypeError(f"the loss must be a floating-point scalar, but it is {results[0].dtype.name}"
-                        f"{list(results[0].shape)}")
-    names = [_name(path) for path, _ in jax.tree_util.tree_leaves_with_path(example_batch)]
-    outputs = ["loss", *(f"result{i}" for i in range(1, len(results)))]
-    exported = export.from_jax(flat, params, dict(zip((f"batch.{name}" for name in names), leaves)), outputs=outputs,
-                               check=False, x64=bool(jax.config.read("jax_enable_x64")))
-    for argument in exported.arguments:
-        argument.name = argument.name or "params"
-    return compile_exported(lambda *compiled: JaxStep(compiled, jax.tree.structure(params), batch_tree, results_tree),
-                            exported, flat.__name__, **arguments)
+    if eval_batch is not None and (eval_fn is None or not isinstance(eval_batch, tuple)):
+        raise TypeError("eval_batch must be the tuple of arguments that eval_fn takes behind the parameters")
+    exported, trees = _export(loss_fn, params, example_batch)
+    evaluated, eval_trees = None, None
+    if eval_fn is not None:
+        evaluated, eval_trees = _export(eval_fn, params, example_batch if eval_batch is None else eval_batch)
+    return compile_exported(lambda *compiled: JaxStep(compiled, jax.tree.structure(params), trees, eval_trees), exported,
+                            getattr(loss_fn, "__name__", "loss"), evaluated=evaluated, **arguments)

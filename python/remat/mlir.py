@@ -2,17 +2,30 @@
 
     step = remat.mlir.train_step(Path("model.mlir").read_text(), optimizer=remat.AdamW(3e-4))
 """
+import dataclasses
 import inspect
 import logging
+import os
 
 from remat import _native
+from remat.cache import folder
 from remat.errors import CompileError, Diagnostic, gather
 from remat.optimizers import Optimizer, number
 from remat.policies import Annotation, Operation, Policy, parse_operations
+from remat.progress import Progress
 from remat.step import Step
 
 logger = logging.getLogger("remat")
 LEVELS = {"warning": logging.WARNING, "remark": logging.DEBUG, "note": logging.DEBUG}
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """A module of its own that a model is evaluated by, and the pipeline on it that runs first."""
+
+    text: str
+    file_name: str
+    passes: str
 
 
 def _split_policy(policy, text, file_name, passes):
@@ -31,8 +44,8 @@ def _split_policy(policy, text, file_name, passes):
     return passes, policy
 
 
-def _options(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, threads, options,
-             file_name, optimization_level):
+def _options(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, eval_function, threads,
+             options, file_name, optimization_level, cache, evaluation=None):
     """The compiled module's options. Whatever belongs to a train step is left out where nothing was asked for, since the
     module may have one."""
     if not isinstance(text, (str, bytes)):
@@ -61,7 +74,10 @@ def _options(text, optimizer, policy, passes, eager, clip_global_norm, accumulat
         train_options.append(options)
     return _native.Options(
         text=_encode(text), file_name=file_name, passes=passes, function=function or "", optimizer=str(optimizer or ""),
-        train_attributes=", ".join(attributes), train_options=" ".join(train_options), optimization_level=optimization_level)
+        train_attributes=", ".join(attributes), train_options=" ".join(train_options), optimization_level=optimization_level,
+        eval_text=_encode(evaluation.text) if evaluation else b"", eval_file_name=evaluation.file_name if evaluation else "",
+        eval_passes=evaluation.passes if evaluation else "", eval_function=eval_function or "",
+        cache_folder=str(cache and folder() or ""), cache_policy=os.environ.get("REMAT_CACHE_POLICY", ""))
 
 
 def _encode(text: str | bytes) -> bytes:
@@ -70,7 +86,7 @@ def _encode(text: str | bytes) -> bytes:
 
 def list_operations(text: str | bytes, *, passes: str = "", file_name: str = "model.mlir") -> list[Operation]:
     """The operations of a forward model, behind `passes`: what functions of `remat.save_if` are asked about."""
-    listed, records = _native.list_operations(_native.Options(
+    listed, records, _ = _watch(_native.list_operations, _native.Options(
         text=_encode(text), file_name=file_name, passes=passes, function="", optimizer="", train_attributes="",
         train_options="", optimization_level=3))
     _finish(listed, records)
@@ -90,8 +106,8 @@ def _finish(result, records) -> list[Diagnostic]:
 def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
                policy: Policy | Annotation | str | None = None, passes: str = "", eager: bool | None = None,
                clip_global_norm: float | None = None, accumulate: int | None = None, seed: int | None = None,
-               function: str | None = None, threads: int | None = None, options: str = "", file_name: str = "model.mlir",
-               optimization_level: int = 3) -> Step:
+               function: str | None = None, eval_function: str | None = None, threads: int | None = None, options: str = "",
+               file_name: str = "model.mlir", optimization_level: int = 3, cache: bool = True) -> Step:
     """Compiles a training step of a model, allocates its memory, and sets parameters and states to what they start from:
     the same bits as in the program that `remat-opt --remat-train` makes of the same module.
 
@@ -106,37 +122,50 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
     - `clip_global_norm`, `accumulate`: the largest norm of all gradients together; micro-batches of a step.
     - `seed`: of initial values and random states (default 0).
     - `function`: the loss (default: the only public function).
+    - `eval_function`: what `step.eval` computes: a function of parameters and states, by name, and of data (default: that of
+      the module's `remat.train_step`).
     - `threads`: for how many threads workspaces are reserved (default 2). Set OMP_NUM_THREADS, too.
     - `options`: more options of `remat-train`, as text.
     - `file_name`: what messages call the text.
+    - `cache`: whether the compiled step may come from, and goes to, the disk (see `remat.cache`).
 
     Raises `remat.CompileError` with the places in the text if the model cannot be compiled.
     """
-    request = _options(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, threads,
-                       options, file_name, optimization_level)
+    request = _options(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, eval_function,
+                       threads, options, file_name, optimization_level, cache)
     return Step(*compile_request(request))
 
 
 def compile_request(request):
     """What a `Step` is made of: the compiled module, warnings, and what explains it."""
-    native, records = _native.compile(request)
+    native, records, seconds = _watch(_native.compile, request)
     diagnostics = _finish(native, records)
+    logger.info("%s was %s in %.1f s", request.file_name, "read from the cache" if native.is_cached else "compiled", seconds)
     return native, [d for d in diagnostics if d.severity == "warning"], lambda: _explain(request), request.pipeline
 
 
+def _watch(work, request):
+    """Of `work`, while it shows what it does: the result, the diagnostics, and how long it took."""
+    progress = Progress(request.file_name)
+    try:
+        return *work(request, progress), progress.seconds
+    finally:
+        progress.close()
+
+
 def _explain(request):
-    table, records = _native.explain(request)
+    table, records, _ = _watch(_native.explain, request)
     _finish(table, records)
     return table
 
 
-def make_request(text: str | bytes, **arguments):
-    """The request that `train_step` makes of the same arguments."""
+def make_request(text: str | bytes, evaluation: Evaluation | None = None, **arguments):
+    """The request that `train_step` makes of the same arguments; `evaluation` is a front end's."""
     defaults = {name: known.default for name, known in inspect.signature(train_step).parameters.items() if name != "text"}
     unknown = sorted(set(arguments) - set(defaults))
     if unknown:
         raise TypeError(f"train_step has no argument called {', '.join(unknown)}; it has {', '.join(defaults)}")
-    return _options(text, **(defaults | arguments))
+    return _options(text, evaluation=evaluation, **(defaults | arguments))
 
 
 def explain(text: str | bytes, **arguments) -> str:

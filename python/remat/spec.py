@@ -25,11 +25,15 @@ def importing(exported) -> str:
     return f"remat-import{{spec={{{quote(spec)}}}}}"
 
 
-def compile_exported(make_step, exported, name: str, **arguments):
+def compile_exported(make_step, exported, name: str, evaluated=None, **arguments):
     """A step of the export of what is called `name`, which starts from the exported values: `make_step` of what
-    `remat.Step` is made of. The `arguments` are those of `remat.mlir.train_step`."""
+    `remat.Step` is made of. `evaluated` is an export of the evaluation. The `arguments` are those of
+    `remat.mlir.train_step`."""
+    if "eval_function" in arguments:
+        raise TypeError("eval_function names a function of a module in MLIR; this step has an argument of its own for that")
+    evaluation = evaluated and mlir.Evaluation(evaluated.text, f"{name}.eval.mlir", importing(evaluated))
     request = mlir.make_request(exported.text, passes=importing(exported), function="loss", file_name=f"{name}.mlir",
-                                **arguments)
+                                evaluation=evaluation, **arguments)
     step = make_step(*mlir.compile_request(request))
     step.load_state_dict({a.name: a.own for a in exported.arguments if a.role != "data"}, strict=False)
     return step

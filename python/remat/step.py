@@ -23,6 +23,8 @@ class Step:
     compiled by, for `remat-opt --pass-pipeline` on a model with a `remat.train_step`; `step.warnings` is what the compiler said.
     """
 
+    _how_to_eval = "name its function by eval_function=, or in the module's remat.train_step by eval(...)"
+
     def __init__(self, native, warnings, explain, pipeline):
         self._native = native
         self._explain = explain
@@ -30,12 +32,14 @@ class Step:
         self.pipeline = pipeline
         self.arguments = tuple(Argument(*record) for record in native.arguments())
         self.data = tuple(a for a in self.arguments if a.role == "data")
+        self.eval_data = tuple(a for a in self.arguments if a.role == "eval_data")
         self._saved = {a.name: i for i, a in enumerate(self.arguments) if a.role in SAVED_ROLES}
         self._views = {name: self._view(i) for name, i in self._saved.items()}
-        self._results = [(self.arguments[i], self._view(i)) for i in native.results()]
-        self._loss = next(view for argument, view in self._results if argument.name == "loss")
-        self._extras = [(a.name, view) for a, view in self._results if a.name != "loss"]
-        self._what = [f"argument {i} ('{a.name}')" for i, a in enumerate(self.data)]
+        # Every call needs these; making them takes longer than some steps.
+        self._inputs, self._eval_inputs = ([(a, f"argument {i} ('{a.name}')") for i, a in enumerate(arguments)]
+                                           for arguments in (self.data, self.eval_data))
+        self._results = [(self.arguments[i].name, self._view(i)) for i in native.results()]
+        self._eval_results = [(self.arguments[i].name, self._view(i)) for i in native.evaluation_results()]
 
     def _view(self, index):
         argument = self.arguments[index]
@@ -46,19 +50,25 @@ class Step:
     def __call__(self, *batch):
         """Runs one step on a batch and returns the loss, or, if the model has more results, the loss and a dictionary of
         these, by their names. After an exception, parameters and states are as before, unless it says otherwise."""
-        if len(batch) != len(self.data):
-            names = ", ".join(f"{a.name}: {a}" for a in self.data)
-            raise TypeError(f"the step takes {len(self.data)} arrays ({names}), but got {len(batch)}")
-        located = [locate(argument, value, what) for argument, value, what in zip(self.data, batch, self._what)]
+        located = _locate_all("the step", self._inputs, batch)
         was_damaged = self._native.is_damaged
         problem = self._native.run([address for address, _ in located])
         if problem is not None:
             raise StepError(problem + ("; parameters or states have changed: load a state that was saved before"
                                        if self._native.is_damaged and not was_damaged else ""))
-        loss = self._loss.item()
-        if not self._extras:
-            return loss
-        return loss, {name: view.copy() if view.ndim else view.item() for name, view in self._extras}
+        return _results(self._results)
+
+    def eval(self, *batch):
+        """Evaluates the model on a batch, of the types and shapes in `step.eval_data`, with the present parameters: no
+        parameter, no running statistic and no random state changes. Returns what a step does, or, if none of the
+        evaluation's results is a loss, only the dictionary. It uses the step's arena."""
+        if not self._native.evaluation:
+            raise TypeError(f"the step was compiled without an evaluation; {self._how_to_eval}")
+        located = _locate_all("the evaluation", self._eval_inputs, batch)
+        problem = self._native.evaluate([address for address, _ in located])
+        if problem is not None:
+            raise StepError(problem)
+        return _results(self._eval_results)
 
     @property
     def number(self) -> int:
@@ -76,6 +86,13 @@ class Step:
     def memory(self) -> Memory:
         """What the step's memory is made of."""
         return Memory.from_report(self._native.memory_report, self._native.function)
+
+    @property
+    def eval_memory(self) -> Memory:
+        """What the memory of an evaluation is made of. Its arena is the step's, which is as large as the larger one."""
+        if not self._native.evaluation:
+            raise TypeError(f"the step was compiled without an evaluation; {self._how_to_eval}")
+        return Memory.from_report(self._native.memory_report, self._native.evaluation)
 
     def explain(self) -> str:
         """A table of what the backward keeps and what it computes again: who decided so and why, bytes, cost, and the
@@ -158,6 +175,24 @@ class Step:
             self.load_state_dict(state | {STEP_KEY: int(metadata["step"])})
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is of another model: {error.args[0]}") from error
+
+
+def _locate_all(what, inputs, batch):
+    """The addresses of the arrays of `batch`, and what keeps them there. `inputs` are arguments, and what messages call
+    them."""
+    if len(batch) != len(inputs):
+        names = ", ".join(f"{a.name}: {a}" for a, _ in inputs)
+        raise TypeError(f"{what} takes {len(inputs)} arrays ({names}), but got {len(batch)}")
+    return [locate(argument, value, name) for (argument, name), value in zip(inputs, batch)]
+
+
+def _results(views):
+    """What a call returns of the views of its results, by name."""
+    values = {name: view.copy() if view.ndim else view.item() for name, view in views}
+    if "loss" not in values:
+        return values
+    loss = values.pop("loss")
+    return (loss, values) if values else loss
 
 
 def _umask() -> int:

@@ -6,12 +6,14 @@
 
 Needs torch and torch-mlir (`pip install remat[torch]`).
 """
+import contextlib
 import importlib
 
 import numpy as np
 
 from remat import extras
 from remat.optimizers import SGD, Adafactor, Adam, AdamW, Group, Optimizer
+from remat.progress import timed
 from remat.spec import compile_exported
 from remat.step import Step
 
@@ -23,18 +25,21 @@ class TorchStep(Step):
     """A `remat.Step` whose parameters and buffers have the names of `model.state_dict()`, all of them where one tensor has
     several."""
 
-    def __init__(self, compiled, keys, tied):
+    _how_to_eval = "pass evaluate=True to remat.torch.train_step"
+
+    def __init__(self, compiled, keys, tied, exported):
         super().__init__(*compiled)
-        self._keys, self._tied = keys, tied
+        self._keys, self._tied, self._exported = keys, tied, exported
 
     def __call__(self, *batch, **named):
         """Runs one step on tensors (or other arrays) as the example had them, and returns the loss, or, if the model
         returns more, the loss and a dictionary of the rest."""
-        if self._keys is not None:
-            batch = _in_order(self._keys, batch, named)
-        elif named:
-            raise TypeError(f"the example batch was a tuple, but got the names {', '.join(named)}")
-        return super().__call__(*batch)
+        return super().__call__(*_in_order(self._keys, batch, named))
+
+    def eval(self, *batch, **named):
+        """Evaluates the model as `model.eval()` has it, with the step's present parameters and statistics, and changes
+        nothing. Takes and returns what a step does."""
+        return super().eval(*_in_order(self._keys, batch, named))
 
     def state_dict(self):
         views = super().state_dict()
@@ -52,7 +57,8 @@ class TorchStep(Step):
         import torch
         views = self.state_dict()
         targets = dict(model.named_parameters(remove_duplicate=False)) | dict(model.named_buffers(remove_duplicate=False))
-        own = [a for a in self.arguments if a.role in ("parameter", "state")]
+        # What is no tensor of the module, such as the seed of dropout, is the step's own.
+        own = [a for a in self.arguments if a.role in ("parameter", "state") and a.name in self._exported]
         missing = [a.name for a in own if a.name not in targets and not a.name.startswith(f"{LOSS}.")]
         if missing:
             raise KeyError(f"the model has no {', '.join(missing)}")
@@ -82,6 +88,10 @@ def _bits(value):
 
 
 def _in_order(keys, batch, named):
+    if keys is None:
+        if named:
+            raise TypeError(f"the example batch was a tuple, but got the names {', '.join(named)}")
+        return batch
     if len(batch) == 1 and isinstance(batch[0], dict) and not named:
         batch, named = (), batch[0]
     if batch or set(named) != set(keys):
@@ -114,7 +124,18 @@ def _combine(model, loss_fn, keys):
     return module
 
 
-def train_step(model, loss_fn, example_batch, *, optimizer=None, **arguments) -> TorchStep:
+@contextlib.contextmanager
+def _evaluating(module):
+    """`module.eval()`, and then every submodule in the mode that it was in."""
+    modes = [(part, part.training) for part in module.modules()]
+    try:
+        yield module.eval()
+    finally:
+        for part, training in modes:
+            part.training = training
+
+
+def train_step(model, loss_fn, example_batch, *, optimizer=None, evaluate=False, **arguments) -> TorchStep:
     """Compiles a training step of a `torch.nn.Module`.
 
     - `model`: what it computes in its present mode (`model.train()`) is compiled, and its present parameters and buffers
@@ -124,6 +145,8 @@ def train_step(model, loss_fn, example_batch, *, optimizer=None, **arguments) ->
     - `example_batch`: a tensor, or a tuple of tensors, of the types and shapes that all batches have. With `loss_fn=None` it
       may be a dictionary, for models that take their arguments by name; so does the step then.
     - `optimizer`: one of remat's, or a fresh `torch.optim.SGD`, `Adam`, `AdamW` or `Adafactor` of the model's parameters.
+    - `evaluate`: whether `step.eval` is compiled, too: the model in the mode of `model.eval()`, and the loss. For batches of
+      other shapes, such an example batch.
 
     Applications of `torch.utils.checkpoint` are selected by `policy=remat.checkpoints()`, modules by
     `remat.scopes("layers.*")`. The other arguments are those of `remat.mlir.train_step`.
@@ -137,29 +160,42 @@ def train_step(model, loss_fn, example_batch, *, optimizer=None, **arguments) ->
         raise TypeError(f"the model must be a torch.nn.Module, but got {type(model).__name__}")
     if loss_fn is not None and not callable(loss_fn):
         raise TypeError(f"loss_fn must be a function of output and target, or None, but got {type(loss_fn).__name__}")
-    keys = None
-    if isinstance(example_batch, dict):
-        if loss_fn is not None:
-            raise TypeError("a batch by name is for models that return the loss: loss_fn must be None")
-        keys, example_batch = list(example_batch), list(example_batch.values())
-    elif isinstance(example_batch, torch.Tensor):
-        example_batch = [example_batch]
-    for i, value in enumerate(example_batch):
-        if not isinstance(value, torch.Tensor):
-            raise TypeError(f"the batch must be of tensors, but {keys[i] if keys else i} is {type(value).__name__}; make what "
-                            "is not a tensor a part of the model")
-    if loss_fn is not None and len(example_batch) < 2:
-        raise TypeError(f"the batch must be inputs of the model and a target, but got {len(example_batch)} tensors")
-    names = keys or [f"batch.{i}" for i in range(len(example_batch))]
-    exported = _export(_combine(model, loss_fn, keys), dict(zip(names, example_batch)))
-    tensors = _names(model)
+    keys = list(example_batch) if isinstance(example_batch, dict) else None
+    if keys and loss_fn is not None:
+        raise TypeError("a batch by name is for models that return the loss: loss_fn must be None")
+    inputs = _inputs(example_batch, keys, loss_fn)
+    if evaluate is not False:
+        eval_inputs = inputs if evaluate is True else _inputs(evaluate, keys, loss_fn)
+    module, tensors = _combine(model, loss_fn, keys), _names(model)
+    exported, evaluated = _export(module, inputs), None
     if isinstance(optimizer, torch.optim.Optimizer):
         trained = {a.name for a in exported.arguments if a.role == "parameter"}
         optimizer = from_torch_optimizer(optimizer, {key: trained.intersection(own) for key, own in tensors.items()})
     known = {a.name for a in exported.arguments}
     tied = {other: name for own in tensors.values() for name in own if name in known for other in own if other not in known}
-    return compile_exported(lambda *compiled: TorchStep(compiled, keys, tied), exported, type(model).__name__,
-                            optimizer=optimizer, **arguments)
+    if evaluate is not False:
+        with _evaluating(module):
+            evaluated = _export(module, eval_inputs)
+        for argument in evaluated.arguments:
+            argument.name = tied.get(argument.name, argument.name)
+    return compile_exported(lambda *compiled: TorchStep(compiled, keys, tied, known), exported, type(model).__name__,
+                            evaluated=evaluated, optimizer=optimizer, **arguments)
+
+
+def _inputs(batch, keys, loss_fn):
+    """The tensors of a batch by name, or an error that says what a batch must be."""
+    import torch
+    if isinstance(batch, torch.Tensor):
+        batch = [batch]
+    if keys is not None or isinstance(batch, dict):
+        batch = _in_order(keys, (batch,), {})
+    for i, value in enumerate(batch):
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"the batch must be of tensors, but {keys[i] if keys else i} is {type(value).__name__}; make what "
+                            "is not a tensor a part of the model")
+    if loss_fn is not None and len(batch) < 2:
+        raise TypeError(f"the batch must be inputs of the model and a target, but got {len(batch)} tensors")
+    return dict(zip(keys or [f"batch.{i}" for i in range(len(batch))], batch))
 
 
 def _names(model):
@@ -174,7 +210,8 @@ def _names(model):
 def _export(module, inputs):
     from remat import export
     try:
-        exported = export.from_torch(module, inputs, inner=MODEL, check=False)
+        with timed(f"the export of {type(getattr(module, MODEL)).__name__}"):
+            exported = export.from_torch(module, inputs, inner=MODEL, check=False)
     except export.ExportError:
         raise
     except Exception as error:  # whatever a tracer or a lowering of torch's raises

@@ -99,6 +99,44 @@ static void train(void) {
   rematStepDestroy(step);
 }
 
+/* The loss itself, in a module of its own, and on the arguments of the step. */
+static void evaluate(void) {
+  RematStepOptions options = getOptions("#opt.sgd<lr = 0.01>");
+  options.evalText = options.text;
+  options.evalFileName = mlirStringRefCreate("eval.mlir", 9);
+  RematStep step = rematStepCompile(&options, printDiagnostic, NULL);
+  for (intptr_t i = 0; i < rematStepGetNumArguments(step); ++i)
+    if (rematStepGetArgument(step, i).role == RematRoleEvaluationData)
+      printArgument(rematStepGetArgument(step, i));
+  float x[4] = {1, 2, 3, 4}, y[4] = {2, 4, 6, 8};
+  const void *data[] = {x, y};
+  rematStepEvaluate(step, 2, data, print, NULL);
+  intptr_t loss = rematStepGetEvaluationResult(step, 0);
+  printf("loss %.1f of %d results, step %d\n",
+         *(const float *)rematStepGetArgument(step, loss).data,
+         (int)rematStepGetNumEvaluationResults(step),
+         (int)rematStepGetNumber(step));
+  rematStepDestroy(step);
+
+  options = getOptions("#opt.sgd<lr = 0.01>");
+  step = rematStepCompile(&options, printDiagnostic, NULL);
+  rematStepEvaluate(step, 2, data, print, NULL);
+  rematStepDestroy(step);
+}
+
+static bool count(MlirStringRef stage, void *stages) {
+  (void)stage;
+  return --*(int *)stages > 0;
+}
+
+/* Ends a compilation before a stage. */
+static void stop(int stages) {
+  RematStepOptions options = getOptions("#opt.sgd<lr = 0.01>");
+  options.progress = count;
+  options.progressData = &stages;
+  compile(options);
+}
+
 int main(void) {
   // CHECK: role 4, type 7, rank 1, 16 bytes, passed: x
   // CHECK-NEXT: role 4, type 7, rank 1, 16 bytes, passed: y
@@ -109,10 +147,25 @@ int main(void) {
   // CHECK: 2 results
   // CHECK-NEXT: after 40 steps, w = 2.000
   // CHECK-NEXT: p = 2.00 8.00
-  // CHECK-NEXT: the step takes 2 arrays of data, but got 1
+  // CHECK-NEXT: there must be 2 arrays of data, but got 1
   // CHECK-NEXT: the address of 'x' must be a multiple of 4
   // CHECK-NEXT: still step 40
   train();
+
+  // CHECK-NEXT: role 7, type 7, rank 1, 16 bytes, passed: x
+  // CHECK-NEXT: role 7, type 7, rank 1, 16 bytes, passed: y
+  // CHECK-NEXT: loss 120.0 of 2 results, step 0
+  // CHECK-NEXT: the step was compiled without an evaluation
+  evaluate();
+
+  // CHECK-NEXT: refused
+  // CHECK-NEXT: refused
+  // CHECK-NEXT: refused
+  // CHECK-NEXT: compiled
+  stop(1);
+  stop(30);
+  stop(150);
+  stop(100000);
 
   // CHECK-NEXT: line.mlir:0:0: the module does not say how it is trained: name
   // an optimizer, or add a remat.train_step CHECK-NEXT: refused

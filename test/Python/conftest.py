@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+os.environ["REMAT_CACHE_DIR"] = ""  # tests of the cache name a folder of their own
 sys.path.append(str(ROOT / "test" / "Laws" / "Inputs"))
 
 MLP = """
@@ -101,8 +102,8 @@ class Program:
         np.savez(data, **arrays)
         settings = {"STEPS": steps, "SHUFFLE": 0, "LOG_EVERY": 1, "DATA": data, "CHECKPOINT": checkpoint, "LOG": log,
                     "REPORT": report} | settings
-        run(["mlir-runner", self.path, "-O3", "-e", "main", "-entry-point-result=void",
-             "--shared-libs=" + os.environ["LIBRARIES"]], **{f"REMAT_{k}": str(v) for k, v in settings.items()})
+        self.output = run(["mlir-runner", self.path, "-O3", "-e", "main", "-entry-point-result=void",
+                           "--shared-libs=" + os.environ["LIBRARIES"]], **{f"REMAT_{k}": str(v) for k, v in settings.items()})
         with np.load(checkpoint) as saved:
             return ([float(line.split("\t")[1]) for line in log.read_text().splitlines()], dict(saved),
                     json.loads(report.read_text()))
@@ -126,6 +127,17 @@ def assert_same_bits(step, losses, program_losses, saved):
     for name, array in state.items():
         assert array.shape == saved[name].shape
         assert np.array_equal(as_bits(array), as_bits(saved[name])), name
+
+
+def snapshot(step):
+    return {name: array.copy() for name, array in step.state_dict().items()}
+
+
+def assert_unchanged(step, before):
+    state = step.state_dict()
+    assert state.keys() == before.keys()
+    for name, array in state.items():
+        assert np.array_equal(as_bits(array), as_bits(before[name])), name
 
 
 @pytest.fixture

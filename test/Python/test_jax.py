@@ -151,6 +151,35 @@ def test_wrong_models_and_batches():
     assert all(np.array_equal(array, before[name]) for name, array in step.state_dict().items())
 
 
+def test_evaluation_by_a_function_of_its_own():
+    params = [normal(3, 3, 2, 4), normal(4, 3)]
+    draw = lambda count: {"image": normal(count, 6, 6, 2), "label": RNG.integers(0, 3, count).astype("i4")}  # noqa: E731
+
+    def evaluate(params, batch):
+        h = jax.lax.conv_general_dilated(batch["image"], params[0], (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        h = jax.nn.relu(h).mean(axis=(1, 2)) @ params[1]
+        picked = jnp.take_along_axis(jax.nn.log_softmax(h), batch["label"][:, None], axis=1)
+        return -picked.mean(), {"hits": (h.argmax(1) == batch["label"]).sum()}
+
+    batch, held_out = (draw(4), jax.random.PRNGKey(0)), draw(7)
+    step = remat.jax.train_step(convolution, params, *batch, optimizer=remat.SGD(0.1), eval_fn=evaluate,
+                                eval_batch=(held_out,))
+    for _ in range(3):
+        step(*batch)
+        before = [p.copy() for p in step.params]
+        loss, auxiliary = step.eval(held_out)
+        expected = evaluate(step.params, held_out)
+        np.testing.assert_allclose(loss, expected[0], 1e-5)
+        assert auxiliary == {"hits": int(expected[1]["hits"])}
+        assert all(np.array_equal(a, b) for a, b in zip(step.params, before))
+    with pytest.raises(TypeError, match="the batch must have the structure"):
+        step.eval(held_out, held_out)
+    with pytest.raises(TypeError, match="eval_batch must be the tuple"):
+        remat.jax.train_step(convolution, params, *batch, optimizer=remat.SGD(0.1), eval_fn=evaluate, eval_batch=held_out)
+    with pytest.raises(TypeError, match="pass eval_fn= to remat.jax.train_step"):
+        remat.jax.train_step(convolution, params, *batch, optimizer=remat.SGD(0.1)).eval(held_out)
+
+
 def test_float64_where_jax_has_it():
     with jax.enable_x64(True):
         params = jax.tree.map(lambda p: jnp.asarray(p, jnp.float64), mlp_params())

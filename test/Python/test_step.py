@@ -1,7 +1,5 @@
 """What a step does with good and with bad input."""
 import gc
-import os
-import signal
 import threading
 
 import ml_dtypes
@@ -9,18 +7,9 @@ import numpy as np
 import pytest
 
 import remat
-from conftest import ROOT, as_bits, batch_of, batches, mlp
+from conftest import ROOT, assert_unchanged, batch_of, batches, mlp, snapshot
 
 EMBEDDING = (ROOT / "test" / "Runtime" / "Inputs" / "embedding.mlir").read_text()
-
-
-def snapshot(step):
-    return {name: array.copy() for name, array in step.state_dict().items()}
-
-
-def assert_unchanged(step, before):
-    for name, array in step.state_dict().items():
-        assert np.array_equal(as_bits(array), as_bits(before[name])), name
 
 
 # --- Calls -----------------------------------------------------------------------------------------
@@ -390,26 +379,6 @@ def test_models_compile_in_several_threads():
     for thread in threads:
         thread.join()
     assert len(losses) == 4 and len(set(losses)) == 1
-
-
-def test_an_interrupt_between_steps_leaves_a_step_that_goes_on(trained):
-    step, arrays = trained
-    batch = batch_of(step, arrays, 0)
-    timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
-    # A process that tests start in the background ignores the signal.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            for _ in range(1000000):
-                step(*batch)
-    finally:
-        timer.join()
-        signal.signal(signal.SIGINT, before)
-    done, before = step.number, snapshot(step)
-    other = remat.mlir.train_step(mlp(), optimizer=remat.AdamW(0.01))
-    other.load_state_dict(before)
-    assert done > 3 and step(*batch) == other(*batch) and step.number == done + 1
 
 
 def test_other_threads_go_on_while_a_model_compiles_and_while_a_step_runs():

@@ -219,6 +219,63 @@ def test_bfloat16_comes_back():
     assert model.weight.detach().view(torch.int16).numpy().tobytes() == step.parameters["weight"].tobytes()
 
 
+class Regularized(nn.Module):
+    """Dropout, running statistics and a dropout that users write with `self.training`."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Linear(16, 3)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        h = self.drop(F.relu(self.norm(self.first(x))))
+        return self.last(F.dropout(h, 0.3, self.training))
+
+
+def test_evaluation_is_that_of_the_mode_for_it():
+    model, loss_fn = make(Regularized), nn.CrossEntropyLoss()
+    model.drop.eval()
+    data = [(torch.randn(6, 8), torch.randint(0, 3, (6,))) for _ in range(4)]
+    held_out = torch.randn(9, 8), torch.randint(0, 3, (9,))
+    optimizer = remat.AdamW(0.01)
+    step = remat.torch.train_step(model, loss_fn, data[0], optimizer=optimizer, evaluate=held_out)
+    plain = remat.torch.train_step(model, loss_fn, data[0], optimizer=optimizer)
+    assert model.training and model.norm.training and not model.drop.training and loss_fn.training
+    for batch in data:
+        before = {name: array.copy() for name, array in step.state_dict().items()}
+        found = step.eval(*held_out)
+        assert all(np.array_equal(array, before[name]) for name, array in step.state_dict().items())
+        theirs = copy.deepcopy(model)
+        step.copy_to(theirs)
+        np.testing.assert_allclose(found, loss_fn(theirs.eval()(held_out[0]), held_out[1]).item(), 1e-5)
+        assert step(*batch) == plain(*batch)
+
+
+def test_evaluation_of_tied_tensors_and_of_what_is_not_trained():
+    model, data = make(), batches(2)
+    model.conv.weight.requires_grad_(False)
+    step = remat.torch.train_step(model, F.cross_entropy, data[0], optimizer=remat.SGD(0.05), evaluate=True)
+    step(*data[0])
+    step.copy_to(model)
+    *inputs, target = data[1]
+    np.testing.assert_allclose(step.eval(*data[1]), F.cross_entropy(model.eval()(*inputs), target).item(), 1e-5)
+
+
+def test_evaluation_by_name():
+    model, batch = make(ReturnsTheLoss), {"x": torch.randn(4, 3), "target": torch.randn(4, 2)}
+    step = remat.torch.train_step(model, None, batch, optimizer=remat.SGD(0.1), evaluate=True)
+    loss, rest = step.eval(**batch)
+    expected, output = model(**batch)
+    np.testing.assert_allclose(loss, expected.item(), 1e-6)
+    np.testing.assert_allclose(list(rest.values())[0], output.detach().numpy(), 1e-5, 1e-6)
+    with pytest.raises(TypeError, match="must be named x, target, but got x"):
+        step.eval(x=batch["x"])
+    with pytest.raises(TypeError, match="pass evaluate=True to remat.torch.train_step"):
+        remat.torch.train_step(model, None, batch, optimizer=remat.SGD(0.1)).eval(**batch)
+    with pytest.raises(TypeError, match="must be named x, target, but got x"):
+        remat.torch.train_step(model, None, batch, optimizer=remat.SGD(0.1), evaluate={"x": batch["x"]})
+
+
 def test_what_is_wrong_is_said():
     model, data = make(), batches(1)[0]
     compile = remat.torch.train_step

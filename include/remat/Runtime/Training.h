@@ -43,16 +43,17 @@
 //   argument <tab> role <tab> type <tab> dims <tab> name <tab> initializer
 //     [<tab> host]
 //   metric <tab> name
-//   output <tab> number of the argument <tab> name
+//   output|eval_output <tab> number of the argument <tab> name
 //
 // role: parameter, optimizer, state, random, data, eval_data, eval_random,
 // result, arena. type: as in MLIR; `random` has two i64 and starts as (seed of
 // the run + own seed, 0). dims: numbers separated by spaces. name: the key in
 // files. initializer: `constant c`, `normal mean stddev`, `uniform low high`,
 // `seed n`, `program` (the program has its value), or nothing (a file must have
-// it; zero for all but parameters and states). output: a result of the step, in
-// the buffer of an argument. host: the program reads and writes the buffer
-// itself, whatever the device is; so it does with random states.
+// it; zero for all but parameters and states). output, eval_output: a result of
+// the step, or of the evaluation, in the buffer of an argument. host: the
+// program reads and writes the buffer itself, whatever the device is; so it
+// does with random states.
 //
 // Initial values depend on the seed, the name and the element's position only.
 // A checkpoint is an .npz archive with the same keys, so that it serves as
@@ -103,6 +104,10 @@ struct TrainArgument {
   /// Whether the program, and not only its kernels, accesses the buffer.
   bool isOnHost = false;
 
+  /// Whether it starts from a value that the program has.
+  bool isFromProgram() const {
+    return initial && initial->kind == Initial::program;
+  }
   bool isRandom() const {
     return role == Role::random || role == Role::evalRandom;
   }
@@ -117,9 +122,9 @@ struct TrainDescription {
   std::string optimizer;
   std::vector<TrainArgument> arguments;
   std::vector<std::string> metrics;
-  /// Results of the step that are not next values: the numbers of the arguments
-  /// that hold them, and names.
-  std::vector<std::pair<size_t, std::string>> outputs;
+  /// Results that are not next values: the numbers of the arguments that hold
+  /// them, and names.
+  std::vector<std::pair<size_t, std::string>> outputs, evalOutputs;
 
   /// Parses the text that a compiled program passes.
   static TrainDescription parse(const std::string &text);

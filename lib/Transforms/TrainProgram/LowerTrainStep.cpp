@@ -2,7 +2,8 @@
 //
 // `mlir-runner -e main` runs a function without arguments: this one gets the
 // step's arguments from the runtime and calls it until training is done. A host
-// program with a loop of its own calls a function that runs one step.
+// program with a loop of its own calls functions that run one step, or evaluate
+// one batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,11 +28,11 @@ using namespace mlir;
 using namespace mlir::remat;
 
 //===----------------------------------------------------------------------===//
-// main and remat_step
+// main, remat_step and remat_evaluate
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Builds main, or the function that runs one step.
+/// Builds main, or functions that run one step or one batch of the evaluation.
 class MainBuilder {
 public:
   /// `onDevice`: whether buffers are memory that only kernels can read.
@@ -42,6 +43,7 @@ public:
 
   LogicalResult build();
   void buildStepFunction();
+  void buildEvaluationFunction();
 
 private:
   func::CallOp callRuntime(StringRef name, ValueRange operands,
@@ -59,7 +61,8 @@ private:
                           TypeRange results = {});
   void emitUpdates(ArrayRef<CallResult> results, func::CallOp call);
   void emitEvaluation(Value count);
-  void emitOutputs(func::CallOp call);
+  void emitOutputs(ArrayRef<Output> outputs, func::CallOp call);
+  Block *beginFunction(StringRef name);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -286,8 +289,8 @@ LogicalResult MainBuilder::build() {
   return success();
 }
 
-void MainBuilder::emitOutputs(func::CallOp call) {
-  for (const Output &output : description.outputs) {
+void MainBuilder::emitOutputs(ArrayRef<Output> outputs, func::CallOp call) {
+  for (const Output &output : outputs) {
     if (output.result < 0)
       continue;
     Value value = call.getResult(output.result);
@@ -299,23 +302,36 @@ void MainBuilder::emitOutputs(func::CallOp call) {
   }
 }
 
-void MainBuilder::buildStepFunction() {
+/// `@name(%buffers: i64, %step: i64)`, with a view of each buffer.
+Block *MainBuilder::beginFunction(StringRef name) {
   builder.setInsertionPointToEnd(module.getBody());
   Type i64 = builder.getI64Type();
-  auto function =
-      func::FuncOp::create(builder, builder.getLoc(), kStepEntryName,
-                           builder.getFunctionType({i64, i64}, {}));
+  auto function = func::FuncOp::create(builder, builder.getLoc(), name,
+                                       builder.getFunctionType({i64, i64}, {}));
   Block *body = function.addEntryBlock();
   builder.setInsertionPointToStart(body);
+  buffers.clear();
   emitBuffers([&](Value index, Type bytes) {
     return createRuntimeCall(builder, builder.getLoc(), symbols,
                              "remat_rt_step_buffer",
                              {body->getArgument(0), index}, bytes)
         .getResult(0);
   });
+  return body;
+}
+
+void MainBuilder::buildStepFunction() {
+  Block *body = beginFunction(kStepEntryName);
   func::CallOp call = emitCall(description.step, body->getArgument(1));
   emitUpdates(description.step.results, call);
-  emitOutputs(call);
+  emitOutputs(description.outputs, call);
+  func::ReturnOp::create(builder);
+}
+
+void MainBuilder::buildEvaluationFunction() {
+  Block *body = beginFunction(kEvaluationEntryName);
+  func::CallOp call = emitCall(description.evaluation, body->getArgument(1));
+  emitOutputs(description.evaluationOutputs, call);
   func::ReturnOp::create(builder);
 }
 
@@ -345,28 +361,26 @@ static LogicalResult lowerTrainStep(ModuleOp module, TrainStepOp train,
   if (!step)
     return train.emitOpError() << "needs the function " << train.getStepAttr()
                                << "; run -remat-insert-steps first";
-  StringRef name = asFunction ? StringRef(kStepEntryName) : "main";
-  if (module.lookupSymbol(name))
-    return train.emitOpError() << "becomes a function @" << name
-                               << ", but the module has one already";
+  SmallVector<StringRef> names{"main"};
+  if (asFunction)
+    names = {kStepEntryName, kEvaluationEntryName};
+  for (StringRef name : names)
+    if (module.lookupSymbol(name))
+      return train.emitOpError() << "becomes a function @" << name
+                                 << ", but the module has one already";
   TrainDescription description(train);
-  if (failed(description.addOptions()) || failed(description.addStep(step)))
+  if (failed(description.addOptions()) || failed(description.addStep(step)) ||
+      failed(description.addEvaluation()))
     return failure();
   warnOfConstantStates(step, description.step.results);
   if (asFunction) {
     if (failed(description.addOutputs()))
       return failure();
-    MainBuilder(module, description, train.getLoc(), onDevice)
-        .buildStepFunction();
+    MainBuilder builder(module, description, train.getLoc(), onDevice);
+    builder.buildStepFunction();
+    if (train.getEval())
+      builder.buildEvaluationFunction();
     return success();
-  }
-  if (train.getEval()) {
-    auto function = module.lookupSymbol<func::FuncOp>(*train.getEval());
-    if (!function)
-      return train.emitOpError() << "evaluates by " << train.getEvalAttr()
-                                 << ", which is no func.func";
-    if (failed(description.addEvaluation(function)))
-      return failure();
   }
   return MainBuilder(module, description, train.getLoc(), onDevice).build();
 }

@@ -226,8 +226,11 @@ LogicalResult TrainDescription::addArgument(Callee &callee, unsigned argument,
   std::string name = opt::getParameterName(function, argument);
   bool isParameter = !name.empty();
   bool isRandom = isRandomState(type);
-  auto state = function.getArgAttrOfType<StringAttr>(
-      argument, RematDialect::getStateAttrName());
+  // Memory of a state's next value is not the state's.
+  auto state = has(RematDialect::getResultAttrName())
+                   ? StringAttr()
+                   : function.getArgAttrOfType<StringAttr>(
+                         argument, RematDialect::getStateAttrName());
   // What it is called in checkpoints; it starts from a seed.
   StringAttr randomName = isRandom ? std::exchange(state, {}) : StringAttr();
   if (isEvaluation && (isParameter || state)) {
@@ -327,7 +330,14 @@ LogicalResult TrainDescription::addStep(func::FuncOp function) {
   return success();
 }
 
-LogicalResult TrainDescription::addEvaluation(func::FuncOp function) {
+LogicalResult TrainDescription::addEvaluation() {
+  if (!train.getEval())
+    return success();
+  auto module = train->getParentOfType<ModuleOp>();
+  auto function = module.lookupSymbol<func::FuncOp>(*train.getEval());
+  if (!function)
+    return train.emitOpError() << "evaluates by " << train.getEvalAttr()
+                               << ", which is no func.func";
   evaluation.function = function;
   numData = 0;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -338,31 +348,57 @@ LogicalResult TrainDescription::addEvaluation(func::FuncOp function) {
 }
 
 LogicalResult TrainDescription::addOutputs() {
-  const CallResult *loss = findLoss(step.results);
+  if (failed(addOutputs(step, "output", outputs)))
+    return failure();
+  return success(
+      !evaluation.function ||
+      succeeded(addOutputs(evaluation, "eval_output", evaluationOutputs)));
+}
+
+/// An evaluation may return next values as well, which nobody takes.
+static bool isNextValue(const CallResult &result) {
+  return result.attributes.get(RematDialect::getUpdatesAttrName()) ||
+         result.attributes.get(RematDialect::getStateAttrName()) ||
+         isRandomState(result.type);
+}
+
+FailureOr<int> TrainDescription::addOutputBuffer(Callee &callee,
+                                                 const CallResult &result,
+                                                 unsigned index) {
+  if (result.buffer >= 0)
+    return result.buffer;
+  int buffer = types.size();
+  if (failed(addLine(callee.function.getLoc(), "result " + Twine(index),
+                     result.type, "result", "", "")))
+    return failure();
+  return buffer;
+}
+
+LogicalResult TrainDescription::addOutputs(Callee &callee, StringRef key,
+                                           SmallVectorImpl<Output> &outputs) {
+  const CallResult *loss = findLoss(callee.results);
   llvm::StringMap<unsigned> names;
-  for (auto [index, result] : llvm::enumerate(step.results)) {
-    if (result.attributes.get(RematDialect::getUpdatesAttrName()))
+  for (auto [index, result] : llvm::enumerate(callee.results)) {
+    if (isNextValue(result))
       continue;
     auto metric =
         result.attributes.getAs<StringAttr>(RematDialect::getMetricAttrName());
-    std::string name = &result == loss ? "loss"
-                       : metric        ? metric.str()
-                                       : ("result" + Twine(index)).str();
-    Location loc = step.function.getLoc();
+    // The first scalar of an evaluation may be a metric.
+    bool isLoss = &result == loss && (&callee == &step || !metric);
+    std::string name = isLoss   ? "loss"
+                       : metric ? metric.str()
+                                : ("result" + Twine(index)).str();
+    Location loc = callee.function.getLoc();
     auto [first, isNew] = names.try_emplace(name, index);
     if (!isNew)
       return emitError(loc) << "results " << first->second << " and " << index
                             << " are both called '" << name
                             << "'; give one of them another 'remat.metric'";
-    int buffer = result.buffer;
-    if (buffer < 0) {
-      buffer = types.size();
-      if (failed(addLine(loc, "result " + Twine(index), result.type, "result",
-                         "", "")))
-        return failure();
-    }
-    outputs.push_back({name, buffer, result.result});
-    os << "output\t" << buffer << "\t";
+    FailureOr<int> buffer = addOutputBuffer(callee, result, index);
+    if (failed(buffer))
+      return failure();
+    outputs.push_back({name, *buffer, result.result});
+    os << key << "\t" << *buffer << "\t";
     if (failed(addName(loc, name)))
       return failure();
     os << "\n";

@@ -34,6 +34,46 @@ func.func private @step(memref<2xf32> {opt.param = "w", remat.init = dense<[1.0,
 
 // -----
 
+// An evaluation shares parameters, and has data, random states and results of its own. What it returns as a next value goes
+// nowhere. A result that is called by no metric is the loss.
+
+opt.optimizer @o = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@o) eval(@check)
+func.func private @step(memref<2xf32> {opt.param = "w"}, i64 {remat.step}, memref<4xf32> {remat.state = "s"})
+    -> (f32 {remat.loss})
+func.func private @check(memref<3xf32> {remat.data = "x"}, memref<2xf32> {opt.param = "w"}, vector<2xi64>,
+                         memref<4xf32> {remat.state = "s"}, memref<4xf32> {remat.state = "s", remat.result = 3})
+    -> (i32 {remat.metric = "hits"}, vector<2xi64>, f64)
+
+// CHECK-LABEL: func.func @remat_step(
+// CHECK: call @step(
+// CHECK-LABEL: func.func @remat_evaluate(
+// CHECK-SAME: %[[BUFFERS:.*]]: i64, %{{.*}}: i64) {
+// CHECK: call @remat_rt_step_buffer(%[[BUFFERS]], %c0_i64)
+// CHECK-NEXT: %[[W:.*]] = memref.view {{.*}} to memref<2xf32>
+// CHECK: %[[S:.*]] = memref.view {{.*}} to memref<4xf32>
+// CHECK: %[[X:.*]] = memref.view {{.*}} to memref<3xf32>
+// CHECK: %[[RANDOM:.*]] = memref.view {{.*}} to memref<vector<2xi64>>
+// CHECK: %[[NEXT:.*]] = memref.view {{.*}} to memref<4xf32>
+// CHECK: memref.view {{.*}} to memref<f32>
+// CHECK: %[[HITS:.*]] = memref.view {{.*}} to memref<i32>
+// CHECK: %[[LOSS:.*]] = memref.view {{.*}} to memref<f64>
+// CHECK: %[[KEY:.*]] = memref.load %[[RANDOM]][]
+// CHECK: %[[RESULTS:.*]]:3 = call @check(%[[X]], %[[W]], %[[KEY]], %[[S]], %[[NEXT]])
+// CHECK-NEXT: memref.store %[[RESULTS]]#0, %[[HITS]][]
+// CHECK-NEXT: memref.store %[[RESULTS]]#2, %[[LOSS]][]
+// CHECK-NEXT: return
+
+// -----
+
+opt.optimizer @o = #opt.sgd<lr = 0.1>
+// expected-error @below {{becomes a function @remat_evaluate, but the module has one already}}
+remat.train_step @step for @loss optimizer(@o)
+func.func private @step(memref<2xf32> {opt.param = "w"}, i64 {remat.step}) -> (f32 {remat.loss})
+func.func private @remat_evaluate()
+
+// -----
+
 opt.optimizer @o = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@o)
 // expected-error @below {{results 0 and 1 are both called 'loss'; give one of them another 'remat.metric'}}

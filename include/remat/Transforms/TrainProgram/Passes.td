@@ -37,18 +37,19 @@ def LowerTrainStep : Pass<"remat-lower-train-step", "::mlir::ModuleOp"> {
     the runtime reads them when it logs.
 
     With `as-function`, the loop is a host program's: instead of `@main` there is
-    `@remat_step(%buffers: i64, %step: i64)`, which runs one step. `%buffers` is the
-    address of an array of addresses, one for each argument in the order of the
-    description, then one for each result that the step returns rather than
-    writes (`remat/Transforms/TrainProgram/TrainDescription.h`). The caller
-    allocates and fills them (values of `remat.init` included). Nothing is
-    evaluated.
+    `@remat_step(%buffers: i64, %step: i64)`, which runs one step, and, if there
+    is an evaluation, `@remat_evaluate` of the same type, which evaluates one
+    batch. `%buffers` is the address of an array of addresses, one for each
+    argument in the order of the description, then one for each result that is
+    returned rather than written
+    (`remat/Transforms/TrainProgram/TrainDescription.h`). The caller allocates
+    and fills them (values of `remat.init` included).
   }];
   let options = [
     Option<"onDevice", "on-device", "bool", /*default=*/"false",
            "Buffers are memory of a device">,
     Option<"asFunction", "as-function", "bool", /*default=*/"false",
-           "Generate a function that runs one step">];
+           "Generate functions for a host program">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect",
                            "::mlir::memref::MemRefDialect",

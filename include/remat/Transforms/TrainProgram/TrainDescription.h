@@ -56,10 +56,11 @@ public:
 
   LogicalResult addOptions();
   LogicalResult addStep(func::FuncOp step);
-  LogicalResult addEvaluation(func::FuncOp function);
-  /// After `addStep`: a name for each result of the step that is no next value
-  /// (`loss`, its `remat.metric`, or `result<k>`), and buffers for those that
-  /// are returned.
+  /// The function of `eval(...)`, if there is one.
+  LogicalResult addEvaluation();
+  /// After these two: a name for each result of the step and of the evaluation
+  /// that is no next value (`loss`, its `remat.metric`, or `result<k>`), and
+  /// buffers for those that are returned.
   LogicalResult addOutputs();
 
   Callee step, evaluation;
@@ -67,7 +68,7 @@ public:
   SmallVector<Type> types;
   /// The value (`remat.init`) that a buffer starts from, or null.
   SmallVector<ElementsAttr> initialValues;
-  SmallVector<Output> outputs;
+  SmallVector<Output> outputs, evaluationOutputs;
   /// The format is that of `remat/Runtime/Training.h`.
   std::string text;
 
@@ -82,6 +83,10 @@ private:
   LogicalResult addVariable(func::FuncOp function, unsigned argument,
                             StringRef role, StringRef name);
   LogicalResult addMetrics();
+  LogicalResult addOutputs(Callee &callee, StringRef key,
+                           SmallVectorImpl<Output> &outputs);
+  FailureOr<int> addOutputBuffer(Callee &callee, const CallResult &result,
+                                 unsigned index);
   std::string getDataKey(Callee &callee, unsigned argument);
 
   TrainStepOp train;

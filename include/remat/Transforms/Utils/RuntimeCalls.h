@@ -17,6 +17,8 @@ namespace mlir::remat {
 /// The function of a program that has no `main` but one step, which a host
 /// program calls (`remat-lower-train-step=as-function`).
 inline constexpr llvm::StringLiteral kStepEntryName = "remat_step";
+/// Likewise, for one batch of the evaluation.
+inline constexpr llvm::StringLiteral kEvaluationEntryName = "remat_evaluate";
 
 /// Calls `name`, and declares it before the first call: by the types of that
 /// one, so that all others have to agree. With `hasMemRefs` its implementation

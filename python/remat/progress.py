@@ -1,0 +1,58 @@
+"""What users see of long work: messages of the logger `remat`, and, on a terminal and with tqdm, a bar."""
+import contextlib
+import logging
+import sys
+import time
+
+logger = logging.getLogger("remat")
+QUIET = 2.0  # Seconds in which nothing is shown.
+INTERVAL = 5.0  # Seconds between messages.
+
+
+def _make_bar(what: str):
+    """A bar on a terminal; None elsewhere, or without tqdm."""
+    if not sys.stderr or not sys.stderr.isatty():
+        return None
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return None
+    return tqdm(desc=f"compiling {what}", unit=" passes", leave=False)
+
+
+class Progress:
+    """Is called with the stage that a compilation of `what` is in, and how many there have been, several times a second."""
+
+    def __init__(self, what: str):
+        self.what, self.bar = what, None
+        self.start = self.said = time.monotonic()
+
+    def __call__(self, stage: str, count: int) -> None:
+        now = time.monotonic()
+        if now - self.start < QUIET:
+            return
+        if self.said == self.start:
+            self.bar = _make_bar(self.what)
+        if self.bar is not None:
+            self.bar.set_postfix_str(stage, refresh=False)
+            self.bar.update(count - self.bar.n)
+        if self.said == self.start or now - self.said >= INTERVAL:
+            self.said = now
+            if self.bar is None:
+                logger.info("compiling %s for %.0f s: %s", self.what, now - self.start, stage)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.start
+
+
+@contextlib.contextmanager
+def timed(what: str):
+    """Logs how long something took that has no progress of its own."""
+    start = time.monotonic()
+    yield
+    logger.info("%s took %.1f s", what, time.monotonic() - start)
