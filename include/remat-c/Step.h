@@ -67,6 +67,9 @@ typedef struct RematStepOptions {
   /** The update rule, such as `#opt.adamw<lr = 3.0e-4>`. Needed if, and only
    * if, the module has no `remat.train_step`. */
   MlirStringRef optimizer;
+  /** Learning rates that the caller sets: names with spaces between them. To
+   *  the optimizer they are functions of the module, `lr = @name`. */
+  MlirStringRef learningRates;
   /** Attributes of the `remat.train_step` that is added, such as `eager, seed =
    * 1` or `deferred, clip_global_norm = 1.0`. */
   MlirStringRef trainAttributes;
@@ -209,6 +212,10 @@ MLIR_CAPI_EXPORTED MlirStringRef rematStepGetMemoryReport(RematStep step);
 //===----------------------------------------------------------------------===//
 // Running
 //===----------------------------------------------------------------------===//
+
+/** What the learning rates are that the options name, in their order; each step
+ *  reads them, and they are zero until they are set. Null if there are none. */
+MLIR_CAPI_EXPORTED double *rematStepGetLearningRates(RematStep step);
 
 /** The number of the next step, from 0. */
 MLIR_CAPI_EXPORTED int64_t rematStepGetNumber(RematStep step);

@@ -150,9 +150,9 @@ Expected<CacheFile> CacheFile::find(const RematStepOptions &request) {
   hasher.add(StringRef(*target));
   for (MlirStringRef text :
        {request.text, request.fileName, request.passes, request.function,
-        request.optimizer, request.trainAttributes, request.evalFunction,
-        request.evalText, request.evalFileName, request.evalPasses,
-        request.trainOptions})
+        request.optimizer, request.learningRates, request.trainAttributes,
+        request.evalFunction, request.evalText, request.evalFileName,
+        request.evalPasses, request.trainOptions})
     hasher.add(text);
   hasher.add(StringRef(std::to_string(request.optimizationLevel)));
   for (MlirStringRef options :
@@ -235,6 +235,7 @@ static std::string serialize(const Step &step, llvm::MemoryBufferRef object,
   writer.add(StringRef(step.evaluation));
   writer.add(StringRef(step.memoryReport));
   writer.add(static_cast<uint64_t>(step.assertsAfterWrites));
+  writer.add(static_cast<uint64_t>(step.hasLearningRates));
   writer.add(static_cast<uint64_t>(diagnostics.size()));
   for (const StoredDiagnostic &diagnostic : diagnostics) {
     writer.add(static_cast<uint64_t>(diagnostic.severity));
@@ -264,6 +265,7 @@ deserialize(StringRef content, std::vector<StoredDiagnostic> &diagnostics) {
   step->evaluation = reader.text();
   step->memoryReport = reader.text();
   step->assertsAfterWrites = reader.number();
+  step->hasLearningRates = reader.number();
   for (uint64_t i = 0, count = reader.number(); reader.isValid() && i < count;
        ++i) {
     StoredDiagnostic diagnostic;
@@ -285,7 +287,7 @@ deserialize(StringRef content, std::vector<StoredDiagnostic> &diagnostics) {
   if (Error error = reader.finish())
     return error;
   auto code = linkObject(llvm::MemoryBuffer::getMemBufferCopy(object),
-                         !step->evaluation.empty());
+                         !step->evaluation.empty(), step->hasLearningRates);
   if (!code)
     return code.takeError();
   step->code = std::move(*code);

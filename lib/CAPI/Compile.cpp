@@ -57,6 +57,7 @@ static LogicalResult describe(Model &model, Step &step) {
     return failure();
   step.function = function.getName().str();
   step.evaluation = train.getEval().value_or("").str();
+  step.hasLearningRates = model.getModule().lookupSymbol(kLearningRatesName);
   step.assertsAfterWrites = hasAssertAfterWrite(function);
   auto getValue = [&](size_t argument, void *into, size_t numBytes) {
     return copyElements(description.initialValues[argument], into, numBytes);
@@ -96,7 +97,7 @@ static LogicalResult compile(Model &model, const RematStepOptions &request,
   object = std::move(*code);
   auto linked =
       linkObject(llvm::MemoryBuffer::getMemBufferCopy(object->getBuffer()),
-                 !step.evaluation.empty());
+                 !step.evaluation.empty(), step.hasLearningRates);
   if (!linked)
     return model.emitError()
            << "LLVM could not link the step: " << toString(linked.takeError());

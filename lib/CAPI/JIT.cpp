@@ -192,17 +192,19 @@ static Expected<llvm::orc::SymbolMap> resolve(llvm::MemoryBufferRef buffer,
   return addresses;
 }
 
-static Expected<RematStepFunction> lookUp(LLJIT &jit, StringRef name) {
+template <typename T>
+static llvm::Error lookUp(LLJIT &jit, StringRef name, T &result) {
   auto address = jit.lookup(name);
   // ORC's errors refer to strings of the session, which may be gone.
   if (!address)
     return llvm::createStringError(toString(address.takeError()));
-  return address->toPtr<RematStepFunction>();
+  result = address->toPtr<T>();
+  return llvm::Error::success();
 }
 
 Expected<CompiledCode>
 mlir::remat::linkObject(std::unique_ptr<llvm::MemoryBuffer> object,
-                        bool hasEvaluation) {
+                        bool hasEvaluation, bool hasLearningRates) {
   Expected<JITTargetMachineBuilder> target = detectTarget();
   if (!target)
     return target.takeError();
@@ -231,15 +233,15 @@ mlir::remat::linkObject(std::unique_ptr<llvm::MemoryBuffer> object,
     return error;
   CompiledCode code;
   code.jit = std::move(*jit);
-  auto function = lookUp(*code.jit, kStepEntryName);
-  if (!function)
-    return function.takeError();
-  code.function = *function;
-  if (!hasEvaluation)
-    return code;
-  auto evaluation = lookUp(*code.jit, kEvaluationEntryName);
-  if (!evaluation)
-    return evaluation.takeError();
-  code.evaluation = *evaluation;
+  if (llvm::Error error = lookUp(*code.jit, kStepEntryName, code.function))
+    return error;
+  if (hasEvaluation)
+    if (llvm::Error error =
+            lookUp(*code.jit, kEvaluationEntryName, code.evaluation))
+      return error;
+  if (hasLearningRates)
+    if (llvm::Error error =
+            lookUp(*code.jit, kLearningRatesName, code.learningRates))
+      return error;
   return code;
 }

@@ -39,6 +39,8 @@ struct CompiledCode {
   RematStepFunction function = nullptr;
   /// Null if there is no evaluation.
   RematStepFunction evaluation = nullptr;
+  /// Null if the caller sets none.
+  double *learningRates = nullptr;
 };
 
 /// What code is compiled for: this machine, its processor and features.
@@ -52,7 +54,12 @@ compileToObject(ModuleOp module, int optimizationLevel, Progress &progress);
 
 /// Links an object file with the runtime library of this process.
 llvm::Expected<CompiledCode>
-linkObject(std::unique_ptr<llvm::MemoryBuffer> object, bool hasEvaluation);
+linkObject(std::unique_ptr<llvm::MemoryBuffer> object, bool hasEvaluation,
+           bool hasLearningRates);
+
+/// The array that learning rates are in which the caller sets.
+inline constexpr llvm::StringLiteral kLearningRatesName =
+    "remat_learning_rates";
 
 } // namespace remat
 } // namespace mlir

@@ -2,6 +2,8 @@
 
 #include "Model.h"
 
+#include "JIT.h"
+
 #include "remat-c/Registration.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -9,6 +11,7 @@
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Transform/IR/Utils.h"
 #include "mlir/IR/Action.h"
 #include "mlir/IR/Verifier.h"
@@ -18,6 +21,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/OpenMP/OpenMPToLLVMIRTranslation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -197,6 +201,42 @@ LogicalResult Model::addEvaluation(OwningOpRef<ModuleOp> evaluated) {
       *module, OwningOpRef<Operation *>(evaluated.release()));
 }
 
+/// Each is a function of the step that returns an element of one array, which
+/// the caller writes to.
+LogicalResult Model::addLearningRates() {
+  SmallVector<StringRef> names;
+  llvm::SplitString(unwrap(options.learningRates), names);
+  if (names.empty())
+    return success();
+  auto builder = OpBuilder::atBlockEnd(module->getBody());
+  Location loc = module->getLoc();
+  Type f64 = builder.getF64Type(), i64 = builder.getI64Type();
+  auto type = MemRefType::get(names.size(), f64);
+  auto zeros =
+      DenseElementsAttr::get(RankedTensorType::get(type.getShape(), f64), 0.0);
+  SmallVector<StringRef> symbols(names);
+  symbols.push_back(kLearningRatesName);
+  for (StringRef name : symbols)
+    if (module->lookupSymbol(name) || llvm::count(symbols, name) != 1)
+      return emitError() << "a learning rate needs a name of its own, but @"
+                         << name << " is there already";
+  memref::GlobalOp::create(builder, loc, kLearningRatesName,
+                           /*sym_visibility=*/StringAttr(), type, zeros,
+                           /*constant=*/false, /*alignment=*/IntegerAttr());
+  for (auto [index, name] : llvm::enumerate(names)) {
+    auto function = func::FuncOp::create(builder, loc, name,
+                                         builder.getFunctionType(i64, f64));
+    function.setPrivate();
+    OpBuilder body = OpBuilder::atBlockBegin(function.addEntryBlock());
+    Value array =
+        memref::GetGlobalOp::create(body, loc, type, kLearningRatesName);
+    Value place = arith::ConstantIndexOp::create(body, loc, index);
+    Value rate = memref::LoadOp::create(body, loc, array, place);
+    func::ReturnOp::create(body, loc, rate);
+  }
+  return success();
+}
+
 LogicalResult Model::addTrainStep() {
   StringRef optimizer = unwrap(options.optimizer);
   StringRef attributes = unwrap(options.trainAttributes);
@@ -206,7 +246,8 @@ LogicalResult Model::addTrainStep() {
     return trains[1].emitOpError()
            << "is the second of this module, but one step is compiled";
   if (!trains.empty()) {
-    if (!optimizer.empty() || !attributes.empty())
+    if (!optimizer.empty() || !attributes.empty() ||
+        options.learningRates.length)
       return trains.front().emitOpError()
              << "says already how the model is trained; remove it, or name no "
                 "optimizer and no attributes of the step";
@@ -227,6 +268,8 @@ LogicalResult Model::addTrainStep() {
                           "optimizer, or add a remat.train_step";
   FailureOr<func::FuncOp> loss = findFunction(*module, function, "loss");
   if (failed(loss))
+    return failure();
+  if (failed(addLearningRates()))
     return failure();
   std::string rule = getFreeName(*module, "optimizer");
   std::string text;

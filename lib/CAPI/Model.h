@@ -43,6 +43,7 @@ private:
   LogicalResult run(ModuleOp module,
                     llvm::function_ref<LogicalResult(OpPassManager &)> build);
   LogicalResult addEvaluation(OwningOpRef<ModuleOp> evaluated);
+  LogicalResult addLearningRates();
   void observe(llvm::function_ref<void()> run, const tracing::Action &action);
   FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name,
                                        StringRef what);

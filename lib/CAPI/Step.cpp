@@ -196,6 +196,10 @@ MlirStringRef rematStepGetMemoryReport(RematStep step) {
 // Running
 //===----------------------------------------------------------------------===//
 
+double *rematStepGetLearningRates(RematStep step) {
+  return unwrap(step).code.learningRates;
+}
+
 int64_t rematStepGetNumber(RematStep step) { return unwrap(step).number; }
 
 void rematStepSetNumber(RematStep step, int64_t number) {

@@ -51,6 +51,8 @@ struct Step {
   bool assertsAfterWrites = false;
   bool isDamaged = false;
   bool isCached = false;
+  /// Whether the caller sets learning rates.
+  bool hasLearningRates = false;
   std::atomic<bool> isRunning{false};
 
   /// Takes the description of the arguments, allocates their memory, and sets

@@ -44,7 +44,7 @@ struct Diagnostic {
 struct Options {
   std::string text, fileName, passes, function, optimizer, trainAttributes,
       trainOptions, evalText, evalFileName, evalPasses, evalFunction,
-      cacheFolder, cachePolicy;
+      cacheFolder, cachePolicy, learningRates;
   int optimizationLevel;
 
   RematStepOptions get() const {
@@ -62,6 +62,7 @@ struct Options {
     options.evalFunction = toRef(evalFunction);
     options.optimizationLevel = optimizationLevel;
     options.cacheFolder = toRef(cacheFolder);
+    options.learningRates = toRef(learningRates);
     if (!cachePolicy.empty())
       options.cachePolicy = toRef(cachePolicy);
     return options;
@@ -350,6 +351,11 @@ static nb::tuple findCUDAToolkit() {
   return nb::make_tuple(isFound, text);
 }
 
+/// Sets the learning rates, as many as the options named.
+static void setLearningRates(Step &step, const std::vector<double> &rates) {
+  std::copy(rates.begin(), rates.end(), rematStepGetLearningRates(step.get()));
+}
+
 NB_MODULE(_native, m) {
   m.doc() = "The compiler and compiled steps; use remat.mlir instead.";
 
@@ -362,7 +368,7 @@ NB_MODULE(_native, m) {
              int optimizationLevel, nb::bytes evalText,
              std::string evalFileName, std::string evalPasses,
              std::string evalFunction, std::string cacheFolder,
-             std::string cachePolicy) {
+             std::string cachePolicy, std::string learningRates) {
             new (self) Options{std::string(text.c_str(), text.size()),
                                std::move(fileName),
                                std::move(passes),
@@ -376,6 +382,7 @@ NB_MODULE(_native, m) {
                                std::move(evalFunction),
                                std::move(cacheFolder),
                                std::move(cachePolicy),
+                               std::move(learningRates),
                                optimizationLevel};
           },
           nb::arg("text"), nb::arg("file_name"), nb::arg("passes"),
@@ -385,7 +392,7 @@ NB_MODULE(_native, m) {
           nb::arg("eval_text") = nb::bytes("", 0),
           nb::arg("eval_file_name") = "", nb::arg("eval_passes") = "",
           nb::arg("eval_function") = "", nb::arg("cache_folder") = "",
-          nb::arg("cache_policy") = "")
+          nb::arg("cache_policy") = "", nb::arg("learning_rates") = "")
       .def_ro("file_name", &Options::fileName)
       .def_prop_ro("pipeline", [](const Options &self) {
         return "builtin.module(" + self.passes +
@@ -399,6 +406,7 @@ NB_MODULE(_native, m) {
       .def("evaluation_results", getEvaluationResults)
       .def("view", view)
       .def("run", run<rematStepRun>)
+      .def("set_learning_rates", setLearningRates)
       .def("evaluate", run<rematStepEvaluate>)
       .def_prop_rw(
           "number", [](Step &self) { return rematStepGetNumber(self.get()); },

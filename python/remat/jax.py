@@ -8,7 +8,7 @@ Needs jax and iree-base-compiler (`pip install remat[jax]`).
 import dataclasses
 from typing import Any
 
-from remat import extras
+from remat import extras, optax_rules
 from remat.progress import timed
 from remat.spec import compile_exported
 from remat.step import Step
@@ -102,13 +102,14 @@ def _export(function, params, batch):
     return exported, _Trees(tree, auxiliary_tree)
 
 
-def train_step(loss_fn, params, *example_batch, eval_fn=None, eval_batch=None, **arguments) -> JaxStep:
+def train_step(loss_fn, params, *example_batch, optimizer=None, eval_fn=None, eval_batch=None, **arguments) -> JaxStep:
     """Compiles a training step of `loss_fn(params, *batch)`, which returns a scalar, or `(scalar, auxiliary)`.
 
     `params` is a pytree of floating-point arrays, which the step starts from (and leaves alone: it has a copy); the leaves
     of `example_batch` say what types and shapes all batches have. States are named by their paths in the tree (`dense.kernel`,
     `dense.kernel.m`). What is under `jax.checkpoint` is selected by `policy=remat.checkpoints()`, values of
-    `checkpoint_name` by `remat.save_names`. The other arguments are those of `remat.mlir.train_step`.
+    `checkpoint_name` by `remat.save_names`. `optimizer` is one of remat's, or optax's `sgd`, `adam`, `adamw`, `lion` or `lamb`,
+    with schedules, masks and clipping. The other arguments are those of `remat.mlir.train_step`.
 
     `eval_fn(params, *batch)`, which returns what a loss does, is what `step.eval` computes; `eval_batch` is an example of its
     batches, a tuple, where they differ from those of the loss.
@@ -125,9 +126,14 @@ def train_step(loss_fn, params, *example_batch, eval_fn=None, eval_batch=None, *
                             f"{np.asarray(leaf).dtype.name}; pass it with the batch, or close over it")
     if eval_batch is not None and (eval_fn is None or not isinstance(eval_batch, tuple)):
         raise TypeError("eval_batch must be the tuple of arguments that eval_fn takes behind the parameters")
+    if callable(getattr(optimizer, "update", None)):
+        optimizer, more = optax_rules.from_optax(optimizer, params, _name)
+        if twice := set(more).intersection(arguments):
+            raise TypeError(f"{', '.join(twice)} is in the optimizer, too")
+        arguments |= more
     exported, trees = _export(loss_fn, params, example_batch)
     evaluated, eval_trees = None, None
     if eval_fn is not None:
         evaluated, eval_trees = _export(eval_fn, params, example_batch if eval_batch is None else eval_batch)
     return compile_exported(lambda *compiled: JaxStep(compiled, jax.tree.structure(params), trees, eval_trees), exported,
-                            getattr(loss_fn, "__name__", "loss"), evaluated=evaluated, **arguments)
+                            getattr(loss_fn, "__name__", "loss"), evaluated=evaluated, optimizer=optimizer, **arguments)

@@ -10,7 +10,7 @@ import os
 from remat import _native
 from remat.cache import folder
 from remat.errors import CompileError, Diagnostic, gather
-from remat.optimizers import Optimizer, number
+from remat.optimizers import Optimizer, bind_rates, number
 from remat.policies import Annotation, Operation, Policy, parse_operations
 from remat.progress import Progress
 from remat.step import Step
@@ -44,15 +44,26 @@ def _split_policy(policy, text, file_name, passes):
     return passes, policy
 
 
-def _options(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, eval_function, threads,
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What is compiled, and the learning rates that are functions of Python, by their names."""
+
+    options: _native.Options
+    rates: dict
+
+
+def _request(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, eval_function, threads,
              options, file_name, optimization_level, cache, evaluation=None):
-    """The compiled module's options. Whatever belongs to a train step is left out where nothing was asked for, since the
+    """The request. Whatever belongs to a train step is left out where nothing was asked for, since the
     module may have one."""
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"the module must be text, or bytecode in bytes, but got {type(text).__name__}")
     if optimizer is not None and not isinstance(optimizer, (Optimizer, str)):
         raise TypeError(f"the optimizer must be one of remat's, such as remat.AdamW(3e-4), or the text of an attribute, "
                         f"but got {type(optimizer).__name__}")
+    rates = {}
+    if isinstance(optimizer, Optimizer):
+        optimizer, rates = bind_rates(optimizer)
     attributes = []
     if eager is not None:
         attributes.append("eager" if eager else "deferred")
@@ -72,12 +83,13 @@ def _options(text, optimizer, policy, passes, eager, clip_global_norm, accumulat
         train_options.append(f"threads={int(threads)}")
     if options:
         train_options.append(options)
-    return _native.Options(
+    return Request(_native.Options(
         text=_encode(text), file_name=file_name, passes=passes, function=function or "", optimizer=str(optimizer or ""),
+        learning_rates=" ".join(rates),
         train_attributes=", ".join(attributes), train_options=" ".join(train_options), optimization_level=optimization_level,
         eval_text=_encode(evaluation.text) if evaluation else b"", eval_file_name=evaluation.file_name if evaluation else "",
         eval_passes=evaluation.passes if evaluation else "", eval_function=eval_function or "",
-        cache_folder=str(cache and folder() or ""), cache_policy=os.environ.get("REMAT_CACHE_POLICY", ""))
+        cache_folder=str(cache and folder() or ""), cache_policy=os.environ.get("REMAT_CACHE_POLICY", "")), rates)
 
 
 def _encode(text: str | bytes) -> bytes:
@@ -131,30 +143,32 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
 
     Raises `remat.CompileError` with the places in the text if the model cannot be compiled.
     """
-    request = _options(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, eval_function,
+    request = _request(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, eval_function,
                        threads, options, file_name, optimization_level, cache)
     return Step(*compile_request(request))
 
 
-def compile_request(request):
-    """What a `Step` is made of: the compiled module, warnings, and what explains it."""
-    native, records, seconds = _watch(_native.compile, request)
+def compile_request(request: Request):
+    """What a `Step` is made of: the compiled module, warnings, what explains it, the pipeline, and learning rates."""
+    options = request.options
+    native, records, seconds = _watch(_native.compile, options)
     diagnostics = _finish(native, records)
-    logger.info("%s was %s in %.1f s", request.file_name, "read from the cache" if native.is_cached else "compiled", seconds)
-    return native, [d for d in diagnostics if d.severity == "warning"], lambda: _explain(request), request.pipeline
+    logger.info("%s was %s in %.1f s", options.file_name, "read from the cache" if native.is_cached else "compiled", seconds)
+    warnings = [d for d in diagnostics if d.severity == "warning"]
+    return native, warnings, lambda: _explain(request), options.pipeline, list(request.rates.values())
 
 
-def _watch(work, request):
+def _watch(work, options):
     """Of `work`, while it shows what it does: the result, the diagnostics, and how long it took."""
-    progress = Progress(request.file_name)
+    progress = Progress(options.file_name)
     try:
-        return *work(request, progress), progress.seconds
+        return *work(options, progress), progress.seconds
     finally:
         progress.close()
 
 
 def _explain(request):
-    table, records, _ = _watch(_native.explain, request)
+    table, records, _ = _watch(_native.explain, request.options)
     _finish(table, records)
     return table
 
@@ -165,7 +179,7 @@ def make_request(text: str | bytes, evaluation: Evaluation | None = None, **argu
     unknown = sorted(set(arguments) - set(defaults))
     if unknown:
         raise TypeError(f"train_step has no argument called {', '.join(unknown)}; it has {', '.join(defaults)}")
-    return _options(text, evaluation=evaluation, **(defaults | arguments))
+    return _request(text, evaluation=evaluation, **(defaults | arguments))
 
 
 def explain(text: str | bytes, **arguments) -> str:

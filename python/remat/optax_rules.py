@@ -35,6 +35,7 @@ RULES: dict[tuple[str, ...], type[Optimizer]] = {
 }
 ELSEWHERE = {
     "multisteps": "accumulate= of train_step adds up gradients of several batches",
+    "masked": "groups=[remat.Group(...)] give parameters other hyperparameters",
     "partition": "groups=[remat.Group(...)] give parameters other hyperparameters or rules, or freeze them",
     "set_to_zero": "remat.Group(..., frozen=True) keeps parameters as they are",
     "inject_hyperparams": "a learning rate may be a function of the step: remat.AdamW(schedule)",
@@ -85,6 +86,9 @@ def from_optax(transformation, params, name_of) -> tuple[Optimizer, dict]:
     """The same rule, and what of it is an argument of `train_step`. `params` is the tree that is trained, and `name_of(path)`
     what a leaf of it is called."""
     parts = _flatten(transformation.update)
+    for name, closure in parts:
+        if "mask" in closure and name != "add_decayed_weights":
+            _refuse(f"masked {name}")
     arguments: dict = {}
     clauses: dict = {}
     while parts and parts[0][0] in ("clip_by_global_norm", "clip"):
@@ -111,7 +115,7 @@ def from_optax(transformation, params, name_of) -> tuple[Optimizer, dict]:
             elif key not in fixed or fixed[key] != value:
                 _refuse(f"{name} with {key}={value}")
         if mask is not None:
-            clauses["groups"] = _groups(name, mask, params, name_of)
+            clauses["groups"] = _groups(mask, params, name_of)
     values.setdefault("weight_decay", 0.0)
     return rule(**values, **clauses), arguments
 
@@ -123,12 +127,10 @@ def _number(name, key, value) -> float:
         return _refuse(f"{name} with {key}={value}")
 
 
-def _groups(name, mask, params, name_of) -> list[Group]:
+def _groups(mask, params, name_of) -> list[Group]:
     """Those leaves of `params` whose weights do not decay."""
     import jax
-    if name != "add_decayed_weights":
-        _refuse(f"masked {name}")
     mask = mask(params) if callable(mask) else mask
     if jax.tree.structure(mask) != jax.tree.structure(params):
-        _refuse(f"a mask of {name} whose structure is not that of the parameters")
+        _refuse("a mask of add_decayed_weights whose structure is not that of the parameters")
     return [Group(name_of(path), weight_decay=0.0) for path, decays in jax.tree_util.tree_leaves_with_path(mask) if not decays]

@@ -6,11 +6,12 @@ Each is the attribute of the same name in the `opt` dialect, whose formula and d
     #opt.sgd<lr = 0.1, momentum = 0.9, dampening = 0.0, nesterov = false, weight_decay = 0.0>
       {groups = [#opt.group<"*.bias", weight_decay = 0.0>]}
 
-`lr` is a number, a schedule, or the name of a function of the module from i64 to f32 ("@my_schedule").
+`lr` is a number, a schedule, a Python function of the step, which counts from 0 (it is called before each step), or the name of
+a function of the module from i64 to f32 or f64 ("@my_schedule").
 """
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 
 def number(value: float) -> str:
@@ -28,6 +29,8 @@ def number(value: float) -> str:
 def _text(value) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if callable(value):
+        return f"@{getattr(value, '__name__', type(value).__name__)}"
     if isinstance(value, Schedule):
         return str(value)
     if isinstance(value, str):
@@ -43,6 +46,9 @@ def _attribute(mnemonic: str, values: dict) -> str:
 
 class Schedule:
     """A learning rate that depends on the step, which counts from 0."""
+
+
+Rate = float | str | Schedule | Callable[[int], float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,7 +139,7 @@ class Optimizer:
 class SGD(Optimizer):
     """`torch.optim.SGD`."""
 
-    lr: float | str | Schedule
+    lr: Rate
     momentum: float = 0.0
     dampening: float = 0.0
     nesterov: bool = False
@@ -145,7 +151,7 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """`torch.optim.Adam`; `weight_decay` is an L2 term of the gradient."""
 
-    lr: float | str | Schedule
+    lr: Rate
     b1: float = 0.9
     b2: float = 0.999
     eps: float = 1e-8
@@ -165,7 +171,7 @@ class AdamW(Adam):
 class Lion(Optimizer):
     """`optax.lion`."""
 
-    lr: float | str | Schedule
+    lr: Rate
     b1: float = 0.9
     b2: float = 0.99
     weight_decay: float = 0.0
@@ -184,7 +190,7 @@ class LAMB(Adam):
 class Adafactor(Optimizer):
     """`torch.optim.Adafactor`."""
 
-    lr: float | str | Schedule = 0.01
+    lr: Rate = 0.01
     beta2_decay: float = -0.8
     eps1: float = 2.0**-23
     eps2: float = 1e-3
@@ -199,7 +205,25 @@ class Custom(Optimizer):
 
     rule: str
     states: int
-    lr: float | str | Schedule
+    lr: Rate
 
     def attribute(self) -> str:
         return f"#opt.custom<{_text(self.rule)}, states = {int(self.states)}, lr = {_text(self.lr)}>"
+
+
+def bind_rates(optimizer: Optimizer) -> tuple[Optimizer, dict[str, Callable[[int], float]]]:
+    """`optimizer` with names in the place of learning rates that are Python functions, and these by their names."""
+    names: dict[Callable[[int], float], str] = {}
+
+    def bind(value):
+        return "@" + names.setdefault(value, f"remat_lr{len(names)}") if callable(value) else value
+
+    def bind_rule(rule):
+        return dataclasses.replace(rule, lr=bind(rule.lr))
+
+    def bind_group(group):
+        overrides = {name: bind(value) for name, value in group.overrides.items()}
+        return Group(group.pattern, frozen=group.frozen, rule=group.rule and bind_rule(group.rule), **overrides)
+
+    bound = dataclasses.replace(bind_rule(optimizer), groups=[bind_group(group) for group in optimizer.groups])
+    return bound, {name: function for function, name in names.items()}

@@ -1,4 +1,5 @@
 """A compiled training step."""
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -25,11 +26,12 @@ class Step:
 
     _how_to_eval = "name its function by eval_function=, or in the module's remat.train_step by eval(...)"
 
-    def __init__(self, native, warnings, explain, pipeline):
+    def __init__(self, native, warnings, explain, pipeline, rates=()):
         self._native = native
         self._explain = explain
         self.warnings = tuple(warnings)
         self.pipeline = pipeline
+        self._rates = tuple(rates)
         self.arguments = tuple(Argument(*record) for record in native.arguments())
         self.data = tuple(a for a in self.arguments if a.role == "data")
         self.eval_data = tuple(a for a in self.arguments if a.role == "eval_data")
@@ -51,6 +53,8 @@ class Step:
         """Runs one step on a batch and returns the loss, or, if the model has more results, the loss and a dictionary of
         these, by their names. After an exception, parameters and states are as before, unless it says otherwise."""
         located = _locate_all("the step", self._inputs, batch)
+        if self._rates:
+            self._native.set_learning_rates([_learning_rate(rate, self.number) for rate in self._rates])
         was_damaged = self._native.is_damaged
         problem = self._native.run([address for address, _ in located])
         if problem is not None:
@@ -193,6 +197,13 @@ def _results(views):
         return values
     loss = values.pop("loss")
     return (loss, values) if values else loss
+
+
+def _learning_rate(function, step: int) -> float:
+    rate = float(function(step))
+    if not math.isfinite(rate):
+        raise ValueError(f"the learning rate of step {step} is {rate}")
+    return rate
 
 
 def _umask() -> int:

@@ -47,7 +47,7 @@ def stages_of(**arguments):
     """The stages of a compilation, as its progress sees them."""
     seen = []
     from remat import mlir
-    request = mlir.make_request(LARGE, **arguments)
+    request = mlir.make_request(LARGE, **arguments).options
     mlir._native.compile(request, lambda stage, count: seen.append((stage, count)))
     return seen
 
@@ -84,7 +84,7 @@ def test_few_passes_run_after_it():
         after.append((stage, count))
         raise KeyboardInterrupt
     with pytest.raises(KeyboardInterrupt):
-        mlir._native.compile(mlir.make_request(LARGE), raise_then_count)
+        mlir._native.compile(mlir.make_request(LARGE).options, raise_then_count)
     assert len(after) == 1
 
 
@@ -94,7 +94,7 @@ def test_an_interrupt_ends_explain():
     def stop(stage, count):
         raise KeyboardInterrupt
     with pytest.raises(KeyboardInterrupt):
-        mlir._native.explain(mlir.make_request(LARGE), stop)
+        mlir._native.explain(mlir.make_request(LARGE).options, stop)
 
 
 def test_nothing_is_kept_of_what_was_interrupted(tmp_path, monkeypatch):
@@ -104,7 +104,7 @@ def test_nothing_is_kept_of_what_was_interrupted(tmp_path, monkeypatch):
     def stop(stage, count):
         raise KeyboardInterrupt
     with pytest.raises(KeyboardInterrupt):
-        mlir._native.compile(mlir.make_request(LARGE), stop)
+        mlir._native.compile(mlir.make_request(LARGE).options, stop)
     assert not list(tmp_path.rglob("llvmcache*"))
     assert remat.mlir.train_step(LARGE).number == 0
 

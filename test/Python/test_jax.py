@@ -188,3 +188,55 @@ def test_float64_where_jax_has_it():
         losses, expected = train_in_jax(mlp, params, batches, 0.1)
         np.testing.assert_allclose([step(*batch) for batch in batches], losses, 1e-12)
         assert step.parameters["out"].dtype == np.float64
+
+
+def optax_cases(optax):
+    warmup = optax.warmup_cosine_decay_schedule(0.0, 0.05, 2, 6)
+    matrices = lambda tree: jax.tree.map(lambda leaf: leaf.ndim > 1, tree)  # noqa: E731
+    return {
+        "sgd": optax.sgd(0.1), "momentum": optax.sgd(0.05, momentum=0.9), "nesterov": optax.sgd(0.05, momentum=0.9, nesterov=True),
+        "adam": optax.adam(0.01, b1=0.8, b2=0.95, eps=1e-6), "adamw": optax.adamw(warmup, weight_decay=0.1),
+        "masked": optax.adamw(0.01, weight_decay=0.5, mask=matrices), "lion": optax.lion(0.003), "lamb": optax.lamb(0.01),
+        "l2": optax.chain(optax.add_decayed_weights(0.1), optax.sgd(optax.exponential_decay(0.1, 2, 0.5), momentum=0.9)),
+        "clipped": optax.chain(optax.clip_by_global_norm(0.1), optax.adam(0.01)),
+        "each clipped": optax.chain(optax.clip(0.01), optax.sgd(0.5)),
+    }
+
+
+@pytest.mark.parametrize("name", ["sgd", "momentum", "nesterov", "adam", "adamw", "masked", "lion", "lamb", "l2", "clipped",
+                                  "each clipped"])
+def test_optimizers_of_optax(name):
+    optax = pytest.importorskip("optax")
+    optimizer, params, batches = optax_cases(optax)[name], mlp_params(), mlp_batches(6)
+    step = remat.jax.train_step(mlp, params, *batches[0], optimizer=optimizer)
+    state = optimizer.init(params)
+    for batch in batches:
+        loss, gradient = jax.value_and_grad(mlp)(params, *batch)
+        updates, state = optimizer.update(gradient, state, params)
+        params = optax.apply_updates(params, updates)
+        assert step(*batch) == pytest.approx(float(loss), rel=2e-5)
+    assert_close(step.params, params)
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda optax: optax.adamw(0.1, nesterov=True), "scale_by_adam with nesterov=True has no counterpart here; there are remat.SGD"),
+    (lambda optax: optax.adam(0.1, mu_dtype="bfloat16"), "mu_dtype"),
+    (lambda optax: optax.rmsprop(0.1), "scale_by_rms"),
+    (lambda optax: optax.MultiSteps(optax.sgd(0.1), 4).gradient_transformation(), "accumulate= of train_step"),
+    (lambda optax: optax.chain(optax.sgd(0.1), optax.ema(0.9)), "does not end with a learning rate"),
+    (lambda optax: optax.inject_hyperparams(optax.sgd)(0.1), "a learning rate may be a function of the step"),
+    (lambda optax: optax.masked(optax.adam(0.1), {"layers": True}), "masked scale_by_adam has no counterpart here; groups="),
+    (lambda optax: optax.partition({"a": optax.sgd(0.1)}, "a"), "groups="),
+    (lambda optax: optax.GradientTransformation(lambda p: p, lambda g, s, p=None: (g, s)), "that is not optax's"),
+])
+def test_optimizers_of_optax_without_a_counterpart(make, message):
+    optax = pytest.importorskip("optax")
+    with pytest.raises(TypeError, match=message):
+        remat.jax.train_step(mlp, mlp_params(), *mlp_batches(1)[0], optimizer=make(optax))
+
+
+def test_clipping_twice():
+    optax = pytest.importorskip("optax")
+    with pytest.raises(TypeError, match="clip_global_norm is in the optimizer, too"):
+        remat.jax.train_step(mlp, mlp_params(), *mlp_batches(1)[0], clip_global_norm=1.0,
+                             optimizer=optax.chain(optax.clip_by_global_norm(0.1), optax.adam(0.01)))

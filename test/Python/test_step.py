@@ -436,3 +436,38 @@ def test_what_a_step_shows(trained):
     table = step.explain()
     assert "#remat.nothing_saveable" in table and "model.mlir:" in table
     assert "x: float32[6, 5]" in repr(step) and "optimizer opt.adamw" in repr(step) and "step 3" in repr(step)
+
+
+def test_a_learning_rate_that_is_a_function_of_python(tmp_path):
+    """It is asked before each step, and a run that is resumed goes on with it."""
+    asked = []
+
+    def rate(step):
+        asked.append(step)
+        return 0.1 / (1 + step)
+
+    groups = [remat.Group("first.bias", lr=rate), remat.Group("second.*", lr=lambda step: 0.0 if step else 0.5)]
+    step = remat.mlir.train_step(mlp(), optimizer=remat.SGD(rate, groups=groups))
+    parts = [remat.mlir.train_step(mlp(), optimizer=remat.SGD(0.1 / (1 + i), groups=[
+        remat.Group("second.*", lr=0.0 if i else 0.5)])) for i in range(3)]
+    for i, part in enumerate(parts):
+        part.load_state_dict({name: array.copy() for name, array in step.state_dict().items()})
+        batch = batch_of(step, batches(3), i)
+        assert step(*batch) == part(*batch)
+        assert all(step.parameters[name].tobytes() == array.tobytes() for name, array in part.parameters.items())
+    assert asked == [0, 1, 2]
+    assert "@rate" in str(remat.SGD(rate))
+
+
+@pytest.mark.parametrize("answer, error", [(float("nan"), ValueError), (float("inf"), ValueError), (None, TypeError)])
+def test_a_learning_rate_that_is_no_number_changes_nothing(answer, error):
+    step = remat.mlir.train_step(mlp(), optimizer=remat.AdamW(lambda step: answer))
+    before = {name: array.copy() for name, array in step.state_dict().items()}
+    with pytest.raises(error):
+        step(*batch_of(step, batches(1), 0))
+    assert all(np.array_equal(array, before[name]) for name, array in step.state_dict().items()) and step.number == 0
+
+
+def test_a_learning_rate_of_a_module_that_has_its_train_step():
+    with pytest.raises(remat.CompileError, match="@remat_lr0.*is there already"):
+        remat.mlir.train_step(mlp().replace("@loss", "@remat_lr0"), optimizer=remat.SGD(lambda step: 0.1))

@@ -76,7 +76,7 @@ opt.optimizer @o = #opt.sgd<lr = @rate>
 // -----
 
 func.func private @rate(f32) -> f32
-// expected-error @+1 {{a learning rate is a function of type '(i64) -> f32', but @rate has type '(f32) -> f32'}}
+// expected-error @+1 {{a learning rate is a function of type '(i64) -> f32' or '(i64) -> f64', but @rate has type '(f32) -> f32'}}
 opt.optimizer @o = #opt.sgd<lr = @rate>
 
 // -----

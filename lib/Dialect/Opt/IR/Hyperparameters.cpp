@@ -147,7 +147,7 @@ static LogicalResult verifyOne(function_ref<InFlightDiagnostic()> emitError,
              << "'" << entry.name << "' of " << what
              << " must be a number, a schedule (#opt.constant<...>, "
                 "#opt.linear_warmup_cosine<...>, #opt.step_decay<...>) or a "
-                "symbol of a function from i64 to f32, but got "
+                "symbol of a function from i64 to f32 or f64, but got "
              << value;
     if (!number)
       return emitError() << "'" << entry.name << "' of " << what

@@ -143,12 +143,16 @@ OptimizerOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
     if (failed(schedule))
       return failure();
     Builder builder(getContext());
-    FunctionType expected =
-        builder.getFunctionType(builder.getI64Type(), builder.getF32Type());
-    if (schedule->getFunctionType() != expected)
-      return emitOpError() << "a learning rate is a function of type "
-                           << expected << ", but " << symbol << " has type "
-                           << schedule->getFunctionType();
+    auto returns = [&](Type type) {
+      return builder.getFunctionType(builder.getI64Type(), type);
+    };
+    FunctionType single = returns(builder.getF32Type());
+    FunctionType wide = returns(builder.getF64Type());
+    if (schedule->getFunctionType() != single &&
+        schedule->getFunctionType() != wide)
+      return emitOpError() << "a learning rate is a function of type " << single
+                           << " or " << wide << ", but " << symbol
+                           << " has type " << schedule->getFunctionType();
     return success();
   };
   auto verifyRule = [&](UpdateRuleAttrInterface rule) -> LogicalResult {

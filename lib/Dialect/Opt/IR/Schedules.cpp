@@ -93,11 +93,13 @@ Value mlir::opt::emitLearningRate(OpBuilder &builder, Location loc,
   if (auto schedule = dyn_cast<ScheduleAttrInterface>(lr))
     return schedule.emitSchedule(builder, loc, step);
   if (auto symbol = dyn_cast<FlatSymbolRefAttr>(lr)) {
+    auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        builder.getInsertionBlock()->getParentOp(), symbol);
     Value rate =
-        func::CallOp::create(builder, loc, symbol,
-                             TypeRange{builder.getF32Type()}, ValueRange{step})
-            .getResult(0);
-    return arith::ExtFOp::create(builder, loc, f64, rate);
+        func::CallOp::create(builder, loc, function, step).getResult(0);
+    return rate.getType() == f64
+               ? rate
+               : arith::ExtFOp::create(builder, loc, f64, rate).getResult();
   }
   return Formula{builder, loc}.number(cast<FloatAttr>(lr).getValueAsDouble(),
                                       f64);

@@ -49,7 +49,7 @@ SmallVector<RuleState> getElementwiseStates(RankedTensorType param,
                                             StringRef initial = "zeros");
 
 /// Builds the learning rate (f64) of `step` (i64, from 0) for `lr`, which is a
-/// number, a schedule or a symbol of a function from i64 to f32.
+/// number, a schedule or a symbol of a function from i64 to f32 or f64.
 Value emitLearningRate(OpBuilder &builder, Location loc, Attribute lr,
                        Value step);
 

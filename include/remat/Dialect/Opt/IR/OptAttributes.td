@@ -33,7 +33,7 @@ def Opt_UpdateRuleAttrInterface : AttrInterface<"UpdateRuleAttrInterface"> {
       (ins "::mlir::RankedTensorType":$param, "::mlir::Operation *":$user)>,
     InterfaceMethod<[{
         The learning rate: a float, a schedule or a symbol of a function from
-        i64 to f32.
+        i64 to f32 or f64.
       }], "::mlir::Attribute", "getLearningRate">,
     InterfaceMethod<[{
         Fails with a diagnostic where the rule cannot update a parameter of type
