@@ -59,9 +59,9 @@ def ours(start):
     from remat import _native
     compile_request, compiled = _native.compile, []
 
-    def timed_compile(request):
+    def timed_compile(*arguments):
         began = time.perf_counter()
-        result = compile_request(request)
+        result = compile_request(*arguments)
         compiled.extend([began, time.perf_counter()])
         return result
 
@@ -106,7 +106,7 @@ def measure(who, name):
 
 def run(who, name):
     with tempfile.TemporaryDirectory() as folder:
-        environment = {"XDG_CACHE_HOME": folder, "TORCHINDUCTOR_CACHE_DIR": folder, "OMP_NUM_THREADS": "2"}
+        environment = {"XDG_CACHE_HOME": folder, "REMAT_CACHE_DIR": folder, "TORCHINDUCTOR_CACHE_DIR": folder, "OMP_NUM_THREADS": "2"}
         done = subprocess.run([sys.executable, __file__, who, name], capture_output=True, text=True,
                               env=os.environ | environment)
     if done.returncode:
