@@ -50,13 +50,17 @@ def importable(module):
 
 # Tests that need these say `REQUIRES: jax`; lit lists them as unsupported where they are missing.
 for module in ("numpy", "jax", "torch", "sklearn", "torch_mlir", "transformers", "flax", "optax", "iree.compiler", "nbclient",
-               "ipykernel"):
+               "ipykernel", "auditwheel", "scikit_build_core"):
     if importable(module):
         config.available_features.add(module.split(".")[0])
 
 # Is there if Python's headers and nanobind were found.
 if glob.glob(os.path.join(config.remat_build, "python", "remat", "_native*.so")):
     config.available_features.add("python-package")
+
+# Folders can be made the root of a process.
+if os.system("unshare --map-root-user --mount sh -c 'mount --rbind /proc /proc' > /dev/null 2>&1") == 0:
+    config.available_features.add("unshare")
 
 for tool in ("clang-format", "clang-tidy"):
     if shutil.which(os.path.join(config.llvm_bin, tool)) or shutil.which(tool + "-22"):

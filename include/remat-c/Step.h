@@ -102,7 +102,8 @@ MLIR_CAPI_EXPORTED RematStepOptions rematStepOptionsGetDefault(void);
 /** Compiles a step for the CPU of this machine, allocates its memory and sets
  *  everything to its initial value: the bits are those of the program that
  *  `remat-opt --remat-train` makes of the same module. Null after an error;
- *  `callback` gets it, and warnings and remarks, in order. */
+ *  `callback` gets it, and warnings and remarks, in order. Several threads may
+ *  compile; a process that is forked meanwhile may not. */
 MLIR_CAPI_EXPORTED RematStep rematStepCompile(const RematStepOptions *options,
                                               RematDiagnosticCallback callback,
                                               void *userData);

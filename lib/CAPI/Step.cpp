@@ -6,6 +6,8 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/Twine.h"
 
+#include <unistd.h>
+
 using namespace mlir;
 using namespace mlir::remat;
 using ::remat::DType;
@@ -249,9 +251,15 @@ static LogicalResult run(Step &step, RematStepFunction function,
       message(wrap(text), userData);
     return failure();
   };
-  if (step.isRunning.exchange(true))
-    return fail("the step is running in another thread");
-  llvm::scope_exit stopRunning([&] { step.isRunning = false; });
+  pid_t process = getpid(), running = 0;
+  if (!step.runsIn.compare_exchange_strong(running, process))
+    return fail(running == process
+                    ? "the step is running in another thread"
+                    : "this process was forked while another thread ran the "
+                      "step, whose memory is therefore in the middle of an "
+                      "update; make a step in this process, or fork between "
+                      "steps");
+  llvm::scope_exit stopRunning([&] { step.runsIn = 0; });
   if (std::string obstacle = findObstacle(step, dataArguments, data);
       !obstacle.empty())
     return fail(obstacle);

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <sys/types.h>
 #include <vector>
 
 namespace mlir::remat {
@@ -53,7 +54,9 @@ struct Step {
   bool isCached = false;
   /// Whether the caller sets learning rates.
   bool hasLearningRates = false;
-  std::atomic<bool> isRunning{false};
+  /// The process in which a thread runs the step; 0 if none does. A process
+  /// that is forked meanwhile has memory that nobody goes on to write.
+  std::atomic<pid_t> runsIn{0};
 
   /// Takes the description of the arguments, allocates their memory, and sets
   /// it to what they start from. Writes values that come from the program by

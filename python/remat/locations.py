@@ -36,13 +36,16 @@ def parse_location(text, at):
 
 def keep_scopes(text):
     """Keeps the names of each location, in call sites and fused as they are, behind an alias."""
-    pieces, at, aliases = [], 0, {}
+    pieces, at, aliases, parsed, text = [], 0, {}, {}, text + "\n"
     for match in re.finditer(r'\bloc\((?=["ucf])', text):
         if match.start() < at:
             continue
-        location, end = parse_location(text, match.end())
+        rest = text[match.end():text.find("\n", match.end())]  # few differ
+        if rest not in parsed:
+            parsed[rest] = parse_location(rest, 0)
+        location, length = parsed[rest]
         alias = aliases.setdefault(location, f"#loc{len(aliases)}") if location else "unknown"
         pieces += [text[at:match.start()], f"loc({alias}"]
-        at = end
+        at = match.end() + length
     definitions = [f"{alias} = loc({location})\n" for location, alias in aliases.items()]
     return "".join([*pieces, text[at:].rstrip("\n"), "\n", *definitions])

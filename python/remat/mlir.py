@@ -12,6 +12,7 @@ from remat.cache import folder
 from remat.errors import CompileError, Diagnostic, gather
 from remat.optimizers import Optimizer, bind_rates, number
 from remat.policies import Annotation, Operation, Policy, parse_operations
+from remat.processes import compiling
 from remat.progress import Progress
 from remat.step import Step
 
@@ -160,11 +161,12 @@ def compile_request(request: Request):
 
 def _watch(work, options):
     """Of `work`, while it shows what it does: the result, the diagnostics, and how long it took."""
-    progress = Progress(options.file_name)
-    try:
-        return *work(options, progress), progress.seconds
-    finally:
-        progress.close()
+    with compiling():
+        progress = Progress(options.file_name)
+        try:
+            return *work(options, progress), progress.seconds
+        finally:
+            progress.close()
 
 
 def _explain(request):

@@ -109,6 +109,10 @@ class Step:
         data = ", ".join(f"{a.name}: {a}" for a in self.data)
         return f"<remat.Step({data}), {parameters}, optimizer {self._native.optimizer}, step {self.number}>"
 
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a step is machine code in this process and can be neither copied nor pickled: make another one from "
+                        "the model, and send step.state_dict()")
+
     # --- State ---------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, np.ndarray]:

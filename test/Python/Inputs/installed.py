@@ -7,16 +7,26 @@ import remat
 
 folder = Path(sys.argv[1]).resolve()
 step = remat.mlir.train_step("""
-func.func @loss(%x: tensor<4xf32>, %w: tensor<4xf32> {opt.param = "w", opt.init = "ones"}) -> tensor<f32> {
+func.func @loss(%x: tensor<64x64xf32>, %w: tensor<64x64xf32> {opt.param = "w", opt.init = "ones"}) -> tensor<f32> {
   %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<f32>
-  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
-  %l = linalg.dot ins(%x, %w : tensor<4xf32>, tensor<4xf32>) outs(%z : tensor<f32>) -> tensor<f32>
+  %scale = arith.constant 2.44140625e-04 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<64x64xf32>, tensor<64x64xf32>) outs(%z : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %r = tensor.empty() : tensor<f32>
+  %s = linalg.fill ins(%zero : f32) outs(%r : tensor<f32>) -> tensor<f32>
+  %l = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>],
+                       iterator_types = ["reduction", "reduction"]} ins(%p : tensor<64x64xf32>) outs(%s : tensor<f32>) {
+  ^bb0(%a: f32, %sum: f32):
+    %b = arith.mulf %a, %scale : f32
+    %c = arith.addf %sum, %b : f32
+    linalg.yield %c : f32
+  } -> tensor<f32>
   return %l : tensor<f32>
 }
-""", optimizer=remat.SGD(0.5))
-losses = [step(np.ones(4, "f4")) for _ in range(3)]
-print("trains" if losses == [4, 2, 0] else losses)
+""", optimizer=remat.SGD(16.0))
+losses = [step(np.ones((64, 64), "f4")) for _ in range(3)]
+print("trains" if losses == [64, 48, 32] else losses)
 loaded = {Path(line.split()[-1]) for line in Path("/proc/self/maps").read_text().splitlines() if "/" in line}
 for path in sorted((p for p in loaded if "remat" in p.name.lower() or p.name.startswith("_native")), key=lambda p: p.name.lower()):
     print(path.name, "is of the installation" if folder in path.resolve().parents else f"is of {path.parent}")

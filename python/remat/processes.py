@@ -1,0 +1,23 @@
+"""Fork: a thread that compiled in the parent is gone in the child, with whatever locks of the compiler it held."""
+import contextlib
+import os
+
+_running: set[object] = set()
+_lost: set[object] = set()
+
+
+@contextlib.contextmanager
+def compiling():
+    """Around each compilation. Refuses one in a process that was forked during another one, where it might wait forever."""
+    if _lost:
+        raise RuntimeError("this process was forked while another thread compiled, so nothing can be compiled in it; compile "
+                           "before or after the fork, or start processes by multiprocessing's 'spawn'")
+    token = object()
+    _running.add(token)
+    try:
+        yield
+    finally:
+        _running.discard(token)
+
+
+os.register_at_fork(after_in_child=lambda: _lost.update(_running))
