@@ -25,7 +25,7 @@ opt.optimizer @o = #opt.adam<lr = 1.0e-3, b1 = 1.0>
 
 // -----
 
-// expected-error @+1 {{'lr' of #opt.adam must be a number, a schedule (#opt.constant<...>, #opt.linear_warmup_cosine<...>, #opt.step_decay<...>) or a symbol of a function from i64 to f32, but got "fast"}}
+// expected-error @+1 {{'lr' of #opt.adam must be a number, a schedule (#opt.constant<...>, #opt.linear_warmup_cosine<...>, #opt.step_decay<...>) or a symbol of a function from i64 to f32 or f64, but got "fast"}}
 opt.optimizer @o = #opt.adam<lr = "fast">
 
 // -----
