@@ -11,6 +11,7 @@ Each is the attribute of the same name in the `opt` dialect, whose formula and d
 import dataclasses
 import json
 from collections.abc import Sequence
+from typing import Any
 
 
 def number(value: float) -> str:
@@ -25,7 +26,7 @@ def number(value: float) -> str:
     return (mantissa if "." in mantissa else mantissa + ".0") + (f"e{exponent}" if exponent else "")
 
 
-def _text(value) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Schedule):
@@ -37,7 +38,7 @@ def _text(value) -> str:
     return number(value)
 
 
-def _attribute(mnemonic: str, values: dict) -> str:
+def _attribute(mnemonic: str, values: dict[str, Any]) -> str:
     return f"#opt.{mnemonic}<{', '.join(f'{name} = {text}' for name, text in values.items())}>"
 
 
@@ -51,7 +52,7 @@ class Constant(Schedule):
 
     value: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return _attribute("constant", {"value": number(self.value)})
 
 
@@ -64,7 +65,7 @@ class LinearWarmupCosine(Schedule):
     total: int
     floor: float = 0.0
 
-    def __str__(self):
+    def __str__(self) -> str:
         return _attribute("linear_warmup_cosine", {"peak": number(self.peak), "warmup": str(int(self.warmup)),
                                                    "total": str(int(self.total)), "floor": number(self.floor)})
 
@@ -77,7 +78,7 @@ class StepDecay(Schedule):
     factor: float
     every: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return _attribute("step_decay", {"initial": number(self.initial), "factor": number(self.factor),
                                          "every": str(int(self.every))})
 
@@ -86,12 +87,12 @@ class Group:
     """Other hyperparameters for the parameters whose name matches a pattern with * and ?; the first group that matches
     wins. `frozen`: they are not trained. `rule`: another rule for them."""
 
-    def __init__(self, pattern: str, *, frozen: bool = False, rule: "Optimizer | None" = None, **overrides):
+    def __init__(self, pattern: str, *, frozen: bool = False, rule: "Optimizer | None" = None, **overrides: Any):
         if rule is not None and rule.clauses():
             raise ValueError("groups and clipping belong to the optimizer, not to the rule of a group")
         self.pattern, self.frozen, self.rule, self.overrides = pattern, frozen, rule, overrides
 
-    def __str__(self):
+    def __str__(self) -> str:
         parts = [json.dumps(self.pattern)] + ["frozen"] * self.frozen
         if self.rule is not None:
             parts.append(f"rule = {self.rule.attribute()}")
@@ -124,7 +125,7 @@ class Optimizer:
                 parts.append(f"{name} = {number(getattr(self, name))}")
         return ", ".join(parts)
 
-    def __str__(self):
+    def __str__(self) -> str:
         clauses = self.clauses()
         return self.attribute() + (f" {{{clauses}}}" if clauses else "")
 
