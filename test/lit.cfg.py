@@ -50,7 +50,7 @@ def importable(module):
 
 # Tests that need these say `REQUIRES: jax`; lit lists them as unsupported where they are missing.
 for module in ("numpy", "jax", "torch", "sklearn", "torch_mlir", "transformers", "flax", "optax", "iree.compiler", "nbclient",
-               "ipykernel", "auditwheel", "scikit_build_core"):
+               "ipykernel", "auditwheel", "scikit_build_core", "mypy"):
     if importable(module):
         config.available_features.add(module.split(".")[0])
 

@@ -11,6 +11,7 @@ Importing `remat` imports nothing else: what a name needs is loaded when it is u
 import importlib
 import os
 from pathlib import Path
+from typing import Any
 
 # In a checkout the compiled module is in the build folder.
 _checkout = Path(__file__).resolve().parents[2]
@@ -32,7 +33,7 @@ _home_of = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["jax", "mlir", "torch", *_home_of]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in ("jax", "mlir", "torch"):
         return importlib.import_module(f"remat.{name}")
     if name in _home_of:
@@ -40,5 +41,5 @@ def __getattr__(name):
     raise AttributeError(f"module 'remat' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})

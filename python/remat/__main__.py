@@ -12,7 +12,7 @@ from remat import cache
 from remat.extras import EXTRAS
 
 
-def version(package):
+def version(package: str) -> str | None:
     """Of an installed distribution; None if it is not."""
     try:
         return importlib.metadata.version(package)
@@ -20,7 +20,7 @@ def version(package):
         return None
 
 
-def find_compiler():
+def find_compiler() -> tuple[bool, str]:
     """(whether the compiled module loads, what is said of it)."""
     import remat
     if importlib.util.find_spec("remat._native") is None:
@@ -32,9 +32,9 @@ def find_compiler():
     return True, _native.__file__
 
 
-def doctor():
+def doctor() -> int:
     """Prints a line for each part; 0 if a model in MLIR can be trained, else 1."""
-    def say(part, works, text):
+    def say(part: str, works: object, text: str) -> None:
         print(f"{'ok' if works else '--':3} {part:22} {text}")
 
     say("Python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} processors")
@@ -46,10 +46,10 @@ def doctor():
         compiles &= found is not None
         say(package, found, found or f"missing: pip install {package}")
     for extra, packages in EXTRAS.items():
-        found = {package: version(package) for package in packages.values()}
-        missing = [package for package, number in found.items() if number is None]
+        versions = {package: version(package) for package in packages.values()}
+        missing = [package for package, number in versions.items() if number is None]
         say(f"remat.{extra}", not missing, f"missing: pip install {' '.join(missing)}" if missing else
-            ", ".join(f"{package} {number}" for package, number in found.items()))
+            ", ".join(f"{package} {number}" for package, number in versions.items()))
     if loads:
         from remat import _native
         say("target=cuda compiles", *_native.find_cuda_toolkit())
@@ -59,7 +59,7 @@ def doctor():
     return not compiles
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m remat", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("doctor", help="what is installed, and what is missing")

@@ -1,15 +1,16 @@
 """Arrays of other libraries, where they lie: what a step takes must be of its type and shape, and is not copied."""
 import ctypes
 import dataclasses
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from remat import _native
 
-DTYPES = {"i1": np.dtype(bool), "i8": np.dtype("i1"), "i16": np.dtype("i2"), "i32": np.dtype("i4"),
-          "i64": np.dtype("i8"), "f16": np.dtype("f2"), "bf16": np.dtype(ml_dtypes.bfloat16), "f32": np.dtype("f4"),
-          "f64": np.dtype("f8")}
+DTYPES: dict[str, np.dtype[Any]] = {
+    "i1": np.dtype(bool), "i8": np.dtype("i1"), "i16": np.dtype("i2"), "i32": np.dtype("i4"), "i64": np.dtype("i8"),
+    "f16": np.dtype("f2"), "bf16": np.dtype(ml_dtypes.bfloat16), "f32": np.dtype("f4"), "f64": np.dtype("f8")}
 CPU_DEVICES = {0, 1, 3}  # none, CPU, and memory of the host that is pinned
 # DLPack's names of the types; MLIR's integers have no sign.
 DLPACK_NAMES = {"i1": {"bool8", "bool1"}, "i8": {"int8", "uint8"}, "i16": {"int16", "uint16"}, "i32": {"int32", "uint32"},
@@ -29,20 +30,20 @@ class Argument:
     nbytes: int
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         return DTYPES[self.type]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
 
 
-def accepts(argument: Argument, dtype: np.dtype) -> bool:
+def accepts(argument: Argument, dtype: np.dtype[Any]) -> bool:
     """Whether an array of this type has the argument's bits, in any byte order."""
     own, dtype = argument.dtype, dtype.newbyteorder("=")
     return dtype == own or (own.kind == "i" and dtype.kind == "u" and dtype.itemsize == own.itemsize)
 
 
-def locate(argument: Argument, value, what: str):
+def locate(argument: Argument, value: Any, what: str) -> tuple[int, Any]:
     """The address of the array's elements and what keeps them there. An array that is not contiguous is copied; one of
     another type or shape, or on another device, is an error that says what must hold. `what` names it there."""
     if type(value) is np.ndarray:
@@ -56,7 +57,7 @@ def locate(argument: Argument, value, what: str):
     return _locate_foreign(argument, value, what)
 
 
-def _locate_foreign(argument, value, what):
+def _locate_foreign(argument: Argument, value: Any, what: str) -> tuple[int, Any]:
     """`locate` for arrays that are not NumPy's."""
     if isinstance(value, (np.ndarray, np.generic)):
         return locate(argument, np.asarray(value), what)
@@ -84,7 +85,7 @@ def _locate_foreign(argument, value, what):
     return address, owner
 
 
-def to_numpy(argument: Argument, value, what: str) -> np.ndarray:
+def to_numpy(argument: Argument, value: Any, what: str) -> np.ndarray[Any, Any]:
     """The same as an array of NumPy that may share memory with `value`."""
     address, owner = locate(argument, value, what)
     if isinstance(owner, np.ndarray):

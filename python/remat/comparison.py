@@ -48,7 +48,7 @@ class Comparison:
         save(self.figure(), path)
 
     def __repr__(self) -> str:
-        table = [("policy", "peak", "arena", "residuals", "recomputed", "step time")]
+        table: list[tuple[str, ...]] = [("policy", "peak", "arena", "residuals", "recomputed", "step time")]
         for row in self.rows:
             if row.memory:
                 numbers = (row.memory.peak, row.memory.arena, row.memory.residuals, row.memory.recomputed_ops)
@@ -93,7 +93,7 @@ def compare(make: Callable[[Any], Step], policies: Mapping[str, Any] | Iterable[
     return Comparison([_measure(str(name), make, policy, batch, steps, warmup) for name, policy in policies.items()])
 
 
-def _measure(name: str, make: Callable[[Any], Step], policy: Any, batch: tuple, steps: int, warmup: int) -> Row:
+def _measure(name: str, make: Callable[[Any], Step], policy: Any, batch: tuple[Any, ...], steps: int, warmup: int) -> Row:
     logger.info("compiling a step with %s", name)
     try:
         step = make(policy)

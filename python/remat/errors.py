@@ -1,5 +1,7 @@
 """What goes wrong with a model, and with a call of a step."""
 import dataclasses
+from collections.abc import Iterable
+from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +29,7 @@ class CompileError(Exception):
     """The model cannot be compiled. The exception's text is that of the compiler's errors, with their places in the
     model; `diagnostics` has all messages, warnings included."""
 
-    def __init__(self, diagnostics):
+    def __init__(self, diagnostics: Iterable[Diagnostic]):
         self.diagnostics = tuple(diagnostics)
         errors = [d for d in self.diagnostics if d.severity == "error"]
         super().__init__("\n".join(str(d).rstrip() for d in errors) or "the compiler failed without a message")
@@ -38,7 +40,7 @@ class StepError(Exception):
     otherwise, parameters and states are as before the call."""
 
 
-def gather(records) -> list[Diagnostic]:
+def gather(records: Iterable[tuple[Any, ...]]) -> list[Diagnostic]:
     """The compiled module's tuples, with notes at what they belong to."""
     diagnostics: list[Diagnostic] = []
     for severity, *rest in records:

@@ -78,8 +78,9 @@ class Memory:
                      ("parameters", "optimizer_state", "model_state", "data", "results")}
         parts = {name: report["peak"][name] for name in ("residuals", "gradients", "workspaces", "temporaries")}
         timeline = report["timeline"]
-        buffers = tuple(LiveBuffer(size, *timeline["kinds"][kind], first, last)
-                        for first, last, size, kind in timeline["live"])
+        buffers = tuple(LiveBuffer(size, part, shape, op, line, first, last)
+                        for first, last, size, kind in timeline["live"]
+                        for part, shape, op, line in [timeline["kinds"][kind]])
         return cls(**arguments, **parts, arena=report["arena"], constants=report["constants"],
                    recomputed_ops=report["recomputed_ops"], backward=timeline["backward"], buffers=buffers)
 
@@ -97,7 +98,7 @@ class Memory:
     def _repr_html_(self) -> str:
         return f"{self.figure()}<pre>{html.escape(repr(self))}</pre>"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         rows = [("peak", self.peak, 0), ("parameters", self.parameters, 1), ("optimizer state", self.optimizer_state, 1),
                 ("model state", self.model_state, 1), ("data", self.data, 1), ("results", self.results, 1),
                 ("arena", self.arena, 1), ("residuals", self.residuals, 2), ("gradients", self.gradients, 2),

@@ -6,6 +6,8 @@ import dataclasses
 import inspect
 import logging
 import os
+from collections.abc import Callable
+from typing import Any
 
 from remat import _native
 from remat.cache import folder
@@ -29,10 +31,10 @@ class Evaluation:
     passes: str
 
 
-def _split_policy(policy, text, file_name, passes):
+def _split_policy(policy: Any, text: str | bytes, file_name: str, passes: str) -> tuple[str, str | None]:
     """(the pipeline with the passes that `policy` stands for, and its option of `remat-train`)."""
     if isinstance(policy, Annotation):
-        def operations_after(pipeline):
+        def operations_after(pipeline: str) -> list[Operation]:
             return list_operations(text, passes=",".join(filter(None, (passes, pipeline))), file_name=file_name)
         return ",".join(filter(None, (passes, policy.resolve(operations_after)))), ""
     if isinstance(policy, Policy):
@@ -49,12 +51,14 @@ def _split_policy(policy, text, file_name, passes):
 class Request:
     """What is compiled, and the learning rates that are functions of Python, by their names."""
 
-    options: _native.Options
-    rates: dict
+    options: Any
+    rates: dict[str, Callable[[int], float]]
 
 
-def _request(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, eval_function, threads,
-             options, file_name, optimization_level, cache, evaluation=None):
+def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Policy | Annotation | str | None, passes: str,
+             eager: bool | None, clip_global_norm: float | None, accumulate: int | None, seed: int | None,
+             function: str | None, eval_function: str | None, threads: int | None, options: str, file_name: str,
+             optimization_level: int, cache: bool, evaluation: Evaluation | None = None) -> Request:
     """The request. Whatever belongs to a train step is left out where nothing was asked for, since the
     module may have one."""
     if not isinstance(text, (str, bytes)):
@@ -62,7 +66,7 @@ def _request(text, optimizer, policy, passes, eager, clip_global_norm, accumulat
     if optimizer is not None and not isinstance(optimizer, (Optimizer, str)):
         raise TypeError(f"the optimizer must be one of remat's, such as remat.AdamW(3e-4), or the text of an attribute, "
                         f"but got {type(optimizer).__name__}")
-    rates = {}
+    rates: dict[str, Callable[[int], float]] = {}
     if isinstance(optimizer, Optimizer):
         optimizer, rates = bind_rates(optimizer)
     attributes = []
@@ -76,10 +80,10 @@ def _request(text, optimizer, policy, passes, eager, clip_global_norm, accumulat
         attributes.append(f"seed = {int(seed)}")
     if optimizer is not None and eager is None:
         attributes.append("deferred" if clip_global_norm is not None or accumulate is not None else "eager")
-    passes, policy = _split_policy(policy, text, file_name, passes)
+    passes, option = _split_policy(policy, text, file_name, passes)
     train_options = ["target=cpu"]
-    if policy:
-        train_options.append(f"policy={{{policy}}}")
+    if option:
+        train_options.append(f"policy={{{option}}}")
     if threads is not None:
         train_options.append(f"threads={int(threads)}")
     if options:
@@ -106,7 +110,7 @@ def list_operations(text: str | bytes, *, passes: str = "", file_name: str = "mo
     return parse_operations(listed)
 
 
-def _finish(result, records) -> list[Diagnostic]:
+def _finish(result: Any, records: list[tuple[Any, ...]]) -> list[Diagnostic]:
     """Raises what went wrong, and logs the rest."""
     diagnostics = gather(records)
     if result is None:
@@ -149,7 +153,7 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
     return Step(*compile_request(request))
 
 
-def compile_request(request: Request):
+def compile_request(request: Request) -> tuple[Any, list[Diagnostic], Callable[[], str], str, list[Callable[[int], float]]]:
     """What a `Step` is made of: the compiled module, warnings, what explains it, the pipeline, and learning rates."""
     options = request.options
     native, records, seconds = _watch(_native.compile, options)
@@ -159,7 +163,7 @@ def compile_request(request: Request):
     return native, warnings, lambda: _explain(request), options.pipeline, list(request.rates.values())
 
 
-def _watch(work, options):
+def _watch(work: Callable[..., tuple[Any, list[tuple[Any, ...]]]], options: Any) -> tuple[Any, list[tuple[Any, ...]], float]:
     """Of `work`, while it shows what it does: the result, the diagnostics, and how long it took."""
     with compiling():
         progress = Progress(options.file_name)
@@ -169,13 +173,13 @@ def _watch(work, options):
             progress.close()
 
 
-def _explain(request):
+def _explain(request: Request) -> str:
     table, records, _ = _watch(_native.explain, request.options)
     _finish(table, records)
-    return table
+    return str(table)
 
 
-def make_request(text: str | bytes, evaluation: Evaluation | None = None, **arguments):
+def make_request(text: str | bytes, evaluation: Evaluation | None = None, **arguments: Any) -> Request:
     """The request that `train_step` makes of the same arguments; `evaluation` is a front end's."""
     defaults = {name: known.default for name, known in inspect.signature(train_step).parameters.items() if name != "text"}
     unknown = sorted(set(arguments) - set(defaults))
@@ -184,6 +188,6 @@ def make_request(text: str | bytes, evaluation: Evaluation | None = None, **argu
     return _request(text, evaluation=evaluation, **(defaults | arguments))
 
 
-def explain(text: str | bytes, **arguments) -> str:
+def explain(text: str | bytes, **arguments: Any) -> str:
     """`Step.explain` without a step; takes what `train_step` does."""
     return _explain(make_request(text, **arguments))

@@ -12,6 +12,7 @@ a function of the module from i64 to f32 or f64 ("@my_schedule").
 import dataclasses
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
 
 def number(value: float) -> str:
@@ -26,7 +27,7 @@ def number(value: float) -> str:
     return (mantissa if "." in mantissa else mantissa + ".0") + (f"e{exponent}" if exponent else "")
 
 
-def _text(value) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if callable(value):
@@ -40,7 +41,7 @@ def _text(value) -> str:
     return number(value)
 
 
-def _attribute(mnemonic: str, values: dict) -> str:
+def _attribute(mnemonic: str, values: dict[str, Any]) -> str:
     return f"#opt.{mnemonic}<{', '.join(f'{name} = {text}' for name, text in values.items())}>"
 
 
@@ -57,7 +58,7 @@ class Constant(Schedule):
 
     value: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return _attribute("constant", {"value": number(self.value)})
 
 
@@ -70,7 +71,7 @@ class LinearWarmupCosine(Schedule):
     total: int
     floor: float = 0.0
 
-    def __str__(self):
+    def __str__(self) -> str:
         return _attribute("linear_warmup_cosine", {"peak": number(self.peak), "warmup": str(int(self.warmup)),
                                                    "total": str(int(self.total)), "floor": number(self.floor)})
 
@@ -83,7 +84,7 @@ class StepDecay(Schedule):
     factor: float
     every: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return _attribute("step_decay", {"initial": number(self.initial), "factor": number(self.factor),
                                          "every": str(int(self.every))})
 
@@ -92,12 +93,12 @@ class Group:
     """Other hyperparameters for the parameters whose name matches a pattern with * and ?; the first group that matches
     wins. `frozen`: they are not trained. `rule`: another rule for them."""
 
-    def __init__(self, pattern: str, *, frozen: bool = False, rule: "Optimizer | None" = None, **overrides):
+    def __init__(self, pattern: str, *, frozen: bool = False, rule: "Optimizer | None" = None, **overrides: Any):
         if rule is not None and rule.clauses():
             raise ValueError("groups and clipping belong to the optimizer, not to the rule of a group")
         self.pattern, self.frozen, self.rule, self.overrides = pattern, frozen, rule, overrides
 
-    def __str__(self):
+    def __str__(self) -> str:
         parts = [json.dumps(self.pattern)] + ["frozen"] * self.frozen
         if self.rule is not None:
             parts.append(f"rule = {self.rule.attribute()}")
@@ -130,7 +131,7 @@ class Optimizer:
                 parts.append(f"{name} = {number(getattr(self, name))}")
         return ", ".join(parts)
 
-    def __str__(self):
+    def __str__(self) -> str:
         clauses = self.clauses()
         return self.attribute() + (f" {{{clauses}}}" if clauses else "")
 
@@ -215,15 +216,15 @@ def bind_rates(optimizer: Optimizer) -> tuple[Optimizer, dict[str, Callable[[int
     """`optimizer` with names in the place of learning rates that are Python functions, and these by their names."""
     names: dict[Callable[[int], float], str] = {}
 
-    def bind(value):
+    def bind(value: Any) -> Any:
         return "@" + names.setdefault(value, f"remat_lr{len(names)}") if callable(value) else value
 
-    def bind_rule(rule):
+    def bind_rule(rule: Any) -> Any:  # every rule has an lr
         return dataclasses.replace(rule, lr=bind(rule.lr))
 
-    def bind_group(group):
+    def bind_group(group: Group) -> Group:
         overrides = {name: bind(value) for name, value in group.overrides.items()}
-        return Group(group.pattern, frozen=group.frozen, rule=group.rule and bind_rule(group.rule), **overrides)
+        return Group(group.pattern, frozen=group.frozen, rule=bind_rule(group.rule) if group.rule else None, **overrides)
 
     bound = dataclasses.replace(bind_rule(optimizer), groups=[bind_group(group) for group in optimizer.groups])
     return bound, {name: function for function, name in names.items()}

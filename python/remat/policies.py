@@ -14,6 +14,7 @@ A selection without a policy may save nothing. A policy alone is one for all reg
 import dataclasses
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,8 +40,10 @@ class Operation:
 
 def parse_operations(text: str) -> list[Operation]:
     """Of what `remat-print-operations` prints."""
-    return [Operation(**{key: tuple(value) if isinstance(value, list) else value for key, value in found.items()})
-            for found in json.loads(text)]
+    operations: list[dict[str, Any]] = json.loads(text)
+    fields: list[dict[str, Any]] = [{key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
+                                    for found in operations]
+    return [Operation(**values) for values in fields]
 
 
 class Policy:
@@ -66,11 +69,11 @@ class Policy:
             return "".join(names)
         return f"any_of<{', '.join('#remat.' + name.removeprefix('#remat.') for name in names)}>"
 
-    def __str__(self):
+    def __str__(self) -> str:
         functions = [f"save_if({getattr(f, '__name__', f)})" for f in self.functions]
         return " | ".join([self.attribute] * bool(self.attribute) + functions)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<remat.Policy {self}>"
 
 
@@ -125,7 +128,7 @@ class Selection:
     name: str | None = None
     function: str | None = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         options = [self.selector]
         functions = [f"<{f.__name__}>" for f in self.policy.functions] if self.policy else []
         for key, value in (("policy", self.policy.attribute if self.policy else ""), ("recompute", ",".join(self.recompute)),
@@ -168,7 +171,7 @@ class Annotation:
             raise TypeError(f"{self.selections[-1]} says what becomes of it already, so that {other} is for nothing")
         return self._join(count, lambda _: other)
 
-    def _join(self, count, change):
+    def _join(self, count: int, change: Callable[[Any], Policy]) -> "Annotation":
         before, last = self.selections[:-count], self.selections[-count:]
         return Annotation([*before, *(dataclasses.replace(s, policy=change(s.policy)) for s in last)], count)
 
@@ -181,14 +184,15 @@ class Annotation:
             pipeline = f"{before},{resolved}" if before else str(resolved)
         return pipeline
 
-    def __str__(self):
+    def __str__(self) -> str:
         return ",".join(map(str, self.selections))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<remat.Annotation {self}>"
 
 
-def _annotate(selector: str, policy: Policy | str | None, recompute, name: str | None, function: str | None) -> Annotation:
+def _annotate(selector: str, policy: Policy | str | None, recompute: Sequence[str], name: str | None,
+              function: str | None) -> Annotation:
     if name is not None and (policy is not None or recompute):
         raise ValueError("a selection is named, or it becomes regions with a policy; not both in one annotation")
     if policy is not None and recompute:
@@ -203,39 +207,39 @@ def _patterns(patterns: tuple[str, ...]) -> str:
     return ",".join(patterns)
 
 
-def layers(*, every: int = 1, group: int = 1, pick: str | None = None, policy: Policy | str | None = None, recompute=(),
-           name: str | None = None, function: str | None = None) -> Annotation:
+def layers(*, every: int = 1, group: int = 1, pick: str | None = None, policy: Policy | str | None = None,
+           recompute: Sequence[str] = (), name: str | None = None, function: str | None = None) -> Annotation:
     """Layers that are found in the operations: sequences that repeat. `every=k`: every k-th only; `group=k`: k in one
     region; `pick="0,3-5,-1"`: these only."""
     parts = ["blocks"] + [f"every={int(every)}"] * (every != 1) + [f"group={int(group)}"] * (group != 1)
     return _annotate(" ".join(parts + ([f"pick={pick}"] if pick else [])), policy, recompute, name, function)
 
 
-def whole(*, policy: Policy | str | None = None, recompute=(), name: str | None = None,
+def whole(*, policy: Policy | str | None = None, recompute: Sequence[str] = (), name: str | None = None,
           function: str | None = None) -> Annotation:
     """Everything that the function computes."""
     return _annotate("whole", policy, recompute, name, function)
 
 
-def scopes(*patterns: str, policy: Policy | str | None = None, recompute=(), name: str | None = None,
+def scopes(*patterns: str, policy: Policy | str | None = None, recompute: Sequence[str] = (), name: str | None = None,
            function: str | None = None) -> Annotation:
     """What the locations place under these scopes: `layers.*` (PyTorch), `layer_*` (JAX)."""
     return _annotate(f"scope={_patterns(patterns)}", policy, recompute, name, function)
 
 
-def calls(*patterns: str, policy: Policy | str | None = None, recompute=(), name: str | None = None,
+def calls(*patterns: str, policy: Policy | str | None = None, recompute: Sequence[str] = (), name: str | None = None,
           function: str | None = None) -> Annotation:
     """Each call of a function with such a name."""
     return _annotate(f"calls={_patterns(patterns)}", policy, recompute, name, function)
 
 
-def ops(*kinds: str, policy: Policy | str | None = None, recompute=(), name: str | None = None,
+def ops(*kinds: str, policy: Policy | str | None = None, recompute: Sequence[str] = (), name: str | None = None,
         function: str | None = None) -> Annotation:
     """Operations by kind (`dot`, `elementwise`, `reduction`, `softmax`, `norm`, `gather`) or name (`math.*`)."""
     return _annotate(f"ops={_patterns(kinds)}", policy, recompute, name, function)
 
 
-def checkpoints(*, policy: Policy | str | None = None, recompute=(), name: str | None = None,
+def checkpoints(*, policy: Policy | str | None = None, recompute: Sequence[str] = (), name: str | None = None,
                 function: str | None = None) -> Annotation:
     """Each application of `jax.checkpoint` or `torch.utils.checkpoint` that the locations tell of."""
     return _annotate("checkpoints", policy, recompute, name, function)

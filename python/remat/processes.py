@@ -1,13 +1,14 @@
 """Fork: a thread that compiled in the parent is gone in the child, with whatever locks of the compiler it held."""
 import contextlib
 import os
+from collections.abc import Iterator
 
 _running: set[object] = set()
 _lost: set[object] = set()
 
 
 @contextlib.contextmanager
-def compiling():
+def compiling() -> Iterator[None]:
     """Around each compilation. Refuses one in a process that was forked during another one, where it might wait forever."""
     if _lost:
         raise RuntimeError("this process was forked while another thread compiled, so nothing can be compiled in it; compile "

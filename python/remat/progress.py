@@ -3,13 +3,15 @@ import contextlib
 import logging
 import sys
 import time
+from collections.abc import Iterator
+from typing import Any
 
 logger = logging.getLogger("remat")
 QUIET = 2.0  # Seconds in which nothing is shown.
 INTERVAL = 5.0  # Seconds between messages.
 
 
-def _make_bar(what: str):
+def _make_bar(what: str) -> Any:
     """A bar on a terminal; None elsewhere, or without tqdm."""
     if not sys.stderr or not sys.stderr.isatty():
         return None
@@ -24,7 +26,8 @@ class Progress:
     """Is called with the stage that a compilation of `what` is in, and how many there have been, several times a second."""
 
     def __init__(self, what: str):
-        self.what, self.bar = what, None
+        self.what = what
+        self.bar: Any = None
         self.start = self.said = time.monotonic()
 
     def __call__(self, stage: str, count: int) -> None:
@@ -51,7 +54,7 @@ class Progress:
 
 
 @contextlib.contextmanager
-def timed(what: str):
+def timed(what: str) -> Iterator[None]:
     """Logs how long something took that has no progress of its own."""
     start = time.monotonic()
     yield

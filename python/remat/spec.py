@@ -1,10 +1,15 @@
 """From an export to a step: what it says of its arguments and results, as an option of `remat-import`."""
 import json
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from remat import mlir
+from remat.step import Step
+
+AnyStep = TypeVar("AnyStep", bound=Step)
 
 
-def quote(value) -> str:
+def quote(value: Any) -> str:
     """JSON as an option of a pass, whose parser looks for braces, quotes and spaces within strings, too."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{quote(key)}:{quote(item)}" for key, item in value.items()) + "}"
@@ -18,14 +23,15 @@ def quote(value) -> str:
     return json.dumps(value)
 
 
-def importing(exported) -> str:
+def importing(exported: Any) -> str:
     """The pass that imports `exported` (a `remat.export.Export`)."""
     spec = {"function": "loss", "constants": [], "arguments": [a.describe() for a in exported.arguments],
             "results": [r.describe() for r in exported.results]}
     return f"remat-import{{spec={{{quote(spec)}}}}}"
 
 
-def compile_exported(make_step, exported, name: str, evaluated=None, **arguments):
+def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str, evaluated: Any = None,
+                     **arguments: Any) -> AnyStep:
     """A step of the export of what is called `name`, which starts from the exported values: `make_step` of what
     `remat.Step` is made of. `evaluated` is an export of the evaluation. The `arguments` are those of
     `remat.mlir.train_step`."""

@@ -2,18 +2,35 @@
 import math
 import os
 import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from remat import _native
 from remat.arrays import Argument, locate, to_numpy
-from remat.errors import StepError
+from remat.errors import Diagnostic, StepError
 from remat.memory import Memory
 
 SAVED_ROLES = ("parameter", "optimizer", "state", "random")
 STEP_KEY = "remat.step"
 FORMAT = "remat.step.1"
+Array = np.ndarray[Any, Any]
+
+
+class _Results(NamedTuple):
+    """Views of what a step or an evaluation computes."""
+
+    loss: Array | None
+    extras: list[tuple[str, Array]]
+
+    def read(self) -> Any:
+        """What a call returns: the loss, a dictionary of the others, or both."""
+        if self.loss is None or self.extras:
+            extras = {name: view.copy() if view.ndim else view.item() for name, view in self.extras}
+            return extras if self.loss is None else (self.loss.item(), extras)
+        return self.loss.item()
 
 
 class Step:
@@ -26,7 +43,8 @@ class Step:
 
     _how_to_eval = "name its function by eval_function=, or in the module's remat.train_step by eval(...)"
 
-    def __init__(self, native, warnings, explain, pipeline, rates=()):
+    def __init__(self, native: Any, warnings: Iterable[Diagnostic], explain: Callable[[], str], pipeline: str,
+                 rates: Iterable[Callable[[int], float]] = ()):
         self._native = native
         self._explain = explain
         self.warnings = tuple(warnings)
@@ -40,16 +58,21 @@ class Step:
         # Every call needs these; making them takes longer than some steps.
         self._inputs, self._eval_inputs = ([(a, f"argument {i} ('{a.name}')") for i, a in enumerate(arguments)]
                                            for arguments in (self.data, self.eval_data))
-        self._results = [(self.arguments[i].name, self._view(i)) for i in native.results()]
-        self._eval_results = [(self.arguments[i].name, self._view(i)) for i in native.evaluation_results()]
+        self._results = self._find_results(native.results())
+        self._eval_results = self._find_results(native.evaluation_results())
 
-    def _view(self, index):
+    def _find_results(self, indices: list[int]) -> _Results:
+        views = {self.arguments[i].name: self._view(i) for i in indices}
+        return _Results(views.pop("loss", None), list(views.items()))
+
+    def _view(self, index: int) -> Array:
         argument = self.arguments[index]
-        return self._native.view(index).view(argument.dtype).reshape(argument.shape)
+        view: Array = self._native.view(index)
+        return view.view(argument.dtype).reshape(argument.shape)
 
     # --- Running -------------------------------------------------------------------------------
 
-    def __call__(self, *batch):
+    def __call__(self, *batch: Any) -> Any:
         """Runs one step on a batch and returns the loss, or, if the model has more results, the loss and a dictionary of
         these, by their names. After an exception, parameters and states are as before, unless it says otherwise."""
         located = _locate_all("the step", self._inputs, batch)
@@ -60,9 +83,9 @@ class Step:
         if problem is not None:
             raise StepError(problem + ("; parameters or states have changed: load a state that was saved before"
                                        if self._native.is_damaged and not was_damaged else ""))
-        return _results(self._results)
+        return self._results.read()
 
-    def eval(self, *batch):
+    def eval(self, *batch: Any) -> Any:
         """Evaluates the model on a batch, of the types and shapes in `step.eval_data`, with the present parameters: no
         parameter, no running statistic and no random state changes. Returns what a step does, or, if none of the
         evaluation's results is a loss, only the dictionary. It uses the step's arena."""
@@ -72,17 +95,17 @@ class Step:
         problem = self._native.evaluate([address for address, _ in located])
         if problem is not None:
             raise StepError(problem)
-        return _results(self._eval_results)
+        return self._eval_results.read()
 
     @property
     def number(self) -> int:
         """How many steps have been done; schedules and bias corrections depend on it."""
-        return self._native.number
+        return int(self._native.number)
 
     @property
     def seed(self) -> int:
         """What initial values and random states depend on."""
-        return self._native.seed
+        return int(self._native.seed)
 
     # --- Seeing --------------------------------------------------------------------------------
 
@@ -103,29 +126,29 @@ class Step:
         line of the model."""
         return self._explain()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         count = sum(a.role == "parameter" for a in self.arguments)
         parameters = f"{count} parameter" + "s" * (count != 1)
         data = ", ".join(f"{a.name}: {a}" for a in self.data)
         return f"<remat.Step({data}), {parameters}, optimizer {self._native.optimizer}, step {self.number}>"
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("a step is machine code in this process and can be neither copied nor pickled: make another one from "
                         "the model, and send step.state_dict()")
 
     # --- State ---------------------------------------------------------------------------------
 
-    def state_dict(self) -> dict[str, np.ndarray]:
+    def state_dict(self) -> dict[str, Array]:
         """Parameters, states of the optimizer (`<parameter>.<state>`), model states and random states by name: views of
         the step's own memory, which change with it. And `remat.step`, how many steps have been done."""
         return dict(self._views) | {STEP_KEY: np.array(self.number, np.int64)}
 
     @property
-    def parameters(self) -> dict[str, np.ndarray]:
+    def parameters(self) -> dict[str, Array]:
         """The parameters by name, as views of the step's own memory."""
         return {a.name: self._views[a.name] for a in self.arguments if a.role == "parameter"}
 
-    def load_state_dict(self, state, strict: bool = True) -> None:
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Sets what `state` names, from anything that `step(...)` takes. With `strict`, it has to name everything that
         `state_dict` does, and nothing else; otherwise other names are left alone. Nothing changes unless all of it fits."""
         missing = sorted({*self._saved, STEP_KEY} - set(state))
@@ -145,13 +168,13 @@ class Step:
             self._native.set_repaired()
 
     @staticmethod
-    def _step_number(value) -> int:
+    def _step_number(value: Any) -> int:
         number = np.asarray(value)
         if number.shape != () or number.dtype.kind not in "iu" or number < 0:
             raise ValueError(f"'{STEP_KEY}' must be a number of steps, but got {value!r}")
         return int(number)
 
-    def save(self, path) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes everything that a run goes on from to a safetensors file, which appears complete or not at all."""
         from safetensors.numpy import save_file
         path = Path(path)
@@ -169,7 +192,7 @@ class Step:
         finally:
             os.close(handle)
 
-    def load(self, path) -> None:
+    def load(self, path: str | os.PathLike[str]) -> None:
         """Goes on from a file of `save`, by a step of the same model and optimizer: the same bits as if the run had not
         been interrupted."""
         state, metadata = read_safetensors(path)
@@ -185,7 +208,7 @@ class Step:
             raise ValueError(f"{path} is of another model: {error.args[0]}") from error
 
 
-def _locate_all(what, inputs, batch):
+def _locate_all(what: str, inputs: list[tuple[Argument, str]], batch: Sequence[Any]) -> list[tuple[int, Any]]:
     """The addresses of the arrays of `batch`, and what keeps them there. `inputs` are arguments, and what messages call
     them."""
     if len(batch) != len(inputs):
@@ -194,16 +217,7 @@ def _locate_all(what, inputs, batch):
     return [locate(argument, value, name) for (argument, name), value in zip(inputs, batch)]
 
 
-def _results(views):
-    """What a call returns of the views of its results, by name."""
-    values = {name: view.copy() if view.ndim else view.item() for name, view in views}
-    if "loss" not in values:
-        return values
-    loss = values.pop("loss")
-    return (loss, values) if values else loss
-
-
-def _learning_rate(function, step: int) -> float:
+def _learning_rate(function: Callable[[int], float], step: int) -> float:
     rate = float(function(step))
     if not math.isfinite(rate):
         raise ValueError(f"the learning rate of step {step} is {rate}")
@@ -217,7 +231,7 @@ def _umask() -> int:
     return mask
 
 
-def read_safetensors(path):
+def read_safetensors(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, str]]:
     """Arrays by name, and the metadata."""
     import safetensors
     try:
