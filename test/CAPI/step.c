@@ -135,6 +135,8 @@ static void stop(int stages) {
   options.progress = count;
   options.progressData = &stages;
   compile(options);
+  if (stages <= 0)
+    printf("asked %d times more\n", -stages);
 }
 
 int main(void) {
@@ -159,8 +161,11 @@ int main(void) {
   evaluate();
 
   // CHECK-NEXT: refused
+  // CHECK-NEXT: asked 0 times more
   // CHECK-NEXT: refused
+  // CHECK-NEXT: asked 0 times more
   // CHECK-NEXT: refused
+  // CHECK-NEXT: asked 0 times more
   // CHECK-NEXT: compiled
   stop(1);
   stop(30);

@@ -43,13 +43,9 @@ def test_an_interrupt_between_steps_leaves_a_step_that_goes_on(trained):
     assert done > 3 and step(*batch) == other(*batch) and step.number == done + 1
 
 
-def stages_of(**arguments):
-    """The stages of a compilation, as its progress sees them."""
-    seen = []
-    from remat import mlir
-    request = mlir.make_request(LARGE, **arguments).options
-    mlir._native.compile(request, lambda stage, count: seen.append((stage, count)))
-    return seen
+def count_threads():
+    """Of the compiler, too, which Python does not know."""
+    return len(os.listdir("/proc/self/task"))
 
 
 @pytest.mark.parametrize("count", [1, 40, 120])
@@ -62,30 +58,17 @@ def test_an_interrupt_ends_a_compilation(count, monkeypatch):
         if number >= count and not fired:
             fired.append(number)
             interrupt()
-    fired = []
+    fired, before = [], count_threads()
     monkeypatch.setattr(progress.Progress, "__call__", interrupt_at)
     with interrupted() as interrupt, pytest.raises(KeyboardInterrupt):
         remat.mlir.train_step(LARGE)
     assert fired
     monkeypatch.undo()
     # All of it is gone, and the process goes on.
-    assert threading.active_count() == 1
+    assert count_threads() <= before
     step, other = (remat.mlir.train_step(mlp(), optimizer=SGD) for _ in range(2))
     batch = batch_of(step, batches(1), 0)
     assert step(*batch) == other(*batch)
-
-
-def test_few_passes_run_after_it():
-    """How long an interrupt takes is how long a pass does: none begins afterwards."""
-    from remat import mlir
-    after = []
-
-    def raise_then_count(stage, count):
-        after.append((stage, count))
-        raise KeyboardInterrupt
-    with pytest.raises(KeyboardInterrupt):
-        mlir._native.compile(mlir.make_request(LARGE).options, raise_then_count)
-    assert len(after) == 1
 
 
 def test_an_interrupt_ends_explain():
