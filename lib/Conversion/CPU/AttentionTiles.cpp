@@ -50,7 +50,8 @@ TilePlan remat::planTiles(ArrayRef<Indexed> operands, const AttentionDims &dims,
     int64_t count = std::max<int64_t>(1, llvm::divideCeil(rows, plan.tileRows));
     plan.tileRows = std::min<int64_t>(
         std::max<int64_t>(rows, 1),
-        llvm::alignTo(llvm::divideCeil(rows, count), kRowMultiple));
+        llvm::alignTo(std::max<int64_t>(llvm::divideCeil(rows, count), 1),
+                      kRowMultiple));
   }
   auto isOwned = [&](unsigned loop) {
     return llvm::all_of(

@@ -74,9 +74,11 @@ static std::optional<unsigned> findParallelVectorLoop(const LoopNest &nest) {
 
 static void chooseVectorLoop(const LoopNest &nest, KernelPlan &plan) {
   bool hasVectorForm = canVectorizeBody(nest.op);
-  if (nest.hasReduction() &&
-      getReductionOrder(nest.op) == ReductionOrder::Along) {
+  // An order that was written by hand may be none that this nest can have.
+  if (nest.hasReduction() && !nest.loops.back().isParallel() &&
+      getReductionOrder(nest.op) == ReductionOrder::Along)
     plan.combiners = findCombiners(nest.op);
+  if (!plan.combiners.empty()) {
     plan.vectorLoop = nest.loops.size() - 1;
     plan.lanes = hasVectorForm ? kLanes : 1;
     return;

@@ -11,6 +11,7 @@
 #include "remat/Transforms/Utils/Resources.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -46,6 +47,18 @@ static LogicalResult checkResources(Operation *op) {
   };
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return check(constant.getValue());
+  if (auto global = dyn_cast<memref::GlobalOp>(op)) {
+    // Of constants, remat-prepare-bufferization makes what the translation to
+    // LLVM reads.
+    auto resource = dyn_cast_if_present<DenseResourceElementsAttr>(
+        global.getInitialValueAttr());
+    if (resource && !resource.getElementType().isIntOrIndexOrFloat())
+      return op->emitOpError()
+             << "has elements of type " << resource.getElementType()
+             << " in a resource, which have no lowering; write them as "
+                "dense<...>";
+    return check(global.getInitialValueAttr());
+  }
   if (auto function = dyn_cast<FunctionOpInterface>(op))
     for (unsigned i : llvm::seq(function.getNumArguments()))
       if (failed(check(

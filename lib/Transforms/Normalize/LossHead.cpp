@@ -5,6 +5,7 @@
 
 #include "remat/Analysis/Activity.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -56,19 +57,24 @@ std::optional<RowShape> mlir::remat::findRows(LinalgOp product,
   return shape;
 }
 
+/// At most `kSizeLimit`.
+static int64_t countElements(Value tensor) {
+  return multiplySizes(cast<RankedTensorType>(tensor.getType()).getShape());
+}
+
 bool LossHead::setProductShape() {
   std::optional<RowShape> shape = findRows(product, activations);
   if (!shape)
     return false;
   Value logits = product->getResult(0);
+  int64_t count = countElements(logits);
+  if (count == 0 || count == kSizeLimit)
+    return false;
   int64_t numColumns = countColumns(logits, *shape);
-  numRows =
-      cast<RankedTensorType>(logits.getType()).getNumElements() / numColumns;
+  numRows = count / numColumns;
   maxNarrow = numColumns / 16;
-  maxKept = std::max(
-      numColumns / 2,
-      cast<RankedTensorType>(activations->get().getType()).getNumElements() /
-          numRows);
+  maxKept =
+      std::max(numColumns / 2, countElements(activations->get()) / numRows);
   shapes.set(logits, *shape);
   dependent.insert(product);
   return true;
@@ -208,7 +214,7 @@ bool LossHead::shouldAddProducer(Operation *op) const {
 bool LossHead::isLarge(Value value) const {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.hasStaticShape() &&
-         type.getNumElements() > numRows * maxKept;
+         countElements(value) > multiplySizes({numRows, maxKept});
 }
 
 /// Whether something large is read to compute what `op` does, with no more than
@@ -220,7 +226,7 @@ bool LossHead::readsLarge(Operation *op) const {
     Operation *producer = operand.getDefiningOp();
     auto type = dyn_cast<RankedTensorType>(operand.getType());
     return producer && producer->getBlock() == op->getBlock() && type &&
-           type.hasStaticShape() && type.getNumElements() <= numRows &&
+           type.hasStaticShape() && countElements(operand) <= numRows &&
            isMemoryEffectFree(producer) && readsLarge(producer);
   });
 }

@@ -4,6 +4,7 @@
 #include "Copies.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -29,12 +30,12 @@ bool mlir::remat::hasRows(ArrayRef<RowDim> shape) {
 }
 
 int64_t mlir::remat::countColumns(Value tensor, ArrayRef<RowDim> shape) {
-  int64_t count = 1;
+  SmallVector<int64_t> columns;
   for (auto [dim, size] : llvm::zip_equal(
            shape, cast<RankedTensorType>(tensor.getType()).getShape()))
     if (!dim.isRow())
-      count *= size;
-  return count;
+      columns.push_back(size);
+  return multiplySizes(columns);
 }
 
 //===----------------------------------------------------------------------===//

@@ -19,10 +19,22 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_PREPAREBUFFERIZATIONPASS
 #include "remat/Transforms/PackMemory/Passes.h.inc"
+
+/// The translation to LLVM reads numbers from resources, but not pairs of them.
+static void readResource(arith::ConstantOp op) {
+  auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
+  if (!resource || resource.getElementType().isIntOrIndexOrFloat())
+    return;
+  if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+    op.setValueAttr(DenseElementsAttr::getFromRawBuffer(resource.getType(),
+                                                        blob->getData()));
+}
 
 namespace {
 
@@ -136,6 +148,7 @@ struct PrepareBufferizationPass
     : public impl::PrepareBufferizationPassBase<PrepareBufferizationPass> {
   void runOnOperation() override {
     eraseUnreachable(getOperation());
+    getOperation().walk(readResource);
     dropBarriers(getOperation());
     getOperation().walk(lowerSwitch);
     shareBranchBuffers(getOperation());

@@ -95,3 +95,23 @@ func.func @rounded(%q: memref<9x8xbf16>, %k: memref<9x8xbf16>, %v: memref<9x8xbf
   }
   return
 }
+
+// -----
+
+#q = affine_map<(m, n, d, v) -> (m, d)>
+#k = affine_map<(m, n, d, v) -> (n, d)>
+#v = affine_map<(m, n, d, v) -> (n, v)>
+#o = affine_map<(m, n, d, v) -> (m, v)>
+#l = affine_map<(m, n, d, v) -> (m)>
+
+// No query, no tile.
+// CHECK-LABEL: func.func @no_rows(
+// CHECK: call @attention(
+func.func @no_rows(%q: memref<0x4xf32>, %k: memref<9x4xf32>, %v: memref<9x4xf32>, %o: memref<0x4xf32>, %l: memref<0xf32>) {
+  remat.attention ins(%q, %k, %v : memref<0x4xf32>, memref<9x4xf32>, memref<9x4xf32>)
+      outs(%o, %l : memref<0x4xf32>, memref<0xf32>) attributes {indexing_maps = [#q, #k, #v, #o, #l]} {
+  ^bb0(%m: index, %n: index, %s: f32):
+    remat.yield %s : f32
+  }
+  return
+}

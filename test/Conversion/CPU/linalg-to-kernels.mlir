@@ -199,3 +199,30 @@ func.func @no_vector_form(%x : memref<40xi32>, %d : i32, %sum : memref<i32>) {
   }
   return
 }
+
+// -----
+
+// An order that somebody wrote who did not look at the loops.
+// CHECK-LABEL: func.func @along_a_parallel_loop
+// CHECK: call @kernel_generic
+func.func @along_a_parallel_loop(%x: memref<64x768xf32>, %y: memref<768xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<64x768xf32>) outs(%y : memref<768xf32>) attrs = {remat.order = "along"} {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %b, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @along_without_a_combiner
+// CHECK: call @kernel_generic
+func.func @along_without_a_combiner(%x: memref<64x4096xf32>, %y: memref<64xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<64x4096xf32>) outs(%y : memref<64xf32>) attrs = {remat.order = "along"} {
+  ^bb0(%a: f32, %b: f32):
+    %s = math.copysign %b, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}

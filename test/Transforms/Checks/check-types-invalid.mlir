@@ -71,10 +71,10 @@ func.func @lost_initial_value(%w: tensor<4xf32> {remat.state = "w", remat.init =
 
 // -----
 
-func.func @short_weights() -> tensor<2xcomplex<f32>> {
-  // expected-error @below {{dense_resource<short> has 8 bytes, but 'tensor<2xcomplex<f32>>' needs 16}}
-  %w = arith.constant dense_resource<short> : tensor<2xcomplex<f32>>
-  return %w : tensor<2xcomplex<f32>>
+func.func @short_weights() -> tensor<4xf32> {
+  // expected-error @below {{dense_resource<short> has 8 bytes, but 'tensor<4xf32>' needs 16}}
+  %w = arith.constant dense_resource<short> : tensor<4xf32>
+  return %w : tensor<4xf32>
 }
 
 {-# dialect_resources: { builtin: { short: "0x040000000000000000000000" } } #-}
@@ -106,5 +106,12 @@ func.func @numbers_of_any_kind() {
   %i = arith.constant dense_resource<pair> : tensor<1xindex>
   return
 }
+
+{-# dialect_resources: { builtin: { pair: "0x040000000000000000000000" } } #-}
+
+// -----
+
+// expected-error @below {{has elements of type 'complex<f32>' in a resource, which have no lowering; write them as dense<...>}}
+memref.global "private" constant @complex : memref<1xcomplex<f32>> = dense_resource<pair>
 
 {-# dialect_resources: { builtin: { pair: "0x040000000000000000000000" } } #-}

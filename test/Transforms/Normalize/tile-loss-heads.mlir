@@ -319,3 +319,22 @@ func.func @cuts_rows_off_the_activations(%x: tensor<24x8xf32>, %w: tensor<8x40xf
   } -> tensor<22xf32>
   return %top : tensor<22xf32>
 }
+
+// -----
+
+// Sizes whose product is in no integer's range, and none.
+// CHECK-LABEL: func.func @of_sizes_that_no_memory_has
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @of_sizes_that_no_memory_has(%x: tensor<4611686018427387904x16xf32>, %w: tensor<16x64xf32>, %e: tensor<0x16xf32>)
+    -> (tensor<4611686018427387904x64xf32>, tensor<0x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<4611686018427387904x64xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<4611686018427387904x64xf32>) -> tensor<4611686018427387904x64xf32>
+  %2 = linalg.matmul ins(%x, %w : tensor<4611686018427387904x16xf32>, tensor<16x64xf32>)
+      outs(%1 : tensor<4611686018427387904x64xf32>) -> tensor<4611686018427387904x64xf32>
+  %3 = tensor.empty() : tensor<0x64xf32>
+  %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<0x64xf32>) -> tensor<0x64xf32>
+  %5 = linalg.matmul ins(%e, %w : tensor<0x16xf32>, tensor<16x64xf32>) outs(%4 : tensor<0x64xf32>) -> tensor<0x64xf32>
+  return %2, %5 : tensor<4611686018427387904x64xf32>, tensor<0x64xf32>
+}
