@@ -82,6 +82,11 @@ typedef struct RematStepOptions {
   MlirStringRef evalText, evalFileName, evalPasses;
   /** Options of `remat-train`, such as `policy=nothing_saveable threads=4`. */
   MlirStringRef trainOptions;
+  /** A step of the same model, on data of other sizes, whose parameters and
+   *  states this one has, too: their memory, the number of steps, and the
+   * arena, which is then the larger one of both. Only one of them runs at a
+   * time. Null for a step of its own. */
+  RematStep statesOf;
   /** LLVM's, from 0 to 3. */
   int optimizationLevel;
   /** A folder in which compiled steps are kept, by all that they depend on;

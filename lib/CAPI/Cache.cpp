@@ -31,7 +31,7 @@ using llvm::Expected;
 /// Pruning looks at files that begin so, temporary ones included.
 static constexpr llvm::StringLiteral kPrefix = "llvmcache-remat-";
 /// What a file begins with; other layouts have other numbers.
-static constexpr llvm::StringLiteral kMagic = "remat compiled step 1\n";
+static constexpr llvm::StringLiteral kMagic = "remat compiled step 2\n";
 
 //===----------------------------------------------------------------------===//
 // What a result depends on
@@ -218,7 +218,7 @@ static StringRef shorten(StringRef value, size_t width) {
 
 /// False if there is no value.
 static bool repeat(StringRef value, void *into, size_t numBytes) {
-  if (value.empty())
+  if (value.empty() || !into)
     return numBytes == 0;
   for (size_t i = 0; i + value.size() <= numBytes; i += value.size())
     std::memcpy(static_cast<char *>(into) + i, value.data(), value.size());
@@ -247,17 +247,19 @@ static std::string serialize(const Step &step, llvm::MemoryBufferRef object,
   }
   for (auto [i, argument] : llvm::enumerate(step.description.arguments))
     if (argument.isFromProgram())
-      writer.add(step.isInitialized[i]
-                     ? shorten({static_cast<const char *>(step.buffers[i]),
-                                argument.type.numBytes()},
-                               byteWidth(argument.type.dtype))
-                     : StringRef());
+      writer.add(
+          step.buffers[i]->isInitialized
+              ? shorten({static_cast<const char *>(step.buffers[i]->start),
+                         argument.type.numBytes()},
+                        byteWidth(argument.type.dtype))
+              : StringRef());
   writer.add(object.getBuffer());
   return content;
 }
 
 static Expected<std::unique_ptr<Step>>
-deserialize(StringRef content, std::vector<StoredDiagnostic> &diagnostics) {
+deserialize(StringRef content, Step *statesOf,
+            std::vector<StoredDiagnostic> &diagnostics) {
   Reader reader(content);
   auto step = std::make_unique<Step>();
   std::string description = reader.text();
@@ -281,7 +283,8 @@ deserialize(StringRef content, std::vector<StoredDiagnostic> &diagnostics) {
     return repeat(reader.bytes(), into, numBytes);
   };
   if (reader.isValid())
-    if (Error error = step->allocate(std::move(description), getValue))
+    if (Error error =
+            step->allocate(std::move(description), statesOf, getValue))
       return error;
   StringRef object = reader.bytes();
   if (Error error = reader.finish())
@@ -312,7 +315,8 @@ static std::string getChecksum(StringRef content) {
 //===----------------------------------------------------------------------===//
 
 Expected<std::unique_ptr<Step>>
-CacheFile::load(std::vector<StoredDiagnostic> &diagnostics) const {
+CacheFile::load(Step *statesOf,
+                std::vector<StoredDiagnostic> &diagnostics) const {
   // The time of its last use is what pruning goes by.
   auto descriptor =
       llvm::sys::fs::openNativeFileForRead(path, llvm::sys::fs::OF_UpdateAtime);
@@ -333,7 +337,7 @@ CacheFile::load(std::vector<StoredDiagnostic> &diagnostics) const {
   content = content.drop_front(checksum.size());
   if (checksum != getChecksum(content))
     return llvm::createStringError("its checksum is wrong");
-  return deserialize(content, diagnostics);
+  return deserialize(content, statesOf, diagnostics);
 }
 
 /// Writes all of it to the disk; whatever is wrong with that is the result.

@@ -25,10 +25,11 @@ public:
   /// cannot be known.
   static llvm::Expected<CacheFile> find(const RematStepOptions &request);
 
-  /// The step, with its diagnostics; null if there is no such file. An error if
-  /// there is one that was damaged.
+  /// The step, with its diagnostics, and with the states of `statesOf` if that
+  /// is not null; null if there is no such file. An error if there is one that
+  /// was damaged.
   llvm::Expected<std::unique_ptr<Step>>
-  load(std::vector<StoredDiagnostic> &diagnostics) const;
+  load(Step *statesOf, std::vector<StoredDiagnostic> &diagnostics) const;
 
   /// Writes the file, which appears complete or not at all, and removes others
   /// that have not been used for long.

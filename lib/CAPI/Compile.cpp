@@ -38,7 +38,11 @@ static LogicalResult checkTarget(Model &model, const TrainOptions &options) {
          << "; compile a program for that with remat-opt";
 }
 
-static LogicalResult describe(Model &model, Step &step) {
+static Step *getStatesOf(const RematStepOptions &request) {
+  return static_cast<Step *>(request.statesOf.ptr);
+}
+
+static LogicalResult describe(Model &model, Step *statesOf, Step &step) {
   auto train = *model.getModule().getOps<TrainStepOp>().begin();
   auto function = model.getModule().lookupSymbol<func::FuncOp>(train.getStep());
   if (!function || function.isExternal())
@@ -60,9 +64,10 @@ static LogicalResult describe(Model &model, Step &step) {
   step.hasLearningRates = model.getModule().lookupSymbol(kLearningRatesName);
   step.assertsAfterWrites = hasAssertAfterWrite(function);
   auto getValue = [&](size_t argument, void *into, size_t numBytes) {
-    return copyElements(description.initialValues[argument], into, numBytes);
+    return into &&
+           copyElements(description.initialValues[argument], into, numBytes);
   };
-  if (llvm::Error error = step.allocate(description.text, getValue))
+  if (llvm::Error error = step.allocate(description.text, statesOf, getValue))
     return model.emitError() << toString(std::move(error));
   return success();
 }
@@ -85,7 +90,8 @@ static LogicalResult compile(Model &model, const RematStepOptions &request,
         buildPackedPipeline(pm, options);
         return success();
       })) ||
-      failed(describe(model, step)) || failed(model.run([&](OpPassManager &pm) {
+      failed(describe(model, getStatesOf(request), step)) ||
+      failed(model.run([&](OpPassManager &pm) {
         buildProgramPipeline(pm, options, /*asFunction=*/true);
         return success();
       })))
@@ -124,7 +130,8 @@ static std::unique_ptr<Step> compileAnew(const RematStepOptions &request,
   std::unique_ptr<llvm::MemoryBuffer> object;
   if (failed(compile(model, request, *step, object)))
     return nullptr;
-  if (!file)
+  // Another step's states are no initial values.
+  if (!file || step->hasOtherValues)
     return step;
   if (llvm::Error error =
           file->store(*step, object->getMemBufferRef(), recorder.stored))
@@ -146,7 +153,8 @@ static std::unique_ptr<Step> compile(const RematStepOptions &request,
     return compileAnew(request, nullptr, callback, userData);
   }
   std::vector<StoredDiagnostic> diagnostics;
-  llvm::Expected<std::unique_ptr<Step>> step = file->load(diagnostics);
+  llvm::Expected<std::unique_ptr<Step>> step =
+      file->load(getStatesOf(request), diagnostics);
   if (!step)
     warn(callback, userData,
          file->getPath() +

@@ -4,6 +4,7 @@
 
 #include "mlir/CAPI/Support.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
 
 #include <unistd.h>
@@ -13,19 +14,42 @@ using namespace mlir::remat;
 using ::remat::DType;
 using ::remat::Role;
 
-AlignedMemory AlignedMemory::allocate(size_t bytes) {
-  AlignedMemory memory;
+std::shared_ptr<StepBuffer> StepBuffer::allocate(size_t bytes) {
   if (bytes > SIZE_MAX - kAlignment)
-    return memory;
-  memory.block.reset(std::calloc(bytes + kAlignment, 1));
-  if (memory.block)
-    memory.start = reinterpret_cast<void *>(llvm::alignTo(
-        reinterpret_cast<uintptr_t>(memory.block.get()), kAlignment));
-  return memory;
+    return nullptr;
+  auto buffer = std::make_shared<StepBuffer>();
+  buffer->block.reset(std::calloc(bytes + kAlignment, 1));
+  if (!buffer->block)
+    return nullptr;
+  buffer->start = reinterpret_cast<void *>(llvm::alignTo(
+      reinterpret_cast<uintptr_t>(buffer->block.get()), kAlignment));
+  buffer->bytes = bytes;
+  return buffer;
+}
+
+void Step::setArena(std::shared_ptr<StepBuffer> arena) {
+  for (auto [argument, buffer] : llvm::zip(description.arguments, buffers))
+    if (argument.role == Role::arena)
+      buffer = arena;
+}
+
+/// Whether a step has the argument in common with one on other data.
+static bool isState(const ::remat::TrainArgument &argument) {
+  return argument.role == Role::parameter || argument.role == Role::optimizer ||
+         argument.role == Role::state || argument.role == Role::random;
+}
+
+/// The states of `step` by their names.
+static llvm::StringMap<size_t> findStates(const Step &step) {
+  llvm::StringMap<size_t> states;
+  for (auto [i, argument] : llvm::enumerate(step.description.arguments))
+    if (isState(argument))
+      states[argument.name] = i;
+  return states;
 }
 
 llvm::Error Step::allocate(
-    std::string text,
+    std::string text, Step *other,
     function_ref<bool(size_t argument, void *into, size_t numBytes)> getValue) {
   descriptionText = std::move(text);
   description = ::remat::TrainDescription::parse(descriptionText);
@@ -33,18 +57,28 @@ llvm::Error Step::allocate(
     return llvm::createStringError("there is no memory for the " +
                                    Twine(bytes) + " bytes of " + what);
   };
+  llvm::StringMap<size_t> states;
+  std::shared_ptr<StepBuffer> otherArena;
+  if (other) {
+    states = findStates(*other);
+    progression = other->progression;
+    for (auto [argument, buffer] :
+         llvm::zip(other->description.arguments, other->buffers))
+      if (argument.role == Role::arena)
+        otherArena = buffer;
+  }
   // The step and the evaluation never run at the same time.
   size_t arenaBytes = 0;
   for (const ::remat::TrainArgument &argument : description.arguments)
     if (argument.role == Role::arena)
       arenaBytes = std::max(arenaBytes, argument.type.numBytes());
-  memory.push_back(AlignedMemory::allocate(arenaBytes));
-  void *arena = memory.back().data();
+  std::shared_ptr<StepBuffer> arena = otherArena;
+  if (!arena || arena->bytes < arenaBytes)
+    arena = StepBuffer::allocate(arenaBytes);
   if (!arena)
     return fail(arenaBytes, "the step's arena");
   for (auto [i, argument] : llvm::enumerate(description.arguments)) {
     buffers.push_back(argument.role == Role::arena ? arena : nullptr);
-    isInitialized.push_back(true);
     if (argument.role == Role::data)
       data.push_back(i);
     else if (argument.role == Role::evalData)
@@ -53,17 +87,46 @@ llvm::Error Step::allocate(
         argument.role == Role::evalData)
       continue;
     size_t bytes = argument.type.numBytes();
-    memory.push_back(AlignedMemory::allocate(bytes));
-    buffers[i] = memory.back().data();
+    if (auto found = states.find(argument.name);
+        isState(argument) && found != states.end()) {
+      const ::remat::TrainArgument &same =
+          other->description.arguments[found->second];
+      if (same.role != argument.role ||
+          same.type.dtype != argument.type.dtype ||
+          same.type.shape != argument.type.shape)
+        return llvm::createStringError(
+            "'" + argument.name +
+            "' has another type than in the step whose "
+            "states are to be shared");
+      states.erase(found);
+      buffers[i] = other->buffers[&same - other->description.arguments.data()];
+      if (argument.isFromProgram()) {
+        getValue(i, nullptr, bytes);
+        hasOtherValues = true;
+      }
+      continue;
+    }
+    if (other && isState(argument))
+      return llvm::createStringError(
+          "'" + argument.name +
+          "' is not in the step whose states are to be shared");
+    buffers[i] = StepBuffer::allocate(bytes);
     if (!buffers[i])
       return fail(bytes, "'" + getName(i) + "'");
-    isInitialized[i] =
+    void *into = buffers[i]->start;
+    buffers[i]->isInitialized =
         argument.isFromProgram()
-            ? getValue(i, buffers[i], bytes)
-            : ::remat::initialize(description, argument, buffers[i]) ||
+            ? getValue(i, into, bytes)
+            : ::remat::initialize(description, argument, into) ||
                   (argument.role != Role::parameter &&
                    argument.role != Role::state);
   }
+  if (!states.empty())
+    return llvm::createStringError("'" + states.begin()->first() +
+                                   "' is in the step whose states are to be "
+                                   "shared, but not in this one");
+  if (other && arena != otherArena)
+    other->setArena(arena);
   return llvm::Error::success();
 }
 
@@ -145,7 +208,7 @@ RematArgument rematStepGetArgument(RematStep step, intptr_t index) {
           static_cast<intptr_t>(argument.type.shape.size()),
           argument.type.shape.data(),
           argument.type.numBytes(),
-          owner.buffers[index]};
+          owner.buffers[index] ? owner.buffers[index]->start : nullptr};
 }
 
 intptr_t rematStepGetNumResults(RematStep step) {
@@ -167,11 +230,13 @@ intptr_t rematStepGetEvaluationResult(RematStep step, intptr_t index) {
 bool rematStepIsCached(RematStep step) { return unwrap(step).isCached; }
 
 bool rematStepIsInitialized(RematStep step, intptr_t index) {
-  return unwrap(step).isInitialized[index];
+  const std::shared_ptr<StepBuffer> &buffer = unwrap(step).buffers[index];
+  return !buffer || buffer->isInitialized;
 }
 
 void rematStepSetInitialized(RematStep step, intptr_t index) {
-  unwrap(step).isInitialized[index] = true;
+  if (const std::shared_ptr<StepBuffer> &buffer = unwrap(step).buffers[index])
+    buffer->isInitialized = true;
 }
 
 MlirStringRef rematStepGetFunction(RematStep step) {
@@ -202,30 +267,36 @@ double *rematStepGetLearningRates(RematStep step) {
   return unwrap(step).code.learningRates;
 }
 
-int64_t rematStepGetNumber(RematStep step) { return unwrap(step).number; }
-
-void rematStepSetNumber(RematStep step, int64_t number) {
-  unwrap(step).number = number;
+int64_t rematStepGetNumber(RematStep step) {
+  return unwrap(step).progression->number;
 }
 
-bool rematStepIsDamaged(RematStep step) { return unwrap(step).isDamaged; }
+void rematStepSetNumber(RematStep step, int64_t number) {
+  unwrap(step).progression->number = number;
+}
 
-void rematStepSetRepaired(RematStep step) { unwrap(step).isDamaged = false; }
+bool rematStepIsDamaged(RematStep step) {
+  return unwrap(step).progression->isDamaged;
+}
+
+void rematStepSetRepaired(RematStep step) {
+  unwrap(step).progression->isDamaged = false;
+}
 
 /// What keeps the step, or its evaluation, from running on `data` as the
 /// arguments `dataArguments`; empty if nothing does.
 static std::string findObstacle(const Step &step,
                                 ArrayRef<size_t> dataArguments,
                                 ArrayRef<const void *> data) {
-  if (step.isDamaged)
+  if (step.progression->isDamaged)
     return "an earlier step failed after it had begun to update parameters; "
            "load a state that was saved before it";
   if (data.size() != dataArguments.size())
     return ("there must be " + Twine(dataArguments.size()) +
             " arrays of data, but got " + Twine(data.size()))
         .str();
-  for (auto [argument, isInitialized] : llvm::enumerate(step.isInitialized))
-    if (!isInitialized)
+  for (auto [argument, buffer] : llvm::enumerate(step.buffers))
+    if (buffer && !buffer->isInitialized)
       return ("'" + step.getName(argument) +
               "' has no initial value: set it, or give its argument an "
               "'opt.init'")
@@ -252,23 +323,26 @@ static LogicalResult run(Step &step, RematStepFunction function,
     return failure();
   };
   pid_t process = getpid(), running = 0;
-  if (!step.runsIn.compare_exchange_strong(running, process))
+  std::atomic<pid_t> &runsIn = step.progression->runsIn;
+  if (!runsIn.compare_exchange_strong(running, process))
     return fail(running == process
                     ? "the step is running in another thread"
                     : "this process was forked while another thread ran the "
                       "step, whose memory is therefore in the middle of an "
                       "update; make a step in this process, or fork between "
                       "steps");
-  llvm::scope_exit stopRunning([&] { step.runsIn = 0; });
+  llvm::scope_exit stopRunning([&] { runsIn = 0; });
   if (std::string obstacle = findObstacle(step, dataArguments, data);
       !obstacle.empty())
     return fail(obstacle);
-  SmallVector<void *> buffers(step.buffers.begin(), step.buffers.end());
+  SmallVector<void *> buffers;
+  for (const std::shared_ptr<StepBuffer> &buffer : step.buffers)
+    buffers.push_back(buffer ? buffer->start : nullptr);
   for (auto [argument, pointer] : llvm::zip(dataArguments, data))
     buffers[argument] = const_cast<void *>(pointer);
   bool isLeft = false;
-  std::unique_ptr<char, FreeMemory> error(
-      remat_rt_run_step(function, buffers.data(), step.number, &isLeft));
+  std::unique_ptr<char, FreeMemory> error(remat_rt_run_step(
+      function, buffers.data(), step.progression->number, &isLeft));
   if (!error)
     return success();
   failed(isLeft);
@@ -282,10 +356,10 @@ MlirLogicalResult rematStepRun(RematStep handle, intptr_t numData,
   LogicalResult result =
       run(step, step.code.function, step.data, {data, size_t(numData)}, message,
           userData, [&](bool isLeft) {
-            step.isDamaged = step.assertsAfterWrites || !isLeft;
+            step.progression->isDamaged = step.assertsAfterWrites || !isLeft;
           });
   if (succeeded(result))
-    ++step.number;
+    ++step.progression->number;
   return wrap(result);
 }
 

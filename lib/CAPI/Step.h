@@ -18,18 +18,26 @@ struct FreeMemory {
   void operator()(void *block) const { std::free(block); }
 };
 
-/// Zeroed memory. Its pages come into being when they are written.
-class AlignedMemory {
-public:
+/// Zeroed memory, whose pages come into being when they are written.
+struct StepBuffer {
   static constexpr size_t kAlignment = 64;
 
-  /// Null if there is none.
-  static AlignedMemory allocate(size_t bytes);
-  void *data() const { return start; }
+  /// Null if there is no memory for it.
+  static std::shared_ptr<StepBuffer> allocate(size_t bytes);
 
-private:
   std::unique_ptr<void, FreeMemory> block;
   void *start = nullptr;
+  size_t bytes = 0;
+  bool isInitialized = true;
+};
+
+/// What steps have in common that share their states.
+struct Progression {
+  int64_t number = 0;
+  bool isDamaged = false;
+  /// The process in which a thread runs a step; 0 if none does. A process that
+  /// is forked meanwhile has memory that nobody goes on to write.
+  std::atomic<pid_t> runsIn{0};
 };
 
 /// What a `RematStep` points to.
@@ -38,33 +46,34 @@ struct Step {
   ::remat::TrainDescription description;
   /// What it was parsed from.
   std::string descriptionText;
-  /// One for each argument of the description, null for data.
-  std::vector<void *> buffers;
-  std::vector<AlignedMemory> memory;
+  /// One for each argument of the description, null for data; all arenas are
+  /// one.
+  std::vector<std::shared_ptr<StepBuffer>> buffers;
+  std::shared_ptr<Progression> progression = std::make_shared<Progression>();
   /// Numbers of the arguments that are data of the step and of the evaluation.
   std::vector<size_t> data, evaluationData;
-  std::vector<bool> isInitialized;
   /// The names of the step's function and of the evaluation's, if there is one.
   std::string function, evaluation;
   std::string memoryReport;
-  int64_t number = 0;
   /// Whether assertions can fail after the first write of a parameter or state.
   bool assertsAfterWrites = false;
-  bool isDamaged = false;
   bool isCached = false;
   /// Whether the caller sets learning rates.
   bool hasLearningRates = false;
-  /// The process in which a thread runs the step; 0 if none does. A process
-  /// that is forked meanwhile has memory that nobody goes on to write.
-  std::atomic<pid_t> runsIn{0};
+  /// Whether another step's states are in the place of values that come from
+  /// the program.
+  bool hasOtherValues = false;
 
   /// Takes the description of the arguments, allocates their memory, and sets
-  /// it to what they start from. Writes values that come from the program by
-  /// `getValue`, which returns false where there is none.
+  /// it to what they start from, or takes the states of `other` if that is not
+  /// null. Writes values that come from the program by `getValue`, in order,
+  /// which returns false where there is none; to null if they are not wanted.
   llvm::Error
-  allocate(std::string text,
+  allocate(std::string text, Step *other,
            function_ref<bool(size_t argument, void *into, size_t numBytes)>
                getValue);
+  /// Makes `arena` that of all arguments of this role.
+  void setArena(std::shared_ptr<StepBuffer> arena);
 
   /// What arguments and results are called.
   StringRef getName(size_t argument) const;

@@ -221,9 +221,12 @@ private:
 } // namespace
 
 /// (step or None, diagnostics)
-static nb::tuple compile(const Options &options, const nb::callable &poll) {
+static nb::tuple compile(const Options &options, const nb::callable &poll,
+                         const Step *statesOf) {
   std::vector<Diagnostic> diagnostics;
   RematStepOptions request = options.get();
+  if (statesOf)
+    request.statesOf = statesOf->get();
   RematStep step = {nullptr};
   try {
     WatchedWork(request).run(
@@ -445,7 +448,8 @@ NB_MODULE(_native, m) {
         rematStepSetInitialized(self.get(), index);
       });
 
-  m.def("compile", compile);
+  m.def("compile", compile, nb::arg("options"), nb::arg("poll"),
+        nb::arg("states_of") = nb::none());
   m.def("explain", getText<rematExplain>);
   m.def("list_operations", getText<rematListOperations>);
   m.def("describe_array", describeArray);

@@ -102,7 +102,8 @@ def _export(function, params, batch):
     return exported, _Trees(tree, auxiliary_tree)
 
 
-def train_step(loss_fn, params, *example_batch, optimizer=None, eval_fn=None, eval_batch=None, **arguments) -> JaxStep:
+def train_step(loss_fn, params, *example_batch, optimizer=None, eval_fn=None, eval_batch=None, dynamic=False,
+               **arguments) -> JaxStep:
     """Compiles a training step of `loss_fn(params, *batch)`, which returns a scalar, or `(scalar, auxiliary)`.
 
     `params` is a pytree of floating-point arrays, which the step starts from (and leaves alone: it has a copy); the leaves
@@ -113,6 +114,9 @@ def train_step(loss_fn, params, *example_batch, optimizer=None, eval_fn=None, ev
 
     `eval_fn(params, *batch)`, which returns what a loss does, is what `step.eval` computes; `eval_batch` is an example of its
     batches, a tuple, where they differ from those of the loss.
+
+    With `dynamic`, batches may be of other sizes than the example: for each, another step is compiled, which shares parameters
+    and states.
 
     Raises `remat.export.ExportError` where the function uses what has no way to MLIR, and `remat.CompileError`.
     """
@@ -135,5 +139,17 @@ def train_step(loss_fn, params, *example_batch, optimizer=None, eval_fn=None, ev
     evaluated, eval_trees = None, None
     if eval_fn is not None:
         evaluated, eval_trees = _export(eval_fn, params, example_batch if eval_batch is None else eval_batch)
+
+    def zeros(shape, like):
+        return np.broadcast_to(np.zeros((), like.dtype), shape)  # of no size in memory
+
+    like = jax.tree.map(lambda leaf: zeros(np.shape(leaf), np.asarray(leaf)), (params, example_batch))
+
+    def export_again(shapes):
+        parameters, batch = like
+        leaves, tree = jax.tree.flatten(batch)
+        return _export(loss_fn, parameters, jax.tree.unflatten(tree, map(zeros, shapes, leaves)))[0]
+
     return compile_exported(lambda *compiled: JaxStep(compiled, jax.tree.structure(params), trees, eval_trees), exported,
-                            getattr(loss_fn, "__name__", "loss"), evaluated=evaluated, optimizer=optimizer, **arguments)
+                            getattr(loss_fn, "__name__", "loss"), evaluated=evaluated, optimizer=optimizer,
+                            export_again=export_again if dynamic else None, **arguments)

@@ -153,22 +153,25 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
     return Step(*compile_request(request))
 
 
-def compile_request(request: Request) -> tuple[Any, list[Diagnostic], Callable[[], str], str, list[Callable[[int], float]]]:
-    """What a `Step` is made of: the compiled module, warnings, what explains it, the pipeline, and learning rates."""
+def compile_request(request: Request, states_of: Any = None) \
+        -> tuple[Any, list[Diagnostic], Callable[[], str], str, list[Callable[[int], float]]]:
+    """What a `Step` is made of: the compiled module, warnings, what explains it, the pipeline, and learning rates. With
+    `states_of`, it has the parameters and states of that compiled module."""
     options = request.options
-    native, records, seconds = _watch(_native.compile, options)
+    native, records, seconds = _watch(_native.compile, options, states_of)
     diagnostics = _finish(native, records)
     logger.info("%s was %s in %.1f s", options.file_name, "read from the cache" if native.is_cached else "compiled", seconds)
     warnings = [d for d in diagnostics if d.severity == "warning"]
     return native, warnings, lambda: _explain(request), options.pipeline, list(request.rates.values())
 
 
-def _watch(work: Callable[..., tuple[Any, list[tuple[Any, ...]]]], options: Any) -> tuple[Any, list[tuple[Any, ...]], float]:
+def _watch(work: Callable[..., tuple[Any, list[tuple[Any, ...]]]], options: Any, *more: Any) \
+        -> tuple[Any, list[tuple[Any, ...]], float]:
     """Of `work`, while it shows what it does: the result, the diagnostics, and how long it took."""
     with compiling():
         progress = Progress(options.file_name)
         try:
-            return *work(options, progress), progress.seconds
+            return *work(options, progress, *more), progress.seconds
         finally:
             progress.close()
 

@@ -1,4 +1,6 @@
 """A compiled training step."""
+import dataclasses
+import logging
 import math
 import os
 import tempfile
@@ -13,6 +15,7 @@ from remat.arrays import Argument, locate, to_numpy
 from remat.errors import Diagnostic, StepError
 from remat.memory import Memory
 
+logger = logging.getLogger("remat")
 SAVED_ROLES = ("parameter", "optimizer", "state", "random")
 STEP_KEY = "remat.step"
 FORMAT = "remat.step.1"
@@ -33,6 +36,9 @@ class _Results(NamedTuple):
         return self.loss.item()
 
 
+Shapes = tuple[tuple[int, ...], ...]
+
+
 class Step:
     """One step of training, as machine code with its memory. Made by `remat.mlir.train_step`.
 
@@ -44,12 +50,15 @@ class Step:
     _how_to_eval = "name its function by eval_function=, or in the module's remat.train_step by eval(...)"
 
     def __init__(self, native: Any, warnings: Iterable[Diagnostic], explain: Callable[[], str], pipeline: str,
-                 rates: Iterable[Callable[[int], float]] = ()):
+                 rates: Iterable[Callable[[int], float]] = (), recompile: "Callable[[Any, Shapes], Step] | None" = None):
         self._native = native
         self._explain = explain
         self.warnings = tuple(warnings)
         self.pipeline = pipeline
         self._rates = tuple(rates)
+        # Makes a step for data of other shapes, which has the states of the compiled module that it gets.
+        self._recompile = recompile
+        self._others: dict[Shapes, Step] = {}
         self.arguments = tuple(Argument(*record) for record in native.arguments())
         self.data = tuple(a for a in self.arguments if a.role == "data")
         self.eval_data = tuple(a for a in self.arguments if a.role == "eval_data")
@@ -75,6 +84,8 @@ class Step:
     def __call__(self, *batch: Any) -> Any:
         """Runs one step on a batch and returns the loss, or, if the model has more results, the loss and a dictionary of
         these, by their names. After an exception, parameters and states are as before, unless it says otherwise."""
+        if self._recompile and (other := self._find_other(batch)):
+            return other(*batch)
         located = _locate_all("the step", self._inputs, batch)
         if self._rates:
             self._native.set_learning_rates([_learning_rate(rate, self.number) for rate in self._rates])
@@ -84,6 +95,22 @@ class Step:
             raise StepError(problem + ("; parameters or states have changed: load a state that was saved before"
                                        if self._native.is_damaged and not was_damaged else ""))
         return self._results.read()
+
+    def _find_other(self, batch: Sequence[Any]) -> "Step | None":
+        """The step for a batch of these shapes, which is compiled the first time; None if that is this one."""
+        shapes = tuple(tuple(getattr(value, "shape", ())) for value in batch)
+        if len(shapes) != len(self.data) or all(shape == a.shape for shape, a in zip(shapes, self.data)):
+            return None
+        if shapes not in self._others:
+            # Nothing is compiled for a batch that is wrong otherwise.
+            for (argument, name), shape, value in zip(self._inputs, shapes, batch):
+                if len(shape) != len(argument.shape):
+                    return None
+                locate(dataclasses.replace(argument, shape=shape), value, name)
+            assert self._recompile
+            logger.info("compiling the step for %s", ", ".join(f"{a.name}: {list(s)}" for a, s in zip(self.data, shapes)))
+            self._others[shapes] = self._recompile(self._native, shapes)
+        return self._others[shapes]
 
     def eval(self, *batch: Any) -> Any:
         """Evaluates the model on a batch, of the types and shapes in `step.eval_data`, with the present parameters: no

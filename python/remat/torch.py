@@ -125,17 +125,19 @@ def _combine(model, loss_fn, keys):
 
 
 @contextlib.contextmanager
-def _evaluating(module):
-    """`module.eval()`, and then every submodule in the mode that it was in."""
-    modes = [(part, part.training) for part in module.modules()]
+def _in_modes(modes):
+    """Each of these modules in its mode, and then in the one that it was in."""
+    before = [(part, part.training) for part, _ in modes]
     try:
-        yield module.eval()
-    finally:
         for part, training in modes:
+            part.training = training
+        yield
+    finally:
+        for part, training in before:
             part.training = training
 
 
-def train_step(model, loss_fn, example_batch, *, optimizer=None, evaluate=False, **arguments) -> TorchStep:
+def train_step(model, loss_fn, example_batch, *, optimizer=None, evaluate=False, dynamic=False, **arguments) -> TorchStep:
     """Compiles a training step of a `torch.nn.Module`.
 
     - `model`: what it computes in its present mode (`model.train()`) is compiled, and its present parameters and buffers
@@ -147,6 +149,8 @@ def train_step(model, loss_fn, example_batch, *, optimizer=None, evaluate=False,
     - `optimizer`: one of remat's, or a fresh `torch.optim.SGD`, `Adam`, `AdamW` or `Adafactor` of the model's parameters.
     - `evaluate`: whether `step.eval` is compiled, too: the model in the mode of `model.eval()`, and the loss. For batches of
       other shapes, such an example batch.
+    - `dynamic`: whether batches may be of other sizes than the example: for each, another step is compiled, which shares
+      parameters and states. The model is kept for that.
 
     Applications of `torch.utils.checkpoint` are selected by `policy=remat.checkpoints()`, modules by
     `remat.scopes("layers.*")`. The other arguments are those of `remat.mlir.train_step`.
@@ -174,12 +178,22 @@ def train_step(model, loss_fn, example_batch, *, optimizer=None, evaluate=False,
     known = {a.name for a in exported.arguments}
     tied = {other: name for own in tensors.values() for name in own if name in known for other in own if other not in known}
     if evaluate is not False:
-        with _evaluating(module):
+        with _in_modes([(part, False) for part in module.modules()]):
             evaluated = _export(module, eval_inputs)
         for argument in evaluated.arguments:
             argument.name = tied.get(argument.name, argument.name)
+    modes = [(part, part.training) for part in module.modules()]
+    kinds = {name: (value.dtype, value.device) for name, value in inputs.items()}
+
+    def export_again(shapes):
+        zeros = [torch.zeros(shape, dtype=dtype, device=device)
+                 for shape, (dtype, device) in zip(shapes, kinds.values(), strict=True)]
+        with _in_modes(modes):
+            return _export(module, dict(zip(kinds, zeros)))
+
     return compile_exported(lambda *compiled: TorchStep(compiled, keys, tied, known), exported, type(model).__name__,
-                            evaluated=evaluated, optimizer=optimizer, **arguments)
+                            evaluated=evaluated, export_again=export_again if dynamic else None, optimizer=optimizer,
+                            **arguments)
 
 
 def _inputs(batch, keys, loss_fn):
