@@ -170,6 +170,8 @@ void remat::buildPackedPipeline(OpPassManager &pm,
   bufferize.threads = options.threads;
   bufferize.convWorkspace = options.convWorkspace;
   buildBufferizePipeline(pm, bufferize);
+  if (options.checkNaNs)
+    pm.addPass(createCheckNaNsPass());
 }
 
 void remat::buildProgramPipeline(OpPassManager &pm, const TrainOptions &options,

@@ -58,7 +58,7 @@ class Request:
 def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Policy | Annotation | str | None, passes: str,
              eager: bool | None, clip_global_norm: float | None, accumulate: int | None, seed: int | None,
              function: str | None, eval_function: str | None, threads: int | None, options: str, file_name: str,
-             optimization_level: int, cache: bool, evaluation: Evaluation | None = None) -> Request:
+             optimization_level: int, cache: bool, check_nans: bool, evaluation: Evaluation | None = None) -> Request:
     """The request. Whatever belongs to a train step is left out where nothing was asked for, since the
     module may have one."""
     if not isinstance(text, (str, bytes)):
@@ -86,6 +86,8 @@ def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Polic
         train_options.append(f"policy={{{option}}}")
     if threads is not None:
         train_options.append(f"threads={int(threads)}")
+    if check_nans:
+        train_options.append("check-nans")
     if options:
         train_options.append(options)
     return Request(_native.Options(
@@ -124,7 +126,7 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
                policy: Policy | Annotation | str | None = None, passes: str = "", eager: bool | None = None,
                clip_global_norm: float | None = None, accumulate: int | None = None, seed: int | None = None,
                function: str | None = None, eval_function: str | None = None, threads: int | None = None, options: str = "",
-               file_name: str = "model.mlir", optimization_level: int = 3, cache: bool = True) -> Step:
+               file_name: str = "model.mlir", optimization_level: int = 3, cache: bool = True, check_nans: bool = False) -> Step:
     """Compiles a training step of a model, allocates its memory, and sets parameters and states to what they start from:
     the same bits as in the program that `remat-opt --remat-train` makes of the same module.
 
@@ -145,11 +147,13 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
     - `options`: more options of `remat-train`, as text.
     - `file_name`: what messages call the text.
     - `cache`: whether the compiled step may come from, and goes to, the disk (see `remat.cache`).
+    - `check_nans`: whether a step ends, with a `remat.StepError`, at the first operation that makes a NaN, which the error
+      names with its line. Such a step takes several times as long.
 
     Raises `remat.CompileError` with the places in the text if the model cannot be compiled.
     """
     request = _request(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, eval_function,
-                       threads, options, file_name, optimization_level, cache)
+                       threads, options, file_name, optimization_level, cache, check_nans)
     return Step(*compile_request(request))
 
 

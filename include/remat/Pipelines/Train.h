@@ -58,7 +58,13 @@ struct BufferizeOptions : public PassPipelineOptions<BufferizeOptions>,
 struct TrainOptions : public PassPipelineOptions<TrainOptions>,
                       public VariantOptions,
                       public ReportOptions,
-                      public TargetOptions {};
+                      public TargetOptions {
+  Option<bool> checkNaNs{
+      *this, "check-nans",
+      llvm::cl::desc("End a step at the first operation that makes a NaN, and "
+                     "name it; such a step is slow"),
+      llvm::cl::init(false)};
+};
 
 /// Appends the passes that take an annotated model to flat functions on
 /// tensors, ordered for memory.

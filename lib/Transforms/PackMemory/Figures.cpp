@@ -87,14 +87,6 @@ static std::string describeOperation(Operation *op) {
   return op->getName().getStringRef().str();
 }
 
-/// The line of the model; else the name that an exporter gives the location, a
-/// module of PyTorch's or a scope of JAX's.
-static std::string describeSource(Location loc) {
-  std::string line = describeLine(loc);
-  auto name = loc->findInstanceOf<NameLoc>();
-  return line.empty() && name ? name.getName().str() : line;
-}
-
 static std::string describeElements(MemRefType type) {
   std::string text;
   llvm::raw_string_ostream os(text);

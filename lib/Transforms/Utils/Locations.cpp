@@ -23,3 +23,9 @@ std::string remat::describeLine(Location loc) {
           Twine(file.getLine()))
       .str();
 }
+
+std::string remat::describeSource(Location loc) {
+  std::string line = describeLine(loc);
+  auto name = loc->findInstanceOf<NameLoc>();
+  return line.empty() && name ? name.getName().str() : line;
+}

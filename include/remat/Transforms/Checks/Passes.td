@@ -118,6 +118,36 @@ def CheckOrdersPass : Pass<"remat-check-orders"> {
   }];
 }
 
+def CheckNaNsPass : Pass<"remat-check-nans", "::mlir::ModuleOp"> {
+  let summary = "end a step at the first operation that makes a NaN";
+  let description = [{
+    Behind each operation that writes buffers of floating-point numbers stands an
+    assertion that none of them is a NaN, and at the start of a step one for each of
+    its parameters, states and data. The first that fails names the operation and its
+    line of the model, or the argument.
+
+    In: functions on buffers whose memory is planned (`remat-bufferize`), with the
+    attributes of their arguments. Out: the same with assertions. All memory is
+    read once more, element by element: a step takes several times as long. For
+    programs that run on the CPU.
+
+    Example:
+
+    ```mlir
+    linalg.matmul ins(%x, %w : ...) outs(%p : memref<8x8xf32>)
+    // gets, behind it,
+    %all = memref.cast %p : memref<8x8xf32> to memref<?x?xf32, strided<[?, ?], offset: ?>>
+    %ok = call @has_no_nan(%all) : (...) -> i1
+    cf.assert %ok, "linalg.matmul at model.mlir:12 is the first operation whose result has a NaN"
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def HoistAssertsPass : Pass<"remat-hoist-asserts"> {
   let summary = "assertions in kernels become kernels of their own";
   let description = [{

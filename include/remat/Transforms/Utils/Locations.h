@@ -21,6 +21,10 @@ std::optional<std::string> describeFilePosition(Location loc);
 /// `file.mlir:12`, without folders; empty if the location has no file.
 std::string describeLine(Location loc);
 
+/// The same; else the name that an exporter gives the location, a module of
+/// PyTorch's or a scope of JAX's; empty if there is neither.
+std::string describeSource(Location loc);
+
 } // namespace mlir::remat
 
 #endif // REMAT_TRANSFORMS_UTILS_LOCATIONS_H

@@ -1,0 +1,59 @@
+"""`check_nans=True`: where a NaN comes from."""
+import numpy as np
+import pytest
+
+import remat
+from conftest import batch_of, batches, mlp
+
+TRAIN = """
+opt.optimizer @o = #opt.adamw<lr = 0.01>
+remat.train_step @step for @loss optimizer(@o) {eager}
+"""
+
+
+def step_and_batch():
+    step = remat.mlir.train_step(mlp(TRAIN), check_nans=True)
+    return step, [array.copy() for array in batch_of(step, batches(1), 0)]
+
+
+def test_no_bit_depends_on_it():
+    step, batch = step_and_batch()
+    plain = remat.mlir.train_step(mlp(TRAIN))
+    assert [step(*batch) for _ in range(3)] == [plain(*batch) for _ in range(3)]
+    assert all(array.tobytes() == plain.state_dict()[name].tobytes() for name, array in step.state_dict().items())
+    assert step.memory == plain.memory
+
+
+def test_data_with_a_nan():
+    step, (x, y) = step_and_batch()
+    x[5, 4] = np.nan
+    with pytest.raises(remat.StepError, match="'x' has a NaN when the step begins"):
+        step(x, y)
+    assert step.number == 0
+
+
+def test_a_parameter_with_a_nan():
+    step, batch = step_and_batch()
+    step.parameters["second.weight"][-1, -1] = np.nan
+    with pytest.raises(remat.StepError, match="'second.weight' has a NaN when the step begins"):
+        step(*batch)
+
+
+def test_the_operation_that_makes_it_is_named_with_its_line():
+    step, (x, y) = step_and_batch()
+    step.parameters["first.weight"][:2] = [[np.inf], [-np.inf]]
+    text = mlp(TRAIN).split("\n")
+    line = 1 + next(i for i, line in enumerate(text) if "linalg.matmul ins(%a" in line)
+    with pytest.raises(remat.StepError, match=rf"linalg.matmul at model.mlir:{line} is the first operation whose result has a NaN"):
+        step(np.ones_like(x), y)
+
+
+def test_infinities_are_no_nans():
+    step, (x, y) = step_and_batch()
+    y[0, 0] = np.inf
+    with pytest.raises(remat.StepError, match="whose result has a NaN"):  # infinity times 0, or minus itself, in the backward or the update
+        step(x, y)
+        step(x, y)
+    plain, (x, y) = step_and_batch()
+    x[:] = 1e20
+    assert np.isfinite(plain(x, y))
