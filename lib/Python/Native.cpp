@@ -356,7 +356,9 @@ static nb::tuple findCUDAToolkit() {
 
 /// Sets the learning rates, as many as the options named.
 static void setLearningRates(Step &step, const std::vector<double> &rates) {
-  std::copy(rates.begin(), rates.end(), rematStepGetLearningRates(step.get()));
+  double *into = rematStepGetLearningRates(step.get());
+  for (double rate : rates)
+    *into++ = rate;
 }
 
 NB_MODULE(_native, m) {
