@@ -46,14 +46,18 @@ static void narrow(MemRefType type, BufferPart &part) {
   int64_t offset;
   if (part.isKnown || !type.hasStaticShape() ||
       failed(type.getStridesAndOffset(strides, offset)) ||
-      ShapedType::isDynamic(offset) ||
+      ShapedType::isDynamic(offset) || std::abs(offset) > kSizeLimit ||
       llvm::any_of(strides, [](int64_t stride) {
-        return ShapedType::isDynamic(stride) || stride < 0;
+        return ShapedType::isDynamic(stride) || stride < 0 ||
+               stride > kSizeLimit;
       }))
     return;
-  int64_t span = type.getNumElements() == 0 ? 0 : 1;
+  int64_t span = multiplySizes(type.getShape()) == 0 ? 0 : 1;
   for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides))
-    span += span == 0 ? 0 : (size - 1) * stride;
+    span += span == 0 ? 0 : multiplySizes({size - 1, stride});
+  // More than any memory holds.
+  if (span >= kSizeLimit)
+    return;
   int64_t bytes = estimateBytes(type.getElementType());
   part.begin = offset * bytes;
   part.end = (offset + span) * bytes;

@@ -734,3 +734,15 @@ func.func @columns_of_different_matrices_are_a_hazard(%a: memref<4x8xf32>, %b: m
   memref.copy %b, %1 : memref<4x8xf32> to memref<4x8xf32, strided<[40, 1], offset: 8>>
   return
 }
+
+// -----
+
+// Where such buffers would end is in no integer's range.
+// CHECK-LABEL: func.func @of_sizes_that_no_memory_has
+// CHECK: linalg.generic {{.*}} outs(%{{.*}}, %{{.*}} :
+func.func @of_sizes_that_no_memory_has(%a: memref<4611686018427387904xf32>, %b: memref<4611686018427387904xf32>,
+                                       %c: memref<4611686018427387904xf32>) {
+  linalg.copy ins(%a : memref<4611686018427387904xf32>) outs(%b : memref<4611686018427387904xf32>)
+  linalg.copy ins(%b : memref<4611686018427387904xf32>) outs(%c : memref<4611686018427387904xf32>)
+  return
+}
