@@ -31,7 +31,11 @@ static void readResource(arith::ConstantOp op) {
   auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
   if (!resource || resource.getElementType().isIntOrIndexOrFloat())
     return;
-  if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+  AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+  bool isSplat = false;
+  // What is missing is an error of remat-check-types.
+  if (blob && DenseElementsAttr::isValidRawBuffer(resource.getType(),
+                                                  blob->getData(), isSplat))
     op.setValueAttr(DenseElementsAttr::getFromRawBuffer(resource.getType(),
                                                         blob->getData()));
 }
