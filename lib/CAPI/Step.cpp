@@ -3,7 +3,6 @@
 #include "Step.h"
 
 #include "mlir/CAPI/Support.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
 
@@ -27,23 +26,33 @@ std::shared_ptr<StepBuffer> StepBuffer::allocate(size_t bytes) {
   return buffer;
 }
 
+RunningStep::RunningStep(Progression &progression) : progression(progression) {
+  pid_t process = getpid(), other = 0;
+  if (progression.runsIn.compare_exchange_strong(other, process))
+    return;
+  obstacle = other == process
+                 ? "the step is running in another thread"
+                 : "this process was forked while another thread ran the step, "
+                   "whose memory is therefore in the middle of an update; make "
+                   "a step in this process, or fork between steps";
+}
+
+RunningStep::~RunningStep() {
+  if (obstacle.empty())
+    progression.runsIn = 0;
+}
+
 void Step::setArena(std::shared_ptr<StepBuffer> arena) {
   for (auto [argument, buffer] : llvm::zip(description.arguments, buffers))
     if (argument.role == Role::arena)
       buffer = arena;
 }
 
-/// Whether a step has the argument in common with one on other data.
-static bool isState(const ::remat::TrainArgument &argument) {
-  return argument.role == Role::parameter || argument.role == Role::optimizer ||
-         argument.role == Role::state || argument.role == Role::random;
-}
-
 /// The states of `step` by their names.
 static llvm::StringMap<size_t> findStates(const Step &step) {
   llvm::StringMap<size_t> states;
   for (auto [i, argument] : llvm::enumerate(step.description.arguments))
-    if (isState(argument))
+    if (argument.isSaved())
       states[argument.name] = i;
   return states;
 }
@@ -59,7 +68,12 @@ llvm::Error Step::allocate(
   };
   llvm::StringMap<size_t> states;
   std::shared_ptr<StepBuffer> otherArena;
+  // Its arena may be replaced, which no thread is to use then.
+  std::optional<RunningStep> running;
   if (other) {
+    running.emplace(*other->progression);
+    if (StringRef obstacle = running->getObstacle(); !obstacle.empty())
+      return llvm::createStringError(obstacle);
     states = findStates(*other);
     progression = other->progression;
     for (auto [argument, buffer] :
@@ -88,25 +102,25 @@ llvm::Error Step::allocate(
       continue;
     size_t bytes = argument.type.numBytes();
     if (auto found = states.find(argument.name);
-        isState(argument) && found != states.end()) {
-      const ::remat::TrainArgument &same =
-          other->description.arguments[found->second];
+        argument.isSaved() && found != states.end()) {
+      size_t number = found->second;
+      const ::remat::TrainArgument &same = other->description.arguments[number];
       if (same.role != argument.role ||
           same.type.dtype != argument.type.dtype ||
           same.type.shape != argument.type.shape)
         return llvm::createStringError(
             "'" + argument.name +
-            "' has another type than in the step whose "
-            "states are to be shared");
+            "' has another type than in the step whose states are to be "
+            "shared");
       states.erase(found);
-      buffers[i] = other->buffers[&same - other->description.arguments.data()];
+      buffers[i] = other->buffers[number];
       if (argument.isFromProgram()) {
         getValue(i, nullptr, bytes);
         hasOtherValues = true;
       }
       continue;
     }
-    if (other && isState(argument))
+    if (other && argument.isSaved())
       return llvm::createStringError(
           "'" + argument.name +
           "' is not in the step whose states are to be shared");
@@ -311,27 +325,21 @@ static std::string findObstacle(const Step &step,
   return {};
 }
 
-/// Runs `function`, and passes what is wrong to `message`.
-static LogicalResult run(Step &step, RematStepFunction function,
+/// Runs `function`, and passes what is wrong to `message`. `trains`: it is the
+/// step, which changes parameters and states.
+static LogicalResult run(Step &step, RematStepFunction function, bool trains,
                          ArrayRef<size_t> dataArguments,
                          ArrayRef<const void *> data,
-                         MlirStringCallback message, void *userData,
-                         function_ref<void(bool isLeft)> failed) {
+                         MlirStringCallback message, void *userData) {
+  Progression &progression = *step.progression;
   auto fail = [&](StringRef text) {
     if (message)
       message(wrap(text), userData);
     return failure();
   };
-  pid_t process = getpid(), running = 0;
-  std::atomic<pid_t> &runsIn = step.progression->runsIn;
-  if (!runsIn.compare_exchange_strong(running, process))
-    return fail(running == process
-                    ? "the step is running in another thread"
-                    : "this process was forked while another thread ran the "
-                      "step, whose memory is therefore in the middle of an "
-                      "update; make a step in this process, or fork between "
-                      "steps");
-  llvm::scope_exit stopRunning([&] { runsIn = 0; });
+  RunningStep running(progression);
+  if (StringRef obstacle = running.getObstacle(); !obstacle.empty())
+    return fail(obstacle);
   if (std::string obstacle = findObstacle(step, dataArguments, data);
       !obstacle.empty())
     return fail(obstacle);
@@ -341,26 +349,22 @@ static LogicalResult run(Step &step, RematStepFunction function,
   for (auto [argument, pointer] : llvm::zip(dataArguments, data))
     buffers[argument] = const_cast<void *>(pointer);
   bool isLeft = false;
-  std::unique_ptr<char, FreeMemory> error(remat_rt_run_step(
-      function, buffers.data(), step.progression->number, &isLeft));
-  if (!error)
-    return success();
-  failed(isLeft);
-  return fail(error.get());
+  std::unique_ptr<char, FreeMemory> error(
+      remat_rt_run_step(function, buffers.data(), progression.number, &isLeft));
+  if (error && trains)
+    progression.isDamaged = step.assertsAfterWrites || !isLeft;
+  if (error)
+    return fail(error.get());
+  progression.number += trains;
+  return success();
 }
 
 MlirLogicalResult rematStepRun(RematStep handle, intptr_t numData,
                                const void *const *data,
                                MlirStringCallback message, void *userData) {
   Step &step = unwrap(handle);
-  LogicalResult result =
-      run(step, step.code.function, step.data, {data, size_t(numData)}, message,
-          userData, [&](bool isLeft) {
-            step.progression->isDamaged = step.assertsAfterWrites || !isLeft;
-          });
-  if (succeeded(result))
-    ++step.progression->number;
-  return wrap(result);
+  return wrap(run(step, step.code.function, /*trains=*/true, step.data,
+                  {data, size_t(numData)}, message, userData));
 }
 
 MlirLogicalResult rematStepEvaluate(RematStep handle, intptr_t numData,
@@ -374,6 +378,7 @@ MlirLogicalResult rematStepEvaluate(RematStep handle, intptr_t numData,
               userData);
     return mlirLogicalResultFailure();
   }
-  return wrap(run(step, step.code.evaluation, step.evaluationData,
-                  {data, size_t(numData)}, message, userData, [](bool) {}));
+  return wrap(run(step, step.code.evaluation, /*trains=*/false,
+                  step.evaluationData, {data, size_t(numData)}, message,
+                  userData));
 }

@@ -40,6 +40,21 @@ struct Progression {
   std::atomic<pid_t> runsIn{0};
 };
 
+/// Keeps other threads from using the memory of steps while it exists.
+class RunningStep {
+public:
+  explicit RunningStep(Progression &progression);
+  ~RunningStep();
+  RunningStep(const RunningStep &) = delete;
+
+  /// Why it does not; empty if it does.
+  StringRef getObstacle() const { return obstacle; }
+
+private:
+  Progression &progression;
+  StringRef obstacle;
+};
+
 /// What a `RematStep` points to.
 struct Step {
   CompiledCode code;

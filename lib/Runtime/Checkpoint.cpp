@@ -16,11 +16,6 @@ using namespace remat;
 
 static const ArrayType kInteger{DType::i64, {}};
 
-static bool isSaved(const TrainArgument &argument) {
-  return argument.role == Role::parameter || argument.role == Role::optimizer ||
-         argument.role == Role::state || argument.role == Role::random;
-}
-
 Checkpoint::Checkpoint(const TrainDescription &description,
                        const std::vector<char *> &buffers, int64_t batchSize)
     : description(description), buffers(buffers), batchSize(batchSize),
@@ -89,7 +84,7 @@ std::optional<int64_t> Checkpoint::load() {
   }
   for (size_t i = 0; i < buffers.size(); ++i) {
     const TrainArgument &argument = description.arguments[i];
-    if (!isSaved(argument))
+    if (!argument.isSaved())
       continue;
     HostView view(buffers[i], argument.type.numBytes(), HostView::overwrite);
     file.read(argument.name, argument.type, view.data());
@@ -162,7 +157,7 @@ void Checkpoint::save(int64_t step, double loss) {
              optimizer.data());
   for (size_t i = 0; i < buffers.size(); ++i) {
     const TrainArgument &argument = description.arguments[i];
-    if (!isSaved(argument))
+    if (!argument.isSaved())
       continue;
     HostView view(buffers[i], argument.type.numBytes(), HostView::read);
     writer.add(argument.name, argument.type, view.data());

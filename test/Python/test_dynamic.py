@@ -1,5 +1,6 @@
 """Steps for data of several sizes, which share parameters and states."""
 import gc
+import threading
 
 import numpy as np
 import pytest
@@ -154,3 +155,37 @@ def test_jax():
         assert found == pytest.approx(float(value), rel=1e-5)
         np.testing.assert_allclose(auxiliary["error"], extras["error"], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(step.params["w"], params["w"], rtol=1e-5)
+
+
+def test_nothing_is_shared_while_a_step_runs():
+    """Another size may need a larger arena, which takes the place of the one that the running step uses."""
+    text = mlp(TRAIN)
+    for columns in (5, 4, 3):
+        text = text.replace(f"6x{columns}xf32", f"400000x{columns}xf32")
+    step = remat.mlir.train_step(text)
+    data = batch(400000)
+    larger = mlir.make_request(text.replace("400000x", "400001x"))
+    refused, shared = [], []
+
+    def share():
+        while not refused and not done.is_set():
+            try:
+                shared.append(mlir.compile_request(larger, step._native))
+            except remat.CompileError as error:
+                refused.append(str(error))
+
+    done = threading.Event()
+    thread = threading.Thread(target=share)
+    thread.start()
+    losses = []
+    for _ in range(2000):
+        try:
+            losses.append(step(*data))
+        except remat.StepError as error:
+            assert "is running in another thread" in str(error)
+        if refused:
+            break
+    done.set()
+    thread.join()
+    assert refused and all("the step is running in another thread" in text for text in refused)
+    assert losses and np.isfinite(losses).all()

@@ -111,6 +111,11 @@ struct TrainArgument {
   bool isRandom() const {
     return role == Role::random || role == Role::evalRandom;
   }
+  /// Whether a run goes on from its value.
+  bool isSaved() const {
+    return role == Role::parameter || role == Role::optimizer ||
+           role == Role::state || role == Role::random;
+  }
 };
 
 /// Options and arguments of a training program.
