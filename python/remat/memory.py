@@ -67,7 +67,8 @@ class Memory:
     @property
     def at_peak(self) -> tuple[LiveBuffer, ...]:
         """What is alive where most is, the largest first."""
-        peak = next((position for position, count in self.timeline if count == self.live), -1)
+        most = self.live
+        peak = next((position for position, count in self.timeline if count == most), -1)
         return tuple(sorted((b for b in self.buffers if b.first <= peak <= b.last), key=lambda b: -b.bytes))
 
     @classmethod

@@ -1,5 +1,6 @@
 """A compiled training step."""
 import dataclasses
+import functools
 import logging
 import math
 import os
@@ -136,12 +137,12 @@ class Step:
 
     # --- Seeing --------------------------------------------------------------------------------
 
-    @property
+    @functools.cached_property
     def memory(self) -> Memory:
         """What the step's memory is made of."""
         return Memory.from_report(self._native.memory_report, self._native.function)
 
-    @property
+    @functools.cached_property
     def eval_memory(self) -> Memory:
         """What the memory of an evaluation is made of. Its arena is the step's, which is as large as the larger one."""
         if not self._native.evaluation:
