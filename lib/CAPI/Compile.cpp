@@ -16,6 +16,7 @@
 #include "remat/Pipelines/Train.h"
 #include "remat/Transforms/Annotate/Annotate.h"
 #include "remat/Transforms/TrainProgram/TrainDescription.h"
+#include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/CAPI/Support.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

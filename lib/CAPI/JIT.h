@@ -57,10 +57,6 @@ llvm::Expected<CompiledCode>
 linkObject(std::unique_ptr<llvm::MemoryBuffer> object, bool hasEvaluation,
            bool hasLearningRates);
 
-/// The array that learning rates are in which the caller sets.
-inline constexpr llvm::StringLiteral kLearningRatesName =
-    "remat_learning_rates";
-
 } // namespace remat
 } // namespace mlir
 

@@ -2,11 +2,10 @@
 
 #include "Model.h"
 
-#include "JIT.h"
-
 #include "remat-c/Registration.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
@@ -168,10 +167,15 @@ FailureOr<func::FuncOp> Model::findFunction(ModuleOp module, StringRef name,
 
 /// `base`, or with a number behind it what no symbol is called.
 static std::string getFreeName(ModuleOp module, StringRef base) {
-  std::string name = base.str();
-  for (int i = 0; SymbolTable::lookupSymbolIn(module, name); ++i)
-    name = (base + "_" + Twine(i)).str();
-  return name;
+  auto isTaken = [&](StringRef name) {
+    return SymbolTable::lookupSymbolIn(module, name) != nullptr;
+  };
+  unsigned counter = 0;
+  return isTaken(base)
+             ? SymbolTable::generateSymbolName<32>(base, isTaken, counter)
+                   .str()
+                   .str()
+             : base.str();
 }
 
 /// Takes the next values of states out of the results: an evaluation has none.

@@ -282,18 +282,13 @@ static nb::list describeArguments(const Step &step) {
   return result;
 }
 
-/// The numbers of the arguments that hold results, in order.
+/// The numbers of the arguments that hold results of the step, or of its
+/// evaluation, in order.
+template <auto getCount, auto getResult>
 static nb::list getResults(const Step &step) {
   nb::list result;
-  for (intptr_t i = 0; i < rematStepGetNumResults(step.get()); ++i)
-    result.append(rematStepGetResult(step.get(), i));
-  return result;
-}
-
-static nb::list getEvaluationResults(const Step &step) {
-  nb::list result;
-  for (intptr_t i = 0; i < rematStepGetNumEvaluationResults(step.get()); ++i)
-    result.append(rematStepGetEvaluationResult(step.get(), i));
+  for (intptr_t i = 0; i < getCount(step.get()); ++i)
+    result.append(getResult(step.get(), i));
   return result;
 }
 
@@ -407,8 +402,9 @@ NB_MODULE(_native, m) {
 
   nb::class_<Step>(m, "Step")
       .def("arguments", describeArguments)
-      .def("results", getResults)
-      .def("evaluation_results", getEvaluationResults)
+      .def("results", getResults<rematStepGetNumResults, rematStepGetResult>)
+      .def("evaluation_results", getResults<rematStepGetNumEvaluationResults,
+                                            rematStepGetEvaluationResult>)
       .def("view", view)
       .def("run", run<rematStepRun>)
       .def("set_learning_rates", setLearningRates)

@@ -234,9 +234,12 @@ LogicalResult AnnotatePass::nameSaved(IRRewriter &rewriter,
   // Regions of another run are not to save what this one names.
   llvm::StringSet<> taken;
   getOperation().walk([&](NameOp op) { taken.insert(op.getName()); });
-  std::string free = kSavedName.str();
-  for (int i = 1; taken.contains(free); ++i)
-    free = (kSavedName + "_" + Twine(i)).str();
+  SmallString<16> free(kSavedName);
+  unsigned counter = 1;
+  if (taken.contains(free))
+    free = SymbolTable::generateSymbolName<16>(
+        kSavedName, [&](StringRef name) { return taken.contains(name); },
+        counter);
   SmallVector<bool> matched;
   FailureOr<DenseSet<Operation *>> hasName =
       nameKinds(rewriter, getOperation(), regions, save, free, matched);

@@ -8,9 +8,9 @@
 #include "Origins.h"
 
 #include "remat/Transforms/Annotate/Annotate.h"
+#include "remat/Transforms/Utils/Callees.h"
 
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -75,16 +75,6 @@ LogicalResult mlir::remat::stopGradients(RewriterBase &rewriter,
                    return StopGradientOp::create(rewriter, value.getLoc(),
                                                  value);
                  });
-}
-
-/// The functions that something in `op` calls, directly or not.
-static void collectCalled(Operation *op, SymbolTableCollection &symbols,
-                          llvm::SetVector<Operation *> &functions) {
-  op->walk([&](CallOpInterface call) {
-    Operation *callee = call.resolveCallableInTable(&symbols);
-    if (callee && functions.insert(callee))
-      collectCalled(callee, symbols, functions);
-  });
 }
 
 FailureOr<DenseSet<Operation *>>

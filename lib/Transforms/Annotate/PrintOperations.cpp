@@ -8,6 +8,7 @@
 #include "remat/Transforms/Annotate/Passes.h"
 #include "remat/Transforms/Utils/Locations.h"
 
+#include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
@@ -40,12 +41,6 @@ static bool makesTensor(Operation *op) {
   return llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
 }
 
-static std::string toText(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
 static void print(llvm::json::OStream &json, Operation *op,
                   ArrayRef<StringRef> kinds, Scopes &scopes) {
   auto orNull = [](StringRef text) {
@@ -71,7 +66,7 @@ static void print(llvm::json::OStream &json, Operation *op,
     });
     json.attributeArray("types", [&] {
       for (Type type : op->getResultTypes())
-        json.value(toText(type));
+        json.value(debugString(type));
     });
     json.attribute("bytes", bytes);
     json.attribute("cost", getRecomputeCost(op));

@@ -4,16 +4,11 @@
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Annotate/Annotate.h"
 
+#include "mlir/Support/DebugStringHelper.h"
 #include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace mlir::remat;
-
-static std::string toText(Attribute attribute) {
-  std::string text;
-  llvm::raw_string_ostream(text) << attribute;
-  return text;
-}
 
 void mlir::remat::printRegions(raw_ostream &os, func::FuncOp function,
                                ArrayRef<RegionOp> regions) {
@@ -47,6 +42,6 @@ void mlir::remat::printRegions(raw_ostream &os, func::FuncOp function,
     printRow(region.getLabel().value_or(""),
              std::to_string(region.getBodyBlock()->getOperations().size() - 1),
              std::to_string(params), std::to_string(in), std::to_string(out),
-             toText(region.getPolicyOrDefault()));
+             debugString(region.getPolicyOrDefault()));
   }
 }

@@ -10,8 +10,8 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Checks/Passes.h"
+#include "remat/Transforms/Utils/Callees.h"
 
-#include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::remat {
@@ -22,19 +22,14 @@ namespace mlir::remat {
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Appends the names below `op` and in what it calls; `functions` are those
-/// that were seen.
-static void collectNames(Operation *op, SymbolTableCollection &symbols,
-                         SetVector<Operation *> &functions,
-                         SmallVectorImpl<NameOp> &names) {
-  op->walk([&](Operation *inner) {
-    if (auto name = dyn_cast<NameOp>(inner))
-      names.push_back(name);
-    auto call = dyn_cast<CallOpInterface>(inner);
-    Operation *callee = call ? call.resolveCallableInTable(&symbols) : nullptr;
-    if (callee && functions.insert(callee))
-      collectNames(callee, symbols, functions, names);
-  });
+/// The names below `op` and in `functions`.
+static SmallVector<NameOp>
+collectNames(Operation *op, const SetVector<Operation *> &functions) {
+  SmallVector<NameOp> names;
+  op->walk([&](NameOp name) { names.push_back(name); });
+  for (Operation *function : functions)
+    function->walk([&](NameOp name) { names.push_back(name); });
+  return names;
 }
 
 static LogicalResult checkNames(RegionOp region,
@@ -44,8 +39,8 @@ static LogicalResult checkNames(RegionOp region,
   if (mentioned.empty())
     return success();
   SetVector<Operation *> functions;
-  SmallVector<NameOp> present;
-  collectNames(region, symbols, functions, present);
+  collectCalled(region, symbols, functions);
+  SmallVector<NameOp> present = collectNames(region, functions);
   for (StringAttr name : mentioned) {
     if (llvm::any_of(present, [&](NameOp candidate) {
           return candidate.getNameAttr() == name;
@@ -77,9 +72,8 @@ static LogicalResult checkNames(RegionOp region,
 LogicalResult mlir::remat::checkPolicyNames(func::FuncOp function,
                                             SymbolTableCollection &symbols) {
   SetVector<Operation *> functions;
-  SmallVector<NameOp> names;
   functions.insert(function);
-  collectNames(function, symbols, functions, names);
+  collectCalled(function, symbols, functions);
   for (Operation *reached : functions) {
     WalkResult result = reached->walk([&](RegionOp region) {
       return failed(checkNames(region, symbols)) ? WalkResult::interrupt()

@@ -20,6 +20,10 @@ inline constexpr llvm::StringLiteral kStepEntryName = "remat_step";
 /// Likewise, for one batch of the evaluation.
 inline constexpr llvm::StringLiteral kEvaluationEntryName = "remat_evaluate";
 
+/// The array of learning rates that a host program sets.
+inline constexpr llvm::StringLiteral kLearningRatesName =
+    "remat_learning_rates";
+
 /// Calls `name`, and declares it before the first call: by the types of that
 /// one, so that all others have to agree. With `hasMemRefs` its implementation
 /// takes pointers to descriptors (`_mlir_ciface_<name>`), else what is passed.
