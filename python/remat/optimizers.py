@@ -21,7 +21,10 @@ def number(value: float) -> str:
     >>> print(number(1e-8), number(3), number(0.0003))
     1.0e-08 3.0 0.0003
     """
-    mantissa, _, exponent = f"{float(value)!r}".partition("e")
+    try:
+        mantissa, _, exponent = f"{float(value)!r}".partition("e")
+    except (TypeError, ValueError):
+        raise TypeError(f"a hyperparameter must be a number, but got {value!r}") from None
     if "inf" in mantissa or "nan" in mantissa:
         raise ValueError(f"a hyperparameter must be a finite number, but got {value}")
     return (mantissa if "." in mantissa else mantissa + ".0") + (f"e{exponent}" if exponent else "")

@@ -80,6 +80,8 @@ def test_small_numbers_are_written_as_attributes():
 def test_values_that_attributes_do_not_have():
     with pytest.raises(ValueError, match="a hyperparameter must be a finite number, but got nan"):
         str(remat.SGD(float("nan")))
+    with pytest.raises(TypeError, match="a hyperparameter must be a number, but got None"):
+        str(remat.SGD(None))
     with pytest.raises(ValueError, match="must begin with @"):
         str(remat.SGD("schedule"))
     with pytest.raises(ValueError, match="named, or it becomes regions"):
