@@ -104,11 +104,12 @@ typedef struct RematStepOptions {
 /** Everything empty, optimization level 3, and a cache of up to 2 GB. */
 MLIR_CAPI_EXPORTED RematStepOptions rematStepOptionsGetDefault(void);
 
-/** Compiles a step for the CPU of this machine, allocates its memory and sets
- *  everything to its initial value: the bits are those of the program that
- *  `remat-opt --remat-train` makes of the same module. Null after an error;
- *  `callback` gets it, and warnings and remarks, in order. Several threads may
- *  compile; a process that is forked meanwhile may not. */
+/** Compiles a step for the CPU of this machine or, with `target=cuda` in the
+ *  options, for its GPU; allocates its memory and sets everything to its
+ * initial value: the bits are those of the program that `remat-opt
+ * --remat-train` makes of the same module. Null after an error; `callback` gets
+ * it, and warnings and remarks, in order. Several threads may compile; a
+ * process that is forked meanwhile may not. */
 MLIR_CAPI_EXPORTED RematStep rematStepCompile(const RematStepOptions *options,
                                               RematDiagnosticCallback callback,
                                               void *userData);
@@ -178,8 +179,9 @@ typedef struct RematArgument {
   const int64_t *shape;
   size_t numBytes;
   /** The memory, aligned to 64 bytes, which the caller may read and write
-   * between steps; null for data. */
+   * between steps, on the host or with the device's driver; null for data. */
   void *data;
+  bool isOnDevice;
 } RematArgument;
 
 MLIR_CAPI_EXPORTED intptr_t rematStepGetNumArguments(RematStep step);
@@ -204,6 +206,40 @@ MLIR_CAPI_EXPORTED bool rematStepIsInitialized(RematStep step, intptr_t index);
 /** Says that the caller has written the argument's values. */
 MLIR_CAPI_EXPORTED void rematStepSetInitialized(RematStep step, intptr_t index);
 
+/** Numbers as in DLPack. */
+typedef enum RematDeviceKind { RematCPU = 1, RematCUDA = 2 } RematDeviceKind;
+
+/** What a step runs on. */
+typedef struct RematDevice {
+  RematDeviceKind kind;
+  /** Which one of its kind. */
+  int number;
+  /** The CUstream in whose order it works; null on the host. */
+  void *stream;
+  /** Whether its driver is `libremat_cuda_emulator.so`, which runs kernels on
+   *  the host. */
+  bool isEmulated;
+} RematDevice;
+
+MLIR_CAPI_EXPORTED RematDevice rematStepGetDevice(RematStep step);
+/** Its name, chip and driver. */
+MLIR_CAPI_EXPORTED void rematStepDescribeDevice(RematStep step,
+                                                MlirStringCallback text,
+                                                void *userData);
+
+/** Copies the values of an argument that is no data, wherever they are, while
+ *  no step runs on them. Written ones are initialized. After a failure,
+ *  `message` has got what is wrong. */
+MLIR_CAPI_EXPORTED MlirLogicalResult rematStepRead(RematStep step,
+                                                   intptr_t index, void *into,
+                                                   MlirStringCallback message,
+                                                   void *userData);
+MLIR_CAPI_EXPORTED MlirLogicalResult rematStepWrite(RematStep step,
+                                                    intptr_t index,
+                                                    const void *from,
+                                                    MlirStringCallback message,
+                                                    void *userData);
+
 /** The name of the step's function, by which the memory report knows it. */
 MLIR_CAPI_EXPORTED MlirStringRef rematStepGetFunction(RematStep step);
 /** Likewise of the evaluation; empty if there is none. */
@@ -227,23 +263,31 @@ MLIR_CAPI_EXPORTED double *rematStepGetLearningRates(RematStep step);
 MLIR_CAPI_EXPORTED int64_t rematStepGetNumber(RematStep step);
 MLIR_CAPI_EXPORTED void rematStepSetNumber(RematStep step, int64_t number);
 
-/** Runs one step on a batch: an address for each argument of role data, in
- *  order, aligned to its elements, contiguous, and not written. Results are in
- *  their memory until the next step.
+/** An array that a step reads and does not write: contiguous, and aligned to
+ *  its elements. */
+typedef struct RematInput {
+  const void *data;
+  /** Whether it is in the memory of the step's device, as it stands when the
+   *  work on the device's stream is done. */
+  bool isOnDevice;
+} RematInput;
+
+/** Runs one step on a batch: an input for each argument of role data, in order.
+ *  Results are in their memory until the next step.
  *
  *  After a failure, `message` has got what is wrong. Nothing has changed then,
  *  unless `rematStepIsDamaged`. */
 MLIR_CAPI_EXPORTED MlirLogicalResult rematStepRun(RematStep step,
                                                   intptr_t numData,
-                                                  const void *const *data,
+                                                  const RematInput *data,
                                                   MlirStringCallback message,
                                                   void *userData);
 
-/** Evaluates the model on a batch, with the present parameters: an address for
+/** Evaluates the model on a batch, with the present parameters: an input for
  *  each argument of role evaluation data, as for `rematStepRun`. It changes
  *  nothing but its results and the arena. */
 MLIR_CAPI_EXPORTED MlirLogicalResult
-rematStepEvaluate(RematStep step, intptr_t numData, const void *const *data,
+rematStepEvaluate(RematStep step, intptr_t numData, const RematInput *data,
                   MlirStringCallback message, void *userData);
 
 /** Whether a step failed after it had begun to write parameters or states: an

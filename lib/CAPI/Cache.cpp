@@ -31,7 +31,7 @@ using llvm::Expected;
 /// Pruning looks at files that begin so, temporary ones included.
 static constexpr llvm::StringLiteral kPrefix = "llvmcache-remat-";
 /// What a file begins with; other layouts have other numbers.
-static constexpr llvm::StringLiteral kMagic = "remat compiled step 2\n";
+static constexpr llvm::StringLiteral kMagic = "remat compiled step 3\n";
 
 //===----------------------------------------------------------------------===//
 // What a result depends on
@@ -225,11 +225,13 @@ static bool repeat(StringRef value, void *into, size_t numBytes) {
   return true;
 }
 
-static std::string serialize(const Step &step, llvm::MemoryBufferRef object,
-                             ArrayRef<StoredDiagnostic> diagnostics) {
+static Expected<std::string> serialize(const Step &step,
+                                       llvm::MemoryBufferRef object,
+                                       ArrayRef<StoredDiagnostic> diagnostics) {
   std::string content;
   llvm::raw_string_ostream os(content);
   Writer writer(os);
+  writer.add(static_cast<uint64_t>(step.getTarget()));
   writer.add(StringRef(step.descriptionText));
   writer.add(StringRef(step.function));
   writer.add(StringRef(step.evaluation));
@@ -246,13 +248,15 @@ static std::string serialize(const Step &step, llvm::MemoryBufferRef object,
     writer.add(static_cast<uint64_t>(diagnostic.column));
   }
   for (auto [i, argument] : llvm::enumerate(step.description.arguments))
-    if (argument.isFromProgram())
-      writer.add(
-          step.buffers[i]->isInitialized
-              ? shorten({static_cast<const char *>(step.buffers[i]->start),
-                         argument.type.numBytes()},
-                        byteWidth(argument.type.dtype))
-              : StringRef());
+    if (argument.isFromProgram()) {
+      std::vector<char> value(argument.type.numBytes());
+      if (!step.buffers[i]->isInitialized)
+        value.clear();
+      else if (Error error = step.buffers[i]->read(value.data()))
+        return error;
+      writer.add(shorten({value.data(), value.size()},
+                         byteWidth(argument.type.dtype)));
+    }
   writer.add(object.getBuffer());
   return content;
 }
@@ -262,6 +266,7 @@ deserialize(StringRef content, Step *statesOf,
             std::vector<StoredDiagnostic> &diagnostics) {
   Reader reader(content);
   auto step = std::make_unique<Step>();
+  auto target = static_cast<StepTarget>(reader.number());
   std::string description = reader.text();
   step->function = reader.text();
   step->evaluation = reader.text();
@@ -282,18 +287,18 @@ deserialize(StringRef content, Step *statesOf,
   auto getValue = [&](size_t, void *into, size_t numBytes) {
     return repeat(reader.bytes(), into, numBytes);
   };
-  if (reader.isValid())
+  if (reader.isValid()) {
+    if (Error error = step->open(target, statesOf))
+      return error;
     if (Error error =
             step->allocate(std::move(description), statesOf, getValue))
       return error;
+  }
   StringRef object = reader.bytes();
   if (Error error = reader.finish())
     return error;
-  auto code = linkObject(llvm::MemoryBuffer::getMemBufferCopy(object),
-                         !step->evaluation.empty(), step->hasLearningRates);
-  if (!code)
-    return code.takeError();
-  step->code = std::move(*code);
+  if (Error error = step->link(llvm::MemoryBuffer::getMemBufferCopy(object)))
+    return error;
   step->isCached = true;
   return step;
 }
@@ -354,6 +359,9 @@ static Error writeFile(int descriptor, StringRef checksum, StringRef content) {
 
 Error CacheFile::store(const Step &step, llvm::MemoryBufferRef object,
                        ArrayRef<StoredDiagnostic> diagnostics) const {
+  Expected<std::string> content = serialize(step, object, diagnostics);
+  if (!content)
+    return content.takeError();
   if (std::error_code error = llvm::sys::fs::create_directories(
           folder, /*IgnoreExisting=*/true, llvm::sys::fs::owner_all))
     return llvm::errorCodeToError(error);
@@ -362,8 +370,7 @@ Error CacheFile::store(const Step &step, llvm::MemoryBufferRef object,
   if (std::error_code error = llvm::sys::fs::createUniqueFile(
           path + ".tmp-%%%%%%%%", descriptor, temporary))
     return llvm::errorCodeToError(error);
-  std::string content = serialize(step, object, diagnostics);
-  Error error = writeFile(descriptor, getChecksum(content), content);
+  Error error = writeFile(descriptor, getChecksum(*content), *content);
   ::close(descriptor);
   if (!error)
     error = llvm::errorCodeToError(llvm::sys::fs::rename(temporary, path));

@@ -29,18 +29,26 @@ using namespace mlir::remat;
 // Compiling
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkTarget(Model &model, const TrainOptions &options) {
-  if (options.target == "cpu")
-    return success();
-  return model.emitError()
-         << "a step in this process runs on the CPU, but the options ask for "
-            "target="
-         << options.target.getValue()
-         << "; compile a program for that with remat-opt";
-}
-
 static Step *getStatesOf(const RematStepOptions &request) {
   return static_cast<Step *>(request.statesOf.ptr);
+}
+
+/// Opens what the step is to run on: if it is missing, that is known before
+/// anything is compiled.
+static LogicalResult openTarget(Model &model, const TrainOptions &options,
+                                Step *statesOf, Step &step) {
+  StepTarget target = StepTarget::host;
+  if (options.target == "cuda")
+    target = options.emulate ? StepTarget::emulatedCUDA : StepTarget::cuda;
+  else if (options.target != "cpu")
+    return model.emitError()
+           << "a step in this process runs on 'cpu' or 'cuda', but the options "
+              "ask for target="
+           << options.target.getValue()
+           << "; compile a program for that with remat-opt";
+  if (llvm::Error error = step.open(target, statesOf))
+    return model.emitError() << toString(std::move(error));
+  return success();
 }
 
 static LogicalResult describe(Model &model, Step *statesOf, Step &step) {
@@ -82,8 +90,8 @@ static LogicalResult compile(Model &model, const RematStepOptions &request,
                                 "but got "
                              << request.optimizationLevel;
   if (failed(parseOptions(model, unwrap(request.trainOptions), options)) ||
-      failed(checkTarget(model, options)) || failed(model.load()) ||
-      failed(model.addTrainStep()))
+      failed(openTarget(model, options, getStatesOf(request), step)) ||
+      failed(model.load()) || failed(model.addTrainStep()))
     return failure();
   llvm::raw_string_ostream report(step.memoryReport);
   options.reportStream = &report;
@@ -98,17 +106,15 @@ static LogicalResult compile(Model &model, const RematStepOptions &request,
       })))
     return failure();
   auto code = compileToObject(model.getModule(), request.optimizationLevel,
+                              step.device ? step.device->getLibrary() : nullptr,
                               model.getProgress());
   if (failed(code))
     return failure();
   object = std::move(*code);
-  auto linked =
-      linkObject(llvm::MemoryBuffer::getMemBufferCopy(object->getBuffer()),
-                 !step.evaluation.empty(), step.hasLearningRates);
-  if (!linked)
+  if (llvm::Error error =
+          step.link(llvm::MemoryBuffer::getMemBufferCopy(object->getBuffer())))
     return model.emitError()
-           << "LLVM could not link the step: " << toString(linked.takeError());
-  step.code = std::move(*linked);
+           << "LLVM could not link the step: " << toString(std::move(error));
   return success();
 }
 

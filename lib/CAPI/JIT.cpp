@@ -57,10 +57,11 @@ namespace {
 /// The library that this function is in, with those that it is linked with (the
 /// runtime, OpenMP), however they were loaded. ORC would load it once more,
 /// with RTLD_GLOBAL: a library with an LLVM of its own that is loaded
-/// afterwards, such as another Python package's, would then get ours.
+/// afterwards, such as another Python package's, would then get ours. Before
+/// it, `first` is searched if there is one: another target's runtime.
 class Libraries {
 public:
-  Libraries() {
+  explicit Libraries(void *first) : first(first) {
     Dl_info info;
     if (dladdr(reinterpret_cast<void *>(&rematStepCompile), &info))
       handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
@@ -73,12 +74,15 @@ public:
 
   /// The function of this name; null if this process has none.
   void *find(const std::string &name) const {
+    if (void *found = first ? dlsym(first, name.c_str()) : nullptr)
+      return found;
     if (void *found = handle ? dlsym(handle, name.c_str()) : nullptr)
       return found;
     return dlsym(RTLD_DEFAULT, name.c_str());
   }
 
 private:
+  void *first;
   void *handle = nullptr;
 };
 } // namespace
@@ -133,7 +137,7 @@ static void optimize(llvm::Module &code, llvm::TargetMachine &machine,
 
 FailureOr<std::unique_ptr<llvm::MemoryBuffer>>
 mlir::remat::compileToObject(ModuleOp module, int optimizationLevel,
-                             Progress &progress) {
+                             void *library, Progress &progress) {
   auto fail = [&](const Twine &what, llvm::Error error) {
     return module.emitError() << what << ": " << toString(std::move(error));
   };
@@ -143,7 +147,7 @@ mlir::remat::compileToObject(ModuleOp module, int optimizationLevel,
   auto machine = target->createTargetMachine();
   if (!machine)
     return fail("LLVM has no code for this machine", machine.takeError());
-  if (failed(checkSymbols(module, Libraries())) ||
+  if (failed(checkSymbols(module, Libraries(library))) ||
       !progress.begin("translate to LLVM"))
     return failure();
   llvm::LLVMContext context;
@@ -168,12 +172,11 @@ mlir::remat::compileToObject(ModuleOp module, int optimizationLevel,
 
 /// The addresses of everything that the object file needs and this process
 /// has; what is missing, linking tells.
-static Expected<llvm::orc::SymbolMap> resolve(llvm::MemoryBufferRef buffer,
-                                              LLJIT &jit) {
+static Expected<llvm::orc::SymbolMap>
+resolve(llvm::MemoryBufferRef buffer, const Libraries &libraries, LLJIT &jit) {
   auto object = llvm::object::ObjectFile::createObjectFile(buffer);
   if (!object)
     return object.takeError();
-  Libraries libraries;
   llvm::orc::SymbolMap addresses;
   for (const llvm::object::SymbolRef &symbol : (*object)->symbols()) {
     auto flags = symbol.getFlags();
@@ -204,7 +207,8 @@ static llvm::Error lookUp(LLJIT &jit, StringRef name, T &result) {
 
 Expected<CompiledCode>
 mlir::remat::linkObject(std::unique_ptr<llvm::MemoryBuffer> object,
-                        bool hasEvaluation, bool hasLearningRates) {
+                        void *library, bool hasEvaluation,
+                        bool hasLearningRates) {
   Expected<JITTargetMachineBuilder> target = detectTarget();
   if (!target)
     return target.takeError();
@@ -223,7 +227,7 @@ mlir::remat::linkObject(std::unique_ptr<llvm::MemoryBuffer> object,
     return jit.takeError();
   // It would print them.
   (*jit)->getExecutionSession().setErrorReporter(llvm::consumeError);
-  auto symbols = resolve(object->getMemBufferRef(), **jit);
+  auto symbols = resolve(object->getMemBufferRef(), Libraries(library), **jit);
   if (!symbols)
     return symbols.takeError();
   if (llvm::Error error = (*jit)->getMainJITDylib().define(

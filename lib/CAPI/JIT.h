@@ -48,14 +48,16 @@ llvm::Expected<std::string> describeTarget();
 
 /// Compiles a module in the LLVM dialect for this machine, to the code that
 /// `mlir-runner` makes of it. Fails without an error if `progress` does not go
-/// on.
+/// on. What it calls has to be in `library` (of `dlopen`), unless that is null,
+/// or in this process.
 FailureOr<std::unique_ptr<llvm::MemoryBuffer>>
-compileToObject(ModuleOp module, int optimizationLevel, Progress &progress);
+compileToObject(ModuleOp module, int optimizationLevel, void *library,
+                Progress &progress);
 
-/// Links an object file with the runtime library of this process.
+/// Links an object file with `library` and what this process has.
 llvm::Expected<CompiledCode>
-linkObject(std::unique_ptr<llvm::MemoryBuffer> object, bool hasEvaluation,
-           bool hasLearningRates);
+linkObject(std::unique_ptr<llvm::MemoryBuffer> object, void *library,
+           bool hasEvaluation, bool hasLearningRates);
 
 } // namespace remat
 } // namespace mlir

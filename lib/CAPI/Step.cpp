@@ -5,6 +5,7 @@
 #include "mlir/CAPI/Support.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <unistd.h>
 
@@ -12,19 +13,6 @@ using namespace mlir;
 using namespace mlir::remat;
 using ::remat::DType;
 using ::remat::Role;
-
-std::shared_ptr<StepBuffer> StepBuffer::allocate(size_t bytes) {
-  if (bytes > SIZE_MAX - kAlignment)
-    return nullptr;
-  auto buffer = std::make_shared<StepBuffer>();
-  buffer->block.reset(std::calloc(bytes + kAlignment, 1));
-  if (!buffer->block)
-    return nullptr;
-  buffer->start = reinterpret_cast<void *>(llvm::alignTo(
-      reinterpret_cast<uintptr_t>(buffer->block.get()), kAlignment));
-  buffer->bytes = bytes;
-  return buffer;
-}
 
 RunningStep::RunningStep(Progression &progression) : progression(progression) {
   pid_t process = getpid(), other = 0;
@@ -42,6 +30,34 @@ RunningStep::~RunningStep() {
     progression.runsIn = 0;
 }
 
+llvm::Error Step::open(StepTarget target, Step *other) {
+  if (other && other->getTarget() != target)
+    return llvm::createStringError(
+        "the step whose states are to be shared runs on something else; "
+        "compile both for the same target");
+  if (other)
+    device = other->device;
+  if (device || target == StepTarget::host)
+    return llvm::Error::success();
+  auto opened = StepDevice::openCUDA(target == StepTarget::emulatedCUDA);
+  if (!opened)
+    return opened.takeError();
+  device = std::move(*opened);
+  return llvm::Error::success();
+}
+
+llvm::Error Step::link(std::unique_ptr<llvm::MemoryBuffer> object) {
+  auto linked =
+      linkObject(std::move(object), device ? device->getLibrary() : nullptr,
+                 !evaluation.empty(), hasLearningRates);
+  if (!linked)
+    return linked.takeError();
+  code = std::make_shared<CompiledCode>(std::move(*linked));
+  if (device)
+    device->keep(code);
+  return llvm::Error::success();
+}
+
 void Step::setArena(std::shared_ptr<StepBuffer> arena) {
   for (auto [argument, buffer] : llvm::zip(description.arguments, buffers))
     if (argument.role == Role::arena)
@@ -57,15 +73,40 @@ static llvm::StringMap<size_t> findStates(const Step &step) {
   return states;
 }
 
+/// Sets a buffer to what its argument starts from. `getValue` has values that
+/// come from the program.
+static llvm::Error
+setInitialValue(const ::remat::TrainDescription &description, size_t number,
+                StepBuffer &buffer,
+                function_ref<bool(size_t, void *, size_t)> getValue) {
+  const ::remat::TrainArgument &argument = description.arguments[number];
+  size_t bytes = argument.type.numBytes();
+  std::unique_ptr<void, FreeMemory> copy;
+  void *into = buffer.getStart();
+  if (buffer.isOnDevice()) {
+    copy.reset(std::malloc(bytes + 1));
+    if (!copy)
+      return llvm::createStringError("there is no memory for the " +
+                                     Twine(bytes) + " initial bytes of '" +
+                                     argument.name + "'");
+    into = copy.get();
+  }
+  if (!(argument.isFromProgram()
+            ? getValue(number, into, bytes)
+            : ::remat::initialize(description, argument, into))) {
+    buffer.isInitialized = !argument.isFromProgram() &&
+                           argument.role != Role::parameter &&
+                           argument.role != Role::state;
+    return llvm::Error::success();
+  }
+  return buffer.isOnDevice() ? buffer.write(into) : llvm::Error::success();
+}
+
 llvm::Error Step::allocate(
     std::string text, Step *other,
     function_ref<bool(size_t argument, void *into, size_t numBytes)> getValue) {
   descriptionText = std::move(text);
   description = ::remat::TrainDescription::parse(descriptionText);
-  auto fail = [](size_t bytes, const Twine &what) {
-    return llvm::createStringError("there is no memory for the " +
-                                   Twine(bytes) + " bytes of " + what);
-  };
   llvm::StringMap<size_t> states;
   std::shared_ptr<StepBuffer> otherArena;
   // Its arena may be replaced, which no thread is to use then.
@@ -87,27 +128,30 @@ llvm::Error Step::allocate(
     if (argument.role == Role::arena)
       arenaBytes = std::max(arenaBytes, argument.type.numBytes());
   std::shared_ptr<StepBuffer> arena = otherArena;
-  if (!arena || arena->bytes < arenaBytes)
-    arena = StepBuffer::allocate(arenaBytes);
-  if (!arena)
-    return fail(arenaBytes, "the step's arena");
+  if (!arena || arena->getNumBytes() < arenaBytes) {
+    auto allocated = StepBuffer::allocate(device, ::remat::MemoryClass::arena,
+                                          arenaBytes, "the step's arena");
+    if (!allocated)
+      return allocated.takeError();
+    arena = std::move(*allocated);
+  }
   for (auto [i, argument] : llvm::enumerate(description.arguments)) {
     buffers.push_back(argument.role == Role::arena ? arena : nullptr);
     if (argument.role == Role::data)
       data.push_back(i);
     else if (argument.role == Role::evalData)
       evaluationData.push_back(i);
-    if (buffers[i] || argument.role == Role::data ||
-        argument.role == Role::evalData)
+    bool isOnDevice = device && !argument.isOnHost;
+    if (buffers[i] || (isPassed(i) && !isOnDevice))
       continue;
-    size_t bytes = argument.type.numBytes();
     if (auto found = states.find(argument.name);
         argument.isSaved() && found != states.end()) {
       size_t number = found->second;
       const ::remat::TrainArgument &same = other->description.arguments[number];
       if (same.role != argument.role ||
           same.type.dtype != argument.type.dtype ||
-          same.type.shape != argument.type.shape)
+          same.type.shape != argument.type.shape ||
+          same.isOnHost != argument.isOnHost)
         return llvm::createStringError(
             "'" + argument.name +
             "' has another type than in the step whose states are to be "
@@ -115,7 +159,7 @@ llvm::Error Step::allocate(
       states.erase(found);
       buffers[i] = other->buffers[number];
       if (argument.isFromProgram()) {
-        getValue(i, nullptr, bytes);
+        getValue(i, nullptr, argument.type.numBytes());
         hasOtherValues = true;
       }
       continue;
@@ -124,16 +168,17 @@ llvm::Error Step::allocate(
       return llvm::createStringError(
           "'" + argument.name +
           "' is not in the step whose states are to be shared");
-    buffers[i] = StepBuffer::allocate(bytes);
-    if (!buffers[i])
-      return fail(bytes, "'" + getName(i) + "'");
-    void *into = buffers[i]->start;
-    buffers[i]->isInitialized =
-        argument.isFromProgram()
-            ? getValue(i, into, bytes)
-            : ::remat::initialize(description, argument, into) ||
-                  (argument.role != Role::parameter &&
-                   argument.role != Role::state);
+    auto allocated = StepBuffer::allocate(
+        isOnDevice ? device : nullptr, classOf(argument.role),
+        argument.type.numBytes(), "'" + getName(i) + "'");
+    if (!allocated)
+      return allocated.takeError();
+    buffers[i] = std::move(*allocated);
+    if (isPassed(i))
+      continue;
+    if (llvm::Error error =
+            setInitialValue(description, i, *buffers[i], getValue))
+      return error;
   }
   if (!states.empty())
     return llvm::createStringError("'" + states.begin()->first() +
@@ -216,13 +261,15 @@ intptr_t rematStepGetNumArguments(RematStep step) {
 RematArgument rematStepGetArgument(RematStep step, intptr_t index) {
   Step &owner = unwrap(step);
   const ::remat::TrainArgument &argument = owner.description.arguments[index];
+  bool isOwned = owner.buffers[index] && !owner.isPassed(index);
   return {convert(argument.role),
           wrap(owner.getName(index)),
           convert(argument.type.dtype),
           static_cast<intptr_t>(argument.type.shape.size()),
           argument.type.shape.data(),
           argument.type.numBytes(),
-          owner.buffers[index] ? owner.buffers[index]->start : nullptr};
+          isOwned ? owner.buffers[index]->getStart() : nullptr,
+          isOwned && owner.buffers[index]->isOnDevice()};
 }
 
 intptr_t rematStepGetNumResults(RematStep step) {
@@ -274,11 +321,70 @@ MlirStringRef rematStepGetMemoryReport(RematStep step) {
 }
 
 //===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+RematDevice rematStepGetDevice(RematStep step) {
+  StepDevice *device = unwrap(step).device.get();
+  if (!device)
+    return {RematCPU, 0, nullptr, false};
+  return {RematCUDA, device->get().getNumber(), device->get().getStream(),
+          device->isEmulated()};
+}
+
+void rematStepDescribeDevice(RematStep step, MlirStringCallback text,
+                             void *userData) {
+  StepDevice *device = unwrap(step).device.get();
+  text(wrap(StringRef(device ? device->get().describe() : "the host")),
+       userData);
+}
+
+/// Does `work` on a buffer that the step owns, while the step does not run.
+template <typename Work>
+static MlirLogicalResult access(Step &step, intptr_t index, Work work,
+                                MlirStringCallback message, void *userData) {
+  auto fail = [&](StringRef text) {
+    if (message)
+      message(wrap(text), userData);
+    return mlirLogicalResultFailure();
+  };
+  if (!step.buffers[index] || step.isPassed(index))
+    return fail("'" + step.getName(index).str() + "' is data");
+  RunningStep running(*step.progression);
+  if (StringRef obstacle = running.getObstacle(); !obstacle.empty())
+    return fail(obstacle);
+  if (llvm::Error error = work(*step.buffers[index]))
+    return fail(toString(std::move(error)));
+  return mlirLogicalResultSuccess();
+}
+
+MlirLogicalResult rematStepRead(RematStep step, intptr_t index, void *into,
+                                MlirStringCallback message, void *userData) {
+  return access(
+      unwrap(step), index,
+      [&](StepBuffer &buffer) { return buffer.read(into); }, message, userData);
+}
+
+MlirLogicalResult rematStepWrite(RematStep step, intptr_t index,
+                                 const void *from, MlirStringCallback message,
+                                 void *userData) {
+  return access(
+      unwrap(step), index,
+      [&](StepBuffer &buffer) {
+        llvm::Error error = buffer.write(from);
+        if (!error)
+          buffer.isInitialized = true;
+        return error;
+      },
+      message, userData);
+}
+
+//===----------------------------------------------------------------------===//
 // Running
 //===----------------------------------------------------------------------===//
 
 double *rematStepGetLearningRates(RematStep step) {
-  return unwrap(step).code.learningRates;
+  return unwrap(step).code->learningRates;
 }
 
 int64_t rematStepGetNumber(RematStep step) {
@@ -301,7 +407,7 @@ void rematStepSetRepaired(RematStep step) {
 /// arguments `dataArguments`; empty if nothing does.
 static std::string findObstacle(const Step &step,
                                 ArrayRef<size_t> dataArguments,
-                                ArrayRef<const void *> data) {
+                                ArrayRef<RematInput> data) {
   if (step.progression->isDamaged)
     return "an earlier step failed after it had begun to update parameters; "
            "load a state that was saved before it";
@@ -315,70 +421,111 @@ static std::string findObstacle(const Step &step,
               "' has no initial value: set it, or give its argument an "
               "'opt.init'")
           .str();
-  for (auto [argument, pointer] : llvm::zip(dataArguments, data)) {
+  for (auto [argument, input] : llvm::zip(dataArguments, data)) {
     size_t width = byteWidth(step.description.arguments[argument].type.dtype);
-    if (!pointer || reinterpret_cast<uintptr_t>(pointer) % width != 0)
+    if (!input.data || reinterpret_cast<uintptr_t>(input.data) % width != 0)
       return ("the address of '" + step.getName(argument) +
               "' must be a multiple of " + Twine(width))
+          .str();
+    if (input.isOnDevice && !step.buffers[argument])
+      return ("'" + step.getName(argument) +
+              "' must be in the memory of the host, where the step reads it")
           .str();
   }
   return {};
 }
 
-/// Runs `function`, and passes what is wrong to `message`. `trains`: it is the
-/// step, which changes parameters and states.
-static LogicalResult run(Step &step, RematStepFunction function, bool trains,
-                         ArrayRef<size_t> dataArguments,
-                         ArrayRef<const void *> data,
-                         MlirStringCallback message, void *userData) {
+namespace {
+/// What a step, or its evaluation, is called with.
+struct Call {
+  RematStepFunction function;
+  /// Whether it is the step, which changes parameters and states.
+  bool trains;
+  ArrayRef<size_t> dataArguments;
+  ArrayRef<RematInput> data;
+};
+} // namespace
+
+/// Runs it and returns what is wrong.
+static std::string call(Step &step, const Call &call) {
   Progression &progression = *step.progression;
-  auto fail = [&](StringRef text) {
-    if (message)
-      message(wrap(text), userData);
-    return failure();
-  };
-  RunningStep running(progression);
-  if (StringRef obstacle = running.getObstacle(); !obstacle.empty())
-    return fail(obstacle);
-  if (std::string obstacle = findObstacle(step, dataArguments, data);
-      !obstacle.empty())
-    return fail(obstacle);
   SmallVector<void *> buffers;
   for (const std::shared_ptr<StepBuffer> &buffer : step.buffers)
-    buffers.push_back(buffer ? buffer->start : nullptr);
-  for (auto [argument, pointer] : llvm::zip(dataArguments, data))
-    buffers[argument] = const_cast<void *>(pointer);
+    buffers.push_back(buffer ? buffer->getStart() : nullptr);
+  std::vector<::remat::HostedDevice::Input> inputs;
+  for (auto [argument, input] : llvm::zip(call.dataArguments, call.data)) {
+    if (step.buffers[argument])
+      inputs.push_back({buffers[argument], input.data,
+                        step.buffers[argument]->getNumBytes(),
+                        input.isOnDevice});
+    else
+      buffers[argument] = const_cast<void *>(input.data);
+  }
+  if (step.device) {
+    using Outcome = ::remat::HostedDevice::Outcome;
+    Outcome outcome;
+    std::string problem = step.device->get().run(
+        {call.function, buffers.data(), progression.number, !call.trains,
+         std::move(inputs)},
+        &outcome);
+    // A device that is lost says so itself.
+    if (call.trains && outcome == Outcome::assertion)
+      progression.isDamaged = step.assertsAfterWrites;
+    return problem;
+  }
   bool isLeft = false;
-  std::unique_ptr<char, FreeMemory> error(
-      remat_rt_run_step(function, buffers.data(), progression.number, &isLeft));
-  if (error && trains)
+  std::unique_ptr<char, FreeMemory> problem(remat_rt_run_step(
+      call.function, buffers.data(), progression.number, &isLeft));
+  if (problem && call.trains)
     progression.isDamaged = step.assertsAfterWrites || !isLeft;
-  if (error)
-    return fail(error.get());
-  progression.number += trains;
-  return success();
+  return problem ? problem.get() : "";
+}
+
+/// Runs `request`, and passes what is wrong to `message`.
+static MlirLogicalResult run(Step &step, const Call &request,
+                             MlirStringCallback message, void *userData) {
+  RunningStep running(*step.progression);
+  std::string problem = running.getObstacle().str();
+  if (problem.empty())
+    problem = findObstacle(step, request.dataArguments, request.data);
+  if (problem.empty())
+    problem = call(step, request);
+  if (problem.empty()) {
+    step.progression->number += request.trains;
+    return mlirLogicalResultSuccess();
+  }
+  if (message)
+    message(wrap(StringRef(problem)), userData);
+  return mlirLogicalResultFailure();
 }
 
 MlirLogicalResult rematStepRun(RematStep handle, intptr_t numData,
-                               const void *const *data,
+                               const RematInput *data,
                                MlirStringCallback message, void *userData) {
   Step &step = unwrap(handle);
-  return wrap(run(step, step.code.function, /*trains=*/true, step.data,
-                  {data, size_t(numData)}, message, userData));
+  return run(step,
+             {step.code->function,
+              /*trains=*/true,
+              step.data,
+              {data, size_t(numData)}},
+             message, userData);
 }
 
 MlirLogicalResult rematStepEvaluate(RematStep handle, intptr_t numData,
-                                    const void *const *data,
+                                    const RematInput *data,
                                     MlirStringCallback message,
                                     void *userData) {
   Step &step = unwrap(handle);
-  if (!step.code.evaluation) {
+  if (!step.code->evaluation) {
     if (message)
       message(wrap(StringRef("the step was compiled without an evaluation")),
               userData);
     return mlirLogicalResultFailure();
   }
-  return wrap(run(step, step.code.evaluation, /*trains=*/false,
-                  step.evaluationData, {data, size_t(numData)}, message,
-                  userData));
+  return run(step,
+             {step.code->evaluation,
+              /*trains=*/false,
+              step.evaluationData,
+              {data, size_t(numData)}},
+             message, userData);
 }

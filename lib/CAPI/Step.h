@@ -4,32 +4,15 @@
 #define REMAT_LIB_CAPI_STEP_H
 
 #include "JIT.h"
+#include "StepMemory.h"
 #include "remat-c/Step.h"
 #include "remat/Runtime/Training.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <sys/types.h>
 #include <vector>
 
 namespace mlir::remat {
-
-struct FreeMemory {
-  void operator()(void *block) const { std::free(block); }
-};
-
-/// Zeroed memory, whose pages come into being when they are written.
-struct StepBuffer {
-  static constexpr size_t kAlignment = 64;
-
-  /// Null if there is no memory for it.
-  static std::shared_ptr<StepBuffer> allocate(size_t bytes);
-
-  std::unique_ptr<void, FreeMemory> block;
-  void *start = nullptr;
-  size_t bytes = 0;
-  bool isInitialized = true;
-};
 
 /// What steps have in common that share their states.
 struct Progression {
@@ -55,14 +38,19 @@ private:
   StringRef obstacle;
 };
 
+/// What a step is compiled for. The values are those of files in the cache.
+enum class StepTarget { host, cuda, emulatedCUDA };
+
 /// What a `RematStep` points to.
 struct Step {
-  CompiledCode code;
+  std::shared_ptr<CompiledCode> code;
   ::remat::TrainDescription description;
   /// What it was parsed from.
   std::string descriptionText;
-  /// One for each argument of the description, null for data; all arenas are
-  /// one.
+  /// What it runs on; null for the host.
+  std::shared_ptr<StepDevice> device;
+  /// One for each argument of the description, null for data on the host; all
+  /// arenas are one.
   std::vector<std::shared_ptr<StepBuffer>> buffers;
   std::shared_ptr<Progression> progression = std::make_shared<Progression>();
   /// Numbers of the arguments that are data of the step and of the evaluation.
@@ -79,17 +67,33 @@ struct Step {
   /// the program.
   bool hasOtherValues = false;
 
-  /// Takes the description of the arguments, allocates their memory, and sets
-  /// it to what they start from, or takes the states of `other` if that is not
-  /// null. Writes values that come from the program by `getValue`, in order,
-  /// which returns false where there is none; to null if they are not wanted.
+  StepTarget getTarget() const {
+    return !device                ? StepTarget::host
+           : device->isEmulated() ? StepTarget::emulatedCUDA
+                                  : StepTarget::cuda;
+  }
+  /// Opens what it runs on, or takes that of `other`, which has to be of the
+  /// same kind, if that is not null. Comes first.
+  llvm::Error open(StepTarget target, Step *other);
+  /// Takes the description of the arguments, allocates their memory (on
+  /// `device` if there is one), and sets it to what they start from, or takes
+  /// the states of `other` if that is not null. Writes values that come from
+  /// the program by `getValue`, in order, which returns false where there is
+  /// none; to null if they are not wanted.
   llvm::Error
   allocate(std::string text, Step *other,
            function_ref<bool(size_t argument, void *into, size_t numBytes)>
                getValue);
+  /// Takes its code from an object file.
+  llvm::Error link(std::unique_ptr<llvm::MemoryBuffer> object);
   /// Makes `arena` that of all arguments of this role.
   void setArena(std::shared_ptr<StepBuffer> arena);
 
+  /// Whether the argument's values are the caller's, or a copy of them.
+  bool isPassed(size_t argument) const {
+    ::remat::Role role = description.arguments[argument].role;
+    return role == ::remat::Role::data || role == ::remat::Role::evalData;
+  }
   /// What arguments and results are called.
   StringRef getName(size_t argument) const;
 };

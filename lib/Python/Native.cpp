@@ -10,6 +10,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -292,23 +293,102 @@ static nb::list getResults(const Step &step) {
   return result;
 }
 
-using Bytes = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
-
-/// The bytes of an argument, which keep the step alive.
-static Bytes view(nb::handle_t<Step> self, intptr_t index) {
-  RematArgument argument = getArgument(nb::cast<Step &>(self), index);
-  if (!argument.data)
+/// The argument at `index`, which the step owns, or an IndexError.
+static RematArgument getOwned(const Step &step, intptr_t index) {
+  RematArgument argument = getArgument(step, index);
+  if (!argument.data && argument.numBytes > 0)
     throw nb::value_error("data is not the step's own");
-  return Bytes(argument.data, {argument.numBytes}, self);
+  return argument;
 }
 
-/// Runs a step, or its evaluation, on the arrays at these addresses; returns
-/// what is wrong, or None.
+using Bytes = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
+
+/// The bytes of an argument on the host, which keep the step alive; None if
+/// they are on a device.
+static nb::object view(nb::handle_t<Step> self, intptr_t index) {
+  RematArgument argument = getOwned(nb::cast<Step &>(self), index);
+  if (argument.isOnDevice)
+    return nb::none();
+  return nb::cast(Bytes(argument.data, {argument.numBytes}, self));
+}
+
+static nb::dlpack::dtype getDLPackType(RematElementType type) {
+  using nb::dlpack::dtype_code;
+  auto make = [](dtype_code code, uint8_t bits) {
+    return nb::dlpack::dtype{static_cast<uint8_t>(code), bits, 1};
+  };
+  switch (type) {
+  case RematI1:
+    return make(dtype_code::Bool, 8);
+  case RematI8:
+    return make(dtype_code::Int, 8);
+  case RematI16:
+    return make(dtype_code::Int, 16);
+  case RematI32:
+    return make(dtype_code::Int, 32);
+  case RematI64:
+    return make(dtype_code::Int, 64);
+  case RematF16:
+    return make(dtype_code::Float, 16);
+  case RematBF16:
+    return make(dtype_code::Bfloat, 16);
+  case RematF32:
+    return make(dtype_code::Float, 32);
+  case RematF64:
+    return make(dtype_code::Float, 64);
+  }
+  return make(dtype_code::Int, 8);
+}
+
+/// The memory of an argument, wherever it is, as an object with DLPack.
+static nb::ndarray<> exportArray(nb::handle_t<Step> self, intptr_t index) {
+  Step &step = nb::cast<Step &>(self);
+  RematArgument argument = getOwned(step, index);
+  RematDevice device = rematStepGetDevice(step.get());
+  std::vector<size_t> shape(argument.shape, argument.shape + argument.rank);
+  return nb::ndarray<>(argument.data, shape.size(), shape.data(), self,
+                       /*strides=*/nullptr, getDLPackType(argument.type),
+                       argument.isOnDevice ? device.kind : RematCPU,
+                       argument.isOnDevice ? device.number : 0);
+}
+
+/// (kind, number, the stream's address or None, whether it is emulated, what it
+/// is)
+static nb::tuple getDevice(const Step &step) {
+  RematDevice device = rematStepGetDevice(step.get());
+  std::string text;
+  rematStepDescribeDevice(step.get(), append, &text);
+  nb::object stream = nb::none();
+  if (device.stream)
+    stream = nb::cast(reinterpret_cast<uintptr_t>(device.stream));
+  return nb::make_tuple(device.kind == RematCUDA ? "cuda" : "cpu",
+                        device.number, stream, device.isEmulated, text);
+}
+
+/// Copies an argument's values to or from an address of the host; returns what
+/// is wrong, or None.
+template <auto function, typename Pointer>
+static nb::object access(Step &step, intptr_t index, uintptr_t address) {
+  getOwned(step, index);
+  std::string message;
+  bool isDone;
+  {
+    nb::gil_scoped_release released;
+    isDone = mlirLogicalResultIsSuccess(
+        function(step.get(), index, reinterpret_cast<Pointer>(address), append,
+                 &message));
+  }
+  return isDone ? nb::none() : nb::object(nb::cast(message));
+}
+
+/// Runs a step, or its evaluation, on the arrays at these addresses, each with
+/// whether it is on the device; returns what is wrong, or None.
 template <auto function>
-static nb::object run(Step &step, const std::vector<uintptr_t> &addresses) {
-  std::vector<const void *> data;
-  for (uintptr_t address : addresses)
-    data.push_back(reinterpret_cast<const void *>(address));
+static nb::object run(Step &step,
+                      const std::vector<std::pair<uintptr_t, bool>> &arrays) {
+  std::vector<RematInput> data;
+  for (auto [address, isOnDevice] : arrays)
+    data.push_back({reinterpret_cast<const void *>(address), isOnDevice});
   std::string message;
   bool isDone;
   {
@@ -323,6 +403,8 @@ static nb::object run(Step &step, const std::vector<uintptr_t> &addresses) {
 /// (address, type, shape, whether it is contiguous, device, what keeps it
 /// alive)
 static nb::tuple describeArray(const nb::ndarray<nb::ro> &array) {
+  using Array = nb::ndarray<nb::ro>;
+  auto *owner = new Array(array);
   nb::list shape;
   bool isContiguous = true;
   int64_t stride = 1;
@@ -338,7 +420,9 @@ static nb::tuple describeArray(const nb::ndarray<nb::ro> &array) {
                         kind + std::to_string(type.bits), nb::tuple(shape),
                         isContiguous || array.size() == 0,
                         nb::make_tuple(array.device_type(), array.device_id()),
-                        nb::cast(array));
+                        nb::capsule(owner, [](void *pointer) noexcept {
+                          delete static_cast<Array *>(pointer);
+                        }));
 }
 
 /// (whether it was found, where or what is missing)
@@ -406,6 +490,10 @@ NB_MODULE(_native, m) {
       .def("evaluation_results", getResults<rematStepGetNumEvaluationResults,
                                             rematStepGetEvaluationResult>)
       .def("view", view)
+      .def("export", exportArray)
+      .def_prop_ro("device", getDevice)
+      .def("read", access<rematStepRead, void *>)
+      .def("write", access<rematStepWrite, const void *>)
       .def("run", run<rematStepRun>)
       .def("set_learning_rates", setLearningRates)
       .def("evaluate", run<rematStepEvaluate>)

@@ -11,6 +11,9 @@ namespace remat {
 /// leave by a jump, or return.
 extern thread_local void (*failureHandler)(const std::string &message);
 
+/// Whether what failed last on this thread was an assertion of the program.
+extern thread_local bool assertionFailed;
+
 /// Notes a failure of the step that a host program runs and returns true where
 /// the step cannot be left: on other threads than its own, and inside of
 /// parallel loops.

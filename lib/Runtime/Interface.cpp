@@ -126,6 +126,7 @@ REMAT_EXPORT void _mlir_ciface_remat_rt_account(int32_t memoryClass,
 
 REMAT_EXPORT void _mlir_ciface_remat_rt_fail(const MemRef<char, 1> *message) {
   std::string text = toString(message);
+  assertionFailed = true;
   if (!noteFailure(text))
     fail(text);
 }

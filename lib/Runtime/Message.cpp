@@ -11,6 +11,8 @@ using namespace remat;
 thread_local void (*remat::failureHandler)(const std::string &message) =
     nullptr;
 
+thread_local bool remat::assertionFailed = false;
+
 static void printMessage(const char *kind, const std::string &message) {
   std::fflush(stdout);
   std::fprintf(stderr, "remat: %s: %s\n", kind, message.c_str());

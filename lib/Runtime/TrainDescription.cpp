@@ -12,6 +12,27 @@
 
 using namespace remat;
 
+MemoryClass remat::classOf(Role role) {
+  switch (role) {
+  case Role::parameter:
+    return MemoryClass::parameter;
+  case Role::optimizer:
+    return MemoryClass::optimizerState;
+  case Role::state:
+  case Role::random:
+  case Role::evalRandom:
+    return MemoryClass::state;
+  case Role::data:
+  case Role::evalData:
+    return MemoryClass::data;
+  case Role::arena:
+    return MemoryClass::arena;
+  case Role::result:
+    return MemoryClass::other;
+  }
+  return MemoryClass::other;
+}
+
 static std::vector<std::string> split(const std::string &text, char separator) {
   std::vector<std::string> parts;
   std::string part;

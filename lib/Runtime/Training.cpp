@@ -73,27 +73,6 @@ private:
 // Start
 //===----------------------------------------------------------------------===//
 
-static MemoryClass classOf(Role role) {
-  switch (role) {
-  case Role::parameter:
-    return MemoryClass::parameter;
-  case Role::optimizer:
-    return MemoryClass::optimizerState;
-  case Role::state:
-  case Role::random:
-  case Role::evalRandom:
-    return MemoryClass::state;
-  case Role::data:
-  case Role::evalData:
-    return MemoryClass::data;
-  case Role::arena:
-    return MemoryClass::arena;
-  case Role::result:
-    return MemoryClass::other;
-  }
-  return MemoryClass::other;
-}
-
 static void *allocateBuffer(const TrainArgument &argument) {
   MemoryClass memoryClass = classOf(argument.role);
   size_t bytes = argument.type.numBytes();

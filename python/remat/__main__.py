@@ -54,8 +54,8 @@ def doctor() -> int:
         from remat import _native
         say("target=cuda compiles", *_native.find_cuda_toolkit())
     driver = ctypes.util.find_library("cuda")
-    say("target=cuda runs", driver, driver or "no libcuda.so of an NVIDIA driver; programs of remat-opt run their kernels on "
-        "the host with target=cuda emulate")
+    say("target=cuda runs", driver, driver or "no libcuda.so of an NVIDIA driver; kernels run on the host with "
+        'options="emulate"')
     return not compiles
 
 

@@ -1,7 +1,8 @@
-"""Arrays of other libraries, where they lie: what a step takes must be of its type and shape, and is not copied."""
+"""Arrays of other libraries, where they lie: what a step takes must be of its type and shape, and is not copied on the host."""
 import ctypes
 import dataclasses
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -37,15 +38,45 @@ class Argument:
         return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
 
 
+class Device(NamedTuple):
+    """What a step runs on: `kind` is cpu or cuda, `number` which GPU, `stream` the address of the CUstream in whose order it
+    works, or None; `is_emulated` whether the kernels of a GPU run on the host; `name` with chip and driver."""
+
+    kind: str
+    number: int
+    stream: int | None
+    is_emulated: bool
+    name: str
+
+
+class DeviceArray:
+    """Memory of a step, by DLPack (`torch.from_dlpack`, `jax.dlpack.from_dlpack`, `numpy.from_dlpack`)."""
+
+    def __init__(self, export: Callable[[], Any], place: tuple[int, int]):
+        self._export, self._place = export, place
+
+    def __dlpack__(self, **_: Any) -> Any:
+        """Steps end when their device is done: there is nothing that a stream has to wait for."""
+        return self._export()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._place
+
+
+Location = tuple[int, bool]  # an address, and whether that is on the step's device
+CPU_DEVICE, CUDA_DEVICE = 1, 2  # DLPack's numbers
+
+
 def accepts(argument: Argument, dtype: np.dtype[Any]) -> bool:
     """Whether an array of this type has the argument's bits, in any byte order."""
     own, dtype = argument.dtype, dtype.newbyteorder("=")
     return dtype == own or (own.kind == "i" and dtype.kind == "u" and dtype.itemsize == own.itemsize)
 
 
-def locate(argument: Argument, value: Any, what: str) -> tuple[int, Any]:
-    """The address of the array's elements and what keeps them there. An array that is not contiguous is copied; one of
-    another type or shape, or on another device, is an error that says what must hold. `what` names it there."""
+def locate(argument: Argument, value: Any, what: str, device: Device | None = None) -> tuple[Location, Any]:
+    """Where the array's elements are and what keeps them there. An array that is not contiguous is copied; one of another
+    type or shape, or on another device than the host and `device`, is an error that says what must hold. `what` names it
+    there."""
     if type(value) is np.ndarray:
         if not accepts(argument, value.dtype):
             raise TypeError(f"{what} must be of {argument}, but got {value.dtype.name}{list(value.shape)}")
@@ -53,11 +84,20 @@ def locate(argument: Argument, value: Any, what: str) -> tuple[int, Any]:
             raise ValueError(f"{what} must be of {argument}, but got {value.dtype.name}{list(value.shape)}")
         if not value.flags.c_contiguous or not value.flags.aligned or not value.dtype.isnative:
             value = np.require(value, value.dtype.newbyteorder("="), ["C_CONTIGUOUS", "ALIGNED"])
-        return value.__array_interface__["data"][0], value
-    return _locate_foreign(argument, value, what)
+        return (value.__array_interface__["data"][0], False), value
+    return _locate_foreign(argument, value, what, device)
 
 
-def _locate_foreign(argument: Argument, value: Any, what: str) -> tuple[int, Any]:
+def _is_on(device: Device, value: Any) -> bool:
+    """Whether the step can read the array where it is, on its own device."""
+    if device.kind != "cuda" or not hasattr(value, "__dlpack_device__"):
+        return False
+    # An emulated GPU has no memory but that of steps.
+    return tuple(value.__dlpack_device__()) == (CUDA_DEVICE, device.number) and \
+        (isinstance(value, DeviceArray) or not device.is_emulated)
+
+
+def _locate_foreign(argument: Argument, value: Any, what: str, device: Device | None) -> tuple[Location, Any]:
     """`locate` for arrays that are not NumPy's."""
     if isinstance(value, (np.ndarray, np.generic)):
         return locate(argument, np.asarray(value), what)
@@ -65,13 +105,18 @@ def _locate_foreign(argument: Argument, value: Any, what: str) -> tuple[int, Any
         value.block_until_ready()
     if getattr(value, "requires_grad", False):  # PyTorch exports none that it differentiates
         value = value.detach()
+    array = value
+    is_on_device = device is not None and _is_on(device, value)
+    if is_on_device:  # the step's stream waits for what makes it
+        assert device
+        array = value.__dlpack__(stream=device.stream)
     try:
-        address, kind, shape, is_contiguous, device, owner = _native.describe_array(value)
+        address, kind, shape, is_contiguous, (place, number), owner = _native.describe_array(array)
     except TypeError:
         raise TypeError(f"{what} must be an array of {argument} (NumPy, or anything with DLPack or the buffer protocol), "
                         f"but got {type(value).__name__}") from None
-    if device[0] not in CPU_DEVICES:
-        raise ValueError(f"{what} must be in the memory of the host, but it is on DLPack device {device[0]}:{device[1]}; "
+    if place not in CPU_DEVICES and not is_on_device:
+        raise ValueError(f"{what} must be in the memory of the host, but it is on DLPack device {place}:{number}; "
                          "copy it first")
     if kind not in DLPACK_NAMES[argument.type]:
         raise TypeError(f"{what} must be of {argument}, but got {kind}{list(shape)}")
@@ -79,15 +124,15 @@ def _locate_foreign(argument: Argument, value: Any, what: str) -> tuple[int, Any
         raise ValueError(f"{what} must be of {argument}, but got {kind}{list(shape)}")
     if not is_contiguous:  # PyTorch has types that NumPy lacks
         copied = value.contiguous() if callable(getattr(value, "contiguous", None)) else np.ascontiguousarray(value)
-        return locate(argument, copied, what)
+        return locate(argument, copied, what, device)
     if address % argument.dtype.itemsize:
         raise ValueError(f"{what} must be aligned to its elements of {argument.dtype.itemsize} bytes")
-    return address, owner
+    return (address, is_on_device), owner
 
 
 def to_numpy(argument: Argument, value: Any, what: str) -> np.ndarray[Any, Any]:
     """The same as an array of NumPy that may share memory with `value`."""
-    address, owner = locate(argument, value, what)
+    (address, _), owner = locate(argument, value, what)
     if isinstance(owner, np.ndarray):
         return owner.view(argument.dtype) if owner.dtype != argument.dtype else owner
     raw = bytearray() if not argument.nbytes else memoryview((ctypes.c_char * argument.nbytes).from_address(address)).cast("B")

@@ -34,6 +34,9 @@ class CompileError(Exception):
         errors = [d for d in self.diagnostics if d.severity == "error"]
         super().__init__("\n".join(str(d).rstrip() for d in errors) or "the compiler failed without a message")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompileError, (self.diagnostics,)  # so that it comes back from another process
+
 
 class StepError(Exception):
     """A step that runs found something wrong with its data, such as an index outside of a table. Unless the text says

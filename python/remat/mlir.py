@@ -19,6 +19,7 @@ from remat.progress import Progress
 from remat.step import Step
 
 logger = logging.getLogger("remat")
+TARGETS = ("cpu", "cuda")
 LEVELS = {"warning": logging.WARNING, "remark": logging.DEBUG, "note": logging.DEBUG}
 
 
@@ -58,7 +59,8 @@ class Request:
 def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Policy | Annotation | str | None, passes: str,
              eager: bool | None, clip_global_norm: float | None, accumulate: int | None, seed: int | None,
              function: str | None, eval_function: str | None, threads: int | None, options: str, file_name: str,
-             optimization_level: int, cache: bool, check_nans: bool, evaluation: Evaluation | None = None) -> Request:
+             optimization_level: int, cache: bool, check_nans: bool, target: str,
+             evaluation: Evaluation | None = None) -> Request:
     """The request. Whatever belongs to a train step is left out where nothing was asked for, since the
     module may have one."""
     if not isinstance(text, (str, bytes)):
@@ -81,7 +83,9 @@ def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Polic
     if optimizer is not None and eager is None:
         attributes.append("deferred" if clip_global_norm is not None or accumulate is not None else "eager")
     passes, option = _split_policy(policy, text, file_name, passes)
-    train_options = ["target=cpu"]
+    if target not in TARGETS:
+        raise ValueError(f"target must be {' or '.join(map(repr, TARGETS))}, but got {target!r}")
+    train_options = [f"target={target}"]
     if option:
         train_options.append(f"policy={{{option}}}")
     if threads is not None:
@@ -126,7 +130,8 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
                policy: Policy | Annotation | str | None = None, passes: str = "", eager: bool | None = None,
                clip_global_norm: float | None = None, accumulate: int | None = None, seed: int | None = None,
                function: str | None = None, eval_function: str | None = None, threads: int | None = None, options: str = "",
-               file_name: str = "model.mlir", optimization_level: int = 3, cache: bool = True, check_nans: bool = False) -> Step:
+               file_name: str = "model.mlir", optimization_level: int = 3, cache: bool = True, check_nans: bool = False,
+               target: str = "cpu") -> Step:
     """Compiles a training step of a model, allocates its memory, and sets parameters and states to what they start from:
     the same bits as in the program that `remat-opt --remat-train` makes of the same module.
 
@@ -149,11 +154,13 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
     - `cache`: whether the compiled step may come from, and goes to, the disk (see `remat.cache`).
     - `check_nans`: whether a step ends, with a `remat.StepError`, at the first operation that makes a NaN, which the error
       names with its line. Such a step takes several times as long.
+    - `target`: what the step runs on: "cpu", or "cuda" for an NVIDIA GPU, whose memory holds parameters and states then. With
+      `options="emulate"`, the kernels for a GPU run on the host.
 
     Raises `remat.CompileError` with the places in the text if the model cannot be compiled.
     """
     request = _request(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, eval_function,
-                       threads, options, file_name, optimization_level, cache, check_nans)
+                       threads, options, file_name, optimization_level, cache, check_nans, target)
     return Step(*compile_request(request))
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from remat import _native
-from remat.arrays import Argument, locate, to_numpy
+from remat.arrays import CPU_DEVICE, CUDA_DEVICE, Argument, Device, DeviceArray, Location, locate, to_numpy
 from remat.errors import Diagnostic, StepError
 from remat.memory import Memory
 
@@ -24,17 +24,18 @@ Array = np.ndarray[Any, Any]
 
 
 class _Results(NamedTuple):
-    """Views of what a step or an evaluation computes."""
+    """What gets what a step or an evaluation computes."""
 
-    loss: Array | None
-    extras: list[tuple[str, Array]]
+    loss: Callable[[], Array] | None
+    extras: list[tuple[str, Callable[[], Array]]]
 
     def read(self) -> Any:
         """What a call returns: the loss, a dictionary of the others, or both."""
         if self.loss is None or self.extras:
-            extras = {name: view.copy() if view.ndim else view.item() for name, view in self.extras}
-            return extras if self.loss is None else (self.loss.item(), extras)
-        return self.loss.item()
+            values = {name: read() for name, read in self.extras}
+            extras = {name: value.copy() if value.ndim else value.item() for name, value in values.items()}
+            return extras if self.loss is None else (self.loss().item(), extras)
+        return self.loss().item()
 
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -45,7 +46,8 @@ class Step:
 
     `step(*batch)` runs it. Arrays of the batch are of exactly the types and shapes in `step.data`, in order; they are
     read where they are, unless they are not contiguous. One thread at a time may call a step. `step.pipeline` is what it was
-    compiled by, for `remat-opt --pass-pipeline` on a model with a `remat.train_step`; `step.warnings` is what the compiler said.
+    compiled by, for `remat-opt --pass-pipeline` on a model with a `remat.train_step`; `step.warnings` is what the compiler said;
+    `step.device` is what it runs on.
     """
 
     _how_to_eval = "name its function by eval_function=, or in the module's remat.train_step by eval(...)"
@@ -63,8 +65,9 @@ class Step:
         self.arguments = tuple(Argument(*record) for record in native.arguments())
         self.data = tuple(a for a in self.arguments if a.role == "data")
         self.eval_data = tuple(a for a in self.arguments if a.role == "eval_data")
+        self.device = Device(*native.device)
         self._saved = {a.name: i for i, a in enumerate(self.arguments) if a.role in SAVED_ROLES}
-        self._views = {name: self._view(i) for name, i in self._saved.items()}
+        self._readers = {name: _make_reader(native, self.arguments[i], i) for name, i in self._saved.items()}
         # Every call needs these; making them takes longer than some steps.
         self._inputs, self._eval_inputs = ([(a, f"argument {i} ('{a.name}')") for i, a in enumerate(arguments)]
                                            for arguments in (self.data, self.eval_data))
@@ -72,13 +75,8 @@ class Step:
         self._eval_results = self._find_results(native.evaluation_results())
 
     def _find_results(self, indices: list[int]) -> _Results:
-        views = {self.arguments[i].name: self._view(i) for i in indices}
-        return _Results(views.pop("loss", None), list(views.items()))
-
-    def _view(self, index: int) -> Array:
-        argument = self.arguments[index]
-        view: Array = self._native.view(index)
-        return view.view(argument.dtype).reshape(argument.shape)
+        readers = {self.arguments[i].name: _make_reader(self._native, self.arguments[i], i) for i in indices}
+        return _Results(readers.pop("loss", None), list(readers.items()))
 
     # --- Running -------------------------------------------------------------------------------
 
@@ -87,11 +85,11 @@ class Step:
         these, by their names. After an exception, parameters and states are as before, unless it says otherwise."""
         if self._recompile and (other := self._find_other(batch)):
             return other(*batch)
-        located = _locate_all("the step", self._inputs, batch)
+        located = _locate_all("the step", self._inputs, batch, self.device)
         if self._rates:
             self._native.set_learning_rates([_learning_rate(rate, self.number) for rate in self._rates])
         was_damaged = self._native.is_damaged
-        problem = self._native.run([address for address, _ in located])
+        problem = self._native.run([location for location, _ in located])
         if problem is not None:
             raise StepError(problem + ("; parameters or states have changed: load a state that was saved before"
                                        if self._native.is_damaged and not was_damaged else ""))
@@ -107,7 +105,7 @@ class Step:
             for (argument, name), shape, value in zip(self._inputs, shapes, batch):
                 if len(shape) != len(argument.shape):
                     return None
-                locate(dataclasses.replace(argument, shape=shape), value, name)
+                locate(dataclasses.replace(argument, shape=shape), value, name, self.device)
             assert self._recompile
             logger.info("compiling the step for %s", ", ".join(f"{a.name}: {list(s)}" for a, s in zip(self.data, shapes)))
             self._others[shapes] = self._recompile(self._native, shapes)
@@ -119,8 +117,8 @@ class Step:
         evaluation's results is a loss, only the dictionary. It uses the step's arena."""
         if not self._native.evaluation:
             raise TypeError(f"the step was compiled without an evaluation; {self._how_to_eval}")
-        located = _locate_all("the evaluation", self._eval_inputs, batch)
-        problem = self._native.evaluate([address for address, _ in located])
+        located = _locate_all("the evaluation", self._eval_inputs, batch, self.device)
+        problem = self._native.evaluate([location for location, _ in located])
         if problem is not None:
             raise StepError(problem)
         return self._eval_results.read()
@@ -168,13 +166,26 @@ class Step:
 
     def state_dict(self) -> dict[str, Array]:
         """Parameters, states of the optimizer (`<parameter>.<state>`), model states and random states by name: views of
-        the step's own memory, which change with it. And `remat.step`, how many steps have been done."""
-        return dict(self._views) | {STEP_KEY: np.array(self.number, np.int64)}
+        the step's own memory, which change with it, or copies of what is on a GPU. And `remat.step`, how many steps have
+        been done."""
+        return self._read_saved() | {STEP_KEY: np.array(self.number, np.int64)}
+
+    def _read_saved(self) -> dict[str, Array]:
+        return {name: read() for name, read in self._readers.items()}
 
     @property
     def parameters(self) -> dict[str, Array]:
-        """The parameters by name, as views of the step's own memory."""
-        return {a.name: self._views[a.name] for a in self.arguments if a.role == "parameter"}
+        """The parameters by name, as views of the step's own memory, or copies of what is on a GPU."""
+        return {a.name: self._readers[a.name]() for a in self.arguments if a.role == "parameter"}
+
+    def device_arrays(self) -> dict[str, DeviceArray]:
+        """What `state_dict` names, without a copy wherever it is, for `torch.from_dlpack` or `jax.dlpack.from_dlpack`. The
+        arrays change with each step, and are not to be read while one runs."""
+        def place(index: int) -> tuple[int, int]:
+            is_on_gpu = self._native.view(index) is None
+            return (CUDA_DEVICE, self.device.number) if is_on_gpu else (CPU_DEVICE, 0)
+        return {name: DeviceArray(functools.partial(self._native.export, index), place(index))
+                for name, index in self._saved.items()}
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Sets what `state` names, from anything that `step(...)` takes. With `strict`, it has to name everything that
@@ -188,8 +199,9 @@ class Step:
                   for name, index in self._saved.items() if name in state}
         number = self._step_number(state[STEP_KEY]) if STEP_KEY in state else None
         for name, value in values.items():
-            np.copyto(self._views[name], value)
-            self._native.set_initialized(self._saved[name])
+            problem = self._native.write(self._saved[name], value.__array_interface__["data"][0])
+            if problem is not None:
+                raise StepError(problem)
         if number is not None:
             self._native.number = number
         if len(values) == len(self._saved):
@@ -210,7 +222,7 @@ class Step:
                     "optimizer": self._native.optimizer}
         handle, temporary = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
         try:
-            save_file(self._views, temporary, metadata)
+            save_file(self._read_saved(), temporary, metadata)
             os.fsync(handle)
             os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, path)
@@ -236,13 +248,29 @@ class Step:
             raise ValueError(f"{path} is of another model: {error.args[0]}") from error
 
 
-def _locate_all(what: str, inputs: list[tuple[Argument, str]], batch: Sequence[Any]) -> list[tuple[int, Any]]:
-    """The addresses of the arrays of `batch`, and what keeps them there. `inputs` are arguments, and what messages call
-    them."""
+def _make_reader(native: Any, argument: Argument, index: int) -> Callable[[], Array]:
+    """What gets the values of an argument: a view of the step's own memory if that is the host's, else a copy."""
+    view: Array | None = native.view(index)
+    if view is not None:
+        shaped: Array = view.view(argument.dtype).reshape(argument.shape)
+        return lambda: shaped
+
+    def read() -> Array:
+        value = np.empty(argument.shape, argument.dtype)
+        problem = native.read(index, value.__array_interface__["data"][0])
+        if problem is not None:
+            raise StepError(problem)
+        return value
+    return read
+
+
+def _locate_all(what: str, inputs: list[tuple[Argument, str]], batch: Sequence[Any], device: Device) \
+        -> list[tuple[Location, Any]]:
+    """Where the arrays of `batch` are, and what keeps them there. `inputs` are arguments, and what messages call them."""
     if len(batch) != len(inputs):
         names = ", ".join(f"{a.name}: {a}" for a, _ in inputs)
         raise TypeError(f"{what} takes {len(inputs)} arrays ({names}), but got {len(batch)}")
-    return [locate(argument, value, name) for (argument, name), value in zip(inputs, batch)]
+    return [locate(argument, value, name, device) for (argument, name), value in zip(inputs, batch)]
 
 
 def _learning_rate(function: Callable[[int], float], step: int) -> float:

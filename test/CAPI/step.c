@@ -83,7 +83,7 @@ static void train(void) {
     printArgument(rematStepGetArgument(step, i));
   printf("%d results\n", (int)rematStepGetNumResults(step));
   float x[4] = {1, 2, 3, 4}, y[4] = {2, 4, 6, 8};
-  const void *data[] = {x, y};
+  RematInput data[] = {{x, false}, {y, false}};
   for (int i = 0; i < 40; ++i)
     if (mlirLogicalResultIsFailure(rematStepRun(step, 2, data, print, NULL)))
       printf("failed\n");
@@ -93,7 +93,7 @@ static void train(void) {
   printf("p = %.2f %.2f\n", p[0], p[3]);
 
   rematStepRun(step, 1, data, print, NULL);
-  const void *odd[] = {(const char *)x + 1, y};
+  RematInput odd[] = {{(const char *)x + 1, false}, {y, false}};
   rematStepRun(step, 2, odd, print, NULL);
   printf("still step %d\n", (int)rematStepGetNumber(step));
   rematStepDestroy(step);
@@ -109,7 +109,7 @@ static void evaluate(void) {
     if (rematStepGetArgument(step, i).role == RematRoleEvaluationData)
       printArgument(rematStepGetArgument(step, i));
   float x[4] = {1, 2, 3, 4}, y[4] = {2, 4, 6, 8};
-  const void *data[] = {x, y};
+  RematInput data[] = {{x, false}, {y, false}};
   rematStepEvaluate(step, 2, data, print, NULL);
   intptr_t loss = rematStepGetEvaluationResult(step, 0);
   printf("loss %.1f of %d results, step %d\n",
@@ -121,6 +121,33 @@ static void evaluate(void) {
   options = getOptions("#opt.sgd<lr = 0.01>");
   step = rematStepCompile(&options, printDiagnostic, NULL);
   rematStepEvaluate(step, 2, data, print, NULL);
+  rematStepDestroy(step);
+}
+
+/* On an emulated GPU; x of one step is the prediction of the one before. */
+static void trainOnDevice(void) {
+  RematStepOptions options = getOptions("#opt.sgd<lr = 0.01>");
+  options.trainOptions = mlirStringRefCreate("target=cuda emulate", 19);
+  RematStep step = rematStepCompile(&options, printDiagnostic, NULL);
+  RematDevice device = rematStepGetDevice(step);
+  printf("kind %d, number %d, %s\n", device.kind, device.number,
+         device.isEmulated ? "emulated" : "a GPU");
+  rematStepDescribeDevice(step, print, NULL);
+  float x[4] = {1, 2, 3, 4}, y[4] = {2, 4, 6, 8}, w = 1, p[4];
+  RematArgument prediction =
+      rematStepGetArgument(step, rematStepGetResult(step, 1));
+  printf("the prediction is on the %s\n",
+         prediction.isOnDevice ? "device" : "host");
+  rematStepWrite(step, 2, &w, print, NULL);
+  RematInput data[] = {{x, false}, {y, false}};
+  RematInput own[] = {{prediction.data, true}, {y, false}};
+  for (int i = 0; i < 4; ++i) {
+    rematStepRun(step, 2, i == 0 ? data : own, print, NULL);
+    rematStepRead(step, 2, &w, print, NULL);
+    rematStepRead(step, rematStepGetResult(step, 1), p, print, NULL);
+    printf("w = %.4f, p = %.4f\n", w, p[3]);
+  }
+  rematStepRead(step, 0, x, print, NULL);
   rematStepDestroy(step);
 }
 
@@ -159,6 +186,16 @@ int main(void) {
   // CHECK-NEXT: loss 120.0 of 2 results, step 0
   // CHECK-NEXT: the step was compiled without an evaluation
   evaluate();
+
+  // CHECK-NEXT: kind 2, number 0, emulated
+  // CHECK-NEXT: remat emulated device (sm_90), driver for CUDA 13.0
+  // CHECK-NEXT: the prediction is on the device
+  // CHECK-NEXT: w = 1.6000, p = 4.0000
+  // CHECK-NEXT: w = 1.8400, p = 6.4000
+  // CHECK-NEXT: w = 0.9338, p = 11.7760
+  // CHECK-NEXT: w = -0.3893, p = 10.9960
+  // CHECK-NEXT: 'x' is data
+  trainOnDevice();
 
   // CHECK-NEXT: refused
   // CHECK-NEXT: asked 0 times more
@@ -199,9 +236,9 @@ int main(void) {
   compile(options);
 
   options = getOptions("#opt.sgd<lr = 0.1>");
-  options.trainOptions = mlirStringRefCreate("target=cuda", 11);
-  // CHECK: a step in this process runs on the CPU, but the options ask for
-  // target=cuda CHECK-NEXT: refused
+  options.trainOptions = mlirStringRefCreate("target=tpu", 10);
+  // CHECK: options 'target=tpu' of remat-train
+  // CHECK: refused
   compile(options);
 
   options = getOptions("#opt.sgd<lr = 0.1>");

@@ -26,7 +26,6 @@ SGD = "#opt.sgd<lr = 0.1>"
     (mlp(), {"optimizer": SGD, "policy": "dots"}, "dots"),
     (mlp(), {"optimizer": SGD, "policy": 'save_only_names<"h1">'}, "h1"),
     (mlp(), {"optimizer": SGD, "options": "tile=3"}, "options 'target=cpu tile=3' of remat-train: .*tile"),
-    (mlp(), {"optimizer": SGD, "options": "target=cuda"}, "a step in this process runs on the CPU"),
     (mlp(), {"optimizer": SGD, "options": "threads=many"}, "threads"),
     (mlp(), {"optimizer": SGD, "passes": "remat-anotate"}, "passes 'remat-anotate': .*remat-anotate"),
     (mlp(), {"optimizer": SGD, "policy": remat.scopes("layers.*")}, "layers"),

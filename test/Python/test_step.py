@@ -98,10 +98,10 @@ def test_batches_are_read_where_they_are(trained):
     from remat.arrays import locate
     step, arrays = trained
     x, _ = batch_of(step, arrays, 0)
-    address, owner = locate(step.data[0], x, "x")
-    assert owner is x and address == x.ctypes.data
-    address, _ = locate(step.data[0], memoryview(x), "x")
-    assert address == x.ctypes.data
+    location, owner = locate(step.data[0], x, "x")
+    assert owner is x and location == (x.ctypes.data, False)
+    location, _ = locate(step.data[0], memoryview(x), "x")
+    assert location == (x.ctypes.data, False)
 
 
 def test_an_index_outside_of_its_table_is_an_error_that_changes_nothing():

@@ -87,6 +87,9 @@ enum class Role {
   arena
 };
 
+/// What the memory of such an argument is for.
+MemoryClass classOf(Role role);
+
 /// How a parameter or state starts if no file holds it.
 struct Initial {
   enum Kind { constant, normal, uniform, program } kind;

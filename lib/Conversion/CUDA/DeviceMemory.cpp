@@ -9,6 +9,7 @@
 #include "RuntimeFunctions.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Transforms/Utils/Locations.h"
+#include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,6 +35,8 @@ public:
         pointer(LLVM::LLVMPointerType::get(module.getContext())) {}
 
   LogicalResult lower(Operation *op);
+  /// Whether the operation accesses memory of the host after all.
+  bool isOfHost(Operation *op);
 
 private:
   void lower(cf::AssertOp assertion);
@@ -42,6 +45,8 @@ private:
   void lower(memref::AllocOp alloc);
   void lower(memref::DeallocOp dealloc);
   void lower(memref::GetGlobalOp global);
+  /// Whether a host program writes it, such as a learning rate.
+  bool isVariable(memref::GetGlobalOp global);
   Value getAddress(OpBuilder &builder, Location loc, Value memref,
                    ValueRange indices);
   Value createBytes(OpBuilder &builder, Location loc, OpFoldResult bytes);
@@ -209,11 +214,25 @@ LogicalResult AccessLowering::lower(Operation *op) {
       .Default(success());
 }
 
-/// Whether the memory is the host's after all: in `@main`, random states and
-/// constants that are passed to the runtime.
-static bool isOfHost(Operation *op) {
+bool AccessLowering::isVariable(memref::GetGlobalOp global) {
+  auto definition = symbols.lookup<memref::GlobalOp>(global.getName());
+  return definition && !definition.getConstant();
+}
+
+/// These are random states, and constants that are passed to the runtime, in
+/// the functions that call the step; and everywhere what a host program sets.
+bool AccessLowering::isOfHost(Operation *op) {
+  if (auto global = dyn_cast<memref::GetGlobalOp>(op);
+      global && isVariable(global))
+    return true;
+  for (Value operand : op->getOperands())
+    if (auto global = operand.getDefiningOp<memref::GetGlobalOp>())
+      if (isVariable(global))
+        return true;
   auto function = op->getParentOfType<func::FuncOp>();
-  if (!function || function.getSymName() != "main")
+  constexpr StringRef kEntries[] = {"main", kStepEntryName,
+                                    kEvaluationEntryName};
+  if (!function || !llvm::is_contained(kEntries, function.getSymName()))
     return false;
   return isa<memref::GetGlobalOp>(op) ||
          llvm::any_of(op->getOperands(), [](Value operand) {
@@ -233,7 +252,7 @@ struct ConvertDeviceMemory
       function.walk([&](Operation *op) {
         if (isa<cf::AssertOp>(op))
           assertions.push_back(op);
-        else if (!isOfHost(op))
+        else if (!lowering.isOfHost(op))
           accesses.push_back(op);
       });
     DenseSet<Operation *> gone;

@@ -48,9 +48,8 @@ Chip Chip::open(const Driver &driver) {
           getAttribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
   chip.sharedBytes =
       getAttribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-  CUcontext context = nullptr;
-  driver.check(driver.cuDevicePrimaryCtxRetain(&context, chip.device),
+  driver.check(driver.cuDevicePrimaryCtxRetain(&chip.context, chip.device),
                "cuDevicePrimaryCtxRetain");
-  driver.check(driver.cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  driver.check(driver.cuCtxSetCurrent(chip.context), "cuCtxSetCurrent");
   return chip;
 }

@@ -10,6 +10,7 @@ namespace remat::cuda {
 /// The first device, its context current in this thread.
 struct Chip {
   CUdevice device = 0;
+  CUcontext context = nullptr;
   std::string name;
   /// As in `sm_90`.
   std::string architecture;

@@ -62,10 +62,9 @@ static DynamicLibrary openDriver() {
   return library;
 }
 
-Driver cuda::loadDriver(const void *image) {
+Driver cuda::loadDriver(bool isEmulated) {
   Driver driver;
-  driver.isEmulated = image ? isEmulatedImage(image)
-                            : std::getenv("REMAT_CUDA_EMULATOR") != nullptr;
+  driver.isEmulated = isEmulated;
   DynamicLibrary library = driver.isEmulated ? openEmulator() : openDriver();
   auto load = [&](auto &function, const char *name) {
     if (!library.find(function, name))

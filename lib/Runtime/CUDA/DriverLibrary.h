@@ -33,9 +33,8 @@ struct Driver {
   std::string describe(CUresult result) const;
 };
 
-/// The driver that runs `image` (null: any), or a message that says what is
-/// missing.
-Driver loadDriver(const void *image);
+/// NVIDIA's driver or the emulator. Fails with what is missing.
+Driver loadDriver(bool isEmulated);
 bool isEmulatedImage(const void *image);
 
 } // namespace remat::cuda

@@ -2,6 +2,8 @@
 
 #include "ScalarRows.h"
 
+#include "Failure.h"
+
 #include <utility>
 
 using namespace remat;
@@ -40,21 +42,27 @@ void ScalarRows::keepAssertions() {
 [[noreturn]] static void report(const Assertion &assertion) {
   std::string message = assertion.message ? assertion.message : "";
   bool isPlaced = assertion.where && *assertion.where;
+  assertionFailed = true;
   fail(isPlaced ? std::string(assertion.where) + ": " + message : message);
 }
 
 void ScalarRows::fetch() {
   std::vector<char> bytes(rows.size() * kRowBytes);
   staging.download(bytes.data(), rowAddress(0), bytes.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
+  const Assertion *failed = nullptr;
+  for (size_t i = 0; i < rows.size() && !failed; ++i) {
     const char *row = bytes.data() + i * kRowBytes;
     if (rows[i].kind)
       values.push_back(toDouble(*rows[i].kind, row));
-    for (size_t k = 0; k < rows[i].assertions.size(); ++k)
+    for (size_t k = 0; k < rows[i].assertions.size() && !failed; ++k)
       if (!row[kScalarBytes + k])
-        report(rows[i].assertions[k]);
+        failed = &rows[i].assertions[k];
   }
+  // A host program may go on.
+  Assertion first = failed ? *failed : Assertion{};
   rows.clear();
+  if (failed)
+    report(first);
 }
 
 void ScalarRows::check() {

@@ -24,6 +24,7 @@ SegmentOptions SegmentOptions::fromEnvironment() {
 }
 
 Segments::~Segments() {
+  abandonCapture();
   for (std::vector<Segment> &phase : segments)
     for (Segment &segment : phase)
       for (Variant &variant : segment)
@@ -48,6 +49,7 @@ void Segments::capture(Variant &variant) {
   driver.check(driver.cuStreamBeginCapture_v2(
                    stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
                "cuStreamBeginCapture");
+  isCapturing = true;
   variant.list.issue(driver, stream);
   CUgraph graph = nullptr;
   driver.check(driver.cuStreamEndCapture(stream, &graph), "cuStreamEndCapture");
@@ -55,6 +57,15 @@ void Segments::capture(Variant &variant) {
                "cuGraphInstantiateWithFlags");
   driver.check(driver.cuGraphDestroy(graph), "cuGraphDestroy");
   ++counts.captures;
+}
+
+void Segments::abandonCapture() {
+  if (!isCapturing)
+    return;
+  isCapturing = false;
+  CUgraph graph = nullptr;
+  if (driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS)
+    driver.cuGraphDestroy(graph);
 }
 
 void Segments::launch(Variant &variant) {

@@ -47,6 +47,8 @@ public:
   void begin(Phase next);
   /// Runs the next segment, and clears the list.
   void run(CommandList &list);
+  /// Ends a capture in which a call failed.
+  void abandonCapture();
   const SegmentCounts &getCounts() const { return counts; }
 
 private:
@@ -66,6 +68,7 @@ private:
   SegmentCounts counts;
   Phase phase = Phase::none;
   size_t position = 0;
+  bool isCapturing = false;
   std::array<std::vector<Segment>, 3> segments;
 };
 

@@ -2,6 +2,8 @@
 
 #include "Session.h"
 
+#include <cstdlib>
+
 using namespace remat;
 using namespace remat::cuda;
 
@@ -51,9 +53,21 @@ static std::unique_ptr<Session> &instance() {
   return *pointer;
 }
 
+static thread_local Session *threadSession = nullptr;
+
+ThreadSession::ThreadSession(Session &session) : outer(threadSession) {
+  threadSession = &session;
+}
+
+ThreadSession::~ThreadSession() { threadSession = outer; }
+
 Session &cuda::session(const void *image) {
+  if (threadSession)
+    return *threadSession;
   if (!instance())
-    instance() = std::make_unique<Session>(loadDriver(image));
+    instance() = std::make_unique<Session>(
+        loadDriver(image ? isEmulatedImage(image)
+                         : std::getenv("REMAT_CUDA_EMULATOR") != nullptr));
   return *instance();
 }
 
@@ -126,6 +140,12 @@ void Session::copy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   appended();
 }
 
+void Session::copyNow(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  if (bytes > 0)
+    driver.check(driver.cuMemcpyDtoDAsync_v2(to, from, bytes, stream),
+                 "cuMemcpyDtoDAsync");
+}
+
 void Session::fill(CUdeviceptr to, uint8_t value, size_t bytes) {
   if (bytes == 0)
     return;
@@ -157,6 +177,10 @@ void Session::assertByte(CUdeviceptr condition, const Assertion &assertion) {
   }
   list.copy(rows.addAssertion(assertion), condition, 1);
   appended();
+  if (!checksAtOnce)
+    return;
+  flush();
+  rows.check();
 }
 
 CUdeviceptr Session::constant(const void *host, size_t bytes) {

@@ -65,6 +65,18 @@ public:
   bool keepScalar(CUdeviceptr scalar, ScalarKind kind);
   std::vector<double> takeScalars();
 
+  /// Makes each assertion wait for the device, so that nothing behind one that
+  /// does not hold is run.
+  void checkAssertionsAtOnce() { checksAtOnce = true; }
+  /// Copies from memory of others, ahead of what was appended.
+  void copyNow(CUdeviceptr to, CUdeviceptr from, size_t bytes);
+  /// Ends what a failure interrupted: until then, threads cannot do much.
+  void abandonCapture() { segments.abandonCapture(); }
+  /// For a thread that did not make the session.
+  void makeCurrent() const {
+    driver.check(driver.cuCtxSetCurrent(chip.context), "cuCtxSetCurrent");
+  }
+
   /// Pinned bytes of the host.
   size_t hostBytes() const;
 
@@ -94,6 +106,7 @@ private:
   ScalarRows rows;
   CommandList list;
   Phase phase = Phase::none;
+  bool checksAtOnce = false;
   std::vector<uint64_t> words;
   struct Constant {
     CUdeviceptr pointer;
@@ -102,10 +115,20 @@ private:
   std::unordered_map<const void *, Constant> constants;
 };
 
-/// The session of this process, made when it is first needed, with the driver
-/// that runs `image`.
+/// The session of this thread if it has one, else of this process, made when it
+/// is first needed, with the driver that runs `image`.
 Session &session(const void *image = nullptr);
-/// Replaces it, for tests; null: the next one is made anew.
+/// Makes a session the one of this thread, for as long as this exists.
+class ThreadSession {
+public:
+  explicit ThreadSession(Session &session);
+  ~ThreadSession();
+  ThreadSession(const ThreadSession &) = delete;
+
+private:
+  Session *outer;
+};
+/// Replaces that of the process, for tests; null: the next one is made anew.
 void setSession(std::unique_ptr<Session> replacement);
 
 } // namespace remat::cuda

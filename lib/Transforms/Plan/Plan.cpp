@@ -267,7 +267,7 @@ void RegionPlanner::remarkOn(const Slice &slice) {
   if (recomputed != 0)
     remark << " (" << cost << " scalar ones)";
   if (offloads)
-    remark << "; what the policy offloads stays in main memory on this target";
+    remark << "; what the policy offloads is saved where the step runs";
 }
 
 //===----------------------------------------------------------------------===//

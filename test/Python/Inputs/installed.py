@@ -6,7 +6,7 @@ import numpy as np
 import remat
 
 folder = Path(sys.argv[1]).resolve()
-step = remat.mlir.train_step("""
+MODEL = """
 func.func @loss(%x: tensor<64x64xf32>, %w: tensor<64x64xf32> {opt.param = "w", opt.init = "ones"}) -> tensor<f32> {
   %zero = arith.constant 0.0 : f32
   %scale = arith.constant 2.44140625e-04 : f32
@@ -24,9 +24,11 @@ func.func @loss(%x: tensor<64x64xf32>, %w: tensor<64x64xf32> {opt.param = "w", o
   } -> tensor<f32>
   return %l : tensor<f32>
 }
-""", optimizer=remat.SGD(16.0))
-losses = [step(np.ones((64, 64), "f4")) for _ in range(3)]
-print("trains" if losses == [64, 48, 32] else losses)
+"""
+for options in ({}, {"target": "cuda", "options": "emulate"}):
+    step = remat.mlir.train_step(MODEL, optimizer=remat.SGD(16.0), **options)
+    losses = [step(np.ones((64, 64), "f4")) for _ in range(3)]
+    print(f"trains on {step.device.name}" if losses == [64, 48, 32] else losses)
 loaded = {Path(line.split()[-1]) for line in Path("/proc/self/maps").read_text().splitlines() if "/" in line}
 for path in sorted((p for p in loaded if "remat" in p.name.lower() or p.name.startswith("_native")), key=lambda p: p.name.lower()):
     print(path.name, "is of the installation" if folder in path.resolve().parents else f"is of {path.parent}")

@@ -81,7 +81,7 @@ func.func @layer(%x: f32) -> f32 {
   return %1 : f32
 }
 func.func @names_in_called_functions(%x: f32, %ct: f32) -> (f32, f32) {
-  // expected-remark @+1 {{saves 1 values (4 bytes), recomputes 0 operations; what the policy offloads stays in main memory on this target}}
+  // expected-remark @+1 {{saves 1 values (4 bytes), recomputes 0 operations; what the policy offloads is saved where the step runs}}
   %y, %r = remat.region policy(#remat.offload_names<"h">) (%a = %x : f32) -> f32 residuals(f32) {
     %0 = func.call @layer(%a) : (f32) -> f32
     %1 = math.exp %0 : f32

@@ -1,0 +1,79 @@
+//===- HostedDevice.h - A device for the steps of a host program -*- C++
+//-*-===//
+//
+// A program that runs steps inside another one has as many devices of its own
+// as it wants: each with memory, a stream, and what it remembers of the
+// commands that came before. Nothing here ends the process.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_HOSTEDDEVICE_H
+#define REMAT_RUNTIME_HOSTEDDEVICE_H
+
+#include "remat/Runtime/Runtime.h"
+#include "remat/Runtime/Step.h"
+
+#include <string>
+#include <vector>
+
+namespace remat {
+
+/// Functions return what is wrong, or an empty text. After that the device is
+/// lost, and each function says so, unless there was just too little memory.
+/// One thread at a time may call them, any thread. A process that was forked
+/// since has no device.
+class HostedDevice {
+public:
+  virtual ~HostedDevice() = default;
+
+  /// Zeroed memory; null for no bytes.
+  virtual std::string allocate(MemoryClass memoryClass, size_t bytes,
+                               const std::string &name, void **pointer) = 0;
+  virtual std::string release(void *pointer) = 0;
+  /// Between host and device; both wait until it is done.
+  virtual std::string write(void *to, const void *from, size_t bytes) = 0;
+  virtual std::string read(void *to, const void *from, size_t bytes) = 0;
+
+  /// Bytes that a call of the program reads.
+  struct Input {
+    void *to;
+    const void *from;
+    size_t bytes;
+    bool isOnDevice;
+  };
+  struct Call {
+    RematStepFunction function;
+    void *const *buffers;
+    int64_t step;
+    bool evaluates;
+    std::vector<Input> inputs;
+  };
+  enum class Outcome {
+    done,
+    /// Nothing was run.
+    refused,
+    /// An assertion of the program does not hold: what comes before it was
+    /// done, and nothing behind it. The device is not lost.
+    assertion,
+    lost
+  };
+  /// Runs `call`, and waits for it.
+  virtual std::string run(const Call &call, Outcome *outcome) = 0;
+
+  /// The stream (CUstream) in whose order it works.
+  virtual void *getStream() const = 0;
+  virtual int getNumber() const = 0;
+  /// As in `NVIDIA H100 (sm_90), driver for CUDA 13.0`.
+  virtual std::string describe() const = 0;
+};
+
+} // namespace remat
+
+/// What the runtime library of a device exports under the name below. Returns
+/// null, or what is wrong, which the caller frees. `isEmulated`: the device is
+/// the host, which executes the kernels.
+typedef char *(*RematOpenDeviceFunction)(bool isEmulated,
+                                         remat::HostedDevice **device);
+#define REMAT_OPEN_DEVICE "remat_rt_open_device"
+
+#endif // REMAT_RUNTIME_HOSTEDDEVICE_H
