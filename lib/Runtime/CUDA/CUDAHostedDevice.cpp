@@ -13,6 +13,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <unistd.h>
 
@@ -121,6 +122,8 @@ template <typename Work> static std::string catchFailure(Work work) {
     work();
   } catch (const Failed &failed) {
     message = failed.message;
+  } catch (const std::exception &failed) {
+    message = failed.what(); // No memory of the host.
   }
   failureHandler = outer;
   return message;
@@ -139,8 +142,7 @@ CUDAHostedDevice::~CUDAHostedDevice() {
 
 static constexpr const char *kForked =
     "this process was forked from one that uses a GPU, of which CUDA allows no "
-    "copy; "
-    "fork before the first step is made, or start processes by 'spawn'";
+    "copy; fork before the first step is made, or start processes by 'spawn'";
 
 std::string CUDAHostedDevice::findObstacle() const {
   return process == getpid() ? loss : kForked;

@@ -34,8 +34,8 @@ static constexpr unsigned kMaxKernels = 8;
 /// even though the schedule and the packing are still to come.
 static constexpr int64_t kPercentOfPeak = 80;
 
-/// What is added to what is kept, and what has to be in memory on the way, is
-/// at most this share of what goes.
+/// What is added to what is kept, and what has to be in memory on the way near
+/// the peak, is at most this share of what goes.
 static constexpr int64_t kShareOfValue = 8;
 
 namespace {
@@ -65,11 +65,13 @@ private:
   bool addProducer(Chain &chain, Value value);
   bool estimateTime(Chain &chain, OpResult value);
   bool keepsLittle(const Chain &chain, OpResult value);
+  bool isFarFromPeak(int64_t bytes, unsigned at);
+  void addToLive(Value value, int64_t bytes);
   bool choose(OpResult value);
   void removeUseless();
   bool keep(Value value);
   unsigned findEnd(Value value);
-  SmallVector<int64_t> estimateLiveBytes();
+  void estimateLiveBytes();
 
   Block &block;
   ArrayRef<TimedResidual> residuals;
@@ -81,6 +83,10 @@ private:
   DenseMap<Value, Chain> chains;
   /// The chosen values that are made of a value.
   DenseMap<Value, SetVector<Value>> madeOf;
+  /// At each operation: the bytes of the tensors that the block makes, as it
+  /// stands, without those that have been chosen; and the most of them.
+  SmallVector<int64_t> live;
+  int64_t peak = 0;
   int64_t budget = 0, spent = 0;
   TimedRebuilds chosen;
 };
@@ -104,6 +110,7 @@ Chooser::Chooser(Block &block, ArrayRef<TimedResidual> residuals)
       it->second.last = std::max(it->second.last, at);
     }
   }
+  estimateLiveBytes();
 }
 
 bool Chooser::isThere(Value value) {
@@ -141,7 +148,7 @@ bool Chooser::addProducer(Chain &chain, Value value) {
 }
 
 /// Also finds out whether the chain becomes one kernel: each part of it that
-/// does not is a tensor in memory.
+/// does not is a tensor in memory, for a moment.
 bool Chooser::estimateTime(Chain &chain, OpResult value) {
   int64_t bytes = estimateBytes(value.getType()), scalars = 0, starts = 0;
   int64_t inMemory = 0;
@@ -170,7 +177,8 @@ bool Chooser::estimateTime(Chain &chain, OpResult value) {
   }
   chain.time = estimateKernelTime(bytes + 2 * inMemory, scalars) +
                multiplySizes({starts}, kStartTime);
-  return inMemory <= estimateBytes(value.getType()) / kShareOfValue;
+  return inMemory <= estimateBytes(value.getType()) / kShareOfValue ||
+         isFarFromPeak(inMemory, reads.at(value).first);
 }
 
 /// Whether what is kept for `value`, or kept for longer, is little beside it.
@@ -228,6 +236,7 @@ bool Chooser::choose(OpResult value) {
   }
   spent = time;
   chosen.rebuilt.insert(value);
+  addToLive(value, -estimateBytes(value.getType()));
   for (auto [other, chain] : llvm::zip_equal(changed, found)) {
     for (Value source : chain.sources) {
       madeOf[source].insert(other);
@@ -263,46 +272,51 @@ unsigned Chooser::findEnd(Value value) {
   return end;
 }
 
-/// At each operation: of the tensors that the block makes, as it stands,
-/// without those that have been chosen.
-SmallVector<int64_t> Chooser::estimateLiveBytes() {
-  SmallVector<int64_t> live(position.size() + 1, 0);
+void Chooser::estimateLiveBytes() {
+  live.assign(position.size() + 1, 0);
   for (Operation &op : block) {
     if (isWithoutContents(&op) || isReshape(&op))
       continue;
     for (OpResult result : op.getResults()) {
       if (!isa<TensorType>(result.getType()))
         continue;
-      unsigned end = findEnd(result);
-      if (chosen.rebuilt.contains(result))
-        end = position.lookup(&op);
-      live[position.lookup(&op)] += estimateBytes(result.getType());
-      live[end + 1] -= estimateBytes(result.getType());
+      int64_t bytes = estimateBytes(result.getType());
+      live[position.lookup(&op)] += bytes;
+      live[findEnd(result) + 1] -= bytes;
     }
   }
   for (size_t i = 1; i < live.size(); ++i)
     live[i] += live[i - 1];
-  return live;
+  peak = *llvm::max_element(live);
+}
+
+/// Whether so many bytes more may be live there without a thought.
+bool Chooser::isFarFromPeak(int64_t bytes, unsigned at) {
+  return live[at] + bytes <= peak / 100 * kPercentOfPeak;
+}
+
+/// `value` itself is there in any case.
+void Chooser::addToLive(Value value, int64_t bytes) {
+  unsigned begin = position.lookup(value.getDefiningOp());
+  for (unsigned i = begin + 1, end = findEnd(value); i <= end; ++i)
+    live[i] += bytes;
+  peak = *llvm::max_element(live);
 }
 
 /// Time is for the peak only: where much less is live anyway, values stay.
 void Chooser::removeUseless() {
-  SmallVector<int64_t> live = estimateLiveBytes();
-  int64_t limit = *llvm::max_element(live) / 100 * kPercentOfPeak;
+  int64_t limit = peak / 100 * kPercentOfPeak;
   SmallVector<Value> values = chosen.rebuilt.takeVector();
   for (Value value : llvm::reverse(values)) {
     int64_t bytes = estimateBytes(value.getType());
-    auto range =
-        MutableArrayRef(live).slice(position.lookup(value.getDefiningOp()));
-    range = range.take_front(findEnd(value) -
-                             position.lookup(value.getDefiningOp()) + 1);
-    if (llvm::any_of(range, [&](int64_t at) { return at + bytes > limit; }) ||
-        !keep(value)) {
+    unsigned begin = position.lookup(value.getDefiningOp());
+    auto range = ArrayRef(live).slice(begin, findEnd(value) - begin + 1);
+    if (llvm::any_of(range.drop_front(),
+                     [&](int64_t at) { return at + bytes > limit; }) ||
+        !keep(value))
       chosen.rebuilt.insert(value);
-      continue;
-    }
-    for (int64_t &at : range)
-      at += bytes;
+    else
+      addToLive(value, bytes);
   }
 }
 

@@ -191,3 +191,71 @@ func.func @what_is_returned_stays(%a: tensor<1024x1024xf32>, %w: tensor<1024x102
   %dx = linalg.matmul {remat.phase = "backward"} ins(%dz, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   return %y, %dw, %dx : tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>
 }
+
+// -----
+
+// A reshape is between the kernels that make %s again: the first one's result is
+// in memory for a moment, when the values %b are gone.
+// CHECK-LABEL: func.func @a_part_of_it_is_in_memory_far_from_the_peak(
+// CHECK: linalg.exp
+// CHECK: linalg.tanh {remat.phase = "backward"}
+// CHECK: linalg.add {remat.phase = "backward"}
+func.func @a_part_of_it_is_in_memory_far_from_the_peak(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %zeros: tensor<1024x1024xf32>)
+    -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %ev = tensor.empty() : tensor<32x32x1024xf32>
+  %x0 = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %x = linalg.matmul ins(%x0, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %yv = tensor.expand_shape %y [[0, 1], [2]] output_shape [32, 32, 1024] : tensor<1024x1024xf32> into tensor<32x32x1024xf32>
+  %x0v = tensor.expand_shape %x0 [[0, 1], [2]] output_shape [32, 32, 1024] : tensor<1024x1024xf32> into tensor<32x32x1024xf32>
+  %sv = linalg.add ins(%yv, %x0v : tensor<32x32x1024xf32>, tensor<32x32x1024xf32>) outs(%ev : tensor<32x32x1024xf32>) -> tensor<32x32x1024xf32>
+  %s = tensor.collapse_shape %sv [[0, 1], [2]] : tensor<32x32x1024xf32> into tensor<1024x1024xf32>
+  %b0 = linalg.matmul ins(%s, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %b1 = linalg.matmul ins(%b0, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %b2 = linalg.matmul ins(%b1, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %b3 = linalg.matmul ins(%b2, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %b4 = linalg.matmul ins(%b3, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %b5 = linalg.matmul ins(%b4, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %b6 = linalg.matmul ins(%b5, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %d = linalg.exp {remat.phase = "backward"} ins(%b6 : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %d5 = linalg.matmul {remat.phase = "backward"} ins(%b5, %d : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %d4 = linalg.matmul {remat.phase = "backward"} ins(%b4, %d5 : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %d3 = linalg.matmul {remat.phase = "backward"} ins(%b3, %d4 : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %d2 = linalg.matmul {remat.phase = "backward"} ins(%b2, %d3 : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %d1 = linalg.matmul {remat.phase = "backward"} ins(%b1, %d2 : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %d0 = linalg.matmul {remat.phase = "backward"} ins(%b0, %d1 : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %ds = linalg.matmul {remat.phase = "backward"} ins(%s, %d0 : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dy = linalg.matmul {remat.phase = "backward"} ins(%y, %ds : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dz = linalg.matmul {remat.phase = "backward"} ins(%dy, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dx = linalg.matmul {remat.phase = "backward"} ins(%x0, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %ds, %dy, %dx : tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
+
+// -----
+
+// The same where the peak is when %s is needed.
+// CHECK-LABEL: func.func @a_part_of_it_would_be_in_memory_at_the_peak(
+// CHECK-NOT: linalg.add {remat.phase
+// CHECK: return
+func.func @a_part_of_it_would_be_in_memory_at_the_peak(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %zeros: tensor<1024x1024xf32>)
+    -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %ev = tensor.empty() : tensor<32x32x1024xf32>
+  %x0 = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %x = linalg.matmul ins(%x0, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %yv = tensor.expand_shape %y [[0, 1], [2]] output_shape [32, 32, 1024] : tensor<1024x1024xf32> into tensor<32x32x1024xf32>
+  %x0v = tensor.expand_shape %x0 [[0, 1], [2]] output_shape [32, 32, 1024] : tensor<1024x1024xf32> into tensor<32x32x1024xf32>
+  %sv = linalg.add ins(%yv, %x0v : tensor<32x32x1024xf32>, tensor<32x32x1024xf32>) outs(%ev : tensor<32x32x1024xf32>) -> tensor<32x32x1024xf32>
+  %s = tensor.collapse_shape %sv [[0, 1], [2]] : tensor<32x32x1024xf32> into tensor<1024x1024xf32>
+  %b0 = linalg.matmul ins(%s, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %d = linalg.exp {remat.phase = "backward"} ins(%b0 : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %ds = linalg.matmul {remat.phase = "backward"} ins(%s, %d : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dy = linalg.matmul {remat.phase = "backward"} ins(%y, %ds : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dz = linalg.matmul {remat.phase = "backward"} ins(%dy, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dx = linalg.matmul {remat.phase = "backward"} ins(%x0, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %ds, %dy, %dx : tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
