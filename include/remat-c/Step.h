@@ -219,6 +219,10 @@ typedef struct RematDevice {
   /** Whether its driver is `libremat_cuda_emulator.so`, which runs kernels on
    *  the host. */
   bool isEmulated;
+  /** What the runtime keeps in its memory beside what the memory report has,
+   *  and everything that it holds there for this step, and for others that
+   * share its states, by now. */
+  size_t runtimeBytes, heldBytes;
 } RematDevice;
 
 MLIR_CAPI_EXPORTED RematDevice rematStepGetDevice(RematStep step);

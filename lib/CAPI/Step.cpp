@@ -327,9 +327,13 @@ MlirStringRef rematStepGetMemoryReport(RematStep step) {
 RematDevice rematStepGetDevice(RematStep step) {
   StepDevice *device = unwrap(step).device.get();
   if (!device)
-    return {RematCPU, 0, nullptr, false};
-  return {RematCUDA, device->get().getNumber(), device->get().getStream(),
-          device->isEmulated()};
+    return {RematCPU, 0, nullptr, false, 0, 0};
+  return {RematCUDA,
+          device->get().getNumber(),
+          device->get().getStream(),
+          device->isEmulated(),
+          device->get().getRuntimeBytes(),
+          device->get().getHeldBytes()};
 }
 
 void rematStepDescribeDevice(RematStep step, MlirStringCallback text,

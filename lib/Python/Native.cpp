@@ -492,6 +492,12 @@ NB_MODULE(_native, m) {
       .def("view", view)
       .def("export", exportArray)
       .def_prop_ro("device", getDevice)
+      .def_prop_ro("device_bytes",
+                   [](Step &self) {
+                     RematDevice device = rematStepGetDevice(self.get());
+                     return std::make_pair(device.runtimeBytes,
+                                           device.heldBytes);
+                   })
       .def("read", access<rematStepRead, void *>)
       .def("write", access<rematStepWrite, const void *>)
       .def("run", run<rematStepRun>)

@@ -27,7 +27,8 @@ class Memory:
     """Bytes by class. `peak` is all that a step needs: what lives between steps (`parameters`, `optimizer_state`,
     `model_state`), the batch (`data`), `results`, and the `arena` with everything that lives within a step. What is in
     the arena when most is alive: `residuals` (of the forward, for the backward), `gradients`, `workspaces` and
-    `temporaries`; their sum can be less than the arena where buffers do not fit without a gap.
+    `temporaries`; their sum can be less than the arena where buffers do not fit without a gap. On a GPU, `runtime` is what
+    its runtime keeps there besides, with the program's `constants`.
 
     `buffers` is everything that the arena holds at one time or another, in program order; the backward begins at position
     `backward` (-1: there is none). A notebook shows `figure()`, which `save("memory.svg")` writes to a file."""
@@ -46,10 +47,12 @@ class Memory:
     recomputed_ops: int
     backward: int
     buffers: tuple[LiveBuffer, ...]
+    runtime: int = 0
 
     @property
     def peak(self) -> int:
-        return (self.parameters + self.optimizer_state + self.model_state + self.data + self.results + self.arena)
+        return (self.parameters + self.optimizer_state + self.model_state + self.data + self.results + self.arena +
+                self.runtime)
 
     @functools.cached_property
     def timeline(self) -> tuple[tuple[int, int], ...]:
@@ -72,8 +75,8 @@ class Memory:
         return tuple(sorted((b for b in self.buffers if b.first <= peak <= b.last), key=lambda b: -b.bytes))
 
     @classmethod
-    def from_report(cls, text: str, function: str) -> "Memory":
-        """Reads what `remat-train="report=FILE"` writes."""
+    def from_report(cls, text: str, function: str, runtime: int = 0) -> "Memory":
+        """Reads what `remat-train="report=FILE"` writes. `runtime`: what a GPU's runtime has for itself, or 0."""
         report = next(f for f in json.loads(text)["functions"] if f["name"] == function)
         arguments = {name: report["arguments"][name] for name in
                      ("parameters", "optimizer_state", "model_state", "data", "results")}
@@ -83,7 +86,8 @@ class Memory:
                         for first, last, size, kind in timeline["live"]
                         for part, shape, op, line in [timeline["kinds"][kind]])
         return cls(**arguments, **parts, arena=report["arena"], constants=report["constants"],
-                   recomputed_ops=report["recomputed_ops"], backward=timeline["backward"], buffers=buffers)
+                   recomputed_ops=report["recomputed_ops"], backward=timeline["backward"], buffers=buffers,
+                   runtime=runtime and runtime + report["constants"])
 
     def figure(self) -> str:
         """What is alive over the step, by class, as the text of an SVG that says under the pointer which tensor it is, and
@@ -104,6 +108,8 @@ class Memory:
                 ("model state", self.model_state, 1), ("data", self.data, 1), ("results", self.results, 1),
                 ("arena", self.arena, 1), ("residuals", self.residuals, 2), ("gradients", self.gradients, 2),
                 ("workspaces", self.workspaces, 2), ("temporaries", self.temporaries, 2)]
+        if self.runtime:
+            rows.append(("runtime", self.runtime, 1))
         width = max(len(f"{size:,}") for _, size, _ in rows)
         return "\n".join(["memory of a step, in bytes"] +
                          [f"  {'  ' * level + name:<22}{size:>{width},}" for name, size, level in rows])

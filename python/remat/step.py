@@ -138,14 +138,14 @@ class Step:
     @functools.cached_property
     def memory(self) -> Memory:
         """What the step's memory is made of."""
-        return Memory.from_report(self._native.memory_report, self._native.function)
+        return Memory.from_report(self._native.memory_report, self._native.function, self._native.device_bytes[0])
 
     @functools.cached_property
     def eval_memory(self) -> Memory:
         """What the memory of an evaluation is made of. Its arena is the step's, which is as large as the larger one."""
         if not self._native.evaluation:
             raise TypeError(f"the step was compiled without an evaluation; {self._how_to_eval}")
-        return Memory.from_report(self._native.memory_report, self._native.evaluation)
+        return Memory.from_report(self._native.memory_report, self._native.evaluation, self._native.device_bytes[0])
 
     def explain(self) -> str:
         """A table of what the backward keeps and what it computes again: who decided so and why, bytes, cost, and the

@@ -77,7 +77,18 @@ def test_memory_is_what_the_program_uses(tmp_path):
     assert step.memory.arena == program.memory()["arena"]
     used = report["peak_bytes_by_class"]
     assert (step.memory.parameters, step.memory.optimizer_state) == (used["parameters"], used["optimizer state"])
-    assert step.memory.data == used["data"]
+    assert step.memory.data == used["data"] and step.memory.runtime == used["runtime"] + used["constants"]
+    # What the runtime asked the driver for, to the byte.
+    assert step.memory.peak == step._native.device_bytes[1] == report["peak_bytes"]
+
+
+@pytest.mark.parametrize("seed", [12, 31, 53])
+def test_memory_of_random_models(seed):
+    model = Model(seed)
+    assert not model.is_dynamic
+    step = remat.mlir.train_step(model.text, **CUDA)
+    run(step, model.data(), 3)
+    assert step.memory.peak == step._native.device_bytes[1]
 
 
 def test_a_learning_rate_that_is_a_function_of_python():

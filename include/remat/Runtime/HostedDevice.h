@@ -63,6 +63,9 @@ public:
   /// The stream (CUstream) in whose order it works.
   virtual void *getStream() const = 0;
   virtual int getNumber() const = 0;
+  /// What it has of its memory, and what of that is the runtime's own.
+  virtual size_t getHeldBytes() const = 0;
+  virtual size_t getRuntimeBytes() const = 0;
   /// As in `NVIDIA H100 (sm_90), driver for CUDA 13.0`.
   virtual std::string describe() const = 0;
 };

@@ -85,6 +85,8 @@ public:
   std::string run(const Call &call, Outcome *outcome) override;
 
   void *getStream() const override { return session.stream; }
+  size_t getHeldBytes() const override { return session.memory.heldBytes(); }
+  size_t getRuntimeBytes() const override { return kRuntimeBytes; }
   int getNumber() const override { return session.chip.device; }
   std::string describe() const override {
     return session.chip.name + " (" + session.chip.architecture +
