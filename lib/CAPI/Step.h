@@ -84,6 +84,9 @@ struct Step {
   allocate(std::string text, Step *other,
            function_ref<bool(size_t argument, void *into, size_t numBytes)>
                getValue);
+  /// Memory for all arguments of this role: `otherArena` if that is enough.
+  llvm::Expected<std::shared_ptr<StepBuffer>>
+  findArena(std::shared_ptr<StepBuffer> otherArena);
   /// Takes its code from an object file.
   llvm::Error link(std::unique_ptr<llvm::MemoryBuffer> object);
   /// Makes `arena` that of all arguments of this role.
