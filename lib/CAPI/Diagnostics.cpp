@@ -60,10 +60,10 @@ void DiagnosticForwarder::pass(const Diagnostic &diagnostic, StringRef text) {
                          0,
                          wrap(text)};
   Location loc = diagnostic.getLocation();
-  if (auto position = loc->findInstanceOf<FileLineColLoc>()) {
+  if (auto position = loc->findInstanceOf<FileLineColRange>()) {
     result.file = wrap(position.getFilename().getValue());
-    result.line = position.getLine();
-    result.column = position.getColumn();
+    result.line = position.getStartLine();
+    result.column = position.getStartColumn();
   }
   callback(&result, userData);
 }
@@ -71,6 +71,11 @@ void DiagnosticForwarder::pass(const Diagnostic &diagnostic, StringRef text) {
 void DiagnosticForwarder::forward(Diagnostic &diagnostic) {
   if (!callback)
     return;
+  // Layers that a loop makes have one line: of exports, the name of their
+  // module or scope tells them apart.
+  auto name = diagnostic.getLocation()->findInstanceOf<NameLoc>();
+  if (name && name.findInstanceOf<FileLineColRange>())
+    diagnostic.attachNote() << "in " << name.getName().getValue();
   printed.clear();
   emitDiagnostic(diagnostic);
   pass(diagnostic, printed);

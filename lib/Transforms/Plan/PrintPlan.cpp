@@ -129,7 +129,7 @@ static Row makeRow(Value value, DecisionAttr decision) {
           "",
           decision.getBy().str(),
           decision.getReason().str(),
-          describeLine(recorded.getLoc())};
+          describeSource(recorded.getLoc())};
   Operation *op = value.getDefiningOp();
   if (op && decision.runsAgain())
     row.cost = multiply(getRecomputeCost(op), op);
@@ -197,7 +197,7 @@ static void printKept(raw_ostream &os, func::FuncOp function) {
       if (isa<TensorType>(result.getType()) && isKept(result, backward))
         rows.push_back({describe(result), "kept",
                         multiply(estimateBytes(result.getType()), op), "", "",
-                        "", describeLine(result.getLoc())});
+                        "", describeSource(result.getLoc())});
   });
   if (!rows.empty())
     print(os, ("@" + function.getName() + ", kept without a plan").str(), rows);

@@ -7,25 +7,30 @@
 using namespace mlir;
 
 std::optional<std::string> remat::describeFilePosition(Location loc) {
-  auto file = loc->findInstanceOf<FileLineColLoc>();
+  auto file = loc->findInstanceOf<FileLineColRange>();
   if (!file)
     return std::nullopt;
-  return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
-          Twine(file.getColumn()))
+  return (file.getFilename().getValue() + ":" + Twine(file.getStartLine()) +
+          ":" + Twine(file.getStartColumn()))
       .str();
 }
 
 std::string remat::describeLine(Location loc) {
-  auto file = loc->findInstanceOf<FileLineColLoc>();
+  auto file = loc->findInstanceOf<FileLineColRange>();
   if (!file)
     return "";
   return (llvm::sys::path::filename(file.getFilename().getValue()) + ":" +
-          Twine(file.getLine()))
+          Twine(file.getStartLine()))
       .str();
 }
 
 std::string remat::describeSource(Location loc) {
-  std::string line = describeLine(loc);
+  // Of a fused location, name and line of the same part.
   auto name = loc->findInstanceOf<NameLoc>();
-  return line.empty() && name ? name.getName().str() : line;
+  std::string line = name ? describeLine(name) : "";
+  if (line.empty())
+    line = describeLine(loc);
+  if (line.empty() || !name)
+    return name ? name.getName().str() : line;
+  return line + " (" + name.getName().str() + ")";
 }

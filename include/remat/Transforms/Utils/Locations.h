@@ -21,8 +21,9 @@ std::optional<std::string> describeFilePosition(Location loc);
 /// `file.mlir:12`, without folders; empty if the location has no file.
 std::string describeLine(Location loc);
 
-/// The same; else the name that an exporter gives the location, a module of
-/// PyTorch's or a scope of JAX's; empty if there is neither.
+/// The same with the name that an exporter gives the location, a module of
+/// PyTorch's or a scope of JAX's: `model.py:12 (layers.0)`. One of them where
+/// there is no other; empty if there is neither.
 std::string describeSource(Location loc);
 
 } // namespace mlir::remat
