@@ -11,7 +11,8 @@ the order of `named_parameters` and `named_buffers`, or the leaves of `params`),
 `save` writes three files:
 
 - NAME.mlir: `func.func @loss` in upstream dialects (and a few operations of `remat`). Locations name where an operation comes from: the
-  path of the module (`layers.0.norm1`) or JAX's scopes (`jit(loss)/GPT/layer_0/LayerNorm_0/mul`).
+  path of the module (`layers.0.norm1`) or JAX's scopes (`jit(loss)/GPT/layer_0/LayerNorm_0/mul`), with the line of the user's
+  source, which is the same for all layers that a loop makes.
 - NAME.json: `arguments`, `constants` and `results` in order, each with the framework's `name`, a `role` (`parameter`,
   `buffer`, `data`; `loss`, `output`, `buffer_update`), `shape` (-1: dynamic) and `dtype`.
 - NAME.npz: `arg<i>`, `out<i>` and `grad_<i>` at the model's own precision, `out64_<i>` and `grad64_<i>` of the same
@@ -32,7 +33,7 @@ from pathlib import Path
 import numpy as np
 
 from remat import jax_program
-from remat.locations import keep_scopes
+from remat.locations import describe_location, describe_next, keep_scopes
 
 ELEMENT_TYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
                  "int32": "i32", "int16": "i16", "int8": "i8", "uint32": "i32", "uint8": "i8", "bool": "i1"}
@@ -100,9 +101,13 @@ def storable(array):
 
 
 def upstream(text):
-    foreign = sorted(op for op in set(FOREIGN.findall(text)) if not op.endswith("yield"))
-    if foreign:
-        raise ExportError(f"the front end left operations that MLIR does not have: {', '.join(foreign)}")
+    found: dict[str, str] = {}
+    for match in FOREIGN.finditer(text):
+        if not match[1].endswith("yield"):
+            found.setdefault(match[1], describe_next(text, match.end()))
+    if found:
+        foreign = ", ".join(op + (f" at {place}" if place else "") for op, place in sorted(found.items()))
+        raise ExportError(f"the front end left operations that MLIR does not have: {foreign}")
     return text
 
 
@@ -164,37 +169,6 @@ def drop_unread_names(program, tensors):
     return specs
 
 
-def import_with_paths(program, inner):
-    """The module in linalg on tensors. Its locations are module paths within `inner` (and checkpoints): torch-mlir's own
-    are source lines, which are the same for all layers that a loop makes."""
-    from torch_mlir import fx, ir
-    from torch_mlir.dialects import torch as torch_dialect
-    from torch_mlir.extras import fx_importer
-
-    from remat import torch_stops
-
-    class PathLocations(fx_importer.ContextCache):
-        def get_node_location(self, node):
-            stack = node.meta.get("nn_module_stack")
-            path = list(stack.values())[-1][0] if stack else ""
-            path = path.removeprefix("L['self']").removeprefix(".").removeprefix(inner).removeprefix(".")
-            location = ir.Location.name(path or "root", context=self._c)
-            custom = node.meta.get("custom", {})
-            names = [".".join(custom.get("checkpoints", ())), torch_stops.NAME * custom.get(torch_stops.NAME, False)]
-            if not any(names):
-                return location
-            return ir.Location.fused([location, *(ir.Location.name(n, context=self._c) for n in names if n)], context=self._c)
-
-    context = ir.Context()
-    torch_dialect.register_dialect(context)
-    importer = fx_importer.FxImporter(context=context)
-    importer._cc = PathLocations(context, py_attr_tracker=importer._py_attr_tracker)
-    module = fx.export_and_import(program, fx_importer=importer, decomposition_table={},
-                                  output_type="linalg-on-tensors", func_name="loss")
-    torch_stops.restore(module)
-    return module
-
-
 def from_torch(module, inputs, *, outputs=("loss",), inner="", dims=None, dynamic=None, check=True):
     """Exports `module(*inputs.values())`, a tensor or a tuple whose first one is the loss.
 
@@ -206,10 +180,9 @@ def from_torch(module, inputs, *, outputs=("loss",), inner="", dims=None, dynami
     """
     import torch
     from torch.export.graph_signature import InputKind, OutputKind
-    from torch_mlir import fx
 
-    from remat import torch_decompositions, torch_stops
-    from remat.torch_reference import noted_functions, plain_checkpoints, traced_bodies
+    from remat import torch_import
+    from remat.torch_reference import noted_functions
 
     values, dynamic = list(inputs.values()), dynamic or {}
     symbols = {d: torch.export.Dim(d) if isinstance(d, str) else d for axes in dynamic.values() for d in axes.values()}
@@ -217,14 +190,12 @@ def from_torch(module, inputs, *, outputs=("loss",), inner="", dims=None, dynami
     own, wide = (run_torch(module, values, wide) if check else None for wide in (False, True))
     tensors = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers())
     functions = []
-    with plain_checkpoints(), noted_functions(functions), torch.fx.traceback.preserve_node_meta():
-        program = torch.export.export(module, tuple(values), dynamic_shapes=shapes)
+    with noted_functions(functions):
+        program = torch_import.trace(module, tuple(values), shapes)
     if functions:
         warnings.warn(f"the export does not know the backward of {', '.join(functions)} (torch.autograd.Function): gradients "
                       "are those of what its forward computes, unless remat-annotate says otherwise", stacklevel=2)
-    torch_stops.mark(program.graph_module)
-    with traced_bodies():
-        program = program.run_decompositions(fx.get_decomposition_table() | torch_decompositions.TABLE)
+    program = torch_import.decompose(program, inner)
 
     arguments, results = [], []
     rest = iter(inputs.items())
@@ -254,8 +225,8 @@ def from_torch(module, inputs, *, outputs=("loss",), inner="", dims=None, dynami
             for result in results:
                 updates = result.role == "buffer_update"
                 setattr(result, attribute, values_of[2][f"{inner}.{result.name}".lstrip(".")] if updates else next(rest))
-    mlir = import_with_paths(program, inner)
-    return Export(upstream(mlir.operation.get_asm(enable_debug_info=True)), "torch", arguments, results, dims or {})
+    text = torch_import.import_program(program, inner)
+    return Export(upstream(text), "torch", arguments, results, dims or {})
 
 
 # --- JAX ---------------------------------------------------------------------------------------
@@ -309,11 +280,26 @@ def widen(tree):
                         else np.asarray(a), tree)
 
 
+def describe_refusal(text):
+    """What IREE cannot lower, and where, of the text of its error."""
+    match = re.search(r"^(\S.*?:\d+):\d+: error: (.*)", text, re.M)
+    if not match:
+        return text
+    place, message = match.groups()
+    stack = re.search(r" loc\((.*)\)$", message)
+    called = re.search(r'call_target_name = "([^"]*)"', message)
+    text = f"it has no {called[1]}" if called else message.partition(": %")[0].partition(" loc(")[0]
+    return f"{stack and describe_location(stack[1]) or place}: {text}"
+
+
 def stablehlo_to_linalg(text):
     """Linalg on tensors by IREE's input conversion, with MLIR's functions in the place of IREE's."""
     from iree.compiler import tools
-    text = tools.compile_str(text, input_type="stablehlo", output_mlir_debuginfo=True, extra_args=[
-        "--compile-to=input", "--iree-input-demote-f64-to-f32=false", "--iree-input-demote-i64-to-i32=false"]).decode()
+    try:
+        text = tools.compile_str(text, input_type="stablehlo", output_mlir_debuginfo=True, extra_args=[
+            "--compile-to=input", "--iree-input-demote-f64-to-f32=false", "--iree-input-demote-i64-to-i32=false"]).decode()
+    except tools.CompilerToolError as error:
+        raise ExportError(f"IREE cannot lower the function: {describe_refusal(str(error))}") from error
     return text.replace("util.func public @main", "func.func @loss").replace("util.return", "return")
 
 

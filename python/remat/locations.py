@@ -1,22 +1,72 @@
-"""Locations in the text of a module, without the stacks of calls that IREE repeats at each operation."""
+"""Locations: which line of the user's source they name, and how the text of a module has them, without the stacks of calls that
+IREE repeats at each operation."""
 
+import functools
+import importlib.util
+import linecache
 import re
+import sysconfig
+from pathlib import Path
 
-POSITION = re.compile(r'"[^"]*":\d+:\d+(?: to \d*:\d+)?')  # "model.py":3:4 to :9
+POSITION = re.compile(r'"([^"]*)":(\d+):(\d+)(?: to \d*:\d+)?')  # "model.py":3:4 to :9
 NAME = re.compile(r'"[^"]*"')
 FUSED = re.compile(r"fused(?:<[^>]*>)?\[")
+ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.M)
+# What models are written with. A line of these says how a layer works, but not which one it is.
+FRAMEWORKS = "torch", "torch_mlir", "jax", "jaxlib", "flax", "haiku", "equinox", "einops", "remat"
 
 
-def parse_location(text, at):
-    """The location at `text[at]` without positions in files, nor what a name is given for beside its own; None if nothing
-    is left of it. And where it ends."""
+@functools.cache
+def framework_folders() -> tuple[str, ...]:
+    """With a separator at their ends."""
+    specs = map(importlib.util.find_spec, FRAMEWORKS)
+    return tuple(f"{Path(spec.origin).parent}/" for spec in specs if spec and spec.origin)
+
+
+@functools.cache
+def is_of_user(path: str) -> bool:
+    """Whether `path` is a file of the model, rather than of a framework, of Python itself, or of code that was generated."""
+    if path.startswith(framework_folders()) or path.startswith(("<eval_with_key>", "<frozen ")):
+        return False
+    library = f"{sysconfig.get_path('stdlib')}/"
+    return not path.startswith(library) or "site-packages/" in path.removeprefix(library)
+
+
+@functools.cache
+def shorten(path: str) -> str:
+    """`path`, but without its folder if there is no such file: that of a notebook's cell names the process."""
+    return path if Path(path).exists() else Path(path).name
+
+
+def find_position(text: str) -> str | None:
+    """The first position in `text`, the innermost one of a stack of calls, that is in the user's source. JAX counts columns from
+    0, MLIR from 1."""
+    found = (match for match in POSITION.finditer(text) if is_of_user(match[1]))
+    return next((f'"{shorten(match[1])}":{match[2]}:{int(match[3]) + 1}' for match in found), None)
+
+
+def find_in_trace(trace: str) -> tuple[str, int, int] | None:
+    """File, line and column of the innermost call of the user's source in a stack trace as Python prints it, which has no
+    columns: that of the line's first character."""
+    for path, line in reversed(re.findall(r'^ *File "([^"\n]*)", line (\d+)', trace, re.M)):
+        if is_of_user(path):
+            source = linecache.getline(path, int(line))
+            return shorten(path), int(line), len(source) - len(source.lstrip()) + 1
+    return None
+
+
+def parse_location(text: str, at: int) -> tuple[str | None, int]:
+    """The location at `text[at]`, of whose positions in files only those of the user's source are left, one for each name; None
+    if nothing is left of it. And where it ends."""
     if match := POSITION.match(text, at):
-        return None, match.end()
+        return find_position(match[0]), match.end()
     if match := NAME.match(text, at):
-        end = match.end()
+        name, end = match[0], match.end()
         if text.startswith("(", end):
-            end = parse_location(text, end + 1)[1] + 1
-        return match[0], end
+            begin, end = end, parse_location(text, end + 1)[1] + 1
+            position = find_position(text[begin:end])
+            name += f"({position})" if position else ""
+        return name, end
     if text.startswith("callsite(", at):
         callee, end = parse_location(text, at + len("callsite("))
         caller, end = parse_location(text, end + len(" at "))
@@ -27,16 +77,19 @@ def parse_location(text, at):
         while text[end] != "]":
             part, end = parse_location(text, end + len(", "))
             parts.append(part)
-        parts = list(dict.fromkeys(part for part in parts if part))
-        return f"fused[{', '.join(parts)}]" if len(parts) > 1 else (parts or [None])[0], end + 1
+        kept = list(dict.fromkeys(part for part in parts if part))
+        return f"fused[{', '.join(kept)}]" if len(kept) > 1 else (kept or [None])[0], end + 1
     if not text.startswith("unknown", at):
         raise ValueError(f"expected a location: {text[at:at + 80]}")
     return None, at + len("unknown")
 
 
-def keep_scopes(text):
-    """Keeps the names of each location, in call sites and fused as they are, behind an alias."""
-    pieces, at, aliases, parsed, text = [], 0, {}, {}, text + "\n"
+def keep_scopes(text: str) -> str:
+    """Keeps the names of each location and their lines, in call sites and fused as they are, behind an alias."""
+    pieces: list[str] = []
+    aliases: dict[str, str] = {}
+    parsed: dict[str, tuple[str | None, int]] = {}
+    at, text = 0, text + "\n"
     for match in re.finditer(r'\bloc\((?=["ucf])', text):
         if match.start() < at:
             continue
@@ -49,3 +102,25 @@ def keep_scopes(text):
         at = match.end() + length
     definitions = [f"{alias} = loc({location})\n" for location, alias in aliases.items()]
     return "".join([*pieces, text[at:].rstrip("\n"), "\n", *definitions])
+
+
+def describe_location(location: str) -> str:
+    """`model.py:12 (layers.0)`, as far as the text `location` says that; else empty."""
+    position = find_position(location)
+    name = next((m[0][1:-1] for m in NAME.finditer(location) if not POSITION.match(location, m.start())), "")
+    if not position:
+        return name
+    path, line, _ = position.rsplit(":", 2)
+    return f"{path[1:-1]}:{line}" + (f" ({name})" if name else "")
+
+
+def describe_next(text: str, at: int) -> str:
+    """Of the first location of the module `text` behind `at`."""
+    match = re.compile(r"\bloc\((#loc\d*|[\"cf][^\n]*)\)").search(text, at)
+    if not match:
+        return ""
+    aliases = dict(ALIAS.findall(text))
+
+    def expand(location: str) -> str:
+        return re.sub(r"#loc\d*", lambda alias: expand(aliases[alias[0]]), location)
+    return describe_location(expand(match[1]))

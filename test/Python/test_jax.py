@@ -1,4 +1,7 @@
 """Losses written in JAX, trained by a step and by JAX itself."""
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -130,6 +133,39 @@ def test_a_resumed_run_has_the_same_bits(tmp_path):
     step.save(tmp_path / "run.safetensors")
     other.load(tmp_path / "run.safetensors")
     assert [step(*batch) for batch in batches] == [other(*batch) for batch in batches]
+
+
+def line_of(text):
+    """`test_jax.py:12`, of the first line of this file that has `text`."""
+    before, _, _ = Path(__file__).read_text().partition(text)
+    return f"{Path(__file__).name}:{before.count(chr(10)) + 1}"
+
+
+def factor(h, x):
+    return jnp.linalg.cholesky(h @ x).sum()
+
+
+def transform(h, x):
+    return jnp.fft.rfft(h * x).real.sum()
+
+
+def narrowed(x):
+    return jnp.exp(x.astype(jnp.float8_e4m3fn).astype(jnp.float32))
+
+
+def test_lines_of_the_function():
+    params, (batch,) = mlp_params(), mlp_batches(1)
+    step = remat.jax.train_step(mlp, params, *batch, optimizer=remat.SGD(0.1))
+    assert re.search(rf"save .* {line_of('h = jnp.tanh(h @ layer')} \(jit\(mlp\)/\w+\)", step.explain())
+    with pytest.raises(remat.export.ExportError, match=rf"{line_of('return jnp.linalg.cholesky')} \(cholesky\): .*lapack"):
+        remat.jax.train_step(factor, np.eye(2, dtype="f4"), np.eye(2, dtype="f4"), optimizer=remat.SGD(0.1))
+    with pytest.raises(remat.export.ExportError, match=rf"iree_linalg_ext.fft at .*{line_of('return jnp.fft.rfft')}"):
+        remat.jax.train_step(transform, np.ones(4, "f4"), np.ones(4, "f4"), optimizer=remat.SGD(0.1))
+    with pytest.raises(remat.CompileError) as caught:
+        remat.jax.train_step(lambda h, x: jnp.sum(narrowed(h * x)), np.ones(4, "f4"), np.ones(4, "f4"), optimizer=remat.SGD(0.1))
+    error = caught.value.diagnostics[0]
+    assert (error.file, f"test_jax.py:{error.line}") == (__file__, line_of("return jnp.exp(x.astype"))
+    assert "float32))\n                   ^\n" in str(caught.value) and "convert_element_type" in error.notes[-1].message
 
 
 def test_wrong_models_and_batches():

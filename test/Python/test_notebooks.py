@@ -45,7 +45,8 @@ def check(notebook, scope, policies):
     peaks = [int(re.search(r"\(([\d,]+) bytes\)", title)[1].replace(",", "")) for title in titles[:2]]
     assert len(figures) == 3 and peaks[1] < peaks[0]
     for figure in figures[:2]:
-        assert any(title.text.splitlines()[-1].startswith(scope) for title in figure.iter("{http://www.w3.org/2000/svg}title"))
+        assert any(re.match(rf"\w+\.py:\d+ \({re.escape(scope)}", title.text.splitlines()[-1])
+                   for title in figure.iter("{http://www.w3.org/2000/svg}title"))
     assert len(list(figures[2].iter("{http://www.w3.org/2000/svg}circle"))) == policies
     assert "the same bits with and without recomputation" in get_printed(notebook)
 

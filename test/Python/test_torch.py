@@ -1,5 +1,7 @@
 """Models written in PyTorch, trained by a step and by PyTorch itself."""
 import copy
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -276,6 +278,59 @@ def test_evaluation_by_name():
         remat.torch.train_step(model, None, batch, optimizer=remat.SGD(0.1), evaluate={"x": batch["x"]})
 
 
+def line_of(text):
+    """`test_torch.py:12`, of the first line of this file that has `text`."""
+    before, _, _ = Path(__file__).read_text().partition(text)
+    return f"{Path(__file__).name}:{before.count(chr(10)) + 1}"
+
+
+def igamma(x):
+    return torch.igamma(x, x)
+
+
+def narrowed(x):
+    x = x.to(torch.float8_e4m3fn)
+    return x.float()
+
+
+class Narrows(nn.Module):
+    def forward(self, x):
+        return narrowed(x)
+
+
+class Lines(nn.Module):
+    """Two layers that a loop makes, and one that `act` computes."""
+
+    def __init__(self, act=torch.tanh):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(2))
+        self.act = act
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.exp(layer(x))
+        with torch.no_grad():
+            mean = x.mean()
+        return self.layers[0](self.act(x - mean))  # the last line
+
+
+def test_lines_of_the_model():
+    data = torch.randn(4, 8), torch.randn(4, 8)
+    step = remat.torch.train_step(make(Lines), F.mse_loss, data, optimizer=remat.SGD(0.1))
+    assert re.search(rf"save .* {line_of('torch.exp(layer')} \(layers.0\)", step.explain())
+    assert f"{line_of('mean = x')} (root)" in {buffer.line for buffer in step.memory.buffers}
+    with pytest.raises(remat.export.ExportError, match=rf"{line_of('return torch.igamma')} \(root\): torch-mlir has "
+                       "no lowering of torch.aten.igamma"):
+        remat.torch.train_step(make(lambda: Lines(igamma)), F.mse_loss, data, optimizer=remat.SGD(0.1))
+    with pytest.raises(remat.CompileError) as caught:
+        remat.torch.train_step(make(lambda: nn.Sequential(nn.Linear(8, 8), Narrows())), lambda x, _: x.sum(), data,
+                               optimizer=remat.SGD(0.1))
+    error = caught.value.diagnostics[0]
+    assert error.notes[-1].message == "in 1"
+    assert (error.file, f"test_torch.py:{error.line}") == (__file__, line_of("x = x.to("))
+    assert "    x = x.to(torch.float8_e4m3fn)\n    ^" in str(caught.value)
+
+
 def test_what_is_wrong_is_said():
     model, data = make(), batches(1)[0]
     compile = remat.torch.train_step
@@ -305,7 +360,7 @@ def test_what_is_wrong_is_said():
 
         def forward(self, x):
             return self.weight * (x if x.sum() > 0 else -x)
-    with pytest.raises(remat.export.ExportError, match="PyTorch cannot export the model"):
+    with pytest.raises(remat.export.ExportError, match=r"PyTorch cannot export the model: .*test_torch.py:\d+: "):
         compile(Data(), F.mse_loss, (torch.ones(3), torch.ones(3)), optimizer=remat.SGD(0.1))
     step = compile(model, F.cross_entropy, data, optimizer=remat.SGD(0.1))
     with pytest.raises(ValueError, match=r"argument 0 \('batch.0'\) must be of float32\[4, 3, 5, 5\]"):
