@@ -128,3 +128,27 @@ func.func @a_kind_of_tensor_operation(%w: tensor<4x4xf64> {opt.param}, %v: tenso
   %l = linalg.reduce {arith.addf} ins(%y : tensor<4x2xf64>) outs(%f1 : tensor<f64>) dimensions = [0, 1]
   return %l : tensor<f64>
 }
+
+// -----
+
+// The compiler itself puts assertions into rules, at indices that come from data.
+// CHECK-LABEL: func.func @a_rule_with_an_assertion_grad(
+// CHECK:         call @g(
+// CHECK:         cf.assert {{.*}}, "positive"
+// PIPELINE-LABEL: func.func @a_rule_with_an_assertion_grad(
+// PIPELINE:         cf.assert {{.*}}, "positive"
+func.func private @g(%x: f64) -> f64 {
+  %y = math.sin %x : f64
+  return %y : f64
+}
+func.func private @g_vjp(%x: f64, %y: f64, %dy: f64) -> f64 {
+  %zero = arith.constant 0.0 : f64
+  %is_positive = arith.cmpf ogt, %x, %zero : f64
+  cf.assert %is_positive, "positive"
+  return %dy : f64
+}
+remat.custom_vjp @g_vjp for @g
+func.func @a_rule_with_an_assertion(%w: f64 {opt.param}) -> f64 {
+  %l = func.call @g(%w) : (f64) -> f64
+  return %l : f64
+}

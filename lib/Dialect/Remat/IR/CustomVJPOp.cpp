@@ -3,6 +3,7 @@
 #include "remat/Dialect/Remat/IR/CustomVJP.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -55,6 +56,7 @@ bool CustomVJPOp::isRuleFor(FunctionType rule, FunctionType needed) {
 }
 
 /// The first operation of `function`, or of what it calls, that has an effect.
+/// Assertions, which the compiler puts at indices itself, may run many times.
 static Operation *findEffect(FunctionOpInterface function,
                              SymbolTableCollection &symbols,
                              SmallVectorImpl<Operation *> &visited) {
@@ -71,7 +73,7 @@ static Operation *findEffect(FunctionOpInterface function,
                   : op;
     } else if (!op->hasTrait<OpTrait::IsTerminator>() &&
                !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
-               !isMemoryEffectFree(op)) {
+               !isMemoryEffectFree(op) && !isa<cf::AssertOp>(op)) {
       found = op;
     }
     return found ? WalkResult::interrupt() : WalkResult::advance();

@@ -15,11 +15,11 @@ def Remat_CustomVJPOp : Remat_Op<"custom_vjp", [
     in their order. `jax.custom_vjp` and `torch.autograd.Function` leave nothing
     else behind.
 
-    The rule is a `func.func` with one block and without effects. Its tensor
-    types may be more general than those of what it is for (`tensor<?xf32>` for
-    a `tensor<8xf32>`). Of operands and results it keeps alive until the
-    backward only what it reads. It is never differentiated itself; what it is
-    for need not be differentiable.
+    The rule is a `func.func` with one block and without effects, but for
+    assertions. Its tensor types may be more general than those of what it is
+    for (`tensor<?xf32>` for a `tensor<8xf32>`). Of operands and results it
+    keeps alive until the backward only what it reads. It is never
+    differentiated itself; what it is for need not be differentiable.
 
     A function with a rule is inlined after differentiation rather than before
     it (`remat-inline-custom-vjp`). It takes its random state as an argument if
