@@ -181,20 +181,17 @@ def from_torch(module, inputs, *, outputs=("loss",), inner="", dims=None, dynami
     import torch
     from torch.export.graph_signature import InputKind, OutputKind
 
-    from remat import torch_import
-    from remat.torch_reference import noted_functions
+    from remat import torch_custom, torch_import, torch_stops
 
     values, dynamic = list(inputs.values()), dynamic or {}
     symbols = {d: torch.export.Dim(d) if isinstance(d, str) else d for axes in dynamic.values() for d in axes.values()}
     shapes = tuple({a: symbols[d] for a, d in dynamic.get(n, {}).items()} or None for n in inputs) if dynamic else None
     own, wide = (run_torch(module, values, wide) if check else None for wide in (False, True))
     tensors = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers())
-    functions = []
-    with noted_functions(functions):
+    functions = torch_custom.Functions()
+    with functions.kept():
         program = torch_import.trace(module, tuple(values), shapes)
-    if functions:
-        warnings.warn(f"the export does not know the backward of {', '.join(functions)} (torch.autograd.Function): gradients "
-                      "are those of what its forward computes, unless remat-annotate says otherwise", stacklevel=2)
+    torch_stops.mark(program.graph_module)
     program = torch_import.decompose(program, inner)
 
     arguments, results = [], []
@@ -225,7 +222,7 @@ def from_torch(module, inputs, *, outputs=("loss",), inner="", dims=None, dynami
             for result in results:
                 updates = result.role == "buffer_update"
                 setattr(result, attribute, values_of[2][f"{inner}.{result.name}".lstrip(".")] if updates else next(rest))
-    text = torch_import.import_program(program, inner)
+    text = torch_import.import_program(program, inner, functions.applications)
     return Export(upstream(text), "torch", arguments, results, dims or {})
 
 

@@ -3,9 +3,12 @@ IREE repeats at each operation."""
 
 import functools
 import importlib.util
+import itertools
 import linecache
 import re
 import sysconfig
+import traceback
+from collections.abc import Iterable
 from pathlib import Path
 
 POSITION = re.compile(r'"([^"]*)":(\d+):(\d+)(?: to \d*:\d+)?')  # "model.py":3:4 to :9
@@ -53,6 +56,12 @@ def find_in_trace(trace: str) -> tuple[str, int, int] | None:
             source = linecache.getline(path, int(line))
             return shorten(path), int(line), len(source) - len(source.lstrip()) + 1
     return None
+
+
+def from_forward(frames: Iterable[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
+    """Those of the user's source, from the model's `forward` on, or from a derivative by hand: what is outside calls the export."""
+    inside = itertools.dropwhile(lambda frame: frame.name not in ("forward", "vjp"), frames)
+    return [frame for frame in inside if is_of_user(frame.filename)]
 
 
 def parse_location(text: str, at: int) -> tuple[str | None, int]:

@@ -2,23 +2,31 @@
 an operation comes from, and errors that do so."""
 
 import contextlib
-import itertools
 import re
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch_mlir import fx, ir
+from torch_mlir.dialects import func
 from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras import fx_importer
+from torch_mlir.passmanager import PassManager
 
 from remat import torch_decompositions, torch_stops
 from remat.export import ExportError
-from remat.locations import describe_location, find_in_trace, is_of_user
+from remat.locations import describe_location, find_in_trace, from_forward
+from remat.torch_custom import Application
 from remat.torch_reference import plain_checkpoints, traced_bodies
 
 OPERATOR = re.compile(r'"torch\.operator".*?<\{name = "([^"]*)"\}>')
+
+
+# Those of `torch_mlir.fx.export_and_import`.
+PIPELINES = ("func.func(torch-match-quantized-custom-ops),torchdynamo-export-to-torch-backend-pipeline{extra-library=}",
+             "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}")
+CHECK = re.compile(r",\s*torch-verify-linalg-on-tensors-backend-contract(\{[^}]*\})?")
 
 
 def get_path(node: torch.fx.Node, inner: str) -> str:
@@ -30,26 +38,22 @@ def get_path(node: torch.fx.Node, inner: str) -> str:
 
 class Locations(fx_importer.ContextCache):
     """Names of modules and of checkpoints, each with the line: torch-mlir's own locations are lines alone, which are the same
-    for all layers that a loop makes."""
+    for all layers that a loop makes. Without `inner`, in functions that modules call, they are lines alone."""
 
-    def __init__(self, inner: str, *args: Any, **kwargs: Any):
+    def __init__(self, inner: str | None, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.inner = inner
 
     def get_node_location(self, node: torch.fx.Node) -> ir.Location:
         position = find_in_trace(node.meta.get("stack_trace") or "")
         child = ir.Location.file(*position, context=self._c) if position else None
+        if self.inner is None:
+            return child or ir.Location.unknown(context=self._c)
         custom = node.meta.get("custom", {})
         names = [get_path(node, self.inner), ".".join(custom.get("checkpoints", ())),
                  torch_stops.NAME * custom.get(torch_stops.NAME, False)]
         locations = [ir.Location.name(name, child, context=self._c) for name in names if name]
         return locations[0] if len(locations) == 1 else ir.Location.fused(locations, context=self._c)
-
-
-def from_forward(frames: Iterable[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
-    """Those of the user's source, from the model's `forward` on: what is outside of it calls the export."""
-    inside = itertools.dropwhile(lambda frame: frame.name != "forward", frames)
-    return [frame for frame in inside if is_of_user(frame.filename)]
 
 
 @contextlib.contextmanager
@@ -97,8 +101,7 @@ def describe_diagnostic(diagnostic: ir.Diagnostic) -> str:
 
 
 def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export.ExportedProgram:
-    """`program` without what torch-mlir cannot lower, and with stand-ins where no gradient passes."""
-    torch_stops.mark(program.graph_module)
+    """`program` without what torch-mlir cannot lower."""
     try:
         with traced_bodies():
             return program.run_decompositions(fx.get_decomposition_table() | torch_decompositions.TABLE)
@@ -106,8 +109,72 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
         raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{error}") from error
 
 
-def import_program(program: torch.export.ExportedProgram, inner: str) -> str:
-    """The text of `program` in linalg on tensors. Paths of modules are those within `inner`."""
+class Traced(torch.nn.Module):
+    """A graph, run so that what torch.export traces of it keeps the lines."""
+
+    def __init__(self, traced: torch.fx.GraphModule):
+        super().__init__()
+        self.traced = traced
+
+    def forward(self, *values: torch.Tensor) -> Any:
+        return torch.fx.Interpreter(self.traced).run(*values)
+
+
+def add_functions(importer: fx_importer.FxImporter, applications: dict[str, Application]) -> None:
+    """Adds the functions with a derivative by hand, and their derivatives, to the module of `importer`, and calls them."""
+    importer._cc.inner = None
+    for application in applications.values():
+        with recorded_calls():
+            traced = list(application.trace())
+        for name, graph, inputs in traced:
+            program = decompose(trace(Traced(graph), tuple(inputs), None), "")
+            function = importer.import_frozen_program(program, func_name=name)
+            with importer.module.context:
+                function.attributes["no_inline"] = ir.UnitAttr.get()
+    operators: list[ir.Operation] = []
+
+    def collect(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "torch.operator" and operation.attributes["name"].value in applications:
+            operators.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    importer.module.operation.walk(collect)
+    for operator in operators:
+        name = applications[operator.attributes["name"].value].name
+        with operator.location, ir.InsertionPoint(operator):
+            call = func.CallOp([result.type for result in operator.results], name, list(operator.operands))
+        for old, new in zip(operator.results, call.results, strict=True):
+            old.replace_all_uses_with(new)
+        operator.erase()
+
+
+def lower(module: ir.Module, has_functions: bool) -> None:
+    """From the torch dialect to linalg on tensors, by torch-mlir's pipelines, the last of whose passes checks that no calls are
+    left."""
+    module.context.emit_error_diagnostics = True
+    for pipeline in PIPELINES:
+        with module.context:
+            text = str(PassManager.parse(f"builtin.module({pipeline})"))
+            PassManager.parse(CHECK.sub("", text) if has_functions else text).run(module.operation)
+
+
+def bind_rules(module: ir.Module, applications: dict[str, Application]) -> None:
+    """Makes the functions private, and says which one is whose derivative."""
+    for function in module.body.operations:
+        if "no_inline" in function.attributes:
+            del function.attributes["no_inline"]
+            with module.context:
+                function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    with module.context, ir.Location.unknown(), ir.InsertionPoint(module.body):
+        for application in applications.values():
+            ir.Operation.create("remat.custom_vjp", attributes={
+                "rule": ir.FlatSymbolRefAttr.get(f"{application.name}_vjp"),
+                "target": ir.FlatSymbolRefAttr.get(application.name)})
+
+
+def import_program(program: torch.export.ExportedProgram, inner: str, applications: dict[str, Application]) -> str:
+    """The text of `program` in linalg on tensors. Paths of modules are those within `inner`; `applications` are the functions with
+    a derivative by hand."""
     context, said = ir.Context(), []
     torch_dialect.register_dialect(context)
 
@@ -121,12 +188,16 @@ def import_program(program: torch.export.ExportedProgram, inner: str) -> str:
     importer._cc = Locations(inner, context, py_attr_tracker=importer._py_attr_tracker)
     handler = context.attach_diagnostic_handler(note)
     try:
-        module = fx.export_and_import(program, fx_importer=importer, decomposition_table={},
-                                      output_type="linalg-on-tensors", func_name="loss")
+        importer.import_frozen_program(program, func_name="loss")
+        add_functions(importer, applications)
+        lower(importer.module, bool(applications))
+    except ExportError:
+        raise
     except Exception as error:  # torch-mlir's are of many kinds
         message = "\n".join(said) or f"{describe_failure(error, inner)}{error}"
         raise ExportError(f"PyTorch cannot export the model: {message}") from error
     finally:
         handler.detach()
-    torch_stops.restore(module)
-    return str(module.operation.get_asm(enable_debug_info=True))
+    torch_stops.restore(importer.module)
+    bind_rules(importer.module, applications)
+    return str(importer.module.operation.get_asm(enable_debug_info=True))

@@ -141,20 +141,3 @@ def traced_bodies():
     finally:
         for kind, call in saved.items():
             kind.__call__ = call
-
-
-@contextlib.contextmanager
-def noted_functions(names):
-    """Collects in the list `names` those `torch.autograd.Function`s that are applied: their backward is not traced."""
-    saved = torch.autograd.Function.__dict__["apply"]
-
-    def apply(kind, *args, **kwargs):
-        if kind.__qualname__ not in names:
-            names.append(kind.__qualname__)
-        return saved.__get__(None, kind)(*args, **kwargs)
-
-    torch.autograd.Function.apply = classmethod(apply)
-    try:
-        yield
-    finally:
-        torch.autograd.Function.apply = saved

@@ -53,8 +53,6 @@ export.from_torch(Stopped(), {"x": torch.randn(4, 4), "places": torch.tensor([0,
 
 
 class Sign(torch.autograd.Function):
-    """Its export cannot know its backward, and says so."""
-
     @staticmethod
     def forward(context, x):
         return torch.sign(x)
