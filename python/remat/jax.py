@@ -115,8 +115,8 @@ def train_step(loss_fn, params, *example_batch, optimizer=None, eval_fn=None, ev
     `eval_fn(params, *batch)`, which returns what a loss does, is what `step.eval` computes; `eval_batch` is an example of its
     batches, a tuple, where they differ from those of the loss.
 
-    With `dynamic`, batches may be of other sizes than the example: for each, another step is compiled, which shares parameters
-    and states.
+    With `dynamic`, batches may be of other sizes than the example: for each, another step or evaluation is compiled, which
+    shares parameters and states.
 
     Raises `remat.export.ExportError` where the function uses what has no way to MLIR, and `remat.CompileError`.
     """
@@ -137,19 +137,21 @@ def train_step(loss_fn, params, *example_batch, optimizer=None, eval_fn=None, ev
         arguments |= more
     exported, trees = _export(loss_fn, params, example_batch)
     evaluated, eval_trees = None, None
+    if eval_batch is None:
+        eval_batch = example_batch
     if eval_fn is not None:
-        evaluated, eval_trees = _export(eval_fn, params, example_batch if eval_batch is None else eval_batch)
+        evaluated, eval_trees = _export(eval_fn, params, eval_batch)
 
     def zeros(shape, like):
         return np.broadcast_to(np.zeros((), like.dtype), shape)  # of no size in memory
 
-    like = jax.tree.map(lambda leaf: zeros(np.shape(leaf), np.asarray(leaf)), (params, example_batch))
-
-    def export_again(shapes):
-        parameters, batch = like
-        leaves, tree = jax.tree.flatten(batch)
-        return _export(loss_fn, parameters, jax.tree.unflatten(tree, map(zeros, shapes, leaves)))[0]
+    def exporting_again(function, batch):
+        parameters, like = jax.tree.map(lambda leaf: zeros(np.shape(leaf), np.asarray(leaf)), (params, batch))
+        leaves, tree = jax.tree.flatten(like)
+        return lambda shapes: _export(function, parameters, jax.tree.unflatten(tree, map(zeros, shapes, leaves)))[0]
 
     return compile_exported(lambda *compiled: JaxStep(compiled, jax.tree.structure(params), trees, eval_trees), exported,
                             getattr(loss_fn, "__name__", "loss"), evaluated=evaluated, optimizer=optimizer,
-                            export_again=export_again if dynamic else None, **arguments)
+                            export_again=exporting_again(loss_fn, example_batch) if dynamic else None,
+                            evaluate_again=exporting_again(eval_fn, eval_batch) if dynamic and eval_fn else None,
+                            **arguments)

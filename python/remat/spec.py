@@ -31,22 +31,32 @@ def importing(exported: Any) -> str:
 
 
 def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str, evaluated: Any = None,
-                     export_again: Callable[[Shapes], Any] | None = None, **arguments: Any) -> AnyStep:
+                     export_again: Callable[[Shapes], Any] | None = None,
+                     evaluate_again: Callable[[Shapes], Any] | None = None, **arguments: Any) -> AnyStep:
     """A step of the export of what is called `name`, which starts from the exported values: `make_step` of what
-    `remat.Step` is made of. `evaluated` is an export of the evaluation; `export_again` exports for data of other shapes.
-    The `arguments` are those of `remat.mlir.train_step`."""
+    `remat.Step` is made of. `evaluated` is an export of the evaluation; `export_again` exports for data of other shapes,
+    `evaluate_again` the evaluation. The `arguments` are those of `remat.mlir.train_step`."""
     if "eval_function" in arguments:
         raise TypeError("eval_function names a function of a module in MLIR; this step has an argument of its own for that")
 
-    def request(exported: Any, evaluated: Any = None) -> mlir.Request:
+    def request(text: str, passes: str, evaluated: Any = None) -> mlir.Request:
         evaluation = evaluated and mlir.Evaluation(evaluated.text, f"{name}.eval.mlir", importing(evaluated))
-        return mlir.make_request(exported.text, passes=importing(exported), function="loss", file_name=f"{name}.mlir",
-                                 evaluation=evaluation, **arguments)
+        return mlir.make_request(text, passes=passes, function="loss", file_name=f"{name}.mlir", evaluation=evaluation,
+                                 **arguments)
+
+    program = exported.text, importing(exported)  # what is kept, without arrays
 
     def recompile(native: Any, shapes: Shapes) -> Step:
         assert export_again
-        return Step(*mlir.compile_request(request(export_again(shapes)), native))
+        again = export_again(shapes)
+        return Step(*mlir.compile_request(request(again.text, importing(again)), native))
 
-    step = make_step(*mlir.compile_request(request(exported, evaluated)), recompile if export_again else None)
+    def recompile_evaluation(native: Any, shapes: Shapes) -> Step:
+        # An evaluation is compiled beside a step.
+        assert evaluate_again
+        return Step(*mlir.compile_request(request(*program, evaluate_again(shapes)), native))
+
+    step = make_step(*mlir.compile_request(request(*program, evaluated)), recompile if export_again else None,
+                     recompile_evaluation if evaluate_again else None)
     step.load_state_dict({a.name: a.own for a in exported.arguments if a.role != "data"}, strict=False)
     return step

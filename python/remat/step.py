@@ -39,6 +39,8 @@ class _Results(NamedTuple):
 
 
 Shapes = tuple[tuple[int, ...], ...]
+# Makes a step whose data, or whose evaluation's, is of other shapes, and which has the states of the compiled module that it gets.
+Recompile = Callable[[Any, Shapes], "Step"]
 
 
 class Step:
@@ -53,15 +55,16 @@ class Step:
     _how_to_eval = "name its function by eval_function=, or in the module's remat.train_step by eval(...)"
 
     def __init__(self, native: Any, warnings: Iterable[Diagnostic], explain: Callable[[], str], pipeline: str,
-                 rates: Iterable[Callable[[int], float]] = (), recompile: "Callable[[Any, Shapes], Step] | None" = None):
+                 rates: Iterable[Callable[[int], float]] = (), recompile: "Recompile | None" = None,
+                 recompile_evaluation: "Recompile | None" = None):
         self._native = native
         self._explain = explain
         self.warnings = tuple(warnings)
         self.pipeline = pipeline
         self._rates = tuple(rates)
-        # Makes a step for data of other shapes, which has the states of the compiled module that it gets.
-        self._recompile = recompile
+        self._recompile, self._recompile_evaluation = recompile, recompile_evaluation
         self._others: dict[Shapes, Step] = {}
+        self._other_evaluations: dict[Shapes, Step] = {}
         self.arguments = tuple(Argument(*record) for record in native.arguments())
         self.data = tuple(a for a in self.arguments if a.role == "data")
         self.eval_data = tuple(a for a in self.arguments if a.role == "eval_data")
@@ -83,7 +86,7 @@ class Step:
     def __call__(self, *batch: Any) -> Any:
         """Runs one step on a batch and returns the loss, or, if the model has more results, the loss and a dictionary of
         these, by their names. After an exception, parameters and states are as before, unless it says otherwise."""
-        if self._recompile and (other := self._find_other(batch)):
+        if self._recompile and (other := self._find_other("step", batch, self._inputs, self._others, self._recompile)):
             return other(*batch)
         located = _locate_all("the step", self._inputs, batch, self.device)
         if self._rates:
@@ -95,21 +98,22 @@ class Step:
                                        if self._native.is_damaged and not was_damaged else ""))
         return self._results.read()
 
-    def _find_other(self, batch: Sequence[Any]) -> "Step | None":
-        """The step for a batch of these shapes, which is compiled the first time; None if that is this one."""
+    def _find_other(self, what: str, batch: Sequence[Any], inputs: list[tuple[Argument, str]],
+                    others: "dict[Shapes, Step]", recompile: "Recompile") -> "Step | None":
+        """The one of `others` for a batch of these shapes, which is compiled the first time; None if that is this step."""
         shapes = tuple(tuple(getattr(value, "shape", ())) for value in batch)
-        if len(shapes) != len(self.data) or all(shape == a.shape for shape, a in zip(shapes, self.data)):
+        if len(shapes) != len(inputs) or all(shape == a.shape for shape, (a, _) in zip(shapes, inputs)):
             return None
-        if shapes not in self._others:
+        if shapes not in others:
             # Nothing is compiled for a batch that is wrong otherwise.
-            for (argument, name), shape, value in zip(self._inputs, shapes, batch):
+            for (argument, name), shape, value in zip(inputs, shapes, batch):
                 if len(shape) != len(argument.shape):
                     return None
                 locate(dataclasses.replace(argument, shape=shape), value, name, self.device)
-            assert self._recompile
-            logger.info("compiling the step for %s", ", ".join(f"{a.name}: {list(s)}" for a, s in zip(self.data, shapes)))
-            self._others[shapes] = self._recompile(self._native, shapes)
-        return self._others[shapes]
+            logger.info("compiling the %s for %s", what,
+                        ", ".join(f"{a.name}: {list(s)}" for (a, _), s in zip(inputs, shapes)))
+            others[shapes] = recompile(self._native, shapes)
+        return others[shapes]
 
     def eval(self, *batch: Any) -> Any:
         """Evaluates the model on a batch, of the types and shapes in `step.eval_data`, with the present parameters: no
@@ -117,6 +121,9 @@ class Step:
         evaluation's results is a loss, only the dictionary. It uses the step's arena."""
         if not self._native.evaluation:
             raise TypeError(f"the step was compiled without an evaluation; {self._how_to_eval}")
+        if self._recompile_evaluation and (other := self._find_other(
+                "evaluation", batch, self._eval_inputs, self._other_evaluations, self._recompile_evaluation)):
+            return other.eval(*batch)
         located = _locate_all("the evaluation", self._eval_inputs, batch, self.device)
         problem = self._native.evaluate([location for location, _ in located])
         if problem is not None:

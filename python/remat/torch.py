@@ -149,8 +149,8 @@ def train_step(model, loss_fn, example_batch, *, optimizer=None, evaluate=False,
     - `optimizer`: one of remat's, or a fresh `torch.optim.SGD`, `Adam`, `AdamW` or `Adafactor` of the model's parameters.
     - `evaluate`: whether `step.eval` is compiled, too: the model in the mode of `model.eval()`, and the loss. For batches of
       other shapes, such an example batch.
-    - `dynamic`: whether batches may be of other sizes than the example: for each, another step is compiled, which shares
-      parameters and states. The model is kept for that.
+    - `dynamic`: whether batches may be of other sizes than the example: for each, another step or evaluation is compiled,
+      which shares parameters and states. The model is kept for that.
 
     Applications of `torch.utils.checkpoint` are selected by `policy=remat.checkpoints()`, modules by
     `remat.scopes("layers.*")`. The other arguments are those of `remat.mlir.train_step`.
@@ -177,22 +177,31 @@ def train_step(model, loss_fn, example_batch, *, optimizer=None, evaluate=False,
         optimizer = from_torch_optimizer(optimizer, {key: trained.intersection(own) for key, own in tensors.items()})
     known = {a.name for a in exported.arguments}
     tied = {other: name for own in tensors.values() for name in own if name in known for other in own if other not in known}
-    if evaluate is not False:
+
+    def export_evaluation(inputs):
         with _in_modes([(part, False) for part in module.modules()]):
-            evaluated = _export(module, eval_inputs)
+            evaluated = _export(module, inputs)
         for argument in evaluated.arguments:
             argument.name = tied.get(argument.name, argument.name)
-    modes = [(part, part.training) for part in module.modules()]
-    kinds = {name: (value.dtype, value.device) for name, value in inputs.items()}
+        return evaluated
 
-    def export_again(shapes):
-        zeros = [torch.zeros(shape, dtype=dtype, device=device)
-                 for shape, (dtype, device) in zip(shapes, kinds.values(), strict=True)]
+    if evaluate is not False:
+        evaluated = export_evaluation(eval_inputs)
+    modes = [(part, part.training) for part in module.modules()]
+
+    def export_step(inputs):
         with _in_modes(modes):
-            return _export(module, dict(zip(kinds, zeros)))
+            return _export(module, inputs)
+
+    def exporting_again(export, inputs):
+        kinds = {name: (value.dtype, value.device) for name, value in inputs.items()}
+        return lambda shapes: export({name: torch.zeros(shape, dtype=dtype, device=device)
+                                      for shape, (name, (dtype, device)) in zip(shapes, kinds.items(), strict=True)})
 
     return compile_exported(lambda *compiled: TorchStep(compiled, keys, tied, known), exported, type(model).__name__,
-                            evaluated=evaluated, export_again=export_again if dynamic else None, optimizer=optimizer,
+                            evaluated=evaluated, optimizer=optimizer,
+                            export_again=exporting_again(export_step, inputs) if dynamic else None,
+                            evaluate_again=exporting_again(export_evaluation, eval_inputs) if dynamic and evaluated else None,
                             **arguments)
 
 

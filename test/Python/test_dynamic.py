@@ -16,9 +16,9 @@ remat.train_step @step for @loss optimizer(@o) {eager}
 RNG = np.random.default_rng(0)
 
 
-def sized(rows):
+def sized(rows, train=TRAIN):
     """The net of conftest for batches of so many rows."""
-    text = mlp(TRAIN)
+    text = mlp(train)
     for columns in (5, 4, 3):
         text = text.replace(f"6x{columns}xf32", f"{rows}x{columns}xf32")
     return text
@@ -104,6 +104,34 @@ def test_memory_lives_as_long_as_either():
     assert np.array_equal(other.parameters["first.weight"], weights) and not np.array_equal(weights, expected)
 
 
+def test_evaluations_of_all_sizes_know_the_present_parameters():
+    def request(rows):
+        return mlir.make_request(sized(6), mlir.Evaluation(sized(rows, ""), "eval.mlir", ""))
+
+    compiled = []
+
+    def recompile(native, shapes):
+        compiled.append(shapes[0][0])
+        return remat.Step(*mlir.compile_request(request(shapes[0][0]), native))
+
+    step = remat.Step(*mlir.compile_request(request(4)), None, recompile)
+    own = {rows: remat.mlir.train_step(sized(rows), eval_function="loss") for rows in (4, 2, 500)}
+    for rows in (4, 2, 500, 2, 4, 500):
+        step(*batch(6))
+        data, before = batch(rows), {name: array.copy() for name, array in step.state_dict().items()}
+        own[rows].load_state_dict(before)
+        assert step.eval(*data) == own[rows].eval(*data)
+        assert all(array.tobytes() == before[name].tobytes() for name, array in step.state_dict().items())
+    assert compiled == [2, 500] and step.number == 6
+    x, y = batch(8)
+    for wrong, error in (((x.astype("f8"), y), TypeError), ((x[0], y), ValueError), ((x,), TypeError)):
+        with pytest.raises(error):
+            step.eval(*wrong)
+    with pytest.raises(ValueError, match=r"must be of float32\[6, 5\]"):
+        step(x, y)
+    assert compiled == [2, 500]
+
+
 def test_torch():
     torch = pytest.importorskip("torch")
     pytest.importorskip("torch_mlir")
@@ -122,7 +150,7 @@ def test_torch():
     optimizer = torch.optim.SGD(mirror.parameters(), lr=0.1)
     asked = []
     step = remat.torch.train_step(model, torch.nn.functional.mse_loss, (torch.randn(8, 5), torch.randn(8, 3)), dynamic=True,
-                                  optimizer=remat.SGD(lambda number: asked.append(number) or 0.1))
+                                  evaluate=True, optimizer=remat.SGD(lambda number: asked.append(number) or 0.1))
     model.eval()  # what is compiled later is in the mode that the step was made in
     for rows in (8, 3, 8, 5, 3):
         x, y = torch.randn(rows, 5), torch.randn(rows, 3)
@@ -133,6 +161,9 @@ def test_torch():
         assert step(x, y) == pytest.approx(loss.item(), rel=1e-5)
     assert asked == [0, 1, 2, 3, 4] and not model.training
     step.copy_to(model)
+    for rows in (8, 3, 11):
+        x, y = torch.randn(rows, 5), torch.randn(rows, 3)
+        assert step.eval(x, y) == pytest.approx(torch.nn.functional.mse_loss(mirror.eval()(x), y).item(), rel=1e-5)
     for name, tensor in mirror.state_dict().items():
         torch.testing.assert_close(model.state_dict()[name], tensor, rtol=1e-5, atol=1e-6)
 
@@ -146,13 +177,19 @@ def test_jax():
         return (error**2).mean(), {"error": error}
 
     params = {"w": RNG.normal(size=(5, 3)).astype("f4")}
-    step = remat.jax.train_step(loss, params, dict(zip("xy", batch(8))), optimizer=remat.SGD(0.1), dynamic=True)
+    step = remat.jax.train_step(loss, params, dict(zip("xy", batch(8))), optimizer=remat.SGD(0.1), dynamic=True,
+                                eval_fn=loss)
     for rows in (8, 3, 8, 17):
         data = dict(zip("xy", batch(rows)))
         (value, extras), gradient = jax.value_and_grad(loss, has_aux=True)(params, data)
         params = jax.tree.map(lambda p, g: p - 0.1 * g, params, gradient)
         found, auxiliary = step(data)
         assert found == pytest.approx(float(value), rel=1e-5)
+        np.testing.assert_allclose(auxiliary["error"], extras["error"], rtol=1e-4, atol=1e-5)
+    for rows in (3, 9):
+        data = dict(zip("xy", batch(rows)))
+        (value, extras), (found, auxiliary) = loss(params, data), step.eval(data)
+        assert found == pytest.approx(float(value), rel=1e-5) and auxiliary["error"].shape == (rows, 3)
         np.testing.assert_allclose(auxiliary["error"], extras["error"], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(step.params["w"], params["w"], rtol=1e-5)
 
