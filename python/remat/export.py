@@ -28,7 +28,9 @@ import itertools
 import json
 import re
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,13 +54,13 @@ class Value:
 
     name: str
     role: str
-    own: np.ndarray | None
-    wide: np.ndarray | None = None
-    shape: list | None = None
+    own: Any  # an array, or None
+    wide: Any = None
+    shape: list[Any] | None = None
     kind: str | None = None
-    gradient: tuple | None = None  # (own, wide)
+    gradient: tuple[Any, Any] | None = None  # (own, wide)
 
-    def describe(self):
+    def describe(self) -> dict[str, Any]:
         shape = list(self.own.shape) if self.shape is None else self.shape
         return {"name": self.name, "role": self.role, "shape": [n if isinstance(n, int) else -1 for n in shape],
                 "dtype": ELEMENT_TYPES[self.kind or self.own.dtype.name]}
@@ -70,11 +72,11 @@ class Export:
 
     text: str
     framework: str
-    arguments: list
-    results: list
-    dims: dict = dataclasses.field(default_factory=dict)
+    arguments: list[Value]
+    results: list[Value]
+    dims: dict[str, Any] = dataclasses.field(default_factory=dict)
 
-    def save(self, folder, name):
+    def save(self, folder: str | Path, name: str) -> None:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.mlir").write_text(self.text)
@@ -93,14 +95,14 @@ class Export:
         np.savez(folder / f"{name}.npz", **arrays)
 
 
-def storable(array):
+def storable(array: Any) -> Any:
     """NumPy's files know no bf16 (kept as its bits), and MLIR's integers have no sign."""
     if array.dtype.name == "bfloat16":
         return array.view(np.uint16)
     return array.view(f"i{array.itemsize}") if array.dtype.kind == "u" else array
 
 
-def upstream(text):
+def upstream(text: str) -> str:
     found: dict[str, str] = {}
     for match in FOREIGN.finditer(text):
         if not match[1].endswith("yield"):
@@ -114,7 +116,7 @@ def upstream(text):
 # --- PyTorch -----------------------------------------------------------------------------------
 
 
-def to_numpy(tensor):
+def to_numpy(tensor: Any) -> Any:
     import ml_dtypes
     import torch
     tensor = tensor.detach().cpu().contiguous()
@@ -124,7 +126,7 @@ def to_numpy(tensor):
 
 
 @contextlib.contextmanager
-def default_type(kind):
+def default_type(kind: Any) -> Iterator[None]:
     import torch
     before = torch.get_default_dtype()
     torch.set_default_dtype(kind)
@@ -134,7 +136,7 @@ def default_type(kind):
         torch.set_default_dtype(before)
 
 
-def run_torch(module, inputs, wide):
+def run_torch(module: Any, inputs: list[Any], wide: bool) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
     """Outputs, gradients by parameter, and buffers after the step; in float64 if `wide`."""
     import torch
 
@@ -156,7 +158,7 @@ def run_torch(module, inputs, wide):
     return [to_numpy(o) for o in outputs], gradients, {n: to_numpy(b) for n, b in module.named_buffers()}
 
 
-def drop_unread_names(program, tensors):
+def drop_unread_names(program: Any, tensors: dict[str, Any]) -> list[Any]:
     """Takes away all names of a tied tensor but one, which torch.export leaves as inputs that nothing reads."""
     placeholders = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
     specs = program.graph_signature.input_specs
@@ -166,10 +168,11 @@ def drop_unread_names(program, tensors):
         if spec.target in tensors and not node.users and id(tensors[spec.target]) in read:
             program.graph.erase_node(node)
             specs.remove(spec)
-    return specs
+    return list(specs)
 
 
-def from_torch(module, inputs, *, outputs=("loss",), inner="", dims=None, dynamic=None, check=True):
+def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = ("loss",), inner: str = "",
+               dims: dict[str, Any] | None = None, dynamic: dict[str, dict[int, Any]] | None = None, check: bool = True) -> Export:
     """Exports `module(*inputs.values())`, a tensor or a tuple whose first one is the loss.
 
     outputs: names of the results; further ones are `output<i>`. inner: the submodule within which parameters, buffers and
@@ -186,7 +189,7 @@ def from_torch(module, inputs, *, outputs=("loss",), inner="", dims=None, dynami
     values, dynamic = list(inputs.values()), dynamic or {}
     symbols = {d: torch.export.Dim(d) if isinstance(d, str) else d for axes in dynamic.values() for d in axes.values()}
     shapes = tuple({a: symbols[d] for a, d in dynamic.get(n, {}).items()} or None for n in inputs) if dynamic else None
-    own, wide = (run_torch(module, values, wide) if check else None for wide in (False, True))
+    own, wide = (run_torch(module, values, wide) if check else ([], {}, {}) for wide in (False, True))
     tensors = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers())
     functions = torch_custom.Functions()
     with functions.kept():
@@ -229,11 +232,11 @@ def from_torch(module, inputs, *, outputs=("loss",), inner="", dims=None, dynami
 # --- JAX ---------------------------------------------------------------------------------------
 
 
-def run_jax(loss, params, inputs):
+def run_jax(loss: Callable[..., Any], params: Any, inputs: list[Any]) -> tuple[list[Any], list[Any]]:
     """Outputs, and gradients by leaf."""
     import jax
 
-    def seed(index, output):
+    def seed(index: int, output: Any) -> Any:
         if not jax.numpy.issubdtype(output.dtype, np.floating):
             return np.zeros(output.shape, jax.dtypes.float0)
         return np.full(output.shape, float(index == 0), output.dtype)
@@ -244,13 +247,13 @@ def run_jax(loss, params, inputs):
 
 
 @contextlib.contextmanager
-def narrow_draws():
+def narrow_draws() -> Iterator[None]:
     """Random numbers in float32 and int32 also where 64 bits are the default, so that both precisions draw the same."""
     import jax
     from jax._src.random import core
 
-    def narrow(draw):
-        def wrapped(key, minval, maxval, shape, dtype):
+    def narrow(draw: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(key: Any, minval: Any, maxval: Any, shape: Any, dtype: Any) -> Any:
             narrower = {"float64": "float32", "int64": "int32"}.get(np.dtype(dtype).name, dtype)
             return draw(key, minval, maxval, shape, np.dtype(narrower)).astype(dtype)
         return wrapped
@@ -267,17 +270,17 @@ def narrow_draws():
         jax.clear_caches()
 
 
-def as_tuple(returned):
+def as_tuple(returned: Any) -> tuple[Any, ...]:
     return returned if isinstance(returned, tuple) else (returned,)
 
 
-def widen(tree):
+def widen(tree: Any) -> Any:
     import jax
     return jax.tree.map(lambda a: np.asarray(a, np.float64) if jax.numpy.issubdtype(a.dtype, np.floating)
                         else np.asarray(a), tree)
 
 
-def describe_refusal(text):
+def describe_refusal(text: str) -> str:
     """What IREE cannot lower, and where, of the text of its error."""
     match = re.search(r"^(\S.*?:\d+):\d+: error: (.*)", text, re.M)
     if not match:
@@ -289,7 +292,7 @@ def describe_refusal(text):
     return f"{stack and describe_location(stack[1]) or place}: {text}"
 
 
-def stablehlo_to_linalg(text):
+def stablehlo_to_linalg(text: str) -> str:
     """Linalg on tensors by IREE's input conversion, with MLIR's functions in the place of IREE's."""
     from iree.compiler import tools
     try:
@@ -300,7 +303,8 @@ def stablehlo_to_linalg(text):
     return text.replace("util.func public @main", "func.func @loss").replace("util.return", "return")
 
 
-def from_jax(loss, params, inputs, *, outputs=("loss",), dims=None, x64=False, check=True):
+def from_jax(loss: Callable[..., Any], params: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = ("loss",),
+             dims: dict[str, Any] | None = None, x64: bool = False, check: bool = True) -> Export:
     """Exports `loss(params, *inputs.values())`, the scalar loss or a tuple that starts with it.
 
     params: a pytree of floating-point arrays. x64: the model itself is in float64.
@@ -309,9 +313,9 @@ def from_jax(loss, params, inputs, *, outputs=("loss",), dims=None, x64=False, c
     import jax
     values = list(inputs.values())
     with jax.enable_x64(x64):
-        own = run_jax(loss, params, values) if check else None
-        text, *said = jax_program.lower(loss, params, values)
-        text = keep_scopes(jax_program.restore(stablehlo_to_linalg(text), *said))
+        own = run_jax(loss, params, values) if check else ([], [])
+        text, names, customs = jax_program.lower(loss, params, values)
+        text = keep_scopes(jax_program.restore(stablehlo_to_linalg(text), names, customs))
         shapes = as_tuple(jax.eval_shape(loss, params, *values))
     arguments = [Value(jax.tree_util.keystr(path, simple=True, separator="."), "parameter", np.asarray(leaf))
                  for path, leaf in jax.tree_util.tree_leaves_with_path(params)]
@@ -320,8 +324,8 @@ def from_jax(loss, params, inputs, *, outputs=("loss",), dims=None, x64=False, c
     if check:
         with jax.enable_x64(True), contextlib.nullcontext() if x64 else narrow_draws():
             wide = run_jax(loss, widen(params), widen(values))
-        for argument, *pair in zip(arguments, own[1], wide[1], strict=True):
-            argument.gradient = pair
+        for argument, narrow, wider in zip(arguments, own[1], wide[1], strict=True):
+            argument.gradient = narrow, wider
         for result, *pair in zip(results, own[0], wide[0], strict=True):
             result.own, result.wide = pair
     arguments += [Value(name, "data", np.asarray(value)) for name, value in inputs.items()]

@@ -10,6 +10,8 @@ import functools
 import itertools
 import json
 import re
+from collections.abc import Callable
+from typing import Any
 
 from remat import jax_custom, jax_decompositions
 
@@ -126,7 +128,7 @@ def to_stablehlo(program, name, avals):
     return module
 
 
-def lower(loss, params, inputs):
+def lower(loss: Callable[..., Any], params: Any, inputs: list[Any]) -> tuple[str, list[str], int]:
     """`loss(params, *inputs)` in StableHLO with locations, the names that its barriers stand for, and how many of its
     functions have a derivative by hand."""
     import jax
@@ -137,7 +139,7 @@ def lower(loss, params, inputs):
     return module.operation.get_asm(enable_debug_info=True), marker.names, customs
 
 
-def restore(text, names, customs):
+def restore(text: str, names: list[str], customs: int) -> str:
     """`text`, as IREE leaves it, with a `remat.name`, `remat.stop_gradient` or `remat.custom_vjp` for what stood for it, and
     one component for each `jax.checkpoint`."""
     # Behind a scope, transformations such as `vmap` close their parentheses.

@@ -87,7 +87,7 @@ def parse_location(text: str, at: int) -> tuple[str | None, int]:
             part, end = parse_location(text, end + len(", "))
             parts.append(part)
         kept = list(dict.fromkeys(part for part in parts if part))
-        return f"fused[{', '.join(kept)}]" if len(kept) > 1 else (kept or [None])[0], end + 1
+        return f"fused[{', '.join(kept)}]" if len(kept) > 1 else kept[0] if kept else None, end + 1
     if not text.startswith("unknown", at):
         raise ValueError(f"expected a location: {text[at:at + 80]}")
     return None, at + len("unknown")

@@ -8,6 +8,8 @@ Needs torch and torch-mlir (`pip install remat[torch]`).
 """
 import contextlib
 import importlib
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from remat.optimizers import SGD, Adafactor, Adam, AdamW, Group, Optimizer
 from remat.progress import timed
 from remat.spec import compile_exported
 from remat.step import Step
+
+if TYPE_CHECKING:
+    from remat.export import Export
 
 # The submodules of what is exported: the model, and a loss that is a module, too.
 MODEL, LOSS = "model", "loss_fn"
@@ -27,32 +32,32 @@ class TorchStep(Step):
 
     _how_to_eval = "pass evaluate=True to remat.torch.train_step"
 
-    def __init__(self, compiled, keys, tied, exported):
+    def __init__(self, compiled: tuple[Any, ...], keys: list[str] | None, tied: dict[str, str], exported: set[str]):
         super().__init__(*compiled)
         self._keys, self._tied, self._exported = keys, tied, exported
 
-    def __call__(self, *batch, **named):
+    def __call__(self, *batch: Any, **named: Any) -> Any:
         """Runs one step on tensors (or other arrays) as the example had them, and returns the loss, or, if the model
         returns more, the loss and a dictionary of the rest."""
         return super().__call__(*_in_order(self._keys, batch, named))
 
-    def eval(self, *batch, **named):
+    def eval(self, *batch: Any, **named: Any) -> Any:
         """Evaluates the model as `model.eval()` has it, with the step's present parameters and statistics, and changes
         nothing. Takes and returns what a step does."""
         return super().eval(*_in_order(self._keys, batch, named))
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         views = super().state_dict()
         return views | {other: views[name] for other, name in self._tied.items()}
 
-    def load_state_dict(self, state, strict=True):
+    def load_state_dict(self, state: Any, strict: bool = True) -> None:
         for other, name in self._tied.items():
             if other in state and name in state and not np.array_equal(_bits(state[other]), _bits(state[name])):
                 raise ValueError(f"'{other}' and '{name}' are one tensor in the step, but two in what is loaded")
         state = {self._tied.get(name, name): value for name, value in state.items()}
         super().load_state_dict(state, strict)
 
-    def copy_to(self, model) -> None:
+    def copy_to(self, model: Any) -> None:
         """Copies parameters and buffers to `model`, by name. It may be on any device and of any precision."""
         import torch
         views = self.state_dict()
@@ -73,21 +78,21 @@ class TorchStep(Step):
                         targets[name].copy_(_to_tensor(views[argument.name]))
 
 
-def _to_tensor(array):
+def _to_tensor(array: Any) -> Any:
     import torch
     if array.dtype.name == "bfloat16":
         return torch.from_numpy(array.view("i2").copy()).view(torch.bfloat16)
     return torch.from_numpy(array.copy())
 
 
-def _bits(value):
+def _bits(value: Any) -> Any:
     """To compare: of a tensor, whatever its type, or of another array."""
     if hasattr(value, "detach"):
         return value.detach().cpu().contiguous().flatten().view(importlib.import_module("torch").uint8).numpy()
     return np.ascontiguousarray(value).reshape(-1).view(np.uint8)
 
 
-def _in_order(keys, batch, named):
+def _in_order(keys: list[str] | None, batch: Any, named: dict[str, Any]) -> Any:
     if keys is None:
         if named:
             raise TypeError(f"the example batch was a tuple, but got the names {', '.join(named)}")
@@ -100,17 +105,17 @@ def _in_order(keys, batch, named):
     return [named[key] for key in keys]
 
 
-def _combine(model, loss_fn, keys):
+def _combine(model: Any, loss_fn: Callable[..., Any] | None, keys: list[str] | None) -> Any:
     """A module whose result is the loss, or a tuple that starts with it."""
     import torch
 
     class Loss(torch.nn.Module):
-        def __init__(self):
+        def __init__(self) -> None:
             super().__init__()
             setattr(self, MODEL, model)
             setattr(self, LOSS, loss_fn)
 
-        def forward(self, *values):
+        def forward(self, *values: Any) -> Any:
             values, target = (values, ()) if loss_fn is None else (values[:-1], values[-1:])
             result = model(**dict(zip(keys, values))) if keys is not None else model(*values)
             if loss_fn is not None:
@@ -125,7 +130,7 @@ def _combine(model, loss_fn, keys):
 
 
 @contextlib.contextmanager
-def _in_modes(modes):
+def _in_modes(modes: list[tuple[Any, bool]]) -> Iterator[None]:
     """Each of these modules in its mode, and then in the one that it was in."""
     before = [(part, part.training) for part, _ in modes]
     try:
@@ -137,7 +142,8 @@ def _in_modes(modes):
             part.training = training
 
 
-def train_step(model, loss_fn, example_batch, *, optimizer=None, evaluate=False, dynamic=False, **arguments) -> TorchStep:
+def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: Any, *, optimizer: Any = None,
+               evaluate: Any = False, dynamic: bool = False, **arguments: Any) -> TorchStep:
     """Compiles a training step of a `torch.nn.Module`.
 
     - `model`: what it computes in its present mode (`model.train()`) is compiled, and its present parameters and buffers
@@ -178,7 +184,7 @@ def train_step(model, loss_fn, example_batch, *, optimizer=None, evaluate=False,
     known = {a.name for a in exported.arguments}
     tied = {other: name for own in tensors.values() for name in own if name in known for other in own if other not in known}
 
-    def export_evaluation(inputs):
+    def export_evaluation(inputs: dict[str, Any]) -> "Export":
         with _in_modes([(part, False) for part in module.modules()]):
             evaluated = _export(module, inputs)
         for argument in evaluated.arguments:
@@ -189,11 +195,11 @@ def train_step(model, loss_fn, example_batch, *, optimizer=None, evaluate=False,
         evaluated = export_evaluation(eval_inputs)
     modes = [(part, part.training) for part in module.modules()]
 
-    def export_step(inputs):
+    def export_step(inputs: dict[str, Any]) -> "Export":
         with _in_modes(modes):
             return _export(module, inputs)
 
-    def exporting_again(export, inputs):
+    def exporting_again(export: Callable[[dict[str, Any]], "Export"], inputs: dict[str, Any]) -> Callable[[Any], "Export"]:
         kinds = {name: (value.dtype, value.device) for name, value in inputs.items()}
         return lambda shapes: export({name: torch.zeros(shape, dtype=dtype, device=device)
                                       for shape, (name, (dtype, device)) in zip(shapes, kinds.items(), strict=True)})
@@ -205,7 +211,7 @@ def train_step(model, loss_fn, example_batch, *, optimizer=None, evaluate=False,
                             **arguments)
 
 
-def _inputs(batch, keys, loss_fn):
+def _inputs(batch: Any, keys: list[str] | None, loss_fn: Callable[..., Any] | None) -> dict[str, Any]:
     """The tensors of a batch by name, or an error that says what a batch must be."""
     import torch
     if isinstance(batch, torch.Tensor):
@@ -221,16 +227,16 @@ def _inputs(batch, keys, loss_fn):
     return dict(zip(keys or [f"batch.{i}" for i in range(len(batch))], batch))
 
 
-def _names(model):
+def _names(model: Any) -> dict[int, list[str]]:
     """All names of each tensor of the model, by its id."""
-    names = {}
+    names: dict[int, list[str]] = {}
     for of in (model.named_parameters, model.named_buffers):
         for name, tensor in of(remove_duplicate=False):
             names.setdefault(id(tensor), []).append(name)
     return names
 
 
-def _export(module, inputs):
+def _export(module: Any, inputs: dict[str, Any]) -> "Export":
     from remat import export
     try:
         with timed(f"the export of {type(getattr(module, MODEL)).__name__}"):
@@ -259,7 +265,7 @@ RULES = {
 }
 
 
-def _hyperparameters(kind, group):
+def _hyperparameters(kind: str, group: dict[str, Any]) -> dict[str, Any]:
     _, names, fixed = RULES[kind]
     wrong = [f"{name}={group[name]}" for name, value in fixed.items() if name in group and group[name] != value]
     if wrong:
@@ -273,7 +279,7 @@ def _hyperparameters(kind, group):
     return {name: value if isinstance(value, bool) else float(value) for name, value in values.items()}
 
 
-def from_torch_optimizer(optimizer, names) -> Optimizer:
+def from_torch_optimizer(optimizer: Any, names: dict[int, Collection[str]]) -> Optimizer:
     """The same rule for the same parameters: `names` are those of each one that is trained, by its id. Learning rates are what
     they are now; `torch.optim.lr_scheduler` has its counterparts in `remat.LinearWarmupCosine` and others."""
     kind = type(optimizer).__name__
@@ -283,7 +289,7 @@ def from_torch_optimizer(optimizer, names) -> Optimizer:
     if optimizer.state:
         raise ValueError("the optimizer has made steps already: take a fresh one, and load its states with "
                          "step.load_state_dict(..., strict=False)")
-    settings: dict[str, dict] = {}
+    settings: dict[str, dict[str, Any]] = {}
     for group in optimizer.param_groups:
         values = _hyperparameters(kind, group)
         for parameter in group["params"]:
@@ -296,4 +302,5 @@ def from_torch_optimizer(optimizer, names) -> Optimizer:
     groups = [Group(name, **{key: value for key, value in values.items() if value != common[key]})
               for name, values in settings.items() if values != common]
     groups += [Group(name, frozen=True) for own in names.values() for name in sorted(own) if name not in settings]
-    return RULES[kind][0](**common, groups=groups)
+    rule: Callable[..., Optimizer] = RULES[kind][0]
+    return rule(**common, groups=groups)

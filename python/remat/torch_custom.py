@@ -41,7 +41,8 @@ class Context:
 
     def __init__(self, kind: type, needs_input_grad: tuple[bool, ...]):
         self.needs_input_grad = needs_input_grad
-        self._remat_kind, self._remat_versions = kind, []
+        self._remat_kind = kind
+        self._remat_versions: list[Any] = []
         self._remat_saved: tuple[torch.Tensor | None, ...] = ()
         self._remat_fixed: tuple[torch.Tensor, ...] = ()
         self._remat_fills = True
@@ -199,8 +200,8 @@ class Application:
             try:
                 gradient = gradient.sum_to_size(like.shape)
             except RuntimeError:
-                raise ExportError(f"the backward of {self.kind.__qualname__} returned a gradient of shape {list(gradient.shape)} for "
-                                  f"an argument of shape {list(like.shape)}") from None
+                raise ExportError(f"the backward of {self.kind.__qualname__} returned a gradient of shape "
+                                  f"{list(gradient.shape)} for an argument of shape {list(like.shape)}") from None
         return gradient.to(like.dtype)
 
     def try_out(self) -> None:
@@ -258,8 +259,8 @@ class Functions:
             torch.autograd.Function.apply = plain
 
     def warn(self, kind: Any, reason: str) -> None:
-        text = (f"{place_of_call()}the backward of {kind.__qualname__} (torch.autograd.Function) is not kept: {reason}. Gradients are "
-                "those of what its forward computes, unless remat-annotate says otherwise")
+        text = (f"{place_of_call()}the backward of {kind.__qualname__} (torch.autograd.Function) is not kept: {reason}. Gradients "
+                "are those of what its forward computes, unless remat-annotate says otherwise")
         if text not in self.lost:
             warnings.warn(text, stacklevel=2)
         self.lost.add(text)

@@ -2,26 +2,29 @@
 compute the same; a sort takes n^2 comparisons instead of n log n, a scatter looks at each update for each element."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
+from torch import Tensor
 
 aten = torch.ops.aten
 
 
-def gelu(x, approximate="none"):
+def gelu(x: Tensor, approximate: str = "none") -> Tensor:
     """By tanh: torch-mlir's own lowering has a factor of 0.79772 instead of 0.79788."""
     if approximate != "tanh":
         return NotImplemented
     return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 
-def view(x, shape):
+def view(x: Tensor, shape: list[int]) -> Tensor:
     """Attention that is taken apart leaves its result with other strides than the operation had when the model was traced."""
     return NotImplemented if x.is_contiguous() else x.clone(memory_format=torch.contiguous_format).view(shape)
 
 
-def cumulative(combine, neutral):
-    def compute(x, dim, *, dtype=None):
+def cumulative(combine: Callable[[Tensor, Tensor], Tensor], neutral: float) -> Callable[..., Tensor]:
+    def compute(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
         size = x.shape[dim] if x.ndim else None
         if not isinstance(size, int):
             return NotImplemented
@@ -38,7 +41,7 @@ def cumulative(combine, neutral):
 # --- Sorts --------------------------------------------------------------------------------------
 
 
-def in_order(x, dim, descending, first, count):
+def in_order(x: Tensor, dim: int, descending: bool, first: int, count: int) -> Any:
     """The elements of the ranks from `first` on along `dim`, and their places; equal ones by place."""
     size = x.shape[dim] if x.ndim else None
     if not isinstance(size, int):
@@ -52,24 +55,24 @@ def in_order(x, dim, descending, first, count):
     return moved.gather(-1, places).movedim(-1, dim), places.movedim(-1, dim)
 
 
-def sort(x, dim=-1, descending=False):
+def sort(x: Tensor, dim: int = -1, descending: bool = False) -> Any:
     return in_order(x, dim, descending, 0, x.shape[dim] if x.ndim else 0)
 
 
-def sort_stable(x, *, stable, dim=-1, descending=False):
+def sort_stable(x: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> Any:
     return sort(x, dim, descending)
 
 
-def top_k(x, k, dim=-1, largest=True, sorted=True):
+def top_k(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     return in_order(x, dim, largest, 0, k)
 
 
-def kth_value(x, k, dim=-1, keepdim=False):
+def kth_value(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     found = in_order(x, dim, False, k - 1, 1)
     return found if keepdim or found is NotImplemented else tuple(part.squeeze(dim) for part in found)
 
 
-def median(x, dim, keepdim=False):
+def median(x: Tensor, dim: int, keepdim: bool = False) -> Any:
     size = x.shape[dim] if x.ndim else None
     return kth_value(x, (size + 1) // 2, dim, keepdim) if isinstance(size, int) else NotImplemented
 
@@ -77,7 +80,7 @@ def median(x, dim, keepdim=False):
 # --- Scatters -----------------------------------------------------------------------------------
 
 
-def add_rows(x, dim, places, rows, accumulate):
+def add_rows(x: Tensor, dim: int, places: Tensor, rows: Tensor, accumulate: bool) -> Tensor:
     """`x` with `rows` added, or put, to its elements at `places` of `dim`, of which there is one for each element of `rows`, or
     one for each row. Of several at one place, the last one stays."""
     size, count = x.shape[dim], rows.shape[dim]
@@ -92,38 +95,38 @@ def add_rows(x, dim, places, rows, accumulate):
     return (x + new if accumulate else torch.where(hits.any(-1), new, x)).movedim(-1, dim)
 
 
-def narrow_to(source, index):
+def narrow_to(source: Tensor, index: Tensor) -> Tensor:
     return source[tuple(slice(0, size) for size in index.shape)]
 
 
-def scatter(x, dim, index, source):
+def scatter(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     return add_rows(x, dim, index, narrow_to(source, index), False)
 
 
-def scatter_value(x, dim, index, value):
+def scatter_value(x: Tensor, dim: int, index: Tensor, value: float) -> Tensor:
     return add_rows(x, dim, index, torch.full(index.shape, value, dtype=x.dtype), False)
 
 
-def scatter_add(x, dim, index, source):
+def scatter_add(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     return add_rows(x, dim, index, narrow_to(source, index), True)
 
 
-def scatter_reduce(x, dim, index, source, reduce, *, include_self=True):
+def scatter_reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     return scatter_add(x, dim, index, source) if reduce == "sum" and include_self else NotImplemented
 
 
-def index_add(x, dim, index, source, *, alpha=1):
+def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     return add_rows(x, dim, index, source * alpha, True)
 
 
-def index_put(x, indices, values, accumulate=False):
+def index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """By one index into the leading dimensions."""
     if any(index is None or not index.dtype.is_signed for index in indices):
         return NotImplemented
     sizes, rest = x.shape[:len(indices)], x.shape[len(indices):]
     if not all(isinstance(size, int) for size in sizes):
         return NotImplemented
-    flat = 0
+    flat: Any = 0
     for size, index in zip(sizes, torch.broadcast_tensors(*indices)):
         flat = flat * size + torch.where(index < 0, index + size, index)
     rows = values.expand(*flat.shape, *rest).reshape(-1, *rest)

@@ -9,6 +9,8 @@ Contexts around a call of the module, and of its backward:
 
 import contextlib
 import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,14 +20,14 @@ from torch.utils._pytree import tree_map
 aten = torch.ops.aten
 
 
-def draws_nothing(op, args, kwargs):
+def draws_nothing(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a dropout is turned off: with probability 0 (that of attention), or outside of training."""
     if op is aten.native_dropout.default:
         return True
     for number, parameter in enumerate(op._schema.arguments):
         if parameter.name == "dropout_p":
             given = args[number] if number < len(args) else kwargs.get(parameter.name, parameter.default_value)
-            return given == 0
+            return bool(given == 0)
     return False
 
 
@@ -33,12 +35,12 @@ class Draws(TorchDispatchMode):
     """Draws from a fresh `@global_seed`: each one advances a 64-bit LCG in it, and element i of a draw is
     Squares(i, state), the counter-based generator of https://arxiv.org/abs/2004.06278, scaled to [0, 1)."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.state = 0
 
-    def uniform(self, shape):
-        def swap(v):
+    def uniform(self, shape: Any) -> torch.Tensor:
+        def swap(v: Any) -> Any:
             return (v << np.uint64(32)) | (v >> np.uint64(32))
 
         self.state = (self.state * 6364136223846793005 + 1442695040888963407) % 2**64
@@ -52,12 +54,12 @@ class Draws(TorchDispatchMode):
         bits = t ^ ((swap(t) * swap(t) + y) >> np.uint64(32))
         return torch.from_numpy((bits.astype(np.float64) * 5.4210108e-20).reshape(shape))
 
-    def normal(self, shape):
+    def normal(self, shape: Any) -> torch.Tensor:
         """By Box and Muller, in float32 as the lowering does it at any precision of the model."""
         u, v = self.uniform(shape).float(), self.uniform(shape).float()
         return torch.sqrt(-2 * torch.log(u)) * torch.cos(6.28318 * v)
 
-    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if op in (aten.bernoulli_.float, aten.bernoulli.p):
             share = kwargs.get("p", args[1] if len(args) > 1 else 0.5)
@@ -80,8 +82,8 @@ class Draws(TorchDispatchMode):
 class Wide(TorchDispatchMode):
     """Puts float64 in the place of every floating-point type that an operation is told to use."""
 
-    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
-        def widen(value):
+    def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def widen(value: Any) -> Any:
             narrow = isinstance(value, torch.dtype) and value.is_floating_point
             return torch.float64 if narrow else value
 
@@ -89,27 +91,28 @@ class Wide(TorchDispatchMode):
 
 
 @contextlib.contextmanager
-def plain_checkpoints():
+def plain_checkpoints() -> Iterator[None]:
     """Functions under `torch.utils.checkpoint` run once, so that nothing draws or counts twice. What torch.export traces
     says in its metadata which applications it is in, from the outermost: ("checkpoint#0", "checkpoint#1")."""
     from torch.fx.traceback import annotate
     from torch.utils import checkpoint as library
-    numbers, around = itertools.count(), []
+    numbers = itertools.count()
+    around: list[str] = []
 
     @contextlib.contextmanager
-    def application():
+    def application() -> Iterator[None]:
         around.append(f"checkpoint#{next(numbers)}")
         with annotate({"checkpoints": tuple(around)}):
             yield
         around.pop()
 
-    def run_around(*_, **__):
+    def run_around(*_: Any, **__: Any) -> Iterator[None]:
         with application():
             yield
 
     class Reentrant:
         @staticmethod
-        def apply(function, preserve_state, *args):
+        def apply(function: Callable[..., Any], preserve_state: bool, *args: Any) -> Any:
             with application():
                 return function(*args)
 
@@ -122,14 +125,14 @@ def plain_checkpoints():
 
 
 @contextlib.contextmanager
-def traced_bodies():
+def traced_bodies() -> Iterator[None]:
     """Decompositions keep the metadata of operations under `torch.autocast` or `torch.no_grad`, which stand in modules of
     their own in an exported program."""
     from torch._higher_order_ops.wrap import WrapWithAutocast, WrapWithSetGradEnabled
     saved = {kind: kind.__call__ for kind in (WrapWithAutocast, WrapWithSetGradEnabled)}
 
-    def interpret(call):
-        def wrapped(self, *args, **kwargs):
+    def interpret(call: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
             return call(self, *(torch.fx.Interpreter(a).run if isinstance(a, torch.fx.GraphModule) else a for a in args),
                         **kwargs)
         return wrapped

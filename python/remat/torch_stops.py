@@ -4,7 +4,10 @@ Lowered, they leave nothing behind. So before an exported program is lowered, a 
 that nothing decomposes or folds, and becomes a `remat.stop_gradient` afterwards.
 """
 
+from typing import Any
+
 import torch
+from torch.fx import Graph, GraphModule, Node
 
 from remat.export import ExportError
 
@@ -13,12 +16,12 @@ NAME = "stop_gradient"
 STAND_IN = aten.erf.default
 
 
-def is_float(node):
+def is_float(node: Node) -> bool:
     value = node.meta.get("val")
-    return isinstance(value, torch.Tensor) and value.is_floating_point()
+    return isinstance(value, torch.Tensor) and bool(value.is_floating_point())
 
 
-def insert(graph, target, args, like, value):
+def insert(graph: Graph, target: Any, args: tuple[Any, ...], like: Node, value: torch.Tensor) -> Node:
     """A call behind the insertion point, with what `like` says of where it is."""
     node = graph.call_function(target, args)
     node.meta = {key: like.meta[key] for key in ("nn_module_stack", "stack_trace", "custom") if key in like.meta}
@@ -26,13 +29,13 @@ def insert(graph, target, args, like, value):
     return node
 
 
-def stop(graph, node, like):
+def stop(graph: Graph, node: Node, like: Node) -> Node:
     marked = insert(graph, STAND_IN, (node,), like, node.meta["val"])
     marked.meta["custom"] = {**marked.meta.get("custom", {}), NAME: True}
     return marked
 
 
-def stop_padding(graph, node):
+def stop_padding(graph: Graph, node: Node) -> None:
     """The row of `padding_idx` gets no gradient from `node`, an embedding."""
     weight, places, padding, *rest = node.args
     with graph.inserting_after(node):
@@ -51,7 +54,7 @@ def stop_padding(graph, node):
     graph.erase_node(node)
 
 
-def is_written(node):
+def is_written(node: Node) -> bool:
     """Whether an operation writes to `node`, or to a view of it."""
     for user in node.users:
         schema = getattr(user.target, "_schema", None)
@@ -61,7 +64,7 @@ def is_written(node):
     return False
 
 
-def stop_all(graph):
+def stop_all(graph: Graph) -> None:
     """The whole of `graph`, which runs without gradients."""
     if any(node.target is torch.ops.higher_order.wrap_with_set_grad_enabled for node in graph.nodes):
         raise ExportError("torch.enable_grad inside of torch.no_grad has gradients that the export cannot say")
@@ -75,7 +78,7 @@ def stop_all(graph):
                     reader.replace_input_with(node, marked)
 
 
-def mark(module):
+def mark(module: GraphModule) -> None:
     """Puts stand-ins into the graphs of `module`, an exported one, wherever no gradient passes."""
     for node in list(module.graph.nodes):
         if node.target in (aten.detach.default, aten.detach_.default) and is_float(node):
@@ -95,12 +98,12 @@ def mark(module):
     module.recompile()
 
 
-def restore(module):
+def restore(module: Any) -> None:
     """Puts a `remat.stop_gradient` in the place of each stand-in of `module`, in linalg on tensors."""
     from torch_mlir import ir
-    found = []
+    found: list[ir.Operation] = []
 
-    def collect(operation):
+    def collect(operation: ir.Operation) -> ir.WalkResult:
         if operation.name == "linalg.generic" and f'"{NAME}"' in str(operation.location):
             found.append(operation)
         return ir.WalkResult.ADVANCE

@@ -322,9 +322,10 @@ def marks(ctx, x):
     (make(saves_and_writes), "the forward of Made writes to a tensor that it has saved for backward; save a copy of it"),
     (make(lambda ctx, x: x.add_(1) * 2), "the forward of Made writes to its arguments; return new tensors instead"),
     (make(marks), r"Made writes to its arguments \(mark_dirty\); return new tensors instead"),
-    (make(lambda ctx, x: x * 2, lambda ctx, gradient: (gradient,) * 2), "must return 1 gradients, one for each argument of forward, "
-     "but returned 2"),
-    (make(lambda ctx, x: x * 2, lambda ctx, gradient: gradient[:3]), r"a gradient of shape \[3, 8\] for an argument of shape \[4, 8\]")])
+    (make(lambda ctx, x: x * 2, lambda ctx, gradient: (gradient,) * 2),
+     "must return 1 gradients, one for each argument of forward, but returned 2"),
+    (make(lambda ctx, x: x * 2, lambda ctx, gradient: gradient[:3]),
+     r"a gradient of shape \[3, 8\] for an argument of shape \[4, 8\]")])
 def test_what_pytorch_refuses_or_changes_in_place_is_an_error(model, message):
     with pytest.raises(remat.export.ExportError, match=rf"test_torch_functions.py:\d+: .*{message}"):
         remat.torch.train_step(model, F.mse_loss, batch(), optimizer=remat.SGD(0.1))
