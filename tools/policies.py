@@ -21,7 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 from remat import training  # noqa: E402  (needs the path above)
 
 POLICIES = ["none", "everything_saveable", "dots_saveable", "nothing_saveable"]
-COLUMNS = ["policy", "update", "peak", "parameters", "optimizer", "residuals", "gradients", "temporaries", "other"]
+COLUMNS = ["policy", "update", "peak", "parameters", "optimizer", "residuals", "gradients", "recomputed", "temporaries",
+           "other"]
 # What the last columns are, by target.
 MEASURED = {"cpu": ["ms/step"], "cuda": ["ms/step", "launches"], "cuda emulate": ["launches"]}
 
@@ -50,7 +51,7 @@ def measure(model, policy, update, steps, target):
         losses, run = training.run_program(program, folder, {"STEPS": steps, "CHECKPOINT": ""}, target=target)
     arguments, peak = memory["arguments"], memory["peak"]
     shown = [arguments["parameters"], arguments["optimizer_state"], peak["residuals"], peak["gradients"],
-             peak["workspaces"] + peak["temporaries"]]
+             peak["recomputed"], peak["workspaces"] + peak["temporaries"]]
     total = memory["arena"] + sum(arguments.values())
     measured = {"ms/step": lambda: f"{1e3 * run['median_step_s']:.1f}", "launches": lambda: count_launches(run)}
     row = [policy, update, total, *shown, total - sum(shown), *(measured[name]() for name in MEASURED[target]),

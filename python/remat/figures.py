@@ -21,10 +21,11 @@ svg.remat-figure:root { color: #222; background: #fff; }
 # In the order of the stack: what lives between steps is at the bottom.
 COLOURS = {
     "parameters": "#4c78a8", "optimizer state": "#72b7b2", "model state": "#83bcb6", "data": "#b279a2", "results": "#d6a5c9",
-    "residuals": "#e45756", "gradients": "#f58518", "workspaces": "#d8a400", "temporaries": "#54a24b", "calls": "#9d755d",
+    "residuals": "#e45756", "gradients": "#f58518", "recomputed": "#ff9da6", "workspaces": "#d8a400", "temporaries": "#54a24b",
+    "calls": "#9d755d",
 }
-CLASS_OF = {"residual": "residuals", "gradient": "gradients", "workspace": "workspaces", "temporary": "temporaries",
-            "call": "calls"}
+CLASS_OF = {"residual": "residuals", "gradient": "gradients", "recomputed": "recomputed", "workspace": "workspaces",
+            "temporary": "temporaries", "call": "calls"}
 # Programs with more states than columns are shown by the fullest state of each column, and small buffers together, so that
 # a figure of thousands of buffers has some hundred kilobytes.
 MOST_COLUMNS, MOST_SHAPES = 560, 300

@@ -6,11 +6,13 @@ import itertools
 import json
 import os
 
+PARTS = "residuals", "gradients", "recomputed", "workspaces", "temporaries"
+
 
 @dataclasses.dataclass(frozen=True)
 class LiveBuffer:
     """Bytes of the arena from one position of the program to another, both included. `part` is residual, gradient,
-    workspace, temporary, or call: all that a called function needs; `type` is as in 8x16xf32; `op` writes it first, at
+    recomputed, workspace, temporary, or call: all that a called function needs; `type` is as in 8x16xf32; `op` writes it first, at
     `line` of the model, or, where an export has no lines, in that scope: a module of PyTorch's, a name scope of JAX's."""
 
     bytes: int
@@ -26,9 +28,9 @@ class LiveBuffer:
 class Memory:
     """Bytes by class. `peak` is all that a step needs: what lives between steps (`parameters`, `optimizer_state`,
     `model_state`), the batch (`data`), `results`, and the `arena` with everything that lives within a step. What is in
-    the arena when most is alive: `residuals` (of the forward, for the backward), `gradients`, `workspaces` and
-    `temporaries`; their sum can be less than the arena where buffers do not fit without a gap. On a GPU, `runtime` is what
-    its runtime keeps there besides, with the program's `constants`.
+    the arena when most is alive: `residuals` (of the forward, for the backward), `gradients`, `recomputed` (what the
+    backward computes again), `workspaces` and `temporaries`; their sum can be less than the arena where buffers do not fit
+    without a gap. On a GPU, `runtime` is what its runtime keeps there besides, with the program's `constants`.
 
     `buffers` is everything that the arena holds at one time or another, in program order; the backward begins at position
     `backward` (-1: there is none). A notebook shows `figure()`, which `save("memory.svg")` writes to a file."""
@@ -41,6 +43,7 @@ class Memory:
     arena: int
     residuals: int
     gradients: int
+    recomputed: int
     workspaces: int
     temporaries: int
     constants: int
@@ -80,7 +83,7 @@ class Memory:
         report = next(f for f in json.loads(text)["functions"] if f["name"] == function)
         arguments = {name: report["arguments"][name] for name in
                      ("parameters", "optimizer_state", "model_state", "data", "results")}
-        parts = {name: report["peak"][name] for name in ("residuals", "gradients", "workspaces", "temporaries")}
+        parts = {name: report["peak"][name] for name in PARTS}
         timeline = report["timeline"]
         buffers = tuple(LiveBuffer(size, part, shape, op, line, first, last)
                         for first, last, size, kind in timeline["live"]
@@ -106,8 +109,7 @@ class Memory:
     def __repr__(self) -> str:
         rows = [("peak", self.peak, 0), ("parameters", self.parameters, 1), ("optimizer state", self.optimizer_state, 1),
                 ("model state", self.model_state, 1), ("data", self.data, 1), ("results", self.results, 1),
-                ("arena", self.arena, 1), ("residuals", self.residuals, 2), ("gradients", self.gradients, 2),
-                ("workspaces", self.workspaces, 2), ("temporaries", self.temporaries, 2)]
+                ("arena", self.arena, 1), *((name, getattr(self, name), 2) for name in PARTS)]
         if self.runtime:
             rows.append(("runtime", self.runtime, 1))
         width = max(len(f"{size:,}") for _, size, _ in rows)

@@ -8,6 +8,7 @@
 // ATTENTION: live at the peak 2112
 // ATTENTION-NEXT: residuals 1024
 // ATTENTION-NEXT: gradients 0
+// ATTENTION-NEXT: recomputed 0
 // ATTENTION-NEXT: workspaces 0
 // ATTENTION-NEXT: temporaries 1088
 // ATTENTION: copied per call 0
@@ -17,6 +18,7 @@
 // CONVOLUTION: live at the peak 3200
 // CONVOLUTION-NEXT: residuals 2048
 // CONVOLUTION-NEXT: gradients 576
+// CONVOLUTION-NEXT: recomputed 0
 // CONVOLUTION-NEXT: workspaces 0
 // CONVOLUTION-NEXT: temporaries 576
 // CONVOLUTION-NEXT: residuals at most 2624

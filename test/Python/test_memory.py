@@ -9,7 +9,7 @@ import pytest
 import remat
 from conftest import ROOT, mlp
 from remat.figures import BOTTOM, LEFT, MOST_COLUMNS, PLOT_HEIGHT, PLOT_WIDTH, TOP
-from remat.memory import LiveBuffer
+from remat.memory import PARTS, LiveBuffer
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -56,9 +56,19 @@ def test_what_is_alive_at_the_peak_is_what_the_report_lists(step):
         [tuple(b[key] for key in ("bytes", "part", "type", "op", "line")) for b in told["at_peak"]]
     assert sum(b.bytes for b in memory.at_peak) == memory.live
     if not any(b.part == "call" for b in memory.at_peak):
-        for part, name in (("residual", "residuals"), ("gradient", "gradients"), ("workspace", "workspaces"),
-                           ("temporary", "temporaries")):
+        for part, name in (("residual", "residuals"), ("gradient", "gradients"), ("recomputed", "recomputed"),
+                           ("workspace", "workspaces"), ("temporary", "temporaries")):
             assert sum(b.bytes for b in memory.at_peak if b.part == part) == getattr(memory, name)
+
+
+def test_what_is_computed_again_is_a_class_of_its_own():
+    saved, again = (remat.mlir.train_step(mlp(), optimizer=remat.SGD(0.1), policy=policy, optimization_level=0).memory
+                    for policy in ("none", remat.whole()))
+    assert saved.recomputed_ops == saved.recomputed == 0 < again.recomputed_ops
+    for memory, expected in ((saved, False), (again, True)):
+        assert any(b.part == "recomputed" for b in memory.buffers) == expected
+        assert (">recomputed</text>" in memory.figure()) == expected
+        assert sum(getattr(memory, name) for name in PARTS) == memory.live
 
 
 def outline(path):
@@ -120,7 +130,7 @@ def test_each_column_is_as_high_as_what_is_alive(step):
 
 def make_memory(buffers, backward=-1, gaps=0, **sizes):
     sizes = dict.fromkeys(("parameters", "optimizer_state", "model_state", "data", "results", "residuals", "gradients",
-                           "workspaces", "temporaries", "constants", "recomputed_ops"), 0) | sizes
+                           "recomputed", "workspaces", "temporaries", "constants", "recomputed_ops"), 0) | sizes
     memory = remat.Memory(**sizes, arena=0, backward=backward, buffers=tuple(buffers))
     return remat.Memory(**sizes, arena=memory.live + gaps, backward=backward, buffers=tuple(buffers))
 

@@ -12,6 +12,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <utility>
+
 using namespace mlir;
 using namespace mlir::remat;
 
@@ -123,8 +125,11 @@ Frame Figures::getFrame(const FunctionMemory &memory) const {
 
 LiveBuffer Figures::describeBuffer(const Buffer &buffer) const {
   LiveBuffer live;
+  Operation *writer = getWriter(buffer);
   if (buffer.alloc->hasAttr(kWorkspaceAttrName))
     live.part = "workspace";
+  else if (writer && lifetimes.getPhase(writer) == Phase::recompute)
+    live.part = "recomputed"; // also where an update reads it
   else if (isResidual(buffer))
     live.part = "residual";
   else if (wasInBackward(buffer) && buffer.wasIn(Phase::update))
@@ -133,7 +138,7 @@ LiveBuffer Figures::describeBuffer(const Buffer &buffer) const {
     live.part = "temporary";
   live.type =
       describeElements(cast<MemRefType>(buffer.alloc->getResult(0).getType()));
-  if (Operation *writer = getWriter(buffer)) {
+  if (writer) {
     live.op = describeOperation(writer);
     live.line = describeSource(writer->getLoc());
   }
@@ -156,8 +161,12 @@ void Figures::describePlace(const Place &place, FunctionMemory &memory) {
     live.part = "call";
     live.op = describeOperation(call);
     live.line = describeSource(call.getLoc());
-    if (add(std::move(live), place.lifetime.first, place.lifetime.last))
-      memory.parts += getCallee(call)->parts;
+    if (!add(std::move(live), place.lifetime.first, place.lifetime.last))
+      return;
+    MemoryParts parts = getCallee(call)->parts;
+    if (lifetimes.getPhase(call) == Phase::recompute)
+      parts.recomputed += std::exchange(parts.temporaries, 0);
+    memory.parts += parts;
     return;
   }
   int64_t end = place.lifetime.last;
@@ -172,6 +181,7 @@ void Figures::describePlace(const Place &place, FunctionMemory &memory) {
            .Case("workspace", &memory.parts.workspaces)
            .Case("residual", &memory.parts.residuals)
            .Case("gradient", &memory.parts.gradients)
+           .Case("recomputed", &memory.parts.recomputed)
            .Case("temporary", &memory.parts.temporaries) += place.size;
     end = buffer.lifetime.first - 1;
   }

@@ -37,7 +37,7 @@ static void printAtPeak(const FunctionMemory &function, raw_ostream &os) {
     return;
   os << "  at the peak:\n";
   for (const LiveBuffer *buffer : buffers.take_front(kMost)) {
-    os << llvm::format("    %13lld  %-9s",
+    os << llvm::format("    %13lld  %-10s",
                        static_cast<long long>(buffer->bytes),
                        buffer->part.str().c_str());
     for (StringRef text : {buffer->type, buffer->op, buffer->line})
@@ -66,6 +66,7 @@ void remat::printMemoryTable(ArrayRef<FunctionMemory> functions,
     line("  live at the peak", function.maxLive);
     line("    residuals", function.parts.residuals);
     line("    gradients", function.parts.gradients);
+    line("    recomputed", function.parts.recomputed);
     line("    workspaces", function.parts.workspaces);
     line("    temporaries", function.parts.temporaries);
     line("residuals at most", function.residuals);
@@ -130,6 +131,7 @@ void remat::printMemoryJSON(ArrayRef<FunctionMemory> functions,
           json.attributeObject("peak", [&] {
             json.attribute("residuals", function.parts.residuals);
             json.attribute("gradients", function.parts.gradients);
+            json.attribute("recomputed", function.parts.recomputed);
             json.attribute("workspaces", function.parts.workspaces);
             json.attribute("temporaries", function.parts.temporaries);
           });

@@ -16,11 +16,13 @@ namespace mlir::remat {
 struct MemoryParts {
   int64_t residuals = 0;
   int64_t gradients = 0;
+  int64_t recomputed = 0;
   int64_t workspaces = 0;
   int64_t temporaries = 0;
   MemoryParts &operator+=(const MemoryParts &other) {
     residuals += other.residuals;
     gradients += other.gradients;
+    recomputed += other.recomputed;
     workspaces += other.workspaces;
     temporaries += other.temporaries;
     return *this;

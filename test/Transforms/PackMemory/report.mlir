@@ -9,6 +9,7 @@
 // CHECK-NEXT: live at the peak 384
 // CHECK-NEXT: residuals 64
 // CHECK-NEXT: gradients 256
+// CHECK-NEXT: recomputed 0
 // CHECK-NEXT: workspaces 0
 // CHECK-NEXT: temporaries 64
 // CHECK-NEXT: residuals at most 64
@@ -31,6 +32,7 @@
 // JSON-NEXT: "peak": {
 // JSON-NEXT: "residuals": 64
 // JSON-NEXT: "gradients": 256
+// JSON-NEXT: "recomputed": 0,
 // JSON-NEXT: "workspaces": 0,
 // JSON-NEXT: "temporaries": 64
 // JSON: "at_peak": [
@@ -83,6 +85,45 @@ func.func @recomputed_calls(%x: memref<16xf32>, %y: memref<16xf32>) {
     func.call @two(%x, %y) {remat.phase = "recompute"} : (memref<16xf32>, memref<16xf32>) -> ()
   }
   call @remat_conv(%x) {remat.phase = "recompute"} : (memref<16xf32>) -> ()
+  return
+}
+
+// What an operation of a recomputation writes is a class of its own, also where an update reads it; so are the temporaries of a
+// function that is called to recompute. What the backward makes of it is a temporary, and a residual stays one.
+// CHECK: memory of @computed_again (bytes)
+// CHECK-NEXT: arena (exact peak) 320
+// CHECK-NEXT: live at the peak 320
+// CHECK-NEXT: residuals 64
+// CHECK-NEXT: gradients 0
+// CHECK-NEXT: recomputed 128
+// CHECK-NEXT: workspaces 0
+// CHECK-NEXT: temporaries 128
+// CHECK: at the peak:
+// CHECK-NEXT: {{^}} 128 temporary 16x2xf32 linalg.broadcast report.mlir:
+// CHECK-DAG: {{^}} 64 residual 16xf32 linalg.exp report.mlir:
+// CHECK-DAG: {{^}} 64 recomputed 16xf32 linalg.tanh report.mlir:
+// CHECK-DAG: {{^}} 64 recomputed 16xf32 linalg.log report.mlir:
+func.func @computed_again(%w: memref<16xf32> {opt.param = "w"}, %x: memref<16xf32>, %z: memref<16x2xf32>) {
+  %h = memref.alloc() : memref<16xf32>
+  linalg.exp ins(%x : memref<16xf32>) outs(%h : memref<16xf32>)
+  %a = memref.alloc() : memref<16xf32>
+  linalg.tanh {remat.phase = "recompute"} ins(%x : memref<16xf32>) outs(%a : memref<16xf32>)
+  %b = memref.alloc() : memref<16xf32>
+  linalg.log {remat.phase = "recompute"} ins(%x : memref<16xf32>) outs(%b : memref<16xf32>)
+  %t = memref.alloc() : memref<16x2xf32>
+  linalg.broadcast {remat.phase = "backward"} ins(%a : memref<16xf32>) outs(%t : memref<16x2xf32>) dimensions = [1]
+  linalg.exp {remat.phase = "backward"} ins(%t : memref<16x2xf32>) outs(%z : memref<16x2xf32>)
+  linalg.mul {remat.phase = "backward"} ins(%h, %b : memref<16xf32>, memref<16xf32>) outs(%x : memref<16xf32>)
+  linalg.sub {remat.phase = "update"} ins(%w, %b : memref<16xf32>, memref<16xf32>) outs(%w : memref<16xf32>)
+  return
+}
+// CHECK: memory of @called_again (bytes)
+// CHECK: recomputed 128
+// CHECK-NEXT: workspaces 0
+// CHECK-NEXT: temporaries 0
+// CHECK: {{^}} 128 call @inside report.mlir:
+func.func @called_again(%x: memref<16xf32>) {
+  call @inside(%x) {remat.phase = "recompute"} : (memref<16xf32>) -> ()
   return
 }
 

@@ -172,8 +172,8 @@ def PackMemoryPass : Pass<"remat-pack-memory", "ModuleOp"> {
     call: bytes of the arena; the largest sum of
     bytes that live at once (equal unless packing left holes); what is alive at
     that point: `residuals` (used in the forward and later), `gradients` (used by
-    the backward and by an update), `workspaces` (what operations and libraries
-    work in), `temporaries`; the largest sum of residuals, wherever that is; bytes
+    the backward and by an update), `recomputed` (computed again), `workspaces` (what
+    operations and libraries work in), `temporaries`; the largest sum of residuals, wherever that is; bytes
     of arguments by class (`opt.param`, `opt.state`, `remat.state`, results, and
     data, in all of its slots) and of constant tables; and the number of
     recomputed operations that one call runs; and what is alive at the peak, the largest
