@@ -5,10 +5,19 @@ that stand out on light and on dark. What is under the pointer is named by `<tit
 """
 import bisect
 import html
+import math
 import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from remat.comparison import Row
+from remat.memory import LiveBuffer, Memory
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Box = tuple[float, float, float, float]
 
 WIDTH, LEFT, TOP, PLOT_WIDTH, PLOT_HEIGHT = 860, 78, 44, 560, 290
 BOTTOM = TOP + PLOT_HEIGHT
@@ -54,30 +63,30 @@ def save(figure: str, path: str | os.PathLike[str]) -> None:
     path.write_text(figure, encoding="utf-8")
 
 
-def _escape(text) -> str:
+def _escape(text: object) -> str:
     return html.escape(str(text))
 
 
-def _document(title: str, height: int, parts) -> str:
+def _document(title: str, height: int, parts: Iterable[str]) -> str:
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" class="remat-figure" role="img" aria-label="{_escape(title)}" '
         f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}">', f"<style>{STYLE}</style>",
         f'<text x="{LEFT}" y="22" font-size="14" font-weight="600">{_escape(title)}</text>', *parts, "</svg>\n"])
 
 
-def _text(x, y, text, anchor="start", **attributes) -> str:
+def _text(x: float, y: float, text: object, anchor: str = "start", **attributes: object) -> str:
     more = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in attributes.items())
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{_escape(text)}</text>'
 
 
-def _line(x0, y0, x1, y1, **attributes) -> str:
+def _line(x0: float, y0: float, x1: float, y1: float, **attributes: object) -> str:
     more = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in attributes.items())
     return f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" stroke="currentColor"{more}/>'
 
 
-def _ticks(most: float, base: int):
+def _ticks(most: float, base: int) -> list[float]:
     """Some round numbers from 0 to `most`: 1, 2 or 5 of a power of `base`, or, for bytes, a power of two."""
-    step = 1.0 if base == 2 else 10.0 ** np.floor(np.log10(most / 5))
+    step = 1.0 if base == 2 else 10.0 ** math.floor(math.log10(most / 5))
     factors = (2.0,) if base == 2 else (2.0, 2.5, 2.0)
     number = 0
     while most / step > 6:
@@ -86,9 +95,9 @@ def _ticks(most: float, base: int):
     return [step * i for i in range(int(most / step) + 1)]
 
 
-def _axis_of_bytes(most: float, width: float):
+def _axis_of_bytes(most: float, width: float) -> tuple[list[str], Callable[[float], float]]:
     """Grid and labels, and where a number of bytes is."""
-    def y(count):
+    def y(count: float) -> float:
         return BOTTOM - PLOT_HEIGHT * count / most
     parts = []
     for tick in _ticks(most, 2):
@@ -100,7 +109,7 @@ def _axis_of_bytes(most: float, width: float):
 # --- Memory over a step ------------------------------------------------------------------------
 
 
-def _columns(buffers):
+def _columns(buffers: Sequence[LiveBuffer]) -> list[int]:
     """A position of the program for each column of the figure: those where something begins or has ended, of many the ones at
     which most is alive."""
     first, last, size = (np.array([getattr(b, name) for b in buffers], np.int64) for name in ("first", "last", "bytes"))
@@ -113,10 +122,10 @@ def _columns(buffers):
     return [int(positions[group[np.argmax(live[group])]]) for group in groups]
 
 
-def _shape(lower, upper, begin, x, y) -> str:
+def _shape(lower: Numbers, upper: Numbers, begin: int, x: Callable[[float], float], y: Callable[[float], float]) -> str:
     """The path around the columns from `begin` on between two step functions."""
-    def walk(values, columns):
-        points = []
+    def walk(values: Numbers, columns: Iterable[int]) -> list[tuple[int, int]]:
+        points: list[tuple[int, int]] = []
         for column in columns:
             if not points or values[column] != points[-1][1]:
                 points.append((column, values[column]))
@@ -131,27 +140,27 @@ def _shape(lower, upper, begin, x, y) -> str:
     return path + f"H{x(begin):.1f}Z"
 
 
-def _describe(buffer) -> str:
+def _describe(buffer: LiveBuffer) -> str:
     return "\n".join(filter(None, [f"{buffer.part} {buffer.type}".strip(), f"{buffer.bytes:,} bytes", buffer.op, buffer.line]))
 
 
-def draw_memory(memory) -> str:
+def draw_memory(memory: Memory) -> str:
     """The figure of a `remat.Memory`: what is alive at each point of the step, a step of the curve where that changes."""
     fixed = [(name, getattr(memory, name.replace(" ", "_"))) for name in list(COLOURS)[:5]]
     columns = _columns(memory.buffers) if memory.buffers else [0]
     title = f"Memory of a step: {show_bytes(memory.peak)} ({memory.peak:,} bytes)"
     parts, y = _axis_of_bytes(max(1, memory.peak) * 1.06, PLOT_WIDTH)
 
-    def x(column):
+    def x(column: float) -> float:
         return LEFT + PLOT_WIDTH * column / len(columns)
     parts.append('<g class="buffers" stroke="#fff" stroke-opacity=".4" stroke-width=".5">')
     base = np.zeros(len(columns), np.int64)
 
-    def add(name, size, begin, end, text):
+    def add(name: str, size: int | Numbers, begin: int, end: int, text: str) -> None:
         nonlocal base
         lower = base[begin:end].copy()
         base[begin:end] += size
-        border = ' stroke="none"' if y(0) - y(np.max(size)) < 3 else ""  # which would cover what is thin
+        border = ' stroke="none"' if y(0) - y(float(np.max(size))) < 3 else ""  # which would cover what is thin
         parts.append(f'<path fill="{COLOURS[name]}"{border} d="{_shape(lower, base[begin:end], begin, x, y)}">'
                      f'<title>{_escape(text)}</title></path>')
     for name, size in fixed:
@@ -190,7 +199,7 @@ def draw_memory(memory) -> str:
     return _document(title, BOTTOM + 36, parts)
 
 
-def _legend(memory, fixed):
+def _legend(memory: Memory, fixed: list[tuple[str, int]]) -> list[str]:
     """Classes from the top of the stack down, with the bytes that each has at the peak."""
     sums = dict(fixed)
     for buffer in memory.at_peak:
@@ -212,7 +221,7 @@ def _legend(memory, fixed):
 # --- Memory against time -----------------------------------------------------------------------
 
 
-def _place_label(point, width, taken):
+def _place_label(point: Box, width: float, taken: list[Box]) -> tuple[float, str, float]:
     """(x, anchor, y) of a label beside a box around a point and its quartiles, where it covers no other label or point if that
     is possible."""
     left, top, right, bottom = point
@@ -230,30 +239,30 @@ def _place_label(point, width, taken):
     return x, anchor, y
 
 
-def draw_comparison(rows) -> str:
+def draw_comparison(rows: Iterable[Row]) -> str:
     """The figure of a `remat.Comparison`: a point for each policy that compiles, the lower left is best."""
-    rows = [row for row in rows if row.error is None]
+    drawn = [(row, row.memory.peak) for row in rows if row.memory]
     width = WIDTH - LEFT - 40
-    parts, y = _axis_of_bytes(1.12 * max((row.memory.peak for row in rows), default=1) or 1, width)
-    slowest = 1.25 * max((row.quartiles[1] for row in rows), default=1)
+    parts, y = _axis_of_bytes(1.12 * max((peak for _, peak in drawn), default=1) or 1, width)
+    slowest = 1.25 * max((row.quartiles[1] for row, _ in drawn), default=1)
 
-    def x(seconds):
+    def x(seconds: float) -> float:
         return LEFT + width * seconds / slowest
     for tick in _ticks(slowest, 10):
         parts += [_line(x(tick), TOP, x(tick), BOTTOM, stroke_opacity=0.15),
                   _text(x(tick), BOTTOM + 18, show_seconds(tick) if tick else "0", "middle", fill_opacity=0.8)]
     parts += [_line(LEFT, BOTTOM, LEFT + width, BOTTOM), _line(LEFT, TOP, LEFT, BOTTOM),
               _text(LEFT + width, BOTTOM + 36, "time of a step: median and quartiles", "end", fill_opacity=0.8)]
-    points = [(min(x(row.seconds) - 6, x(row.quartiles[0])), y(row.memory.peak) - 6,
-               max(x(row.seconds) + 6, x(row.quartiles[1])), y(row.memory.peak) + 6) for row in rows]
+    points = [(min(x(row.seconds) - 6, x(row.quartiles[0])), y(peak) - 6,
+               max(x(row.seconds) + 6, x(row.quartiles[1])), y(peak) + 6) for row, peak in drawn]
     taken = list(points)
     colours = list(COLOURS.values())
-    for i, row in enumerate(rows):
-        at, height = x(row.seconds), y(row.memory.peak)
+    for i, (row, peak) in enumerate(drawn):
+        at, height = x(row.seconds), y(peak)
         low, high = map(x, row.quartiles)
         name = row.name if len(row.name) <= 36 else row.name[:35] + "…"
         label_x, anchor, label_y = _place_label(points[i], 6.6 * len(name), taken)
-        title = f"{row.name}\npeak {row.memory.peak:,} bytes\nstep {show_seconds(row.seconds)}"
+        title = f"{row.name}\npeak {peak:,} bytes\nstep {show_seconds(row.seconds)}"
         colour = colours[(5 + i) % len(colours)]
         parts += [_line(low, height, high, height, stroke_opacity=0.6),
                   f'<circle cx="{at:.1f}" cy="{height:.1f}" r="5.5" fill="{colour}"><title>{_escape(title)}</title></circle>',

@@ -6,15 +6,17 @@
 Needs jax and iree-base-compiler (`pip install remat[jax]`).
 """
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from remat import extras, optax_rules
+from remat.optimizers import Optimizer
 from remat.progress import timed
 from remat.spec import compile_exported
-from remat.step import Step
+from remat.step import Shapes, Step
 
 
-def _name(path) -> str:
+def _name(path: Any) -> str:
     """A path in a pytree, as state dictionaries have it: layers.0.kernel. A tree that is one array is called params."""
     import jax
     return jax.tree_util.keystr(path, simple=True, separator=".") or "params"
@@ -27,14 +29,14 @@ class _Trees:
     batch: Any
     auxiliary: Any = None
 
-    def flatten(self, batch):
+    def flatten(self, batch: Any) -> list[Any]:
         import jax
         leaves, tree = jax.tree.flatten(batch)
         if tree != self.batch:
             raise TypeError(f"the batch must have the structure {self.batch}, but got {tree}")
-        return leaves
+        return list(leaves)
 
-    def unflatten(self, result):
+    def unflatten(self, result: Any) -> Any:
         import jax
         if self.auxiliary is None:
             return result
@@ -47,28 +49,28 @@ class JaxStep(Step):
 
     _how_to_eval = "pass eval_fn= to remat.jax.train_step"
 
-    def __init__(self, compiled, params_tree, trees, eval_trees):
+    def __init__(self, compiled: tuple[Any, ...], params_tree: Any, trees: _Trees, eval_trees: _Trees | None):
         super().__init__(*compiled)
         self._params_tree, self._trees, self._eval_trees = params_tree, trees, eval_trees
 
-    def __call__(self, *batch):
+    def __call__(self, *batch: Any) -> Any:
         """Runs one step and returns the loss, or, if the function returns `(loss, auxiliary)`, both."""
         return self._trees.unflatten(super().__call__(*self._trees.flatten(batch)))
 
-    def eval(self, *batch):
+    def eval(self, *batch: Any) -> Any:
         """Computes `eval_fn` with the step's present parameters, which it does not change, and returns what it does."""
         if self._eval_trees is None:
             return super().eval()
         return self._eval_trees.unflatten(super().eval(*self._eval_trees.flatten(batch)))
 
     @property
-    def params(self):
+    def params(self) -> Any:
         """The parameters as the pytree that the step was made with: views of the step's own memory."""
         import jax
         return jax.tree.unflatten(self._params_tree, self.parameters.values())
 
 
-def _export(function, params, batch):
+def _export(function: Callable[..., Any], params: Any, batch: Any) -> tuple[Any, _Trees]:
     """`function(params, *batch)` as a `remat.export.Export`, and its trees."""
     import jax
 
@@ -77,7 +79,7 @@ def _export(function, params, batch):
     leaves, tree = jax.tree.flatten(batch)
     auxiliary_tree = None
 
-    def flat(params, *leaves):
+    def flat(params: Any, *leaves: Any) -> Any:
         nonlocal auxiliary_tree
         result = function(params, *jax.tree.unflatten(tree, leaves))
         if not isinstance(result, tuple):
@@ -102,8 +104,9 @@ def _export(function, params, batch):
     return exported, _Trees(tree, auxiliary_tree)
 
 
-def train_step(loss_fn, params, *example_batch, optimizer=None, eval_fn=None, eval_batch=None, dynamic=False,
-               **arguments) -> JaxStep:
+def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, optimizer: Optimizer | str | Any = None,
+               eval_fn: Callable[..., Any] | None = None, eval_batch: tuple[Any, ...] | None = None, dynamic: bool = False,
+               **arguments: Any) -> JaxStep:
     """Compiles a training step of `loss_fn(params, *batch)`, which returns a scalar, or `(scalar, auxiliary)`.
 
     `params` is a pytree of floating-point arrays, which the step starts from (and leaves alone: it has a copy); the leaves
@@ -142,10 +145,10 @@ def train_step(loss_fn, params, *example_batch, optimizer=None, eval_fn=None, ev
     if eval_fn is not None:
         evaluated, eval_trees = _export(eval_fn, params, eval_batch)
 
-    def zeros(shape, like):
+    def zeros(shape: tuple[int, ...], like: Any) -> Any:
         return np.broadcast_to(np.zeros((), like.dtype), shape)  # of no size in memory
 
-    def exporting_again(function, batch):
+    def exporting_again(function: Callable[..., Any], batch: Any) -> Callable[[Shapes], Any]:
         parameters, like = jax.tree.map(lambda leaf: zeros(np.shape(leaf), np.asarray(leaf)), (params, batch))
         leaves, tree = jax.tree.flatten(like)
         return lambda shapes: _export(function, parameters, jax.tree.unflatten(tree, map(zeros, shapes, leaves)))[0]

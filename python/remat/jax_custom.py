@@ -7,20 +7,22 @@ saved for it, as far as it reads it.
 """
 
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 SCOPE = "custom_derivative#"
 # Of JAX itself: the derivative of what they compute is the same (docs/kinks.md), and a call would hide it from fusion.
 PLAIN = "relu", "relu6", "_softmax", "logaddexp", "logaddexp2"
 
 
-def get_name(equation):
+def get_name(equation: Any) -> tuple[str, str]:
     """Of the function that `equation` calls, and the file in which it is."""
     name, _, source = equation.params["call_jaxpr"].jaxpr.debug_info.func_src_info.partition(" at ")
     return name, source
 
 
-def is_custom(equation):
+def is_custom(equation: Any) -> bool:
     """Whether `equation` calls a function with a derivative by hand, other than PLAIN ones."""
     import jax
     if equation.primitive.name not in ("custom_jvp_call", "custom_vjp_call"):
@@ -29,12 +31,12 @@ def is_custom(equation):
     return name not in PLAIN or not source.startswith(str(Path(jax.__file__).parent))
 
 
-def stand_in(equation, number):
+def stand_in(equation: Any, number: int) -> Callable[..., Any]:
     """A function like the one that `equation` calls, to be found again in StableHLO: a barrier, in a scope with `number`."""
     import jax
     from jax import numpy as jnp
 
-    def compute(*operands):
+    def compute(*operands: Any) -> Any:
         with jax.named_scope(f"{SCOPE}{number}"):
             results = [jnp.zeros(v.aval.shape, v.aval.dtype) for v in equation.outvars]
             return jax.lax.optimization_barrier((*operands, *results))[len(operands):]
@@ -42,31 +44,32 @@ def stand_in(equation, number):
     return compute
 
 
-def apply(equation):
+def apply(equation: Any) -> Callable[..., Any]:
     """A function of its operands that does what `equation` does."""
     from jax.extend import core
     operands, results = ([core.Var(v.aval) for v in values] for values in (equation.invars, equation.outvars))
     program = equation.params["call_jaxpr"]
     program = program.replace(consts=(), jaxpr=program.jaxpr.replace(
         constvars=[], invars=operands, outvars=results, eqns=[equation.replace(invars=operands, outvars=results)]))
-    return core.jaxpr_as_fun(program)
+    function: Callable[..., Any] = core.jaxpr_as_fun(program)
+    return function
 
 
-def get_vjp(equation):
+def get_vjp(equation: Any) -> tuple[Callable[..., list[Any]], tuple[list[Any], list[Any], list[Any]]]:
     """Cotangents of the floating-point operands of `equation`, from operands, results and cotangents of floating-point
     results."""
     import jax
     import numpy as np
 
-    def is_float(value):
-        return jax.numpy.issubdtype(value.dtype, np.floating)
+    def is_float(value: Any) -> bool:
+        return bool(jax.numpy.issubdtype(value.dtype, np.floating))
 
     constants = equation.params["num_consts"]  # closed over: JAX has no derivative by these
 
-    def call(*operands):
+    def call(*operands: Any) -> Any:
         return apply(equation)(*map(jax.lax.stop_gradient, operands[:constants]), *operands[constants:])
 
-    def vjp(operands, results, cotangents):
+    def vjp(operands: Any, results: Any, cotangents: Any) -> list[Any]:
         given = iter(cotangents)
         seeds = [next(given) if is_float(r) else np.zeros(r.shape, jax.dtypes.float0) for r in results]
         found = jax.vjp(call, *operands)[1](seeds)
@@ -76,7 +79,7 @@ def get_vjp(equation):
     return vjp, (operands, results, [r for r in results if is_float(r)])
 
 
-def replace_barriers(module, names):
+def replace_barriers(module: Any, names: Sequence[Any]) -> None:
     """Puts calls of the functions `names`, by number, in place of the barriers in `module` that stand for them."""
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import func
@@ -95,7 +98,7 @@ def replace_barriers(module, names):
         barrier.erase()
 
 
-def merge(module, text, name):
+def merge(module: Any, text: str, name: str) -> None:
     """Adds the functions of the module `text` to `module`: its @main is called `name` and stays a function, others get a
     prefix."""
     from jaxlib.mlir import ir
@@ -106,7 +109,7 @@ def merge(module, text, name):
             old = function.attributes["sym_name"].value
             renamed[old] = name if old == "main" else f"{name}_{old}"
 
-        def rename_callee(operation):
+        def rename_callee(operation: Any) -> Any:
             if operation.name == "func.call" and (old := operation.attributes["callee"].value) in renamed:
                 operation.attributes["callee"] = ir.FlatSymbolRefAttr.get(renamed[old])
             return ir.WalkResult.ADVANCE
@@ -121,18 +124,17 @@ def merge(module, text, name):
             module.body.append(function)
 
 
-def add_functions(module, marker):
+def add_functions(module: Any, marker: Any) -> int:
     """Adds to `module` the functions whose stand-ins `marker` has put into it, and their derivatives; returns how many."""
     import jax
 
     from remat.export import ExportError
     from remat.jax_program import Decomposer, to_stablehlo
-    functions = []
+    functions: list[tuple[Any, Any, int]] = []
     while len(functions) < len(marker.custom):  # a function may call others
         equation = marker.custom[len(functions)]
-        avals = [v.aval for v in equation.invars]
         name, _ = get_name(equation)
-        forward = to_stablehlo(marker.mark(equation.params["call_jaxpr"]), name, avals)
+        forward = to_stablehlo(marker.mark(equation.params["call_jaxpr"]), name, [v.aval for v in equation.invars])
         vjp, avals = get_vjp(equation)
         rule = Decomposer().mark(jax.jit(vjp, keep_unused=True).trace(*avals).jaxpr)
         if len(rule.in_avals) != len(jax.tree.leaves(avals)):
@@ -140,7 +142,8 @@ def add_functions(module, marker):
                               "differentiate under jit either; make it an argument")
         rule = to_stablehlo(rule, f"{name}_vjp", jax.tree.leaves(avals))
         functions.append((forward, rule, len(equation.invars)))
-    known, names = {}, [None] * len(functions)
+    known: dict[tuple[str, str], str] = {}
+    names: list[tuple[str, int] | None] = [None] * len(functions)
     for number, (forward, rule, operand_count) in reversed(list(enumerate(functions))):
         texts = [m.operation.get_asm(enable_debug_info=True) for m in (forward, rule)]
         replace_barriers(forward, names)
@@ -154,11 +157,12 @@ def add_functions(module, marker):
     return len(known)
 
 
-def restore(text, count):
+def restore(text: str, count: int) -> str:
     """`text`, as IREE leaves it, with `count` such functions and what says that their derivatives are that."""
     text = re.sub(rf"{SCOPE}\d+(\)*)/optimization_barrier", r"custom_vjp\1", text)
     text = re.sub(r"util\.func (?:public|private) @(custom_\d+(?:_vjp)?)\b", r"func.func private @\1", text)
-    text = text.replace("util.call @custom_", "func.call @custom_").replace(" attributes {inlining_policy = #util.inline.never}", "")
+    text = text.replace("util.call @custom_", "func.call @custom_")
+    text = text.replace(" attributes {inlining_policy = #util.inline.never}", "")
     rules = "".join(f"  remat.custom_vjp @custom_{n}_vjp for @custom_{n}\n" for n in range(count))
     head, brace, tail = text.rpartition("\n}")
     return f"{head}\n{rules.rstrip()}{brace}{tail}" if rules else text

@@ -2,16 +2,18 @@
 sums and the like, sorts, and scatters. They compute the same, a sort in n^2 comparisons instead of n log n."""
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 
-def cumulative(combine):
-    def compute(x, *, axis, reverse):
+def cumulative(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def compute(x: Any, *, axis: int, reverse: bool) -> Any:
         from jax import lax
         return lax.associative_scan(combine, x, reverse=reverse, axis=axis)
     return compute
 
 
-def take_in_order(ranks, arrays, count):
+def take_in_order(ranks: Any, arrays: list[Any], count: int) -> tuple[list[Any], Any]:
     """The elements of `arrays` of the ranks 0 to `count` - 1, along the last dimension."""
     from jax import lax
     from jax import numpy as jnp
@@ -21,7 +23,7 @@ def take_in_order(ranks, arrays, count):
     return [jnp.take_along_axis(a, places, -1) for a in arrays], places
 
 
-def rank(keys, before):
+def rank(keys: list[Any], before: Callable[[Any, Any], Any]) -> Any:
     """How many elements along the last dimension come before each one: by the first key that differs, then by position."""
     from jax import lax
     from jax import numpy as jnp
@@ -33,27 +35,27 @@ def rank(keys, before):
     return first.astype("int32").sum(-1)
 
 
-def sort(*arrays, dimension, is_stable, num_keys):
+def sort(*arrays: Any, dimension: int, is_stable: bool, num_keys: int) -> tuple[Any, ...]:
     from jax import numpy as jnp
     moved = [jnp.moveaxis(a, dimension, -1) for a in arrays]
     ranks = rank(moved[:num_keys], jnp.less)
     return tuple(jnp.moveaxis(a, -1, dimension) for a in take_in_order(ranks, moved, ranks.shape[-1])[0])
 
 
-def top_k(x, *, k, axis=-1, **_):
+def top_k(x: Any, *, k: int, axis: int = -1, **_: Any) -> tuple[Any, Any]:
     from jax import numpy as jnp
     moved = jnp.moveaxis(x, axis, -1)
     (values,), places = take_in_order(rank([moved], jnp.greater), [moved], k)
     return jnp.moveaxis(values, -1, axis), jnp.moveaxis(places, -1, axis)
 
 
-def scatter(combine):
-    def compute(x, indices, updates, *, dimension_numbers, mode, **_):
+def scatter(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def compute(x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **_: Any) -> Any:
         return scatter_in_order(combine, x, indices, updates, dimension_numbers, mode)
     return compute
 
 
-def scatter_in_order(combine, x, indices, updates, numbers, mode):
+def scatter_in_order(combine: Callable[[Any, Any], Any], x: Any, indices: Any, updates: Any, numbers: Any, mode: Any) -> Any:
     """One window of `updates` after the other."""
     import jax
     from jax import lax
@@ -64,18 +66,18 @@ def scatter_in_order(combine, x, indices, updates, numbers, mode):
         window[dimension] = size
     batch = indices.shape[:-1]
     updates = jnp.moveaxis(updates, numbers.update_window_dims, range(len(batch), updates.ndim)).reshape(-1, *window)
-    starts = [jnp.zeros(batch, indices.dtype)] * x.ndim
+    columns = [jnp.zeros(batch, indices.dtype)] * x.ndim
     for dimension, source in zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims):
-        starts[dimension] = lax.broadcasted_iota(indices.dtype, batch, source)
+        columns[dimension] = lax.broadcasted_iota(indices.dtype, batch, source)
     for number, dimension in enumerate(numbers.scatter_dims_to_operand_dims):
-        starts[dimension] = indices[..., number]
-    starts = jnp.stack(starts, -1).reshape(-1, x.ndim)
+        columns[dimension] = indices[..., number]
+    starts = jnp.stack(columns, -1).reshape(-1, x.ndim)
     last = jnp.array(x.shape, starts.dtype) - jnp.array(window, starts.dtype)
     if mode == lax.GatherScatterMode.CLIP:
         starts = jnp.clip(starts, 0, last)
     inside = ((starts >= 0) & (starts <= last)).all(-1)
 
-    def step(x, update):
+    def step(x: Any, update: Any) -> tuple[Any, None]:
         start, is_inside, values = update
         old = lax.dynamic_slice(x, start, window)
         return lax.dynamic_update_slice(x, jnp.where(is_inside, combine(old, values), old), start), None
@@ -84,7 +86,7 @@ def scatter_in_order(combine, x, indices, updates, numbers, mode):
 
 
 @functools.cache
-def table():
+def table() -> dict[str, Callable[..., Any]]:
     """By the primitive's name."""
     from jax import lax
     from jax import numpy as jnp

@@ -10,7 +10,7 @@ import functools
 import itertools
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from remat import jax_custom, jax_decompositions
@@ -22,10 +22,10 @@ STOP_SCOPE = "stop_gradient#"
 class Decomposer:
     """Decomposes what has no way to linalg, in jaxprs."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.decompositions = jax_decompositions.table()
 
-    def mark(self, value):
+    def mark(self, value: Any) -> Any:
         """`value` with all jaxprs in it marked; itself if there is nothing to mark, so that functions stay shared."""
         from jax.extend import core
         if isinstance(value, core.Jaxpr):
@@ -39,7 +39,7 @@ class Decomposer:
             return value if is_same(parts, value) else parts
         return value
 
-    def mark_equation(self, equation):
+    def mark_equation(self, equation: Any) -> Any:
         if compute := self.decompositions.get(equation.primitive.name):
             compute = functools.partial(compute, **equation.params)
             equation = computed_by(equation, compute, equation.primitive.name)
@@ -51,15 +51,17 @@ class Marker(Decomposer):
     """The same, numbers applications of `jax.checkpoint`, and puts barriers in the place of stopped gradients and of the
     names and custom derivatives that it collects."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         import jax
         from jax.extend.core import primitives
         super().__init__()
         self.name, self.checkpoint = primitives.name_p, primitives.remat_p
         self.barrier = jax.make_jaxpr(jax.lax.optimization_barrier)(0.0).eqns[0].primitive
-        self.names, self.applications, self.custom = [], itertools.count(), []
+        self.names: list[str] = []
+        self.custom: list[Any] = []
+        self.applications = itertools.count()
 
-    def mark_equation(self, equation):
+    def mark_equation(self, equation: Any) -> Any:
         if jax_custom.is_custom(equation):
             self.custom.append(equation)
             return computed_by(equation, jax_custom.stand_in(equation, len(self.custom) - 1), jax_custom.get_name(equation)[0])
@@ -72,26 +74,26 @@ class Marker(Decomposer):
             equation = equation.replace(source_info=in_scope(equation, f"checkpoint#{next(self.applications)}"))
         return super().mark_equation(equation)
 
-    def make_barrier(self, equation, scope):
+    def make_barrier(self, equation: Any, scope: str) -> Any:
         return equation.replace(primitive=self.barrier, params={}, source_info=in_scope(equation, scope))
 
 
-def computed_by(equation, compute, name):
+def computed_by(equation: Any, compute: Any, name: str) -> Any:
     """`equation` as a call of `compute`, which is called `name` in locations."""
     import jax
     call, = jax.make_jaxpr(jax.jit(compute))(*(v.aval for v in equation.invars)).eqns
     return equation.replace(primitive=call.primitive, params=call.params | {"name": name})
 
 
-def is_same(values, others):
+def is_same(values: Iterable[Any], others: Iterable[Any]) -> bool:
     return all(value is other for value, other in zip(values, others, strict=True))
 
 
-def in_scope(equation, scope):
+def in_scope(equation: Any, scope: str) -> Any:
     return equation.source_info.replace(name_stack=equation.source_info.name_stack.extend(scope))
 
 
-def erase_barriers(module):
+def erase_barriers(module: Any) -> None:
     """Takes out the barriers of `module` (in StableHLO) that stand for nothing."""
     for barrier in find_barriers(module):
         if not re.search(f"{NAME_SCOPE}|{STOP_SCOPE}|{jax_custom.SCOPE}", str(barrier.location)):
@@ -100,11 +102,11 @@ def erase_barriers(module):
             barrier.erase()
 
 
-def find_barriers(module):
+def find_barriers(module: Any) -> list[Any]:
     from jaxlib.mlir import ir
     barriers = []
 
-    def collect(operation):
+    def collect(operation: Any) -> Any:
         if operation.name == "stablehlo.optimization_barrier":
             barriers.append(operation)
         return ir.WalkResult.ADVANCE
@@ -113,13 +115,13 @@ def find_barriers(module):
     return barriers
 
 
-def to_stablehlo(program, name, avals):
+def to_stablehlo(program: Any, name: str, avals: Sequence[Any]) -> Any:
     """The closed jaxpr `program` as a module whose function `main` is called `name` in locations."""
     import jax
     from jax.extend import core
     function = core.jaxpr_as_fun(program)
 
-    def called(*operands):
+    def called(*operands: Any) -> Any:
         return function(*operands)
 
     called.__name__ = name

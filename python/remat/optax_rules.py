@@ -5,19 +5,20 @@ change: whatever is not recognized, down to each value in a closure, is an error
 """
 import inspect
 from collections.abc import Callable
+from typing import Any, NoReturn
 
 from remat.optimizers import LAMB, SGD, Adam, AdamW, Group, Lion, Optimizer
 
 OURS = "there are remat.SGD, Adam, AdamW, Lion, LAMB, Adafactor and Custom"
 # What else closures must hold, by transformation: what is the same in our rules.
-FIXED = {
+FIXED: dict[str, dict[str, Any]] = {
     "trace": {"accumulator_dtype": None},
     "scale_by_adam": {"eps_root": 0.0, "mu_dtype": None, "nesterov": False},
     "scale_by_lion": {"mu_dtype": None, "mode": "hard", "smooth_beta": 1.0},
     "scale_by_trust_ratio": {"min_norm": 0.0, "trust_coefficient": 1.0, "eps": 0.0},
 }
 # What of a closure becomes a hyperparameter, by our names.
-KNOWN = {
+KNOWN: dict[str, dict[str, str]] = {
     "trace": {"decay": "momentum", "nesterov": "nesterov"},
     "scale_by_adam": {"b1": "b1", "b2": "b2", "eps": "eps"},
     "scale_by_lion": {"b1": "b1", "b2": "b2"},
@@ -42,14 +43,14 @@ ELSEWHERE = {
 }
 
 
-def _refuse(what: str):
+def _refuse(what: str) -> NoReturn:
     for name, instead in ELSEWHERE.items():
         if name in what.lower():
             raise TypeError(f"optax: {what} has no counterpart here; {instead}")
     raise TypeError(f"optax: {what} has no counterpart here; {OURS}")
 
 
-def _describe(update) -> tuple[str, dict]:
+def _describe(update: Any) -> tuple[str, dict[str, Any]]:
     """What made an update function, and what it closes over: functions, too, if they are no helpers of optax's."""
     owner, _, rest = getattr(update, "__qualname__", "").partition(".")
     if not rest or not getattr(update, "__module__", "").startswith("optax"):
@@ -57,7 +58,7 @@ def _describe(update) -> tuple[str, dict]:
     return owner, dict(inspect.getclosurevars(update).nonlocals)
 
 
-def _flatten(update) -> list[tuple[str, dict]]:
+def _flatten(update: Any) -> list[tuple[str, dict[str, Any]]]:
     """The transformations that `update` is made of, in order."""
     owner, closure = _describe(update)
     if owner == "chain":
@@ -72,25 +73,26 @@ def _flatten(update) -> list[tuple[str, dict]]:
     return [(owner, closure)]
 
 
-def _learning_rate(name, closure) -> float | Callable[[int], float] | None:
+def _learning_rate(name: str, closure: dict[str, Any]) -> float | Callable[[int], float] | None:
     """Of a transformation that multiplies by its negative; None if it is another one."""
     if name == "scale" and set(closure) == {"step_size"}:
-        return -closure["step_size"]
+        rate: float = -closure["step_size"]
+        return rate
     if name == "scale_by_schedule" and set(closure) == {"step_size_fn"}:
         negative = closure["step_size_fn"]
         return lambda step: -float(negative(step))
     return None
 
 
-def from_optax(transformation, params, name_of) -> tuple[Optimizer, dict]:
+def from_optax(transformation: Any, params: Any, name_of: Callable[[Any], str]) -> tuple[Optimizer, dict[str, Any]]:
     """The same rule, and what of it is an argument of `train_step`. `params` is the tree that is trained, and `name_of(path)`
     what a leaf of it is called."""
     parts = _flatten(transformation.update)
     for name, closure in parts:
         if "mask" in closure and name != "add_decayed_weights":
             _refuse(f"masked {name}")
-    arguments: dict = {}
-    clauses: dict = {}
+    arguments: dict[str, Any] = {}
+    clauses: dict[str, Any] = {}
     while parts and parts[0][0] in ("clip_by_global_norm", "clip"):
         name, closure = parts.pop(0)
         target, key, limit = {"clip_by_global_norm": (arguments, "clip_global_norm", "max_norm"),
@@ -104,7 +106,8 @@ def from_optax(transformation, params, name_of) -> tuple[Optimizer, dict]:
     found = tuple(name for name, _ in parts[:-1])
     if found not in RULES:
         _refuse(f"a chain of {', '.join(found)}")
-    rule, values = RULES[found], {"lr": rates[-1]}
+    rule = RULES[found]
+    values: dict[str, Any] = {"lr": rates[-1]}
     for name, closure in parts[:-1]:
         closure = {key: value for key, value in closure.items() if not (callable(value) and key != "mask")}
         fixed, known = FIXED.get(name, {}), KNOWN[name]
@@ -120,14 +123,14 @@ def from_optax(transformation, params, name_of) -> tuple[Optimizer, dict]:
     return rule(**values, **clauses), arguments
 
 
-def _number(name, key, value) -> float:
+def _number(name: str, key: str, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        return _refuse(f"{name} with {key}={value}")
+        _refuse(f"{name} with {key}={value}")
 
 
-def _groups(mask, params, name_of) -> list[Group]:
+def _groups(mask: Any, params: Any, name_of: Callable[[Any], str]) -> list[Group]:
     """Those leaves of `params` whose weights do not decay."""
     import jax
     mask = mask(params) if callable(mask) else mask

@@ -39,7 +39,7 @@ class _Results(NamedTuple):
 
 
 Shapes = tuple[tuple[int, ...], ...]
-# Makes a step whose data, or whose evaluation's, is of other shapes, and which has the states of the compiled module that it gets.
+# Makes a step whose data, or whose evaluation's, is of other shapes. It has the states of the compiled module that it gets.
 Recompile = Callable[[Any, Shapes], "Step"]
 
 
