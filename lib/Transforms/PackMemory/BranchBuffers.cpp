@@ -250,12 +250,15 @@ void mlir::remat::shareBranchBuffers(ModuleOp module) {
   module.walk<WalkOrder::PreOrder>(
       [&](scf::IfOp op) { branches.push_back(op); });
   DenseSet<Value> done;
-  for (scf::IfOp op : branches)
+  for (scf::IfOp op : branches) {
+    // A sum may be a result both before and behind its last addition.
+    DenseSet<Value> updated;
     for (OpResult result : op->getResults()) {
       unsigned index = result.getResultNumber();
       if (!isa<RankedTensorType>(result.getType()) || done.contains(result))
         continue;
-      if (Value buffer = getUpdated(op, index)) {
+      Value buffer = getUpdated(op, index);
+      if (buffer && updated.insert(buffer).second) {
         update(op, index, buffer);
         continue;
       }
@@ -263,4 +266,5 @@ void mlir::remat::shareBranchBuffers(ModuleOp module) {
       if (destination)
         fill(op, index, destination, done);
     }
+  }
 }

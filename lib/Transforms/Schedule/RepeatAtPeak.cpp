@@ -3,7 +3,7 @@
 // A layer that is computed again for its backward makes what its products read,
 // and reads that once more for the gradients of their weights: a norm's result
 // waits while the largest tensors come and go. What it is made of is there all
-// the time.
+// the time. So may be what a product is made of.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,22 +50,42 @@ struct Repetition {
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// The elementwise operation that makes all of the buffers of `node`, of what
-/// the backward has anyway; null for any other. What the forward keeps for the
+static bool isElementwise(Operation *op) {
+  auto linalgOp = dyn_cast<LinalgOp>(op);
+  return linalgOp && linalgOp.getNumLoops() == linalgOp.getNumParallelLoops();
+}
+
+/// Whether the body of `op` picks elements: no streams of memory.
+static bool picksElements(Operation *op) {
+  return isa<LinalgOp>(op) &&
+         op->walk([&](Operation *nested) {
+             return isa<tensor::ExtractOp>(nested) ||
+                            (nested != op && nested->getNumRegions() != 0)
+                        ? WalkResult::interrupt()
+                        : WalkResult::advance();
+           }).wasInterrupted();
+}
+
+/// The operation that makes all of the buffers of `node` and may be computed
+/// once more: an elementwise one of the backward, or, with `products`, any that
+/// is recomputed anyway. Null for any other. What the forward keeps for the
 /// backward was decided before.
-static LinalgOp getElementwise(const Node &node) {
-  auto op = dyn_cast<LinalgOp>(node.ops.back());
+static DestinationStyleOpInterface getRepeatable(const Node &node,
+                                                 bool products) {
+  auto op = dyn_cast<DestinationStyleOpInterface>(node.ops.back());
   if (!op || op->getNumResults() != 1 || !op.hasPureTensorSemantics() ||
-      op.getNumLoops() != op.getNumParallelLoops() ||
       !cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape() ||
-      (getPhase(op) != kRecomputePhase && getPhase(op) != kBackwardPhase))
+      picksElements(op))
     return {};
-  // Elements that the body picks are no streams of memory.
-  for (Operation &scalar : *op.getBlock())
-    if (isa<tensor::ExtractOp>(scalar) || scalar.getNumRegions() != 0)
-      return {};
-  Value destination = op.getDpsInits()[0];
-  return destination.getDefiningOp<tensor::EmptyOp>() ? op : LinalgOp();
+  Operation *destination = op.getDpsInits()[0].getDefiningOp();
+  StringRef phase = getPhase(op);
+  bool isDestination = isa_and_nonnull<tensor::EmptyOp>(destination) ||
+                       (isa_and_nonnull<linalg::FillOp>(destination) &&
+                        llvm::is_contained(node.ops, destination));
+  bool isRepeatable = phase == kRecomputePhase
+                          ? products || isElementwise(op)
+                          : phase == kBackwardPhase && isElementwise(op);
+  return isDestination && isRepeatable ? op : DestinationStyleOpInterface();
 }
 
 /// Bytes that live longer if `inputs` are read by `reader` as they were by
@@ -93,7 +113,8 @@ static std::optional<int64_t> getLongerBytes(const BlockGraph &graph,
 }
 
 static std::optional<Waiting> getWaiting(const BlockGraph &graph,
-                                         unsigned number, unsigned peak) {
+                                         unsigned number, unsigned peak,
+                                         bool products) {
   const TensorBuffer &buffer = graph.getBuffers()[number];
   if (buffer.bytes == 0 || buffer.users.size() < 2)
     return std::nullopt;
@@ -102,7 +123,7 @@ static std::optional<Waiting> getWaiting(const BlockGraph &graph,
   if (maker >= peak || reader == buffer.users.end() || *(reader - 1) == peak)
     return std::nullopt;
   const Node &node = graph.getNodes()[maker];
-  LinalgOp op = getElementwise(node);
+  DestinationStyleOpInterface op = getRepeatable(node, products);
   if (!op || !llvm::is_contained(node.created, number) ||
       llvm::any_of(buffer.users,
                    [&](unsigned user) { return graph.writes(user, number); }))
@@ -179,7 +200,7 @@ static std::optional<Repetition> repeat(const BlockGraph &graph,
 
   OpBuilder builder(place);
   IRMapping mapping;
-  auto op = cast<LinalgOp>(node.ops.back());
+  auto op = cast<DestinationStyleOpInterface>(node.ops.back());
   SetVector<Value> inputs;
   for (Value input : op.getDpsInputs())
     if (isa<TensorType>(input.getType()))
@@ -227,16 +248,35 @@ public:
 
   /// Whether anything changed.
   bool run() {
-    int64_t budget = 0;
+    int64_t time = 0;
     for (Operation &op : block) {
       // All that may be done was done before.
       if (op.hasAttr(RematDialect::getRepeatedAttrName()))
         return false;
-      budget += estimateTime(&op);
+      time += estimateTime(&op);
     }
-    budget /= kTimeFraction;
+    improve(/*products=*/false, time / kTimeFraction, kLeastGain);
+    improve(/*products=*/true, time / kTimeFractionOfProducts,
+            kLeastGainOfProducts);
+    return !repetitions.empty();
+  }
+
+private:
+  /// No more of the time of the block than one part in this many.
+  static constexpr int64_t kTimeFraction = 64;
+  static constexpr int64_t kTimeFractionOfProducts = 24;
+  /// No less of the peak than one part in this many.
+  static constexpr int64_t kLeastGain = 64;
+  static constexpr int64_t kLeastGainOfProducts = 16;
+  /// A peak for each of the last layers: earlier ones have fewer residuals.
+  static constexpr unsigned kMaxRounds = 16;
+
+  /// Repeats what is alive at one peak after another, and takes out again what
+  /// did not lower the highest one, or all if it fell by less than a part in
+  /// `leastGain`.
+  void improve(bool products, int64_t budget, int64_t leastGain) {
     int64_t first = 0, lowest = 0;
-    size_t useful = 0;
+    size_t before = repetitions.size(), useful = before;
     for (unsigned round = 0; round <= kMaxRounds; ++round) {
       BlockGraph graph(block, nestedPeaks);
       auto [bytes, peak] = graph.estimatePeak(alignment);
@@ -246,40 +286,43 @@ public:
         lowest = bytes;
         useful = repetitions.size();
       }
-      if (round == kMaxRounds || !repeatAcross(graph, peak, budget))
+      if (round == kMaxRounds || !repeatAcross(graph, peak, products, budget))
         break;
     }
-    if (first - lowest < first / kLeastGain)
-      useful = 0;
+    if (first - lowest < first / leastGain)
+      useful = before;
     while (repetitions.size() > useful)
       takeOut(repetitions.pop_back_val());
-    return useful != 0;
   }
-
-private:
-  /// No more of the time of the block than one part in this many.
-  static constexpr int64_t kTimeFraction = 64;
-  /// No less of the peak than one part in this many.
-  static constexpr int64_t kLeastGain = 64;
-  /// A peak for each of the last layers: earlier ones have fewer residuals.
-  static constexpr unsigned kMaxRounds = 16;
 
   /// Repeats what is alive at the peak for nothing. Returns whether there was
   /// something.
-  bool repeatAcross(const BlockGraph &graph, unsigned peak, int64_t &budget) {
+  bool repeatAcross(const BlockGraph &graph, unsigned peak, bool products,
+                    int64_t &budget) {
     SmallVector<Waiting> found;
     for (unsigned number = 0; number < graph.getBuffers().size(); ++number)
-      if (std::optional<Waiting> waiting = getWaiting(graph, number, peak))
+      if (std::optional<Waiting> waiting =
+              getWaiting(graph, number, peak, products))
         found.push_back(*waiting);
-    // What an earlier one reads must not be repeated along with it.
+    // The time of elementwise kernels hardly matters. Of products, those first
+    // that free most for it.
+    auto getValue = [&](const Waiting &waiting) {
+      double bytes = graph.getBuffers()[waiting.buffer].bytes;
+      return products ? bytes / waiting.time : bytes;
+    };
     llvm::sort(found, [&](const Waiting &a, const Waiting &b) {
-      return std::pair(graph.getBuffers()[b.buffer].bytes, a.buffer) <
-             std::pair(graph.getBuffers()[a.buffer].bytes, b.buffer);
+      return std::pair(getValue(b), a.buffer) <
+             std::pair(getValue(a), b.buffer);
     });
     DenseSet<unsigned> repeated;
     bool changed = false;
     for (const Waiting &waiting : found) {
-      auto op = cast<LinalgOp>(graph.getNodes()[waiting.maker].ops.back());
+      // One product may lower this peak below the next one.
+      if (products && changed)
+        break;
+      // What an earlier one reads must not be repeated along with it.
+      auto op = cast<DestinationStyleOpInterface>(
+          graph.getNodes()[waiting.maker].ops.back());
       bool readsRepeated = llvm::any_of(op.getDpsInputs(), [&](Value input) {
         std::optional<unsigned> buffer = graph.getBuffer(input);
         return buffer && repeated.contains(*buffer);

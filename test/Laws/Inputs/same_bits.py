@@ -276,6 +276,7 @@ def examine(seed, skip, options, diverged):
         return None
     skip = reduce(seed, skip, options)
     path = Path(options.keep) / f"model{seed}.mlir"
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(Model(seed, skip).text)
     return f"model {seed}: {failure_of(seed, skip, options) or message}\n  kept as {path}; same_bits.py --seed {seed} --count 1" + \
         (f" --skip {','.join(map(str, sorted(skip)))}" if skip else "")

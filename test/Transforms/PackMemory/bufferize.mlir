@@ -426,3 +426,31 @@ func.func @updated_in_an_inner_branch(%outer: i1, %inner: i1, %x: tensor<4xf32>)
   }
   return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// A sum is returned before and behind an addition to it: only one of both can be its buffer.
+// CHECK-LABEL: func.func @before_and_behind_the_last_addition(
+// CHECK-SAME: memref<4xf32>, %[[Y:.*]]: memref<4xf32>, %[[A:.*]]: memref<4xf32> {remat.result = 0 : i64}, %[[B:.*]]: memref<4xf32> {remat.result = 1 : i64}
+// CHECK: linalg.exp {{.*}} outs(%[[A]] :
+// CHECK: scf.if
+// CHECK: linalg.add ins(%[[A]], %[[Y]] : {{.*}} outs(%[[SUM:[a-z0-9]*]] :
+// CHECK-NEXT: linalg.mul ins(%[[SUM]], %[[A]] : {{.*}} outs(%[[A]] :
+// CHECK-NEXT: memref.copy %[[SUM]], %[[B]]
+// CHECK: else
+// CHECK: linalg.add ins(%[[A]], %[[A]] : {{.*}} outs(%[[SUM:[a-z0-9]*]] :
+// CHECK-NEXT: memref.copy %[[A]], %[[B]]
+// CHECK-NEXT: memref.copy %[[SUM]], %[[A]]
+func.func @before_and_behind_the_last_addition(%p: i1, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %v = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %r:2 = scf.if %p -> (tensor<4xf32>, tensor<4xf32>) {
+    %a = linalg.add ins(%v, %y : tensor<4xf32>, tensor<4xf32>) outs(%v : tensor<4xf32>) -> tensor<4xf32>
+    %b = linalg.mul ins(%a, %v : tensor<4xf32>, tensor<4xf32>) outs(%v : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %b, %a : tensor<4xf32>, tensor<4xf32>
+  } else {
+    %a = linalg.add ins(%v, %v : tensor<4xf32>, tensor<4xf32>) outs(%v : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %a, %v : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
