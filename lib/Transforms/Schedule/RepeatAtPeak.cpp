@@ -73,7 +73,8 @@ static bool picksElements(Operation *op) {
 static DestinationStyleOpInterface getRepeatable(const Node &node,
                                                  bool products) {
   auto op = dyn_cast<DestinationStyleOpInterface>(node.ops.back());
-  if (!op || op->getNumResults() != 1 || !op.hasPureTensorSemantics() ||
+  if (!op || !node.isPure || op->getNumResults() != 1 ||
+      !op.hasPureTensorSemantics() ||
       !cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape() ||
       picksElements(op))
     return {};
@@ -119,7 +120,7 @@ static std::optional<Waiting> getWaiting(const BlockGraph &graph,
   if (buffer.bytes == 0 || buffer.users.size() < 2)
     return std::nullopt;
   unsigned maker = buffer.users.front();
-  auto reader = llvm::upper_bound(buffer.users, peak);
+  const auto *reader = llvm::upper_bound(buffer.users, peak);
   if (maker >= peak || reader == buffer.users.end() || *(reader - 1) == peak)
     return std::nullopt;
   const Node &node = graph.getNodes()[maker];
@@ -248,7 +249,6 @@ public:
 
   /// Whether anything changed.
   bool run() {
-    int64_t time = 0;
     for (Operation &op : block) {
       // All that may be done was done before.
       if (op.hasAttr(RematDialect::getRepeatedAttrName()))
@@ -264,29 +264,34 @@ public:
 private:
   /// No more of the time of the block than one part in this many.
   static constexpr int64_t kTimeFraction = 64;
-  static constexpr int64_t kTimeFractionOfProducts = 24;
+  static constexpr int64_t kTimeFractionOfProducts = 32;
   /// No less of the peak than one part in this many.
   static constexpr int64_t kLeastGain = 64;
   static constexpr int64_t kLeastGainOfProducts = 16;
+  /// What takes a part of the time has to save so many times that part of the
+  /// peak.
+  static constexpr double kGainOfTime = 2;
   /// A peak for each of the last layers: earlier ones have fewer residuals.
   static constexpr unsigned kMaxRounds = 16;
 
   /// Repeats what is alive at one peak after another, and takes out again what
-  /// did not lower the highest one, or all if it fell by less than a part in
-  /// `leastGain`.
+  /// did not lower the highest one enough, or all if it fell by less than a
+  /// part in `leastGain`.
   void improve(bool products, int64_t budget, int64_t leastGain) {
-    int64_t first = 0, lowest = 0;
+    int64_t first = 0, lowest = 0, left = budget, paid = budget;
     size_t before = repetitions.size(), useful = before;
     for (unsigned round = 0; round <= kMaxRounds; ++round) {
       BlockGraph graph(block, nestedPeaks);
       auto [bytes, peak] = graph.estimatePeak(alignment);
       if (round == 0)
         first = lowest = bytes;
-      if (bytes < lowest) {
+      double gain = double(lowest - bytes) / first;
+      if (bytes < lowest && gain >= kGainOfTime * (paid - left) / time) {
         lowest = bytes;
+        paid = left;
         useful = repetitions.size();
       }
-      if (round == kMaxRounds || !repeatAcross(graph, peak, products, budget))
+      if (round == kMaxRounds || !repeatAcross(graph, peak, products, left))
         break;
     }
     if (first - lowest < first / leastGain)
@@ -342,6 +347,8 @@ private:
 
   Block &block;
   int64_t alignment;
+  /// Of the block without repetitions.
+  int64_t time = 0;
   DenseMap<Operation *, int64_t> nestedPeaks;
   SmallVector<Repetition, 0> repetitions;
 };

@@ -353,3 +353,98 @@ func.func @must_not_repeat_without_gain(%x: tensor<512x128xf32>, %w: tensor<128x
   } -> tensor<128x8192xf32>
   return %dw : tensor<128x8192xf32>
 }
+
+// A product is computed again anyway: once more is a part in 64 of the time here.
+// CHECK-LABEL: func.func @a_product_waits_out_the_peak(
+// CHECK-SAME: %[[X:.*]]: tensor<512x64xf32>, %[[W:.*]]: tensor<64x4096xf32>
+// CHECK: linalg.matmul {remat.phase = "recompute"} ins(%[[X]], %[[W]]
+// CHECK: linalg.exp
+// CHECK: %[[R:.*]] = linalg.generic
+// CHECK: %[[B:.*]]:2 = remat.barrier %[[X]], %[[W]] after %[[R]] {remat.repeated}
+// CHECK: %[[H1:.*]] = linalg.matmul {remat.phase = "recompute"} ins(%[[B]]#0, %[[B]]#1
+// CHECK: linalg.generic {{.*}} ins(%[[H1]], %[[R]]
+func.func @a_product_waits_out_the_peak(%x: tensor<512x64xf32>, %w: tensor<64x4096xf32>, %v: tensor<4096x4096xf32>) -> tensor<512x4096xf32> {
+  %zero = arith.constant 0.0 : f32
+  %eh = tensor.empty() : tensor<512x4096xf32>
+  %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %h = linalg.matmul {remat.phase = "recompute"} ins(%x, %w : tensor<512x64xf32>, tensor<64x4096xf32>) outs(%zh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %et = tensor.empty() : tensor<512x4096xf32>
+  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x4096xf32>) outs(%et : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %ep = tensor.empty() : tensor<512x4096xf32>
+  %zp = linalg.fill ins(%zero : f32) outs(%ep : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %p = linalg.matmul {remat.phase = "backward"} ins(%t, %v : tensor<512x4096xf32>, tensor<4096x4096xf32>) outs(%zp : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %er = tensor.empty() : tensor<512xf32>
+  %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<512xf32>) -> tensor<512xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<512x4096xf32>) outs(%zr : tensor<512xf32>) attrs = {remat.phase = "backward"} {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %o, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<512xf32>
+  %eb = tensor.empty() : tensor<512x4096xf32>
+  %b = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %r : tensor<512x4096xf32>, tensor<512xf32>) outs(%eb : tensor<512x4096xf32>) attrs = {remat.phase = "backward"} {
+  ^bb0(%a: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %c : f32
+    linalg.yield %0 : f32
+  } -> tensor<512x4096xf32>
+  return %b : tensor<512x4096xf32>
+}
+
+// What the forward keeps was decided before.
+// CHECK-LABEL: func.func @must_not_repeat_a_product_of_the_forward(
+// CHECK-NOT: remat.barrier
+// CHECK: return
+func.func @must_not_repeat_a_product_of_the_forward(%x: tensor<512x64xf32>, %w: tensor<64x4096xf32>, %v: tensor<4096x4096xf32>) -> tensor<512x4096xf32> {
+  %zero = arith.constant 0.0 : f32
+  %eh = tensor.empty() : tensor<512x4096xf32>
+  %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %h = linalg.matmul ins(%x, %w : tensor<512x64xf32>, tensor<64x4096xf32>) outs(%zh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %et = tensor.empty() : tensor<512x4096xf32>
+  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x4096xf32>) outs(%et : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %ep = tensor.empty() : tensor<512x4096xf32>
+  %zp = linalg.fill ins(%zero : f32) outs(%ep : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %p = linalg.matmul {remat.phase = "backward"} ins(%t, %v : tensor<512x4096xf32>, tensor<4096x4096xf32>) outs(%zp : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %er = tensor.empty() : tensor<512xf32>
+  %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<512xf32>) -> tensor<512xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<512x4096xf32>) outs(%zr : tensor<512xf32>) attrs = {remat.phase = "backward"} {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %o, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<512xf32>
+  %eb = tensor.empty() : tensor<512x4096xf32>
+  %b = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %r : tensor<512x4096xf32>, tensor<512xf32>) outs(%eb : tensor<512x4096xf32>) attrs = {remat.phase = "backward"} {
+  ^bb0(%a: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %c : f32
+    linalg.yield %0 : f32
+  } -> tensor<512x4096xf32>
+  return %b : tensor<512x4096xf32>
+}
+
+// A tenth of the time.
+// CHECK-LABEL: func.func @must_not_repeat_a_product_that_takes_long(
+// CHECK-NOT: remat.barrier
+// CHECK: return
+func.func @must_not_repeat_a_product_that_takes_long(%x: tensor<512x64xf32>, %w: tensor<64x4096xf32>, %v: tensor<4096x512xf32>) -> tensor<512x4096xf32> {
+  %zero = arith.constant 0.0 : f32
+  %eh = tensor.empty() : tensor<512x4096xf32>
+  %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %h = linalg.matmul {remat.phase = "recompute"} ins(%x, %w : tensor<512x64xf32>, tensor<64x4096xf32>) outs(%zh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %et = tensor.empty() : tensor<512x4096xf32>
+  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x4096xf32>) outs(%et : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %ep = tensor.empty() : tensor<512x512xf32>
+  %zp = linalg.fill ins(%zero : f32) outs(%ep : tensor<512x512xf32>) -> tensor<512x512xf32>
+  %p = linalg.matmul {remat.phase = "backward"} ins(%t, %v : tensor<512x4096xf32>, tensor<4096x512xf32>) outs(%zp : tensor<512x512xf32>) -> tensor<512x512xf32>
+  %er = tensor.empty() : tensor<512xf32>
+  %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<512xf32>) -> tensor<512xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<512x512xf32>) outs(%zr : tensor<512xf32>) attrs = {remat.phase = "backward"} {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %o, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<512xf32>
+  %eb = tensor.empty() : tensor<512x4096xf32>
+  %b = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %r : tensor<512x4096xf32>, tensor<512xf32>) outs(%eb : tensor<512x4096xf32>) attrs = {remat.phase = "backward"} {
+  ^bb0(%a: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %c : f32
+    linalg.yield %0 : f32
+  } -> tensor<512x4096xf32>
+  return %b : tensor<512x4096xf32>
+}
