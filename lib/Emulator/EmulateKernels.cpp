@@ -12,6 +12,7 @@
 #include "InstrumentAccesses.h"
 #include "KernelImage.h"
 #include "LowerDeviceOps.h"
+#include "MatrixOps.h"
 #include "WorkgroupMemory.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -236,6 +237,8 @@ static LogicalResult emulate(gpu::GPUModuleOp kernels, SymbolTable &symbols,
   renameSymbols(kernels, symbols);
   SymbolTable device(kernels);
   addThreadArguments(kernels, device);
+  if (failed(expandMatrixOps(kernels, symbols)))
+    return failure();
   if (check && failed(instrumentAccesses(kernels, device, symbols)))
     return failure();
   if (failed(lowerDeviceOps(kernels, symbols)))

@@ -8,6 +8,7 @@
 
 #include "LowerDeviceOps.h"
 #include "EmulatorCalls.h"
+#include "MatrixOps.h"
 #include "remat/CUDA/EmulatorThread.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -71,7 +72,7 @@ static bool isWarpOp(Operation *op) {
 }
 
 bool mlir::remat::emulator::isCooperative(Operation *op) {
-  return isBlockBarrier(op) || isWarpOp(op);
+  return isBlockBarrier(op) || isWarpOp(op) || isMatrixOp(op);
 }
 
 /// The host's function for the one of libdevice; empty if there is none.

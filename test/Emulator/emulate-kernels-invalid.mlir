@@ -116,3 +116,16 @@ gpu.module @m {
     llvm.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  llvm.func @other_matrices(%a: i32, %c: f32) attributes {gpu.kernel} {
+    // expected-error @+1 {{'nvvm.mma.sync' has no emulation}}
+    %0 = nvvm.mma.sync A[%a, %a] B[%a] C[%c, %c, %c, %c]
+        {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<bf16>,
+         multiplicandBPtxType = #nvvm.mma_type<bf16>, shape = #nvvm.shape<m = 16, n = 8, k = 8>}
+        : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+    llvm.return
+  }
+}

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s --remat-emulate-kernels | FileCheck %s
+// RUN: remat-opt %s --remat-emulate-kernels --split-input-file | FileCheck %s
 
 // CHECK-NOT: gpu.container_module
 module attributes {gpu.container_module} {
@@ -108,4 +108,46 @@ module attributes {gpu.container_module} {
   // CHECK: llvm.func internal @m_registers_run_block
   // CHECK:   llvm.cond_br
   // CHECK: llvm.func internal @m_waits_run
+}
+
+// -----
+
+// Lanes exchange the addresses of rows, and load their elements themselves; transposed ones in halves.
+// CHECK-LABEL: llvm.func internal @matrices_multiply(
+// CHECK-SAME: %[[ROW:.*]]: !llvm.ptr, %{{.*}}, %[[THREAD:.*]]: !llvm.ptr {llvm.noalias})
+// CHECK-DAG: llvm.alloca %{{.*}} x i32
+// CHECK-DAG: llvm.alloca %{{.*}} x f32
+// CHECK-DAG: llvm.alloca %{{.*}} x !llvm.ptr
+// CHECK: llvm.call @remat_emu_ldmatrix(%[[THREAD]], %[[ROW]], %{{.*}}, %{{.*}}, %[[ADDRESSES:.*]], %{{.*}}) :
+// CHECK: %[[A:.*]] = llvm.load %{{.*}} : !llvm.ptr -> !llvm.ptr
+// CHECK: llvm.load %[[A]] : !llvm.ptr -> i32
+// CHECK: llvm.call @remat_emu_ldmatrix(
+// CHECK-COUNT-4: llvm.load %{{.*}} : !llvm.ptr -> i16
+// CHECK: llvm.store %{{.*}} : i32, !llvm.ptr
+// CHECK: llvm.call @remat_emu_mma(%[[THREAD]],
+// CHECK: llvm.load %{{.*}} : !llvm.ptr -> f32
+// CHECK: llvm.insertvalue
+module attributes {gpu.container_module} {
+  llvm.mlir.global external @matrices_image() : i8
+  gpu.module @matrices {
+    llvm.func @multiply(%row: !llvm.ptr<3>, %out: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
+      %zero = llvm.mlir.constant(0.0 : f32) : f32
+      %a = nvvm.ldmatrix %row {num = 4 : i32, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>,
+          eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+      %b = nvvm.ldmatrix %row {num = 2 : i32, layout = #nvvm.mma_layout<col>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>,
+          eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32)>
+      %a0 = llvm.extractvalue %a[0] : !llvm.struct<(i32, i32, i32, i32)>
+      %a1 = llvm.extractvalue %a[1] : !llvm.struct<(i32, i32, i32, i32)>
+      %a2 = llvm.extractvalue %a[2] : !llvm.struct<(i32, i32, i32, i32)>
+      %a3 = llvm.extractvalue %a[3] : !llvm.struct<(i32, i32, i32, i32)>
+      %b0 = llvm.extractvalue %b[0] : !llvm.struct<(i32, i32)>
+      %b1 = llvm.extractvalue %b[1] : !llvm.struct<(i32, i32)>
+      %d = nvvm.mma.sync A[%a0, %a1, %a2, %a3] B[%b0, %b1] C[%zero, %zero, %zero, %zero]
+          {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<bf16>,
+           multiplicandBPtxType = #nvvm.mma_type<bf16>, shape = #nvvm.shape<m = 16, n = 8, k = 16>}
+          : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+      llvm.store %d, %out : !llvm.struct<(f32, f32, f32, f32)>, !llvm.ptr
+      llvm.return
+    }
+  }
 }

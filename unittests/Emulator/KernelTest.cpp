@@ -111,6 +111,12 @@ static void runVotes(void *const *arguments, void *record) {
                                      0xFFFFFFFF, lane, "a sum");
 }
 
+static uint16_t toBF16(float number) {
+  uint32_t bits;
+  std::memcpy(&bits, &number, sizeof(bits));
+  return bits >> 16;
+}
+
 namespace {
 class WarpTest : public EmulatorTest {
 protected:
@@ -171,6 +177,94 @@ TEST_F(WarpTest, VotesAndSums) {
   EXPECT_EQ(run(runVotes), std::vector<uint64_t>(32, expected));
   set("ORDER", "random");
   EXPECT_EQ(run(runVotes), std::vector<uint64_t>(32, expected));
+}
+
+/// Element (i, k) of the left matrix, and (k, j) of the right one: small
+/// integers, as bits of bf16.
+static uint16_t getLeft(unsigned i, unsigned k) {
+  return toBF16(float(i + 2 * k) - 16);
+}
+static uint16_t getRight(unsigned k, unsigned j) {
+  return toBF16(float(3 * j) - float(k));
+}
+
+/// Registers as PTX describes those of mma.m16n8k16; sums from lane + i on.
+static void runProduct(void *const *arguments, void *record) {
+  auto &thread = *static_cast<EmulatedThread *>(record);
+  auto *results = *static_cast<uint64_t **>(arguments[0]);
+  unsigned lane = thread.threadIndex[0], group = lane / 4, pair = lane % 4 * 2;
+  auto pack = [](uint16_t low, uint16_t high) {
+    return uint32_t(high) << 16 | low;
+  };
+  auto left = [&](unsigned i, unsigned k) {
+    return pack(getLeft(i, k), getLeft(i, k + 1));
+  };
+  auto right = [&](unsigned k) {
+    return pack(getRight(k, group), getRight(k + 1, group));
+  };
+  uint32_t factors[] = {left(group, pair),     left(group + 8, pair),
+                        left(group, pair + 8), left(group + 8, pair + 8),
+                        right(pair),           right(pair + 8)};
+  float sums[] = {0, 1, 2, 3};
+  remat_emu_mma(record, int(EmulatedFactor::bf16), factors, sums, "a product");
+  // The four sums are integers of less than 16 bits.
+  results[lane] = 0;
+  for (unsigned i = 0; i < 4; ++i)
+    results[lane] |= uint64_t(uint16_t(int16_t(sums[i]))) << 16 * i;
+}
+
+TEST_F(WarpTest, ProductsOfMatrices) {
+  auto sum = [](unsigned i, unsigned j) {
+    int total = 0;
+    for (int k = 0; k < 16; ++k)
+      total += (int(i) + 2 * k - 16) * (3 * int(j) - k);
+    return total;
+  };
+  for (const char *order : {"forward", "random"}) {
+    set("ORDER", order);
+    std::vector<uint64_t> results = run(runProduct);
+    for (unsigned lane = 0; lane < 32; ++lane)
+      for (unsigned i = 0; i < 4; ++i)
+        EXPECT_EQ(int16_t(results[lane] >> 16 * i),
+                  sum(lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2) + int(i))
+            << "lane " << lane << " sum " << i;
+  }
+}
+
+/// Where each lane's elements of four matrices are, in units of 16 bits from
+/// the first row; rows are one behind the other. Four bits of `how` each.
+static void runMatrixLoad(void *const *arguments, void *record) {
+  auto &thread = *static_cast<EmulatedThread *>(record);
+  auto *results = *static_cast<uint64_t **>(arguments[0]);
+  auto *how = static_cast<int *>(arguments[1]);
+  unsigned lane = thread.threadIndex[0];
+  auto *first = reinterpret_cast<const char *>(uintptr_t(1) << 20);
+  const void *addresses[8];
+  remat_emu_ldmatrix(record, first + 16 * lane + how[1], 4, how[0], addresses,
+                     "a load");
+  auto at = [&](unsigned i) {
+    return uint64_t(static_cast<const char *>(addresses[i]) - first) / 2;
+  };
+  // The last matrix's, and the first one's.
+  results[lane] =
+      how[0] ? at(7) << 32 | at(6) << 16 | at(0) : at(3) << 32 | at(0);
+}
+
+TEST_F(WarpTest, LoadsOfMatrices) {
+  std::vector<uint64_t> plain = run(runMatrixLoad, {0, 0}),
+                        transposed = run(runMatrixLoad, {1, 0});
+  for (uint64_t lane = 0; lane < 32; ++lane) {
+    uint64_t row = lane / 4, pair = lane % 4 * 2;
+    EXPECT_EQ(plain[lane], (8 * (24 + row) + pair) << 32 | (8 * row + pair));
+    EXPECT_EQ(transposed[lane], (8 * (24 + pair + 1) + row) << 32 |
+                                    (8 * (24 + pair) + row) << 16 |
+                                    (8 * pair + row));
+  }
+}
+
+TEST_F(WarpTest, RowsOfMatricesAreAligned) {
+  EXPECT_EXIT(run(runMatrixLoad, {0, 2}), testing::ExitedWithCode(1),
+              "gives a load a row that is not aligned to 16 bytes");
 }
 
 /// Writes the number of the call to the block's element.

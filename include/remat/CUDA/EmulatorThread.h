@@ -58,6 +58,12 @@ enum class EmulatedReduction : int32_t {
   bitXor = 8
 };
 
+/// Types of factors of `remat_emu_mma`.
+enum class EmulatedFactor : int32_t { f16 = 0, bf16 = 1 };
+/// Registers of a lane in `mma.sync.m16n8k16` with sums of f32: pairs of
+/// factors of the left and the right matrix, and sums.
+constexpr unsigned kMmaLeft = 4, kMmaRight = 2, kMmaSums = 4;
+
 } // namespace remat::cuda
 
 /// What compiled kernels call. `site` names the operation; every barrier and
@@ -73,6 +79,17 @@ uint32_t remat_emu_vote(void *thread, int32_t kind, uint32_t mask,
                         uint32_t predicate, const char *site);
 uint32_t remat_emu_reduce(void *thread, int32_t kind, uint32_t mask,
                           uint32_t value, const char *site);
+/// The lane's pairs of factors, left ones first, and its sums, which the
+/// products are added to. Each product is exact, and added with one rounding,
+/// the first one first; PTX leaves the order and the rounding to the processor.
+void remat_emu_mma(void *thread, int32_t type, const uint32_t *factors,
+                   float *sums, const char *site);
+/// `row` is a row of 16 bytes of one of the `count` matrices. Tells where the
+/// lane finds its elements: for each matrix one address of two neighbours, or
+/// two addresses if it is transposed.
+void remat_emu_ldmatrix(void *thread, const void *row, int32_t count,
+                        int32_t isTransposed, const void **addresses,
+                        const char *site);
 /// Precedes every access of an instrumented kernel.
 void remat_emu_access(void *thread, const void *pointer, int64_t bytes,
                       int64_t alignment, int32_t kind, const char *site);

@@ -23,7 +23,8 @@ def EmulateKernels : Pass<"remat-emulate-kernels", "::mlir::ModuleOp"> {
       (`remat/CUDA/EmulatedImage.h`). The `gpu.module` is erased.
 
     Special registers become loads from the thread's record; barriers, shuffles,
-    votes and warp reductions become calls of the emulator. Workgroup memory
+    votes, warp reductions and products of matrices become calls of the emulator,
+    which also tells lanes where they load matrices from. Workgroup memory
     comes from the record as well, not from a global: LLVM could keep values of
     a global across barriers. Functions of libdevice (`__nv_*`) become those of
     the C library. Anything else that a host does not have (another `nvvm`

@@ -20,9 +20,9 @@ class BackwardKernel : protected AttentionEmitter {
 protected:
   BackwardKernel(OpBuilder &host, AttentionBackwardOp op,
                  const AttentionPlan &plan, ScoreTile tile, bool traffic)
-      : AttentionEmitter(host, op, plan, getIndexedOperands(op),
-                         op.getBody().front(), op.getSumType(), traffic),
-        op(op), tile(tile) {}
+      : AttentionEmitter(host, op, plan, tile, getIndexedOperands(op),
+                         op.getBody().front(), traffic),
+        op(op) {}
 
   /// What the body yields for a thread's scores: their cotangents, weights,
   /// and cotangents of the elements of one operand.
@@ -39,17 +39,18 @@ protected:
   Operand addGradient(unsigned number, bool isZero) {
     std::optional<int64_t> accessed;
     if (visits && number < 3)
-      accessed =
-          visits->own * (number == 2 ? plan.columns : plan.depth).elements;
+      accessed = visits->own * (number == 2 ? plan.columns : plan.depth);
     return addOperand(
         {op.getInits()[number], op.getMap(op.getMapOfInit(number))},
         isZero ? Access::Write : Access::ReadWrite, accessed);
   }
+  /// Which positions the rows of scores are; the others are columns.
+  enum class Rows { Queries, Keys };
   /// Sums and deltas of a thread's queries.
   struct RowNumbers {
     Values logSums, deltas;
   };
-  RowNumbers loadRowNumbers(Value firstQuery);
+  RowNumbers loadRowNumbers(Rows rows, Value firstQuery);
   Tile tileOf(const Operand &operand, Value buffer, bool isQuery,
               bool isColumns) {
     return {operand,
@@ -57,7 +58,7 @@ protected:
             isQuery ? plan.queryLoop : plan.dims.key,
             isQuery ? tile.queries : tile.keys,
             isColumns ? ArrayRef(plan.dims.columns) : ArrayRef(plan.dims.depth),
-            isColumns ? plan.columns : plan.depth};
+            isColumns ? columns : depth};
   }
   Tile queries() { return tileOf(*query, queryMemory, true, false); }
   Tile keys() { return tileOf(*key, keyMemory, false, false); }
@@ -75,12 +76,11 @@ protected:
   }
   /// From tiles in workgroup memory; `operand` is a number among those that are
   /// differentiated. Beyond the last query or key, scores and weights are zero.
-  Changes computeChanges(Value firstQuery, Value firstKey,
+  Changes computeChanges(Rows rows, Value firstQuery, Value firstKey,
                          const RowNumbers &numbers,
                          std::optional<unsigned> operand = std::nullopt);
 
   AttentionBackwardOp op;
-  ScoreTile tile;
   SmallVector<unsigned> shared;
   /// If accesses are counted.
   std::optional<Visits> visits;
@@ -109,7 +109,7 @@ class OperandGradientKernel : BackwardKernel {
 public:
   OperandGradientKernel(OpBuilder &host, AttentionBackwardOp op,
                         const AttentionPlan &plan, bool traffic)
-      : BackwardKernel(host, op, plan, plan.byQueries, traffic) {}
+      : BackwardKernel(host, op, plan, plan.byScores, traffic) {}
   void run(KernelTable<gpu::GPUFuncOp> &table, unsigned number, bool isZero);
 };
 
@@ -138,12 +138,14 @@ void BackwardKernel::addOperands(bool ownsQueries) {
       return visits->own * elements * (ownsQueries ? times : 1);
     return visits->others * elements * times;
   };
-  // Each thread of a row loads them.
+  // Each thread of a query's row, or column, loads them.
   std::optional<int64_t> numbers;
   if (visits)
-    numbers = (ownsQueries ? visits->ownTiles : visits->otherTiles) * times *
-              tile.queries * kLanes;
-  int64_t depth = plan.depth.elements, columns = plan.columns.elements;
+    numbers =
+        (ownsQueries ? visits->ownTiles * layout.lanes
+                     : visits->otherTiles * kAttentionThreads / layout.lanes) *
+        times * tile.queries;
+  int64_t depth = plan.depth, columns = plan.columns;
   unsigned last = indexed.size() - 1;
   query = addOperand(indexed[0], Access::Read, count(true, depth));
   key = addOperand(indexed[1], Access::Read, count(false, depth));
@@ -155,10 +157,10 @@ void BackwardKernel::addOperands(bool ownsQueries) {
 }
 
 SmallVector<Type> BackwardKernel::getBuffers() {
-  return {getMemory(tile.queries * plan.depth.stride),
-          getMemory(tile.keys * plan.depth.stride),
-          getMemory(tile.keys * plan.columns.stride),
-          getMemory(tile.queries * plan.columns.stride)};
+  return {getMemory(tile.queries * depth.stride),
+          getMemory(tile.keys * depth.stride),
+          getMemory(tile.keys * columns.stride),
+          getMemory(tile.queries * columns.stride)};
 }
 
 void BackwardKernel::addBuffers(ValueRange workgroup) {
@@ -168,46 +170,53 @@ void BackwardKernel::addBuffers(ValueRange workgroup) {
   cotangentMemory = workgroup[3];
 }
 
-BackwardKernel::RowNumbers BackwardKernel::loadRowNumbers(Value firstQuery) {
+BackwardKernel::RowNumbers BackwardKernel::loadRowNumbers(Rows rows,
+                                                          Value firstQuery) {
+  bool isRow = rows == Rows::Queries;
+  int64_t count =
+      isRow ? layout.countRows(tile.queries) : layout.countScores(tile.queries);
   RowNumbers numbers;
-  for (int64_t i : llvm::seq(tile.rowsPerThread())) {
-    Value row = clamp(queryOf(firstQuery, i), plan.queryLoop, tile.queries);
-    numbers.logSums.push_back(loadOfRow(*logSum, row));
-    numbers.deltas.push_back(loadOfRow(*delta, row));
+  for (int64_t i : llvm::seq(count)) {
+    Value query = isRow ? rowOf(firstQuery, i) : columnOf(firstQuery, i);
+    query = clamp(query, plan.queryLoop, tile.queries);
+    numbers.logSums.push_back(loadOfRow(*logSum, query));
+    numbers.deltas.push_back(loadOfRow(*delta, query));
   }
   return numbers;
 }
 
 BackwardKernel::Changes
-BackwardKernel::computeChanges(Value firstQuery, Value firstKey,
+BackwardKernel::computeChanges(Rows rows, Value firstQuery, Value firstKey,
                                const RowNumbers &numbers,
                                std::optional<unsigned> operand) {
-  Values scores = multiply(queries(), keys());
-  Values products = multiply(cotangents(), values());
+  bool areQueries = rows == Rows::Queries;
+  Values scores =
+      areQueries ? multiply(queries(), keys()) : multiply(keys(), queries());
+  Values products = areQueries ? multiply(cotangents(), values())
+                               : multiply(values(), cotangents());
   Changes changes;
   Value zero = constant(0.0);
-  int64_t columns = tile.keysPerThread();
-  for (int64_t i : llvm::seq(tile.rowsPerThread())) {
-    Value position = queryOf(firstQuery, i);
-    Value row = clamp(position, plan.queryLoop, tile.queries);
-    Value isRow = isInside(position, plan.queryLoop, tile.queries);
-    for (int64_t j : llvm::seq(columns)) {
-      Value keyPosition = keyOf(firstKey, j);
-      Value isThere = isInside(keyPosition, plan.dims.key, tile.keys);
-      if (isRow)
-        isThere = isThere ? create<arith::AndIOp>(isRow, isThere) : isRow;
-      Values yielded = evaluate(
-          scores[i * columns + j], row,
-          clamp(keyPosition, plan.dims.key, tile.keys),
-          {numbers.logSums[i], numbers.deltas[i], products[i * columns + j]});
-      if (isThere)
-        for (Value &number : MutableArrayRef(yielded).take_front(2))
-          number = arith::SelectOp::create(b, loc, isThere, number, zero);
-      changes.scores.push_back(yielded[0]);
-      changes.weights.push_back(yielded[1]);
-      if (operand)
-        changes.elements.push_back(convert(yielded[2 + *operand], type));
-    }
+  int64_t perRow = layout.countScores(areQueries ? tile.keys : tile.queries);
+  for (auto [number, score] : llvm::enumerate(scores)) {
+    int64_t row = number / perRow, column = number % perRow;
+    Value query = areQueries ? rowOf(firstQuery, row)
+                             : columnOf(firstQuery, column),
+          key = areQueries ? columnOf(firstKey, column) : rowOf(firstKey, row);
+    int64_t mine = areQueries ? row : column;
+    Value isThere = isInside(query, plan.queryLoop, tile.queries);
+    if (Value isKey = isInside(key, plan.dims.key, tile.keys))
+      isThere = isThere ? create<arith::AndIOp>(isThere, isKey) : isKey;
+    Values yielded = evaluate(
+        score, clamp(query, plan.queryLoop, tile.queries),
+        clamp(key, plan.dims.key, tile.keys),
+        {numbers.logSums[mine], numbers.deltas[mine], products[number]});
+    if (isThere)
+      for (Value &change : MutableArrayRef(yielded).take_front(2))
+        change = arith::SelectOp::create(b, loc, isThere, change, zero);
+    changes.scores.push_back(yielded[0]);
+    changes.weights.push_back(yielded[1]);
+    if (operand)
+      changes.elements.push_back(convert(yielded[2 + *operand], type));
   }
   return changes;
 }
@@ -216,38 +225,37 @@ BackwardKernel::computeChanges(Value firstQuery, Value firstKey,
 void QueryGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table, bool isZero) {
   SmallVector<Type> memory = getBuffers();
   ScoreBuffer changes;
-  changes.stride = getScoreStride(tile.keys, plan.perVector);
-  memory.push_back(getMemory(tile.queries * changes.stride));
+  changes.stride = getScoreStride(tile.keys, perVector);
+  if (!tile.usesMatrices)
+    memory.push_back(getMemory(tile.queries * changes.stride));
   begin(op.getMap(0), {{plan.queryLoop, tile.queries}}, memory);
   addOperands(/*ownsQueries=*/true);
   Operand gradient = addGradient(0, isZero);
   ValueRange workgroup = beginCode();
   addBuffers(workgroup);
-  changes.buffer = workgroup[4];
+  if (!tile.usesMatrices)
+    changes.buffer = workgroup[4];
 
-  int64_t rows = tile.rowsPerThread(), columns = tile.keysPerThread();
   bool isSingle = isOnce(shared) && isOneTile(plan.dims.key, tile.keys);
   RowNumbers numbers;
   auto emitTile = [&](Value firstKey, ValueRange sums) {
     loadTile(keys(), firstKey);
     loadTile(values(), firstKey);
     emitBarrier();
-    Values scores = computeChanges(firstOfPart[0], firstKey, numbers).scores;
-    for (int64_t i : llvm::seq(rows))
-      for (int64_t j : llvm::seq(columns))
-        storeScore(changes, at(index(0), slot, i * kSlots),
-                   at(index(0), lane, j * kLanes), scores[i * columns + j]);
-    emitBarrier();
-    Values next = accumulate(changes, tile.keys, keys(), sums, rows);
+    Values scores =
+        computeChanges(Rows::Queries, firstOfPart[0], firstKey, numbers).scores;
+    share(changes, scores);
+    emitShared();
+    Values next = accumulate(changes, scores, tile.keys, keys(), sums);
     if (!isSingle)
       emitBarrier();
     return next;
   };
   Values sums =
-      emitInOrder(shared, zeros(rows, plan.depth), [&](ValueRange carried) {
+      emitInOrder(shared, zeros(tile.queries, depth), [&](ValueRange carried) {
         loadTile(queries(), firstOfPart[0]);
         loadTile(cotangents(), firstOfPart[0]);
-        numbers = loadRowNumbers(firstOfPart[0]);
+        numbers = loadRowNumbers(Rows::Queries, firstOfPart[0]);
         auto [from, to] = findKeys(firstOfPart[0], tile);
         return emitFor(from, to, tile.keys, carried, emitTile);
       });
@@ -261,50 +269,46 @@ void QueryGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table, bool isZero) {
 void KeyGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
                             ArrayRef<bool> isZero) {
   SmallVector<Type> memory = getBuffers();
-  // Transposed: a row for each key.
+  // A row for each key.
   ScoreBuffer changes, weights;
-  changes.stride = weights.stride =
-      getScoreStride(tile.queries, plan.perVector);
-  memory.append(2, getMemory(tile.keys * changes.stride));
+  changes.stride = weights.stride = getScoreStride(tile.queries, perVector);
+  if (!tile.usesMatrices)
+    memory.append(2, getMemory(tile.keys * changes.stride));
   begin(op.getMap(1), {{plan.dims.key, tile.keys}}, memory);
   addOperands(/*ownsQueries=*/false);
   Operand ofKeys = addGradient(1, isZero[0]),
           ofValues = addGradient(2, isZero[1]);
   ValueRange workgroup = beginCode();
   addBuffers(workgroup);
-  changes.buffer = workgroup[4];
-  weights.buffer = workgroup[5];
+  if (!tile.usesMatrices) {
+    changes.buffer = workgroup[4];
+    weights.buffer = workgroup[5];
+  }
 
-  int64_t rows = tile.rowsPerThread(), columns = tile.keysPerThread(),
-          owned = tile.keys / kSlots;
   bool isSingle = isOnce(shared) && isOneTile(plan.queryLoop, tile.queries);
-  int64_t numKeySums = owned * sumsPerRow(plan.depth);
+  Values sums = zeros(tile.keys, depth);
+  size_t numKeySums = sums.size();
+  llvm::append_range(sums, zeros(tile.keys, columns));
   auto emitTile = [&](Value firstQuery, ValueRange sums) {
     loadTile(queries(), firstQuery);
     loadTile(cotangents(), firstQuery);
     emitBarrier();
-    Changes computed =
-        computeChanges(firstQuery, firstOfPart[0], loadRowNumbers(firstQuery));
-    for (int64_t i : llvm::seq(rows))
-      for (int64_t j : llvm::seq(columns)) {
-        Value row = at(index(0), lane, j * kLanes),
-              column = at(index(0), slot, i * kSlots);
-        storeScore(changes, row, column, computed.scores[i * columns + j]);
-        storeScore(weights, row, column, computed.weights[i * columns + j]);
-      }
-    emitBarrier();
-    Values next = accumulate(changes, tile.queries, queries(),
-                             sums.take_front(numKeySums), owned);
-    llvm::append_range(next, accumulate(weights, tile.queries, cotangents(),
-                                        sums.drop_front(numKeySums), owned));
+    Changes computed = computeChanges(Rows::Keys, firstQuery, firstOfPart[0],
+                                      loadRowNumbers(Rows::Keys, firstQuery));
+    share(changes, computed.scores);
+    share(weights, computed.weights);
+    emitShared();
+    Values next = accumulate(changes, computed.scores, tile.queries, queries(),
+                             sums.take_front(numKeySums));
+    llvm::append_range(next,
+                       accumulate(weights, computed.weights, tile.queries,
+                                  cotangents(), sums.drop_front(numKeySums)));
     if (!isSingle)
       emitBarrier();
     return next;
   };
   loadTile(keys(), firstOfPart[0]);
   loadTile(values(), firstOfPart[0]);
-  Values sums = zeros(owned, plan.depth);
-  llvm::append_range(sums, zeros(owned, plan.columns));
   sums = emitInOrder(shared, sums, [&](ValueRange carried) {
     auto [from, to] = findQueries(firstOfPart[0], tile);
     return emitFor(from, to, tile.queries, carried, emitTile);
@@ -330,18 +334,19 @@ void OperandGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
   Operand gradient = addGradient(3 + number, isZero);
   addBuffers(beginCode());
 
-  int64_t rows = tile.rowsPerThread(), columns = tile.keysPerThread();
+  int64_t rows = layout.countRows(tile.queries),
+          perRow = layout.countScores(tile.keys);
   Values sums = emitInOrder(
-      shared, Values(rows * columns, constant(0.0)), [&](ValueRange carried) {
+      shared, Values(rows * perRow, constant(0.0)), [&](ValueRange carried) {
         loadTile(queries(), firstOfPart[0]);
         loadTile(cotangents(), firstOfPart[0]);
         loadTile(keys(), firstOfPart[1]);
         loadTile(values(), firstOfPart[1]);
         emitBarrier();
         Values next(carried);
-        Changes changes =
-            computeChanges(firstOfPart[0], firstOfPart[1],
-                           loadRowNumbers(firstOfPart[0]), number);
+        Changes changes = computeChanges(
+            Rows::Queries, firstOfPart[0], firstOfPart[1],
+            loadRowNumbers(Rows::Queries, firstOfPart[0]), number);
         for (auto [sum, change] : llvm::zip_equal(next, changes.elements))
           sum = create<arith::AddFOp>(sum, change);
         if (!isOnce(shared))
@@ -349,10 +354,10 @@ void OperandGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
         return next;
       });
   for (int64_t i : llvm::seq(rows)) {
-    Value query = queryOf(firstOfPart[0], i);
+    Value query = rowOf(firstOfPart[0], i);
     emitIf(isInside(query, plan.queryLoop, tile.queries), [&] {
-      for (int64_t j : llvm::seq(columns)) {
-        Value key = keyOf(firstOfPart[1], j);
+      for (int64_t j : llvm::seq(perRow)) {
+        Value key = columnOf(firstOfPart[1], j);
         emitIf(isInside(key, plan.dims.key, tile.keys), [&] {
           position[plan.queryLoop] = query;
           position[plan.dims.key] = key;
@@ -360,7 +365,7 @@ void OperandGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
           Value old =
               isZero ? constant(0.0) : convert(load(gradient, offset, 1), type);
           store(gradient, offset,
-                create<arith::AddFOp>(old, sums[i * columns + j]));
+                create<arith::AddFOp>(old, sums[i * perRow + j]));
         });
       }
     });

@@ -17,12 +17,16 @@ using namespace mlir;
 using namespace mlir::remat;
 
 AttentionEmitter::AttentionEmitter(OpBuilder &host, Operation *op,
-                                   const AttentionPlan &plan,
+                                   const AttentionPlan &plan, ScoreTile tile,
                                    ArrayRef<Indexed> operands, Block &body,
-                                   FloatType type, bool countsTraffic)
-    : host(host), op(op), loc(op->getLoc()), plan(plan),
-      indexed(operands.begin(), operands.end()), body(body), type(type),
-      countsTraffic(countsTraffic), launch(host, op) {
+                                   bool countsTraffic)
+    : host(host), op(op), loc(op->getLoc()), plan(plan), tile(tile),
+      layout(plan.getLayout(tile)), depth(plan.getWidth(tile, plan.depth)),
+      columns(plan.getWidth(tile, plan.columns)),
+      perVector(plan.getPerVector(tile)),
+      indexed(operands.begin(), operands.end()), body(body), type(plan.sumType),
+      storedType(plan.getStoredType(tile)), countsTraffic(countsTraffic),
+      launch(host, op) {
   unsigned loops = operands.front().map.getNumDims();
   for (unsigned loop : llvm::seq(loops)) {
     auto found = findLoop(operands, loop);
@@ -40,7 +44,7 @@ AttentionEmitter::AttentionEmitter(OpBuilder &host, Operation *op,
 //===----------------------------------------------------------------------===//
 
 Type AttentionEmitter::getMemory(int64_t elements) const {
-  return MemRefType::get({elements}, type, MemRefLayoutAttrInterface(),
+  return MemRefType::get({elements}, storedType, MemRefLayoutAttrInterface(),
                          gpu::AddressSpaceAttr::get(
                              host.getContext(), gpu::AddressSpace::Workgroup));
 }
@@ -162,8 +166,14 @@ ValueRange AttentionEmitter::beginCode() {
     launch.addNumber(size);
   ValueRange workgroup = launch.beginCode();
   thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
-  slot = math.div(thread, index(kLanes));
-  lane = math.rem(thread, index(kLanes));
+  lane = math.rem(thread, index(layout.lanes));
+  firstColumn = math.mul(lane, index(layout.perScore));
+  slot = math.div(thread, index(layout.lanes));
+  // A warp's threads are in 8 rows, and have 8 more below these.
+  if (tile.usesMatrices)
+    slot = math.add(
+        math.mul(math.div(slot, index(layout.rowStep)), index(kMatrixRows)),
+        math.rem(slot, index(layout.rowStep)));
   auto getBox = [&](IndexMath math, function_ref<Value(unsigned)> getSize) {
     Values box;
     for (unsigned loop : gridLoops)
@@ -336,10 +346,9 @@ void AttentionEmitter::loadTile(const Tile &tile, Value first) {
   int64_t count = kVectorBytes / getBytesInMemory(operand.elementType);
   if (!hasVectors(tile, count))
     count = 1;
-  int64_t perRow =
-      (count == 1 ? tile.width.padded : tile.width.elements) / count;
+  int64_t perRow = tile.width.padded / count;
   int64_t total = tile.rows * perRow;
-  bool isPadded = count == 1 && tile.width.padded > tile.width.elements;
+  bool isPadded = tile.width.padded > tile.width.elements;
   // Neighbouring threads read neighbours in memory.
   bool alongRows =
       operand.knownStrides[tile.rowLoop] == 1 &&
@@ -378,17 +387,17 @@ void AttentionEmitter::loadTile(const Tile &tile, Value first) {
             offset = moveAlong(operand, tile.loops, offset, column);
             return load(operand, offset, count);
           });
-          value = convert(value, type);
+          value = convert(value, storedType);
           Value to = math.add(math.mul(row, index(tile.width.stride)), column);
           if (count == 1) {
             memref::StoreOp::create(b, loc, value, tile.buffer, to);
             return;
           }
-          for (int64_t i = 0; i < count; i += plan.perVector) {
-            Value part = count == plan.perVector
+          for (int64_t i = 0; i < count; i += perVector) {
+            Value part = count == perVector
                              ? value
                              : vector::ExtractStridedSliceOp::create(
-                                   b, loc, value, i, plan.perVector, 1)
+                                   b, loc, value, i, perVector, 1)
                                    .getResult();
             vector::StoreOp::create(
                 b, loc, part, tile.buffer, math.add(to, index(i)),
@@ -416,7 +425,7 @@ void AttentionEmitter::storeOfRow(const Operand &operand, Value query,
 Value AttentionEmitter::loadShared(Value buffer, Value row, int64_t stride,
                                    Value column) {
   return vector::LoadOp::create(
-      b, loc, VectorType::get({plan.perVector}, type), buffer,
+      b, loc, VectorType::get({perVector}, storedType), buffer,
       math.add(math.mul(row, index(stride)), column), /*nontemporal=*/false,
       llvm::Align(kVectorBytes));
 }
@@ -428,40 +437,38 @@ Value AttentionEmitter::loadShared(Value buffer, Value row, int64_t stride,
 void AttentionEmitter::storeSums(const Tile &to, Value first, ValueRange sums,
                                  Initial initial) {
   const Operand &operand = to.operand;
-  int64_t perRow = sumsPerRow(to.width), groups = perRow / plan.perVector;
-  bool isVector = hasVectors(to, plan.perVector);
+  int64_t perSum = layout.perSum, perRow = layout.countSums(to.width.padded),
+          groups = perRow / perSum;
+  bool isVector = hasVectors(to, perSum);
   Value base = offsetOf(operand);
   auto add = [&](Value offset, Value sum) -> Value {
     if (initial == Initial::None)
       return sum;
     Value old =
         initial == Initial::Memory
-            ? convert(load(operand, offset, isVector ? plan.perVector : 1),
-                      type)
+            ? convert(load(operand, offset, isVector ? perSum : 1), type)
             : arith::ConstantOp::create(b, loc, b.getZeroAttr(sum.getType()));
     return create<arith::AddFOp>(old, sum);
   };
-  for (int64_t i : llvm::seq(to.rows / kSlots)) {
-    Value row = at(first, slot, i * kSlots);
+  for (int64_t i : llvm::seq(layout.countRows(to.rows))) {
+    Value row = rowOf(first, i);
     emitIf(isInside(row, to.rowLoop, to.rows), [&] {
       Value offset = base;
       if (Value stride = operand.strides[to.rowLoop])
         offset = math.add(offset, math.mul(row, stride));
       for (int64_t group : llvm::seq(groups)) {
-        int64_t start = group * kLanes * plan.perVector;
-        Value column =
-            math.add(math.mul(lane, index(plan.perVector)), index(start));
-        ValueRange mine =
-            sums.slice(i * perRow + group * plan.perVector, plan.perVector);
+        int64_t start = group * layout.lanes * perSum;
+        Value column = math.add(math.mul(lane, index(perSum)), index(start));
+        ValueRange mine = sums.slice(i * perRow + group * perSum, perSum);
         auto isElement = [&](Value at, int64_t more) {
-          return start + kLanes * plan.perVector <= to.width.elements
+          return start + layout.lanes * perSum <= to.width.elements
                      ? Value()
                      : math.isBelow(at, index(to.width.elements - more));
         };
         if (isVector) {
           emitIf(isElement(column, 0), [&] {
             Value at = moveAlong(operand, to.loops, offset, column);
-            auto vector = VectorType::get({plan.perVector}, type);
+            auto vector = VectorType::get({perSum}, type);
             Value sum = vector::FromElementsOp::create(b, loc, vector, mine);
             store(operand, at, add(at, sum));
           });

@@ -21,9 +21,9 @@ public:
   using Access = KernelLaunch::Access;
 
   /// `operands`, of which the first three are queries, keys and values, are
-  /// `op`'s with maps; `body` computes scores.
+  /// `op`'s with maps; `body` computes scores, of which blocks have `tile`.
   AttentionEmitter(OpBuilder &host, Operation *op, const AttentionPlan &plan,
-                   ArrayRef<Indexed> operands, Block &body, FloatType type,
+                   ScoreTile tile, ArrayRef<Indexed> operands, Block &body,
                    bool countsTraffic);
 
 protected:
@@ -113,29 +113,39 @@ protected:
   void emitIf(Value condition, function_ref<void()> emitThen);
   Value emitOrZero(Value condition, Type type, function_ref<Value()> emitThen);
   void emitBarrier() { gpu::BarrierOp::create(b, loc); }
+  /// Behind `share`.
+  void emitShared() {
+    if (!tile.usesMatrices)
+      emitBarrier();
+  }
 
   /// Copies the rows from `first` on to workgroup memory, converted to the type
-  /// of the sums; rows and columns beyond the last are filled with zero.
+  /// there; rows and columns beyond the last are filled with zero.
   void loadTile(const Tile &tile, Value first);
   /// Products of each row of `x` that is the thread's with each of its rows of
-  /// `y`, in the order of their elements.
+  /// `y`: row by row. By tensor cores, or in the order of their elements.
   Values multiply(const Tile &x, const Tile &y);
+  /// Lets the threads of a row have all its scores, of which each thread has
+  /// computed `scores`. Tensor cores take them from the
+  /// thread that has them.
+  void share(ScoreBuffer buffer, ValueRange scores);
   /// Adds the products of `scores`, rows of `count` elements, with the rows of
-  /// `y` to `sums`.
-  Values accumulate(ScoreBuffer scores, int64_t count, const Tile &y,
-                    ValueRange sums, int64_t rowsPerThread);
-  Values zeros(int64_t rowsPerThread, TileWidth width);
-  /// Sums of a thread in one row.
-  int64_t sumsPerRow(TileWidth width) const;
+  /// `y` to `sums`: of those that were shared, or of the thread's own.
+  Values accumulate(ScoreBuffer shared, ValueRange scores, int64_t count,
+                    const Tile &y, ValueRange sums);
+  Values zeros(int64_t rows, TileWidth width) {
+    return Values(layout.countRows(rows) * layout.countSums(width.padded),
+                  constant(0.0));
+  }
 
-  /// The thread's queries from `first` on, and its keys; those that do not
-  /// exist are the last ones.
-  Value queryOf(Value first, int64_t number) {
-    return at(first, slot, number * kSlots);
+  /// The thread's rows of a tile from `first` on, and its columns of scores.
+  Value rowOf(Value first, int64_t number) {
+    return at(first, slot, number * layout.rowStep);
   }
-  Value keyOf(Value first, int64_t number) {
-    return at(first, lane, number * kLanes);
+  Value columnOf(Value first, int64_t number) {
+    return at(first, firstColumn, layout.getColumn(number));
   }
+  /// A position that does not exist is the last one.
   Value clamp(Value position, unsigned loop, int64_t tile);
   /// Null if each tile is full.
   Value isInside(Value position, unsigned loop, int64_t tile);
@@ -154,11 +164,6 @@ protected:
   /// where the last one ends.
   std::pair<Value, Value> findKeys(Value firstQuery, ScoreTile tile);
   std::pair<Value, Value> findQueries(Value firstKey, ScoreTile tile);
-  /// Stores a number that the thread has of a tile's row and column.
-  void storeScore(ScoreBuffer to, Value row, Value column, Value value) {
-    memref::StoreOp::create(b, loc, value, to.buffer,
-                            math.add(math.mul(row, index(to.stride)), column));
-  }
   /// Combines what the threads of a row have.
   template <typename Op> Value reduceLanes(Value value);
 
@@ -179,9 +184,15 @@ protected:
   Operation *op;
   Location loc;
   const AttentionPlan &plan;
+  ScoreTile tile;
+  ThreadLayout layout;
+  TileWidth depth, columns;
+  /// Elements of `kVectorBytes` in workgroup memory.
+  int64_t perVector;
   SmallVector<Indexed> indexed;
   Block &body;
-  FloatType type;
+  /// Of sums, and of tiles in workgroup memory.
+  FloatType type, storedType;
   bool countsTraffic;
   KernelLaunch launch;
   SmallVector<OpFoldResult> sizes;
@@ -193,6 +204,8 @@ protected:
   OpBuilder &b = launch.device;
   IndexMath math{b, loc};
   Value thread, slot, lane;
+  /// Of scores, of a thread's lane.
+  Value firstColumn;
   /// The first iteration of each part.
   Values firstOfPart;
   /// Of the loops that do not run in tiles.
@@ -209,14 +222,31 @@ private:
   /// Elements of vectors in memory; 1 if there are none.
   bool hasVectors(const Tile &tile, int64_t count) const;
   Value loadShared(Value buffer, Value row, int64_t stride, Value column);
-  Value columnOf(TileWidth width, int64_t group);
+  Value sumColumnOf(TileWidth width, int64_t group);
+
+  // Of tensor cores.
+  Values multiplyMatrices(const Tile &x, const Tile &y);
+  Values accumulateMatrices(ValueRange scores, int64_t count, const Tile &y,
+                            ValueRange sums);
+  /// Two neighbours in workgroup memory, or in registers, as a register.
+  Value loadPair(Value buffer, Value row, int64_t stride, Value column);
+  Value toRegister(Value pair);
+  /// The pair rounded to factors, and what that leaves of it.
+  std::pair<Value, Value> splitPair(Value first, Value second);
+  /// Registers of the factors of two products: 16 rows from `row` on, 8 columns
+  /// each.
+  Values loadColumns(const Tile &y, int64_t row, int64_t column);
+  /// Adds a product to the thread's sums `first`, `first` + 1 in two rows of
+  /// `perRow`.
+  void addProduct(ArrayRef<Value> left, ArrayRef<Value> right,
+                  MutableArrayRef<Value> sums, int64_t first, int64_t perRow);
   Value offsetOfRow(const Operand &operand, Value query);
   std::pair<Value, Value> toBounds(std::pair<OpFoldResult, OpFoldResult> range);
   Value shuffle(Value value, int32_t distance);
 };
 
 template <typename Op> Value AttentionEmitter::reduceLanes(Value value) {
-  for (int64_t distance = kLanes / 2; distance > 0; distance /= 2)
+  for (int64_t distance = layout.lanes / 2; distance > 0; distance /= 2)
     value = create<Op>(value, shuffle(value, distance));
   return value;
 }

@@ -21,9 +21,8 @@ class ForwardKernel : AttentionEmitter {
 public:
   ForwardKernel(OpBuilder &host, AttentionOp op, const AttentionPlan &plan,
                 bool traffic)
-      : AttentionEmitter(host, op, plan, getIndexedOperands(op),
-                         op.getBody().front(), op.getSumType(), traffic),
-        tile(plan.forward) {}
+      : AttentionEmitter(host, op, plan, plan.forward, getIndexedOperands(op),
+                         op.getBody().front(), traffic) {}
 
   void run(KernelTable<gpu::GPUFuncOp> &table);
 
@@ -47,7 +46,6 @@ private:
   State emitTile(Value firstKey, State state);
   void store(State state);
 
-  ScoreTile tile;
   std::optional<Operand> query, key, value, result, logSum;
   Value queryMemory, keyMemory;
   ScoreBuffer powers;
@@ -57,28 +55,28 @@ private:
 
 ForwardKernel::State ForwardKernel::emitTile(Value firstKey, State state) {
   Tile queries{*query,       queryMemory,     plan.queryLoop,
-               tile.queries, plan.dims.depth, plan.depth};
-  Tile keys{*key,      keyMemory,       plan.dims.key,
-            tile.keys, plan.dims.depth, plan.depth};
+               tile.queries, plan.dims.depth, depth};
+  Tile keys{*key, keyMemory, plan.dims.key, tile.keys, plan.dims.depth, depth};
   Tile values{*value,    keyMemory,         plan.dims.key,
-              tile.keys, plan.dims.columns, plan.columns};
-  int64_t rows = tile.rowsPerThread(), columns = tile.keysPerThread();
+              tile.keys, plan.dims.columns, columns};
+  int64_t rows = layout.countRows(tile.queries),
+          perRow = layout.countScores(tile.keys);
   loadTile(keys, firstKey);
   emitBarrier();
   Values scores = multiply(queries, keys);
   Value lowest = constant(-std::numeric_limits<double>::infinity());
-  Values factors(scores.size());
+  Values factors(scores.size()), weights;
   for (int64_t i : llvm::seq(rows)) {
-    Value row = clamp(queryOf(firstOfPart[0], i), plan.queryLoop, tile.queries);
+    Value row = clamp(rowOf(firstOfPart[0], i), plan.queryLoop, tile.queries);
     Value largest;
-    for (int64_t j : llvm::seq(columns)) {
-      Value &score = scores[i * columns + j];
-      Value position = keyOf(firstKey, j);
+    for (int64_t j : llvm::seq(perRow)) {
+      Value &score = scores[i * perRow + j];
+      Value position = columnOf(firstKey, j);
       Values yielded =
           evaluate(score, row, clamp(position, plan.dims.key, tile.keys), {});
       score = yielded.front();
       if (yielded.size() > 1)
-        factors[i * columns + j] = yielded.back();
+        factors[i * perRow + j] = yielded.back();
       if (Value isKey = isInside(position, plan.dims.key, tile.keys))
         score = arith::SelectOp::create(b, loc, isKey, score, lowest);
       largest = largest ? create<arith::MaximumFOp>(largest, score) : score;
@@ -96,39 +94,39 @@ ForwardKernel::State ForwardKernel::emitTile(Value firstKey, State state) {
     };
     Value scale = power(state.maxima[i]);
     Value sum = create<arith::MulFOp>(state.powers[i], scale);
-    for (int64_t j : llvm::seq(columns)) {
-      Value weight = power(scores[i * columns + j]);
+    for (int64_t j : llvm::seq(perRow)) {
+      Value weight = power(scores[i * perRow + j]);
       sum = create<arith::AddFOp>(sum, weight);
-      if (Value factor = factors[i * columns + j])
+      if (Value factor = factors[i * perRow + j])
         weight = create<arith::MulFOp>(weight, factor);
-      storeScore(powers, at(index(0), slot, i * kSlots),
-                 at(index(0), lane, j * kLanes), weight);
+      weights.push_back(weight);
     }
     state.maxima[i] = largest;
     state.powers[i] = sum;
-    int64_t perRow = sumsPerRow(plan.columns);
-    for (Value &s : MutableArrayRef(state.sums).slice(i * perRow, perRow))
+    int64_t perSums = layout.countSums(columns.padded);
+    for (Value &s : MutableArrayRef(state.sums).slice(i * perSums, perSums))
       s = create<arith::MulFOp>(s, scale);
   }
+  share(powers, weights);
   emitBarrier();
   // Values take the place of keys.
   loadTile(values, firstKey);
   emitBarrier();
-  state.sums = accumulate(powers, tile.keys, values, state.sums, rows);
+  state.sums = accumulate(powers, weights, tile.keys, values, state.sums);
   if (!isOneTile(plan.dims.key, tile.keys))
     emitBarrier();
   return state;
 }
 
 void ForwardKernel::store(State state) {
-  int64_t perRow = sumsPerRow(plan.columns);
+  int64_t perRow = layout.countSums(columns.padded);
   Value none = constant(std::numeric_limits<double>::quiet_NaN());
   Value zero = constant(0.0);
-  for (int64_t i : llvm::seq(tile.rowsPerThread())) {
+  for (int64_t i : llvm::seq(layout.countRows(tile.queries))) {
     Value sum = reduceLanes<arith::AddFOp>(state.powers[i]);
     for (Value &s : MutableArrayRef(state.sums).slice(i * perRow, perRow))
       s = create<arith::DivFOp>(s, sum);
-    Value row = queryOf(firstOfPart[0], i);
+    Value row = rowOf(firstOfPart[0], i);
     Value isFirst =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, index(0));
     if (Value isRow = isInside(row, plan.queryLoop, tile.queries))
@@ -141,43 +139,44 @@ void ForwardKernel::store(State state) {
     emitIf(isFirst, [&] { storeOfRow(*logSum, row, log); });
   }
   storeSums({*result, Value(), plan.queryLoop, tile.queries, plan.dims.columns,
-             plan.columns},
+             columns},
             firstOfPart[0], state.sums);
 }
 
 void ForwardKernel::run(KernelTable<gpu::GPUFuncOp> &table) {
-  powers.stride = getScoreStride(tile.keys, plan.perVector);
-  begin(
-      plan.outer, {{plan.queryLoop, tile.queries}},
-      {getMemory(tile.queries * plan.depth.stride),
-       getMemory(tile.keys * std::max(plan.depth.stride, plan.columns.stride)),
-       getMemory(tile.queries * powers.stride)});
+  powers.stride = getScoreStride(tile.keys, perVector);
+  SmallVector<Type> memory = {
+      getMemory(tile.queries * depth.stride),
+      getMemory(tile.keys * std::max(depth.stride, columns.stride))};
+  if (!tile.usesMatrices)
+    memory.push_back(getMemory(tile.queries * powers.stride));
+  begin(plan.outer, {{plan.queryLoop, tile.queries}}, memory);
   unsigned last = indexed.size() - 1;
   std::optional<Visits> visits = countVisits(/*ownsQueries=*/true, tile);
   auto count = [&](int64_t Visits::*rows, int64_t elements) {
     return visits ? std::optional((*visits).*rows * elements) : std::nullopt;
   };
-  query = addOperand(indexed[0], Access::Read,
-                     count(&Visits::own, plan.depth.elements));
-  key = addOperand(indexed[1], Access::Read,
-                   count(&Visits::others, plan.depth.elements));
+  query = addOperand(indexed[0], Access::Read, count(&Visits::own, plan.depth));
+  key =
+      addOperand(indexed[1], Access::Read, count(&Visits::others, plan.depth));
   value = addOperand(indexed[2], Access::Read,
-                     count(&Visits::others, plan.columns.elements));
+                     count(&Visits::others, plan.columns));
   result = addOperand(indexed[last - 1], Access::Write,
-                      count(&Visits::own, plan.columns.elements));
+                      count(&Visits::own, plan.columns));
   logSum = addOperand(indexed[last], Access::Write, count(&Visits::own, 1));
   addScoreOperands();
   ValueRange workgroup = beginCode();
   queryMemory = workgroup[0];
   keyMemory = workgroup[1];
-  powers.buffer = workgroup[2];
+  if (!tile.usesMatrices)
+    powers.buffer = workgroup[2];
 
   loadTile({*query, queryMemory, plan.queryLoop, tile.queries, plan.dims.depth,
-            plan.depth},
+            depth},
            firstOfPart[0]);
-  int64_t rows = tile.rowsPerThread();
+  int64_t rows = layout.countRows(tile.queries);
   State state{Values(rows, constant(-std::numeric_limits<double>::infinity())),
-              Values(rows, constant(0.0)), zeros(rows, plan.columns)};
+              Values(rows, constant(0.0)), zeros(tile.queries, columns)};
   auto [from, to] = findKeys(firstOfPart[0], tile);
   Values all =
       emitFor(from, to, tile.keys, state.pack(),

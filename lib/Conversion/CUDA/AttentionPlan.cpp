@@ -9,24 +9,62 @@ using namespace mlir::remat;
 
 /// Bytes of workgroup memory that every chip gives a block without asking.
 static constexpr int64_t kWorkgroupBytes = 48 << 10;
-/// Registers of a thread, of 4 bytes, for sums that it keeps.
-static constexpr int64_t kSumRegisters = 64;
-/// Queries and keys of tiles, the most first.
+/// Registers of a thread, of 4 bytes, for sums that it keeps. With tensor cores
+/// little else is in registers.
+static constexpr int64_t kSumRegisters = 64, kMatrixSumRegisters = 128;
+/// Queries and keys of tiles, the most first. With tensor cores each warp has
+/// 16 of the rows that the block owns.
 static constexpr ScoreTile kForwardTiles[] = {
-    {64, 32}, {32, 32}, {32, 16}, {16, 16}, {16, 8}};
-static constexpr ScoreTile kBackwardTiles[] = {
-    {32, 32}, {32, 16}, {16, 32}, {16, 16}};
+    {64, 64, true}, {64, 32, true}, {64, 16, true}, {64, 32},
+    {32, 32},       {32, 16},       {16, 16},       {16, 8}};
+static constexpr ScoreTile kTilesByQueries[] = {
+    {64, 32, true}, {64, 16, true}, {32, 32}, {32, 16}, {16, 32}, {16, 16}};
+static constexpr ScoreTile kTilesByKeys[] = {
+    {32, 64, true}, {16, 64, true}, {32, 32}, {32, 16}, {16, 32}, {16, 16}};
+
+ThreadLayout AttentionPlan::getLayout(ScoreTile tile) const {
+  // As PTX lays out the sums of mma.sync.m16n8k16.
+  if (tile.usesMatrices)
+    return {/*rowStep=*/kMatrixRows / 2, /*lanes=*/4, /*perScore=*/2,
+            /*perSum=*/2};
+  return {/*rowStep=*/16, /*lanes=*/8, /*perScore=*/1, getPerVector(tile)};
+}
 
 int64_t remat::getScoreStride(int64_t columns, int64_t perVector) {
   return columns + perVector;
 }
 
-/// Registers for a thread's part of the sums in `rows` rows of a tile.
-static int64_t countSums(int64_t rows, TileWidth width, int64_t perVector,
-                         int64_t bytes) {
-  int64_t vectors = llvm::divideCeil(width.padded, perVector * kLanes);
-  return rows / kSlots * vectors * perVector * bytes / 4;
-}
+namespace {
+/// What a kernel of such tiles asks of the chip.
+struct Resources {
+  Resources(const AttentionPlan &plan, ScoreTile tile)
+      : tile(tile), layout(plan.getLayout(tile)),
+        depth(plan.getWidth(tile, plan.depth)),
+        columns(plan.getWidth(tile, plan.columns)),
+        perVector(plan.getPerVector(tile)),
+        bytes(plan.getStoredType(tile).getWidth() / 8),
+        sumBytes(plan.sumType.getIntOrFloatBitWidth() / 8) {}
+
+  /// Registers for a thread's sums in `rows` rows.
+  int64_t countSums(int64_t rows, TileWidth width) const {
+    return layout.countRows(rows) * layout.countSums(width.padded) * sumBytes /
+           4;
+  }
+  /// Elements that threads exchange.
+  int64_t countScores(int64_t rows, int64_t others) const {
+    return tile.usesMatrices ? 0 : rows * getScoreStride(others, perVector);
+  }
+  bool fits(int64_t elements, int64_t sums) const {
+    return elements * bytes <= kWorkgroupBytes &&
+           sums <= (tile.usesMatrices ? kMatrixSumRegisters : kSumRegisters);
+  }
+
+  ScoreTile tile;
+  ThreadLayout layout;
+  TileWidth depth, columns;
+  int64_t perVector, bytes, sumBytes;
+};
+} // namespace
 
 template <typename Fits>
 static std::optional<ScoreTile> chooseTile(ArrayRef<ScoreTile> tiles,
@@ -63,10 +101,9 @@ static FailureOr<AttentionPlan> planLoops(Op op, Value modifiedScore,
     reason = "a head has no elements";
     return failure();
   }
-  int64_t bytes = op.getSumType().getWidth() / 8;
-  plan.perVector = kVectorBytes / bytes;
-  plan.depth = TileWidth(depth, plan.perVector);
-  plan.columns = TileWidth(columns, plan.perVector);
+  plan.depth = depth;
+  plan.columns = columns;
+  plan.sumType = op.getSumType();
 
   // Most rows of one set of keys.
   plan.queryLoop = query.getNumDims();
@@ -109,10 +146,21 @@ static FailureOr<AttentionPlan> planLoops(Op op, Value modifiedScore,
   return plan;
 }
 
+/// The common type of `operands`, if there are tensor cores for it.
+static FloatType findMatrixType(FloatType sumType, ValueRange operands) {
+  Type type = getElementTypeOrSelf(operands.front());
+  bool isSame = llvm::all_of(operands, [&](Value operand) {
+    return getElementTypeOrSelf(operand) == type;
+  });
+  return isSame && sumType.isF32() && (type.isBF16() || type.isF16())
+             ? cast<FloatType>(type)
+             : FloatType();
+}
+
 static LogicalResult explainSize(const AttentionPlan &plan,
                                  std::string &reason) {
-  reason = ("heads of " + Twine(plan.depth.elements) + " and " +
-            Twine(plan.columns.elements) + " elements are too large")
+  reason = ("heads of " + Twine(plan.depth) + " and " + Twine(plan.columns) +
+            " elements are too large")
                .str();
   return failure();
 }
@@ -122,15 +170,17 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionOp op,
   FailureOr<AttentionPlan> plan = planLoops(op, op.getModifiedScore(), reason);
   if (failed(plan))
     return failure();
-  int64_t bytes = op.getSumType().getWidth() / 8;
+  plan->matrixType = findMatrixType(
+      plan->sumType, {op.getQuery(), op.getKey(), op.getValue()});
   auto tile = chooseTile(kForwardTiles, [&](ScoreTile tile) {
-    int64_t elements =
-        tile.queries *
-            (plan->depth.stride + getScoreStride(tile.keys, plan->perVector)) +
-        tile.keys * std::max(plan->depth.stride, plan->columns.stride);
-    return elements * bytes <= kWorkgroupBytes &&
-           countSums(tile.queries, plan->columns, plan->perVector, bytes) <=
-               kSumRegisters;
+    if (tile.usesMatrices && !plan->matrixType)
+      return false;
+    Resources needs(*plan, tile);
+    return needs.fits(
+        tile.queries * needs.depth.stride +
+            needs.countScores(tile.queries, tile.keys) +
+            tile.keys * std::max(needs.depth.stride, needs.columns.stride),
+        needs.countSums(tile.queries, needs.columns));
   });
   if (!tile)
     return explainSize(*plan, reason);
@@ -155,29 +205,42 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionBackwardOp op,
       return failure();
     }
   }
-  int64_t bytes = op.getSumType().getWidth() / 8;
-  int64_t width = plan->depth.stride + plan->columns.stride;
-  auto sumsOf = [&](int64_t rows, TileWidth columns) {
-    return countSums(rows, columns, plan->perVector, bytes);
+  // Cotangents of scores may be larger than all of f16.
+  plan->matrixType =
+      findMatrixType(plan->sumType, {op.getQuery(), op.getKey(), op.getValue(),
+                                     op.getCotangent()});
+  if (plan->matrixType && !plan->matrixType.isBF16())
+    plan->matrixType = {};
+  auto choose = [&](ArrayRef<ScoreTile> tiles, auto countScoresAndSums) {
+    return chooseTile(tiles, [&](ScoreTile tile) {
+      if (tile.usesMatrices && !plan->matrixType)
+        return false;
+      Resources needs(*plan, tile);
+      auto [scores, sums] = countScoresAndSums(needs);
+      return needs.fits((tile.queries + tile.keys) *
+                                (needs.depth.stride + needs.columns.stride) +
+                            scores,
+                        sums);
+    });
   };
-  auto byQueries = chooseTile(kBackwardTiles, [&](ScoreTile tile) {
-    int64_t elements =
-        (tile.queries + tile.keys) * width +
-        tile.queries * getScoreStride(tile.keys, plan->perVector);
-    return elements * bytes <= kWorkgroupBytes &&
-           sumsOf(tile.queries, plan->depth) <= kSumRegisters;
+  auto byQueries = choose(kTilesByQueries, [](const Resources &needs) {
+    return std::pair(needs.countScores(needs.tile.queries, needs.tile.keys),
+                     needs.countSums(needs.tile.queries, needs.depth));
   });
-  auto byKeys = chooseTile(kBackwardTiles, [&](ScoreTile tile) {
-    int64_t elements =
-        (tile.queries + tile.keys) * width +
-        2 * tile.keys * getScoreStride(tile.queries, plan->perVector);
-    return elements * bytes <= kWorkgroupBytes &&
-           sumsOf(tile.keys, plan->depth) + sumsOf(tile.keys, plan->columns) <=
-               kSumRegisters;
+  auto byKeys = choose(kTilesByKeys, [](const Resources &needs) {
+    return std::pair(2 * needs.countScores(needs.tile.keys, needs.tile.queries),
+                     needs.countSums(needs.tile.keys, needs.depth) +
+                         needs.countSums(needs.tile.keys, needs.columns));
   });
-  if (!byQueries || !byKeys)
+  auto byScores =
+      choose(ArrayRef(kTilesByQueries).drop_while([](ScoreTile tile) {
+        return tile.usesMatrices;
+      }),
+             [](const Resources &) { return std::pair<int64_t, int64_t>(); });
+  if (!byQueries || !byKeys || !byScores)
     return explainSize(*plan, reason);
   plan->byQueries = *byQueries;
   plan->byKeys = *byKeys;
+  plan->byScores = *byScores;
   return plan;
 }

@@ -8,27 +8,53 @@
 
 namespace mlir::remat {
 
-/// Threads of a block: a number of them along the rows of a tile, neighbours
-/// along its columns. Thread (s, l) computes the rows s, s + kSlots, ... and of
-/// scores the columns l, l + kLanes, ...
-constexpr int64_t kSlots = 16, kLanes = 8, kAttentionThreads = kSlots * kLanes;
+/// Threads of a block.
+constexpr int64_t kAttentionThreads = 128;
 /// Of loads and stores.
 constexpr int64_t kVectorBytes = 16;
+/// Rows and columns of a product that a warp's tensor cores add up, and the
+/// elements that they add to each sum.
+constexpr int64_t kMatrixRows = 16, kMatrixColumns = 8, kMatrixDepth = 16;
 
 /// Scores that a block has at once.
 struct ScoreTile {
   int64_t queries = 0, keys = 0;
-  int64_t rowsPerThread() const { return queries / kSlots; }
-  int64_t keysPerThread() const { return keys / kLanes; }
+  /// Whether tensor cores compute products: of the operands' own elements.
+  bool usesMatrices = false;
 };
 
-/// Elements of one row of a tile in workgroup memory: a multiple of vectors,
-/// and from row to row an odd number of them, so that threads that read
+/// How threads share the rows of a tile and their scores and sums. A thread has
+/// a slot, the same as its neighbours that it shares rows with, and among these
+/// a lane.
+struct ThreadLayout {
+  /// The thread's rows are slot, slot + rowStep, ...
+  int64_t rowStep = 0;
+  /// Threads in a row.
+  int64_t lanes = 0;
+  /// Neighbouring scores, and sums, of a thread.
+  int64_t perScore = 0, perSum = 0;
+
+  int64_t countRows(int64_t rows) const {
+    return rows * lanes / kAttentionThreads;
+  }
+  int64_t countScores(int64_t columns) const { return columns / lanes; }
+  int64_t countSums(int64_t columns) const {
+    return llvm::divideCeil(columns, lanes * perSum) * perSum;
+  }
+  /// The thread's score number `score` is so many columns from the first one of
+  /// its lane.
+  int64_t getColumn(int64_t score) const {
+    return score / perScore * perScore * lanes + score % perScore;
+  }
+};
+
+/// Elements of one row of a tile in workgroup memory: a multiple of `unit`, and
+/// from row to row an odd number of vectors, so that threads that read
 /// neighbouring rows read different banks.
 struct TileWidth {
   TileWidth() = default;
-  TileWidth(int64_t elements, int64_t perVector)
-      : elements(elements), padded(llvm::alignTo(elements, perVector)),
+  TileWidth(int64_t elements, int64_t perVector, int64_t unit)
+      : elements(elements), padded(llvm::alignTo(elements, unit)),
         stride(perVector * ((padded / perVector) | 1)) {}
   int64_t elements = 0, padded = 0, stride = 0;
 };
@@ -42,13 +68,27 @@ struct AttentionPlan {
   unsigned queryLoop = 0;
   /// The other rows.
   SmallVector<unsigned> outer;
-  TileWidth depth, columns;
-  /// Elements in `kVectorBytes`.
-  int64_t perVector = 0;
+  /// Elements of heads.
+  int64_t depth = 0, columns = 0;
+  /// The type of sums; that of factors of tensor cores, null if they have none.
+  FloatType sumType, matrixType;
   VisibleKeys visible;
   /// Of the forward; of the backward's kernels, which write gradients of
   /// queries, of keys and values, and of other operands.
-  ScoreTile forward, byQueries, byKeys;
+  ScoreTile forward, byQueries, byKeys, byScores;
+
+  /// How a kernel of such tiles keeps them in workgroup memory.
+  FloatType getStoredType(ScoreTile tile) const {
+    return tile.usesMatrices ? matrixType : sumType;
+  }
+  int64_t getPerVector(ScoreTile tile) const {
+    return kVectorBytes * 8 / getStoredType(tile).getWidth();
+  }
+  TileWidth getWidth(ScoreTile tile, int64_t elements) const {
+    int64_t perVector = getPerVector(tile);
+    return {elements, perVector, tile.usesMatrices ? kMatrixDepth : perVector};
+  }
+  ThreadLayout getLayout(ScoreTile tile) const;
 };
 
 /// The plan for `op` on tensors or memrefs; fails if there is no kernel for it,

@@ -31,72 +31,80 @@ static SmallVector<Value> unpack(OpBuilder &b, Location loc,
 
 AttentionEmitter::Values AttentionEmitter::multiply(const Tile &x,
                                                     const Tile &y) {
-  int64_t mine = x.rows / kSlots, others = y.rows / kLanes;
+  if (tile.usesMatrices)
+    return multiplyMatrices(x, y);
+  int64_t mine = layout.countRows(x.rows), others = layout.countScores(y.rows);
   Values zero(mine * others, constant(0.0));
   return emitFor(
-      index(0), index(x.width.padded), plan.perVector, zero,
+      index(0), index(x.width.padded), perVector, zero,
       [&](Value column, ValueRange carried) {
-        auto loadRows = [&](const Tile &tile, Value first, int64_t step,
-                            int64_t count) {
-          Values vectors;
-          for (int64_t i : llvm::seq(count))
-            vectors.push_back(loadShared(tile.buffer,
-                                         math.add(first, index(i * step)),
-                                         tile.width.stride, column));
-          return unpack(b, loc, vectors);
+        auto loadRows = [&](const Tile &tile, ArrayRef<Value> rows) {
+          return unpack(b, loc, llvm::map_to_vector(rows, [&](Value row) {
+                          return loadShared(tile.buffer, row, tile.width.stride,
+                                            column);
+                        }));
         };
-        Values left = loadRows(x, slot, kSlots, mine);
-        Values right = loadRows(y, lane, kLanes, others);
+        Values rows, columns;
+        for (int64_t i : llvm::seq(mine))
+          rows.push_back(rowOf(index(0), i));
+        for (int64_t j : llvm::seq(others))
+          columns.push_back(columnOf(index(0), j));
+        Values left = loadRows(x, rows), right = loadRows(y, columns);
         Values sums(carried);
-        for (int64_t d : llvm::seq(plan.perVector))
+        for (int64_t d : llvm::seq(perVector))
           for (int64_t i : llvm::seq(mine))
             for (int64_t j : llvm::seq(others)) {
               Value &sum = sums[i * others + j];
-              sum = math::FmaOp::create(b, loc, left[i * plan.perVector + d],
-                                        right[j * plan.perVector + d], sum);
+              sum = math::FmaOp::create(b, loc, left[i * perVector + d],
+                                        right[j * perVector + d], sum);
             }
         return sums;
       });
 }
 
-int64_t AttentionEmitter::sumsPerRow(TileWidth width) const {
-  return llvm::divideCeil(width.padded, plan.perVector * kLanes) *
-         plan.perVector;
-}
-
-AttentionEmitter::Values AttentionEmitter::zeros(int64_t rowsPerThread,
-                                                 TileWidth width) {
-  return Values(rowsPerThread * sumsPerRow(width), constant(0.0));
+void AttentionEmitter::share(ScoreBuffer buffer, ValueRange scores) {
+  if (tile.usesMatrices)
+    return;
+  int64_t perRow = layout.countScores(buffer.stride - perVector);
+  for (auto [i, score] : llvm::enumerate(scores)) {
+    Value row = rowOf(index(0), i / perRow),
+          column = columnOf(index(0), i % perRow);
+    memref::StoreOp::create(
+        b, loc, score, buffer.buffer,
+        math.add(math.mul(row, index(buffer.stride)), column));
+  }
 }
 
 /// Where the thread's vector number `group` of a row is; where that does not
 /// exist, the last one is computed instead.
-Value AttentionEmitter::columnOf(TileWidth width, int64_t group) {
-  int64_t first = group * kLanes * plan.perVector;
-  Value column = math.add(math.mul(lane, index(plan.perVector)), index(first));
-  return first + kLanes * plan.perVector <= width.padded
+Value AttentionEmitter::sumColumnOf(TileWidth width, int64_t group) {
+  int64_t first = group * layout.lanes * perVector;
+  Value column = math.add(math.mul(lane, index(perVector)), index(first));
+  return first + layout.lanes * perVector <= width.padded
              ? column
-             : math.min(column, index(width.padded - plan.perVector));
+             : math.min(column, index(width.padded - perVector));
 }
 
 AttentionEmitter::Values
-AttentionEmitter::accumulate(ScoreBuffer scores, int64_t count, const Tile &y,
-                             ValueRange sums, int64_t rowsPerThread) {
-  int64_t perRow = sumsPerRow(y.width), groups = perRow / plan.perVector;
+AttentionEmitter::accumulate(ScoreBuffer shared, ValueRange scores,
+                             int64_t count, const Tile &y, ValueRange sums) {
+  if (tile.usesMatrices)
+    return accumulateMatrices(scores, count, y, sums);
+  int64_t perRow = layout.countSums(y.width.padded),
+          rowsPerThread = sums.size() / perRow;
   Values columns;
-  for (int64_t group : llvm::seq(groups))
-    columns.push_back(columnOf(y.width, group));
+  for (int64_t group : llvm::seq(perRow / perVector))
+    columns.push_back(sumColumnOf(y.width, group));
   return emitFor(
-      index(0), index(count), plan.perVector, sums,
+      index(0), index(count), perVector, sums,
       [&](Value first, ValueRange carried) {
         Values vectors;
         for (int64_t i : llvm::seq(rowsPerThread))
-          vectors.push_back(loadShared(scores.buffer,
-                                       math.add(slot, index(i * kSlots)),
-                                       scores.stride, first));
+          vectors.push_back(loadShared(shared.buffer, rowOf(index(0), i),
+                                       shared.stride, first));
         Values left = unpack(b, loc, vectors);
         Values next(carried);
-        for (int64_t k : llvm::seq(plan.perVector)) {
+        for (int64_t k : llvm::seq(perVector)) {
           Values rows;
           for (Value column : columns)
             rows.push_back(loadShared(y.buffer, math.add(first, index(k)),
@@ -105,7 +113,7 @@ AttentionEmitter::accumulate(ScoreBuffer scores, int64_t count, const Tile &y,
           for (int64_t i : llvm::seq(rowsPerThread))
             for (int64_t j : llvm::seq(perRow)) {
               Value &sum = next[i * perRow + j];
-              sum = math::FmaOp::create(b, loc, left[i * plan.perVector + k],
+              sum = math::FmaOp::create(b, loc, left[i * perVector + k],
                                         right[j], sum);
             }
         }

@@ -15,6 +15,7 @@
 #include "mlir/Conversion/LLVMCommon/VectorPattern.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVGPUToNVVM/NVGPUToNVVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -85,6 +86,8 @@ private:
   llvm::StringMap<ArrayAttr> attributes;
 };
 
+} // namespace
+
 /// Lets kernels of large blocks have all registers that one block on a
 /// multiprocessor leaves them: ptxas would rather spill than run one.
 static void allowRegisters(gpu::GPUModuleOp module) {
@@ -97,6 +100,7 @@ static void allowRegisters(gpu::GPUModuleOp module) {
                       Builder(module).getI32IntegerAttr(1));
 }
 
+namespace {
 struct ConvertKernelsToNVVM
     : remat::impl::ConvertKernelsToNVVMBase<ConvertKernelsToNVVM> {
   void runOnOperation() override {
@@ -115,6 +119,7 @@ struct ConvertKernelsToNVVM
     populateMathToLLVMConversionPatterns(converter, patterns,
                                          /*approximateLog1p=*/false);
     populateGpuToNVVMConversionPatterns(converter, patterns);
+    populateNVGPUToNVVMConversionPatterns(converter, patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);

@@ -14,7 +14,7 @@ namespace remat::cuda::emulator {
 class Block;
 
 /// What the lanes of a warp do together.
-enum class WarpOp { barrier, shuffle, vote, reduce };
+enum class WarpOp { barrier, shuffle, vote, reduce, multiply, exchange };
 
 /// A thread that runs as a fiber. Kernels get it as an EmulatedThread.
 struct Thread : EmulatedThread {
@@ -33,6 +33,12 @@ struct Thread : EmulatedThread {
   int32_t kind = 0;
   uint32_t mask = 0, value = 0, offset = 0, maskAndClamp = 0;
   uint64_t result = 0;
+  /// Of a product of matrices, as registers of PTX hold them.
+  uint32_t factors[kMmaLeft + kMmaRight] = {};
+  float sums[kMmaSums] = {};
+  /// A row of a matrix, and where the lane's elements are.
+  const void *row = nullptr;
+  const void *addresses[8] = {};
 
   unsigned getWarp() const { return index / kWarpSize; }
   unsigned getLane() const { return index % kWarpSize; }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 using namespace remat::cuda;
 using namespace remat::cuda::emulator;
@@ -20,6 +21,7 @@ using namespace remat::cuda::emulator;
 
 /// The value of a lane that takes no part is undefined: NaN, or -1.
 static constexpr uint32_t kUndefined = 0xFFFFFFFF;
+static constexpr uint32_t kAllLanes = 0xFFFFFFFF;
 
 static uint64_t shuffle(Thread *const (&lanes)[kWarpSize],
                         const Thread &thread) {
@@ -97,6 +99,65 @@ static uint32_t combine(EmulatedReduction kind, uint32_t a, uint32_t b) {
   return 0;
 }
 
+static float widen(uint16_t bits, EmulatedFactor type) {
+  if (type == EmulatedFactor::f16) {
+    _Float16 half;
+    std::memcpy(&half, &bits, sizeof(half));
+    return static_cast<float>(half);
+  }
+  uint32_t word = uint32_t(bits) << 16;
+  float number;
+  std::memcpy(&number, &word, sizeof(number));
+  return number;
+}
+
+/// Element `index` of a pair; of a lane that takes no part NaN.
+static float getFactor(const Thread *lane, unsigned pair, unsigned index,
+                       EmulatedFactor type) {
+  uint32_t word = lane ? lane->factors[pair] : kUndefined;
+  return widen(word >> 16 * index, type);
+}
+
+/// A row of the left matrix times a column of the right one, of 16 elements
+/// each: lane 4 * (row % 8) + c has columns 2 * c and 2 * c + 1 of the left
+/// one, and 8 more; the right one is held likewise by columns.
+static float multiplyRow(Thread *const (&lanes)[kWarpSize], unsigned row,
+                         unsigned column, float sum, EmulatedFactor type) {
+  for (unsigned k = 0; k < 16; ++k) {
+    unsigned lane = k % 8 / 2, half = k / 8;
+    float left =
+        getFactor(lanes[4 * (row % 8) + lane], 2 * half + row / 8, k % 2, type);
+    float right =
+        getFactor(lanes[4 * column + lane], kMmaLeft + half, k % 2, type);
+    sum = std::fma(left, right, sum);
+  }
+  return sum;
+}
+
+/// Sums 0 and 1 are neighbours in row lane / 4, the others 8 rows below.
+static void multiply(Thread *const (&lanes)[kWarpSize], Thread &thread) {
+  unsigned lane = thread.getLane();
+  for (unsigned i = 0; i < kMmaSums; ++i)
+    thread.sums[i] =
+        multiplyRow(lanes, lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2,
+                    thread.sums[i], static_cast<EmulatedFactor>(thread.kind));
+}
+
+/// Lane 8 * i + r says where row r of matrix i is. A matrix is held as the left
+/// one of a product is, or transposed.
+static void exchange(Thread *const (&lanes)[kWarpSize], Thread &thread) {
+  unsigned lane = thread.getLane(), count = thread.value;
+  bool isTransposed = thread.offset != 0;
+  unsigned perMatrix = isTransposed ? 2 : 1;
+  for (unsigned i = 0; i < count * perMatrix; ++i) {
+    unsigned row = isTransposed ? lane % 4 * 2 + i % 2 : lane / 4;
+    unsigned column = isTransposed ? lane / 4 : lane % 4 * 2;
+    const Thread *source = lanes[8 * (i / perMatrix) + row];
+    thread.addresses[i] =
+        source ? static_cast<const uint16_t *>(source->row) + column : nullptr;
+  }
+}
+
 void remat::cuda::emulator::computeWarpOp(Thread *const (&lanes)[kWarpSize],
                                           uint32_t mask) {
   const Thread *first = nullptr;
@@ -124,6 +185,12 @@ void remat::cuda::emulator::computeWarpOp(Thread *const (&lanes)[kWarpSize],
       break;
     case WarpOp::reduce:
       lane->result = reduced;
+      break;
+    case WarpOp::multiply:
+      multiply(lanes, *lane);
+      break;
+    case WarpOp::exchange:
+      exchange(lanes, *lane);
       break;
     }
   }
@@ -188,6 +255,36 @@ REMAT_EMULATOR_EXPORT uint32_t remat_emu_reduce(void *record, int32_t kind,
   thread.kind = kind;
   thread.value = value;
   return waitForWarp(thread, WarpOp::reduce, mask, site);
+}
+
+REMAT_EMULATOR_EXPORT void remat_emu_mma(void *record, int32_t type,
+                                         const uint32_t *factors, float *sums,
+                                         const char *site) {
+  Thread &thread = Block::get(record);
+  thread.kind = type;
+  std::copy_n(factors, kMmaLeft + kMmaRight, thread.factors);
+  std::copy_n(sums, kMmaSums, thread.sums);
+  waitForWarp(thread, WarpOp::multiply, kAllLanes, site);
+  std::copy_n(thread.sums, kMmaSums, sums);
+}
+
+REMAT_EMULATOR_EXPORT void remat_emu_ldmatrix(void *record, const void *row,
+                                              int32_t count,
+                                              int32_t isTransposed,
+                                              const void **addresses,
+                                              const char *site) {
+  Thread &thread = Block::get(record);
+  constexpr uintptr_t kRowBytes = 16;
+  if (thread.getLane() < 8 * static_cast<uint32_t>(count) &&
+      reinterpret_cast<uintptr_t>(row) % kRowBytes != 0)
+    thread.owner->fail(thread, CUDA_ERROR_ILLEGAL_ADDRESS,
+                       describeThread(thread) + " gives " + site +
+                           " a row that is not aligned to 16 bytes");
+  thread.row = row;
+  thread.value = count;
+  thread.offset = isTransposed;
+  waitForWarp(thread, WarpOp::exchange, kAllLanes, site);
+  std::copy_n(thread.addresses, count * (isTransposed ? 2 : 1), addresses);
 }
 
 REMAT_EMULATOR_EXPORT void

@@ -11,8 +11,9 @@ def element(array):
     return TYPES[array.dtype.str[1:]]
 
 
-def memref(array, dynamic=False):
-    shape = "".join(("?" if dynamic else str(n)) + "x" for n in array.shape)
+def memref(array, dynamic=()):
+    """The sizes in `dynamic` are not known while compiling."""
+    shape = "".join(("?" if n in dynamic else str(n)) + "x" for n in array.shape)
     if array.flags.c_contiguous:
         return f"memref<{shape}{element(array)}>"
     strides = ", ".join("?" if dynamic else str(s // array.itemsize) for s in array.strides)

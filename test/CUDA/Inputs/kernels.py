@@ -29,7 +29,7 @@ def generic(name, body, inputs, outputs, maps, kinds, want=None, dynamic=(False,
     for isDynamic in dynamic:
         arrays = [*inputs, *outputs]
         symbol = f"{name}_{'dynamic' if isDynamic else 'static'}"
-        types = [memref(a, isDynamic) for a in arrays]
+        types = [memref(a, a.shape if isDynamic else ()) for a in arrays]
         names = [f"%a{i}" for i in range(len(arrays))]
         arguments = ", ".join(f"{n} : {t}" for n, t in zip(names, types))
         elements = ", ".join(f"{'%x' if i < len(inputs) else '%acc'}{i if i < len(inputs) else i - len(inputs)}: {element(a)}"

@@ -113,14 +113,15 @@ func.func @shared_keys(%q: memref<4x200x8xf32>, %k: memref<70x8xf32>, %v: memref
 #l = affine_map<(m, n, d, v) -> (m)>
 #mask = affine_map<(m, n, d, v) -> (m, n)>
 
-// Eight numbers of bf16 at once; the result is rounded once, four of it at once. A mask is read where the score is.
+// Eight numbers of bf16 at once; the result is rounded once, two of it at once. A mask is read where the score is.
 // CHECK-LABEL: gpu.func @attention(
 // CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<?xbf16>, vector<8xbf16>
-// CHECK: arith.extf %{{.*}} : vector<8xbf16> to vector<8xf32>
+// CHECK-NOT: arith.extf
 // CHECK: memref.load %{{.*}} : memref<?xi8>
 // CHECK: arith.trunci
-// CHECK: arith.truncf %{{.*}} : vector<4xf32> to vector<4xbf16>
-// CHECK: vector.store %{{.*}} {alignment = 8 : i64} : memref<?xbf16>, vector<4xbf16>
+// CHECK: math.log
+// CHECK: arith.truncf %{{.*}} : vector<2xf32> to vector<2xbf16>
+// CHECK: vector.store %{{.*}} {alignment = 4 : i64} : memref<?xbf16>, vector<2xbf16>
 func.func @rounded(%q: memref<64x64xbf16>, %k: memref<64x64xbf16>, %v: memref<64x64xbf16>, %seen: memref<64x64xi1>,
                    %o: memref<64x64xbf16>, %l: memref<64xf32>) {
   %low = arith.constant 0xFF800000 : f32
@@ -162,6 +163,78 @@ func.func @sizes(%q: memref<?x4xf32>, %k: memref<9x4xf32>, %v: memref<9x4xf32>, 
       outs(%no, %nl : memref<0x4xf32>, memref<0xf32>) attributes {indexing_maps = [#q, #k, #v, #o, #l]} {
   ^bb0(%m: index, %n: index, %s: f32):
     remat.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// Tensor cores: tiles of bf16 in workgroup memory, one for queries and one for keys and values; weights stay in registers, each as two
+// numbers of bf16.
+#q = affine_map<(h, m, n, d, v) -> (h, m, d)>
+#k = affine_map<(h, m, n, d, v) -> (h, n, d)>
+#v = affine_map<(h, m, n, d, v) -> (h, n, v)>
+#o = affine_map<(h, m, n, d, v) -> (h, m, v)>
+#l = affine_map<(h, m, n, d, v) -> (h, m)>
+// TRAFFIC-LABEL: func.func @matrices(
+// CHECK-LABEL: func.func @matrices(
+// CHECK-LABEL: gpu.func @attention(
+// CHECK-SAME: workgroup(%[[Q:[a-z0-9]*]] : memref<4608xbf16, {{.*}}, %[[K:[a-z0-9]*]] : memref<4608xbf16, #gpu.address_space<workgroup>> {llvm.align = 16 : i64}) kernel
+// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<?xbf16>, vector<8xbf16>
+// CHECK: vector.store %{{.*}}, %[[Q]]
+// CHECK: scf.for %{{.*}} step %c64 iter_args
+// CHECK: gpu.barrier
+// CHECK: vector.load %[[Q]]{{.*}} {alignment = 4 : i64} : {{.*}}, vector<2xbf16>
+// CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<bf16>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK: gpu.shuffle xor
+// CHECK-NOT: memref.store
+// CHECK: gpu.barrier
+// CHECK: vector.store %{{.*}}, %[[K]]
+// CHECK: gpu.barrier
+// CHECK: arith.truncf %{{.*}} : vector<2xf32> to vector<2xbf16>
+// CHECK: nvgpu.ldmatrix %[[K]][%{{.*}}] {numTiles = 4 : i32, transpose = true} : {{.*}} -> vector<4x2xbf16>
+// CHECK: nvvm.mma.sync
+// CHECK: vector.store %{{.*}} {alignment = 4 : i64} : memref<?xbf16>, vector<2xbf16>
+func.func @matrices(%q: memref<4x512x64xbf16>, %k: memref<4x512x64xbf16>, %v: memref<4x512x64xbf16>, %o: memref<4x512x64xbf16>,
+                    %l: memref<4x512xf32>) {
+  remat.attention ins(%q, %k, %v : memref<4x512x64xbf16>, memref<4x512x64xbf16>, memref<4x512x64xbf16>)
+      outs(%o, %l : memref<4x512x64xbf16>, memref<4x512xf32>) attributes {indexing_maps = [#q, #k, #v, #o, #l]} {
+  ^bb0(%h: index, %m: index, %n: index, %s: f32):
+    remat.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// The backward in f16 has scores of f32 in workgroup memory: their cotangents may be larger than all numbers of f16.
+#q = affine_map<(h, m, n, d, v) -> (h, m, d)>
+#k = affine_map<(h, m, n, d, v) -> (h, n, d)>
+#v = affine_map<(h, m, n, d, v) -> (h, n, v)>
+#o = affine_map<(h, m, n, d, v) -> (h, m, v)>
+#l = affine_map<(h, m, n, d, v) -> (h, m)>
+// TRAFFIC-LABEL: func.func @half(
+// CHECK-LABEL: func.func @half(
+// CHECK-NOT: mma.sync
+// CHECK: gpu.func @attention_backward_keys(
+// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<?xf16>, vector<8xf16>
+// CHECK: arith.extf %{{.*}} : vector<8xf16> to vector<8xf32>
+// CHECK: math.fma
+// CHECK: arith.truncf %{{.*}} : vector<4xf32> to vector<4xf16>
+// CHECK: vector.store %{{.*}} {alignment = 8 : i64} : memref<?xf16>, vector<4xf16>
+// CHECK-NOT: mma.sync
+func.func @half(%q: memref<4x512x64xf16>, %k: memref<4x512x64xf16>, %v: memref<4x512x64xf16>, %c: memref<4x512x64xf16>,
+                %l: memref<4x512xf32>, %delta: memref<4x512xf32>, %dq: memref<4x512x64xf16>, %dk: memref<4x512x64xf16>, %dv: memref<4x512x64xf16>) {
+  remat.attention_backward ins(%q, %k, %v : memref<4x512x64xf16>, memref<4x512x64xf16>, memref<4x512x64xf16>)
+      cotangent(%c, %l, %delta : memref<4x512x64xf16>, memref<4x512xf32>, memref<4x512xf32>)
+      outs(%dq, %dk, %dv : memref<4x512x64xf16>, memref<4x512x64xf16>, memref<4x512x64xf16>)
+      attributes {indexing_maps = [#q, #k, #v, #o, #l], differentiated = array<i64>} {
+  ^bb0(%h: index, %m: index, %n: index, %s: f32, %sum: f32, %de: f32, %gv: f32):
+    %difference = arith.subf %s, %sum : f32
+    %p = math.exp %difference : f32
+    %change = arith.subf %gv, %de : f32
+    %ds = arith.mulf %p, %change : f32
+    remat.yield %ds, %p : f32, f32
   }
   return
 }

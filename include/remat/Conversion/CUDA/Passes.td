@@ -87,9 +87,16 @@ def ConvertAttentionToGPU : Pass<"convert-attention-to-gpu-kernels", "::mlir::Mo
 
     Blocks have 128 threads. Sizes of tiles, and with them the order of each sum,
     follow from the sizes of heads and the type of the sums. Nothing is added to
-    by two blocks. Tiles that a mask of positions hides are skipped. Factors of f16 and
-    bf16 are widened to f32 on their way to workgroup memory, and products are chains
-    of fused multiply-adds. Gradients whose destination was filled with zero
+    by two blocks. Tiles that a mask of positions hides are skipped.
+
+    Where queries, keys, values and cotangents all are bf16 and sums f32, tensor cores
+    compute products (`mma.sync`): operands stay bf16 in workgroup memory, scores
+    and their cotangents stay in registers, and as factors are two numbers of bf16,
+    a rounded one and what it leaves. The forward does the same for f16; cotangents of
+    scores could be too large for it. Otherwise factors are widened on
+    their way to workgroup memory, and products are chains of fused multiply-adds.
+
+    Gradients whose destination was filled with zero
     overwrite it; the fill goes.
 
     In: functions whose memrefs are device memory. Out: as from
@@ -104,7 +111,8 @@ def ConvertAttentionToGPU : Pass<"convert-attention-to-gpu-kernels", "::mlir::Mo
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
-                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
 }
 

@@ -1,0 +1,155 @@
+//===- AttentionMatrices.cpp - Products of attention by tensor cores ------===//
+//
+// A warp computes 16 rows of scores: what a thread has of them is what it needs
+// of the left matrix of the product with values, so that scores stay in
+// registers (Dao, FlashAttention-2, 2023, section 3.3). They are sums of f32:
+// as factors each is rounded to the operands' type, and what that leaves is
+// rounded and multiplied as well.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionEmitter.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+/// PTX's registers hold pairs of f16, and words of anything else.
+Value AttentionEmitter::toRegister(Value pair) {
+  if (storedType.isF16())
+    return pair;
+  auto word = VectorType::get({1}, b.getI32Type());
+  return vector::ExtractOp::create(
+      b, loc, vector::BitCastOp::create(b, loc, word, pair), int64_t(0));
+}
+
+Value AttentionEmitter::loadPair(Value buffer, Value row, int64_t stride,
+                                 Value column) {
+  auto pair = VectorType::get({2}, storedType);
+  return toRegister(vector::LoadOp::create(
+      b, loc, pair, buffer, math.add(math.mul(row, index(stride)), column),
+      /*nontemporal=*/false, llvm::Align(sizeof(uint32_t))));
+}
+
+std::pair<Value, Value> AttentionEmitter::splitPair(Value first, Value second) {
+  auto sums = VectorType::get({2}, type),
+       pair = VectorType::get({2}, storedType);
+  Value numbers =
+      vector::FromElementsOp::create(b, loc, sums, ValueRange{first, second});
+  Value rounded = arith::TruncFOp::create(b, loc, pair, numbers);
+  Value rest = create<arith::SubFOp>(
+      numbers, arith::ExtFOp::create(b, loc, sums, rounded));
+  return {toRegister(rounded),
+          toRegister(arith::TruncFOp::create(b, loc, pair, rest))};
+}
+
+AttentionEmitter::Values
+AttentionEmitter::loadColumns(const Tile &y, int64_t row, int64_t column) {
+  constexpr int64_t kMatrices = 4;
+  // Lanes of a warp say where the rows of four matrices are: the upper and the
+  // lower half of the first product's, then those of the second one's.
+  Value lane = math.rem(thread, index(32));
+  Value at = math.add(
+      math.mul(math.add(math.rem(lane, index(kMatrixDepth)), index(row)),
+               index(y.width.stride)),
+      math.add(
+          math.mul(math.div(lane, index(kMatrixDepth)), index(kMatrixColumns)),
+          index(column)));
+  Value all = nvgpu::LdMatrixOp::create(
+      b, loc, VectorType::get({kMatrices, 2}, storedType), y.buffer, at,
+      /*transpose=*/true, kMatrices);
+  Values registers;
+  for (int64_t i : llvm::seq(kMatrices))
+    registers.push_back(toRegister(vector::ExtractOp::create(b, loc, all, i)));
+  return registers;
+}
+
+void AttentionEmitter::addProduct(ArrayRef<Value> left, ArrayRef<Value> right,
+                                  MutableArrayRef<Value> sums, int64_t first,
+                                  int64_t perRow) {
+  Value *const mine[] = {&sums[first], &sums[first + 1], &sums[perRow + first],
+                         &sums[perRow + first + 1]};
+  Values before = llvm::map_to_vector(mine, [](Value *sum) { return *sum; });
+  auto factor =
+      storedType.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
+  auto results = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), SmallVector<Type>(std::size(mine), type));
+  Value added = NVVM::MmaOp::create(
+      b, loc, results, left, right, before,
+      ArrayRef<int64_t>{kMatrixRows, kMatrixColumns, kMatrixDepth},
+      /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
+      std::array{factor, factor},
+      std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  for (auto [i, sum] : llvm::enumerate(mine))
+    *sum = LLVM::ExtractValueOp::create(b, loc, added, static_cast<int64_t>(i));
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+AttentionEmitter::Values AttentionEmitter::multiplyMatrices(const Tile &x,
+                                                            const Tile &y) {
+  int64_t perRow = layout.countScores(y.rows);
+  Value pair = math.mul(lane, index(2));
+  Value group =
+      math.rem(math.div(thread, index(layout.lanes)), index(kMatrixColumns));
+  return emitFor(
+      index(0), index(x.width.padded), kMatrixDepth,
+      Values(2 * perRow, constant(0.0)), [&](Value column, ValueRange carried) {
+        Value low = math.add(column, pair),
+              high = math.add(low, index(kMatrixDepth / 2));
+        Values left;
+        for (Value at : {low, high})
+          for (int64_t i : llvm::seq(2))
+            left.push_back(
+                loadPair(x.buffer, rowOf(index(0), i), x.width.stride, at));
+        Values sums(carried);
+        for (int64_t i = 0; i < y.rows; i += kMatrixColumns) {
+          Value row = math.add(group, index(i));
+          Values right;
+          for (Value at : {low, high})
+            right.push_back(loadPair(y.buffer, row, y.width.stride, at));
+          addProduct(left, right, sums, i / kMatrixColumns * 2, perRow);
+        }
+        return sums;
+      });
+}
+
+AttentionEmitter::Values AttentionEmitter::accumulateMatrices(ValueRange scores,
+                                                              int64_t count,
+                                                              const Tile &y,
+                                                              ValueRange sums) {
+  int64_t perRow = layout.countSums(y.width.padded),
+          scoresPerRow = layout.countScores(count);
+  Values next(sums);
+  for (int64_t row = 0; row < count; row += kMatrixDepth) {
+    Values left, rests;
+    for (int64_t half : llvm::seq(2))
+      for (int64_t i : llvm::seq(2)) {
+        // Of two neighbouring products' columns.
+        int64_t first = i * scoresPerRow + row / layout.lanes + 2 * half;
+        auto [rounded, rest] = splitPair(scores[first], scores[first + 1]);
+        left.push_back(rounded);
+        rests.push_back(rest);
+      }
+    for (int64_t column = 0; column < y.width.padded;
+         column += 2 * kMatrixColumns) {
+      Values columns = loadColumns(y, row, column);
+      for (int64_t product : llvm::seq(2)) {
+        auto right = ArrayRef(columns).slice(2 * product, 2);
+        int64_t first = (column / kMatrixColumns + product) * 2;
+        addProduct(rests, right, next, first, perRow);
+        addProduct(left, right, next, first, perRow);
+      }
+    }
+  }
+  return next;
+}
