@@ -8,6 +8,7 @@
 
 #include "Origins.h"
 
+#include "remat/Analysis/EqualValues.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -16,6 +17,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -73,7 +75,104 @@ bool Origins::isUniform(Operation *op) const {
   return isOfUniform;
 }
 
-Origins::Origins(func::FuncOp function) {
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+/// What `op` shows in another order or shape; null if it computes something.
+static Value getViewed(Operation *op) {
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp,
+          NameOp>(op))
+    return op->getOperand(0);
+  auto copy = dyn_cast<linalg::LinalgOp>(op);
+  if (!copy || copy.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
+      !llvm::hasSingleElement(*copy.getBlock()) ||
+      copy.getBlock()->getTerminator()->getOperand(0) !=
+          copy.getBlock()->getArgument(0) ||
+      !llvm::all_of(copy.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isPermutation(); }))
+    return {};
+  return copy.getDpsInputs()[0];
+}
+
+static Value lookThroughViews(Value value) {
+  while (true) {
+    value = lookThroughBorders(value);
+    Operation *op = value.getDefiningOp();
+    Value viewed = op ? getViewed(op) : Value();
+    if (!viewed)
+      return value;
+    value = viewed;
+  }
+}
+
+Value Origins::getSource(Value value) const {
+  value = lookThroughViews(value);
+  Value first = passedTwice.lookup(value);
+  return first ? first : value;
+}
+
+void Origins::forEachUser(Value source,
+                          function_ref<void(Operation *)> visit) const {
+  SmallVector<Value> views;
+  for (auto [argument, first] : passedTwice)
+    if (first == source)
+      views.push_back(argument);
+  if (views.empty())
+    views.push_back(source);
+  while (!views.empty())
+    for (Operation *user : views.pop_back_val().getUsers()) {
+      visit(user);
+      if (getViewed(user))
+        views.push_back(user->getResult(0));
+    }
+}
+
+/// For each argument of `function` that is one value with another one in some
+/// call, the first of them. `callees` are on the way to it.
+static llvm::MapVector<Value, Value>
+findPassedTwice(func::FuncOp function, SmallVector<func::FuncOp> callees = {}) {
+  auto module = function->getParentOfType<ModuleOp>();
+  std::optional<SymbolTable::UseRange> uses;
+  if (module && !function.isPublic() && !llvm::is_contained(callees, function))
+    uses = SymbolTable::getSymbolUses(function, module);
+  if (!uses)
+    return {};
+  callees.push_back(function);
+  llvm::EquivalenceClasses<unsigned> arguments;
+  DenseMap<Operation *, llvm::MapVector<Value, Value>> ofCallers;
+  for (SymbolTable::SymbolUse use : *uses) {
+    auto call = dyn_cast<func::CallOp>(use.getUser());
+    if (!call)
+      continue;
+    auto caller = call->getParentOfType<func::FuncOp>();
+    auto [found, isNewCaller] = ofCallers.try_emplace(caller);
+    if (isNewCaller)
+      found->second = findPassedTwice(caller, callees);
+    DenseMap<Value, unsigned> firstOf;
+    for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
+      Value source = lookThroughViews(operand);
+      if (Value first = found->second.lookup(source))
+        source = first;
+      auto [it, isNew] = firstOf.try_emplace(source, index);
+      if (!isNew)
+        arguments.unionSets(it->second, index);
+    }
+  }
+  llvm::MapVector<Value, Value> firstOnes;
+  for (unsigned index = 0; index < function.getNumArguments(); ++index)
+    if (auto leader = arguments.findLeader(index);
+        leader != arguments.member_end())
+      firstOnes[function.getArgument(index)] = function.getArgument(*leader);
+  return firstOnes;
+}
+
+//===----------------------------------------------------------------------===//
+// Origins
+//===----------------------------------------------------------------------===//
+
+Origins::Origins(func::FuncOp function)
+    : passedTwice(findPassedTwice(function)) {
   StringRef name = opt::OptDialect::getParamAttrName();
   unsigned count = function.getNumArguments();
   for (unsigned index = 0; index < count; ++index)

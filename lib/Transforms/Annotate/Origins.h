@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::remat {
 
@@ -44,6 +45,18 @@ public:
   /// made again wherever they are read.
   bool isMadeAgain(Operation *op) const { return madeAgain.contains(op); }
 
+  /// What `value` is a name, a transposition or another view of: products may
+  /// read that instead. Arguments that some caller makes of one value are one.
+  Value getSource(Value value) const;
+  /// Calls `visit` with what uses `source`, or a view of it.
+  void forEachUser(Value source, function_ref<void(Operation *)> visit) const;
+  /// Whether callers pass `source` in more than one argument.
+  bool isPassedTwice(Value source) const {
+    return llvm::count_if(passedTwice, [&](auto entry) {
+             return entry.second == source;
+           }) > 1;
+  }
+
 private:
   void visit(Block &block);
   bool isUniform(Operation *op) const;
@@ -52,6 +65,8 @@ private:
   DenseMap<Value, unsigned> origins;
   DenseMap<Operation *, unsigned> ofOps;
   DenseSet<Operation *> madeAgain, uniform;
+  /// Of arguments that are one value in some call, the first one of it.
+  llvm::MapVector<Value, Value> passedTwice;
 };
 
 } // namespace mlir::remat

@@ -82,19 +82,18 @@ static bool contributesElementwise(OpOperand &use) {
 static bool isOrdered(Value value, const Origins &origins) {
   return isa<FloatType>(getElementTypeOrSelf(value)) &&
          (origins.get(value) & Origins::kParameter) &&
-         (value.hasNUsesOrMore(3) ||
+         (value.hasNUsesOrMore(3) || origins.isPassedTwice(value) ||
           !llvm::all_of(value.getUses(), contributesElementwise));
 }
 
 /// Calls `visit` for what `op` reads of which the order of the users counts.
-/// The same value has the same key on both sides of names and borders of
-/// regions.
+/// A value, its views and what is named or taken by regions are one.
 static void forEachOrderedValue(Operation *op, const Origins &origins,
                                 function_ref<void(Value)> visit) {
   forEachUsedValue(op, [&](Value value) {
-    Value key = lookThroughBorders(value);
-    if (isOrdered(key, origins))
-      visit(key);
+    Value source = origins.getSource(value);
+    if (isOrdered(source, origins))
+      visit(source);
   });
 }
 
@@ -124,11 +123,11 @@ bool Wrapper::isDrawForInside(Operation *op,
 bool Wrapper::wouldOvertake(Operation *op) {
   bool overtakes = false;
   forEachOrderedValue(op, origins, [&](Value value) {
-    overtakes |= llvm::any_of(value.getUsers(), [&](Operation *user) {
+    origins.forEachUser(value, [&](Operation *user) {
       Operation *ancestor = block->findAncestorOpInBlock(*user);
-      return ancestor && !inside.contains(ancestor) &&
-             op->isBeforeInBlock(ancestor) &&
-             ancestor->isBeforeInBlock(ops.back());
+      overtakes |= ancestor && !inside.contains(ancestor) &&
+                   op->isBeforeInBlock(ancestor) &&
+                   ancestor->isBeforeInBlock(ops.back());
     });
   });
   return overtakes;
