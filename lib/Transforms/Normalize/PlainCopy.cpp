@@ -189,8 +189,26 @@ bool PlainCopy::moveName(Operation *name) {
   return moved;
 }
 
+/// Forgets what transplanted operations read, of those that nothing reads now.
+void PlainCopy::forget(Operation *erased) {
+  for (Transplanted &there : transplanted) {
+    for (Leaf &leaf : there.leaves)
+      llvm::erase_if(leaf.uses,
+                     [&](OpOperand *use) { return use->getOwner() == erased; });
+    if (there.first == erased)
+      there.first = erased->getNextNode();
+  }
+}
+
 void PlainCopy::eraseDead(StringRef reason) {
   IRRewriter rewriter(function->getContext());
+  DenseSet<Operation *> isTransplanted;
+  for (const Transplanted &there : transplanted) {
+    isTransplanted.insert(there.first);
+    for (const Leaf &leaf : there.leaves)
+      for (OpOperand *use : leaf.uses)
+        isTransplanted.insert(use->getOwner());
+  }
   llvm::SetVector<Operation *> worklist;
   for (Value value : replaced)
     for (Value alias : collectPassedOn(value))
@@ -233,7 +251,11 @@ void PlainCopy::eraseDead(StringRef reason) {
     }
     SmallVector<Value> read = getInputs(op);
     Operation *parent = op->getParentOp();
-    op->walk([&](Operation *gone) { worklist.remove(gone); });
+    op->walk([&](Operation *gone) {
+      worklist.remove(gone);
+      if (isTransplanted.contains(gone))
+        forget(gone);
+    });
     op->erase();
     push(read);
     if (isa<RegionOp>(parent))

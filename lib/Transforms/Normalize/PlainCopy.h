@@ -78,6 +78,7 @@ private:
   void transplant(Value plain, Value original);
   void replaceUsesAfter(Operation *place, Value original, Value now);
   bool moveName(Operation *name);
+  void forget(Operation *erased);
 
   Operation *function;
   OwningOpRef<Operation *> copy;
