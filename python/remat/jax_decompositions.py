@@ -1,5 +1,6 @@
 """Operations of JAX that StableHLO's way to linalg leaves in a dialect of IREE's own, by others that it does not: cumulative
-sums and the like, sorts, and scatters. They compute the same, a sort in n^2 comparisons instead of n log n."""
+sums and the like, sorts, and scatters. They compute the same, a sort in n^2 comparisons instead of n log n. Products and
+convolutions of 16 bits, which linalg would add up in these, by ones that XLA's devices compute: added up in float32."""
 
 import functools
 from collections.abc import Callable
@@ -83,6 +84,24 @@ def scatter_in_order(combine: Callable[[Any, Any], Any], x: Any, indices: Any, u
         return lax.dynamic_update_slice(x, jnp.where(is_inside, combine(old, values), old), start), None
 
     return jax.lax.scan(step, x, (starts, inside, updates))[0]
+
+
+def sum_in_float32(*operands: Any, primitive: Any, kind: Any, **params: Any) -> Any:
+    return primitive.bind(*operands, **params | {"preferred_element_type": "float32"}).astype(kind)
+
+
+def adds_in_16_bits(equation: Any) -> bool:
+    from jax import numpy as jnp
+    kind = equation.outvars[0].aval.dtype
+    return (equation.primitive.name in ("dot_general", "conv_general_dilated") and jnp.issubdtype(kind, jnp.floating)
+            and kind.itemsize == 2)
+
+
+def find(equation: Any) -> Callable[..., Any] | None:
+    """What computes the same as `equation`, if that is to be decomposed."""
+    if adds_in_16_bits(equation):
+        return functools.partial(sum_in_float32, primitive=equation.primitive, kind=equation.outvars[0].aval.dtype)
+    return table().get(equation.primitive.name)
 
 
 @functools.cache

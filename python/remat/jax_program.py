@@ -22,9 +22,6 @@ STOP_SCOPE = "stop_gradient#"
 class Decomposer:
     """Decomposes what has no way to linalg, in jaxprs."""
 
-    def __init__(self) -> None:
-        self.decompositions = jax_decompositions.table()
-
     def mark(self, value: Any) -> Any:
         """`value` with all jaxprs in it marked; itself if there is nothing to mark, so that functions stay shared."""
         from jax.extend import core
@@ -40,7 +37,7 @@ class Decomposer:
         return value
 
     def mark_equation(self, equation: Any) -> Any:
-        if compute := self.decompositions.get(equation.primitive.name):
+        if compute := jax_decompositions.find(equation):
             compute = functools.partial(compute, **equation.params)
             equation = computed_by(equation, compute, equation.primitive.name)
         params = {key: self.mark(value) for key, value in equation.params.items()}
@@ -54,7 +51,6 @@ class Marker(Decomposer):
     def __init__(self) -> None:
         import jax
         from jax.extend.core import primitives
-        super().__init__()
         self.name, self.checkpoint = primitives.name_p, primitives.remat_p
         self.barrier = jax.make_jaxpr(jax.lax.optimization_barrier)(0.0).eqns[0].primitive
         self.names: list[str] = []

@@ -97,6 +97,23 @@ def test_parameters_that_are_one_array():
     assert_close(step.params, expected)
 
 
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+def test_products_and_convolutions_of_16_bits_are_added_in_float32(kind):
+    """As by XLA: in 16 bits, ones add up to 256, or 2048."""
+    def loss(params, x):
+        h = (x.astype(kind) @ params["dot"].astype(kind)).astype("f4")
+        image = x.astype(kind).reshape(1, 64, 64, -1)
+        filters = params["filters"].astype(kind)
+        h += jax.lax.conv_general_dilated(image, filters, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")).sum()
+        return jnp.sum(h)
+    params, x = {"dot": np.ones((4096, 2), "f4"), "filters": np.ones((64, 64, 1, 1), "f4")}, np.ones((1, 4096), "f4")
+    assert loss(params, x) == 16384
+    for target in ({}, {"target": "cuda", "options": "emulate"}):
+        step = remat.jax.train_step(loss, params, x, optimizer=remat.SGD(0.1), **target)
+        assert step(x) == 16384
+        assert_close(step.params, jax.tree.map(lambda p, g: p - 0.1 * g, params, jax.grad(loss)(params, x)))
+
+
 def test_names_of_any_characters():
     params = {"a b": normal(3), "{'\"}": normal(3), "ä\\u0041=x,y>": {"0": normal(3)}}
     step = remat.jax.train_step(lambda p, x: sum(jnp.sum(x * leaf**2) for leaf in jax.tree.leaves(p)), params, normal(3),
