@@ -113,8 +113,7 @@ static LogicalResult compile(Model &model, const RematStepOptions &request,
   object = std::move(*code);
   if (llvm::Error error =
           step.link(llvm::MemoryBuffer::getMemBufferCopy(object->getBuffer())))
-    return model.emitError()
-           << "LLVM could not link the step: " << toString(std::move(error));
+    return model.emitError() << toString(std::move(error));
   return success();
 }
 

@@ -150,6 +150,9 @@ mlir::remat::compileToObject(ModuleOp module, int optimizationLevel,
   if (failed(checkSymbols(module, Libraries(library))) ||
       !progress.begin("translate to LLVM"))
     return failure();
+  // Linking looks for it by name.
+  if (auto image = module.lookupSymbol<LLVM::GlobalOp>(kKernelImageName))
+    image.setLinkage(LLVM::Linkage::External);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context);
   if (!code)
@@ -171,9 +174,10 @@ mlir::remat::compileToObject(ModuleOp module, int optimizationLevel,
 //===----------------------------------------------------------------------===//
 
 /// The addresses of everything that the object file needs and this process
-/// has; what is missing, linking tells.
+/// has; what is missing, linking tells. Notes in `program` what is called.
 static Expected<llvm::orc::SymbolMap>
-resolve(llvm::MemoryBufferRef buffer, const Libraries &libraries, LLJIT &jit) {
+resolve(llvm::MemoryBufferRef buffer, const Libraries &libraries, LLJIT &jit,
+        ::remat::HostedDevice::Program &program) {
   auto object = llvm::object::ObjectFile::createObjectFile(buffer);
   if (!object)
     return object.takeError();
@@ -187,6 +191,8 @@ resolve(llvm::MemoryBufferRef buffer, const Libraries &libraries, LLJIT &jit) {
       return name.takeError();
     if (!(*flags & llvm::object::SymbolRef::SF_Undefined) || name->empty())
       continue;
+    program.multiplies |= name->starts_with("_mlir_ciface_remat_gemm");
+    program.convolves |= name->starts_with("_mlir_ciface_remat_conv");
     if (void *address = libraries.find(name->str()))
       addresses[jit.mangleAndIntern(*name)] = {
           llvm::orc::ExecutorAddr::fromPtr(address),
@@ -227,7 +233,9 @@ mlir::remat::linkObject(std::unique_ptr<llvm::MemoryBuffer> object,
     return jit.takeError();
   // It would print them.
   (*jit)->getExecutionSession().setErrorReporter(llvm::consumeError);
-  auto symbols = resolve(object->getMemBufferRef(), Libraries(library), **jit);
+  CompiledCode code;
+  auto symbols = resolve(object->getMemBufferRef(), Libraries(library), **jit,
+                         code.program);
   if (!symbols)
     return symbols.takeError();
   if (llvm::Error error = (*jit)->getMainJITDylib().define(
@@ -235,7 +243,6 @@ mlir::remat::linkObject(std::unique_ptr<llvm::MemoryBuffer> object,
     return error;
   if (llvm::Error error = (*jit)->addObjectFile(std::move(object)))
     return error;
-  CompiledCode code;
   code.jit = std::move(*jit);
   if (llvm::Error error = lookUp(*code.jit, kStepEntryName, code.function))
     return error;
@@ -247,5 +254,7 @@ mlir::remat::linkObject(std::unique_ptr<llvm::MemoryBuffer> object,
     if (llvm::Error error =
             lookUp(*code.jit, kLearningRatesName, code.learningRates))
       return error;
+  // A program without kernels has none.
+  llvm::consumeError(lookUp(*code.jit, kKernelImageName, code.program.kernels));
   return code;
 }

@@ -8,6 +8,7 @@
 #ifndef REMAT_LIB_CAPI_JIT_H
 #define REMAT_LIB_CAPI_JIT_H
 
+#include "remat/Runtime/HostedDevice.h"
 #include "remat/Runtime/Step.h"
 
 #include "mlir/Support/LLVM.h"
@@ -41,6 +42,8 @@ struct CompiledCode {
   RematStepFunction evaluation = nullptr;
   /// Null if the caller sets none.
   double *learningRates = nullptr;
+  /// What a device has to load for it.
+  ::remat::HostedDevice::Program program = {};
 };
 
 /// What code is compiled for: this machine, its processor and features.

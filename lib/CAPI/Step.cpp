@@ -50,11 +50,15 @@ llvm::Error Step::link(std::unique_ptr<llvm::MemoryBuffer> object) {
       linkObject(std::move(object), device ? device->getLibrary() : nullptr,
                  !evaluation.empty(), hasLearningRates);
   if (!linked)
-    return linked.takeError();
+    return llvm::createStringError("LLVM could not link the step: " +
+                                   toString(linked.takeError()));
   code = std::make_shared<CompiledCode>(std::move(*linked));
-  if (device)
-    device->keep(code);
-  return llvm::Error::success();
+  if (!device)
+    return llvm::Error::success();
+  device->keep(code);
+  std::string problem = device->get().load(code->program);
+  return problem.empty() ? llvm::Error::success()
+                         : llvm::createStringError(problem);
 }
 
 StringRef Step::getName(size_t argument) const {

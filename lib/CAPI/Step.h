@@ -84,6 +84,8 @@ struct Step {
   allocate(std::string text, Step *other,
            function_ref<bool(size_t argument, void *into, size_t numBytes)>
                getValue);
+  /// Tells the device how much memory will be allocated, for its messages.
+  void announce(bool hasStates, StepBuffer *otherArena);
   /// Memory for all arguments of this role: `otherArena` if that is enough.
   llvm::Expected<std::shared_ptr<StepBuffer>>
   findArena(std::shared_ptr<StepBuffer> otherArena);

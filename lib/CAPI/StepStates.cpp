@@ -102,13 +102,35 @@ setInitialValue(const ::remat::TrainDescription &description, size_t number,
   return buffer.isOnDevice() ? buffer.write(into) : llvm::Error::success();
 }
 
-llvm::Expected<std::shared_ptr<StepBuffer>>
-Step::findArena(std::shared_ptr<StepBuffer> otherArena) {
-  // The step and the evaluation never run at the same time.
+/// Of the arena: the step and the evaluation never run at the same time.
+static size_t getArenaBytes(const ::remat::TrainDescription &description) {
   size_t bytes = 0;
   for (const ::remat::TrainArgument &argument : description.arguments)
     if (argument.role == Role::arena)
       bytes = std::max(bytes, argument.type.numBytes());
+  return bytes;
+}
+
+void Step::announce(bool hasStates, StepBuffer *otherArena) {
+  if (!device)
+    return;
+  size_t bytes = getArenaBytes(description);
+  if (otherArena && otherArena->getNumBytes() >= bytes)
+    bytes = 0;
+  for (const ::remat::TrainArgument &argument : description.arguments) {
+    if (argument.role == Role::arena || argument.isOnHost ||
+        (hasStates && argument.isSaved()))
+      continue;
+    bool isData = classOf(argument.role) == ::remat::MemoryClass::data;
+    bytes +=
+        argument.type.numBytes() * (isData ? device->get().getDataSlots() : 1);
+  }
+  device->get().announce(bytes);
+}
+
+llvm::Expected<std::shared_ptr<StepBuffer>>
+Step::findArena(std::shared_ptr<StepBuffer> otherArena) {
+  size_t bytes = getArenaBytes(description);
   if (otherArena && otherArena->getNumBytes() >= bytes)
     return otherArena;
   return StepBuffer::allocate(device, ::remat::MemoryClass::arena, bytes,
@@ -129,6 +151,7 @@ llvm::Error Step::allocate(
     progression = other->progression;
   }
   OtherStates states(other);
+  announce(bool(states), states.getArena().get());
   auto arena = findArena(states.getArena());
   if (!arena)
     return arena.takeError();

@@ -26,6 +26,10 @@ class HostedDevice {
 public:
   virtual ~HostedDevice() = default;
 
+  /// Says how many bytes will be allocated, for messages.
+  virtual void announce(size_t bytes) = 0;
+  /// How often it has the memory that data is allocated in.
+  virtual size_t getDataSlots() const = 0;
   /// Zeroed memory; null for no bytes.
   virtual std::string allocate(MemoryClass memoryClass, size_t bytes,
                                const std::string &name, void **pointer) = 0;
@@ -33,6 +37,15 @@ public:
   /// Between host and device; both wait until it is done.
   virtual std::string write(void *to, const void *from, size_t bytes) = 0;
   virtual std::string read(void *to, const void *from, size_t bytes) = 0;
+
+  struct Program {
+    /// The image of its kernels; null if it has none.
+    const void *kernels;
+    bool multiplies, convolves;
+  };
+  /// Loads what `program` needs of the machine, so that what is missing is said
+  /// before the first step. The device is not lost by that.
+  virtual std::string load(const Program &program) = 0;
 
   /// Bytes that a call of the program reads.
   struct Input {

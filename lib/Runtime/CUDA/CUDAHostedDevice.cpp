@@ -52,6 +52,8 @@ public:
   }
   ~CUDAHostedDevice() override;
 
+  void announce(size_t bytes) override { session.memory.announce(bytes); }
+  size_t getDataSlots() const override { return kDataSlots; }
   std::string allocate(MemoryClass memoryClass, size_t bytes,
                        const std::string &name, void **pointer) override {
     // Too little memory is nothing that the device is lost by.
@@ -81,6 +83,18 @@ public:
   }
   std::string read(void *to, const void *from, size_t bytes) override {
     return attempt([&] { session.download(to, toAddress(from), bytes); });
+  }
+  std::string load(const Program &program) override {
+    return attempt(
+        [&] {
+          if (program.kernels)
+            session.kernels.load(program.kernels);
+          if (program.multiplies)
+            session.products.load();
+          if (program.convolves)
+            session.convolutions.load();
+        },
+        /*mayLose=*/false);
   }
   std::string run(const Call &call, Outcome *outcome) override;
 

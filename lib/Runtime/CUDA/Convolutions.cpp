@@ -282,13 +282,19 @@ Convolutions::~Convolutions() {
     library->cudnnDestroy(handle);
 }
 
+void Convolutions::load() {
+  if (handle)
+    return;
+  library = CuDNN::load(driver.isEmulated);
+  cudnnHandle_t created = nullptr;
+  library->check(library->cudnnCreate(&created), "cudnnCreate", "");
+  library->check(library->cudnnSetStream(created, stream), "cudnnSetStream",
+                 "");
+  handle = created;
+}
+
 const LibraryCall &Convolutions::plan(const ConvolutionShape &shape) {
-  if (!library) {
-    library = CuDNN::load(driver.isEmulated);
-    library->check(library->cudnnCreate(&handle), "cudnnCreate", "");
-    library->check(library->cudnnSetStream(handle, stream), "cudnnSetStream",
-                   "");
-  }
+  load();
   std::unique_ptr<ConvolutionPlan> &plan = plans[shape];
   if (!plan)
     plan =

@@ -52,6 +52,8 @@ public:
   ~Convolutions();
   Convolutions(const Convolutions &) = delete;
 
+  /// Loads the library, if nobody did.
+  void load();
   /// The call for convolutions of a shape, which is not empty. Its command has
   /// the addresses of images, filters, results and workspace for operands.
   const LibraryCall &plan(const ConvolutionShape &shape);

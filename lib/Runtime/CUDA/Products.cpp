@@ -163,11 +163,15 @@ Products::~Products() {
     library->cublasLtDestroy(handle);
 }
 
+void Products::load() {
+  if (handle)
+    return;
+  library = CublasLt::load(driver.isEmulated);
+  library->check(library->cublasLtCreate(&handle), "cublasLtCreate", "");
+}
+
 void Products::start() {
-  if (!library) {
-    library = CublasLt::load(driver.isEmulated);
-    library->check(library->cublasLtCreate(&handle), "cublasLtCreate", "");
-  }
+  load();
   if (!reserved && !own)
     own = {memory.allocate(MemoryClass::other, kDefaultWorkspaceBytes,
                            "the workspace of products"),

@@ -28,6 +28,8 @@ public:
   ~Products();
   Products(const Products &) = delete;
 
+  /// Loads the library, if nobody did.
+  void load();
   /// Memory of the program for algorithms, instead of the runtime's own.
   void reserveWorkspace(CUdeviceptr pointer, size_t bytes) {
     reserved = {pointer, bytes};

@@ -20,6 +20,9 @@ inline constexpr llvm::StringLiteral kStepEntryName = "remat_step";
 /// Likewise, for one batch of the evaluation.
 inline constexpr llvm::StringLiteral kEvaluationEntryName = "remat_evaluate";
 
+/// The image of a program's kernels, in the module that the passes make.
+inline constexpr llvm::StringLiteral kKernelImageName = "kernels_image";
+
 /// The array of learning rates that a host program sets.
 inline constexpr llvm::StringLiteral kLearningRatesName =
     "remat_learning_rates";
