@@ -19,6 +19,20 @@ Kernels::~Kernels() {
     driver.cuModuleUnload(module);
 }
 
+/// Whether a driver says so of code that other chips or newer drivers take.
+static bool isForOthers(CUresult result) {
+  switch (result) {
+  case CUDA_ERROR_INVALID_IMAGE: // Machine code of a newer toolkit.
+  case CUDA_ERROR_NO_BINARY_FOR_GPU:
+  case CUDA_ERROR_INVALID_PTX:
+  case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+  case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    return true;
+  default:
+    return false;
+  }
+}
+
 CUmodule Kernels::load(const void *image) {
   auto it = modules.find(image);
   if (it != modules.end())
@@ -31,11 +45,11 @@ CUmodule Kernels::load(const void *image) {
                "is in use; call remat_cuda_module before anything else");
   CUmodule module = nullptr;
   CUresult result = driver.cuModuleLoadData(&module, image);
-  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
-      result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+  if (isForOthers(result) && !driver.isEmulated)
     fail("the program has no code for " + chip.name + " (" + chip.architecture +
          ") and a driver for CUDA " + chip.driverVersion +
-         "; compile it with chips=" + chip.architecture + " (" +
+         "; compile it with chips=" + chip.architecture +
+         ", by a CUDA toolkit that is no newer than the driver (" +
          driver.describe(result) + ")");
   driver.check(result, "cuModuleLoadData");
   modules.insert({image, module});

@@ -59,11 +59,16 @@ TEST_F(ErrorsTest, namesTheMissingKernel) {
 }
 
 TEST_F(ErrorsTest, namesTheChipThatTheProgramLacks) {
-  driver.moduleResult = CUDA_ERROR_NO_BINARY_FOR_GPU;
-  expectError([&] { remat_cuda_module(&image); },
-              "the program has no code for Fake \\(sm_90\\) and a driver for "
-              "CUDA 13.0; compile it with chips=sm_90 "
-              "\\(CUDA_ERROR_NO_BINARY_FOR_GPU: as planned\\)");
+  for (CUresult result :
+       {CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_INVALID_IMAGE,
+        CUDA_ERROR_UNSUPPORTED_PTX_VERSION}) {
+    driver.moduleResult = result;
+    expectError(
+        [&] { remat_cuda_module(&image); },
+        "the program has no code for Fake \\(sm_90\\) and a driver for "
+        "CUDA 13.0; compile it with chips=sm_90, by a CUDA toolkit that "
+        "is no newer than the driver \\(.*: as planned\\)");
+  }
 }
 
 TEST_F(ErrorsTest, knowsTheChipsWorkgroupMemory) {

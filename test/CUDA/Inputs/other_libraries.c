@@ -1,0 +1,6 @@
+// cuBLASLt and cuDNN of versions that nobody asked for; the rest is the emulated ones'.
+
+#include <stddef.h>
+
+size_t cublasLtGetVersion(void) { return 110205; }
+size_t cudnnGetVersion(void) { return 80905; }
