@@ -4,7 +4,7 @@ import subprocess
 
 import numpy as np
 
-TYPES = {"f8": "f64", "f4": "f32", "f2": "f16", "u2": "bf16", "i8": "i64", "i4": "i32", "?": "i1", "b1": "i1"}
+TYPES = {"f8": "f64", "f4": "f32", "f2": "f16", "u2": "bf16", "i8": "i64", "i4": "i32", "i1": "i8", "?": "i1", "b1": "i1"}
 
 
 def element(array):
