@@ -1,12 +1,12 @@
-"""Every pass of the part on tensors, once and twice, on what the passes before it have made."""
+"""Every pass of the part on tensors, once and twice, on what the passes before it have made: idempotent.py TARGET MODEL ..."""
 
 import sys
 from pathlib import Path
 
 from pipeline import CLEAN_UP, opt, read_pipeline
 
-failures, passes = [], read_pipeline()
-for file in sys.argv[1:]:
+failures, passes = [], read_pipeline(target=sys.argv[1])
+for file in sys.argv[2:]:
     text = Path(file).read_text()
     for name in passes:
         text = opt(text, name)

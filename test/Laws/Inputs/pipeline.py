@@ -6,9 +6,9 @@ import subprocess
 CLEAN_UP = ["canonicalize", "cse"]
 
 
-def read_pipeline(tool="remat-opt", clean_up=False):
+def read_pipeline(tool="remat-opt", clean_up=False, target="cpu"):
     """The passes of `remat-train-to-tensors` with their options, but for the clean-up between them if it is not asked for."""
-    dump = subprocess.run([tool, "--remat-train-to-tensors", "--dump-pass-pipeline"], input="",
+    dump = subprocess.run([tool, f"--remat-train-to-tensors=target={target}", "--dump-pass-pipeline"], input="",
                           capture_output=True, text=True, check=True).stderr
     (passes,) = re.findall(r"builtin\.module\(\n(.*)\n\)\n", dump, re.DOTALL)
     lines = [line.strip() for line in passes.split(",\n")]

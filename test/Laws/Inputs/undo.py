@@ -1,5 +1,5 @@
 """Puts passes that could undo a plan between two of ours, at one boundary after the other and then at all of them:
-undo.py FOLDER MODEL ... The step's memory report (peak, residuals, recomputed operations) stays the same, and far from
+undo.py TARGET FOLDER MODEL ... The step's memory report (peak, residuals, recomputed operations) stays the same, and far from
 that of the model that may save everything."""
 
 import json
@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pipeline import CLEAN_UP, opt, read_pipeline
 
-PASSES = read_pipeline()
+TARGET = sys.argv[1]
+PASSES = read_pipeline(target=TARGET)
 FIRST = next(index for index, name in enumerate(PASSES) if name.startswith("remat-differentiate"))
 UNDOERS = ["cse", "canonicalize", "loop-invariant-code-motion", "sccp", "cse"]
 
@@ -19,15 +20,15 @@ def report(text, folder, boundaries):
         # The same clean-up at every boundary, so that only what is put there makes a difference.
         passes += [name, *CLEAN_UP] + UNDOERS * (index in boundaries)
     file = folder / "report.json"
-    opt(text, *passes, f"remat-bufferize{{report={file}}}")
+    opt(text, *passes, f"remat-bufferize{{target={TARGET} report={file}}}")
     functions = json.loads(file.read_text())["functions"]
     (step,) = [f for f in functions if f["name"] == "step"]
     return step
 
 
-folder = Path(sys.argv[1])
+folder = Path(sys.argv[2])
 failures = []
-for model in sys.argv[2:]:
+for model in sys.argv[3:]:
     text = Path(model).read_text()
     expected = report(text, folder, [])
     saved = report(opt(text, "remat-override{policy=everything_saveable}"), folder, [])
