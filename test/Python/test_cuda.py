@@ -1,7 +1,10 @@
-"""Steps on a GPU, which the host emulates: `target="cuda", options="emulate"`."""
+"""Steps on a GPU, which the host emulates: `target="cuda", options="emulate"`. With other options in REMAT_TEST_CUDA, such as
+`chips=sm_90`, on the machine's GPU."""
 import ctypes.util
+import os
 import pickle
 import re
+import shutil
 import threading
 import weakref
 
@@ -18,7 +21,10 @@ from test_dynamic import sized
 from test_processes import in_child
 from test_step import COUNTING, EMBEDDING
 
-CUDA = {"target": "cuda", "options": "emulate"}
+OPTIONS = os.environ.get("REMAT_TEST_CUDA", "emulate")
+IS_EMULATED = "emulate" in OPTIONS
+CUDA = {"target": "cuda", "options": OPTIONS}
+needs_runner = pytest.mark.skipif(not shutil.which("mlir-runner"), reason="there is no LLVM")
 TRAIN = "opt.optimizer @o = #opt.adamw<lr = 0.01>\nremat.train_step @step for @loss optimizer(@o) {eager}"
 
 
@@ -30,7 +36,7 @@ def run(step, arrays, steps):
 def compare(step, text, arrays, folder, steps=5, options="", **settings):
     """With the program under mlir-runner."""
     losses = run(step, arrays, steps)
-    program = Program(text, folder, f"target=cuda emulate {options}")
+    program = Program(text, folder, f"target=cuda {OPTIONS} {options}")
     program_losses, saved, report = program.train(arrays, steps, **settings)
     assert_same_bits(step, losses, program_losses, saved)
     return program, report
@@ -39,12 +45,14 @@ def compare(step, text, arrays, folder, steps=5, options="", **settings):
 # --- The same bits -----------------------------------------------------------------------------
 
 
+@needs_runner
 @pytest.mark.parametrize("mode", ["eager", "deferred, clip_global_norm = 0.1", "deferred, accumulate = 3"])
 def test_bits_are_those_of_the_program(mode, tmp_path):
     text = mlp(TRAIN.replace("eager", f"{mode}, seed = 3"))
     compare(remat.mlir.train_step(text, **CUDA), text, batches(15), tmp_path)
 
 
+@needs_runner
 @pytest.mark.parametrize("policy", ["none", "nothing_saveable"])
 @pytest.mark.parametrize("seed", [3, 12, 27])
 def test_random_models_under_policies(seed, policy, tmp_path):
@@ -71,6 +79,7 @@ def test_dropout_statistics_and_evaluation():
     assert random and all(np.array_equal(step.state_dict()[name], host.state_dict()[name]) for name in random)
 
 
+@needs_runner
 def test_memory_is_what_the_program_uses(tmp_path):
     step = remat.mlir.train_step(mlp(TRAIN), **CUDA)
     program, report = compare(step, mlp(TRAIN), batches(5), tmp_path)
@@ -123,7 +132,7 @@ def test_from_the_cache(tmp_path, monkeypatch):
     first, second, host = (remat.mlir.train_step(mlp(TRAIN), **target) for target in (CUDA, CUDA, {}))
     assert [s._native.is_cached for s in (first, second, host)] == [False, True, False]
     assert run(first, batches(5), 5) == run(second, batches(5), 5)
-    assert second.device.is_emulated and host.device.kind == "cpu"
+    assert second.device.is_emulated == IS_EMULATED and host.device.kind == "cpu"
 
 
 # --- Memory ------------------------------------------------------------------------------------
@@ -158,7 +167,7 @@ def test_arrays_on_the_device_are_read_there():
         host = remat.mlir.train_step(COPY)
         with pytest.raises(ValueError, match="must be in the memory of the host, but it is on DLPack device 2:0"):
             host(source.device_arrays()["first.weight"])
-    assert step.device == (*step.device[:2], step.device.stream, True, "remat emulated device (sm_90), driver for CUDA 13.0")
+    assert step.device.is_emulated == IS_EMULATED and re.search(r"\(sm_\d+\), driver for CUDA \d+", step.device.name)
 
 
 COPY = """
@@ -196,11 +205,11 @@ def test_too_little_memory_is_said_and_harms_no_other_step():
     step, arrays = remat.mlir.train_step(mlp(TRAIN), **CUDA), batches(2)
     run(step, arrays, 1)
     with pytest.raises(remat.CompileError) as caught:
-        remat.mlir.train_step(COPY.replace("5x4", "1000000x3000"), **CUDA)
+        remat.mlir.train_step(COPY.replace("5x4", "1000000x300000"), **CUDA)
     found = re.search(r"out of memory on the device: 'x' takes (\d+) bytes, but \d+ of \d+ are free; the run needs (\d+) in all",
                       str(caught.value))
     # Of the matrix: what is trained, a batch and the next one, a result. The sum is one number, in partial results before.
-    assert found and int(found[1]) == 12 * 10**9 and 0 <= int(found[2]) - 48 * 10**9 < 2**20
+    assert found and int(found[1]) == 12 * 10**11 and 0 <= int(found[2]) - 48 * 10**11 < 2**20
     run(step, arrays, 2)
 
 
@@ -257,6 +266,7 @@ def test_a_nan_is_found_where_it_comes_from():
         step(*batch_of(step, arrays, 0))
 
 
+@pytest.mark.skipif(not IS_EMULATED, reason="calls of the driver fail when they are asked to on the emulator only")
 @pytest.mark.parametrize("start", range(4))
 def test_every_call_of_the_driver_may_fail(start, tmp_path, monkeypatch):
     """Nobody crashes; the step says that it is lost, and others are not."""
