@@ -5,6 +5,7 @@ for with that. Products and convolutions go to libraries, and count by their ope
 """
 import collections
 import dataclasses
+import itertools
 import json
 import os
 import subprocess
@@ -99,6 +100,18 @@ def compile_step(case, policy, folder):
     return Launches(launches), memory
 
 
+def find_temporaries(memory):
+    """The arena, and how much of it would be needed if convolutions took no workspace: XLA chooses their algorithms, and with
+    them their workspaces, on the device, and has none here."""
+    timeline, changes = memory["timeline"], []
+    for start, end, size, kind in timeline["live"]:
+        part, _, op = timeline["kinds"][kind][:3]
+        if part != "workspace" or "conv" not in op:
+            changes += [(start, 1, size), (end + 1, 0, -size)]
+    peak = max(itertools.accumulate(change for _, _, change in sorted(changes)), default=0)
+    return memory["arena"], peak + memory["arena"] - memory["max_live"]
+
+
 def compile_kernels(source, policy, folder):
     """(kernels, spills) on all chips, and what went wrong instead."""
     code = Path(folder, "code")
@@ -146,8 +159,12 @@ def compare(only=None, policies=None, details=0, assemble=True):
                     kernels, spills, problem = compile_kernels(Path(folder, "model.mlir"), policy, folder)
                     all_kernels, all_spills = all_kernels + kernels, all_spills + spills
                     notes += [f"{key(case, policy)}: no machine code: {problem}"] if problem else []
+            arena, temporaries = find_temporaries(memory)
+            if arena != temporaries:
+                notes.append(f"{key(case, policy)}: {arena / 2**20:.1f} MiB of temporaries with the workspaces of convolutions, "
+                             "which XLA's have not.")
             ours = (count(launches.kernels), count(launches.calls), bytes_once(launches.kernels),
-                    bytes_once(launches.calls), memory["arena"])
+                    bytes_once(launches.calls), temporaries)
             print(f"| {key(case, policy)} " + row("ours", *ours), flush=True)
             peer = recorded["cases"].get(key(case, policy))
             if peer:
