@@ -121,7 +121,7 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
     With `dynamic`, batches may be of other sizes than the example: for each, another step or evaluation is compiled, which
     shares parameters and states.
 
-    Raises `remat.export.ExportError` where the function uses what has no way to MLIR, and `remat.CompileError`.
+    Raises `remat.ExportError` where the function uses what has no way to MLIR, and `remat.CompileError`.
     """
     extras.require("jax")
     import jax

@@ -161,7 +161,7 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
     Applications of `torch.utils.checkpoint` are selected by `policy=remat.checkpoints()`, modules by
     `remat.scopes("layers.*")`. The other arguments are those of `remat.mlir.train_step`.
 
-    Raises `remat.export.ExportError` where the model uses what has no way to MLIR, and `remat.CompileError`.
+    Raises `remat.ExportError` where the model uses what has no way to MLIR, and `remat.CompileError`.
     """
     extras.require("torch")
     import torch

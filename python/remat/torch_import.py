@@ -198,6 +198,6 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
         raise ExportError(f"PyTorch cannot export the model: {message}") from error
     finally:
         handler.detach()
-    torch_stops.restore(importer.module)
+    torch_stops.restore(importer.module, torch_stops.count_own(program.graph_module))
     bind_rules(importer.module, applications)
     return str(importer.module.operation.get_asm(enable_debug_info=True))

@@ -1,7 +1,7 @@
 """Where no gradient passes in a PyTorch module: `Tensor.detach`, `torch.no_grad`, the row of an embedding's `padding_idx`.
 
 Lowered, they leave nothing behind. So before an exported program is lowered, a stand-in is put there, an elementwise operation
-that nothing decomposes or folds, and becomes a `remat.stop_gradient` afterwards.
+that nothing decomposes or folds and hardly a model has, and becomes a `remat.stop_gradient` afterwards. Its location tells it.
 """
 
 from typing import Any
@@ -13,7 +13,8 @@ from remat.export import ExportError
 
 aten = torch.ops.aten
 NAME = "stop_gradient"
-STAND_IN = aten.erf.default
+STAND_IN = aten.acosh.default
+LOWERED = "math.acosh"
 
 
 def is_float(node: Node) -> bool:
@@ -98,17 +99,32 @@ def mark(module: GraphModule) -> None:
     module.recompile()
 
 
-def restore(module: Any) -> None:
-    """Puts a `remat.stop_gradient` in the place of each stand-in of `module`, in linalg on tensors."""
+def count_own(module: GraphModule) -> int:
+    """Operations of the model itself that are what stand-ins are."""
+    graphs = [m.graph for m in module.modules() if isinstance(m, GraphModule)]
+    return sum(node.target is STAND_IN and NAME not in node.meta.get("custom", {}) for graph in graphs for node in graph.nodes)
+
+
+def restore(module: Any, own: int) -> None:
+    """Puts a `remat.stop_gradient` in the place of each stand-in of `module`, in linalg on tensors. The model itself has `own` such
+    operations."""
     from torch_mlir import ir
     found: list[ir.Operation] = []
+    unmarked = 0
 
     def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "linalg.generic" and f'"{NAME}"' in str(operation.location):
-            found.append(operation)
+        nonlocal unmarked
+        if operation.name == "linalg.generic":
+            if f'"{NAME}"' in str(operation.location):
+                found.append(operation)
+            else:
+                unmarked += any(inner.operation.name == LOWERED for inner in operation.regions[0].blocks[0])
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(collect)
+    if unmarked > own:
+        raise ExportError(f"torch-mlir lost where {unmarked - own} of the model's values have no gradient (detach, no_grad, "
+                          "padding_idx); please report it with the model")
     module.context.allow_unregistered_dialects = True
     for operation in found:
         value = operation.operands[0]

@@ -27,6 +27,7 @@ SGD = "#opt.sgd<lr = 0.1>"
     (mlp(), {"optimizer": SGD, "policy": 'save_only_names<"h1">'}, "h1"),
     (mlp(), {"optimizer": SGD, "options": "tile=3"}, "options 'target=cpu tile=3' of remat-train: .*tile"),
     (mlp(), {"optimizer": SGD, "options": "threads=many"}, "threads"),
+    (mlp(), {"optimizer": SGD, "options": "target=tpu"}, "unknown target .tpu.; choose cpu or cuda"),
     (mlp(), {"optimizer": SGD, "passes": "remat-anotate"}, "passes 'remat-anotate': .*remat-anotate"),
     (mlp(), {"optimizer": SGD, "policy": remat.scopes("layers.*")}, "layers"),
     (mlp(), {"optimizer": SGD, "optimization_level": 5}, "the optimization level must be 0, 1, 2 or 3, but got 5"),

@@ -367,3 +367,52 @@ def test_what_is_wrong_is_said():
         step(data[0][:2], *data[1:])
     with pytest.raises(KeyError, match="the model has no conv.weight"):
         step.copy_to(nn.Linear(2, 2))
+
+
+class Detached(nn.Module):
+    """With the model's own operation that stands for a stop while it is lowered."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows = nn.Embedding(5, 3, padding_idx=0)
+        self.w = nn.Linear(3, 3)
+
+    def forward(self, x):
+        h = self.w(self.rows(x))
+        with torch.no_grad():
+            scale = h.abs().max() + 1
+        return (torch.acosh(1.5 + h * h) * h.detach() / scale).sum()
+
+
+def test_what_is_detached_has_no_gradient():
+    model = Detached()
+    with torch.no_grad():
+        model.rows.weight[0] = 1.0
+    x = torch.tensor([[0, 1, 2], [4, 0, 1]])
+    copied = copy.deepcopy(model)
+    step = remat.torch.train_step(model, None, (x,), optimizer=remat.SGD(0.1))
+    optimizer = torch.optim.SGD(copied.parameters(), lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = copied(x)
+        loss.backward()
+        optimizer.step()
+        assert abs(float(step(x)) - float(loss)) < 1e-5
+    state = step.state_dict()
+    for name, value in copied.state_dict().items():
+        assert np.allclose(np.asarray(state[name]), value.numpy(), atol=1e-5), name
+
+
+def test_a_stop_that_is_lost_is_an_error(monkeypatch):
+    from remat import torch_import, torch_stops
+    get_node_location = torch_import.Locations.get_node_location
+
+    def forget(self, node):
+        node.meta.get("custom", {}).pop(torch_stops.NAME, None)
+        return get_node_location(self, node)
+    # Counted before the locations are made.
+    count = torch_stops.count_own
+    monkeypatch.setattr(torch_import.Locations, "get_node_location", forget)
+    monkeypatch.setattr(torch_stops, "count_own", lambda module: min(count(module), 1))
+    with pytest.raises(remat.ExportError, match="torch-mlir lost where [12] of the model's values have no gradient"):
+        remat.torch.train_step(Detached(), None, (torch.tensor([[0, 1, 2], [4, 0, 1]]),), optimizer=remat.SGD(0.1))

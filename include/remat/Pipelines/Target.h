@@ -84,6 +84,8 @@ void registerTarget(std::unique_ptr<Target> target);
 
 /// Null if there is none of this name.
 const Target *lookupTarget(StringRef name);
+/// Says so, and which there are.
+std::string describeUnknownTarget(StringRef name);
 
 /// Refuses names of no registered target, and names the choices.
 struct TargetParser : public llvm::cl::parser<std::string> {
