@@ -78,12 +78,20 @@ static Value getCommonBuffer(Operation *branch, unsigned index) {
   return common;
 }
 
+/// Whether `result` is of a loop that starts with the same tensor in two of its
+/// values: only one of them can be in its buffer.
+static bool startsLikeAnother(OpResult result) {
+  auto loop = dyn_cast<LoopLikeOpInterface>(result.getOwner());
+  OpOperand *start = loop ? loop.getTiedLoopInit(result) : nullptr;
+  return start && llvm::count(loop.getInits(), start->get()) > 1;
+}
+
 /// The tensor from around `op` whose buffer `value` takes over; null if it is
 /// in a buffer of its own.
 static Value getOuterBuffer(Value value, Operation *op) {
   while (isDefinedIn(value, op)) {
     auto result = dyn_cast<OpResult>(value);
-    if (!result)
+    if (!result || startsLikeAnother(result))
       return {};
     value = isBranch(result.getOwner())
                 ? getCommonBuffer(result.getOwner(), result.getResultNumber())

@@ -454,3 +454,36 @@ func.func @before_and_behind_the_last_addition(%p: i1, %x: tensor<4xf32>, %y: te
   }
   return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// A loop starts with the same tensor in two of its values: neither is in its buffer, which the other region overwrites.
+// CHECK-LABEL: func.func @twice_in_a_loop(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: memref<4xf32>, %[[Y:[a-z0-9]*]]: memref<4xf32>, %[[A:[a-z0-9]*]]: memref<4xf32> {remat.result = 0 : i64}
+// CHECK: linalg.exp {{.*}} outs(%[[V:[a-z0-9]*]] :
+// CHECK: scf.if
+// CHECK: memref.copy %[[V]], %[[S:[a-z0-9_]*]]
+// CHECK: memref.copy %[[V]], %[[T:[a-z0-9_]*]]
+// CHECK: scf.for
+// CHECK-NEXT: linalg.add ins(%[[S]], %[[Y]] {{.*}} outs(%[[S]] :
+// CHECK-NEXT: linalg.mul ins(%[[T]], %[[Y]] {{.*}} outs(%[[T]] :
+// CHECK: memref.copy %[[S]], %[[A]]
+func.func @twice_in_a_loop(%p: i1, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %e = tensor.empty() : tensor<4xf32>
+  %v = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %r:2 = scf.if %p -> (tensor<4xf32>, tensor<4xf32>) {
+    %l:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%s = %v, %t = %v) -> (tensor<4xf32>, tensor<4xf32>) {
+      %s1 = linalg.add ins(%s, %y : tensor<4xf32>, tensor<4xf32>) outs(%s : tensor<4xf32>) -> tensor<4xf32>
+      %t1 = linalg.mul ins(%t, %y : tensor<4xf32>, tensor<4xf32>) outs(%t : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %s1, %t1 : tensor<4xf32>, tensor<4xf32>
+    }
+    scf.yield %l#0, %l#1 : tensor<4xf32>, tensor<4xf32>
+  } else {
+    %a = linalg.add ins(%v, %v : tensor<4xf32>, tensor<4xf32>) outs(%v : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %a, %y : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
