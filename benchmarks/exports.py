@@ -8,10 +8,12 @@
 A MODEL is a name of architectures.py (default: all), of which KEY=VALUE changes a size, or a file NAME.mlir as
 remat.export writes it, with --script FILE.py for the Python that exported it (see recorded.py). `train` fails if a loss
 differs by more than 1e-3; --f64 exports and trains in float64, which also models whose losses depend on the last bits
-bear; --in-process trains by remat.torch and remat.jax, instead of files and mlir-runner. `bytes` tells ours from the
+bear; --in-process trains by remat.torch and remat.jax, instead of files and mlir-runner, and once more from a file and from a
+state_dict of the middle, in the same bits. `bytes` tells ours from the
 framework's by a ratio; PyTorch's is with its fused attention where that takes less. Environment: BUILD_DIR, LLVM_PREFIX.
 """
 import argparse
+import copy
 import dataclasses
 import os
 import resource
@@ -85,17 +87,44 @@ def write_arrays(folder, exported):
             np.savez(Path(folder, f"{name}.npz"), **arrays)
 
 
-def train_in_process(model, optimizer):
-    """The losses of a step that Python holds."""
+def same_bits(a, b):
+    return a.keys() == b.keys() and all(np.asarray(a[n]).tobytes() == np.asarray(b[n]).tobytes() for n in a)
+
+
+def make_step(model, optimizer):
     import remat
     batch = tuple(model.inputs.values())
     if model.params is None:
-        step = remat.torch.train_step(model.function, None, batch, optimizer=OPTIMIZERS[optimizer][0])
-    else:
-        import jax
-        with jax.enable_x64(model.wide):
-            step = remat.jax.train_step(model.function, model.params, *batch, optimizer=OPTIMIZERS[optimizer][0])
-    return [as_tuple(step(*batch))[0] for _ in range(STEPS)]
+        return remat.torch.train_step(model.function, None, batch, optimizer=OPTIMIZERS[optimizer][0])
+    import jax
+    with jax.enable_x64(model.wide):
+        return remat.jax.train_step(model.function, model.params, *batch, optimizer=OPTIMIZERS[optimizer][0])
+
+
+def train_in_process(model, optimizer):
+    """The losses of a step that Python holds, and whether a run that is resumed from a file in the middle has the same bits, as
+    well as one whose parameters and states went through the framework's own."""
+    batch = tuple(model.inputs.values())
+
+    def run(step, steps):
+        return [as_tuple(step(*batch))[0] for _ in range(steps)]
+    step = make_step(model, optimizer)
+    losses = run(step, STEPS)
+    half, resumed, loaded = (make_step(model, optimizer) for _ in range(3))
+    run(half, STEPS // 2)
+    with tempfile.TemporaryDirectory() as folder:
+        half.save(Path(folder, "half.safetensors"))
+        resumed.load(Path(folder, "half.safetensors"))
+    state = {name: np.array(value) for name, value in half.state_dict().items()}
+    if model.params is None:
+        module = copy.deepcopy(model.function)
+        half.copy_to(module)
+        values = module.state_dict()
+        state |= {name: values[name] for name in state.keys() & values.keys()}
+    loaded.load_state_dict(state)
+    bears = all(run(other, STEPS - STEPS // 2) == losses[STEPS // 2:] and same_bits(other.state_dict(), step.state_dict())
+                for other in (resumed, loaded))
+    return losses, bears
 
 
 # --- The frameworks ----------------------------------------------------------------------------
@@ -263,8 +292,9 @@ def train(names, options):
     for name in names:
         model = make(name, options)
         model = widen(model) if options.f64 else model
+        bears = True
         if options.in_process:
-            found = train_in_process(model, optimizer)
+            found, bears = train_in_process(model, optimizer)
         else:
             with tempfile.TemporaryDirectory() as folder:
                 exported = model.export()
@@ -273,9 +303,10 @@ def train(names, options):
                 found, _ = ours.run_program(folder, compile_program(folder, "model", optimizer=optimizer)[0], STEPS)
         theirs = (torch_losses if model.params is None else jax_losses)(model, optimizer)
         worst = max(abs(a - b) for a, b in zip(found, theirs, strict=True))
-        failed += not worst <= 1e-3
-        print(f"{title(name):15} {optimizer:6} loss {found[0]:.4f} -> {found[-1]:.4f}, off by {worst:.1e} at most  "
-              f"{'ok' if worst <= 1e-3 else 'FAIL'}", flush=True)
+        is_ok = worst <= 1e-3 and bears
+        failed += not is_ok
+        print(f"{title(name):15} {optimizer:6} loss {found[0]:.4f} -> {found[-1]:.4f}, off by {worst:.1e} at most"
+              f"{'' if bears else ', resumed with other bits'}  {'ok' if is_ok else 'FAIL'}", flush=True)
     return failed
 
 

@@ -52,7 +52,7 @@ def strided(memory, shape, strides):
 def generic(inputs, output, maps, kinds, body):
     """The operation on arguments of a function: `inputs` and `output` are their types, by number."""
     def text(name, arrays, dynamic):
-        types = [memref(array, dynamic) for array in arrays]
+        types = [memref(array, array.shape if dynamic else ()) for array in arrays]
         names = [f"%a{i}" for i in range(len(arrays))]
         used = [*inputs, output]
         ins, outs = (f"({', '.join(names[i] for i in part)} : {', '.join(types[i] for i in part)})" for part in (inputs, [output]))
