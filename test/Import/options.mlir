@@ -24,7 +24,7 @@
 // SPEC-SAME: tensor<4xf32> {remat.state = "mean"}, %{{[^ ]*}}: tensor<?xf32> {remat.data = "x"}, %{{[^ ]*}}: tensor<4xi32> {remat.data = "n"},
 // SPEC-SAME: tensor<2xf32> {opt.param = "scale", remat.init = dense_resource<scale> : tensor<2xf32>},
 // SPEC-SAME: tensor<1xf32> {opt.param = "shift", remat.init = dense<5.000000e-01> : tensor<1xf32>})
-// SPEC-SAME: -> (tensor<f32>, tensor<4xf32> {remat.state = "mean"}, tensor<f32> {remat.loss})
+// SPEC-SAME: -> (tensor<f32> {remat.metric = "metric"}, tensor<4xf32> {remat.state = "mean"}, tensor<f32> {remat.loss})
 // SPEC: arith.constant dense_resource<not_listed>
 func.func private @f(tensor<4xf32>, tensor<4xf32>, tensor<?xf32>, tensor<2xf32>, tensor<2xf32>, tensor<1xf32>, tensor<1xf32>) -> (tensor<f32>, tensor<f32>)
 func.func @loss(%w: tensor<4xf32>, %b: tensor<4xf32>, %mean: tensor<4xf32>, %x: tensor<?xf32>, %n: tensor<4xi32>)

@@ -78,7 +78,7 @@ static void fillNames(ExportSpec &spec) {
 /// An entry has one name and one meaning. Frameworks have the examples' names
 /// apart from those of weights.
 static LogicalResult checkNames(const ExportSpec &spec, Location place) {
-  llvm::StringSet<> names, weights, examples, updates;
+  llvm::StringSet<> names, weights, examples, updates, metrics;
   unsigned losses = 0;
   for (const auto *list : {&spec.arguments, &spec.constants})
     for (const SpecEntry &entry : *list) {
@@ -91,6 +91,13 @@ static LogicalResult checkNames(const ExportSpec &spec, Location place) {
     }
   for (const SpecEntry &entry : spec.results) {
     losses += entry.role == "loss";
+    if (entry.role == "output" && entry.name == "loss")
+      return emitError(place) << "an output is called 'loss', as the result "
+                                 "with the role loss is";
+    if (entry.role == "output" && !entry.name.empty() &&
+        !metrics.insert(entry.name).second)
+      return emitError(place)
+             << "two outputs are called '" << entry.name << "'";
     if (entry.role == "buffer_update" && !names.contains(entry.name))
       return emitError(place)
              << "a result is the new value of the buffer '" << entry.name

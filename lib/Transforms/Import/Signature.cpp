@@ -523,9 +523,14 @@ void remat::applySignature(func::FuncOp function,
         i, builder.getStringAttr(RematDialect::getLossAttrName()));
   function.setResultAttr(decision.loss, RematDialect::getLossAttrName(),
                          builder.getUnitAttr());
-  for (auto [index, name] : llvm::enumerate(decision.updates))
+  for (auto [index, name] : llvm::enumerate(decision.updates)) {
+    StringRef result = decision.resultNames[index];
     if (!name.empty())
       function.setResultAttr(index, RematDialect::getStateAttrName(),
                              builder.getStringAttr(name));
+    else if (index != decision.loss && !result.empty())
+      function.setResultAttr(index, RematDialect::getMetricAttrName(),
+                             builder.getStringAttr(result));
+  }
   returnUnchanged(function, decision);
 }

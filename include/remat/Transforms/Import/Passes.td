@@ -62,8 +62,9 @@ def Import : Pass<"remat-import", "::mlir::ModuleOp"> {
       from them. Uses of one resource, in called functions too, are one parameter.
     - **Arguments** are parameters (`opt.param`), model state
       (`remat.state`) or data (`remat.data = "key"`).
-    - **Results**: the loss (`remat.loss`), and the next value of a model state
-      (`remat.state`), such as running statistics.
+    - **Results**: the loss (`remat.loss`), the next value of a model state
+      (`remat.state`), such as running statistics, and outputs, with the
+      description's names (`remat.metric`).
     - **Globals**: as `remat-thread-globals` does it.
     - **Expanded functions**: `erfc`, which JAX's exact GELU is made of, arrives as a
       choice between approximations that overflow where they are not chosen, so
