@@ -97,10 +97,11 @@ OwningOpRef<ModuleOp> Model::parse(MlirStringRef text, MlirStringRef fileName,
   auto build = [&](OpPassManager &pm) -> LogicalResult {
     std::string message;
     llvm::raw_string_ostream os(message);
+    OptionErrors errors(os);
     if (succeeded(parsePassPipeline(pipeline, pm, os)))
       return success();
     return mlir::emitError(parsed->getLoc())
-           << "passes '" << pipeline << "': " << StringRef(message).rtrim();
+           << "passes '" << pipeline << "': " << StringRef(message).trim();
   };
   return succeeded(run(*parsed, build)) ? std::move(parsed)
                                         : OwningOpRef<ModuleOp>();

@@ -6,7 +6,7 @@
 #include "Diagnostics.h"
 #include "Progress.h"
 
-#include "remat/Pipelines/Target.h"
+#include "remat/Pipelines/Options.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -66,15 +66,11 @@ template <typename Options>
 LogicalResult parseOptions(Model &model, StringRef text, Options &options) {
   std::string message;
   llvm::raw_string_ostream os(message);
-  // The parser of the option would print it.
-  for (StringRef word : llvm::split(text, ' '))
-    if (word.consume_front("target=") && !lookupTarget(word))
-      os << describeUnknownTarget(word);
-  if (message.empty() && succeeded(options.parseFromString(text, os)))
+  OptionErrors errors(os);
+  if (succeeded(options.parseFromString(text, os)))
     return success();
   return model.emitError() << "options '" << text << "' of remat-train: "
-                           << (message.empty() ? "a value is not allowed"
-                                               : StringRef(message).rtrim());
+                           << StringRef(message).rtrim();
 }
 
 } // namespace remat

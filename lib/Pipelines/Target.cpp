@@ -29,7 +29,7 @@ const Target *remat::lookupTarget(StringRef name) {
   return found == getTargets().end() ? nullptr : found->second.get();
 }
 
-std::string remat::describeUnknownTarget(StringRef name) {
+static std::string describeUnknown(StringRef name) {
   return ("unknown target '" + name + "'; choose " +
           llvm::join(llvm::make_first_range(getTargets()), " or "))
       .str();
@@ -38,7 +38,7 @@ std::string remat::describeUnknownTarget(StringRef name) {
 bool TargetParser::parse(llvm::cl::Option &option, StringRef name,
                          StringRef value, std::string &target) {
   if (!lookupTarget(value))
-    return option.error(describeUnknownTarget(value));
+    return reportOptionError(option, describeUnknown(value));
   target = value.str();
   return false;
 }
@@ -47,5 +47,5 @@ const Target &TargetOptions::getTarget() const {
   if (const Target *found = lookupTarget(target))
     return *found;
   // The command line has been checked; this is a program that calls us.
-  llvm::reportFatalUsageError(Twine(describeUnknownTarget(target.getValue())));
+  llvm::reportFatalUsageError(Twine(describeUnknown(target.getValue())));
 }

@@ -26,8 +26,6 @@ SGD = "#opt.sgd<lr = 0.1>"
     (mlp(), {"optimizer": SGD, "policy": "dots"}, "dots"),
     (mlp(), {"optimizer": SGD, "policy": 'save_only_names<"h1">'}, "h1"),
     (mlp(), {"optimizer": SGD, "options": "tile=3"}, "options 'target=cpu tile=3' of remat-train: .*tile"),
-    (mlp(), {"optimizer": SGD, "options": "threads=many"}, "threads"),
-    (mlp(), {"optimizer": SGD, "options": "target=tpu"}, "unknown target .tpu.; choose cpu or cuda"),
     (mlp(), {"optimizer": SGD, "passes": "remat-anotate"}, "passes 'remat-anotate': .*remat-anotate"),
     (mlp(), {"optimizer": SGD, "policy": remat.scopes("layers.*")}, "layers"),
     (mlp(), {"optimizer": SGD, "optimization_level": 5}, "the optimization level must be 0, 1, 2 or 3, but got 5"),
@@ -53,6 +51,19 @@ def test_what_is_wrong_with_a_model_is_said_with_its_place(text, arguments, mess
         remat.mlir.train_step(text, **arguments)
     assert re.search(message, str(caught.value), re.S), str(caught.value)
     assert any(d.severity == "error" for d in caught.value.diagnostics)
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"options": "target=tpu"}, "target: unknown target 'tpu'; choose cpu or cuda"),
+    ({"options": "threads=many"}, "threads: expects a number from 0 on, but got 'many'"),
+    ({"options": "threads"}, "threads: expects a number from 0 on, but got ''"),
+    ({"options": "loss-tile=1e3"}, "loss-tile: expects a number, but got '1e3'"),
+    ({"options": "emulate=perhaps"}, "emulate: expects true or false, but got 'perhaps'"),
+    ({"passes": "remat-train{target=tpu}"}, "target: unknown target 'tpu'; choose cpu or cuda")])
+def test_a_value_that_is_refused_is_said_by_the_exception_alone(arguments, message, capfd):
+    with pytest.raises(remat.CompileError, match=re.escape(message)):
+        remat.mlir.train_step(mlp(), optimizer=SGD, **arguments)
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("arguments, message", [

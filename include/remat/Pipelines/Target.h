@@ -8,7 +8,8 @@
 #ifndef REMAT_PIPELINES_TARGET_H
 #define REMAT_PIPELINES_TARGET_H
 
-#include "mlir/Pass/PassOptions.h"
+#include "remat/Pipelines/Options.h"
+
 #include "mlir/Support/LLVM.h"
 
 #include <memory>
@@ -84,8 +85,6 @@ void registerTarget(std::unique_ptr<Target> target);
 
 /// Null if there is none of this name.
 const Target *lookupTarget(StringRef name);
-/// Says so, and which there are.
-std::string describeUnknownTarget(StringRef name);
 
 /// Refuses names of no registered target, and names the choices.
 struct TargetParser : public llvm::cl::parser<std::string> {
@@ -99,12 +98,12 @@ struct TargetOptions : public virtual mlir::detail::PassOptions {
   Option<std::string, TargetParser> target{
       *this, "target", llvm::cl::desc("what the program runs on"),
       llvm::cl::init("cpu")};
-  Option<uint64_t> threads{
+  CheckedOption<uint64_t> threads{
       *this, "threads",
       llvm::cl::desc("how many threads workspaces are reserved for, on any "
                      "machine (0: as many as the target usually has)"),
       llvm::cl::init(0)};
-  Option<uint64_t> convWorkspace{
+  CheckedOption<uint64_t> convWorkspace{
       *this, "conv-workspace",
       llvm::cl::desc("least bytes of memory for the algorithm of a convolution "
                      "(`cuda`), where the library has none for what it gets"),
@@ -120,15 +119,15 @@ struct TargetOptions : public virtual mlir::detail::PassOptions {
       *this, "dump-kernels",
       llvm::cl::desc("folder for PTX, machine code and resources of the "
                      "kernels (`cuda`)")};
-  Option<int64_t> blockSize{
+  CheckedOption<int64_t> blockSize{
       *this, "block-size",
       llvm::cl::desc("threads of a block (`cuda`); no bit depends on it"),
       llvm::cl::init(256)};
-  Option<bool> emulate{
+  CheckedOption<bool> emulate{
       *this, "emulate",
       llvm::cl::desc("run the kernels of the device on the host (`cuda`)"),
       llvm::cl::init(false)};
-  Option<bool> check{
+  CheckedOption<bool> check{
       *this, "check",
       llvm::cl::desc("with `emulate`: look for races and wrong accesses"),
       llvm::cl::init(false)};

@@ -20,7 +20,7 @@ struct VariantOptions : public virtual mlir::detail::PassOptions {
   Option<std::string> mode{*this, "mode",
                            llvm::cl::desc("`eager` or `deferred` updates"),
                            llvm::cl::init("")};
-  Option<int64_t> lossTile{
+  CheckedOption<int64_t> lossTile{
       *this, "loss-tile",
       llvm::cl::desc("losses over a vocabulary are computed in tiles of rows: "
                      "bytes of the logits of a tile; 0: logits stay whole; -1: "
@@ -50,16 +50,16 @@ struct BufferizeOptions : public PassPipelineOptions<BufferizeOptions>,
       llvm::cl::desc("where entry functions get their arena from, see "
                      "remat-pack-memory"),
       llvm::cl::init("auto")};
-  Option<bool> reuse{*this, "reuse",
-                     llvm::cl::desc("let results take over dying operands"),
-                     llvm::cl::init(true)};
+  CheckedOption<bool> reuse{
+      *this, "reuse", llvm::cl::desc("let results take over dying operands"),
+      llvm::cl::init(true)};
 };
 
 struct TrainOptions : public PassPipelineOptions<TrainOptions>,
                       public VariantOptions,
                       public ReportOptions,
                       public TargetOptions {
-  Option<bool> checkNaNs{
+  CheckedOption<bool> checkNaNs{
       *this, "check-nans",
       llvm::cl::desc("End a step at the first operation that makes a NaN, and "
                      "name it; such a step is slow"),
