@@ -31,11 +31,12 @@ _HOMES = {
     "comparison": ["compare", "Comparison"],
 }
 _home_of = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = ["jax", "mlir", "torch", *_home_of]
+_SUBMODULES = ("export", "jax", "mlir", "torch")
+__all__ = [*_SUBMODULES, *_home_of]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("jax", "mlir", "torch"):
+    if name in _SUBMODULES:
         return importlib.import_module(f"remat.{name}")
     if name in _home_of:
         return getattr(importlib.import_module(f"remat.{_home_of[name]}"), name)

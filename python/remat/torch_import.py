@@ -9,12 +9,11 @@ from typing import Any
 
 import torch
 from torch_mlir import fx, ir
-from torch_mlir.dialects import func
 from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras import fx_importer
 from torch_mlir.passmanager import PassManager
 
-from remat import torch_decompositions, torch_stops
+from remat import torch_decompositions, torch_operators, torch_stops
 from remat.export import ExportError
 from remat.locations import describe_location, find_in_trace, from_forward
 from remat.torch_custom import Application
@@ -50,8 +49,7 @@ class Locations(fx_importer.ContextCache):
         if self.inner is None:
             return child or ir.Location.unknown(context=self._c)
         custom = node.meta.get("custom", {})
-        names = [get_path(node, self.inner), ".".join(custom.get("checkpoints", ())),
-                 torch_stops.NAME * custom.get(torch_stops.NAME, False)]
+        names = [get_path(node, self.inner), ".".join(custom.get("checkpoints", ()))]
         locations = [ir.Location.name(name, child, context=self._c) for name in names if name]
         return locations[0] if len(locations) == 1 else ir.Location.fused(locations, context=self._c)
 
@@ -131,31 +129,21 @@ def add_functions(importer: fx_importer.FxImporter, applications: dict[str, Appl
             function = importer.import_frozen_program(program, func_name=name)
             with importer.module.context:
                 function.attributes["no_inline"] = ir.UnitAttr.get()
-    operators: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "torch.operator" and operation.attributes["name"].value in applications:
-            operators.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    importer.module.operation.walk(collect)
-    for operator in operators:
-        name = applications[operator.attributes["name"].value].name
-        with operator.location, ir.InsertionPoint(operator):
-            call = func.CallOp([result.type for result in operator.results], name, list(operator.operands))
-        for old, new in zip(operator.results, call.results, strict=True):
-            old.replace_all_uses_with(new)
-        operator.erase()
+    torch_operators.call(importer.module, lambda operator: applications[operator.attributes["name"].value].name,
+                         applications)
 
 
-def lower(module: ir.Module, has_functions: bool) -> None:
+def lower(module: ir.Module) -> None:
     """From the torch dialect to linalg on tensors, by torch-mlir's pipelines, the last of whose passes checks that no calls are
     left."""
     module.context.emit_error_diagnostics = True
+    called = torch_operators.find_called(module)
     for pipeline in PIPELINES:
         with module.context:
             text = str(PassManager.parse(f"builtin.module({pipeline})"))
-            PassManager.parse(CHECK.sub("", text) if has_functions else text).run(module.operation)
+            PassManager.parse(CHECK.sub("", text) if called else text).run(module.operation)
+    if lost := called - torch_operators.find_called(module):
+        raise ExportError(f"torch-mlir has lost where it calls {', '.join(sorted(lost))}, without which gradients are others")
 
 
 def bind_rules(module: ir.Module, applications: dict[str, Application]) -> None:
@@ -190,7 +178,8 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
     try:
         importer.import_frozen_program(program, func_name="loss")
         add_functions(importer, applications)
-        lower(importer.module, bool(applications))
+        torch_operators.add_stops(importer.module)
+        lower(importer.module)
     except ExportError:
         raise
     except Exception as error:  # torch-mlir's are of many kinds
@@ -198,6 +187,6 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
         raise ExportError(f"PyTorch cannot export the model: {message}") from error
     finally:
         handler.detach()
-    torch_stops.restore(importer.module, torch_stops.count_own(program.graph_module))
+    torch_operators.restore_stops(importer.module)
     bind_rules(importer.module, applications)
     return str(importer.module.operation.get_asm(enable_debug_info=True))

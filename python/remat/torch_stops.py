@@ -1,7 +1,8 @@
 """Where no gradient passes in a PyTorch module: `Tensor.detach`, `torch.no_grad`, the row of an embedding's `padding_idx`.
 
-Lowered, they leave nothing behind. So before an exported program is lowered, a stand-in is put there, an elementwise operation
-that nothing decomposes or folds and hardly a model has, and becomes a `remat.stop_gradient` afterwards. Its location tells it.
+Lowered, they leave nothing behind. So before an exported program is lowered, a stand-in is put there: an operator of our own,
+then a call of a function that nothing looks into, and a `remat.stop_gradient` in the end. None can be lost on the way without an
+error, and no operation of the model can be taken for one.
 """
 
 from typing import Any
@@ -13,8 +14,10 @@ from remat.export import ExportError
 
 aten = torch.ops.aten
 NAME = "stop_gradient"
-STAND_IN = aten.acosh.default
-LOWERED = "math.acosh"
+LIBRARY = torch.library.Library("remat", "FRAGMENT")
+LIBRARY.define(f"{NAME}(Tensor x) -> Tensor")
+LIBRARY.impl(NAME, torch.clone, "CompositeExplicitAutograd")  # of constants, it is computed
+STAND_IN = torch.ops.remat.stop_gradient.default
 
 
 def is_float(node: Node) -> bool:
@@ -31,9 +34,7 @@ def insert(graph: Graph, target: Any, args: tuple[Any, ...], like: Node, value: 
 
 
 def stop(graph: Graph, node: Node, like: Node) -> Node:
-    marked = insert(graph, STAND_IN, (node,), like, node.meta["val"])
-    marked.meta["custom"] = {**marked.meta.get("custom", {}), NAME: True}
-    return marked
+    return insert(graph, STAND_IN, (node,), like, node.meta["val"])
 
 
 def stop_padding(graph: Graph, node: Node) -> None:
@@ -83,8 +84,8 @@ def mark(module: GraphModule) -> None:
     """Puts stand-ins into the graphs of `module`, an exported one, wherever no gradient passes."""
     for node in list(module.graph.nodes):
         if node.target in (aten.detach.default, aten.detach_.default) and is_float(node):
-            node.target = STAND_IN
-            node.meta["custom"] = {**node.meta.get("custom", {}), NAME: True}
+            if node.args[0].target is not aten.lift_fresh_copy.default:  # a constant, which the export itself detaches
+                node.target = STAND_IN
         elif node.target is aten.embedding.default and len(node.args) > 2 and node.args[2] >= 0:
             stop_padding(module.graph, node)
         elif node.target is torch.ops.higher_order.wrap_with_set_grad_enabled and not node.args[0]:
@@ -97,38 +98,3 @@ def mark(module: GraphModule) -> None:
                         isinstance(body := getattr(module, argument.target, None), torch.fx.GraphModule):
                     mark(body)
     module.recompile()
-
-
-def count_own(module: GraphModule) -> int:
-    """Operations of the model itself that are what stand-ins are."""
-    graphs = [m.graph for m in module.modules() if isinstance(m, GraphModule)]
-    return sum(node.target is STAND_IN and NAME not in node.meta.get("custom", {}) for graph in graphs for node in graph.nodes)
-
-
-def restore(module: Any, own: int) -> None:
-    """Puts a `remat.stop_gradient` in the place of each stand-in of `module`, in linalg on tensors. The model itself has `own` such
-    operations."""
-    from torch_mlir import ir
-    found: list[ir.Operation] = []
-    unmarked = 0
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        nonlocal unmarked
-        if operation.name == "linalg.generic":
-            if f'"{NAME}"' in str(operation.location):
-                found.append(operation)
-            else:
-                unmarked += any(inner.operation.name == LOWERED for inner in operation.regions[0].blocks[0])
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
-    if unmarked > own:
-        raise ExportError(f"torch-mlir lost where {unmarked - own} of the model's values have no gradient (detach, no_grad, "
-                          "padding_idx); please report it with the model")
-    module.context.allow_unregistered_dialects = True
-    for operation in found:
-        value = operation.operands[0]
-        marked = ir.Operation.create(f"remat.{NAME}", [value.type], [value], loc=operation.location,
-                                     ip=ir.InsertionPoint(operation))
-        operation.results[0].replace_all_uses_with(marked.result)
-        operation.erase()

@@ -151,6 +151,48 @@ def test_a_model_that_returns_the_loss_takes_its_arguments_by_name():
         step(x=batch["x"])
 
 
+class Stops(nn.Module):
+    """Gradients that end, beside the operation that once stood for that."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3, 3))
+        self.table = nn.Embedding(5, 3, padding_idx=1)
+
+    def forward(self, x, token):
+        h = x @ self.weight
+        with torch.no_grad():
+            mean = torch.erf(h).mean(0)
+        scale = torch.tensor(2.0)  # detached by the export itself
+        return ((scale * torch.erf(h - mean) + h.t().detach().t() * F.gelu(h) + h.detach() + self.table(token)) ** 2).mean()
+
+
+def test_gradients_end_where_the_model_says_so(monkeypatch):
+    from remat import export, torch_import, torch_operators
+    model, batch = make(Stops), (torch.randn(4, 3), torch.tensor([0, 1, 1, 3]))
+    step = remat.torch.train_step(model, None, batch, optimizer=remat.SGD(1.0))
+    model(*batch).backward()
+    step(*batch)
+    for name, parameter in model.named_parameters():
+        np.testing.assert_allclose(step.parameters[name], (parameter - parameter.grad).detach(), 1e-4, 1e-5)
+    inputs = dict(zip(("x", "token"), batch))
+    text = export.from_torch(model, inputs, dynamic={"x": {0: "n"}, "token": {0: "n"}}, check=False).text
+    assert text.count('"remat.stop_gradient"') == 4 and "stop_gradient_" not in text
+
+    # What would lose them is an error.
+    add_stops = torch_operators.add_stops
+
+    def add_stops_that_may_be_inlined(module):
+        add_stops(module)
+        for function in torch_operators.find(module, "func.func"):
+            if "no_inline" in function.attributes:
+                del function.attributes["no_inline"]
+    monkeypatch.setattr(torch_operators, "add_stops", add_stops_that_may_be_inlined)
+    monkeypatch.setattr(torch_import, "PIPELINES", ("inline", *torch_import.PIPELINES))
+    with pytest.raises(export.ExportError, match="torch-mlir has lost where it calls stop_gradient_0"):
+        export.from_torch(model, inputs, check=False)
+
+
 def test_the_mode_is_what_is_compiled():
     model, data = make().eval(), batches(2)
     before = model.norm.running_mean.clone()
@@ -367,52 +409,3 @@ def test_what_is_wrong_is_said():
         step(data[0][:2], *data[1:])
     with pytest.raises(KeyError, match="the model has no conv.weight"):
         step.copy_to(nn.Linear(2, 2))
-
-
-class Detached(nn.Module):
-    """With the model's own operation that stands for a stop while it is lowered."""
-
-    def __init__(self):
-        super().__init__()
-        self.rows = nn.Embedding(5, 3, padding_idx=0)
-        self.w = nn.Linear(3, 3)
-
-    def forward(self, x):
-        h = self.w(self.rows(x))
-        with torch.no_grad():
-            scale = h.abs().max() + 1
-        return (torch.acosh(1.5 + h * h) * h.detach() / scale).sum()
-
-
-def test_what_is_detached_has_no_gradient():
-    model = Detached()
-    with torch.no_grad():
-        model.rows.weight[0] = 1.0
-    x = torch.tensor([[0, 1, 2], [4, 0, 1]])
-    copied = copy.deepcopy(model)
-    step = remat.torch.train_step(model, None, (x,), optimizer=remat.SGD(0.1))
-    optimizer = torch.optim.SGD(copied.parameters(), lr=0.1)
-    for _ in range(3):
-        optimizer.zero_grad()
-        loss = copied(x)
-        loss.backward()
-        optimizer.step()
-        assert abs(float(step(x)) - float(loss)) < 1e-5
-    state = step.state_dict()
-    for name, value in copied.state_dict().items():
-        assert np.allclose(np.asarray(state[name]), value.numpy(), atol=1e-5), name
-
-
-def test_a_stop_that_is_lost_is_an_error(monkeypatch):
-    from remat import torch_import, torch_stops
-    get_node_location = torch_import.Locations.get_node_location
-
-    def forget(self, node):
-        node.meta.get("custom", {}).pop(torch_stops.NAME, None)
-        return get_node_location(self, node)
-    # Counted before the locations are made.
-    count = torch_stops.count_own
-    monkeypatch.setattr(torch_import.Locations, "get_node_location", forget)
-    monkeypatch.setattr(torch_stops, "count_own", lambda module: min(count(module), 1))
-    with pytest.raises(remat.ExportError, match="torch-mlir lost where [12] of the model's values have no gradient"):
-        remat.torch.train_step(Detached(), None, (torch.tensor([[0, 1, 2], [4, 0, 1]]),), optimizer=remat.SGD(0.1))
