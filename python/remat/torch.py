@@ -105,13 +105,53 @@ def _in_order(keys: list[str] | None, batch: Any, named: dict[str, Any]) -> Any:
     return [named[key] for key in keys]
 
 
+class _WrongResult(TypeError):
+    """What a model or a loss must not return."""
+
+
+def _name_results(result: Any) -> tuple[list[str], list[Any]]:
+    """What a model or a loss returns, with the loss first, and the names of that: keys of dictionaries, or output1 and so on."""
+    import torch
+    if isinstance(result, torch.Tensor):
+        return ["loss"], [result]
+    if hasattr(result, "loss"):  # of the transformers library
+        return ["loss"], [result.loss]
+    if isinstance(result, dict) and "loss" in result:
+        result = result["loss"], {key: value for key, value in result.items() if key != "loss"}
+    if not isinstance(result, (tuple, list)) or not result or not isinstance(result[0], torch.Tensor):
+        raise _WrongResult("the model, or loss_fn, must return the loss, a tuple that starts with it, or a dictionary with 'loss', "
+                        f"but returned {type(result).__name__}")
+    names, values = ["loss"], [result[0]]
+
+    def add(name: str, value: Any) -> None:
+        if isinstance(value, dict):
+            for key, item in value.items():
+                add(f"{name}.{key}" if name else str(key), item)
+        elif isinstance(value, (tuple, list)):
+            for i, item in enumerate(value):
+                add(f"{name}.{i}", item)
+        elif isinstance(value, torch.Tensor):
+            names.append(name)
+            values.append(value)
+        elif value is not None:
+            raise _WrongResult(f"the result {name} must be a tensor, but it is {type(value).__name__}")
+
+    for i, value in enumerate(result[1:], 1):
+        add("" if isinstance(value, dict) else f"output{i}", value)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise _WrongResult(f"two results are called {', '.join(twice)}")
+    return names, values
+
+
 def _combine(model: Any, loss_fn: Callable[..., Any] | None, keys: list[str] | None) -> Any:
-    """A module whose result is the loss, or a tuple that starts with it."""
+    """A module whose result is the loss, or a tuple that starts with it; `outputs` are the names of what the last run returned."""
     import torch
 
     class Loss(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
+            self.outputs: list[str] = []
             setattr(self, MODEL, model)
             setattr(self, LOSS, loss_fn)
 
@@ -119,10 +159,9 @@ def _combine(model: Any, loss_fn: Callable[..., Any] | None, keys: list[str] | N
             values, target = (values, ()) if loss_fn is None else (values[:-1], values[-1:])
             result = model(**dict(zip(keys, values))) if keys is not None else model(*values)
             if loss_fn is not None:
-                return loss_fn(result, *target)
-            if hasattr(result, "loss"):  # of the transformers library
-                return result.loss
-            return tuple(result) if isinstance(result, list) else result
+                result = loss_fn(result, *target)
+            self.outputs[:], results = _name_results(result)
+            return results[0] if len(results) == 1 else tuple(results)
 
     module = Loss()
     module.training = model.training  # alone: submodules may be in another mode
@@ -240,8 +279,10 @@ def _export(module: Any, inputs: dict[str, Any]) -> "Export":
     from remat import export
     try:
         with timed(f"the export of {type(getattr(module, MODEL)).__name__}"):
-            exported = export.from_torch(module, inputs, inner=MODEL, check=False)
-    except export.ExportError:
+            exported = export.from_torch(module, inputs, outputs=module.outputs, inner=MODEL, check=False)
+    except export.ExportError as error:
+        if isinstance(error.__cause__, _WrongResult):
+            raise TypeError(str(error.__cause__)) from None
         raise
     except Exception as error:  # whatever a tracer or a lowering of torch's raises
         raise export.ExportError(f"PyTorch cannot export the model: {error}") from error

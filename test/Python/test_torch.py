@@ -151,6 +151,52 @@ def test_a_model_that_returns_the_loss_takes_its_arguments_by_name():
         step(x=batch["x"])
 
 
+@pytest.mark.parametrize("returns, names", [
+    (lambda loss, y: loss, []),
+    (lambda loss, y: (loss, y, y.sum()), ["output1", "output2"]),
+    (lambda loss, y: (loss, {"logits": y, "mean": y.mean(), "nothing": None, "parts": {"first": y[0], "two": [y[1], y[2]]}}),
+     ["logits", "mean", "parts.first", "parts.two.0", "parts.two.1"]),
+    (lambda loss, y: {"accuracy": y.sum(), "loss": loss, "logits": y}, ["accuracy", "logits"])])
+def test_further_results_have_their_names(returns, names):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.norm = nn.Linear(3, 2), nn.BatchNorm1d(2)
+
+        def forward(self, x):
+            return self.norm(self.linear(x))
+
+    def loss_fn(y, target):
+        return returns(F.mse_loss(y, target), y)
+
+    model, batch = make(Net), (torch.randn(4, 3), torch.randn(4, 2))
+    step = remat.torch.train_step(model, loss_fn, batch, optimizer=remat.SGD(0.1), evaluate=True)
+    for run, training in ((step.eval, False), (step, True)):
+        expected = loss_fn(model.train(training)(batch[0]), batch[1])
+        found = run(*batch)
+        if not names:
+            np.testing.assert_allclose(found, expected.item(), 1e-5)
+            continue
+        loss, rest = found
+        assert list(rest) == names
+        if isinstance(expected, dict):
+            expected = expected["loss"], {name: expected[name] for name in names}
+        np.testing.assert_allclose(loss, expected[0].item(), 1e-5)
+        first = expected[1] if torch.is_tensor(expected[1]) else expected[1][names[0]]
+        np.testing.assert_allclose(rest[names[0]], first.detach().numpy(), 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("returns, message", [
+    (lambda loss, y: {"accuracy": loss}, "a dictionary with 'loss', but returned dict"),
+    (lambda loss, y: loss.sum().shape, "but returned Size"), (lambda loss, y: 3.0, "but returned float"),
+    (lambda loss, y: (loss, {"loss": y}), "two results are called loss"),
+    (lambda loss, y: (loss, {"epoch": 3}), "the result epoch must be a tensor, but it is int")])
+def test_what_is_no_loss_is_said(returns, message):
+    with pytest.raises(TypeError, match=message):
+        remat.torch.train_step(nn.Linear(3, 2), lambda y, target: returns(F.mse_loss(y, target), y),
+                               (torch.randn(4, 3), torch.randn(4, 2)), optimizer=remat.SGD(0.1))
+
+
 class Stops(nn.Module):
     """Gradients that end, beside the operation that once stood for that."""
 
