@@ -97,6 +97,15 @@ def _is_on(device: Device, value: Any) -> bool:
         (isinstance(value, DeviceArray) or not device.is_emulated)
 
 
+def _why_not(value: Any) -> str:
+    """Why an array that should have DLPack has none, such as a sparse one; empty where it is no such array."""
+    try:
+        getattr(value, "__dlpack__", lambda: None)()
+    except Exception as error:
+        return f": {error}"
+    return ""
+
+
 def _locate_foreign(argument: Argument, value: Any, what: str, device: Device | None) -> tuple[Location, Any]:
     """`locate` for arrays that are not NumPy's."""
     if isinstance(value, (np.ndarray, np.generic)):
@@ -105,6 +114,8 @@ def _locate_foreign(argument: Argument, value: Any, what: str, device: Device | 
         value.block_until_ready()
     if getattr(value, "requires_grad", False):  # PyTorch exports none that it differentiates
         value = value.detach()
+    if callable(is_neg := getattr(value, "is_neg", None)) and is_neg():  # PyTorch exports the elements without their sign
+        value = value.resolve_neg()
     array = value
     is_on_device = device is not None and _is_on(device, value)
     if is_on_device:  # the step's stream waits for what makes it
@@ -114,7 +125,7 @@ def _locate_foreign(argument: Argument, value: Any, what: str, device: Device | 
         address, kind, shape, is_contiguous, (place, number), owner = _native.describe_array(array)
     except TypeError:
         raise TypeError(f"{what} must be an array of {argument} (NumPy, or anything with DLPack or the buffer protocol), "
-                        f"but got {type(value).__name__}") from None
+                        f"but got {type(value).__name__}{_why_not(value)}") from None
     if place not in CPU_DEVICES and not is_on_device:
         raise ValueError(f"{what} must be in the memory of the host, but it is on DLPack device {place}:{number}; "
                          "copy it first")

@@ -92,6 +92,20 @@ def test_torch_tensors_are_taken_through_dlpack(trained):
     x, y = batch_of(step, arrays, 4)
     tensors = torch.from_numpy(x.T.copy()).T, torch.from_numpy(y).requires_grad_()
     assert step(x, y) == other(*tensors)
+    assert step(x, -y) == other(x, torch._neg_view(tensors[1]))  # the sign is a mark of the tensor
+
+
+@pytest.mark.parametrize("change, message", [
+    (lambda x: x.to("meta"), "but got Tensor: Cannot pack tensors on meta"),
+    (lambda x: x.to_sparse(), "but got Tensor: Can't export tensors with layout other than torch.strided")])
+def test_torch_tensors_without_memory_of_their_own_change_nothing(trained, change, message):
+    torch = pytest.importorskip("torch")
+    step, arrays = trained
+    x, y = batch_of(step, arrays, 4)
+    before = snapshot(step)
+    with pytest.raises(TypeError, match=message):
+        step(change(torch.from_numpy(x)), y)
+    assert_unchanged(step, before)
 
 
 def test_batches_are_read_where_they_are(trained):
