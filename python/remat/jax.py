@@ -110,10 +110,11 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
     """Compiles a training step of `loss_fn(params, *batch)`, which returns a scalar, or `(scalar, auxiliary)`.
 
     `params` is a pytree of floating-point arrays, which the step starts from (and leaves alone: it has a copy); the leaves
-    of `example_batch` say what types and shapes all batches have. States are named by their paths in the tree (`dense.kernel`,
-    `dense.kernel.m`). What is under `jax.checkpoint` is selected by `policy=remat.checkpoints()`, values of
-    `checkpoint_name` by `remat.save_names`. `optimizer` is one of remat's, or optax's `sgd`, `adam`, `adamw`, `lion` or `lamb`,
-    with schedules, masks and clipping. The other arguments are those of `remat.mlir.train_step`.
+    of `example_batch` say what types and shapes all batches have, or, with `accumulate`, all micro-batches. States are named by
+    their paths in the tree (`dense.kernel`, `dense.kernel.m`). What is under `jax.checkpoint` is selected by
+    `policy=remat.checkpoints()`, values of `checkpoint_name` by `remat.save_names`. `optimizer` is one of remat's, or optax's
+    `sgd`, `adam`, `adamw`, `lion` or `lamb`, with schedules, masks and clipping. The other arguments are those of
+    `remat.mlir.train_step`.
 
     `eval_fn(params, *batch)`, which returns what a loss does, is what `step.eval` computes; `eval_batch` is an example of its
     batches, a tuple, where they differ from those of the loss.

@@ -8,7 +8,7 @@ Needs torch and torch-mlir (`pip install remat[torch]`).
 """
 import contextlib
 import importlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,8 +97,8 @@ def _in_order(keys: list[str] | None, batch: Any, named: dict[str, Any]) -> Any:
         if named:
             raise TypeError(f"the example batch was a tuple, but got the names {', '.join(named)}")
         return batch
-    if len(batch) == 1 and isinstance(batch[0], dict) and not named:
-        batch, named = (), batch[0]
+    if len(batch) == 1 and isinstance(batch[0], Mapping) and not named:
+        batch, named = (), dict(batch[0])
     if batch or set(named) != set(keys):
         raise TypeError(f"the batch must be named {', '.join(keys)}, but got "
                         f"{', '.join(named) or f'{len(batch)} arrays without names'}")
@@ -190,7 +190,8 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
     - `loss_fn(output, target)`: a function or module whose result is a scalar; the last tensor of a batch is `target`, the
       others go to the model. `None`: the model returns the loss, or a tuple that starts with it.
     - `example_batch`: a tensor, or a tuple of tensors, of the types and shapes that all batches have. With `loss_fn=None` it
-      may be a dictionary, for models that take their arguments by name; so does the step then.
+      may be a dictionary, for models that take their arguments by name; so does the step then. With `accumulate`, it is an
+      example of a micro-batch.
     - `optimizer`: one of remat's, or a fresh `torch.optim.SGD`, `Adam`, `AdamW` or `Adafactor` of the model's parameters.
     - `evaluate`: whether `step.eval` is compiled, too: the model in the mode of `model.eval()`, and the loss. For batches of
       other shapes, such an example batch.
@@ -209,7 +210,7 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
         raise TypeError(f"the model must be a torch.nn.Module, but got {type(model).__name__}")
     if loss_fn is not None and not callable(loss_fn):
         raise TypeError(f"loss_fn must be a function of output and target, or None, but got {type(loss_fn).__name__}")
-    keys = list(example_batch) if isinstance(example_batch, dict) else None
+    keys = list(example_batch) if isinstance(example_batch, Mapping) else None
     if keys and loss_fn is not None:
         raise TypeError("a batch by name is for models that return the loss: loss_fn must be None")
     inputs = _inputs(example_batch, keys, loss_fn)
@@ -255,7 +256,7 @@ def _inputs(batch: Any, keys: list[str] | None, loss_fn: Callable[..., Any] | No
     import torch
     if isinstance(batch, torch.Tensor):
         batch = [batch]
-    if keys is not None or isinstance(batch, dict):
+    if keys is not None or isinstance(batch, Mapping):
         batch = _in_order(keys, (batch,), {})
     for i, value in enumerate(batch):
         if not isinstance(value, torch.Tensor):

@@ -455,3 +455,10 @@ def test_what_is_wrong_is_said():
         step(data[0][:2], *data[1:])
     with pytest.raises(KeyError, match="the model has no conv.weight"):
         step.copy_to(nn.Linear(2, 2))
+
+
+def test_a_batch_by_name_may_be_any_mapping():
+    from collections import UserDict  # as tokenizers return
+    model, batch = make(ReturnsTheLoss), UserDict(x=torch.randn(4, 3), target=torch.randn(4, 2))
+    step = remat.torch.train_step(model, None, batch, optimizer=remat.SGD(0.0))
+    assert step(batch)[0] == step(**batch)[0]
