@@ -8,9 +8,10 @@
 A MODEL is a name of architectures.py (default: all), of which KEY=VALUE changes a size, or a file NAME.mlir as
 remat.export writes it, with --script FILE.py for the Python that exported it (see recorded.py). `train` fails if a loss
 differs by more than 1e-3; --f64 exports and trains in float64, which also models whose losses depend on the last bits
-bear; --in-process trains by remat.torch and remat.jax, instead of files and mlir-runner, and once more from a file and from a
-state_dict of the middle, in the same bits. `bytes` tells ours from the
-framework's by a ratio; PyTorch's is with its fused attention where that takes less. Environment: BUILD_DIR, LLVM_PREFIX.
+bear; --in-process trains by remat.torch and remat.jax, instead of files and mlir-runner, and also fails if a gradient is
+off (SGD), or if the weights, through the framework's model, or the run, through a file, have other bits afterwards. `bytes`
+tells ours from the framework's by a ratio; PyTorch's is with its fused attention where that takes less. Environment:
+BUILD_DIR, LLVM_PREFIX.
 """
 import argparse
 import copy
@@ -29,7 +30,7 @@ import ours
 import recorded
 from remat import training
 from remat.export import as_tuple, widen as widen_arrays
-from remat.models import Problem, has_layers
+from remat.models import Problem, Recorded, compare_gradients, has_layers
 from remat.testing import ARENA_ALIGNMENT
 
 os.environ.setdefault("REMAT_BIN", str(training.BUILD / "bin"))
@@ -87,44 +88,58 @@ def write_arrays(folder, exported):
             np.savez(Path(folder, f"{name}.npz"), **arrays)
 
 
-def same_bits(a, b):
-    return a.keys() == b.keys() and all(np.asarray(a[n]).tobytes() == np.asarray(b[n]).tobytes() for n in a)
-
-
 def make_step(model, optimizer):
+    """A step that Python holds."""
     import remat
-    batch = tuple(model.inputs.values())
+    batch, rule = tuple(model.inputs.values()), OPTIMIZERS[optimizer][0]
     if model.params is None:
-        return remat.torch.train_step(model.function, None, batch, optimizer=OPTIMIZERS[optimizer][0])
+        return remat.torch.train_step(model.function, None, batch, optimizer=rule)
     import jax
     with jax.enable_x64(model.wide):
-        return remat.jax.train_step(model.function, model.params, *batch, optimizer=OPTIMIZERS[optimizer][0])
+        return remat.jax.train_step(model.function, model.params, *batch, optimizer=rule)
+
+
+def with_weights_of(step, model):
+    """The framework's model, with the step's parameters and buffers."""
+    if model.params is not None:
+        return dataclasses.replace(model, params=step.params)
+    function = copy.deepcopy(model.function)
+    step.copy_to(function)
+    return dataclasses.replace(model, function=function)
+
+
+def as_bits(arrays):
+    return {name: array.tobytes() for name, array in arrays.items()}
 
 
 def train_in_process(model, optimizer):
-    """The losses of a step that Python holds, and whether a run that is resumed from a file in the middle has the same bits, as
-    well as one whose parameters and states went through the framework's own."""
-    batch = tuple(model.inputs.values())
+    """The losses of a step that Python holds, and what is wrong with it besides."""
+    step, batch = make_step(model, optimizer), tuple(model.inputs.values())
 
-    def run(step, steps):
-        return [as_tuple(step(*batch))[0] for _ in range(steps)]
-    step = make_step(model, optimizer)
-    losses = run(step, STEPS)
-    half, resumed, loaded = (make_step(model, optimizer) for _ in range(3))
-    run(half, STEPS // 2)
+    def run(step, count):
+        return [as_tuple(step(*batch))[0] for _ in range(count)]
+
+    losses, wrong = run(step, 1), []
     with tempfile.TemporaryDirectory() as folder:
-        half.save(Path(folder, "half.safetensors"))
-        resumed.load(Path(folder, "half.safetensors"))
-    state = {name: np.array(value) for name, value in half.state_dict().items()}
-    if model.params is None:
-        module = copy.deepcopy(model.function)
-        half.copy_to(module)
-        values = module.state_dict()
-        state |= {name: values[name] for name in state.keys() & values.keys()}
-    loaded.load_state_dict(state)
-    bears = all(run(other, STEPS - STEPS // 2) == losses[STEPS // 2:] and same_bits(other.state_dict(), step.state_dict())
-                for other in (resumed, loaded))
-    return losses, bears
+        if optimizer == "sgd":  # whose first momentum is the gradient
+            model.export().save(folder, "model")
+            state = step.state_dict()
+            gradients = {name: state[f"{name}.momentum"] for name in step.parameters}
+            error, name, off = compare_gradients(Recorded(Path(folder, "model.mlir")), {"gradients": gradients})
+            wrong += [f"{len(off)} gradients are off, {name} by {error:.1e}"] if off else []
+        losses += run(step, STEPS // 2 - 1)
+        step.save(Path(folder, "run.safetensors"))
+        other = make_step(with_weights_of(step, model), optimizer)
+        weights = {*step.parameters, *(n for n, _ in getattr(model.function, "named_buffers", tuple)())}
+        if any(a.tobytes() != step.state_dict()[n].tobytes() for n, a in other.state_dict().items() if n in weights):
+            wrong.append("weights that went through the model have other bits")
+        other.load(Path(folder, "run.safetensors"))
+        if as_bits(other.state_dict()) != as_bits(step.state_dict()):
+            wrong.append("states that were loaded have other bits")
+    losses += run(step, STEPS - STEPS // 2)
+    if run(other, STEPS - STEPS // 2) != losses[STEPS // 2:] or as_bits(other.state_dict()) != as_bits(step.state_dict()):
+        wrong.append("a run that was resumed has other bits")
+    return losses, wrong
 
 
 # --- The frameworks ----------------------------------------------------------------------------
@@ -292,9 +307,9 @@ def train(names, options):
     for name in names:
         model = make(name, options)
         model = widen(model) if options.f64 else model
-        bears = True
+        wrong = []
         if options.in_process:
-            found, bears = train_in_process(model, optimizer)
+            found, wrong = train_in_process(model, optimizer)
         else:
             with tempfile.TemporaryDirectory() as folder:
                 exported = model.export()
@@ -303,10 +318,10 @@ def train(names, options):
                 found, _ = ours.run_program(folder, compile_program(folder, "model", optimizer=optimizer)[0], STEPS)
         theirs = (torch_losses if model.params is None else jax_losses)(model, optimizer)
         worst = max(abs(a - b) for a, b in zip(found, theirs, strict=True))
-        is_ok = worst <= 1e-3 and bears
-        failed += not is_ok
-        print(f"{title(name):15} {optimizer:6} loss {found[0]:.4f} -> {found[-1]:.4f}, off by {worst:.1e} at most"
-              f"{'' if bears else ', resumed with other bits'}  {'ok' if is_ok else 'FAIL'}", flush=True)
+        right = worst <= 1e-3 and not wrong
+        failed += not right
+        print(f"{title(name):15} {optimizer:6} loss {found[0]:.4f} -> {found[-1]:.4f}, off by {worst:.1e} at most  "
+              f"{'; '.join(['ok' if right else 'FAIL', *wrong])}", flush=True)
     return failed
 
 
