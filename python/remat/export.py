@@ -184,18 +184,20 @@ def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = 
     import torch
     from torch.export.graph_signature import InputKind, OutputKind
 
-    from remat import torch_custom, torch_import, torch_stops
+    from remat import torch_custom, torch_import, torch_stops, torch_traced
 
     values, dynamic = list(inputs.values()), dynamic or {}
     symbols = {d: torch.export.Dim(d) if isinstance(d, str) else d for axes in dynamic.values() for d in axes.values()}
     shapes = tuple({a: symbols[d] for a, d in dynamic.get(n, {}).items()} or None for n in inputs) if dynamic else None
     own, wide = (run_torch(module, values, wide) if check else ([], {}, {}) for wide in (False, True))
     tensors = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers())
+    torch_traced.check_parameters(module, inner)
     functions = torch_custom.Functions()
     with functions.kept():
         program = torch_import.trace(module, tuple(values), shapes)
     torch_stops.mark(program.graph_module)
     program = torch_import.decompose(program, inner)
+    torch_import.check_writes(program, inner)
 
     arguments, results = [], []
     rest = iter(inputs.items())

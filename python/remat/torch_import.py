@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.export.graph_signature import OutputKind
 from torch_mlir import fx, ir
 from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras import fx_importer
 from torch_mlir.passmanager import PassManager
 
-from remat import torch_decompositions, torch_operators, torch_stops
+from remat import torch_decompositions, torch_operators, torch_stops, torch_traced
 from remat.export import ExportError
 from remat.locations import describe_location, find_in_trace, from_forward
 from remat.torch_custom import Application
@@ -68,7 +69,7 @@ def recorded_calls() -> Iterator[None]:
 
 def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any) -> torch.export.ExportedProgram:
     try:
-        with recorded_calls(), plain_checkpoints(), torch.fx.traceback.preserve_node_meta():
+        with recorded_calls(), plain_checkpoints(), torch_traced.kept_semantics(module), torch.fx.traceback.preserve_node_meta():
             return torch.export.export(module, inputs, dynamic_shapes=shapes)
     except Exception as error:  # of the model, too
         frames = from_forward(traceback.extract_tb(error.__traceback__))
@@ -105,6 +106,19 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
             return program.run_decompositions(fx.get_decomposition_table() | torch_decompositions.TABLE)
     except Exception as error:  # of any decomposition
         raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{error}") from error
+
+
+def check_writes(program: torch.export.ExportedProgram, inner: str) -> None:
+    """Fails if a parameter is written to. What is written to a batch stays inside of the program."""
+    output, specs = program.graph.output_node(), program.graph_signature.output_specs
+    for value, spec in zip(output.args[0], specs):
+        if spec.kind == OutputKind.PARAMETER_MUTATION:
+            place = find_in_trace(value.meta.get("stack_trace") or "")
+            raise ExportError(f"PyTorch cannot export the model: {f'{place[0]}:{place[1]}: ' if place else ''}forward writes to the "
+                              f"parameter {spec.target.removeprefix(f'{inner}.')}, which only the optimizer may")
+    kept = [(value, spec) for value, spec in zip(output.args[0], specs) if spec.kind != OutputKind.USER_INPUT_MUTATION]
+    output.args = (tuple(value for value, _ in kept),)
+    specs[:] = [spec for _, spec in kept]
 
 
 class Traced(torch.nn.Module):

@@ -5,12 +5,14 @@ then a call of a function that nothing looks into, and a `remat.stop_gradient` i
 error, and no operation of the model can be taken for one.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch.fx import Graph, GraphModule, Node
 
 from remat.export import ExportError
+from remat.locations import find_in_trace
 
 aten = torch.ops.aten
 NAME = "stop_gradient"
@@ -56,14 +58,53 @@ def stop_padding(graph: Graph, node: Node) -> None:
     graph.erase_node(node)
 
 
-def is_written(node: Node) -> bool:
-    """Whether an operation writes to `node`, or to a view of it."""
+def get_alias(user: Node, node: Node) -> Any:
+    """What the schema of an operation says of sharing memory with `node`, its first argument, if anything."""
+    schema = getattr(user.target, "_schema", None)
+    return schema.arguments[0].alias_info if schema and user.args[:1] == (node,) and schema.arguments else None
+
+
+def find_writes(node: Node) -> Iterator[Node]:
+    """The operations that write to `node`, or to a view of it."""
     for user in node.users:
-        schema = getattr(user.target, "_schema", None)
-        aliases = schema.arguments[0].alias_info if schema and user.args[:1] == (node,) and schema.arguments else None
-        if aliases and (aliases.is_write or is_written(user)):
-            return True
-    return False
+        if alias := get_alias(user, node):
+            yield from [user] if alias.is_write else find_writes(user)
+
+
+def is_written(node: Node) -> bool:
+    return any(find_writes(node))
+
+
+def find_root(node: Node) -> Node:
+    """What `node` is a view of, or itself."""
+    while node.args and isinstance(node.args[0], Node) and get_alias(node, node.args[0]):
+        node = node.args[0]
+    return node
+
+
+def find_reads(node: Node, beside: Node) -> Iterator[Node]:
+    """The operations that read `node` or a view of it other than `beside`."""
+    for user in node.users:
+        if user is not beside:
+            yield user
+            if get_alias(user, node):
+                yield from find_reads(user, beside)
+
+
+def stop_detached(node: Node) -> None:
+    """Makes `node`, a detach, a stand-in, which shares no memory with what is detached."""
+    if node.args[0].target is aten.lift_fresh_copy.default:  # a constant, which the export itself detaches
+        return
+    root, writes = find_root(node), list(find_writes(node))
+    if writes and root.op == "placeholder":  # as to a buffer, by its `data`; no gradient has been lost
+        return
+    order = {other: i for i, other in enumerate(node.graph.nodes)}
+    first = min((order[write] for write in writes), default=None)
+    if first is not None and any(order[read] > first for read in find_reads(root, node)):
+        place = find_in_trace(node.meta.get("stack_trace") or "")
+        raise ExportError(f"{f'{place[0]}:{place[1]}: ' if place else ''}the model writes to a tensor through its detach() or data, and "
+                          "reads it afterwards, with gradients that the export cannot say; write to a clone")
+    node.target = STAND_IN
 
 
 def stop_all(graph: Graph) -> None:
@@ -84,8 +125,7 @@ def mark(module: GraphModule) -> None:
     """Puts stand-ins into the graphs of `module`, an exported one, wherever no gradient passes."""
     for node in list(module.graph.nodes):
         if node.target in (aten.detach.default, aten.detach_.default) and is_float(node):
-            if node.args[0].target is not aten.lift_fresh_copy.default:  # a constant, which the export itself detaches
-                node.target = STAND_IN
+            stop_detached(node)
         elif node.target is aten.embedding.default and len(node.args) > 2 and node.args[2] >= 0:
             stop_padding(module.graph, node)
         elif node.target is torch.ops.higher_order.wrap_with_set_grad_enabled and not node.args[0]:

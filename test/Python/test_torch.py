@@ -462,3 +462,121 @@ def test_a_batch_by_name_may_be_any_mapping():
     model, batch = make(ReturnsTheLoss), UserDict(x=torch.randn(4, 3), target=torch.randn(4, 2))
     step = remat.torch.train_step(model, None, batch, optimizer=remat.SGD(0.0))
     assert step(batch)[0] == step(**batch)[0]
+
+
+class Applies(nn.Module):
+    """`function` of itself and a batch; it has a weight and a buffer, as its only submodule does."""
+
+    def __init__(self, function, depth=1):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3, 3))
+        self.register_buffer("mean", torch.ones(3))
+        self.inner = Applies(function, depth - 1) if depth else None
+        self.function = function
+
+    def forward(self, x):
+        return self.function(self, self.inner(x) if self.inner is not None else x)
+
+
+def assign(m, x):
+    h = x @ m.weight
+    m.mean = 0.9 * m.mean + 0.1 * h.detach().mean(0)
+    return h - m.mean
+
+
+def write_data(m, x):
+    h = x @ m.weight
+    m.mean.data.mul_(0.9).add_(0.1 * h.data.mean(0))
+    return h - m.mean
+
+
+def write_detached(m, x):
+    h = x @ m.weight
+    m.mean.detach().lerp_(h.detach().mean(0), 0.1)
+    scale = h.detach()
+    scale.abs_().add_(1)
+    return (x @ m.weight - m.mean) / scale
+
+
+def write_batch(m, x):
+    x.mul_(2)
+    return x @ m.weight
+
+
+@pytest.mark.parametrize("function", [assign, write_data, write_detached, write_batch])
+def test_what_forward_writes(function):
+    model, data = make(lambda: Applies(function)), [(torch.randn(4, 3), torch.randn(4, 3)) for _ in range(3)]
+    theirs = copy.deepcopy(model)
+    step = remat.torch.train_step(model, F.mse_loss, data[0], optimizer=remat.SGD(0.05))
+    losses = [step(*batch) for batch in data]
+    expected = train(theirs, F.mse_loss, [(x.clone(), y) for x, y in data], torch.optim.SGD(theirs.parameters(), 0.05))
+    np.testing.assert_allclose(losses, expected, 2e-5)
+    assert_same_state(model, make(lambda: Applies(function)), 0)
+    step.copy_to(model)
+    assert_same_state(model, theirs)
+
+
+def write_parameter(m, x):
+    with torch.no_grad():
+        m.weight.clamp_(-1, 1)
+    return x @ m.weight
+
+
+def read_what_was_detached(m, x):
+    h = x @ m.weight
+    h.detach().mul_(2)
+    return h
+
+
+def hook(m, x):
+    h = x @ m.weight
+    h.register_hook(lambda gradient: 2 * gradient)
+    return h
+
+
+def assign_other(m, x):
+    m.mean = x.mean()
+    return x @ m.weight
+
+
+@pytest.mark.parametrize("make_model, message", [
+    (lambda: Applies(write_parameter), r"test_torch.py:\d+: forward writes to the parameter (inner\.)?weight, which only the optimizer"),
+    (lambda: nn.Sequential(nn.Embedding(5, 3, max_norm=1.0)), "forward writes to the parameter 0.weight"),
+    (lambda: Applies(read_what_was_detached), r"test_torch.py:\d+: the model writes to a tensor through its detach\(\) or data, and reads"),
+    (lambda: Applies(hook), r"test_torch.py:\d+: a hook on the gradient of a tensor is no part of what is exported"),
+    (lambda: Applies(assign_other, 0), r"forward assigns to the buffer model.mean what is not of its shape \[3\]")])
+def test_what_forward_must_not_write(make_model, message):
+    x = torch.tensor([1, 2, 3, 4]) if "0.weight" in message else torch.randn(4, 3)
+    with pytest.raises(remat.export.ExportError, match=message):
+        remat.torch.train_step(make(make_model), F.mse_loss, (x, torch.randn(4, 3)), optimizer=remat.SGD(0.1))
+    h = torch.ones(3, requires_grad=True)
+    h.register_hook(lambda gradient: 2 * gradient)  # outside, hooks are what they were
+    h.sum().backward()
+    assert (h.grad == 2).all() and h.data.data_ptr() == h.data_ptr() and not h.data.requires_grad
+
+
+def share_memory(model):
+    model.inner.weight = nn.Parameter(model.weight.data)
+
+
+def share_a_part(model):
+    model.register_buffer("part", model.weight.data[1:, ::2])
+
+
+def take_turns(model):
+    both = torch.randn(3, 6)
+    model.weight, model.inner.weight = nn.Parameter(both[:, ::2]), nn.Parameter(both[:, 1::2])
+
+
+@pytest.mark.parametrize("change, message", [
+    (share_memory, "weight and inner.weight are in the same memory, but are not one tensor"),
+    (share_a_part, "weight and part are in the same memory"), (take_turns, None),
+    (lambda model: model.weight.register_hook(lambda gradient: 2 * gradient), "the parameter weight has a hook on its gradient")])
+def test_parameters_that_would_be_trained_otherwise(change, message):
+    model, batch = make(lambda: Applies(lambda m, x: x @ m.weight)), (torch.randn(4, 3), torch.randn(4, 3))
+    change(model)
+    if message is None:
+        assert remat.torch.train_step(model, F.mse_loss, batch, optimizer=remat.SGD(0.1))(*batch) > 0
+        return
+    with pytest.raises(remat.export.ExportError, match=message):
+        remat.torch.train_step(model, F.mse_loss, batch, optimizer=remat.SGD(0.1))

@@ -1,0 +1,103 @@
+"""What torch.export would lose in silence, or cannot say: parameters that share memory, hooks, buffers that a submodule assigns,
+`data`."""
+import contextlib
+import functools
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from remat.export import ExportError
+
+HOOKS = (torch.Tensor.register_hook, torch.Tensor.register_post_accumulate_grad_hook)
+DATA = torch.Tensor.data.__get__
+
+
+def find_bytes(tensor: torch.Tensor) -> tuple[int, int]:
+    """Where its elements begin and end."""
+    elements = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    return tensor.data_ptr(), tensor.data_ptr() + elements * tensor.element_size()
+
+
+def overlap(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether an element of one is in the memory of the other."""
+    (begin, end), (other_begin, other_end) = find_bytes(one), find_bytes(other)
+    if end <= other_begin or other_end <= begin:
+        return False
+    first = min(begin, other_begin)
+    marks = []
+    for tensor, start in ((one, begin), (other, other_begin)):
+        mark = torch.zeros(max(end, other_end) - first, dtype=torch.bool)
+        size = tensor.element_size()
+        mark.as_strided((*tensor.shape, size), (*(stride * size for stride in tensor.stride()), 1), start - first).fill_(True)
+        marks.append(mark)
+    return bool((marks[0] & marks[1]).any())
+
+
+def check_parameters(module: torch.nn.Module, inner: str) -> None:
+    """Fails where parameters would not be trained as PyTorch does: with hooks, or in the memory of another tensor."""
+    named = {id(tensor): (name.removeprefix(f"{inner}."), tensor)
+             for name, tensor in itertools.chain(module.named_parameters(), module.named_buffers())}
+    groups: dict[int, list[tuple[str, torch.Tensor]]] = {}
+    for name, tensor in named.values():
+        if tensor.requires_grad and (tensor._backward_hooks or tensor._post_accumulate_grad_hooks):
+            raise ExportError(f"the parameter {name} has a hook on its gradient, which a step does not run; remove it")
+        if tensor.device.type != "meta" and tensor.layout == torch.strided and tensor.numel():
+            groups.setdefault(tensor.untyped_storage().data_ptr(), []).append((name, tensor))
+    for group in groups.values():
+        for (name, tensor), (other_name, other) in itertools.combinations(group, 2):
+            if (tensor.requires_grad or other.requires_grad) and overlap(tensor, other):
+                raise ExportError(f"{name} and {other_name} are in the same memory, but are not one tensor, so that a step would train "
+                                  "them apart; make them one parameter, or clone one")
+
+
+class Semantics(TorchFunctionMode):
+    """Of the thread it is entered in. Hooks are errors, and `data` is a `detach`, which can be traced."""
+
+    def __torch_function__(self, function: Any, types: Any, arguments: tuple[Any, ...] = (), named: dict[str, Any] | None = None) -> Any:
+        if function in HOOKS:
+            raise ExportError("a hook on the gradient of a tensor is no part of what is exported; write a torch.autograd.Function")
+        if function == DATA:
+            return arguments[0].detach()
+        return function(*arguments, **(named or {}))
+
+
+def write_back(module: torch.nn.Module, before: list[tuple[str, torch.nn.Module, str, torch.Tensor]]) -> None:
+    """Makes assignments to buffers writes to what they were before."""
+    for path, owner, name, buffer in before:
+        value = owner._buffers.get(name)
+        if value is buffer:
+            continue
+        if value is None or value.shape != buffer.shape or value.dtype != buffer.dtype:
+            raise ExportError(f"forward assigns to the buffer {path} what is not of its shape {list(buffer.shape)} and type "
+                              f"{buffer.dtype}")
+        with torch.no_grad():
+            buffer.copy_(value)
+        owner._buffers[name] = buffer
+
+
+@contextlib.contextmanager
+def kept_semantics(module: torch.nn.Module) -> Iterator[None]:
+    """While `module` is traced, what it does to its buffers in forward is a part of it, and hooks are errors."""
+    forward = module.forward
+
+    @functools.wraps(forward)  # whose arguments have names
+    def run(*arguments: Any, **named: Any) -> Any:
+        before = [(f"{path}.{name}".lstrip("."), owner, name, buffer) for path, owner in module.named_modules()
+                  for name, buffer in owner._buffers.items() if buffer is not None]
+        result = forward(*arguments, **named)
+        write_back(module, before)
+        return result
+
+    had = module.__dict__.get("forward")
+    module.__dict__["forward"] = run
+    try:
+        with Semantics():
+            yield
+    finally:
+        if had is None:
+            del module.__dict__["forward"]
+        else:
+            module.__dict__["forward"] = had
