@@ -26,6 +26,13 @@ static constexpr int64_t kWantedIterations = 32;
 static constexpr int64_t kWideLanes = 64;
 static constexpr unsigned kMaxOpsForWideLanes = 8;
 static constexpr int64_t kMinChunk = 1024;
+/// Elements of the vectorized loop for which the cache lines of a transposed
+/// operand stay in the first cache, at any distance between them; and how many
+/// such tiles there have to be, for an even load.
+static constexpr int64_t kTile = 32;
+static constexpr int64_t kMinTiles = 8;
+/// Elements of a cache line that are worth a second read of it.
+static constexpr int64_t kMinReuse = 4;
 
 //===----------------------------------------------------------------------===//
 // Questions
@@ -95,6 +102,24 @@ static void chooseVectorLoop(const LoopNest &nest, KernelPlan &plan) {
   plan.lanes = isWide ? kWideLanes : kLanes;
 }
 
+/// Whether some operand is read along `loop` where the vectorized loop jumps
+/// from one of its cache lines to another. Such lines are read again and again
+/// while `loop` advances, so it has to run inside of a part of the vectorized
+/// loop for which all of them stay in the cache.
+static bool needsTilesAround(const LoopNest &nest, const KernelPlan &plan,
+                             unsigned loop) {
+  if (nest.hasReduction() || !plan.vectorLoop || loop == *plan.vectorLoop ||
+      nest.loops[loop].sizeOr(kMinReuse) < kMinReuse ||
+      nest.loops[*plan.vectorLoop].sizeOr(kTile * kMinTiles) <
+          kTile * kMinTiles)
+    return false;
+  return llvm::any_of(nest.accesses, [&](const Access &access) {
+    return !access.isScalar() && access.isContiguousIn(loop) &&
+           !access.isInvariantIn(*plan.vectorLoop) &&
+           !access.isContiguousIn(*plan.vectorLoop);
+  });
+}
+
 static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
   int64_t iterations = 1;
   for (const Loop &loop : nest.loops)
@@ -104,15 +129,23 @@ static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
   if (iterations * costOfOne < kMinParallelWork)
     return;
   int64_t distributed = 1;
+  bool hasTiles =
+      llvm::any_of(llvm::seq<unsigned>(nest.loops.size()), [&](unsigned loop) {
+        return needsTilesAround(nest, plan, loop);
+      });
+  if (hasTiles)
+    plan.chunk = kTile;
   for (auto [index, loop] : llvm::enumerate(nest.loops)) {
-    if (!loop.isParallel() || index == plan.vectorLoop)
+    if (!loop.isParallel() || index == plan.vectorLoop ||
+        needsTilesAround(nest, plan, index))
       continue;
     plan.threadLoops.push_back(index);
     distributed *= loop.sizeOr(kWantedIterations);
     if (distributed >= kWantedIterations)
       return;
   }
-  if (!plan.vectorLoop || !nest.loops[*plan.vectorLoop].isParallel())
+  if (hasTiles || !plan.vectorLoop ||
+      !nest.loops[*plan.vectorLoop].isParallel())
     return;
   int64_t size = nest.loops[*plan.vectorLoop].sizeOr(1 << 20);
   int64_t parts =

@@ -226,3 +226,47 @@ func.func @along_without_a_combiner(%x: memref<64x4096xf32>, %y: memref<64xf32>)
   }
   return
 }
+
+// -----
+
+// What is read across its rows is read in tiles of 32 of the vectorized loop, within which its cache lines are read to their
+// ends: the loop along them is inside.
+#swapped = affine_map<(b, i, j) -> (b, j, i)>
+#same = affine_map<(b, i, j) -> (b, i, j)>
+
+// CHECK-LABEL: func.func @transposed
+// CHECK: func.func private @kernel_generic
+// CHECK-DAG: %[[TILES:.*]] = arith.constant 12 : index
+// CHECK-DAG: %[[BATCH:.*]] = arith.constant 3 : index
+// CHECK-DAG: %[[ROWS:.*]] = arith.constant 500 : index
+// CHECK: scf.parallel (%{{.*}}, %[[TILE:.*]]) = ({{.*}}) to (%[[BATCH]], %[[TILES]])
+// CHECK: %[[FROM:.*]] = arith.muli %[[TILE]]
+// CHECK: arith.minui
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[ROWS]]
+// CHECK: scf.for %{{.*}} = %[[FROM]] to
+func.func @transposed(%x: memref<3x380x500xf32>, %y: memref<3x500x380xf32>, %z: memref<3x500x380xf32>) {
+  linalg.generic {indexing_maps = [#swapped, #same, #same], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %y : memref<3x380x500xf32>, memref<3x500x380xf32>) outs(%z : memref<3x500x380xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// Few lines stay in the cache anyway, and threads want more than a few tiles.
+// -----
+
+// CHECK-LABEL: func.func @transposed_few
+// CHECK: func.func private @kernel_generic
+// CHECK-DAG: %[[ROWS:.*]] = arith.constant 5000 : index
+// CHECK: scf.parallel (%{{.*}}) = (%{{.*}}) to (%[[ROWS]])
+func.func @transposed_few(%x: memref<100x5000xf32>, %y: memref<5000x100xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<100x5000xf32>) outs(%y : memref<5000x100xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = math.tanh %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}

@@ -1,0 +1,155 @@
+"""Bytes per second of kernels that are not products, over what a loop of the same bytes reaches (STREAM): elementwise ones, sums
+of rows and columns, normalizations and their gradients. A row counts each operand and the result once, so that a kernel that
+reads an array twice has a half at most. On two threads, which tools/benchmark sets.
+
+The functions are compiled as those of a model are, by remat-opt, and by clang instead of the JIT."""
+import ctypes
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import models
+from kernels import BUILD, seconds
+from mlir_text import Printer, Value, scalar_body
+
+LLVM = Path(os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-22"))
+SHAPES = {"from memory": (16384, 1024), "in cache": (2048, 384)}
+ARENA = 256 << 20
+PASSES = ("--convert-linalg-aggregates-to-structured", "--remat-fix-orders", "--remat-fuse", "--canonicalize", "--remat-bufferize",
+          "--remat-lower-to-cpu")
+STREAM = """
+void scale(float *a, const float *b, long n) {
+#pragma omp parallel for
+  for (long i = 0; i < n; ++i) a[i] = 3.0f * b[i];
+}
+void triad(float *a, const float *b, const float *c, long n) {
+#pragma omp parallel for
+  for (long i = 0; i < n; ++i) a[i] = b[i] + 3.0f * c[i];
+}
+float sum(const float *a, long n) {
+  float s = 0;
+#pragma omp parallel for reduction(+ : s)
+  for (long i = 0; i < n; ++i) s += a[i];
+  return s;
+}
+"""
+
+
+def elementwise(body):
+    def build(p, *inputs):
+        maps = ["d0 d1" if len(v.shape) == 2 else "d1" for v in inputs]
+        return p.generic(list(zip(inputs, maps)), inputs[0].shape, scalar_body(body))
+    return build
+
+
+def row_sum(p, inputs, body):
+    maps = [("d0 d1" if len(v.shape) == 2 else "d0") for v in inputs]
+    return p.generic(list(zip(inputs, maps)), inputs[0].shape[:1], scalar_body(body), reduced=(1,))
+
+
+def column_sum(p, x):
+    return p.generic([(x, "d0 d1")], x.shape[1:], scalar_body("addf acc a0"), reduced=(0,))
+
+
+def transpose(p, x):
+    return p.generic([(x, "d1 d0")], x.shape[::-1], lambda a, _: ([], a))
+
+
+def softmax_gradient(p, dy, y):
+    dots = row_sum(p, (dy, y), "mulf a0 a1\naddf acc b0")
+    return p.generic([(dy, "d0 d1"), (y, "d0 d1"), (dots, "d0")], y.shape, scalar_body("subf a0 a2\nmulf b0 a1"))
+
+
+def norm_gradient(p, dy, normalized):
+    """Of a layer norm without weights, by its result; its scale is left out."""
+    total = row_sum(p, (dy,), "addf acc a0")
+    dots = row_sum(p, (dy, normalized), "mulf a0 a1\naddf acc b0")
+    n = p.scalar(f"{dy.shape[1]}.0")
+    return p.generic([(dy, "d0 d1"), (normalized, "d0 d1"), (total, "d0"), (dots, "d0")], dy.shape,
+                     scalar_body(f"divf a2 {n}\ndivf a3 {n}\nmulf a1 b1\nsubf a0 b0\nsubf b3 b2"))
+
+
+# How a function is built, the dimensions of its operands (r, c), and the loop that it is compared with.
+KERNELS = {
+    "sum of two": (elementwise("addf a0 a1"), ("rc", "rc"), "triad"),
+    "bias": (elementwise("addf a0 a1"), ("rc", "c"), "scale"),
+    "tanh": (elementwise("math.tanh a0"), ("rc",), "scale"),
+    "gelu": (models.gelu, ("rc",), "scale"),
+    "transpose": (transpose, ("rc",), "scale"),
+    "sums of rows": (lambda p, x: row_sum(p, (x,), "addf acc a0"), ("rc",), "sum"),
+    "sums of columns": (column_sum, ("rc",), "sum"),
+    "layer norm": (models.layer_norm, ("rc", "c", "c"), "scale"),
+    "its gradient": (norm_gradient, ("rc", "rc"), "triad"),
+    "RMS norm": (models.rms_norm, ("rc", "c"), "scale"),
+    "softmax": (lambda p, x: models.softmax(p, x, 1), ("rc",), "scale"),
+    "its gradient (softmax)": (softmax_gradient, ("rc", "rc"), "triad"),
+}
+
+
+def run(*command):
+    subprocess.run([*map(str, command)], check=True)
+
+
+def load(folder, name, source, *libraries):
+    library = Path(folder, f"{name}.so")
+    run(LLVM / "bin/clang", "-O3", "-march=native", "-Wno-override-module", "-shared", "-fPIC", source, "-o", library,
+        f"-L{BUILD}/lib", f"-L{LLVM}/lib", *libraries, "-lm", f"-Wl,-rpath,{BUILD}/lib:{LLVM}/lib")
+    return ctypes.CDLL(str(library))
+
+
+def compile_kernel(folder, name, build, shapes):
+    """The function, the shape of its result, and whether it takes an arena."""
+    p = Printer()
+    inputs = [Value(f"%x{i}", shape) for i, shape in enumerate(shapes)]
+    y = build(p, *inputs)
+    source, lowered, code = (Path(folder, name + suffix) for suffix in (".mlir", ".llvm.mlir", ".ll"))
+    arguments, body = ", ".join(f"{v}: {v.type}" for v in inputs), "\n".join(p.lines)
+    source.write_text(f"func.func @f({arguments}) -> {y.type} attributes {{llvm.emit_c_interface}} {{\n{body}\n"
+                      f"    return {y} : {y.type}\n}}\n")
+    run(BUILD / "bin/remat-opt", *PASSES, source, "-o", lowered)
+    run(LLVM / "bin/mlir-translate", "--mlir-to-llvmir", lowered, "-o", code)
+    library = load(folder, name, code, "-lremat_runtime", "-lomp")
+    return library._mlir_ciface_f, y.shape, "remat.arena" in lowered.read_text()
+
+
+def describe(array):
+    """As compiled programs pass it."""
+    words = [array.ctypes.data, array.ctypes.data, 0, *array.shape, *(s // array.itemsize for s in array.strides)]
+    return (ctypes.c_int64 * len(words))(*words)
+
+
+def measure_stream(stream, shape):
+    """Bytes per second of each loop on arrays of this shape."""
+    a, b, c = (np.ones(shape, np.float32) for _ in range(3))
+    pointers, n = [ctypes.c_void_p(v.ctypes.data) for v in (a, b, c)], ctypes.c_long(a.size)
+    loops = {"scale": pointers[:2], "triad": pointers, "sum": pointers[:1]}
+    return {name: len(arguments) * a.nbytes / seconds(lambda: getattr(stream, name)(*arguments, n))
+            for name, arguments in loops.items()}
+
+
+def compare():
+    random, arena = np.random.default_rng(0), np.zeros(ARENA, np.int8)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "stream.c")
+        source.write_text(STREAM)
+        stream = load(folder, "stream", source, "-fopenmp", "-ffast-math")
+        for where, (r, c) in SHAPES.items():
+            limits, ratios = measure_stream(stream, (r, c)), {}
+            print(f"| f32, {r} x {c}, {where} | GB/s | loop (STREAM) | ratio |\n|---|---:|---:|---:|")
+            for name, (build, dims, loop) in KERNELS.items():
+                shapes = [{"rc": (r, c), "c": (c,)}[d] for d in dims]
+                function, shape, has_arena = compile_kernel(folder, f"{name.replace(' ', '_')}_{r}", build, shapes)
+                arrays = [*(random.standard_normal(s, np.float32) for s in shapes), np.zeros(shape, np.float32)]
+                descriptors = [describe(v) for v in [*arrays, *[arena] * has_arena]]
+                speed = sum(v.nbytes for v in arrays) / seconds(lambda: function(*descriptors))
+                ratios[name] = speed / limits[loop]
+                print(f"| {name} | {speed / 1e9:.1f} | {limits[loop] / 1e9:.1f} ({loop}) | {ratios[name]:.2f} |", flush=True)
+            worst = min(ratios, key=ratios.get)
+            print(f"{where}: worst {ratios[worst]:.2f} ({worst})")
+
+
+if __name__ == "__main__":
+    compare()
