@@ -3,7 +3,7 @@
 // RUN: remat-opt %s -remat-train=target=cpu | FileCheck %s --check-prefix=CPU
 
 // CHECK: unknown target 'tpu'; choose cpu or cuda
-// NEGATIVE: --threads option: '-3' value invalid
+// NEGATIVE: --threads option: expects a number from 0 on, but got '-3'
 // CPU: llvm.func
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
