@@ -32,6 +32,12 @@ CONVOLUTIONS = [
 ]
 
 
+def describe(array):
+    """As compiled programs pass it."""
+    words = [array.ctypes.data, array.ctypes.data, 0, *array.shape, *(stride // array.itemsize for stride in array.strides)]
+    return (ctypes.c_int64 * len(words))(*words)
+
+
 class Runtime:
     def __init__(self):
         path = BUILD / "lib/libremat_runtime.so"
@@ -40,16 +46,8 @@ class Runtime:
         self.library = ctypes.CDLL(str(path))
 
     def __call__(self, name, *arguments):
-        getattr(self.library, f"_mlir_ciface_{name}")(*map(self.convert, arguments))
-
-    @staticmethod
-    def convert(value):
-        """As compiled programs pass it: a descriptor of the array."""
-        if not isinstance(value, np.ndarray):
-            return ctypes.c_int64(value)
-        pointer, shape = value.ctypes.data, value.shape
-        words = [pointer, pointer, 0, *shape, *(stride // value.itemsize for stride in value.strides)]
-        return (ctypes.c_int64 * len(words))(*words)
+        converted = (describe(v) if isinstance(v, np.ndarray) else ctypes.c_int64(v) for v in arguments)
+        getattr(self.library, f"_mlir_ciface_{name}")(*converted)
 
 
 def seconds(call, at_least=0.3):

@@ -4,7 +4,6 @@ reads an array twice has a half at most. On two threads, which tools/benchmark s
 
 The functions are compiled as those of a model are, by remat-opt, and by clang instead of the JIT."""
 import ctypes
-import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -12,10 +11,11 @@ from pathlib import Path
 import numpy as np
 
 import models
-from kernels import BUILD, seconds
+import ours
+from kernels import describe, seconds
 from mlir_text import Printer, Value, scalar_body
 
-LLVM = Path(os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-22"))
+BUILD, LLVM = ours.training.BUILD, ours.training.LLVM
 SHAPES = {"from memory": (16384, 1024), "in cache": (2048, 384)}
 ARENA = 256 << 20
 PASSES = ("--convert-linalg-aggregates-to-structured", "--remat-fix-orders", "--remat-fuse", "--canonicalize", "--remat-bufferize",
@@ -46,8 +46,7 @@ def elementwise(body):
 
 
 def row_sum(p, inputs, body):
-    maps = [("d0 d1" if len(v.shape) == 2 else "d0") for v in inputs]
-    return p.generic(list(zip(inputs, maps)), inputs[0].shape[:1], scalar_body(body), reduced=(1,))
+    return p.generic([(v, "d0 d1") for v in inputs], inputs[0].shape[:1], scalar_body(body), reduced=(1,))
 
 
 def column_sum(p, x):
@@ -82,7 +81,7 @@ KERNELS = {
     "sums of rows": (lambda p, x: row_sum(p, (x,), "addf acc a0"), ("rc",), "sum"),
     "sums of columns": (column_sum, ("rc",), "sum"),
     "layer norm": (models.layer_norm, ("rc", "c", "c"), "scale"),
-    "its gradient": (norm_gradient, ("rc", "rc"), "triad"),
+    "its gradient (layer norm)": (norm_gradient, ("rc", "rc"), "triad"),
     "RMS norm": (models.rms_norm, ("rc", "c"), "scale"),
     "softmax": (lambda p, x: models.softmax(p, x, 1), ("rc",), "scale"),
     "its gradient (softmax)": (softmax_gradient, ("rc", "rc"), "triad"),
@@ -113,12 +112,6 @@ def compile_kernel(folder, name, build, shapes):
     run(LLVM / "bin/mlir-translate", "--mlir-to-llvmir", lowered, "-o", code)
     library = load(folder, name, code, "-lremat_runtime", "-lomp")
     return library._mlir_ciface_f, y.shape, "remat.arena" in lowered.read_text()
-
-
-def describe(array):
-    """As compiled programs pass it."""
-    words = [array.ctypes.data, array.ctypes.data, 0, *array.shape, *(s // array.itemsize for s in array.strides)]
-    return (ctypes.c_int64 * len(words))(*words)
 
 
 def measure_stream(stream, shape):

@@ -197,7 +197,7 @@ def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = 
         program = torch_import.trace(module, tuple(values), shapes)
     torch_stops.mark(program.graph_module)
     program = torch_import.decompose(program, inner)
-    torch_import.check_writes(program, inner)
+    torch_import.drop_writes(program, inner)
 
     arguments, results = [], []
     rest = iter(inputs.items())

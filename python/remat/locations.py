@@ -58,6 +58,12 @@ def find_in_trace(trace: str) -> tuple[str, int, int] | None:
     return None
 
 
+def describe_line(trace: str | None) -> str:
+    """`model.py:12: `, or nothing where a stack trace has none of the user's source."""
+    place = find_in_trace(trace or "")
+    return f"{place[0]}:{place[1]}: " if place else ""
+
+
 def from_forward(frames: Iterable[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
     """Those of the user's source, from the model's `forward` on, or from a derivative by hand: what is outside calls the export."""
     inside = itertools.dropwhile(lambda frame: frame.name not in ("forward", "vjp"), frames)

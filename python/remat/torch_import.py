@@ -16,7 +16,7 @@ from torch_mlir.passmanager import PassManager
 
 from remat import torch_decompositions, torch_operators, torch_stops, torch_traced
 from remat.export import ExportError
-from remat.locations import describe_location, find_in_trace, from_forward
+from remat.locations import describe_line, describe_location, find_in_trace, from_forward
 from remat.torch_custom import Application
 from remat.torch_reference import plain_checkpoints, traced_bodies
 
@@ -108,13 +108,12 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
         raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{error}") from error
 
 
-def check_writes(program: torch.export.ExportedProgram, inner: str) -> None:
-    """Fails if a parameter is written to. What is written to a batch stays inside of the program."""
+def drop_writes(program: torch.export.ExportedProgram, inner: str) -> None:
+    """Takes what is written to a batch out of the results: it stays inside of the program. Fails if a parameter is written to."""
     output, specs = program.graph.output_node(), program.graph_signature.output_specs
     for value, spec in zip(output.args[0], specs):
         if spec.kind == OutputKind.PARAMETER_MUTATION:
-            place = find_in_trace(value.meta.get("stack_trace") or "")
-            raise ExportError(f"PyTorch cannot export the model: {f'{place[0]}:{place[1]}: ' if place else ''}forward writes to the "
+            raise ExportError(f"PyTorch cannot export the model: {describe_line(value.meta.get('stack_trace'))}forward writes to the "
                               f"parameter {spec.target.removeprefix(f'{inner}.')}, which only the optimizer may")
     kept = [(value, spec) for value, spec in zip(output.args[0], specs) if spec.kind != OutputKind.USER_INPUT_MUTATION]
     output.args = (tuple(value for value, _ in kept),)

@@ -12,7 +12,7 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 from remat.export import ExportError
-from remat.locations import find_in_trace
+from remat.locations import describe_line
 
 aten = torch.ops.aten
 NAME = "stop_gradient"
@@ -101,8 +101,7 @@ def stop_detached(node: Node) -> None:
     order = {other: i for i, other in enumerate(node.graph.nodes)}
     first = min((order[write] for write in writes), default=None)
     if first is not None and any(order[read] > first for read in find_reads(root, node)):
-        place = find_in_trace(node.meta.get("stack_trace") or "")
-        raise ExportError(f"{f'{place[0]}:{place[1]}: ' if place else ''}the model writes to a tensor through its detach() or data, and "
+        raise ExportError(f"{describe_line(node.meta.get('stack_trace'))}the model writes to a tensor through its detach() or data, and "
                           "reads it afterwards, with gradients that the export cannot say; write to a clone")
     node.target = STAND_IN
 

@@ -3,9 +3,11 @@
 import contextlib
 import functools
 import itertools
+import types
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
@@ -15,31 +17,22 @@ HOOKS = (torch.Tensor.register_hook, torch.Tensor.register_post_accumulate_grad_
 DATA = torch.Tensor.data.__get__
 
 
-def find_bytes(tensor: torch.Tensor) -> tuple[int, int]:
-    """Where its elements begin and end."""
-    elements = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
-    return tensor.data_ptr(), tensor.data_ptr() + elements * tensor.element_size()
-
-
-def overlap(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether an element of one is in the memory of the other."""
-    (begin, end), (other_begin, other_end) = find_bytes(one), find_bytes(other)
-    if end <= other_begin or other_end <= begin:
-        return False
-    first = min(begin, other_begin)
-    marks = []
-    for tensor, start in ((one, begin), (other, other_begin)):
-        mark = torch.zeros(max(end, other_end) - first, dtype=torch.bool)
-        size = tensor.element_size()
-        mark.as_strided((*tensor.shape, size), (*(stride * size for stride in tensor.stride()), 1), start - first).fill_(True)
-        marks.append(mark)
-    return bool((marks[0] & marks[1]).any())
+def as_memory(tensor: torch.Tensor) -> Any:
+    """An array in the same memory, wherever that is: its elements are not read."""
+    size = tensor.element_size()
+    interface = {"version": 3, "typestr": f"|V{size}", "data": (tensor.data_ptr(), True), "shape": tuple(tensor.shape),
+                 "strides": tuple(stride * size for stride in tensor.stride())}
+    return np.asarray(types.SimpleNamespace(__array_interface__=interface))
 
 
 def check_parameters(module: torch.nn.Module, inner: str) -> None:
     """Fails where parameters would not be trained as PyTorch does: with hooks, or in the memory of another tensor."""
     named = {id(tensor): (name.removeprefix(f"{inner}."), tensor)
              for name, tensor in itertools.chain(module.named_parameters(), module.named_buffers())}
+    for path, owner in module.named_modules():
+        if owner._backward_hooks or owner._backward_pre_hooks:
+            raise ExportError(f"the module {path.removeprefix(inner).removeprefix('.') or 'itself'} has a hook on gradients, which a step "
+                              "does not run; remove it")
     groups: dict[int, list[tuple[str, torch.Tensor]]] = {}
     for name, tensor in named.values():
         if tensor.requires_grad and (tensor._backward_hooks or tensor._post_accumulate_grad_hooks):
@@ -48,7 +41,7 @@ def check_parameters(module: torch.nn.Module, inner: str) -> None:
             groups.setdefault(tensor.untyped_storage().data_ptr(), []).append((name, tensor))
     for group in groups.values():
         for (name, tensor), (other_name, other) in itertools.combinations(group, 2):
-            if (tensor.requires_grad or other.requires_grad) and overlap(tensor, other):
+            if (tensor.requires_grad or other.requires_grad) and np.shares_memory(as_memory(tensor), as_memory(other)):
                 raise ExportError(f"{name} and {other_name} are in the same memory, but are not one tensor, so that a step would train "
                                   "them apart; make them one parameter, or clone one")
 

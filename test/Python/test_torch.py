@@ -571,7 +571,9 @@ def take_turns(model):
 @pytest.mark.parametrize("change, message", [
     (share_memory, "weight and inner.weight are in the same memory, but are not one tensor"),
     (share_a_part, "weight and part are in the same memory"), (take_turns, None),
-    (lambda model: model.weight.register_hook(lambda gradient: 2 * gradient), "the parameter weight has a hook on its gradient")])
+    (lambda model: model.weight.register_hook(lambda gradient: 2 * gradient), "the parameter weight has a hook on its gradient"),
+    (lambda model: model.inner.register_full_backward_hook(lambda *_: None), "the module inner has a hook on gradients"),
+    (lambda model: model.register_full_backward_pre_hook(lambda *_: None), "the module itself has a hook on gradients")])
 def test_parameters_that_would_be_trained_otherwise(change, message):
     model, batch = make(lambda: Applies(lambda m, x: x @ m.weight)), (torch.randn(4, 3), torch.randn(4, 3))
     change(model)

@@ -75,6 +75,27 @@ static std::optional<unsigned> findParallelVectorLoop(const LoopNest &nest) {
   return best;
 }
 
+/// The loops along which some operand lies where the vectorized loop jumps from
+/// one of its cache lines to another. Such lines are read again and again while
+/// that loop advances, so it has to run inside of a part of the vectorized loop
+/// for which all of them stay in the cache.
+static SmallVector<unsigned> findTransposedLoops(const LoopNest &nest,
+                                                 unsigned vectorLoop) {
+  SmallVector<unsigned> found;
+  if (nest.hasReduction() ||
+      nest.loops[vectorLoop].sizeOr(kTile * kMinTiles) < kTile * kMinTiles)
+    return found;
+  for (auto [index, loop] : llvm::enumerate(nest.loops))
+    if (loop.sizeOr(kMinReuse) >= kMinReuse &&
+        llvm::any_of(nest.accesses, [&, i = index](const Access &access) {
+          return !access.isScalar() && access.isContiguousIn(i) &&
+                 !access.isInvariantIn(vectorLoop) &&
+                 !access.isContiguousIn(vectorLoop);
+        }))
+      found.push_back(index);
+  return found;
+}
+
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
@@ -102,24 +123,6 @@ static void chooseVectorLoop(const LoopNest &nest, KernelPlan &plan) {
   plan.lanes = isWide ? kWideLanes : kLanes;
 }
 
-/// Whether some operand is read along `loop` where the vectorized loop jumps
-/// from one of its cache lines to another. Such lines are read again and again
-/// while `loop` advances, so it has to run inside of a part of the vectorized
-/// loop for which all of them stay in the cache.
-static bool needsTilesAround(const LoopNest &nest, const KernelPlan &plan,
-                             unsigned loop) {
-  if (nest.hasReduction() || !plan.vectorLoop || loop == *plan.vectorLoop ||
-      nest.loops[loop].sizeOr(kMinReuse) < kMinReuse ||
-      nest.loops[*plan.vectorLoop].sizeOr(kTile * kMinTiles) <
-          kTile * kMinTiles)
-    return false;
-  return llvm::any_of(nest.accesses, [&](const Access &access) {
-    return !access.isScalar() && access.isContiguousIn(loop) &&
-           !access.isInvariantIn(*plan.vectorLoop) &&
-           !access.isContiguousIn(*plan.vectorLoop);
-  });
-}
-
 static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
   int64_t iterations = 1;
   for (const Loop &loop : nest.loops)
@@ -129,22 +132,21 @@ static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
   if (iterations * costOfOne < kMinParallelWork)
     return;
   int64_t distributed = 1;
-  bool hasTiles =
-      llvm::any_of(llvm::seq<unsigned>(nest.loops.size()), [&](unsigned loop) {
-        return needsTilesAround(nest, plan, loop);
-      });
-  if (hasTiles)
+  SmallVector<unsigned> transposed;
+  if (plan.vectorLoop)
+    transposed = findTransposedLoops(nest, *plan.vectorLoop);
+  if (!transposed.empty())
     plan.chunk = kTile;
   for (auto [index, loop] : llvm::enumerate(nest.loops)) {
     if (!loop.isParallel() || index == plan.vectorLoop ||
-        needsTilesAround(nest, plan, index))
+        llvm::is_contained(transposed, index))
       continue;
     plan.threadLoops.push_back(index);
     distributed *= loop.sizeOr(kWantedIterations);
     if (distributed >= kWantedIterations)
       return;
   }
-  if (hasTiles || !plan.vectorLoop ||
+  if (plan.chunk || !plan.vectorLoop ||
       !nest.loops[*plan.vectorLoop].isParallel())
     return;
   int64_t size = nest.loops[*plan.vectorLoop].sizeOr(1 << 20);

@@ -254,9 +254,9 @@ func.func @transposed(%x: memref<3x380x500xf32>, %y: memref<3x500x380xf32>, %z: 
   return
 }
 
-// Few lines stay in the cache anyway, and threads want more than a few tiles.
 // -----
 
+// Few lines stay in the cache anyway, and threads want more than a few tiles.
 // CHECK-LABEL: func.func @transposed_few
 // CHECK: func.func private @kernel_generic
 // CHECK-DAG: %[[ROWS:.*]] = arith.constant 5000 : index
