@@ -37,7 +37,12 @@ def check_parameters(module: torch.nn.Module, inner: str) -> None:
     for name, tensor in named.values():
         if tensor.requires_grad and (tensor._backward_hooks or tensor._post_accumulate_grad_hooks):
             raise ExportError(f"the parameter {name} has a hook on its gradient, which a step does not run; remove it")
-        if tensor.device.type != "meta" and tensor.layout == torch.strided and tensor.numel():
+        if tensor.layout != torch.strided or not tensor.numel():
+            continue
+        if tensor.requires_grad and any(stride == 0 and size > 1 for size, stride in zip(tensor.shape, tensor.stride())):
+            raise ExportError(f"the parameter {name} has elements in the same memory (expand), so that a step would train them apart; "
+                              "clone it")
+        if tensor.device.type != "meta":
             groups.setdefault(tensor.untyped_storage().data_ptr(), []).append((name, tensor))
     for group in groups.values():
         for (name, tensor), (other_name, other) in itertools.combinations(group, 2):

@@ -568,7 +568,12 @@ def take_turns(model):
     model.weight, model.inner.weight = nn.Parameter(both[:, ::2]), nn.Parameter(both[:, 1::2])
 
 
+def expand(model):
+    model.weight = nn.Parameter(torch.randn(3).expand(3, 3))
+
+
 @pytest.mark.parametrize("change, message", [
+    (expand, "the parameter weight has elements in the same memory"),
     (share_memory, "weight and inner.weight are in the same memory, but are not one tensor"),
     (share_a_part, "weight and part are in the same memory"), (take_turns, None),
     (lambda model: model.weight.register_hook(lambda gradient: 2 * gradient), "the parameter weight has a hook on its gradient"),
