@@ -28,6 +28,7 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createCheckTypesPass());
   pm.addPass(createConvertAssertToRuntime());
   pm.addPass(createConvertLinalgToLibrary());
+  pm.addPass(createFuseRows());
   pm.addPass(createConvertLinalgToKernels());
   // What is left of linalg has index maps that kernels do not take (floordiv).
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());

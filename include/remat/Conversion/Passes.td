@@ -40,6 +40,49 @@ def DecomposeAggregates : Pass<"convert-linalg-aggregates-to-structured"> {
     "::mlir::tensor::TensorDialect"];
 }
 
+def FuseRows : Pass<"remat-fuse-rows"> {
+  let summary = "one loop over rows for operations that go through the same rows";
+  let description = [{
+    A normalization, a softmax, or what follows one of them reads an array two or
+    three times, in one operation after the other: from memory each time, if it
+    is larger than the cache. This pass makes of such operations one loop over
+    blocks of rows, in which each does its part: a block stays in the cache from
+    the first to the last of them.
+
+    In: linalg operations on memrefs of static shapes, after memory is packed. Out:
+    `scf.parallel` around the same operations on subviews, which
+    `convert-linalg-to-kernels` makes one kernel of.
+
+    Rows are the iterations of an operation's outermost parallel loops, which are
+    collapsed. Operations go together if they have as many rows, at least two
+    of them access one array of more than 128 KiB, and whatever one of them writes and
+    another one accesses lies in the same row for both, or elsewhere. That is a
+    question of bytes: buffers are parts of one arena. Operations between them
+    that depend on none of them stay behind the loop. Products and
+    operations inside of `scf.parallel` are left alone.
+
+    No result changes: each row is reduced as it was.
+
+    Example:
+
+    ```mlir
+    linalg.reduce ins(%x : memref<4096x512xf32>) outs(%sum : memref<4096xf32>) ...
+    linalg.generic ... ins(%x, %sum : ...) outs(%y : memref<4096x512xf32>) ...
+    // becomes
+    scf.parallel (%row) = (%c0) to (%c4096) step (%c16) {
+      %xs = memref.subview %x[%row, 0] [16, 512] [1, 1] : ...
+      %sums = memref.subview %sum[%row] [16] [1] : ...
+      linalg.reduce ins(%xs) outs(%sums) ...
+      %ys = memref.subview %y[%row, 0] [16, 512] [1, 1] : ...
+      linalg.generic ... ins(%xs, %sums) outs(%ys) ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def ConvertLinalgToLibrary : Pass<"convert-linalg-to-library", "::mlir::ModuleOp"> {
   let summary = "matrix products on memrefs to calls of the runtime";
   let description = [{

@@ -100,14 +100,12 @@ static CallSite collectCallSite(OpBuilder &builder, const LoopNest &nest) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-static func::FuncOp createKernel(const LoopNest &nest, const CallSite &site) {
-  MLIRContext *context = nest.op.getContext();
-  OpBuilder builder(context);
-  Location loc = nest.op.getLoc();
-  SmallVector<Value> arguments = site.arguments();
-  auto type = builder.getFunctionType(ValueRange(arguments).getTypes(), {});
-  std::string name = "kernel_" + nest.op->getName().stripDialect().str();
-  auto kernel = func::FuncOp::create(builder, loc, name, type);
+/// A function of `arguments`, without a body.
+static func::FuncOp declareKernel(Location loc, const Twine &name,
+                                  ValueRange arguments) {
+  OpBuilder builder(loc.getContext());
+  auto type = builder.getFunctionType(arguments.getTypes(), {});
+  auto kernel = func::FuncOp::create(builder, loc, name.str(), type);
   kernel.setPrivate();
   // A kernel is compiled once: inlined it would be compiled at every call.
   kernel.setNoInline(true);
@@ -117,9 +115,15 @@ static func::FuncOp createKernel(const LoopNest &nest, const CallSite &site) {
   kernel->setAttr("passthrough",
                   builder.getArrayAttr({widest("prefer-vector-width"),
                                         widest("min-legal-vector-width")}));
+  return kernel;
+}
 
+static func::FuncOp createKernel(const LoopNest &nest, const CallSite &site) {
+  Location loc = nest.op.getLoc();
+  func::FuncOp kernel = declareKernel(
+      loc, "kernel_" + nest.op->getName().stripDialect(), site.arguments());
   Block *entry = kernel.addEntryBlock();
-  builder.setInsertionPointToStart(entry);
+  auto builder = OpBuilder::atBlockBegin(entry);
   IRMapping map;
   SmallVector<Value> views = llvm::to_vector_of<Value>(
       entry->getArguments().take_front(site.views.size()));
@@ -154,6 +158,91 @@ static bool convertToKernel(linalg::LinalgOp op,
 }
 
 //===----------------------------------------------------------------------===//
+// Loops over rows
+//===----------------------------------------------------------------------===//
+
+/// Whether all that `loop` does are operations that become kernels.
+static bool isOfKernels(scf::ParallelOp loop) {
+  bool hasKernel = false;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    auto linalg = dyn_cast<linalg::LinalgOp>(op);
+    if (linalg ? !linalg.hasPureBufferSemantics() : !isMemoryEffectFree(&op))
+      return false;
+    hasKernel |= static_cast<bool>(linalg);
+  }
+  return hasKernel && loop.getInitVals().empty() &&
+         !loop->getParentOfType<scf::ParallelOp>();
+}
+
+/// Replaces `op` by its loops, without threads. Nothing happens if its maps are
+/// not linear.
+static void convertInPlace(linalg::LinalgOp op) {
+  OpBuilder builder(op);
+  FailureOr<LoopNest> nest = buildLoopNest(builder, op);
+  if (failed(nest))
+    return;
+  CallSite site = collectCallSite(builder, *nest);
+  IRMapping map;
+  for (Value value : site.captures.values)
+    map.map(value, value);
+  for (Operation *constant : site.captures.constants)
+    map.map(constant->getResult(0), constant->getResult(0));
+  KernelPlan plan = planKernel(*nest);
+  plan.threadLoops.clear();
+  plan.chunk = 0;
+  KernelBody body(*nest, {plan.lanes, plan.vectorLoop}, site.views, map);
+  emitKernelLoops(builder, *nest, plan, body);
+  op->erase();
+}
+
+/// A static offset is not part of the argument's type, so that parts of one
+/// tensor share a kernel.
+static Value generalizeOffset(OpBuilder &builder, Value value) {
+  auto type = dyn_cast<MemRefType>(value.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!type || failed(type.getStridesAndOffset(strides, offset)) || offset == 0)
+    return value;
+  auto layout = StridedLayoutAttr::get(builder.getContext(),
+                                       ShapedType::kDynamic, strides);
+  return memref::CastOp::create(builder, value.getLoc(),
+                                MemRefType::get(type.getShape(),
+                                                type.getElementType(), layout,
+                                                type.getMemorySpace()),
+                                value);
+}
+
+static void convertToKernel(scf::ParallelOp loop,
+                            KernelTable<func::FuncOp> &table) {
+  OpBuilder builder(loop);
+  Captures captures = collectCaptures(loop->getRegions());
+  // Bounds and steps are operands, and belong into the kernel as well.
+  for (Value bound : loop->getOperands()) {
+    Operation *constant = bound.getDefiningOp<arith::ConstantOp>();
+    constant ? (void)captures.constants.insert(constant)
+             : (void)captures.values.insert(bound);
+  }
+  SmallVector<Value> arguments;
+  for (Value value : captures.values)
+    arguments.push_back(generalizeOffset(builder, value));
+  func::FuncOp kernel = declareKernel(loop.getLoc(), "kernel_rows", arguments);
+  auto inside = OpBuilder::atBlockBegin(kernel.addEntryBlock());
+  IRMapping map;
+  map.map(captures.values.getArrayRef(), kernel.getArguments());
+  for (Operation *constant : captures.constants)
+    inside.clone(*constant, map);
+  inside.clone(*loop, map);
+  func::ReturnOp::create(inside, loop.getLoc());
+  SmallVector<linalg::LinalgOp> ops;
+  kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  llvm::for_each(ops, convertInPlace);
+  auto call = func::CallOp::create(builder, loop.getLoc(),
+                                   table.getOrInsert(kernel), arguments);
+  copyPhase(loop, call);
+  loop->erase();
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -162,12 +251,22 @@ struct ConvertLinalgToKernels
     : remat::impl::ConvertLinalgToKernelsBase<ConvertLinalgToKernels> {
   void runOnOperation() override {
     convertCopiesToLinalg(getOperation());
+    SmallVector<scf::ParallelOp> loops;
     SmallVector<linalg::LinalgOp> ops;
-    getOperation().walk([&](linalg::LinalgOp op) {
-      if (op.hasPureBufferSemantics())
-        ops.push_back(op);
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      auto loop = dyn_cast<scf::ParallelOp>(op);
+      if (loop && isOfKernels(loop)) {
+        loops.push_back(loop);
+        return WalkResult::skip();
+      }
+      if (auto linalg = dyn_cast<linalg::LinalgOp>(op);
+          linalg && linalg.hasPureBufferSemantics())
+        ops.push_back(linalg);
+      return WalkResult::advance();
     });
     KernelTable<func::FuncOp> table(getOperation());
+    for (scf::ParallelOp loop : loops)
+      convertToKernel(loop, table);
     for (linalg::LinalgOp op : ops)
       convertToKernel(op, table);
   }

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BufferParts.h"
+#include "../BufferParts.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"

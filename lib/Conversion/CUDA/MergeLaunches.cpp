@@ -8,9 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../BufferParts.h"
 #include "../LoopNest.h"
 #include "../Products.h"
-#include "BufferParts.h"
 #include "MergeGenerics.h"
 #include "ReductionLanes.h"
 #include "remat/Conversion/CUDA/Passes.h"

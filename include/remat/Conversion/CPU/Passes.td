@@ -54,6 +54,10 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
 
     The argument's type is static (`memref<2048xf32, strided<[1]>>`) if the
     operand's size is and it starts at offset 0.
+
+    An `scf.parallel` of nothing but such operations, as `remat-fuse-rows` leaves
+    it, becomes one function as a whole, in which they take their turns without
+    threads of their own.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",

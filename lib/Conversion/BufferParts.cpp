@@ -130,7 +130,6 @@ BufferPart mlir::remat::findPart(Value memref) {
   return part;
 }
 
-/// Results may be in the memory of arguments.
 static bool isResult(Value buffer) {
   auto argument = dyn_cast<BlockArgument>(buffer);
   if (!argument)
@@ -140,13 +139,25 @@ static bool isResult(Value buffer) {
       function.getArgAttr(argument.getArgNumber(), "remat.result"));
 }
 
+/// Results may be in the memory of arguments: all of one's in all of the
+/// other's.
+static bool mayBeOne(Value a, Value b) {
+  if (!isa<BlockArgument>(a) || !isa<BlockArgument>(b) ||
+      (!isResult(a) && !isResult(b)))
+    return false;
+  auto first = dyn_cast<MemRefType>(a.getType()),
+       second = dyn_cast<MemRefType>(b.getType());
+  return !first || !second || !first.hasStaticShape() ||
+         !second.hasStaticShape() ||
+         estimateBytes(first) == estimateBytes(second);
+}
+
 bool mlir::remat::mayOverlap(const BufferPart &a, const BufferPart &b) {
   if (!a.buffer || !b.buffer)
     return true;
   bool isSame = a.buffer == b.buffer || (a.global && a.global == b.global);
   if (!isSame)
-    return isa<BlockArgument>(a.buffer) && isa<BlockArgument>(b.buffer) &&
-           (isResult(a.buffer) || isResult(b.buffer));
+    return mayBeOne(a.buffer, b.buffer);
   return a.begin < b.end && b.begin < a.end && !areInterleaved(a, b);
 }
 

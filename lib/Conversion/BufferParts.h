@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_CONVERSION_CUDA_BUFFERPARTS_H
-#define REMAT_LIB_CONVERSION_CUDA_BUFFERPARTS_H
+#ifndef REMAT_LIB_CONVERSION_BUFFERPARTS_H
+#define REMAT_LIB_CONVERSION_BUFFERPARTS_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -46,4 +46,4 @@ bool areIndependent(const Accesses &a, const Accesses &b);
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_CONVERSION_CUDA_BUFFERPARTS_H
+#endif // REMAT_LIB_CONVERSION_BUFFERPARTS_H

@@ -1,0 +1,132 @@
+// RUN: remat-opt %s --remat-fuse-rows --split-input-file | FileCheck %s
+// RUN: remat-opt %s --remat-fuse-rows --convert-linalg-to-kernels --split-input-file | FileCheck %s --check-prefix=KERNEL
+
+// Two kinds of operations over one array of 8 MiB: each block of 16 rows stays
+// in the cache until both are done. The fill that the second one starts with
+// comes along; the one of %z, on which nothing depends, stays behind.
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+
+// CHECK-LABEL: func.func @rows
+// CHECK: scf.parallel (%[[ROW:.*]]) = (%{{.*}}) to (%c4096{{.*}}) step (%c16
+// CHECK:   linalg.fill {{.*}}memref<16xf32
+// CHECK:   memref.subview %{{.*}}[%[[ROW]], 0] [16, 512] [1, 1]
+// CHECK:   linalg.generic {{.*}}memref<16x512xf32{{.*}}remat.order = "along"
+// CHECK:   linalg.generic {{.*}}"parallel", "parallel"
+// CHECK: }
+// CHECK: linalg.fill {{.*}}memref<64xf32>
+// CHECK-NOT: linalg
+
+// KERNEL-LABEL: func.func @rows
+// KERNEL: call @kernel_rows(
+// KERNEL: call @kernel_fill(
+// KERNEL-LABEL: func.func private @kernel_rows
+// KERNEL-SAME: memref<4096x512xf32>
+// KERNEL: scf.parallel
+// KERNEL-NOT: scf.parallel
+// KERNEL-LABEL: func.func private @kernel_fill
+func.func @rows(%x: memref<4096x512xf32>, %y: memref<4096x512xf32> {remat.result = 0 : i64}, %z: memref<64xf32>, %arena: memref<16384xi8> {remat.arena}) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %sum = memref.view %arena[%c0][] : memref<16384xi8> to memref<4096xf32>
+  linalg.fill ins(%zero : f32) outs(%sum : memref<4096xf32>)
+  linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"], remat.order = "along"}
+      ins(%x : memref<4096x512xf32>) outs(%sum : memref<4096xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %s = arith.addf %acc, %a : f32
+    linalg.yield %s : f32
+  }
+  linalg.fill ins(%zero : f32) outs(%z : memref<64xf32>)
+  linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %sum : memref<4096x512xf32>, memref<4096xf32>) outs(%y : memref<4096x512xf32>) {
+  ^bb0(%a: f32, %s: f32, %o: f32):
+    %d = arith.subf %a, %s : f32
+    linalg.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+// Batches and positions are rows alike. No block near the wanted size divides
+// 917 rows: the last one is smaller.
+
+#id = affine_map<(b, t, c) -> (b, t, c)>
+#row = affine_map<(b, t, c) -> (b, t)>
+
+// CHECK-LABEL: func.func @collapsed
+// CHECK: memref.collapse_shape {{.*}} : memref<7x131x768xf32> into memref<917x768xf32>
+// CHECK: scf.parallel (%[[ROW:.*]]) = (%{{.*}}) to (%c917{{.*}})
+// CHECK:   %[[SIZE:.*]] = affine.min
+// CHECK:   memref.subview %{{.*}}[%[[ROW]], 0] [%[[SIZE]], 768]
+func.func @collapsed(%x: memref<7x131x768xf32>, %y: memref<7x131x768xf32>, %sum: memref<7x131xf32>) {
+  linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "parallel", "reduction"], remat.order = "along"}
+      ins(%x : memref<7x131x768xf32>) outs(%sum : memref<7x131xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %s = arith.maximumf %acc, %a : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %sum : memref<7x131x768xf32>, memref<7x131xf32>) outs(%y : memref<7x131x768xf32>) {
+  ^bb0(%a: f32, %s: f32, %o: f32):
+    %d = arith.subf %a, %s : f32
+    linalg.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+// The second operation writes where the first one reads another row.
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// CHECK-LABEL: func.func @other_rows
+// CHECK-NOT: scf.parallel
+func.func @other_rows(%arena: memref<8390656xi8> {remat.arena}, %y: memref<4096x512xf32>) {
+  %c0 = arith.constant 0 : index
+  %c2048 = arith.constant 2048 : index
+  %a = memref.view %arena[%c0][] : memref<8390656xi8> to memref<4096x512xf32>
+  %b = memref.view %arena[%c2048][] : memref<8390656xi8> to memref<4096x512xf32>
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%b : memref<4096x512xf32>) outs(%y : memref<4096x512xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %n = arith.negf %e : f32
+    linalg.yield %n : f32
+  }
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y : memref<4096x512xf32>) outs(%a : memref<4096x512xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %n = math.absf %e : f32
+    linalg.yield %n : f32
+  }
+  return
+}
+
+// -----
+
+// What is in the cache anyway needs no loop of its own; what an scf.parallel
+// does has threads already.
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// CHECK-LABEL: func.func @small
+// CHECK-NOT: scf.parallel
+// CHECK-LABEL: func.func @threads
+// CHECK: scf.parallel
+// CHECK-NOT: scf.parallel
+func.func @small(%x: memref<64x64xf32>, %y: memref<64x64xf32>, %z: memref<64x64xf32>) {
+  linalg.copy ins(%x : memref<64x64xf32>) outs(%y : memref<64x64xf32>)
+  linalg.copy ins(%x : memref<64x64xf32>) outs(%z : memref<64x64xf32>)
+  return
+}
+func.func @threads(%x: memref<4096x512xf32>, %y: memref<4096x512xf32>, %z: memref<4096x512xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%i) = (%c0) to (%c1) step (%c1) {
+    linalg.copy ins(%x : memref<4096x512xf32>) outs(%y : memref<4096x512xf32>)
+    linalg.copy ins(%x : memref<4096x512xf32>) outs(%z : memref<4096x512xf32>)
+  }
+  return
+}
