@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include <numeric>
 
 using namespace mlir;
@@ -183,6 +184,11 @@ static bool accessesOperandsOnly(Operation *op) {
     return callee && callee.isExternal();
   }
   return isa<MemoryEffectOpInterface, DestinationStyleOpInterface>(op);
+}
+
+bool mlir::remat::accessesNothing(Operation *op) {
+  return isa<ViewLikeOpInterface, memref::AllocOp>(op) ||
+         isMemoryEffectFree(op);
 }
 
 std::optional<Accesses> mlir::remat::findAccesses(Operation *op) {

@@ -38,6 +38,9 @@ BufferPart findPart(Value memref);
 bool mayOverlap(const BufferPart &a, const BufferPart &b);
 bool mayOverlap(ArrayRef<BufferPart> a, ArrayRef<BufferPart> b);
 
+/// Whether `op` accesses no memory, but says at most where some is.
+bool accessesNothing(Operation *op);
+
 /// None for an operation that does more than access its operands.
 std::optional<Accesses> findAccesses(Operation *op);
 

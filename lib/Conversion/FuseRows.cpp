@@ -9,11 +9,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "BufferParts.h"
+#include "LoopNest.h"
 #include "remat/Conversion/Passes.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
-#include "remat/Transforms/Utils/Attributes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,8 +20,6 @@
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Dominance.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::remat {
@@ -35,6 +32,9 @@ using namespace mlir::remat;
 
 /// Operations that one is moved past.
 static constexpr size_t kWindow = 24;
+/// Parts that one accesses: more would be too many streams for one loop, and
+/// take time that grows with their square.
+static constexpr size_t kMaxParts = 24;
 /// Bytes of a block of rows: a part of the cache that a core has for itself.
 static constexpr int64_t kBlockBytes = int64_t(128) << 10;
 /// What fits there anyway needs no loop of its own.
@@ -71,48 +71,48 @@ struct Entry {
 /// another; products are the library's.
 static bool isCandidate(Operation *op) {
   auto linalg = dyn_cast<linalg::LinalgOp>(op);
-  auto isInOrder = [](AffineMap map) {
-    return map.isProjectedPermutation() &&
-           llvm::is_sorted(map.getResults(), [](AffineExpr a, AffineExpr b) {
-             return cast<AffineDimExpr>(a).getPosition() <
-                    cast<AffineDimExpr>(b).getPosition();
-           });
-  };
   return linalg && linalg.hasPureBufferSemantics() && !isProduct(linalg) &&
          !linalg.hasDynamicShape() &&
-         llvm::all_of(linalg.getIndexingMapsArray(), isInOrder);
+         llvm::all_of(linalg.getIndexingMapsArray(), keepsOrder);
 }
 
-/// How many of its outermost loops, which are parallel, together have `rows`
-/// iterations.
-static std::optional<unsigned> countRowLoops(linalg::LinalgOp op,
-                                             int64_t rows) {
-  int64_t product = 1;
-  for (auto [loop, size, kind] :
-       llvm::enumerate(op.getStaticLoopRanges(), op.getIteratorTypesArray())) {
-    if (kind != utils::IteratorType::parallel)
-      return std::nullopt;
-    product = multiplySizes({product, size});
-    if (product == rows)
-      return loop + 1;
-  }
-  return std::nullopt;
+/// Whether it accesses an array that may be shared.
+static bool accessesLargeArray(Operation *op) {
+  return llvm::any_of(op->getOperandTypes(), [](Type type) {
+    return isa<MemRefType>(type) && estimateBytes(type) >= kMinSharedBytes;
+  });
 }
 
-/// All numbers of rows that `op` could have.
-static SmallVector<int64_t> findRowCounts(linalg::LinalgOp op) {
+/// The iterations of its outermost parallel loop, of the outermost two, ...
+static SmallVector<int64_t> countIterations(linalg::LinalgOp op) {
   SmallVector<int64_t> counts;
-  int64_t product = 1;
   for (auto [size, kind] :
        llvm::zip_equal(op.getStaticLoopRanges(), op.getIteratorTypesArray())) {
     if (kind != utils::IteratorType::parallel)
       break;
-    product = multiplySizes({product, size});
-    if (product >= kWantedBlocks && product < kSizeLimit &&
-        (counts.empty() || counts.back() != product))
-      counts.push_back(product);
+    counts.push_back(multiplySizes({counts.empty() ? 1 : counts.back(), size}));
   }
   return counts;
+}
+
+/// All numbers of rows that `op` could have.
+static SmallVector<int64_t> findRowCounts(linalg::LinalgOp op) {
+  SmallVector<int64_t> counts = countIterations(op);
+  counts.erase(llvm::unique(counts), counts.end());
+  llvm::erase_if(counts, [](int64_t count) {
+    return count < kWantedBlocks || count >= kSizeLimit;
+  });
+  return counts;
+}
+
+/// How many of its outermost loops are `rows`.
+static std::optional<unsigned> countRowLoops(linalg::LinalgOp op,
+                                             int64_t rows) {
+  SmallVector<int64_t> counts = countIterations(op);
+  auto *found = llvm::find(counts, rows);
+  if (found == counts.end())
+    return std::nullopt;
+  return found - counts.begin() + 1;
 }
 
 static ReassociationIndices getRowLoops(unsigned count) {
@@ -139,9 +139,8 @@ static bool canCollapse(linalg::LinalgOp op, unsigned rowLoops) {
 }
 
 /// What `op` accesses in its rows, or nothing if it cannot have as many.
-static std::optional<SmallVector<RowAccess>> findRowAccesses(const Entry &entry,
-                                                             int64_t rows) {
-  auto op = cast<linalg::LinalgOp>(entry.op);
+static std::optional<SmallVector<RowAccess>>
+findRowAccesses(linalg::LinalgOp op, int64_t rows) {
   std::optional<unsigned> loops = countRowLoops(op, rows);
   if (!loops || !canCollapse(op, *loops))
     return std::nullopt;
@@ -197,6 +196,11 @@ static bool areInTheirRows(ArrayRef<RowAccess> a, ArrayRef<RowAccess> b) {
   });
 }
 
+/// Whether both begin where the other does.
+static bool areOneArray(const RowAccess &a, const RowAccess &b) {
+  return a.part.buffer == b.part.buffer && a.part.begin == b.part.begin;
+}
+
 /// Whether both access, row by row, an array that is not in the cache anyway.
 static bool shareRows(ArrayRef<RowAccess> a, ArrayRef<RowAccess> b,
                       int64_t rows) {
@@ -204,9 +208,7 @@ static bool shareRows(ArrayRef<RowAccess> a, ArrayRef<RowAccess> b,
     return access.stride != 0 &&
            multiplySizes({access.width, rows}) >= kMinSharedBytes &&
            llvm::any_of(b, [&](const RowAccess &other) {
-             return other.stride == access.stride &&
-                    other.part.buffer == access.part.buffer &&
-                    other.part.begin == access.part.begin;
+             return other.stride == access.stride && areOneArray(other, access);
            });
   });
 }
@@ -220,29 +222,24 @@ namespace {
 /// Operations whose rows one loop can go through.
 class RowGroup {
 public:
-  explicit RowGroup(const Entry &first) {
-    auto op = cast<linalg::LinalgOp>(first.op);
-    for (int64_t rows : findRowCounts(op))
+  explicit RowGroup(linalg::LinalgOp first) : members({first}) {
+    for (int64_t rows : findRowCounts(first))
       if (auto accesses = findRowAccesses(first, rows);
           accesses && areInTheirRows(*accesses, *accesses))
         choices.push_back({rows, {*accesses}});
-    members.push_back(first.op);
   }
 
-  bool canGrow() const { return !choices.empty(); }
-
-  /// Adds `entries`, the last of which has to have rows in common with those
+  /// Adds `ops`, the last of which has to have rows in common with those
   /// before; false, and nothing is changed, if they cannot be one loop.
-  bool add(ArrayRef<Entry> entries) {
+  bool add(ArrayRef<Operation *> ops) {
     SmallVector<Choice> next;
     for (Choice choice : choices)
-      if (addTo(choice, entries))
+      if (addTo(choice, ops))
         next.push_back(std::move(choice));
     if (next.empty())
       return false;
     choices = std::move(next);
-    for (const Entry &entry : entries)
-      members.push_back(entry.op);
+    members.append(ops.begin(), ops.end());
     return true;
   }
 
@@ -258,8 +255,7 @@ public:
       for (const RowAccess &access : accesses) {
         if (access.stride == 0 ||
             llvm::any_of(counted, [&](const RowAccess *other) {
-              return other->part.buffer == access.part.buffer &&
-                     other->part.begin == access.part.begin;
+              return areOneArray(*other, access);
             }))
           continue;
         counted.push_back(&access);
@@ -283,9 +279,9 @@ private:
     SmallVector<SmallVector<RowAccess>> accesses;
   };
 
-  static bool addTo(Choice &choice, ArrayRef<Entry> entries) {
-    for (const Entry &entry : entries) {
-      auto accesses = findRowAccesses(entry, choice.rows);
+  static bool addTo(Choice &choice, ArrayRef<Operation *> ops) {
+    for (Operation *op : ops) {
+      auto accesses = findRowAccesses(cast<linalg::LinalgOp>(op), choice.rows);
       if (!accesses || !areInTheirRows(*accesses, *accesses))
         return false;
       bool isShared = false;
@@ -294,7 +290,7 @@ private:
           return false;
         isShared |= shareRows(member, *accesses, choice.rows);
       }
-      if (entry.op == entries.back().op && !isShared)
+      if (op == ops.back() && !isShared)
         return false;
       choice.accesses.push_back(std::move(*accesses));
     }
@@ -308,37 +304,33 @@ private:
 
 } // namespace
 
-/// The operations from `entries[from]` on that can be one loop where the first
-/// one is.
-static RowGroup findGroup(ArrayRef<Entry> entries, size_t from) {
-  RowGroup group(entries[from]);
-  if (!group.canGrow())
-    return group;
-  StringRef phase = getPhase(entries[from].op);
+/// The operations that can be one loop where the first of `entries` is.
+static RowGroup findGroup(ArrayRef<const Entry *> entries) {
+  RowGroup group(cast<linalg::LinalgOp>(entries.front()->op));
   /// What stays behind the loop.
-  SmallVector<Entry> left;
-  for (const Entry &entry : entries.drop_front(from + 1)) {
-    if (!entry.accesses || left.size() >= kWindow)
+  SmallVector<const Entry *> left;
+  for (const Entry *entry : entries.drop_front()) {
+    if (left.size() == kWindow)
       break;
+    if (!isCandidate(entry->op) || !accessesLargeArray(entry->op)) {
+      left.push_back(entry);
+      continue;
+    }
     // What it needs of that has to be in the loop as well.
-    SmallVector<Entry> needed, others;
-    SmallVector<Entry> wanted = {entry};
-    for (const Entry &other : llvm::reverse(left)) {
-      bool isNeeded = llvm::any_of(wanted, [&](const Entry &later) {
-        return !areIndependent(*other.accesses, *later.accesses);
+    SmallVector<const Entry *> wanted = {entry}, others;
+    for (const Entry *other : llvm::reverse(left)) {
+      bool isNeeded = llvm::any_of(wanted, [&](const Entry *later) {
+        return !areIndependent(*other->accesses, *later->accesses);
       });
       (isNeeded ? wanted : others).push_back(other);
     }
-    std::reverse(wanted.begin(), wanted.end());
-    bool fits = llvm::all_of(wanted, [&](const Entry &other) {
-      return isCandidate(other.op) && getPhase(other.op) == phase;
-    });
-    if (fits && group.add(wanted)) {
-      std::reverse(others.begin(), others.end());
-      left = std::move(others);
-    } else {
+    SmallVector<Operation *> ops;
+    for (const Entry *other : llvm::reverse(wanted))
+      ops.push_back(other->op);
+    if (llvm::all_of(ops, isCandidate) && group.add(ops))
+      left.assign(others.rbegin(), others.rend());
+    else
       left.push_back(entry);
-    }
   }
   return group;
 }
@@ -355,8 +347,13 @@ static linalg::LinalgOp collapseRows(RewriterBase &rewriter,
     return op;
   DictionaryAttr attributes = op->getDiscardableAttrDictionary();
   rewriter.setInsertionPoint(op);
-  if (!isa<linalg::GenericOp, linalg::CopyOp>(op.getOperation()))
-    op = *linalg::generalizeNamedOp(rewriter, op);
+  if (!isa<linalg::GenericOp, linalg::CopyOp>(op.getOperation())) {
+    FailureOr<linalg::GenericOp> generic =
+        linalg::generalizeNamedOp(rewriter, op);
+    if (failed(generic))
+      return op;
+    op = *generic;
+  }
   SmallVector<ReassociationIndices> folded = {getRowLoops(loops)};
   FailureOr<linalg::CollapseResult> collapsed =
       linalg::collapseOpIterationDims(op, folded, rewriter);
@@ -398,7 +395,6 @@ static void fuse(RewriterBase &rewriter, const RowGroup &group) {
   auto loop = scf::ParallelOp::create(rewriter, loc, ValueRange{index(0)},
                                       ValueRange{index(rows)},
                                       ValueRange{index(block)});
-  copyPhase(ops.front(), loop);
   rewriter.setInsertionPointToStart(loop.getBody());
   Value row = loop.getInductionVars()[0];
   for (linalg::LinalgOp op : ops) {
@@ -420,25 +416,35 @@ static void fuse(RewriterBase &rewriter, const RowGroup &group) {
 }
 
 static void fuseRows(RewriterBase &rewriter, Block &block) {
+  // What each operation accesses is much to find out where nothing is shared.
+  if (llvm::none_of(block, [](Operation &op) {
+        return isCandidate(&op) && accessesLargeArray(&op);
+      }))
+    return;
   SmallVector<Entry> entries;
-  for (Operation &op : block.without_terminator())
-    if (!isa<ViewLikeOpInterface, memref::AllocOp>(op) &&
-        !isMemoryEffectFree(&op))
-      entries.push_back({&op, findAccesses(&op)});
-  llvm::SmallPtrSet<Operation *, 16> fused;
-  for (size_t from = 0; from < entries.size(); ++from) {
-    if (!entries[from].accesses || fused.contains(entries[from].op) ||
-        !isCandidate(entries[from].op))
+  for (Operation &op : block) {
+    if (accessesNothing(&op))
       continue;
-    SmallVector<Entry> open;
-    for (const Entry &entry : ArrayRef(entries).drop_front(from)) {
-      if (!entry.accesses || open.size() > 2 * kWindow)
+    std::optional<Accesses> accesses = findAccesses(&op);
+    if (accesses &&
+        accesses->reads.size() + accesses->writes.size() > kMaxParts)
+      accesses.reset();
+    entries.push_back({&op, std::move(accesses)});
+  }
+  llvm::SmallPtrSet<Operation *, 16> fused;
+  auto isFused = [&](const Entry &entry) { return fused.contains(entry.op); };
+  for (auto *first = entries.begin(); first != entries.end(); ++first) {
+    if (isFused(*first) || !first->accesses || !isCandidate(first->op))
+      continue;
+    SmallVector<const Entry *> open;
+    for (const Entry &entry : llvm::make_range(first, entries.end())) {
+      if (!entry.accesses || open.size() == 2 * kWindow)
         break;
-      if (!fused.contains(entry.op))
-        open.push_back(entry);
+      if (!isFused(entry))
+        open.push_back(&entry);
     }
-    RowGroup group = findGroup(open, 0);
-    if (group.getMembers().size() < 2)
+    RowGroup group = findGroup(open);
+    if (group.getMembers().size() == 1)
       continue;
     fused.insert_range(group.getMembers());
     fuse(rewriter, group);

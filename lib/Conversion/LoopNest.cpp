@@ -205,6 +205,16 @@ FailureOr<LoopNest> mlir::remat::buildLoopNest(OpBuilder &builder,
   return nest;
 }
 
+bool mlir::remat::keepsOrder(AffineMap map) {
+  if (!map.isProjectedPermutation())
+    return false;
+  auto isAfter = [&](AffineExpr a, AffineExpr b) {
+    return cast<AffineDimExpr>(a).getPosition() <
+           cast<AffineDimExpr>(b).getPosition();
+  };
+  return llvm::is_sorted(map.getResults(), isAfter);
+}
+
 void mlir::remat::convertCopiesToLinalg(Operation *root) {
   SmallVector<memref::CopyOp> copies;
   root->walk([&](memref::CopyOp copy) {

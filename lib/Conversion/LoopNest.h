@@ -78,6 +78,10 @@ struct LoopNest {
 /// linear and on memrefs without a strided layout.
 FailureOr<LoopNest> buildLoopNest(OpBuilder &builder, linalg::LinalgOp op);
 
+/// Whether elements that follow each other in the loops follow each other in the
+/// operand of `map`.
+bool keepsOrder(AffineMap map);
+
 /// Copies between buffers become linalg.copy, and so kernels.
 void convertCopiesToLinalg(Operation *root);
 

@@ -130,3 +130,103 @@ func.func @threads(%x: memref<4096x512xf32>, %y: memref<4096x512xf32>, %z: memre
   }
   return
 }
+
+// -----
+
+// In place, row by row; the sum that the third operation needs of what is
+// between comes along, though it has no large array in common with the first.
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+
+// CHECK-LABEL: func.func @in_place
+// CHECK: scf.parallel
+// CHECK-COUNT-3: linalg.generic
+// CHECK: scf.reduce
+// CHECK-NOT: linalg
+// KERNEL-LABEL: func.func @in_place
+// KERNEL-COUNT-1: call
+// KERNEL-NOT: call
+// KERNEL-LABEL: func.func private @kernel_rows
+func.func @in_place(%arena: memref<8404992xi8> {remat.arena}, %w: memref<4096x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %end = arith.constant 8388608 : index
+  %x = memref.view %arena[%c0][] : memref<8404992xi8> to memref<4096x512xf32>
+  %sum = memref.view %arena[%end][] : memref<8404992xi8> to memref<4096xf32>
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%x : memref<4096x512xf32>) {
+  ^bb0(%e: f32):
+    %n = arith.negf %e : f32
+    linalg.yield %n : f32
+  }
+  linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"], remat.order = "along"}
+      ins(%w : memref<4096x8xf32>) outs(%sum : memref<4096xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %s = arith.addf %acc, %a : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%sum : memref<4096xf32>) outs(%x : memref<4096x512xf32>) {
+  ^bb0(%s: f32, %e: f32):
+    %d = arith.subf %e, %s : f32
+    linalg.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+// A row that all rows read is written before.
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#all = affine_map<(d0, d1) -> (d1)>
+
+// CHECK-LABEL: func.func @read_by_all
+// CHECK-NOT: scf.parallel
+func.func @read_by_all(%x: memref<4096x512xf32>, %y: memref<4096x512xf32>) {
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%x : memref<4096x512xf32>) {
+  ^bb0(%e: f32):
+    %n = arith.negf %e : f32
+    linalg.yield %n : f32
+  }
+  %first = memref.subview %x[0, 0] [1, 512] [1, 1] : memref<4096x512xf32> to memref<512xf32, strided<[1]>>
+  linalg.generic {indexing_maps = [#id, #all, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %first : memref<4096x512xf32>, memref<512xf32, strided<[1]>>) outs(%y : memref<4096x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+// No elements, and no rows.
+
+// CHECK-LABEL: func.func @empty
+// CHECK-NOT: scf.parallel
+func.func @empty(%x: memref<4096x0xf32>, %y: memref<4096x0xf32>, %a: memref<0x4096xf32>, %b: memref<0x4096xf32>) {
+  linalg.copy ins(%x : memref<4096x0xf32>) outs(%y : memref<4096x0xf32>)
+  linalg.copy ins(%x : memref<4096x0xf32>) outs(%y : memref<4096x0xf32>)
+  linalg.copy ins(%a : memref<0x4096xf32>) outs(%b : memref<0x4096xf32>)
+  linalg.copy ins(%a : memref<0x4096xf32>) outs(%b : memref<0x4096xf32>)
+  return
+}
+
+// -----
+
+// A loop that somebody else wrote, on parts of which the types say where they are.
+
+// CHECK-LABEL: func.func @parts
+// KERNEL-LABEL: func.func @parts
+// KERNEL: call @kernel_rows(
+// KERNEL: func.func private @kernel_rows(%{{.*}}: memref<4x256xf32, strided<[256, 1], offset: 1024>>
+func.func @parts(%x: memref<4x256xf32, strided<[256, 1], offset: 1024>>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%i) = (%c0) to (%c1) step (%c1) {
+    %part = memref.subview %x[1, 0] [1, 256] [1, 1] : memref<4x256xf32, strided<[256, 1], offset: 1024>> to memref<256xf32, strided<[1], offset: 1280>>
+    linalg.fill ins(%zero : f32) outs(%part : memref<256xf32, strided<[1], offset: 1280>>)
+  }
+  return
+}

@@ -54,12 +54,14 @@ def FuseRows : Pass<"remat-fuse-rows"> {
     `convert-linalg-to-kernels` makes one kernel of.
 
     Rows are the iterations of an operation's outermost parallel loops, which are
-    collapsed. Operations go together if they have as many rows, at least two
-    of them access one array of more than 128 KiB, and whatever one of them writes and
+    collapsed; there have to be 32 of them, or threads would have too little to
+    share. Operations go together if they have as many rows, access, one with
+    another, an array of at least 128 KiB, and whatever one of them writes and
     another one accesses lies in the same row for both, or elsewhere. That is a
     question of bytes: buffers are parts of one arena. Operations between them
-    that depend on none of them stay behind the loop. Products and
-    operations inside of `scf.parallel` are left alone.
+    that depend on none of them stay behind the loop. Products, operations that
+    transpose, those on dozens of arrays and those inside of `scf.parallel` are
+    left alone.
 
     No result changes: each row is reduced as it was.
 

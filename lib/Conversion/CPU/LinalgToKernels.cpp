@@ -195,13 +195,24 @@ static void convertInPlace(linalg::LinalgOp op) {
   op->erase();
 }
 
-/// A static offset is not part of the argument's type, so that parts of one
-/// tensor share a kernel.
-static Value generalizeOffset(OpBuilder &builder, Value value) {
+/// What `loop` uses of `value` with an offset that is not part of its type, so
+/// that parts of one tensor share a kernel.
+static Value generalizeOffset(OpBuilder &builder, scf::ParallelOp loop,
+                              Value value) {
   auto type = dyn_cast<MemRefType>(value.getType());
   SmallVector<int64_t> strides;
   int64_t offset;
   if (!type || failed(type.getStridesAndOffset(strides, offset)) || offset == 0)
+    return value;
+  // The types of other views may say it again.
+  auto isAnywhere = [&](Operation *user) {
+    if (!loop->isProperAncestor(user) || isa<linalg::LinalgOp>(user))
+      return true;
+    auto part = dyn_cast<memref::SubViewOp>(user);
+    return part &&
+           ShapedType::isDynamic(part.getType().getStridesAndOffset().second);
+  };
+  if (!llvm::all_of(value.getUsers(), isAnywhere))
     return value;
   auto layout = StridedLayoutAttr::get(builder.getContext(),
                                        ShapedType::kDynamic, strides);
@@ -224,7 +235,7 @@ static void convertToKernel(scf::ParallelOp loop,
   }
   SmallVector<Value> arguments;
   for (Value value : captures.values)
-    arguments.push_back(generalizeOffset(builder, value));
+    arguments.push_back(generalizeOffset(builder, loop, value));
   func::FuncOp kernel = declareKernel(loop.getLoc(), "kernel_rows", arguments);
   auto inside = OpBuilder::atBlockBegin(kernel.addEntryBlock());
   IRMapping map;
@@ -236,9 +247,8 @@ static void convertToKernel(scf::ParallelOp loop,
   SmallVector<linalg::LinalgOp> ops;
   kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
   llvm::for_each(ops, convertInPlace);
-  auto call = func::CallOp::create(builder, loop.getLoc(),
-                                   table.getOrInsert(kernel), arguments);
-  copyPhase(loop, call);
+  func::CallOp::create(builder, loop.getLoc(), table.getOrInsert(kernel),
+                       arguments);
   loop->erase();
 }
 

@@ -64,7 +64,7 @@ class Grouper {
 public:
   void run(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (isa<ViewLikeOpInterface>(op) || isMemoryEffectFree(&op))
+      if (accessesNothing(&op))
         continue;
       std::optional<Accesses> accesses = findAccesses(&op);
       for (auto &[key, group] : groups)

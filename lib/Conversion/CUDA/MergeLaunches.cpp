@@ -37,17 +37,6 @@ static constexpr int kWindow = 24;
 // Questions: operations
 //===----------------------------------------------------------------------===//
 
-/// Elements that follow each other in the loops follow each other in memory.
-static bool keepsOrder(AffineMap map) {
-  if (!map.isProjectedPermutation())
-    return false;
-  auto isAfter = [&](AffineExpr a, AffineExpr b) {
-    return cast<AffineDimExpr>(a).getPosition() <
-           cast<AffineDimExpr>(b).getPosition();
-  };
-  return llvm::is_sorted(map.getResults(), isAfter);
-}
-
 /// Each iteration of the parallel loops has an element of its own in each
 /// output, and is alone in writing it: what does not runs in order, without
 /// lanes, and so would all that is merged with it. In a mapped output each
@@ -207,7 +196,7 @@ static bool forwardCopy(linalg::CopyOp copy) {
         return false;
       break;
     }
-    if (isa<ViewLikeOpInterface>(op) || isMemoryEffectFree(op))
+    if (accessesNothing(op))
       continue;
     if (auto dealloc = dyn_cast<memref::DeallocOp>(op);
         dealloc && dealloc.getMemref() == to.buffer)
@@ -264,9 +253,7 @@ public:
 
   void run(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (op.hasTrait<OpTrait::IsTerminator>() ||
-          isa<ViewLikeOpInterface, memref::AllocOp>(op) ||
-          isMemoryEffectFree(&op))
+      if (op.hasTrait<OpTrait::IsTerminator>() || accessesNothing(&op))
         continue;
       std::optional<Accesses> accesses = findAccesses(&op);
       if (!accesses) {
