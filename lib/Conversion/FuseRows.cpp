@@ -73,7 +73,8 @@ static bool isCandidate(Operation *op) {
   auto linalg = dyn_cast<linalg::LinalgOp>(op);
   return linalg && linalg.hasPureBufferSemantics() && !isProduct(linalg) &&
          !linalg.hasDynamicShape() &&
-         llvm::all_of(linalg.getIndexingMapsArray(), keepsOrder);
+         llvm::all_of(linalg.getIndexingMapsArray(), keepsOrder) &&
+         llvm::all_of(op->getOperands(), isStrided);
 }
 
 /// Whether it accesses an array that may be shared.

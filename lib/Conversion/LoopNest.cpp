@@ -215,6 +215,11 @@ bool mlir::remat::keepsOrder(AffineMap map) {
   return llvm::is_sorted(map.getResults(), isAfter);
 }
 
+bool mlir::remat::isStrided(Value operand) {
+  auto type = dyn_cast<MemRefType>(operand.getType());
+  return !type || type.isStrided();
+}
+
 void mlir::remat::convertCopiesToLinalg(Operation *root) {
   SmallVector<memref::CopyOp> copies;
   root->walk([&](memref::CopyOp copy) {

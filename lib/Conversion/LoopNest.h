@@ -82,6 +82,9 @@ FailureOr<LoopNest> buildLoopNest(OpBuilder &builder, linalg::LinalgOp op);
 /// operand of `map`.
 bool keepsOrder(AffineMap map);
 
+/// Whether `operand` is a scalar or lies at strides, as a loop nest's have to.
+bool isStrided(Value operand);
+
 /// Copies between buffers become linalg.copy, and so kernels.
 void convertCopiesToLinalg(Operation *root);
 

@@ -214,6 +214,33 @@ func.func @empty(%x: memref<4096x0xf32>, %y: memref<4096x0xf32>, %a: memref<0x40
 
 // -----
 
+// A layout that is no strides is left to other lowerings; so are sizes that are
+// not known. What a body loads may be in any row.
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NOT: scf.parallel
+func.func @left_alone(%t: memref<4096x512xf32, #turned>, %x: memref<4096x512xf32>, %y: memref<4096x512xf32>,
+                      %d: memref<?x512xf32>, %e: memref<?x512xf32>, %i: memref<4096x512xindex>) {
+  linalg.copy ins(%t : memref<4096x512xf32, #turned>) outs(%y : memref<4096x512xf32>)
+  linalg.copy ins(%t : memref<4096x512xf32, #turned>) outs(%y : memref<4096x512xf32>)
+  linalg.copy ins(%d : memref<?x512xf32>) outs(%e : memref<?x512xf32>)
+  linalg.copy ins(%d : memref<?x512xf32>) outs(%e : memref<?x512xf32>)
+  linalg.copy ins(%y : memref<4096x512xf32>) outs(%x : memref<4096x512xf32>)
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%i : memref<4096x512xindex>) outs(%y : memref<4096x512xf32>) {
+  ^bb0(%row: index, %o: f32):
+    %column = linalg.index 1 : index
+    %element = memref.load %x[%row, %column] : memref<4096x512xf32>
+    linalg.yield %element : f32
+  }
+  return
+}
+
+// -----
+
 // A loop that somebody else wrote, on parts of which the types say where they are.
 
 // CHECK-LABEL: func.func @parts

@@ -58,12 +58,6 @@ static bool writesApart(linalg::LinalgOp op) {
   });
 }
 
-/// Whether kernels have loops over its strides.
-static bool isStrided(Value operand) {
-  auto type = dyn_cast<MemRefType>(operand.getType());
-  return !type || type.isStrided();
-}
-
 /// Fills become part of the kernels whose sums they begin.
 static bool isCandidate(Operation *op) {
   auto linalg = dyn_cast<linalg::LinalgOp>(op);
