@@ -41,10 +41,12 @@ struct Arithmetic {
   }
 };
 
+} // namespace
+
 /// Adds `factor` times the coefficients of `expr` to `coefficients`, of which
 /// the last one is the constant term. False if `expr` is not linear.
-bool addLinear(AffineExpr expr, int64_t factor,
-               MutableArrayRef<int64_t> coefficients) {
+static bool addLinear(AffineExpr expr, int64_t factor,
+                      MutableArrayRef<int64_t> coefficients) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
     coefficients.back() += factor * constant.getValue();
     return true;
@@ -65,8 +67,8 @@ bool addLinear(AffineExpr expr, int64_t factor,
   return addLinear(binary.getLHS(), factor * scale.getValue(), coefficients);
 }
 
-FailureOr<Access> buildAccess(Arithmetic &arith, Value source, AffineMap map,
-                              ArrayRef<Range> ranges) {
+static FailureOr<Access> buildAccess(Arithmetic &arith, Value source,
+                                     AffineMap map, ArrayRef<Range> ranges) {
   Access access;
   access.source = source;
   access.offset = access.span = access.start = arith.constant(0);
@@ -118,14 +120,14 @@ FailureOr<Access> buildAccess(Arithmetic &arith, Value source, AffineMap map,
 }
 
 /// Dimensions that the body asks for with linalg.index.
-SmallVector<bool> findIndexedDims(linalg::LinalgOp op) {
+static SmallVector<bool> findIndexedDims(linalg::LinalgOp op) {
   SmallVector<bool> indexed(op.getNumLoops(), false);
   op.getBlock()->walk(
       [&](linalg::IndexOp index) { indexed[index.getDim()] = true; });
   return indexed;
 }
 
-void eraseLoop(LoopNest &nest, unsigned loop) {
+static void eraseLoop(LoopNest &nest, unsigned loop) {
   nest.loops.erase(nest.loops.begin() + loop);
   for (Access &access : nest.accesses)
     access.strides.erase(access.strides.begin() + loop);
@@ -134,7 +136,7 @@ void eraseLoop(LoopNest &nest, unsigned loop) {
       --*mapped;
 }
 
-void dropUnitLoops(LoopNest &nest) {
+static void dropUnitLoops(LoopNest &nest) {
   for (unsigned loop = nest.loops.size(); loop-- > 0;) {
     if (!isConstantIntValue(nest.loops[loop].size, 1))
       continue;
@@ -146,7 +148,8 @@ void dropUnitLoops(LoopNest &nest) {
 
 /// Merges adjacent loops. Which parallel loops are one has no effect on bits;
 /// reductions stay as they are, since where a lane starts would depend on it.
-void mergeLoops(LoopNest &nest, Arithmetic &arith, ArrayRef<bool> indexedDims) {
+static void mergeLoops(LoopNest &nest, Arithmetic &arith,
+                       ArrayRef<bool> indexedDims) {
   auto isIndexed = [&](unsigned loop) {
     for (auto [dim, mapped] : llvm::enumerate(nest.loopOfDim))
       if (indexedDims[dim] && mapped == loop)
@@ -164,8 +167,6 @@ void mergeLoops(LoopNest &nest, Arithmetic &arith, ArrayRef<bool> indexedDims) {
     eraseLoop(nest, outer);
   }
 }
-
-} // namespace
 
 bool LoopNest::stepsAlike(unsigned outer, unsigned inner) const {
   std::optional<int64_t> size = getConstantIntValue(loops[inner].size);

@@ -78,8 +78,8 @@ struct LoopNest {
 /// linear and on memrefs without a strided layout.
 FailureOr<LoopNest> buildLoopNest(OpBuilder &builder, linalg::LinalgOp op);
 
-/// Whether elements that follow each other in the loops follow each other in the
-/// operand of `map`.
+/// Whether elements that follow each other in the loops follow each other in
+/// the operand of `map`.
 bool keepsOrder(AffineMap map);
 
 /// Whether `operand` is a scalar or lies at strides, as a loop nest's have to.
