@@ -2,8 +2,8 @@
 //
 // From the scalar cotangents in an adjoint kernel to tensors: one generic for
 // all operands that the iteration space maps to one to one, and one with
-// reductions for each operand that was broadcast, contracted over or read
-// through a window.
+// reductions for those that were broadcast alike, or that were contracted over
+// or read through a window.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,7 @@
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/RoundedProduct.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -173,43 +174,138 @@ static Value emitRounded(AdjointKernel &kernel, OpBuilder &b, unsigned index,
   return value;
 }
 
-/// The cotangent of an operand that several iterations read.
-static Value emitReducing(AdjointKernel &kernel, OpBuilder &b, unsigned index,
-                          Value term) {
-  Location loc = kernel.op.getLoc();
-  OpOperand &operand = kernel.op->getOpOperand(index);
-  AffineMap map = kernel.op.getMatchingIndexingMap(&operand);
-  Type elementType = getElementTypeOrSelf(operand.get().getType());
-  SmallVector<unsigned> dropped;
-  llvm::SmallBitVector constants(map.getNumResults());
-  for (auto [position, result] : llvm::enumerate(map.getResults()))
-    if (isa<AffineConstantExpr>(result)) {
-      dropped.push_back(position);
-      constants.set(position);
-    }
-  AffineMap reduced = map.dropResults(constants);
+/// The sum of the terms of an operand that several iterations read.
+struct OperandSum {
+  unsigned index;
+  Value term;
+  /// The operand's map, less the dimensions that it holds constant.
+  AffineMap map;
+  SmallVector<unsigned> dropped = {};
 
-  Value value;
-  if (reduced.isPermutation()) {
-    // Only unit dimensions were held constant: nothing is added up.
-    Value empty = kernel.emptyLike(b, index, elementType, dropped);
-    value = kernel.cut(b, {{empty, reduced, term}})[0];
-  } else if (isRoundedAdjoint(kernel.op, index, reduced)) {
-    value = emitRounded(kernel, b, index, reduced, term);
-  } else {
+  OperandSum(AdjointKernel &kernel, unsigned index, Value term)
+      : index(index), term(term) {
+    AffineMap all =
+        kernel.op.getMatchingIndexingMap(&kernel.op->getOpOperand(index));
+    llvm::SmallBitVector constants(all.getNumResults());
+    for (auto [position, result] : llvm::enumerate(all.getResults()))
+      if (isa<AffineConstantExpr>(result)) {
+        dropped.push_back(position);
+        constants.set(position);
+      }
+    map = all.dropResults(constants);
+  }
+};
+
+/// Sums that one operation makes: more results than this would not stay in a
+/// processor's registers.
+static constexpr size_t kMaxSumsTogether = 12;
+/// Bytes that may well exist at once.
+static constexpr int64_t kFewBytes = int64_t(1) << 16;
+
+/// Whether `sum` may become another result of the operation that makes `sums`,
+/// which computes the terms of all of them in one pass. They are then alive at
+/// once, and so may be no more than what one pass goes over.
+static bool canJoin(AdjointKernel &kernel, ArrayRef<OperandSum> sums,
+                    const OperandSum &sum) {
+  linalg::LinalgOp op = kernel.op;
+  if (sums.size() >= kMaxSumsTogether || sums.front().map != sum.map)
+    return false;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  if (llvm::any_of(llvm::enumerate(sizes), [&](auto loop) {
+        return ShapedType::isDynamic(loop.value()) &&
+               !sum.map.isFunctionOfDim(loop.index());
+      }))
+    return true;
+  int64_t bytes = 0;
+  for (const OperandSum &other : sums)
+    bytes += estimateBytes(op->getOperand(other.index).getType());
+  bytes += estimateBytes(op->getOperand(sum.index).getType());
+  Type type = getElementTypeOrSelf(op->getOperand(sum.index).getType());
+  return bytes <=
+         std::max(kFewBytes, estimateBytes(RankedTensorType::get(sizes, type)));
+}
+
+/// Puts `value`, which was added up in another shape and type, into those of
+/// operand `sum.index`.
+static Value likeOperand(AdjointKernel &kernel, OpBuilder &b,
+                         const OperandSum &sum, Value value) {
+  Location loc = kernel.op.getLoc();
+  Type type = kernel.op->getOperand(sum.index).getType();
+  value = convertElements(b, loc, value, getElementTypeOrSelf(type));
+  if (!isa<RankedTensorType>(type))
+    return tensor::ExtractOp::create(b, loc, value, ValueRange());
+  return restoreConstantDims(kernel, b, sum.index, value, sum.dropped);
+}
+
+/// The cotangents of operands that several iterations read, by one operation.
+static SmallVector<Value> emitSums(AdjointKernel &kernel, OpBuilder &b,
+                                   ArrayRef<OperandSum> sums) {
+  Location loc = kernel.op.getLoc();
+  SmallVector<AdjointKernel::Output> outputs;
+  for (const OperandSum &sum : sums) {
+    Type elementType =
+        getElementTypeOrSelf(kernel.op->getOperand(sum.index).getType());
+    if (sum.map.isPermutation()) {
+      // Only unit dimensions were held constant: nothing is added up.
+      Value empty = kernel.emptyLike(b, sum.index, elementType, sum.dropped);
+      outputs.push_back({empty, sum.map, sum.term});
+      continue;
+    }
     Type sumType = accumulationType(elementType);
     Value zeros =
-        fillZeros(b, loc, kernel.emptyLike(b, index, sumType, dropped));
-    BlockArgument sum = kernel.addAccumulator(sumType);
-    Value next = arith::AddFOp::create(kernel.builder, loc, sum,
-                                       widen(kernel, term, sumType));
-    value = kernel.cut(b, {{zeros, reduced, next, sum}})[0];
-    markConvolution(kernel.op, index, value);
-    value = convertElements(b, loc, value, elementType);
+        fillZeros(b, loc, kernel.emptyLike(b, sum.index, sumType, sum.dropped));
+    BlockArgument running = kernel.addAccumulator(sumType);
+    Value next = arith::AddFOp::create(kernel.builder, loc, running,
+                                       widen(kernel, sum.term, sumType));
+    outputs.push_back({zeros, sum.map, next, running});
   }
-  if (!isa<RankedTensorType>(operand.get().getType()))
-    return tensor::ExtractOp::create(b, loc, value, ValueRange());
-  return restoreConstantDims(kernel, b, index, value, dropped);
+  SmallVector<Value> values = kernel.cut(b, outputs);
+  for (auto [value, sum] : llvm::zip_equal(values, sums)) {
+    if (!sum.map.isPermutation())
+      markConvolution(kernel.op, sum.index, value);
+    value = likeOperand(kernel, b, sum, value);
+  }
+  return values;
+}
+
+/// Adds to `vjp` the cotangents of operands that several iterations read, in
+/// their order. `isOnlyRead` tells whether an operand's value is read through
+/// one map only: contributions to one sum are added one by one.
+static void emitReducing(AdjointKernel &kernel, VJPContext &vjp,
+                         ArrayRef<OperandSum> reducing,
+                         function_ref<bool(unsigned)> isOnlyRead) {
+  OpBuilder &b = vjp.builder;
+  // Libraries make one product at a time, whatever its adjoint is beside.
+  bool isLibrarys =
+      isProduct(kernel.op) || isa<linalg::ConvolutionOpInterface>(*kernel.op);
+  auto standsAlone = [&](const OperandSum &sum) {
+    return isLibrarys || sum.map.isPermutation() || !isOnlyRead(sum.index);
+  };
+  SmallVector<SmallVector<OperandSum, 1>> groups;
+  for (const OperandSum &sum : reducing) {
+    auto *group = standsAlone(sum)
+                      ? groups.end()
+                      : llvm::find_if(groups, [&](const auto &other) {
+                          return !standsAlone(other.front()) &&
+                                 canJoin(kernel, other, sum);
+                        });
+    if (group == groups.end())
+      groups.push_back({sum});
+    else
+      group->push_back(sum);
+  }
+  for (ArrayRef<OperandSum> group : groups) {
+    const OperandSum &first = group.front();
+    SmallVector<Value> values;
+    if (isRoundedAdjoint(kernel.op, first.index, first.map))
+      values.push_back(likeOperand(
+          kernel, b, first,
+          emitRounded(kernel, b, first.index, first.map, first.term)));
+    else
+      values = emitSums(kernel, b, group);
+    for (auto [sum, value] : llvm::zip_equal(group, values))
+      vjp.accumulate(sum.index, value);
+  }
 }
 
 void mlir::remat::emitOperandCotangents(AdjointKernel &kernel,
@@ -274,11 +370,16 @@ void mlir::remat::emitOperandCotangents(AdjointKernel &kernel,
   auto *next = results.begin();
   for (auto [index, contribution] : elementwise)
     vjp.accumulate(index, contribution ? contribution : *next++);
+  SmallVector<OperandSum> sums;
   for (auto [index, term] : reducing) {
-    if (Value known = computed.lookup(term))
-      term = known;
-    vjp.accumulate(index, emitReducing(kernel, b, index, term));
+    Value known = computed.lookup(term);
+    sums.emplace_back(kernel, index, known ? known : term);
   }
+  emitReducing(kernel, vjp, sums, [&](unsigned index) {
+    Value key = vjp.getKey(op->getOperand(index));
+    return llvm::count_if(
+               reads, [&](auto &read) { return read.first.first == key; }) == 1;
+  });
 }
 
 /// A scalar that the body captures enters every iteration.

@@ -217,3 +217,81 @@ func.func @a_bias_reads_the_computed_cotangent(%m: tensor<8x4xf32> {opt.param}, 
   %l = linalg.reduce { arith.addf } ins(%y : tensor<8x4xf32>) outs(%init : tensor<f32>) dimensions = [0, 1]
   return %l : tensor<f32>
 }
+
+// -----
+
+// What is broadcast alike is added up in one pass, which computes the terms once.
+// CHECK: #[[COLUMN:.*]] = affine_map<(d0, d1) -> (d1)>
+// CHECK: func.func @gain_and_bias_are_summed_together_grad(
+// CHECK: linalg.generic {{.*}}remat.phase = "backward"
+// CHECK-NOT: linalg.generic
+// CHECK: %[[SUMS:.*]]:2 = linalg.generic {indexing_maps = [{{.*}}#[[COLUMN]], #[[COLUMN]]], iterator_types = ["reduction", "parallel"]}
+// CHECK-SAME: outs(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4xf32>)
+// CHECK-COUNT-1: math.tanh
+// CHECK-NOT: math.tanh
+// CHECK: %[[ROW:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]}
+// CHECK: return %{{.*}}, %[[SUMS]]#0, %[[SUMS]]#1, %[[ROW]]
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func @gain_and_bias_are_summed_together(%x: tensor<8x4xf32>, %g: tensor<4xf32> {opt.param}, %b: tensor<4xf32> {opt.param}, %r: tensor<8xf32> {opt.param}, %init: tensor<f32>) -> tensor<f32> {
+  %e = tensor.empty() : tensor<8x4xf32>
+  %y = linalg.generic {indexing_maps = [#id, #column, #column, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %g, %b, %r : tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%a: f32, %c: f32, %d: f32, %f: f32, %o: f32):
+    %1 = arith.mulf %a, %c : f32
+    %2 = arith.addf %1, %d : f32
+    %3 = math.tanh %2 : f32
+    %4 = arith.mulf %3, %f : f32
+    linalg.yield %4 : f32
+  } -> tensor<8x4xf32>
+  %l = linalg.reduce { arith.addf } ins(%y : tensor<8x4xf32>) outs(%init : tensor<f32>) dimensions = [0, 1]
+  return %l : tensor<f32>
+}
+
+// -----
+
+// Gradients as large as what is gone over would be alive together.
+// CHECK-LABEL: func.func @large_sums_are_made_one_by_one_grad(
+// CHECK: linalg.generic {{.*}}remat.phase = "backward"
+// CHECK-COUNT-2: linalg.generic {{.*}} iterator_types = ["reduction", "parallel", "parallel"]} {{.*}} outs(%{{.*}} : tensor<256x256xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: return
+#id = affine_map<(b, i, j) -> (b, i, j)>
+#each = affine_map<(b, i, j) -> (i, j)>
+func.func @large_sums_are_made_one_by_one(%x: tensor<1x256x256xf32>, %g: tensor<256x256xf32> {opt.param}, %b: tensor<256x256xf32> {opt.param}, %init: tensor<f32>) -> tensor<f32> {
+  %e = tensor.empty() : tensor<1x256x256xf32>
+  %y = linalg.generic {indexing_maps = [#id, #each, #each, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %g, %b : tensor<1x256x256xf32>, tensor<256x256xf32>, tensor<256x256xf32>) outs(%e : tensor<1x256x256xf32>) {
+  ^bb0(%a: f32, %c: f32, %d: f32, %o: f32):
+    %1 = arith.mulf %a, %c : f32
+    %2 = arith.addf %1, %d : f32
+    linalg.yield %2 : f32
+  } -> tensor<1x256x256xf32>
+  %l = linalg.reduce { arith.addf } ins(%y : tensor<1x256x256xf32>) outs(%init : tensor<f32>) dimensions = [0, 1, 2]
+  return %l : tensor<f32>
+}
+
+// -----
+
+// To one cotangent contributions are added one by one: the second starts from the first.
+// CHECK-LABEL: func.func @a_value_in_two_places_grad(
+// CHECK: linalg.generic {{.*}}remat.phase = "backward"
+// CHECK: %[[FIRST:.*]] = linalg.generic {{.*}} outs(%{{[^,]*}} : tensor<4xf32>)
+// CHECK: %[[SECOND:.*]] = linalg.generic {{.*}} outs(%[[FIRST]] : tensor<4xf32>)
+// CHECK: return %{{.*}}, %[[SECOND]]
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func @a_value_in_two_places(%x: tensor<4x4xf32>, %v: tensor<4xf32> {opt.param}, %init: tensor<f32>) -> tensor<f32> {
+  %e = tensor.empty() : tensor<4x4xf32>
+  %y = linalg.generic {indexing_maps = [#id, #column, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %v, %v : tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%a: f32, %c: f32, %d: f32, %o: f32):
+    %1 = arith.mulf %a, %c : f32
+    %2 = arith.mulf %1, %d : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x4xf32>
+  %l = linalg.reduce { arith.addf } ins(%y : tensor<4x4xf32>) outs(%init : tensor<f32>) dimensions = [0, 1]
+  return %l : tensor<f32>
+}

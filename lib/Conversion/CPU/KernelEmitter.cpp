@@ -120,12 +120,56 @@ private:
       return emitReductionAlong(point);
     if (!plan.vectorLoop)
       return emitResults(point);
-    emitVectors(point, from ? from : index(0),
-                to ? to : sizeOf(*plan.vectorLoop), {},
-                [&](const Point &at, ValueRange) {
-                  emitResults(at);
-                  return Values();
-                });
+    auto emitAll = [&](const Point &first,
+                       function_ref<void(const Point &)> emitOne) {
+      emitVectors(first, from ? from : index(0),
+                  to ? to : sizeOf(*plan.vectorLoop), {},
+                  [&](const Point &at, ValueRange) {
+                    emitOne(at);
+                    return Values();
+                  });
+    };
+    if (plan.rows)
+      emitRowsTogether(point, emitAll);
+    else
+      emitAll(point, [&](const Point &at) { emitResults(at); });
+  }
+
+  /// All iterations of the loops that reduce: of the innermost one `plan.rows`
+  /// inside of what `emitAll` emits, with running results in memory.
+  void emitRowsTogether(
+      const Point &point,
+      function_ref<void(const Point &, function_ref<void(const Point &)>)>
+          emitAll) {
+    unsigned rows = 0;
+    for (auto [index, loop] : llvm::enumerate(nest.loops))
+      if (!loop.isParallel())
+        rows = index;
+    auto emitBlock = [&](const Point &outer, Value from) {
+      Value end = arith::AddIOp::create(b, loc, from, index(plan.rows));
+      Value to = arith::MinUIOp::create(b, loc, end, sizeOf(rows));
+      emitAll(outer, [&](const Point &at) {
+        Values running = loadOutputs(at);
+        for (Value &value : running)
+          value = body.broadcast(b, value);
+        storeOutputs(emitFor(from, to, 1, running,
+                             [&](Value iteration, ValueRange carried) {
+                               Point row = advance(at, rows, iteration);
+                               Values next = body.compute(b, row, carried);
+                               for (Value &value : next)
+                                 value = body.broadcast(b, value);
+                               return next;
+                             }),
+                     at);
+      });
+    };
+    emitReductionLoops(0, rows, point, {}, [&](const Point &outer, ValueRange) {
+      return emitFor(index(0), sizeOf(rows), plan.rows, {},
+                     [&](Value from, ValueRange) {
+                       emitBlock(outer, from);
+                       return Values();
+                     });
+    });
   }
 
   //===--------------------------------------------------------------------===//

@@ -24,8 +24,12 @@ static constexpr int64_t kWantedIterations = 32;
 /// Vectors that `Across` reductions process together, so that a row of the
 /// input is read by more than a cache line at a time.
 static constexpr int64_t kWideLanes = 64;
-static constexpr unsigned kMaxOpsForWideLanes = 8;
+static constexpr unsigned kMaxOpsForWideLanes = 16;
 static constexpr int64_t kMinChunk = 1024;
+/// Rows of long ones that are added up at a time, as many streams as a
+/// processor follows, and the elements of each row that a thread reads.
+static constexpr int64_t kRows = 8;
+static constexpr int64_t kLongPiece = 1024;
 /// Elements of the vectorized loop for which the cache lines of a transposed
 /// operand stay in the first cache, at any distance between them; and how many
 /// such tiles there have to be, for an even load.
@@ -123,6 +127,31 @@ static void chooseVectorLoop(const LoopNest &nest, KernelPlan &plan) {
   plan.lanes = isWide ? kWideLanes : kLanes;
 }
 
+/// Whether a reduction `Across` goes over long rows, of which it reads nothing
+/// twice: results whose rows are next to each other only in short pieces would
+/// wait for memory.
+static bool readsLongRows(const LoopNest &nest, const KernelPlan &plan) {
+  if (!nest.hasReduction() || !plan.combiners.empty() || plan.lanes == 1)
+    return false;
+  unsigned loop = *plan.vectorLoop;
+  ArrayRef<Access> inputs = ArrayRef(nest.accesses).take_front(nest.numInputs);
+  auto isRow = [&](const Access &input) {
+    return !input.isScalar() && input.isContiguousIn(loop) &&
+           llvm::none_of(
+               llvm::seq<unsigned>(nest.loops.size()),
+               [&](unsigned other) { return input.isInvariantIn(other); });
+  };
+  // Nobody else may read what waits in memory.
+  auto isApart = [&](const Access &output) {
+    return output.isContiguousIn(loop) &&
+           llvm::none_of(inputs, [&](const Access &input) {
+             return input.source == output.source;
+           });
+  };
+  return nest.loops[loop].sizeOr(0) >= kLongPiece &&
+         llvm::any_of(inputs, isRow) && llvm::all_of(nest.outputs(), isApart);
+}
+
 static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
   int64_t iterations = 1;
   for (const Loop &loop : nest.loops)
@@ -152,10 +181,11 @@ static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
   int64_t size = nest.loops[*plan.vectorLoop].sizeOr(1 << 20);
   int64_t parts =
       llvm::divideCeil(kWantedIterations, std::max<int64_t>(distributed, 1));
-  int64_t minChunk = nest.hasReduction() ? plan.lanes : kMinChunk;
-  plan.chunk =
-      std::max(llvm::alignTo(llvm::divideCeil(size, parts), plan.lanes),
-               static_cast<uint64_t>(minChunk));
+  int64_t minChunk = plan.rows             ? std::min(kLongPiece, size / 2)
+                     : nest.hasReduction() ? plan.lanes
+                                           : kMinChunk;
+  plan.chunk = llvm::alignTo(
+      std::max<int64_t>(llvm::divideCeil(size, parts), minChunk), plan.lanes);
 }
 
 KernelPlan mlir::remat::planKernel(const LoopNest &nest) {
@@ -164,6 +194,10 @@ KernelPlan mlir::remat::planKernel(const LoopNest &nest) {
   if (plan.isSequential)
     return plan;
   chooseVectorLoop(nest, plan);
+  if (readsLongRows(nest, plan)) {
+    plan.rows = kRows;
+    plan.lanes = kLanes;
+  }
   chooseThreadLoops(nest, plan);
   return plan;
 }

@@ -32,6 +32,11 @@ struct KernelPlan {
   /// output's element is written by several iterations of a parallel loop, or
   /// several elements by those of a reduction.
   bool isSequential = false;
+  /// Rows that a reduction `Across` takes at a time, if it is not 0: a vector
+  /// of running results takes in so many of them before the next vector does,
+  /// and waits in memory for the next rows. Memory is read in long pieces this
+  /// way.
+  int64_t rows = 0;
   /// Loops distributed over threads, outermost first, and, if it is not 0, the
   /// part of the vectorized loop that is distributed as a unit.
   SmallVector<unsigned> threadLoops;

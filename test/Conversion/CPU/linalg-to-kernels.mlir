@@ -270,3 +270,57 @@ func.func @transposed_few(%x: memref<100x5000xf32>, %y: memref<5000x100xf32>) {
   }
   return
 }
+
+// -----
+
+// Long rows are read in long pieces: a vector of sums takes in eight rows and waits in memory for the next ones. Both sums
+// go along.
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+
+// CHECK-LABEL: func.func @long_rows
+// CHECK: func.func private @kernel_generic
+// CHECK-DAG: %[[EIGHT:.*]] = arith.constant 8 : index
+// CHECK-DAG: %[[ROWS:.*]] = arith.constant 100 : index
+// CHECK: scf.parallel (%{{.*}}) = ({{.*}}) to (%[[TWO:.*]]) step
+// CHECK: scf.for %[[FROM:.*]] = %{{.*}} to %[[ROWS]] step %[[EIGHT]]
+// CHECK: %[[END:.*]] = arith.addi %[[FROM]], %[[EIGHT]]
+// CHECK: %[[TO:.*]] = arith.minui %[[END]], %[[ROWS]]
+// CHECK: scf.for {{.*}} step %{{[^ ]*}} {
+// CHECK: %[[SUM:.*]] = vector.load
+// CHECK: %[[SQUARES:.*]] = vector.load
+// CHECK: scf.for %{{.*}} = %[[FROM]] to %[[TO]] {{.*}} iter_args(%{{.*}} = %[[SUM]], %{{.*}} = %[[SQUARES]]) -> (vector<16xf32>, vector<16xf32>)
+// CHECK: vector.store
+// CHECK: vector.store
+func.func @long_rows(%x: memref<100x1040xf32>, %y: memref<1040xf32>, %z: memref<1040xf32>) {
+  linalg.generic {indexing_maps = [#id, #column, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<100x1040xf32>) outs(%y, %z : memref<1040xf32>, memref<1040xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.addf %b, %a : f32
+    %q = arith.mulf %a, %a : f32
+    %t = arith.addf %c, %q : f32
+    linalg.yield %s, %t : f32, f32
+  }
+  return
+}
+
+// -----
+
+// What waits in memory would be read as if it were the whole sum.
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+
+// CHECK-LABEL: func.func @long_rows_beside_their_sum
+// CHECK: func.func private @kernel_generic
+// CHECK-NOT: arith.minui
+// CHECK: iter_args
+func.func @long_rows_beside_their_sum(%x: memref<10x1024xf32>, %y: memref<1024xf32>) {
+  linalg.generic {indexing_maps = [#id, #column, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x, %y : memref<10x1024xf32>, memref<1024xf32>) outs(%y : memref<1024xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}

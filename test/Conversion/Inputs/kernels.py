@@ -51,7 +51,7 @@ def normal(*shape, dtype="f4"):
 ADD = "%s = arith.addf %acc, %x0 : f32\n linalg.yield %s : f32"
 ID2, ROW2, COL2 = "(i, j) -> (i, j)", "(i, j) -> (i)", "(i, j) -> (j)"
 
-for m, n in ((1, 1), (3, 5), (17, 16), (64, 100), (300, 257), (2, 100000), (1000, 3)):
+for m, n in ((1, 1), (3, 5), (17, 16), (64, 100), (300, 257), (2, 100000), (1000, 3), (70, 1040), (37, 2051)):
     x, y, b = normal(m, n), normal(m, n), normal(n)
     check(f"axpy_{m}_{n}", """%p = arith.mulf %x0, %x1 : f32
     %s = arith.addf %p, %acc : f32
@@ -97,6 +97,17 @@ checks[-2:] = [(s, [x], out, np.sum(x, 1, dtype="f8"), t) for s in ("scan_static
 double = normal(31, 45, dtype="f8")
 check("double", "%s = arith.addf %acc, %x0 : f64\n linalg.yield %s : f64", [double], np.zeros(31),
       double.sum(1), [ID2, ROW2], "pr", 1e-14)
+
+# Long rows, of images and one batch after the other; static sizes go over them in other pieces than dynamic ones.
+x, gain = normal(3, 5, 19, 1100), normal(1100)
+check("channels", """%p = arith.mulf %x0, %x1 : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32""", [x, gain], normal(1100), None, ["(n, h, w, c) -> (n, h, w, c)", "(n, h, w, c) -> (c)",
+      "(n, h, w, c) -> (c)"], "rrrp", 1e-5)
+checks[-2:] = [(s, i, out, out + np.sum(np.float64(x) * gain, (0, 1, 2)), t) for s, i, out, _, t in checks[-2:]]
+check("each_batch", ADD, [normal(3, 40, 1500)], np.zeros((3, 1500), "f4"), None,
+      ["(n, i, j) -> (n, i, j)", "(n, i, j) -> (n, j)"], "prp", 1e-5)
+checks[-2:] = [(s, i, out, np.sum(i[0], 1, dtype="f8"), t) for s, i, out, _, t in checks[-2:]]
 
 # The same reduction with its producer fused and apart.
 x, scale = normal(100, 200), normal(100)
