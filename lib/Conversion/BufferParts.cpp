@@ -125,29 +125,24 @@ BufferPart mlir::remat::findPart(Value memref) {
     part.buffer = memref;
   } else if (auto argument = dyn_cast<BlockArgument>(memref)) {
     Block *block = argument.getOwner();
-    if (block->isEntryBlock() && isa<func::FuncOp>(block->getParentOp()))
+    auto function = dyn_cast<func::FuncOp>(block->getParentOp());
+    if (block->isEntryBlock() && function) {
       part.buffer = memref;
+      part.isResult = static_cast<bool>(
+          function.getArgAttr(argument.getArgNumber(), "remat.result"));
+    }
   }
   return part;
 }
 
-static bool isResult(Value buffer) {
-  auto argument = dyn_cast<BlockArgument>(buffer);
-  if (!argument)
-    return false;
-  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return static_cast<bool>(
-      function.getArgAttr(argument.getArgNumber(), "remat.result"));
-}
-
 /// Results may be in the memory of arguments: all of one's in all of the
 /// other's.
-static bool mayBeOne(Value a, Value b) {
-  if (!isa<BlockArgument>(a) || !isa<BlockArgument>(b) ||
-      (!isResult(a) && !isResult(b)))
+static bool mayBeOne(const BufferPart &a, const BufferPart &b) {
+  if ((!a.isResult && !b.isResult) || !isa<BlockArgument>(a.buffer) ||
+      !isa<BlockArgument>(b.buffer))
     return false;
-  auto first = dyn_cast<MemRefType>(a.getType()),
-       second = dyn_cast<MemRefType>(b.getType());
+  auto first = dyn_cast<MemRefType>(a.buffer.getType()),
+       second = dyn_cast<MemRefType>(b.buffer.getType());
   return !first || !second || !first.hasStaticShape() ||
          !second.hasStaticShape() ||
          estimateBytes(first) == estimateBytes(second);
@@ -158,7 +153,7 @@ bool mlir::remat::mayOverlap(const BufferPart &a, const BufferPart &b) {
     return true;
   bool isSame = a.buffer == b.buffer || (a.global && a.global == b.global);
   if (!isSame)
-    return mayBeOne(a.buffer, b.buffer);
+    return mayBeOne(a, b);
   return a.begin < b.end && b.begin < a.end && !areInterleaved(a, b);
 }
 

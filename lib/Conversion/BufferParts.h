@@ -18,6 +18,8 @@ namespace mlir::remat {
 struct BufferPart {
   /// What the function gets or allocates; null if that is not known.
   Value buffer;
+  /// Whether it is an argument in which a function returns a result.
+  bool isResult = false;
   /// The name, if it is a global: each use of one is another value.
   StringAttr global;
   int64_t begin = 0, end = std::numeric_limits<int64_t>::max();

@@ -59,6 +59,7 @@ struct RowAccess {
 struct Entry {
   Operation *op;
   std::optional<Accesses> accesses;
+  bool isCandidate;
 };
 
 } // namespace
@@ -313,7 +314,7 @@ static RowGroup findGroup(ArrayRef<const Entry *> entries) {
   for (const Entry *entry : entries.drop_front()) {
     if (left.size() == kWindow)
       break;
-    if (!isCandidate(entry->op) || !accessesLargeArray(entry->op)) {
+    if (!entry->isCandidate || !accessesLargeArray(entry->op)) {
       left.push_back(entry);
       continue;
     }
@@ -326,9 +327,12 @@ static RowGroup findGroup(ArrayRef<const Entry *> entries) {
       (isNeeded ? wanted : others).push_back(other);
     }
     SmallVector<Operation *> ops;
-    for (const Entry *other : llvm::reverse(wanted))
+    bool areCandidates = true;
+    for (const Entry *other : llvm::reverse(wanted)) {
       ops.push_back(other->op);
-    if (llvm::all_of(ops, isCandidate) && group.add(ops))
+      areCandidates &= other->isCandidate;
+    }
+    if (areCandidates && group.add(ops))
       left.assign(others.rbegin(), others.rend());
     else
       left.push_back(entry);
@@ -430,12 +434,12 @@ static void fuseRows(RewriterBase &rewriter, Block &block) {
     if (accesses &&
         accesses->reads.size() + accesses->writes.size() > kMaxParts)
       accesses.reset();
-    entries.push_back({&op, std::move(accesses)});
+    entries.push_back({&op, std::move(accesses), isCandidate(&op)});
   }
   llvm::SmallPtrSet<Operation *, 16> fused;
   auto isFused = [&](const Entry &entry) { return fused.contains(entry.op); };
   for (auto *first = entries.begin(); first != entries.end(); ++first) {
-    if (isFused(*first) || !first->accesses || !isCandidate(first->op))
+    if (isFused(*first) || !first->accesses || !first->isCandidate)
       continue;
     SmallVector<const Entry *> open;
     for (const Entry &entry : llvm::make_range(first, entries.end())) {

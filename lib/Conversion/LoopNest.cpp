@@ -27,7 +27,12 @@ struct Arithmetic {
     return affine::makeComposedFoldedAffineApply(
         builder, loc, AffineMap::get(0, symbols.size(), expr), symbols);
   }
+  // Most numbers are constants, which need no maps.
   OpFoldResult add(OpFoldResult a, OpFoldResult b) {
+    int64_t sum;
+    if (auto numbers = getConstants(a, b);
+        numbers && !llvm::AddOverflow(numbers->first, numbers->second, sum))
+      return constant(sum);
     return apply(builder.getAffineSymbolExpr(0) +
                      builder.getAffineSymbolExpr(1),
                  {a, b});
@@ -35,9 +40,23 @@ struct Arithmetic {
   OpFoldResult mul(OpFoldResult a, OpFoldResult b) {
     if (isConstantIntValue(a, 0) || isConstantIntValue(b, 0))
       return constant(0);
+    int64_t product;
+    if (auto numbers = getConstants(a, b);
+        numbers && !llvm::MulOverflow(numbers->first, numbers->second, product))
+      return constant(product);
     return apply(builder.getAffineSymbolExpr(0) *
                      builder.getAffineSymbolExpr(1),
                  {a, b});
+  }
+
+private:
+  static std::optional<std::pair<int64_t, int64_t>>
+  getConstants(OpFoldResult a, OpFoldResult b) {
+    std::optional<int64_t> first = getConstantIntValue(a),
+                           second = getConstantIntValue(b);
+    if (!first || !second)
+      return std::nullopt;
+    return std::make_pair(*first, *second);
   }
 };
 

@@ -30,6 +30,33 @@ SmallVector<StringAttr> getOurs(ArrayRef<NamedAttribute> attributes) {
   return names;
 }
 
+/// What of `attributes` is not ours.
+DictionaryAttr getOthers(MLIRContext *context, DictionaryAttr attributes) {
+  NamedAttrList others(attributes);
+  for (StringAttr name : getOurs(others.getAttrs()))
+    others.erase(name);
+  return others.getDictionary(context);
+}
+
+/// All at once: a step has thousands of arguments, whose attributes are one
+/// array.
+void stripSignature(FunctionOpInterface function) {
+  MLIRContext *context = function.getContext();
+  auto stripped = [&](unsigned count, auto get) {
+    return llvm::map_to_vector(llvm::seq(count), [&](unsigned i) {
+      return getOthers(context, get(i));
+    });
+  };
+  if (function.getAllArgAttrs())
+    function.setAllArgAttrs(
+        stripped(function.getNumArguments(),
+                 [&](unsigned i) { return function.getArgAttrDict(i); }));
+  if (function.getAllResultAttrs())
+    function.setAllResultAttrs(
+        stripped(function.getNumResults(),
+                 [&](unsigned i) { return function.getResultAttrDict(i); }));
+}
+
 struct StripAnnotationsPass
     : public impl::StripAnnotationsPassBase<StripAnnotationsPass> {
   void runOnOperation() override {
@@ -39,15 +66,8 @@ struct StripAnnotationsPass
       for (StringAttr name :
            getOurs(llvm::to_vector(op->getDiscardableAttrs())))
         op->removeDiscardableAttr(name);
-      auto function = dyn_cast<FunctionOpInterface>(op);
-      if (!function)
-        return;
-      for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        for (StringAttr name : getOurs(function.getArgAttrs(i)))
-          function.removeArgAttr(i, name);
-      for (unsigned i = 0; i < function.getNumResults(); ++i)
-        for (StringAttr name : getOurs(function.getResultAttrs(i)))
-          function.removeResultAttr(i, name);
+      if (auto function = dyn_cast<FunctionOpInterface>(op))
+        stripSignature(function);
     });
   }
 };

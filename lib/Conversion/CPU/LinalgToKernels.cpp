@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../KernelTable.h"
+#include "../Signature.h"
 #include "KernelEmitter.h"
 #include "remat/Conversion/CPU/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -17,6 +18,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <map>
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_CONVERTLINALGTOKERNELS
@@ -59,10 +61,13 @@ static Value createView(OpBuilder &builder, const Access &access) {
   Location loc = access.source.getLoc();
   SmallVector<int64_t> sizes, strides{1}, offsets;
   SmallVector<Value> dynamicSizes, dynamicOffsets;
-  OpFoldResult offset = affine::makeComposedFoldedAffineApply(
-      builder, loc,
-      builder.getAffineSymbolExpr(0) - builder.getAffineSymbolExpr(1),
-      {access.offset, access.start});
+  OpFoldResult offset =
+      isConstantIntValue(access.start, 0)
+          ? access.offset
+          : affine::makeComposedFoldedAffineApply(
+                builder, loc,
+                builder.getAffineSymbolExpr(0) - builder.getAffineSymbolExpr(1),
+                {access.offset, access.start});
   dispatchIndexOpFoldResult(access.span, dynamicSizes, sizes);
   dispatchIndexOpFoldResult(offset, dynamicOffsets, offsets);
   auto exact = MemRefType::get(
@@ -141,15 +146,49 @@ static func::FuncOp createKernel(const LoopNest &nest, const CallSite &site) {
   return kernel;
 }
 
+namespace {
+/// The kernels of a module, each made once for operations that look alike, and
+/// kept once for those that turn out to be.
+class Kernels {
+public:
+  explicit Kernels(ModuleOp module) : table(module) {}
+
+  func::FuncOp getOrCreate(Operation *op, function_ref<func::FuncOp()> create) {
+    func::FuncOp &kernel = bySignature[getSignature(op)];
+    if (!kernel)
+      kernel = table.getOrInsert(create());
+    return kernel;
+  }
+  func::FuncOp insert(func::FuncOp kernel) { return table.getOrInsert(kernel); }
+
+private:
+  KernelTable<func::FuncOp> table;
+  std::map<Signature, func::FuncOp> bySignature;
+};
+} // namespace
+
+/// Whether nothing but the types of its operands says how `op` iterates.
+static bool hasStaticStrides(linalg::LinalgOp op) {
+  return llvm::all_of(op->getOperandTypes(), [](Type type) {
+    auto memref = dyn_cast<MemRefType>(type);
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    return !memref || (memref.hasStaticShape() &&
+                       succeeded(memref.getStridesAndOffset(strides, offset)) &&
+                       llvm::none_of(strides, ShapedType::isDynamic));
+  });
+}
+
 /// Replaces `op` by a call of its kernel. False if its maps are not linear.
-static bool convertToKernel(linalg::LinalgOp op,
-                            KernelTable<func::FuncOp> &table) {
+static bool convertToKernel(linalg::LinalgOp op, Kernels &kernels) {
   OpBuilder builder(op);
   FailureOr<LoopNest> nest = buildLoopNest(builder, op);
   if (failed(nest))
     return false;
   CallSite site = collectCallSite(builder, *nest);
-  auto kernel = table.getOrInsert(createKernel(*nest, site));
+  auto create = [&] { return createKernel(*nest, site); };
+  func::FuncOp kernel = hasStaticStrides(op) ? kernels.getOrCreate(op, create)
+                                             : kernels.insert(create());
   auto call =
       func::CallOp::create(builder, op.getLoc(), kernel, site.arguments());
   copyPhase(op, call);
@@ -223,19 +262,9 @@ static Value generalizeOffset(OpBuilder &builder, scf::ParallelOp loop,
                                 value);
 }
 
-static void convertToKernel(scf::ParallelOp loop,
-                            KernelTable<func::FuncOp> &table) {
-  OpBuilder builder(loop);
-  Captures captures = collectCaptures(loop->getRegions());
-  // Bounds and steps are operands, and belong into the kernel as well.
-  for (Value bound : loop->getOperands()) {
-    Operation *constant = bound.getDefiningOp<arith::ConstantOp>();
-    constant ? (void)captures.constants.insert(constant)
-             : (void)captures.values.insert(bound);
-  }
-  SmallVector<Value> arguments;
-  for (Value value : captures.values)
-    arguments.push_back(generalizeOffset(builder, loop, value));
+/// A function that does what `loop` does.
+static func::FuncOp createKernel(scf::ParallelOp loop, const Captures &captures,
+                                 ValueRange arguments) {
   func::FuncOp kernel = declareKernel(loop.getLoc(), "kernel_rows", arguments);
   auto inside = OpBuilder::atBlockBegin(kernel.addEntryBlock());
   IRMapping map;
@@ -247,8 +276,24 @@ static void convertToKernel(scf::ParallelOp loop,
   SmallVector<linalg::LinalgOp> ops;
   kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
   llvm::for_each(ops, convertInPlace);
-  func::CallOp::create(builder, loop.getLoc(), table.getOrInsert(kernel),
-                       arguments);
+  return kernel;
+}
+
+static void convertToKernel(scf::ParallelOp loop, Kernels &kernels) {
+  OpBuilder builder(loop);
+  Captures captures = collectCaptures(loop->getRegions());
+  // Bounds and steps are operands, and belong into the kernel as well.
+  for (Value bound : loop->getOperands()) {
+    Operation *constant = bound.getDefiningOp<arith::ConstantOp>();
+    constant ? (void)captures.constants.insert(constant)
+             : (void)captures.values.insert(bound);
+  }
+  SmallVector<Value> arguments;
+  for (Value value : captures.values)
+    arguments.push_back(generalizeOffset(builder, loop, value));
+  func::FuncOp kernel = kernels.getOrCreate(
+      loop, [&] { return createKernel(loop, captures, arguments); });
+  func::CallOp::create(builder, loop.getLoc(), kernel, arguments);
   loop->erase();
 }
 
@@ -274,11 +319,11 @@ struct ConvertLinalgToKernels
         ops.push_back(linalg);
       return WalkResult::advance();
     });
-    KernelTable<func::FuncOp> table(getOperation());
+    Kernels kernels(getOperation());
     for (scf::ParallelOp loop : loops)
-      convertToKernel(loop, table);
+      convertToKernel(loop, kernels);
     for (linalg::LinalgOp op : ops)
-      convertToKernel(op, table);
+      convertToKernel(op, kernels);
   }
 };
 } // namespace

@@ -509,15 +509,19 @@ static void returnUnchanged(func::FuncOp function,
 void remat::applySignature(func::FuncOp function,
                            const SignatureDecision &decision) {
   Builder builder(function.getContext());
+  StringRef keys[] = {OptDialect::getParamAttrName(),
+                      RematDialect::getStateAttrName(),
+                      RematDialect::getDataAttrName()};
+  SmallVector<DictionaryAttr> attributes;
   for (auto [index, argument] : llvm::enumerate(decision.arguments)) {
-    StringRef keys[] = {OptDialect::getParamAttrName(),
-                        RematDialect::getStateAttrName(),
-                        RematDialect::getDataAttrName()};
+    NamedAttrList list(function.getArgAttrDict(index));
     for (StringRef key : keys)
-      function.removeArgAttr(index, key);
-    function.setArgAttr(index, keys[static_cast<int>(argument.role)],
-                        builder.getStringAttr(argument.name));
+      list.erase(key);
+    list.set(keys[static_cast<int>(argument.role)],
+             builder.getStringAttr(argument.name));
+    attributes.push_back(list.getDictionary(function.getContext()));
   }
+  function.setAllArgAttrs(attributes);
   for (unsigned i : llvm::seq(function.getNumResults()))
     function.removeResultAttr(
         i, builder.getStringAttr(RematDialect::getLossAttrName()));

@@ -142,10 +142,15 @@ void protectArguments(func::FuncOp function) {
   constexpr StringLiteral writable =
       bufferization::BufferizationDialect::kWritableAttrName;
   Builder builder(function.getContext());
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+  SmallVector<DictionaryAttr> attributes;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    NamedAttrList list(function.getArgAttrDict(i));
     if (isa<TensorType>(function.getArgument(i).getType()) &&
-        !function.getArgAttr(i, writable))
-      function.setArgAttr(i, writable, builder.getBoolAttr(false));
+        !list.get(writable))
+      list.set(writable, builder.getBoolAttr(false));
+    attributes.push_back(list.getDictionary(function.getContext()));
+  }
+  function.setAllArgAttrs(attributes);
 }
 
 struct PrepareBufferizationPass

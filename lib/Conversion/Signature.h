@@ -1,0 +1,26 @@
+//===- Signature.h - What equal operations have in common -------*- C++ -*-===//
+//
+// A model of 48 equal layers has the same operation 48 times. What is made of
+// one is known for all of them before it is made again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_SIGNATURE_H
+#define REMAT_LIB_CONVERSION_SIGNATURE_H
+
+#include "mlir/IR/Operation.h"
+#include <vector>
+
+namespace mlir::remat {
+
+using Signature = std::vector<uintptr_t>;
+
+/// Everything about `op` and what it holds, but for locations, discardable
+/// attributes other than orders of reductions, and what the values from around
+/// it are: of those, the types, which of them are one, and what constants are.
+/// Operations of one signature become the same code.
+Signature getSignature(Operation *op);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CONVERSION_SIGNATURE_H
