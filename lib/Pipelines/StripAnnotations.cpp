@@ -15,14 +15,12 @@ namespace mlir::remat {
 #define GEN_PASS_DEF_STRIPANNOTATIONSPASS
 #include "remat/Pipelines/Passes.h.inc"
 
-namespace {
-
-bool isOurs(NamedAttribute attribute) {
+static bool isOurs(NamedAttribute attribute) {
   return isa_and_nonnull<RematDialect, opt::OptDialect>(
       attribute.getNameDialect());
 }
 
-SmallVector<StringAttr> getOurs(ArrayRef<NamedAttribute> attributes) {
+static SmallVector<StringAttr> getOurs(ArrayRef<NamedAttribute> attributes) {
   SmallVector<StringAttr> names;
   for (NamedAttribute attribute : attributes)
     if (isOurs(attribute))
@@ -31,7 +29,8 @@ SmallVector<StringAttr> getOurs(ArrayRef<NamedAttribute> attributes) {
 }
 
 /// What of `attributes` is not ours.
-DictionaryAttr getOthers(MLIRContext *context, DictionaryAttr attributes) {
+static DictionaryAttr getOthers(MLIRContext *context,
+                                DictionaryAttr attributes) {
   NamedAttrList others(attributes);
   for (StringAttr name : getOurs(others.getAttrs()))
     others.erase(name);
@@ -40,7 +39,7 @@ DictionaryAttr getOthers(MLIRContext *context, DictionaryAttr attributes) {
 
 /// All at once: a step has thousands of arguments, whose attributes are one
 /// array.
-void stripSignature(FunctionOpInterface function) {
+static void stripSignature(FunctionOpInterface function) {
   MLIRContext *context = function.getContext();
   auto stripped = [&](unsigned count, auto get) {
     return llvm::map_to_vector(llvm::seq(count), [&](unsigned i) {
@@ -57,6 +56,7 @@ void stripSignature(FunctionOpInterface function) {
                  [&](unsigned i) { return function.getResultAttrDict(i); }));
 }
 
+namespace {
 struct StripAnnotationsPass
     : public impl::StripAnnotationsPassBase<StripAnnotationsPass> {
   void runOnOperation() override {

@@ -296,7 +296,7 @@ static LogicalResult applyStateOptions(func::FuncOp function,
       return emitError(function.getLoc())
              << "state=" << option << ": expects name:result, where result is "
              << "less than " << function.getNumResults();
-    auto it = llvm::find_if(decision.arguments, [&](const Decision &argument) {
+    auto *it = llvm::find_if(decision.arguments, [&](const Decision &argument) {
       return argument.name == name;
     });
     if (it == decision.arguments.end()) {

@@ -40,11 +40,9 @@ static void readResource(arith::ConstantOp op) {
                                                         blob->getData()));
 }
 
-namespace {
-
 /// Whether `value` is an argument that the function writes at its end, such as
 /// a model state.
-bool isArgumentWrittenBack(Value value) {
+static bool isArgumentWrittenBack(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
          llvm::any_of(argument.getUses(), [](OpOperand &use) {
@@ -56,7 +54,7 @@ bool isArgumentWrittenBack(Value value) {
 
 /// Whether something behind `loop`, in its block, reads `value`. Being written
 /// is not a read.
-bool isReadBehind(Value value, LoopLikeOpInterface loop) {
+static bool isReadBehind(Value value, LoopLikeOpInterface loop) {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
     auto write =
         dyn_cast<bufferization::MaterializeInDestinationOp>(use.getOwner());
@@ -72,7 +70,7 @@ bool isReadBehind(Value value, LoopLikeOpInterface loop) {
 /// the end, and those that start from a tensor that they or operations behind
 /// them read would leave it changed. One-shot bufferization rejects both: they
 /// work on a copy.
-void startFromCopies(LoopLikeOpInterface loop) {
+static void startFromCopies(LoopLikeOpInterface loop) {
   OpBuilder builder(loop);
   for (OpOperand &init : loop.getInitsMutable()) {
     Value value = init.get();
@@ -90,7 +88,7 @@ void startFromCopies(LoopLikeOpInterface loop) {
 
 /// One-shot bufferization (of LLVM 22) does not see that a result of an
 /// scf.index_switch is the buffer that a case yields, and writes over it.
-void lowerSwitch(scf::IndexSwitchOp op) {
+static void lowerSwitch(scf::IndexSwitchOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   SmallVector<scf::IfOp> choices;
@@ -130,7 +128,7 @@ void lowerSwitch(scf::IndexSwitchOp op) {
 /// can. A thousand recomputes of a layer with shared weights would otherwise
 /// give these a thousand aliases, each of which bufferization compares with all
 /// uses of the others.
-void dropBarriers(Operation *root) {
+static void dropBarriers(Operation *root) {
   root->walk([](BarrierOp barrier) {
     barrier.replaceAllUsesWith(barrier.getValues());
     barrier.erase();
@@ -138,7 +136,7 @@ void dropBarriers(Operation *root) {
 }
 
 /// One-shot bufferization takes arguments for writable unless told otherwise.
-void protectArguments(func::FuncOp function) {
+static void protectArguments(func::FuncOp function) {
   constexpr StringLiteral writable =
       bufferization::BufferizationDialect::kWritableAttrName;
   Builder builder(function.getContext());
@@ -153,6 +151,7 @@ void protectArguments(func::FuncOp function) {
   function.setAllArgAttrs(attributes);
 }
 
+namespace {
 struct PrepareBufferizationPass
     : public impl::PrepareBufferizationPassBase<PrepareBufferizationPass> {
   void runOnOperation() override {
