@@ -22,14 +22,20 @@ using namespace mlir::remat;
 
 #include "remat/Analysis/RecomputeCostOpInterface.cpp.inc"
 
+/// Operations on scalars that an operation in the body of a kernel stands for.
+static int64_t getScalarCost(Operation &scalar) {
+  if (scalar.hasTrait<OpTrait::ConstantLike>())
+    return 0;
+  return isa<PhiloxOp>(scalar) ? getRecomputeCost(&scalar) : 1;
+}
+
 int64_t mlir::remat::getRecomputeCost(Operation *op) {
   if (auto cost = dyn_cast<RecomputeCostOpInterface>(op))
     return cost.getRecomputeCost();
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-    int64_t scalars = llvm::count_if(
-        linalgOp.getBlock()->without_terminator(), [](Operation &scalar) {
-          return !scalar.hasTrait<OpTrait::ConstantLike>();
-        });
+    int64_t scalars = 0;
+    for (Operation &scalar : linalgOp.getBlock()->without_terminator())
+      scalars += getScalarCost(scalar);
     return multiplySizes(linalgOp.getStaticLoopRanges(),
                          std::max<int64_t>(scalars, 1));
   }
@@ -68,7 +74,7 @@ bool mlir::remat::isFree(Operation *op) {
       op->hasTrait<OpTrait::ConstantLike>())
     return true;
   auto isNumber = [](Type type) { return !isa<ShapedType>(type); };
-  return (isa<RngInitOp, RngFoldInOp>(op) ||
+  return (isa<RngInitOp, RngFoldInOp, PhiloxOp>(op) ||
           isa_and_nonnull<arith::ArithDialect, affine::AffineDialect,
                           index::IndexDialect>(op->getDialect())) &&
          llvm::all_of(op->getOperandTypes(), isNumber) &&
@@ -80,6 +86,18 @@ template <typename OpT>
 struct Free : RecomputeCostOpInterface::ExternalModel<Free<OpT>, OpT> {
   int64_t getRecomputeCost(Operation *) const { return 0; }
 };
+
+/// Ten rounds of two products, whose halves are taken apart, and four exclusive
+/// ors; two sums for the next round's key.
+struct PhiloxCost
+    : RecomputeCostOpInterface::ExternalModel<PhiloxCost, PhiloxOp> {
+  int64_t getRecomputeCost(Operation *op) const {
+    auto shaped = dyn_cast<ShapedType>(op->getResult(0).getType());
+    int64_t blocks =
+        shaped && shaped.hasRank() ? multiplySizes(shaped.getShape()) : 1;
+    return multiplySizes({blocks, 10 * (2 * 5 + 4) + 9 * 2});
+  }
+};
 } // namespace
 
 template <typename... OpT> static void attachFree(MLIRContext *context) {
@@ -88,6 +106,9 @@ template <typename... OpT> static void attachFree(MLIRContext *context) {
 
 void mlir::remat::registerRecomputeCostExternalModels(
     DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, RematDialect *) {
+    PhiloxOp::attachInterface<PhiloxCost>(*context);
+  });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     attachFree<tensor::CastOp, tensor::CollapseShapeOp, tensor::DimOp,
                tensor::ExpandShapeOp, tensor::ExtractOp,

@@ -33,6 +33,8 @@ static int64_t countScalars(Operation *op) {
           math::FloorOp, math::CeilOp, math::RoundOp, math::RoundEvenOp,
           math::TruncOp, math::ClampFOp>(op))
     return 1;
+  if (isa<PhiloxOp>(op))
+    return getRecomputeCost(op);
   if (isa_and_nonnull<math::MathDialect>(op->getDialect()))
     return 20;
   return 1 + inside;

@@ -32,6 +32,7 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createConvertLinalgToKernels());
   // What is left of linalg has index maps that kernels do not take (floordiv).
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  pm.addPass(createConvertPhiloxToArith());
   pm.addPass(createApproximateMath());
   pm.addPass(createConvertSCFToOpenMPPass());
   addHostLowering(pm);

@@ -31,6 +31,7 @@ using namespace mlir::remat;
 /// From kernels in the gpu dialect to NVVM.
 static void addKernelLowering(OpPassManager &module) {
   OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
+  pm.addPass(createConvertPhiloxToArith());
   pm.addPass(createApproximateMath());
   math::MathExpandOpsPassOptions expandMath;
   expandMath.opMnemonics = {"rsqrt"};
@@ -63,6 +64,7 @@ void mlir::remat::buildLowerToCUDAPipeline(OpPassManager &pm,
   pm.addPass(createConvertLinalgToGPU(kernels));
   pm.addPass(createConvertDeviceMemory());
   pm.addPass(createConvertAssertToRuntime());
+  pm.addPass(createConvertPhiloxToArith());
   pm.addPass(createApproximateMath());
   pm.addPass(createConvertLaunchesToRuntime());
   addKernelLowering(pm);

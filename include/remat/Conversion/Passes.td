@@ -145,6 +145,20 @@ def SplitRoundedProducts : Pass<"remat-split-rounded-products"> {
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def ConvertPhiloxToArith : Pass<"convert-philox-to-arith"> {
+  let summary = "remat.philox as integer arithmetic";
+  let description = [{
+    Expands every `remat.philox`, of scalars or of vectors, to the ten rounds of
+    Philox: products of 32 by 32 bits, sums and exclusive ors. It belongs after
+    the passes that make kernels, which would otherwise go through more than a
+    hundred operations for each draw.
+
+    Example: `%w:4 = remat.philox %c0, %c1, %c2, %c3 key %k0, %k1 : vector<16xi32>`
+    becomes 20 `arith.muli` on `vector<16xi64>` and what is between them.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def ApproximateMath : Pass<"remat-approximate-math"> {
   let summary = "elementary functions on f32 as vectorizable polynomials";
   let description = [{

@@ -49,6 +49,16 @@ static Value pack(ImplicitLocOpBuilder &b, State state) {
                                         ValueRange{state.key, state.counter});
 }
 
+/// The block of random words at `counter`, lowest word first.
+static std::array<Value, 4> createBlock(OpBuilder &b, Location loc,
+                                        std::array<Value, 4> counter,
+                                        std::array<Value, 2> key) {
+  auto block = PhiloxOp::create(b, loc, counter[0], counter[1], counter[2],
+                                counter[3], key[0], key[1]);
+  return {block.getWord0(), block.getWord1(), block.getWord2(),
+          block.getWord3()};
+}
+
 static void lowerInit(RngInitOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   Value zero = getConstant(b, op.getLoc(), b.getI64Type(), 0);
@@ -62,8 +72,8 @@ static void lowerFoldIn(RngFoldInOp op) {
   auto [counterLow, counterHigh] = emitSplit(b, loc, state.counter);
   auto [dataLow, dataHigh] = emitSplit(b, loc, op.getData());
   std::array<Value, 4> words =
-      emitPhilox4x32_10(b, loc, {counterLow, counterHigh, dataLow, dataHigh},
-                        emitSplit(b, loc, state.key));
+      createBlock(b, loc, {counterLow, counterHigh, dataLow, dataHigh},
+                  emitSplit(b, loc, state.key));
   Value zero = getConstant(b, loc, b.getI64Type(), 0);
   op->replaceAllUsesWith(
       ValueRange(pack(b, {emitJoin(b, loc, words[0], words[1]), zero})));
@@ -351,8 +361,8 @@ static void lowerDraw(Operation *op, ValueRange sizes) {
         auto [low, high] = emitSplit(b, loc, block);
         Value zero = getConstant(b, loc, b.getI32Type(), 0);
         Element element{b, loc,
-                        emitPhilox4x32_10(b, loc, {low, high, zero, zero},
-                                          emitSplit(b, loc, args[0])),
+                        createBlock(b, loc, {low, high, zero, zero},
+                                    emitSplit(b, loc, args[0])),
                         position};
         linalg::YieldOp::create(b, loc, emitElement(element, op));
       });

@@ -8,6 +8,7 @@
 #include "remat/Transforms/Random/Philox.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
@@ -21,11 +22,9 @@ public:
   Emitter(OpBuilder &builder, Location loc) : b(loc, builder) {}
 
   Value integer(Type type, uint64_t value) {
-    return arith::ConstantOp::create(
-        b, b.getIntegerAttr(type, APInt(type.getIntOrFloatBitWidth(), value,
-                                        /*isSigned=*/false,
-                                        /*implicitTrunc=*/true)
-                                      .getSExtValue()));
+    APInt bits(getElementTypeOrSelf(type).getIntOrFloatBitWidth(), value,
+               /*isSigned=*/false, /*implicitTrunc=*/true);
+    return createScalarOrSplatConstant(b, b.getLoc(), type, bits);
   }
   Value number(Type type, double value) {
     return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
@@ -64,10 +63,16 @@ public:
 };
 } // namespace
 
+/// `type`, or a vector of as many elements as `like` has.
+static Type getTypeLike(Type like, Type type) {
+  auto vector = dyn_cast<VectorType>(like);
+  return vector ? vector.clone(type) : type;
+}
+
 std::array<Value, 2> remat::emitSplit(OpBuilder &builder, Location loc,
                                       Value value) {
   Emitter e(builder, loc);
-  Type word = e.b.getI32Type();
+  Type word = getTypeLike(value.getType(), e.b.getI32Type());
   Value low = arith::TruncIOp::create(e.b, word, value);
   Value high = arith::TruncIOp::create(e.b, word, e.shiftRight(value, 32));
   return {low, high};
@@ -85,27 +90,26 @@ std::array<Value, 4> remat::emitPhilox4x32_10(OpBuilder &builder, Location loc,
                                               std::array<Value, 4> counter,
                                               std::array<Value, 2> key) {
   Emitter e(builder, loc);
-  Type wide = e.b.getI64Type(), word = e.b.getI32Type();
   // A widened product rather than arith.mului_extended: targets have a vector
   // instruction for it.
-  Value multipliers[2] = {e.integer(wide, 0xD2511F53),
-                          e.integer(wide, 0xCD9E8D57)};
-  Value increments[2] = {e.integer(word, 0x9E3779B9),
-                         e.integer(word, 0xBB67AE85)};
-  auto multiply = [&](Value value, Value multiplier) {
-    Value product = arith::MulIOp::create(
-        e.b, arith::ExtUIOp::create(e.b, wide, value), multiplier);
+  auto multiply = [&](Value value, uint64_t multiplier) {
+    Type wide = getTypeLike(value.getType(), e.b.getI64Type());
+    Value product =
+        arith::MulIOp::create(e.b, arith::ExtUIOp::create(e.b, wide, value),
+                              e.integer(wide, multiplier));
     return emitSplit(e.b, loc, product);
   };
   auto exclusiveOr = [&](Value l, Value r) -> Value {
     return arith::XOrIOp::create(e.b, l, r);
   };
+  constexpr uint64_t increments[2] = {0x9E3779B9, 0xBB67AE85};
   for (int round = 0; round < 10; ++round) {
     if (round > 0)
       for (int i = 0; i < 2; ++i)
-        key[i] = arith::AddIOp::create(e.b, key[i], increments[i]);
-    auto [low0, high0] = multiply(counter[0], multipliers[0]);
-    auto [low1, high1] = multiply(counter[2], multipliers[1]);
+        key[i] = arith::AddIOp::create(
+            e.b, key[i], e.integer(key[i].getType(), increments[i]));
+    auto [low0, high0] = multiply(counter[0], 0xD2511F53);
+    auto [low1, high1] = multiply(counter[2], 0xCD9E8D57);
     counter = {exclusiveOr(exclusiveOr(high1, counter[1]), key[0]), low1,
                exclusiveOr(exclusiveOr(high0, counter[3]), key[1]), low0};
   }

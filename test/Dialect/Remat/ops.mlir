@@ -69,6 +69,16 @@ func.func @random(%seed: i64, %n: index) -> !remat.rng {
   return %3 : !remat.rng
 }
 
+// CHECK-LABEL: func.func @philox(
+// CHECK-SAME: %[[C:.*]]: i32, %
+func.func @philox(%c: i32, %k: vector<4xi32>) -> (i32, vector<4xi32>) {
+  // CHECK: %word0, %word1, %word2, %word3 = remat.philox %[[C]], %[[C]], %[[C]], %[[C]] key %[[C]], %[[C]] : i32
+  %0:4 = remat.philox %c, %c, %c, %c key %c, %c : i32
+  // CHECK: remat.philox {{.*}} : vector<4xi32>
+  %1:4 = remat.philox %k, %k, %k, %k key %k, %k : vector<4xi32>
+  return %0#0, %1#3 : i32, vector<4xi32>
+}
+
 // CHECK: remat.generator @dropout seed(42)
 remat.generator @dropout seed(42)
 // CHECK-LABEL: func.func @generator(

@@ -11,6 +11,7 @@ func.func @a_draw_is_a_kernel_of_key_and_counter(%rng: !remat.rng) -> (tensor<3x
   // CHECK:      %[[U:.*]] = linalg.generic {{.*}} ins(%[[KEY]], %[[COUNTER]] : i64, i64)
   // CHECK-DAG:    linalg.index 0
   // CHECK-DAG:    linalg.index 1
+  // CHECK:        remat.philox %{{.*}}, %{{.*}}, %[[ZERO:.*]], %[[ZERO]] key %{{.*}}, %{{.*}} : i32
   // CHECK-NOT:  remat.
   // Fifteen elements, four in a block.
   // CHECK:      %[[BLOCKS:.*]] = arith.constant 4 : i64

@@ -60,8 +60,8 @@ def LowerRandomPass : Pass<"remat-lower-random"> {
 
     Bits depend on (key, counter, row-major element index) only. Block b of a
     draw is Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as
-    1, 2, 3", SC 2011) of the key (low word first) and the 128-bit counter
-    (counter + b, 0); element i of a draw takes
+    1, 2, 3", SC 2011; one `remat.philox` in the body) of the key (low word first)
+    and the 128-bit counter (counter + b, 0); element i of a draw takes
 
     | elements | words of a block |
     |---|---|
@@ -93,6 +93,8 @@ def LowerRandomPass : Pass<"remat-lower-random"> {
     %m = linalg.generic {...} ins(%key, %counter : i64, i64) outs(%empty : tensor<8xi1>) {
     ^bb0(%k: i64, %c: i64, %out: i1):
       %i = linalg.index 0 : index
+      ...
+      %w:4 = remat.philox %b0, %b1, %zero, %zero key %k0, %k1 : i32
       ...
     }
     %blocks = arith.constant 2 : i64

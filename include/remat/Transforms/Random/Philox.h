@@ -13,12 +13,13 @@
 namespace mlir::remat {
 
 /// Philox 4x32 with ten rounds (Salmon et al., SC 2011) of a counter and a key
-/// of i32 words, lowest first. Returns four i32 words.
+/// of i32 words, lowest first, or of vectors of such words. Returns four of the
+/// same type.
 std::array<Value, 4> emitPhilox4x32_10(OpBuilder &builder, Location loc,
                                        std::array<Value, 4> counter,
                                        std::array<Value, 2> key);
 
-/// Low and high word of an i64.
+/// Low and high word of an i64, or of a vector of them.
 std::array<Value, 2> emitSplit(OpBuilder &builder, Location loc, Value value);
 
 /// The i64 with these low and high words.

@@ -18,9 +18,9 @@ SHAPES = [(), (1,), (7,), (3, 5), (2, 3, 4), (129,), (70, 65)]
 WIDTH = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
 DTYPE = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 LOWERINGS = {
-    "loops": "-convert-linalg-to-loops -convert-scf-to-cf -convert-vector-to-llvm -expand-strided-metadata -lower-affine"
-    " -convert-math-to-llvm -arith-expand -convert-arith-to-llvm -finalize-memref-to-llvm -convert-func-to-llvm"
-    " -convert-cf-to-llvm -convert-index-to-llvm -reconcile-unrealized-casts".split(),
+    "loops": "-convert-philox-to-arith -convert-linalg-to-loops -convert-scf-to-cf -convert-vector-to-llvm"
+    " -expand-strided-metadata -lower-affine -convert-math-to-llvm -arith-expand -convert-arith-to-llvm"
+    " -finalize-memref-to-llvm -convert-func-to-llvm -convert-cf-to-llvm -convert-index-to-llvm -reconcile-unrealized-casts".split(),
     "cpu": ["-remat-lower-to-cpu"],
 }
 SEED, DATA = 0x0123456789ABCDEF, -3

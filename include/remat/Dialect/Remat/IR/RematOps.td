@@ -320,6 +320,32 @@ def Remat_RngFoldInOp : Remat_Op<"rng_fold_in", [Pure]> {
   let assemblyFormat = "$rng `,` $data attr-dict";
 }
 
+def Remat_WordLike : TypeOrValueSemanticsContainer<I32, "i32-like">;
+
+def Remat_PhiloxOp : Remat_Op<"philox", !listconcat(
+    [Pure, SameOperandsAndResultType], ElementwiseMappable.traits)> {
+  let summary = "a block of random words, from a counter and a key";
+  let description = [{
+    Philox 4x32 with ten rounds (Salmon et al., SC 2011): the four words of the
+    block are a function of the counter's four words and the key's two, lowest
+    first. `remat-lower-random` writes it into the bodies of draws. As arithmetic
+    it would be more than a hundred operations in every kernel that draws, for
+    each pass to go through; `convert-philox-to-arith` expands it once kernels
+    are loops over scalars or vectors.
+
+    Example: `%w:4 = remat.philox %c0, %c1, %c2, %c3 key %k0, %k1 : i32`.
+  }];
+  let arguments = (ins Remat_WordLike:$counter0, Remat_WordLike:$counter1,
+                       Remat_WordLike:$counter2, Remat_WordLike:$counter3,
+                       Remat_WordLike:$key0, Remat_WordLike:$key1);
+  let results = (outs Remat_WordLike:$word0, Remat_WordLike:$word1,
+                      Remat_WordLike:$word2, Remat_WordLike:$word3);
+  let assemblyFormat = [{
+    $counter0 `,` $counter1 `,` $counter2 `,` $counter3 `key` $key0 `,` $key1
+    attr-dict `:` type($word0)
+  }];
+}
+
 class Remat_RandomOp<string mnemonic, list<Trait> traits = []>
     : Remat_Op<mnemonic, !listconcat([Pure], traits)> {
   let results = (outs AnyRankedTensor:$result, Remat_RngType:$next);
