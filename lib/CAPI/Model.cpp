@@ -103,8 +103,10 @@ OwningOpRef<ModuleOp> Model::parse(MlirStringRef text, MlirStringRef fileName,
     return mlir::emitError(parsed->getLoc())
            << "passes '" << pipeline << "': " << StringRef(message).trim();
   };
-  return succeeded(run(*parsed, build)) ? std::move(parsed)
-                                        : OwningOpRef<ModuleOp>();
+  // Passes of others are verified one by one.
+  return succeeded(run(*parsed, build, /*verifyEach=*/true))
+             ? std::move(parsed)
+             : OwningOpRef<ModuleOp>();
 }
 
 LogicalResult Model::load() {
@@ -121,13 +123,21 @@ LogicalResult Model::load() {
 
 LogicalResult
 Model::run(llvm::function_ref<LogicalResult(OpPassManager &)> build) {
-  return run(*module, build);
+#ifdef NDEBUG
+  constexpr bool verifyEach = false;
+#else
+  constexpr bool verifyEach = true;
+#endif
+  return success(succeeded(run(*module, build, verifyEach)) &&
+                 (verifyEach || succeeded(verify(*module))));
 }
 
 LogicalResult
 Model::run(ModuleOp module,
-           llvm::function_ref<LogicalResult(OpPassManager &)> build) {
+           llvm::function_ref<LogicalResult(OpPassManager &)> build,
+           bool verifyEach) {
   PassManager pm(&context, ModuleOp::getOperationName());
+  pm.enableVerifier(verifyEach);
   if (failed(build(pm)))
     return failure();
   return success(succeeded(pm.run(module)) && progress.goesOn());

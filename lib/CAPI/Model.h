@@ -31,7 +31,8 @@ public:
   LogicalResult load();
   /// Adds a `remat.train_step` unless there is one, and the evaluation.
   LogicalResult addTrainStep();
-  /// Runs what `build` appends; fails, after a diagnostic, if it does.
+  /// Runs what `build` appends, passes of this project; fails, after a
+  /// diagnostic, if it does. Builds with assertions verify after each pass.
   LogicalResult run(llvm::function_ref<LogicalResult(OpPassManager &)> build);
 
   ModuleOp getModule() { return *module; }
@@ -43,7 +44,8 @@ private:
   OwningOpRef<ModuleOp> parse(MlirStringRef text, MlirStringRef fileName,
                               MlirStringRef passes);
   LogicalResult run(ModuleOp module,
-                    llvm::function_ref<LogicalResult(OpPassManager &)> build);
+                    llvm::function_ref<LogicalResult(OpPassManager &)> build,
+                    bool verifyEach);
   LogicalResult addEvaluation(OwningOpRef<ModuleOp> evaluated);
   LogicalResult addLearningRates();
   void observe(llvm::function_ref<void()> run, const tracing::Action &action);

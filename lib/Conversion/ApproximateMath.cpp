@@ -375,6 +375,19 @@ struct IntegerPowerPattern : OpRewritePattern<math::IPowIOp> {
 
 struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
   void runOnOperation() override {
+    // Only functions, which are a small part of a program, and broadcasts of
+    // exponents, which may turn out to be constants.
+    SetVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (!isa_and_nonnull<math::MathDialect>(op->getDialect()))
+        return;
+      ops.insert(op);
+      for (Value operand : op->getOperands())
+        if (auto broadcast = operand.getDefiningOp<vector::BroadcastOp>())
+          ops.insert(broadcast);
+    });
+    if (ops.empty())
+      return markAllAnalysesPreserved();
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpPattern, LogPattern<math::LogOp, false>,
                  LogPattern<math::Log2Op, true>>(&getContext());
@@ -396,7 +409,10 @@ struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
       return llvm::is_contained(
           {"math.erf", "math.expm1", "math.log1p", "math.tanh"}, name);
     });
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    if (failed(applyOpPatternsGreedily(ops.getArrayRef(), std::move(patterns),
+                                       config)))
       signalPassFailure();
   }
 };

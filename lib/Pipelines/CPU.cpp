@@ -18,7 +18,6 @@
 #include "remat/Transforms/TrainProgram/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
@@ -30,8 +29,6 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createConvertLinalgToLibrary());
   pm.addPass(createFuseRows());
   pm.addPass(createConvertLinalgToKernels());
-  // What is left of linalg has index maps that kernels do not take (floordiv).
-  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(createConvertPhiloxToArith());
   pm.addPass(createApproximateMath());
   pm.addPass(createConvertSCFToOpenMPPass());

@@ -27,14 +27,23 @@
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 
+/// On tensors and structured operations there are no blocks to simplify, but
+/// the body of every kernel would be searched for some.
+static std::unique_ptr<Pass> createCanonicalizer() {
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  return createCanonicalizerPass(config);
+}
+
 static void cleanUp(OpPassManager &pm) {
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCanonicalizer());
   pm.addPass(createCSEPass());
 }
 
@@ -196,10 +205,9 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(oneShot));
   pm.addPass(createRestoreLayoutsPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  cleanUp(pm);
   pm.addPass(createResultsToOutParamsPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCanonicalizer());
   options.getTarget().addBeforePacking(pm, options);
   PackMemoryPassOptions pack;
   pack.alignment = options.getTarget().getAlignment();

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -179,12 +180,19 @@ static bool hasStaticStrides(linalg::LinalgOp op) {
   });
 }
 
-/// Replaces `op` by a call of its kernel. False if its maps are not linear.
-static bool convertToKernel(linalg::LinalgOp op, Kernels &kernels) {
+/// Replaces `op`, whose maps are not linear, by loops over scalars.
+static void convertToScalarLoops(linalg::LinalgOp op) {
+  IRRewriter rewriter(op);
+  if (succeeded(linalg::linalgOpToLoops(rewriter, op)))
+    rewriter.eraseOp(op);
+}
+
+/// Replaces `op` by a call of its kernel.
+static void convertToKernel(linalg::LinalgOp op, Kernels &kernels) {
   OpBuilder builder(op);
   FailureOr<LoopNest> nest = buildLoopNest(builder, op);
   if (failed(nest))
-    return false;
+    return convertToScalarLoops(op);
   CallSite site = collectCallSite(builder, *nest);
   auto create = [&] { return createKernel(*nest, site); };
   func::FuncOp kernel = hasStaticStrides(op) ? kernels.getOrCreate(op, create)
@@ -193,7 +201,6 @@ static bool convertToKernel(linalg::LinalgOp op, Kernels &kernels) {
       func::CallOp::create(builder, op.getLoc(), kernel, site.arguments());
   copyPhase(op, call);
   op->erase();
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -213,13 +220,12 @@ static bool isOfKernels(scf::ParallelOp loop) {
          !loop->getParentOfType<scf::ParallelOp>();
 }
 
-/// Replaces `op` by its loops, without threads. Nothing happens if its maps are
-/// not linear.
+/// Replaces `op` by its loops, without threads.
 static void convertInPlace(linalg::LinalgOp op) {
   OpBuilder builder(op);
   FailureOr<LoopNest> nest = buildLoopNest(builder, op);
   if (failed(nest))
-    return;
+    return convertToScalarLoops(op);
   CallSite site = collectCallSite(builder, *nest);
   IRMapping map;
   for (Value value : site.captures.values)

@@ -68,9 +68,13 @@ func.func @a_memref_copy_is_a_kernel(%a : memref<6x16xf32, strided<[32, 1]>>, %b
 
 // -----
 
-// CHECK-LABEL: func @a_map_that_is_not_linear_is_left_alone
-// CHECK: linalg.generic
-func.func @a_map_that_is_not_linear_is_left_alone(%a : memref<4xf32>, %b : memref<8xf32>) {
+// CHECK-LABEL: func @a_map_that_is_not_linear_becomes_loops_over_scalars
+// CHECK-NOT: linalg.generic
+// CHECK: scf.for %[[I:.*]] =
+// CHECK: %[[HALF:.*]] = affine.apply {{.*}}(%[[I]])
+// CHECK: %[[X:.*]] = memref.load %{{.*}}[%[[HALF]]]
+// CHECK: memref.store %[[X]], %{{.*}}[%[[I]]]
+func.func @a_map_that_is_not_linear_becomes_loops_over_scalars(%a : memref<4xf32>, %b : memref<8xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i) -> (i floordiv 2)>, affine_map<(i) -> (i)>],
                   iterator_types = ["parallel"]} ins(%a : memref<4xf32>) outs(%b : memref<8xf32>) {
   ^bb0(%x : f32, %o : f32):

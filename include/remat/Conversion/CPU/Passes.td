@@ -19,7 +19,7 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
     `arith`, `math` and `memref` ops. Operands arrive as one-dimensional
     memrefs; sizes and strides are constants in the kernel where they are
     static, and further arguments where they are not. An op whose maps are not
-    linear (`floordiv`, `mod`) is left alone: `convert-linalg-to-loops` takes it.
+    linear (`floordiv`, `mod`) becomes loops over scalars where it stands.
 
     One loop is vectorized: where operands are contiguous in it they are loaded
     as vectors, where they do not depend on it as scalars, otherwise gathered.
