@@ -143,7 +143,7 @@ private:
       return emitResults(point);
     auto emitAll = [&](const Point &first,
                        function_ref<void(const Point &)> emitOne) {
-      emitVectors(first, plan.chunk ? part.from : index(0),
+      emitVectors(loadInvariant(first), plan.chunk ? part.from : index(0),
                   plan.chunk ? part.to : sizeOf(*plan.vectorLoop), {},
                   [&](const Point &at, ValueRange) {
                     emitOne(at);
@@ -163,6 +163,23 @@ private:
           emitAll(advance(point, *plan.blockLoop, iteration),
                   [&](const Point &at) { emitPoint(at); });
         });
+  }
+
+  /// `point` with what is the same for all iterations inside of it, such as a
+  /// number for each row. For all that LLVM knows, stores of results change
+  /// it, and what is computed from it has to be computed anew for each vector.
+  Point loadInvariant(Point point) {
+    if (nest.hasReduction())
+      return point;
+    point.loaded.resize(nest.accesses.size());
+    for (unsigned access : llvm::seq(nest.numInputs)) {
+      const Access &input = nest.accesses[access];
+      if (!input.isScalar() && input.isInvariantIn(*plan.vectorLoop) &&
+          (!plan.blockLoop || input.isInvariantIn(*plan.blockLoop)) &&
+          !nest.op.getBlock()->getArgument(access).use_empty())
+        point.loaded[access] = body.loadStored(b, access, point);
+    }
+    return point;
   }
 
   /// The iterations of `part` of the loop of blocks: `kLanes` of them at a

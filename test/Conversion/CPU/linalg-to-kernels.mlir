@@ -371,3 +371,26 @@ func.func @long_rows_beside_their_sum(%x: memref<10x1024xf32>, %y: memref<1024xf
   }
   return
 }
+
+// -----
+
+// What is the same for all of a row is loaded once: for all that LLVM knows, the stores change it.
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// CHECK-LABEL: func.func @numbers_of_rows
+// CHECK: func.func private @kernel_generic
+// CHECK: scf.for
+// CHECK: memref.load
+// CHECK: scf.for
+// CHECK-NOT: memref.load
+// CHECK: vector.store
+func.func @numbers_of_rows(%x: memref<4x160xf32>, %mean: memref<4xf32>, %y: memref<4x160xf32>) {
+  linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %mean : memref<4x160xf32>, memref<4xf32>) outs(%y : memref<4x160xf32>) {
+  ^bb0(%a: f32, %m: f32, %o: f32):
+    %d = arith.subf %a, %m : f32
+    linalg.yield %d : f32
+  }
+  return
+}
