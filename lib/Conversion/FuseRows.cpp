@@ -35,10 +35,13 @@ static constexpr size_t kWindow = 24;
 /// Parts that one accesses: more would be too many streams for one loop, and
 /// take time that grows with their square.
 static constexpr size_t kMaxParts = 24;
-/// Bytes of a block of rows: a part of the cache that a core has for itself.
-static constexpr int64_t kBlockBytes = int64_t(128) << 10;
-/// What fits there anyway needs no loop of its own.
-static constexpr int64_t kMinSharedBytes = kBlockBytes;
+/// Bytes of a block of rows: most of the first cache. Operations on it then do
+/// not wait but for the first one, and that for little at a time, while lines
+/// of the next block are on their way.
+static constexpr int64_t kBlockBytes = int64_t(24) << 10;
+/// What fits into the cache that a core has for itself needs no loop of its
+/// own.
+static constexpr int64_t kMinSharedBytes = int64_t(128) << 10;
 /// Blocks: enough for an even load on many cores.
 static constexpr int64_t kWantedBlocks = 32;
 /// Blocks of so many rows fill vectors of values that a row has one of.

@@ -100,6 +100,11 @@ bool KernelBody::isVectorized(unsigned access) const {
          !nest.accesses[access].isInvariantIn(*lanes.loop);
 }
 
+bool KernelBody::isScattered(unsigned access) const {
+  return isVectorized(access) &&
+         !nest.accesses[access].isContiguousIn(*lanes.loop);
+}
+
 Value KernelBody::laneOffsets(OpBuilder &builder, unsigned access) {
   Location loc = nest.op.getLoc();
   auto type = VectorType::get({lanes.count}, builder.getIndexType());
@@ -151,8 +156,27 @@ Value KernelBody::load(OpBuilder &builder, unsigned access,
   const Access &operand = nest.accesses[access];
   if (operand.isScalar())
     return views[access];
-  return fromMemory(builder, loc, loadStored(builder, access, point),
-                    operand.elementType);
+  Value stored = point.loaded.empty() ? Value() : point.loaded[access];
+  if (!stored)
+    stored = loadStored(builder, access, point);
+  return fromMemory(builder, loc, stored, operand.elementType);
+}
+
+Value KernelBody::loadRow(OpBuilder &builder, unsigned access, Value offset) {
+  auto type = cast<MemRefType>(views[access].getType());
+  return vector::LoadOp::create(
+      builder, nest.op.getLoc(),
+      cast<VectorType>(vectorOf(type.getElementType())), views[access], offset);
+}
+
+void KernelBody::storeRow(OpBuilder &builder, unsigned access, Value row,
+                          Value offset) {
+  vector::StoreOp::create(builder, nest.op.getLoc(), row, views[access],
+                          offset);
+}
+
+Value KernelBody::toStored(OpBuilder &builder, Value value) const {
+  return toMemory(builder, nest.op.getLoc(), broadcast(builder, value));
 }
 
 Value KernelBody::loadStored(OpBuilder &builder, unsigned access,

@@ -22,6 +22,9 @@ struct Point {
   SmallVector<Value> offsets;
   /// The lanes that exist; null if all do.
   Value mask;
+  /// What operands have in memory there, where it was loaded before; null, or
+  /// empty, where it was not.
+  SmallVector<Value> loaded;
 };
 
 /// Iterations of one loop that the body takes at once.
@@ -63,8 +66,20 @@ public:
   /// The operand's element or vector at `point`; a scalar where it is the same
   /// for all lanes.
   Value load(OpBuilder &builder, unsigned access, const Point &point);
+  /// The same as it is in memory, where a boolean is a byte.
+  Value loadStored(OpBuilder &builder, unsigned access, const Point &point);
   void store(OpBuilder &builder, unsigned access, Value value,
              const Point &point);
+
+  /// Whether the operand has an element of its own for each lane, which do not
+  /// follow each other in memory.
+  bool isScattered(unsigned access) const;
+  /// As many elements as there are lanes that follow each other in memory from
+  /// `offset` on, as they are there.
+  Value loadRow(OpBuilder &builder, unsigned access, Value offset);
+  void storeRow(OpBuilder &builder, unsigned access, Value row, Value offset);
+  /// The vector of what the lanes of `value` are in memory.
+  Value toStored(OpBuilder &builder, Value value) const;
 
   /// The values that the body yields for the outputs' values `accumulators`.
   SmallVector<Value> compute(OpBuilder &builder, const Point &point,
@@ -76,7 +91,6 @@ public:
   Value broadcast(OpBuilder &builder, Value value) const;
 
 private:
-  Value loadStored(OpBuilder &builder, unsigned access, const Point &point);
   Value gatherFromMemRef(OpBuilder &builder, memref::LoadOp load,
                          IRMapping &values, const Point &point);
   Value index(OpBuilder &builder, unsigned dim, const Point &point);

@@ -20,7 +20,7 @@ Value LoopEmitter::index(int64_t value) {
 }
 
 Point LoopEmitter::getStart() {
-  Point start{Values(nest.loops.size()), {}, {}};
+  Point start{Values(nest.loops.size()), {}, {}, {}};
   for (const Access &access : nest.accesses)
     start.offsets.push_back(body.materialize(b, access.start));
   for (Value &iteration : start.iterations)

@@ -1,7 +1,7 @@
 // RUN: remat-opt %s --remat-fuse-rows --split-input-file | FileCheck %s
 // RUN: remat-opt %s --remat-fuse-rows --convert-linalg-to-kernels --split-input-file | FileCheck %s --check-prefix=KERNEL
 
-// Two kinds of operations over one array of 8 MiB: each block of 16 rows stays
+// Two kinds of operations over one array of 8 MiB: each block of 4 rows stays
 // in the cache until both are done. The fill that the second one starts with
 // comes along; the one of %z, on which nothing depends, stays behind.
 
@@ -9,10 +9,10 @@
 #row = affine_map<(d0, d1) -> (d0)>
 
 // CHECK-LABEL: func.func @rows
-// CHECK: scf.parallel (%[[ROW:.*]]) = (%{{.*}}) to (%c4096{{.*}}) step (%c16
-// CHECK:   linalg.fill {{.*}}memref<16xf32
-// CHECK:   memref.subview %{{.*}}[%[[ROW]], 0] [16, 512] [1, 1]
-// CHECK:   linalg.generic {{.*}}memref<16x512xf32{{.*}}remat.order = "along"
+// CHECK: scf.parallel (%[[ROW:.*]]) = (%{{.*}}) to (%c4096{{.*}}) step (%c4
+// CHECK:   linalg.fill {{.*}}memref<4xf32
+// CHECK:   memref.subview %{{.*}}[%[[ROW]], 0] [4, 512] [1, 1]
+// CHECK:   linalg.generic {{.*}}memref<4x512xf32{{.*}}remat.order = "along"
 // CHECK:   linalg.generic {{.*}}"parallel", "parallel"
 // CHECK: }
 // CHECK: linalg.fill {{.*}}memref<64xf32>

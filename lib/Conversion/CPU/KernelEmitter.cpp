@@ -72,46 +72,67 @@ private:
   // Loops without reductions
   //===--------------------------------------------------------------------===//
 
+  /// A part of a loop; all of it if there are no bounds.
+  struct Part {
+    Value from, to;
+  };
+
   void emitThreadLoops(const Point &point) {
     if (plan.threadLoops.empty() && !plan.chunk)
-      return emitParallelLoops(0, point, {}, {});
-    Values sizes;
-    for (unsigned loop : plan.threadLoops)
+      return emitParallelLoops(0, point, {});
+    Values sizes, steps;
+    for (unsigned loop : plan.threadLoops) {
       sizes.push_back(sizeOf(loop));
+      steps.push_back(index(loop == plan.blockLoop ? kLanes : 1));
+    }
     if (plan.chunk) {
       Value size = sizeOf(*plan.vectorLoop);
       sizes.push_back(
           arith::CeilDivUIOp::create(b, loc, size, index(plan.chunk)));
+      steps.push_back(index(1));
     }
-    auto parallel =
-        scf::ParallelOp::create(b, loc, Values(sizes.size(), index(0)), sizes,
-                                Values(sizes.size(), index(1)));
+    auto parallel = scf::ParallelOp::create(
+        b, loc, Values(sizes.size(), index(0)), sizes, steps);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(parallel.getBody());
     Point inner = point;
+    Part part;
     for (auto [loop, iteration] :
-         llvm::zip(plan.threadLoops, parallel.getInductionVars()))
-      inner = advance(inner, loop, iteration);
-    if (!plan.chunk)
-      return emitParallelLoops(0, inner, {}, {});
-    Value from = arith::MulIOp::create(
-        b, loc, parallel.getInductionVars().back(), index(plan.chunk));
-    Value end = arith::AddIOp::create(b, loc, from, index(plan.chunk));
-    Value to = arith::MinUIOp::create(b, loc, end, sizeOf(*plan.vectorLoop));
-    emitParallelLoops(0, inner, from, to);
+         llvm::zip(plan.threadLoops, parallel.getInductionVars())) {
+      if (loop == plan.blockLoop)
+        part = getPart(loop, iteration, kLanes);
+      else
+        inner = advance(inner, loop, iteration);
+    }
+    if (plan.chunk) {
+      Value from = arith::MulIOp::create(
+          b, loc, parallel.getInductionVars().back(), index(plan.chunk));
+      part = getPart(*plan.vectorLoop, from, plan.chunk);
+    }
+    emitParallelLoops(0, inner, part);
+  }
+
+  /// `count` iterations of `loop` from `from` on, as far as there are as many.
+  Part getPart(unsigned loop, Value from, int64_t count) {
+    Value end = arith::AddIOp::create(b, loc, from, index(count));
+    std::optional<int64_t> size = getConstantIntValue(nest.loops[loop].size);
+    if (size && *size % count == 0)
+      return {from, end};
+    return {from, arith::MinUIOp::create(b, loc, end, sizeOf(loop))};
   }
 
   /// The parallel loops from `loop` on that are not distributed, the vectorized
-  /// one (its part [from, to) if given) innermost.
-  void emitParallelLoops(unsigned loop, const Point &point, Value from,
-                         Value to) {
+  /// one and that of blocks innermost. `part` is of the one of these two that
+  /// is distributed.
+  void emitParallelLoops(unsigned loop, const Point &point, const Part &part) {
     while (loop < nest.loops.size() &&
            (!nest.loops[loop].isParallel() || isVectorLoop(loop) ||
+            loop == plan.blockLoop ||
             llvm::is_contained(plan.threadLoops, loop)))
       ++loop;
     if (loop < nest.loops.size()) {
       emitFor(index(0), sizeOf(loop), 1, {}, [&](Value iteration, ValueRange) {
-        emitParallelLoops(loop + 1, advance(point, loop, iteration), from, to);
+        emitParallelLoops(loop + 1, advance(point, loop, iteration), part);
         return Values();
       });
       return;
@@ -122,18 +143,145 @@ private:
       return emitResults(point);
     auto emitAll = [&](const Point &first,
                        function_ref<void(const Point &)> emitOne) {
-      emitVectors(first, from ? from : index(0),
-                  to ? to : sizeOf(*plan.vectorLoop), {},
+      emitVectors(loadInvariant(first), plan.chunk ? part.from : index(0),
+                  plan.chunk ? part.to : sizeOf(*plan.vectorLoop), {},
                   [&](const Point &at, ValueRange) {
                     emitOne(at);
                     return Values();
                   });
     };
     if (plan.rows)
-      emitRowsTogether(point, emitAll);
-    else
-      emitAll(point, [&](const Point &at) { emitResults(at); });
+      return emitRowsTogether(point, emitAll);
+    if (!plan.blockLoop)
+      return emitAll(point, [&](const Point &at) { emitResults(at); });
+    emitInBlocks(
+        plan.chunk ? Part() : part,
+        [&](Value from) {
+          emitAll(point, [&](const Point &at) { emitBlock(at, from); });
+        },
+        [&](Value iteration) {
+          emitAll(advance(point, *plan.blockLoop, iteration),
+                  [&](const Point &at) { emitPoint(at); });
+        });
   }
+
+  /// `point` with what is the same for all iterations inside of it, such as a
+  /// number for each row. For all that LLVM knows, stores of results change
+  /// it, and what is computed from it has to be computed anew for each vector.
+  Point loadInvariant(Point point) {
+    if (nest.hasReduction())
+      return point;
+    point.loaded.resize(nest.accesses.size());
+    for (unsigned access : llvm::seq(nest.numInputs)) {
+      const Access &input = nest.accesses[access];
+      if (!input.isScalar() && input.isInvariantIn(*plan.vectorLoop) &&
+          (!plan.blockLoop || input.isInvariantIn(*plan.blockLoop)) &&
+          !nest.op.getBlock()->getArgument(access).use_empty())
+        point.loaded[access] = body.loadStored(b, access, point);
+    }
+    return point;
+  }
+
+  /// The iterations of `part` of the loop of blocks: `kLanes` of them at a
+  /// time, and those that are left over one by one.
+  void emitInBlocks(const Part &part, function_ref<void(Value)> emitBlockFrom,
+                    function_ref<void(Value)> emitOne) {
+    Value from = part.from ? part.from : index(0);
+    Value to = part.to ? part.to : sizeOf(*plan.blockLoop);
+    Value count = arith::SubIOp::create(b, loc, to, from);
+    Value rest = arith::RemUIOp::create(b, loc, count, index(kLanes));
+    Value full = arith::SubIOp::create(b, loc, to, rest);
+    auto emitSteps = [&](Value begin, Value end, int64_t step,
+                         function_ref<void(Value)> emitStep) {
+      emitFor(begin, end, step, {}, [&](Value iteration, ValueRange) {
+        emitStep(iteration);
+        return Values();
+      });
+    };
+    emitSteps(from, full, kLanes, emitBlockFrom);
+    std::optional<int64_t> size =
+        getConstantIntValue(nest.loops[*plan.blockLoop].size);
+    if (!size || *size % kLanes != 0)
+      emitSteps(full, to, 1, emitOne);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Transposed blocks
+  //===--------------------------------------------------------------------===//
+
+  /// `kLanes` iterations of the loop of blocks from `from` on, of one vector.
+  /// What lies along that loop is loaded and stored in its own order.
+  void emitBlock(const Point &point, Value from) {
+    unsigned loop = *plan.blockLoop;
+    if (point.mask) {
+      Value to = arith::AddIOp::create(b, loc, from, index(kLanes));
+      emitFor(from, to, 1, {}, [&](Value iteration, ValueRange) {
+        emitPoint(advance(point, loop, iteration));
+        return Values();
+      });
+      return;
+    }
+    Point first = advance(point, loop, from);
+    auto isTransposed = [&](unsigned access) {
+      return body.isScattered(access) &&
+             nest.accesses[access].isContiguousIn(loop);
+    };
+    auto offsetOfLane = [&](unsigned access, int64_t lane) {
+      return advance(first, *plan.vectorLoop, index(lane)).offsets[access];
+    };
+    SmallVector<Values> columns(nest.accesses.size());
+    for (unsigned access : llvm::seq<unsigned>(nest.accesses.size())) {
+      if (!isTransposed(access) ||
+          nest.op.getBlock()->getArgument(access).use_empty())
+        continue;
+      Values rows;
+      for (int64_t lane : llvm::seq(kLanes))
+        rows.push_back(body.loadRow(b, access, offsetOfLane(access, lane)));
+      columns[access] = transpose(rows);
+    }
+    SmallVector<Values> results(numOutputs());
+    for (int64_t i : llvm::seq(kLanes)) {
+      Value iteration = arith::AddIOp::create(b, loc, from, index(i));
+      Point at = advance(point, loop, iteration);
+      at.loaded.resize(nest.accesses.size());
+      for (auto [loaded, column] : llvm::zip_equal(at.loaded, columns))
+        if (!column.empty())
+          loaded = column[i];
+      Values values = body.compute(b, at, loadOutputs(at));
+      for (auto [output, value] : llvm::enumerate(values)) {
+        if (isTransposed(outputAccess(output)))
+          results[output].push_back(body.toStored(b, value));
+        else
+          body.store(b, outputAccess(output), value, at);
+      }
+    }
+    for (auto [output, values] : llvm::enumerate(results)) {
+      if (values.empty())
+        continue;
+      unsigned access = outputAccess(output);
+      for (auto [lane, row] : llvm::enumerate(transpose(values)))
+        body.storeRow(b, access, row, offsetOfLane(access, lane));
+    }
+  }
+
+  /// The vectors of the first lanes, of the second ones, ...
+  Values transpose(ValueRange vectors) {
+    auto row = cast<VectorType>(vectors.front().getType());
+    auto type = VectorType::get({kLanes, kLanes}, row.getElementType());
+    Value matrix =
+        arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(type)));
+    for (auto [i, vector] : llvm::enumerate(vectors))
+      matrix = vector::InsertOp::create(b, loc, vector, matrix, int64_t(i));
+    matrix = vector::TransposeOp::create(b, loc, matrix, {1, 0});
+    Values transposed;
+    for (int64_t i : llvm::seq(kLanes))
+      transposed.push_back(vector::ExtractOp::create(b, loc, matrix, i));
+    return transposed;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Reductions across the vectorized loop
+  //===--------------------------------------------------------------------===//
 
   /// All iterations of the loops that reduce: of the innermost one `plan.rows`
   /// inside of what `emitAll` emits, with running results in memory.

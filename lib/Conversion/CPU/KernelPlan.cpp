@@ -35,8 +35,13 @@ static constexpr int64_t kLongPiece = 1024;
 /// such tiles there have to be, for an even load.
 static constexpr int64_t kTile = 32;
 static constexpr int64_t kMinTiles = 8;
+/// The same where each line is read once: results are written in long pieces.
+static constexpr int64_t kMaxTile = 256;
 /// Elements of a cache line that are worth a second read of it.
 static constexpr int64_t kMinReuse = 4;
+/// A block that is transposed has the body this often, so that larger bodies
+/// would take time to compile, and gain less.
+static constexpr unsigned kMaxOpsInBlocks = 32;
 
 //===----------------------------------------------------------------------===//
 // Questions
@@ -86,8 +91,7 @@ static std::optional<unsigned> findParallelVectorLoop(const LoopNest &nest) {
 static SmallVector<unsigned> findTransposedLoops(const LoopNest &nest,
                                                  unsigned vectorLoop) {
   SmallVector<unsigned> found;
-  if (nest.hasReduction() ||
-      nest.loops[vectorLoop].sizeOr(kTile * kMinTiles) < kTile * kMinTiles)
+  if (nest.hasReduction())
     return found;
   for (auto [index, loop] : llvm::enumerate(nest.loops))
     if (loop.sizeOr(kMinReuse) >= kMinReuse &&
@@ -98,6 +102,32 @@ static SmallVector<unsigned> findTransposedLoops(const LoopNest &nest,
         }))
       found.push_back(index);
   return found;
+}
+
+/// Which of these loops blocks are transposed along, if any.
+static std::optional<unsigned> findBlockLoop(const LoopNest &nest,
+                                             unsigned vectorLoop,
+                                             ArrayRef<unsigned> transposed) {
+  if (nest.op.getBlock()->getOperations().size() > kMaxOpsInBlocks ||
+      nest.loops[vectorLoop].sizeOr(kLanes) < kLanes)
+    return std::nullopt;
+  for (unsigned loop : llvm::reverse(transposed))
+    if (nest.loops[loop].sizeOr(kLanes) >= kLanes)
+      return loop;
+  return std::nullopt;
+}
+
+/// How much of the vectorized loop is distributed as a unit where operands lie
+/// across it; 0 if it is too short for that.
+static int64_t findTile(const LoopNest &nest, const KernelPlan &plan) {
+  constexpr int64_t least = kTile * kMinTiles;
+  int64_t size = nest.loops[*plan.vectorLoop].sizeOr(least);
+  if (size < least)
+    return 0;
+  if (!plan.blockLoop)
+    return kTile;
+  int64_t tile = size / kWantedIterations / kTile * kTile;
+  return std::clamp(tile, kTile, kMaxTile);
 }
 
 //===----------------------------------------------------------------------===//
@@ -152,7 +182,8 @@ static bool readsLongRows(const LoopNest &nest, const KernelPlan &plan) {
          llvm::any_of(inputs, isRow) && llvm::all_of(nest.outputs(), isApart);
 }
 
-static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
+static void chooseThreadLoops(const LoopNest &nest,
+                              ArrayRef<unsigned> transposed, KernelPlan &plan) {
   int64_t iterations = 1;
   for (const Loop &loop : nest.loops)
     iterations = multiplySizes({loop.sizeOr(kMinParallelWork)}, iterations);
@@ -161,21 +192,20 @@ static void chooseThreadLoops(const LoopNest &nest, KernelPlan &plan) {
   if (iterations * costOfOne < kMinParallelWork)
     return;
   int64_t distributed = 1;
-  SmallVector<unsigned> transposed;
-  if (plan.vectorLoop)
-    transposed = findTransposedLoops(nest, *plan.vectorLoop);
   if (!transposed.empty())
-    plan.chunk = kTile;
+    plan.chunk = findTile(nest, plan);
   for (auto [index, loop] : llvm::enumerate(nest.loops)) {
     if (!loop.isParallel() || index == plan.vectorLoop ||
-        llvm::is_contained(transposed, index))
+        (plan.chunk && llvm::is_contained(transposed, index)))
       continue;
     plan.threadLoops.push_back(index);
-    distributed *= loop.sizeOr(kWantedIterations);
+    int64_t size = loop.sizeOr(kWantedIterations);
+    distributed *=
+        index == plan.blockLoop ? llvm::divideCeil(size, kLanes) : size;
     if (distributed >= kWantedIterations)
       return;
   }
-  if (plan.chunk || !plan.vectorLoop ||
+  if (plan.chunk || !transposed.empty() || !plan.vectorLoop ||
       !nest.loops[*plan.vectorLoop].isParallel())
     return;
   int64_t size = nest.loops[*plan.vectorLoop].sizeOr(1 << 20);
@@ -198,6 +228,11 @@ KernelPlan mlir::remat::planKernel(const LoopNest &nest) {
     plan.rows = kRows;
     plan.lanes = kLanes;
   }
-  chooseThreadLoops(nest, plan);
+  SmallVector<unsigned> transposed;
+  if (plan.vectorLoop) {
+    transposed = findTransposedLoops(nest, *plan.vectorLoop);
+    plan.blockLoop = findBlockLoop(nest, *plan.vectorLoop, transposed);
+  }
+  chooseThreadLoops(nest, transposed, plan);
   return plan;
 }

@@ -37,6 +37,10 @@ struct KernelPlan {
   /// and waits in memory for the next rows. Memory is read in long pieces this
   /// way.
   int64_t rows = 0;
+  /// The loop along which those operands lie that the vectorized loop jumps
+  /// through: blocks of `kLanes` iterations of both are transposed in
+  /// registers, so that each cache line is read or written once and as a whole.
+  std::optional<unsigned> blockLoop;
   /// Loops distributed over threads, outermost first, and, if it is not 0, the
   /// part of the vectorized loop that is distributed as a unit.
   SmallVector<unsigned> threadLoops;

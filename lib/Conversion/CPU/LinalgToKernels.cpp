@@ -19,6 +19,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include <map>
 
 namespace mlir::remat {
@@ -303,6 +305,21 @@ static void convertToKernel(scf::ParallelOp loop, Kernels &kernels) {
   loop->erase();
 }
 
+/// Transposes blocks by shuffles of whole vectors. The conversion to LLVM would
+/// take them for moves of single elements.
+static LogicalResult lowerTransposes(ModuleOp module) {
+  SmallVector<Operation *> transposes;
+  module.walk([&](vector::TransposeOp op) { transposes.push_back(op); });
+  if (transposes.empty())
+    return success();
+  RewritePatternSet patterns(module.getContext());
+  vector::populateVectorTransposeLoweringPatterns(
+      patterns, vector::VectorTransposeLowering::Shuffle16x16);
+  return applyOpPatternsGreedily(transposes, std::move(patterns),
+                                 GreedyRewriteConfig().setStrictness(
+                                     GreedyRewriteStrictness::ExistingOps));
+}
+
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -330,6 +347,8 @@ struct ConvertLinalgToKernels
       convertToKernel(loop, kernels);
     for (linalg::LinalgOp op : ops)
       convertToKernel(op, kernels);
+    if (failed(lowerTransposes(getOperation())))
+      signalPassFailure();
   }
 };
 } // namespace

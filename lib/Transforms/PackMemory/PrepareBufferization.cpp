@@ -18,7 +18,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -135,6 +137,54 @@ static void dropBarriers(Operation *root) {
   });
 }
 
+/// Whether `value` is computed in a buffer of its own.
+static bool startsEmpty(Value value) {
+  while (auto op = value.getDefiningOp<DestinationStyleOpInterface>())
+    value = op.getTiedOpOperand(cast<OpResult>(value))->get();
+  return static_cast<bool>(value.getDefiningOp<tensor::EmptyOp>());
+}
+
+/// Whether `op`, which reads `value` through `map` only, is the last operation
+/// that reads it.
+static bool isLastReader(linalg::LinalgOp op, Value value, AffineMap map) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    auto user = dyn_cast<linalg::LinalgOp>(use.getOwner());
+    if (!user || user->getBlock() != op->getBlock() || !user.isDpsInput(&use))
+      return false;
+    return user == op ? user.getMatchingIndexingMap(&use) == map
+                      : user->isBeforeInBlock(op);
+  });
+}
+
+/// A result takes the place of an operand that dies. In the arena packing sees
+/// to that, but what a function returns is not there.
+static void computeResultsInPlace(func::ReturnOp op) {
+  for (Value value : op.getOperands()) {
+    while (isa_and_nonnull<tensor::CastOp, tensor::CollapseShapeOp,
+                           tensor::ExpandShapeOp>(value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(0);
+    auto kernel = value.getDefiningOp<linalg::LinalgOp>();
+    if (!kernel || kernel->getBlock() != op->getBlock())
+      continue;
+    OpOperand *init =
+        kernel.getDpsInitOperand(cast<OpResult>(value).getResultNumber());
+    AffineMap map = kernel.getMatchingIndexingMap(init);
+    if (!map.isPermutation() || kernel.payloadUsesValueFromOperand(init) ||
+        !init->get().getDefiningOp<tensor::EmptyOp>())
+      continue;
+    for (OpOperand *input : kernel.getDpsInputOperands()) {
+      Value operand = input->get();
+      Operation *producer = operand.getDefiningOp();
+      if (operand.getType() != value.getType() || !producer ||
+          producer->getBlock() != kernel->getBlock() || !startsEmpty(operand) ||
+          !isLastReader(kernel, operand, map))
+        continue;
+      init->set(operand);
+      break;
+    }
+  }
+}
+
 /// One-shot bufferization takes arguments for writable unless told otherwise.
 static void protectArguments(func::FuncOp function) {
   constexpr StringLiteral writable =
@@ -173,6 +223,7 @@ struct PrepareBufferizationPass
       }
     });
     for (auto function : getOperation().getOps<func::FuncOp>()) {
+      function.walk(computeResultsInPlace);
       splitAccumulations(function);
       splitReads(function);
       if (!function.isDeclaration() &&

@@ -234,7 +234,8 @@ func.func @along_without_a_combiner(%x: memref<64x4096xf32>, %y: memref<64xf32>)
 // -----
 
 // What is read across its rows is read in tiles of 32 of the vectorized loop, within which its cache lines are read to their
-// ends: the loop along them is inside.
+// ends: the loop along them is inside. Blocks of 16 x 16 elements are transposed by shuffles, so that each line is loaded
+// once; elements are gathered where 16 of the 380 or 500 are not left.
 #swapped = affine_map<(b, i, j) -> (b, j, i)>
 #same = affine_map<(b, i, j) -> (b, i, j)>
 
@@ -246,8 +247,18 @@ func.func @along_without_a_combiner(%x: memref<64x4096xf32>, %y: memref<64xf32>)
 // CHECK: scf.parallel (%{{.*}}, %[[TILE:.*]]) = ({{.*}}) to (%[[BATCH]], %[[TILES]])
 // CHECK: %[[FROM:.*]] = arith.muli %[[TILE]]
 // CHECK: arith.minui
-// CHECK: scf.for %{{.*}} = %{{.*}} to %[[ROWS]]
-// CHECK: scf.for %{{.*}} = %[[FROM]] to
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c496
+// CHECK: scf.for %{{.*}} = %[[FROM]] to {{.*}} step %c16
+// CHECK-COUNT-16: vector.load %arg0[
+// CHECK-NOT: vector.gather
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-NOT: vector.shuffle
+// CHECK-COUNT-16: vector.store
+// CHECK: scf.for {{.*}} step %c16
+// CHECK: scf.for {{.*}} step %c1 {
+// CHECK: vector.gather {{.*}}%[[MASK:.*]], %{{.*}} :
+// CHECK: scf.for %{{.*}} = %c496 to %[[ROWS]]
+// CHECK: vector.gather
 func.func @transposed(%x: memref<3x380x500xf32>, %y: memref<3x500x380xf32>, %z: memref<3x500x380xf32>) {
   linalg.generic {indexing_maps = [#swapped, #same, #same], iterator_types = ["parallel", "parallel", "parallel"]}
       ins(%x, %y : memref<3x380x500xf32>, memref<3x500x380xf32>) outs(%z : memref<3x500x380xf32>) {
@@ -260,17 +271,53 @@ func.func @transposed(%x: memref<3x380x500xf32>, %y: memref<3x500x380xf32>, %z: 
 
 // -----
 
-// Few lines stay in the cache anyway, and threads want more than a few tiles.
+// Few lines stay in the cache anyway, and threads want more than a few tiles: they share the blocks.
 // CHECK-LABEL: func.func @transposed_few
 // CHECK: func.func private @kernel_generic
 // CHECK-DAG: %[[ROWS:.*]] = arith.constant 5000 : index
-// CHECK: scf.parallel (%{{.*}}) = (%{{.*}}) to (%[[ROWS]])
+// CHECK: scf.parallel (%{{.*}}) = (%{{.*}}) to (%[[ROWS]]) step (%c16)
+// CHECK: vector.shuffle
 func.func @transposed_few(%x: memref<100x5000xf32>, %y: memref<5000x100xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : memref<100x5000xf32>) outs(%y : memref<5000x100xf32>) {
   ^bb0(%a: f32, %b: f32):
     %s = math.tanh %a : f32
     linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// The result lies across the rows of both operands: its blocks are transposed before they are stored.
+// CHECK-LABEL: func.func @transposed_result
+// CHECK: func.func private @kernel_generic
+// CHECK-COUNT-16: arith.addf
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-COUNT-16: vector.store
+// CHECK-NOT: vector.scatter
+func.func @transposed_result(%x: memref<64x48xf32>, %y: memref<64x48xf32>, %z: memref<48x64xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : memref<64x48xf32>, memref<64x48xf32>) outs(%z : memref<48x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// Not as many elements lie behind each other as a block has.
+// CHECK-LABEL: func.func @transposed_short
+// CHECK-NOT: vector.shuffle
+// CHECK: vector.gather
+func.func @transposed_short(%x: memref<64x12xf32>, %y: memref<12x64xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<64x12xf32>) outs(%y : memref<12x64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
   }
   return
 }
@@ -325,6 +372,29 @@ func.func @long_rows_beside_their_sum(%x: memref<10x1024xf32>, %y: memref<1024xf
     %p = arith.mulf %a, %b : f32
     %s = arith.addf %c, %p : f32
     linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// What is the same for all of a row is loaded once: for all that LLVM knows, the stores change it.
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// CHECK-LABEL: func.func @numbers_of_rows
+// CHECK: func.func private @kernel_generic
+// CHECK: scf.for
+// CHECK: memref.load
+// CHECK: scf.for
+// CHECK-NOT: memref.load
+// CHECK: vector.store
+func.func @numbers_of_rows(%x: memref<4x160xf32>, %mean: memref<4xf32>, %y: memref<4x160xf32>) {
+  linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %mean : memref<4x160xf32>, memref<4xf32>) outs(%y : memref<4x160xf32>) {
+  ^bb0(%a: f32, %m: f32, %o: f32):
+    %d = arith.subf %a, %m : f32
+    linalg.yield %d : f32
   }
   return
 }

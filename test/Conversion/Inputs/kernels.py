@@ -98,6 +98,28 @@ double = normal(31, 45, dtype="f8")
 check("double", "%s = arith.addf %acc, %x0 : f64\n linalg.yield %s : f64", [double], np.zeros(31),
       double.sum(1), [ID2, ROW2], "pr", 1e-14)
 
+# Blocks that are transposed: of several types, with what lies along the rows beside them, and in the result.
+SWAPPED = "(b, i, j) -> (b, j, i)"
+ID3 = "(b, i, j) -> (b, i, j)"
+for m, n in ((16, 16), (33, 300), (290, 50)):
+    x, y = normal(3, n, m), normal(3, m, n)
+    check(f"swapped_{m}_{n}", """%s = arith.addf %x0, %x1 : f32
+    linalg.yield %s : f32""", [x, y], np.zeros((3, m, n), "f4"), x.transpose(0, 2, 1) + y, [SWAPPED, ID3, ID3], "ppp")
+    check(f"swapped_result_{m}_{n}", """%s = arith.mulf %x0, %x1 : f32
+    %t = arith.subf %acc, %s : f32
+    linalg.yield %t : f32""", [y, y + 1], x, x - (np.float64(y) * (y + 1)).transpose(0, 2, 1), [ID3, ID3, SWAPPED], "ppp")
+    check(f"swapped_double_{m}_{n}", "linalg.yield %x0 : f64", [x.astype("f8")], np.zeros((3, m, n)),
+          x.transpose(0, 2, 1), [SWAPPED, ID3], "ppp", 0)
+    check(f"swapped_boolean_{m}_{n}", "linalg.yield %x0 : i1", [x > 0], np.zeros((3, m, n), "?"),
+          (x > 0).transpose(0, 2, 1), [SWAPPED, ID3], "ppp", 0)
+    check(f"swapped_index_{m}_{n}", """%i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %k = arith.muli %i, %j : index
+    %l = arith.index_cast %k : index to i64
+    %s = arith.addi %x0, %l : i64
+    linalg.yield %s : i64""", [np.int64(100 * x)], np.zeros((3, m, n), "i8"),
+          np.int64(100 * x).transpose(0, 2, 1) + np.arange(m)[:, None] * np.arange(n), [SWAPPED, ID3], "ppp", 0)
+
 # Long rows, of images and one batch after the other; static sizes go over them in other pieces than dynamic ones.
 x, gain = normal(3, 5, 19, 1100), normal(1100)
 check("channels", """%p = arith.mulf %x0, %x1 : f32

@@ -487,3 +487,64 @@ func.func @twice_in_a_loop(%p: i1, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (ten
   }
   return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// Nothing reads the exponentials behind the quotient: they are where the result will be, under another shape.
+// CHECK-LABEL: func.func @result_is_computed_in_place_of_an_operand(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: memref<8x16xf32>, %[[Y:[a-z0-9]*]]: memref<128xf32> {remat.result = 0 : i64}, %{{.*}}: memref<64xi8> {remat.arena})
+// CHECK: %[[PLACE:.*]] = memref.reinterpret_cast %[[Y]] to {{.*}} sizes: [8, 16]
+// CHECK: linalg.exp ins(%[[X]] {{.*}} outs(%[[PLACE]]
+// CHECK: linalg.generic {{.*}}"reduction"{{.*}} ins(%[[PLACE]]
+// CHECK: linalg.generic {{.*}} ins(%[[PLACE]], {{.*}} outs(%[[PLACE]]
+func.func @result_is_computed_in_place_of_an_operand(%x: tensor<8x16xf32>) -> tensor<128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x16xf32>
+  %r = tensor.empty() : tensor<8xf32>
+  %p = linalg.exp ins(%x : tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%r : tensor<8xf32>) -> tensor<8xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%p : tensor<8x16xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %t = arith.addf %acc, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<8xf32>
+  %q = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %s : tensor<8x16xf32>, tensor<8xf32>) outs(%e : tensor<8x16xf32>) {
+  ^bb0(%a: f32, %t: f32, %o: f32):
+    %d = arith.divf %a, %t : f32
+    linalg.yield %d : f32
+  } -> tensor<8x16xf32>
+  %flat = tensor.collapse_shape %q [[0, 1]] : tensor<8x16xf32> into tensor<128xf32>
+  return %flat : tensor<128xf32>
+}
+
+// -----
+
+// The first result is not in the place of what the second one reads.
+// CHECK-LABEL: func.func @only_the_last_reader_is_in_place(
+// CHECK-SAME: %[[Q:[a-z0-9]*]]: memref<4xf32> {remat.result = 0 : i64}, %[[R:[a-z0-9]*]]: memref<4xf32> {remat.result = 1 : i64})
+// CHECK-NEXT: linalg.exp {{.*}} outs(%[[R]] :
+// CHECK-NEXT: linalg.add ins(%[[R]], {{.*}} outs(%[[Q]] :
+// CHECK-NEXT: linalg.mul ins(%[[R]], %[[Q]] {{.*}} outs(%[[R]] :
+func.func @only_the_last_reader_is_in_place(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %p = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %q = linalg.add ins(%p, %x : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %r = linalg.mul ins(%p, %q : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %q, %r : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @result_is_not_in_place_of_what_is_transposed(
+// CHECK: linalg.exp {{.*}} outs(%[[P:.*]] : memref<4x4xf32>)
+// CHECK-NOT: memref.copy
+// CHECK: linalg.transpose ins(%[[P]] {{.*}} outs(%arg1
+func.func @result_is_not_in_place_of_what_is_transposed(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %e = tensor.empty() : tensor<4x4xf32>
+  %p = linalg.exp ins(%x : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %q = linalg.transpose ins(%p : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) permutation = [1, 0]
+  return %q : tensor<4x4xf32>
+}

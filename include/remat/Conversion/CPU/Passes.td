@@ -23,6 +23,8 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
 
     One loop is vectorized: where operands are contiguous in it they are loaded
     as vectors, where they do not depend on it as scalars, otherwise gathered.
+    Operands that are contiguous in another parallel loop are transposed in
+    registers instead, in blocks of 16 x 16 elements, if both loops have as many.
     The rest of a loop that the vector length does not divide is one masked
     vector, so that all elements are computed by the same instructions.
     Parallel loops are distributed over threads (`scf.parallel`) if there is

@@ -52,6 +52,11 @@ def PrepareBufferizationPass
     `scf.index_switch` becomes a chain of `scf.if`s: one-shot bufferization of
     LLVM 22 writes over its results.
 
+    **Results.** What a function returns, and a kernel computes element by element
+    in a `tensor.empty`, is computed in the place of an operand that nothing reads
+    later. Elsewhere `remat-pack-memory` does so, but memory of results is not in
+    its arena.
+
     **Long chains.** A chain of more than 16 operations or loops that compute in
     one another's results gets its buffer here, and is cut into pieces that read
     and write it: the time that bufferization takes grows with the cube of the
