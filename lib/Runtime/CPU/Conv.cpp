@@ -8,7 +8,15 @@ using namespace remat;
 
 namespace {
 
-/// Channels first, a filter of one tap is a matrix, and so is an image.
+/// Whether a convolution is a product of matrices that is added up in the same
+/// order: channels first, a filter of one tap is a matrix, and so is an image.
+/// Products pack images, correlations transpose results: the less of both.
+bool isCheaperProduct(const ConvShape &s, bool channelsFirst, int64_t inputs,
+                      int64_t outputs) {
+  return channelsFirst && s.isPointwise() && inputs <= kPanelDepth &&
+         inputs <= outputs;
+}
+
 template <typename T>
 void multiplyPlanes(const ConvShape &s, int64_t outputs, int64_t inputs,
                     Matrix<T> filters, T *images, T *results) {
@@ -35,7 +43,7 @@ void forward(const ConvShape &s, bool channelsFirst, T *x, T *w, T *y) {
   if (s.isDirect())
     return channelsFirst ? directForward(s, x, w, y)
                          : depthwiseForward(s, x, w, y);
-  if (channelsFirst && s.isPointwise() && s.f >= s.c)
+  if (isCheaperProduct(s, channelsFirst, s.c, s.f))
     return multiplyPlanes(s, s.f, s.c, Matrix<T>{w, s.f, s.c, s.c, 1}, x, y);
   Correlation<T>{{x, s.h, s.w, s.groups * s.c, channelsFirst},
                  s.h,
@@ -61,7 +69,7 @@ void backwardData(const ConvShape &s, bool channelsFirst, T *dy, T *w, T *dx) {
   if (s.isDirect())
     return channelsFirst ? directBackwardData(s, dy, w, dx)
                          : depthwiseBackwardData(s, dy, w, dx);
-  if (channelsFirst && s.isPointwise() && s.c >= s.f)
+  if (isCheaperProduct(s, channelsFirst, s.f, s.c))
     return multiplyPlanes(s, s.c, s.f, Matrix<T>{w, s.c, s.f, 1, s.c}, dy, dx);
   Images<T> cotangents(dy, s.oh, s.ow, s.groups * s.f, channelsFirst);
   Images<T> gradients(dx, s.h, s.w, s.groups * s.c, channelsFirst);

@@ -93,13 +93,14 @@ private:
 
   void computePart(const Part &part) const {
     // Residue classes may meet no taps: a block without terms stores zeros.
-    int64_t numTaps = taps.count(), most = kPanelDepth;
-    if (numTaps > 0)
-      most = std::max<int64_t>(1, kPanelDepth / numTaps);
-    for (int64_t k = 0; k < inputs; k += most)
+    int64_t numTaps = taps.count();
+    EvenTiles inputBlocks(
+        inputs,
+        numTaps == 0 ? inputs : std::max<int64_t>(1, kPanelDepth / numTaps));
+    for (int64_t k = 0; k < inputBlocks.count; ++k)
       for (int64_t t = 0; t == 0 || t < numTaps; t += kPanelDepth) {
-        Block block{t, std::min(kPanelDepth, numTaps - t), k,
-                    std::min(most, inputs - k)};
+        Block block{t, std::min(kPanelDepth, numTaps - t), inputBlocks.begin(k),
+                    inputBlocks.begin(k + 1) - inputBlocks.begin(k)};
         Panel panel = packFilters(part, block);
         forEachRegion(taps.y, rows, strideH, h, [&](const AxisRegion &y) {
           forEachRegion(taps.x, columns, strideW, w, [&](const AxisRegion &x) {
