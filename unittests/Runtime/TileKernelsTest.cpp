@@ -12,11 +12,11 @@ using namespace remat;
 
 namespace {
 
-/// The left operand is a matrix of its own for each segment, the right one has
-/// gaps between its rows.
+/// Segments of both operands lie apart and in any order; rows of the right one
+/// have gaps between them.
 template <typename T> struct Problem {
   static constexpr int64_t kSegments = 3, kDepth = 5, kGap = 3;
-  int64_t rows, columns;
+  int64_t rows, columns, rightStride = columns + kGap;
   std::vector<T> left, right, before;
 
   Problem(int64_t rows, int64_t columns) : rows(rows), columns(columns) {
@@ -28,18 +28,20 @@ template <typename T> struct Problem {
     };
     fill(left, kSegments * rows * kDepth);
     // Nothing lies behind the last row.
-    fill(right, kSegments * kDepth * (columns + kGap) - kGap);
+    fill(right, kSegments * kDepth * rightStride - kGap);
     fill(before, rows * columns);
   }
   T leftAt(int64_t r, int64_t s, int64_t i) const {
     return left[(s * rows + r) * kDepth + i];
   }
+  const T *rightSegment(int64_t s) const {
+    return right.data() + (kSegments - 1 - s) * kDepth * rightStride;
+  }
   T expected(int64_t r, int64_t j, bool accumulate, bool isFused) const {
     T sum = 0;
     for (int64_t s = 0; s < kSegments; ++s)
       for (int64_t i = 0; i < kDepth; ++i) {
-        T a = leftAt(r, s, i);
-        T b = right[(s * kDepth + i) * (columns + kGap) + j];
+        T a = leftAt(r, s, i), b = rightSegment(s)[i * rightStride + j];
         volatile T product = a * b;
         sum = isFused ? std::fma(a, b, sum) : product + sum;
       }
@@ -47,16 +49,21 @@ template <typename T> struct Problem {
   }
 };
 
+/// `segments` of the sum, of which the left operand is at `left`.
 template <typename T>
 void check(const Problem<T> &problem, typename TileShape<T>::Kernel kernel,
-           const std::vector<const T *> &left, int64_t offset, bool accumulate,
-           bool isFused) {
+           const std::vector<const T *> &left,
+           const std::vector<int64_t> &offsets, int64_t leftStride,
+           bool accumulate, bool isFused) {
   std::vector<T> results = problem.before;
   std::vector<T *> c;
   for (int64_t r = 0; r < problem.rows; ++r)
     c.push_back(results.data() + r * problem.columns);
-  kernel(Tile<T>{left.data(), offset, Problem<T>::kSegments, Problem<T>::kDepth,
-                 problem.right.data(), problem.columns + Problem<T>::kGap,
+  std::vector<const T *> right;
+  for (int64_t s = 0; s < problem.kSegments; ++s)
+    right.push_back(problem.rightSegment(s));
+  kernel(Tile<T>{left.data(), offsets.data(), leftStride, right.data(),
+                 problem.rightStride, problem.kSegments, problem.kDepth,
                  c.data(), accumulate});
   for (int64_t r = 0; r < problem.rows; ++r)
     for (int64_t j = 0; j < problem.columns; ++j)
@@ -66,38 +73,67 @@ void check(const Problem<T> &problem, typename TileShape<T>::Kernel kernel,
           << ", " << j;
 }
 
+/// A sum without terms is zero.
+template <typename T>
+void checkEmpty(const Problem<T> &problem,
+                typename TileShape<T>::Kernel kernel) {
+  std::vector<T> results = problem.before;
+  std::vector<T *> c;
+  for (int64_t r = 0; r < problem.rows; ++r)
+    c.push_back(results.data() + r * problem.columns);
+  std::vector<int64_t> offsets(problem.rows);
+  kernel(Tile<T>{nullptr, offsets.data(), 1, nullptr, problem.rightStride, 0,
+                 problem.kDepth, c.data(), /*accumulate=*/false});
+  EXPECT_EQ(results, std::vector<T>(results.size(), T(0)));
+}
+
 template <typename T>
 void checkAll(void (*add)(TileShapes<T> &), bool isFused) {
   TileShapes<T> shapes;
   add(shapes);
   ASSERT_GT(shapes.count, 0);
+  ASSERT_LE(shapes.count, TileShapes<T>::kMost);
   int64_t wider = TileShapes<T>::kMostColumns + 1;
   for (const TileShape<T> &shape : shapes) {
     EXPECT_LT(shape.columns, wider);
     wider = shape.columns;
-    for (int64_t rows = 1; rows <= shape.rows; ++rows)
-      for (bool accumulate : {false, true}) {
-        Problem<T> problem(rows, shape.columns);
-        std::vector<const T *> byRows, byDepth;
-        for (int64_t s = 0; s < problem.kSegments; ++s)
-          for (int64_t r = 0; r < rows; ++r)
-            byRows.push_back(problem.left.data() +
-                             (s * rows + r) * problem.kDepth);
-        check(problem, shape.byRows[rows], byRows, 0, accumulate, isFused);
-        // Rows side by side, behind others.
-        constexpr int64_t kOffset = 2;
-        std::vector<T> columns;
-        for (int64_t s = 0; s < problem.kSegments; ++s)
-          for (int64_t i = 0; i < problem.kDepth; ++i) {
-            columns.insert(columns.end(), kOffset, T(NAN));
-            for (int64_t r = 0; r < rows; ++r)
-              columns.push_back(problem.leftAt(r, s, i));
-          }
-        for (int64_t i = 0; i < problem.kSegments * problem.kDepth; ++i)
-          byDepth.push_back(columns.data() + i * (rows + kOffset));
-        check(problem, shape.byDepth[rows], byDepth, kOffset, accumulate,
+    for (int64_t rows = 1; rows <= shape.rows; ++rows) {
+      Problem<T> problem(rows, shape.columns);
+      checkEmpty(problem, shape.kernels[rows]);
+      constexpr int64_t kSegments = Problem<T>::kSegments,
+                        kDepth = Problem<T>::kDepth;
+      // Terms side by side, the last row first.
+      std::vector<const T *> left;
+      std::vector<T> lines;
+      std::vector<int64_t> offsets;
+      for (int64_t s = 0; s < kSegments; ++s)
+        for (int64_t r = rows; r-- > 0;)
+          for (int64_t i = 0; i < kDepth; ++i)
+            lines.push_back(problem.leftAt(r, s, i));
+      for (int64_t s = 0; s < kSegments; ++s)
+        left.push_back(lines.data() + s * rows * kDepth);
+      for (int64_t r = 0; r < rows; ++r)
+        offsets.push_back((rows - 1 - r) * kDepth);
+      for (bool accumulate : {false, true})
+        check(problem, shape.kernels[rows], left, offsets, 1, accumulate,
               isFused);
-      }
+      // Rows side by side, behind others.
+      constexpr int64_t kOffset = 2;
+      lines.clear();
+      for (int64_t s = 0; s < kSegments; ++s)
+        for (int64_t i = 0; i < kDepth; ++i) {
+          lines.insert(lines.end(), kOffset, T(NAN));
+          for (int64_t r = 0; r < rows; ++r)
+            lines.push_back(problem.leftAt(r, s, i));
+        }
+      for (int64_t s = 0; s < kSegments; ++s)
+        left[s] = lines.data() + s * kDepth * (rows + kOffset);
+      for (int64_t r = 0; r < rows; ++r)
+        offsets[r] = kOffset + r;
+      for (bool accumulate : {false, true})
+        check(problem, shape.kernels[rows], left, offsets, rows + kOffset,
+              accumulate, isFused);
+    }
   }
 }
 

@@ -70,7 +70,7 @@ inline ConvShape getConvShape(const int64_t *x, const int64_t *w,
               groups};
   // PyTorch's convolutions of one dimension arrive as columns. In memory they
   // are rows, which are long.
-  if (channelsFirst && s.w == 1 && s.ow == 1 && s.kw == 1 && s.padW == 0) {
+  if (s.w == 1 && s.ow == 1 && s.kw == 1 && s.padW == 0) {
     std::swap(s.h, s.w);
     std::swap(s.oh, s.ow);
     std::swap(s.kh, s.kw);
@@ -81,58 +81,34 @@ inline ConvShape getConvShape(const int64_t *x, const int64_t *w,
   return s;
 }
 
-/// Filter positions along one dimension that meet some results: number i is
-/// position first + i * step, and what it reads of the input lies shift + i *
-/// shiftStep behind where the result reads with no shift.
-struct TapAxis {
-  int64_t count, first, step, shift, shiftStep;
+/// Images in memory: how many elements their parts lie apart.
+template <typename T> struct Images {
+  T *data;
+  int64_t image, row, column, channel;
 
-  /// All `taps` of a convolution.
-  static TapAxis forward(int64_t taps, int64_t dilation, int64_t pad) {
-    return {taps, 0, 1, -pad, dilation};
+  Images(T *data, int64_t h, int64_t w, int64_t channels, bool channelsFirst)
+      : data(data), image(h * w * channels) {
+    // Images of one position are the same in both layouts.
+    bool inPlanes = channelsFirst && h * w > 1;
+    column = inPlanes ? 1 : channels;
+    row = w * column;
+    channel = inPlanes ? h * w : 1;
   }
-  /// Those through which input positions residue, residue + stride, ... meet
-  /// outputs. Together they read consecutive ones.
-  static TapAxis backward(int64_t taps, int64_t dilation, int64_t pad,
-                          int64_t stride, int64_t residue) {
-    int64_t step = stride / std::gcd(stride, dilation), first = 0;
-    while (first < std::min(taps, step) &&
-           (residue + pad - first * dilation) % stride != 0)
-      ++first;
-    if (first >= std::min(taps, step))
-      return {0, 0, 1, 0, 0};
-    return {(taps - 1 - first) / step + 1, first, step,
-            (residue + pad - first * dilation) / stride,
-            -step * dilation / stride};
+  T *at(int64_t n, int64_t i, int64_t j, int64_t c) const {
+    return data + n * image + i * row + j * column + c * channel;
   }
 };
 
-/// One of them: what it reads lies `y` rows and `x` columns further; `number`
-/// is its place in the filter.
-struct Tap {
-  int64_t y, x, number;
-};
+/// The same for filters; `group` is the distance of two groups' filters.
+template <typename T> struct Filters {
+  T *data;
+  int64_t taps, tap, channel, filter, group;
 
-/// Those of both dimensions, row by row.
-struct TapGrid {
-  TapAxis y, x;
-  /// Of the filter.
-  int64_t width;
-
-  static TapGrid forward(const ConvShape &s) {
-    return {TapAxis::forward(s.kh, s.dilationH, s.padH),
-            TapAxis::forward(s.kw, s.dilationW, s.padW), s.kw};
-  }
-  static TapGrid backward(const ConvShape &s, int64_t y0, int64_t x0) {
-    return {TapAxis::backward(s.kh, s.dilationH, s.padH, s.strideH, y0),
-            TapAxis::backward(s.kw, s.dilationW, s.padW, s.strideW, x0), s.kw};
-  }
-  int64_t count() const { return y.count * x.count; }
-  Tap operator[](int64_t index) const {
-    int64_t i = index / x.count, j = index % x.count;
-    return {y.shift + i * y.shiftStep, x.shift + j * x.shiftStep,
-            (y.first + i * y.step) * width + x.first + j * x.step};
-  }
+  Filters(T *data, const ConvShape &s, bool channelsFirst)
+      : data(data), taps(s.taps()), tap(channelsFirst ? 1 : s.c * s.f),
+        channel(channelsFirst ? s.taps() : s.f),
+        filter(channelsFirst ? s.c * s.taps() : 1),
+        group(s.f * s.c * s.taps()) {}
 };
 
 template <typename T> void fillWithZeros(const MemRef<T, 4> &memory) {
@@ -142,36 +118,26 @@ template <typename T> void fillWithZeros(const MemRef<T, 4> &memory) {
   std::fill_n(memory.data(), elements, T(0));
 }
 
-/// Dense row-major matrix.
-template <typename T>
-Matrix<T> matrix(T *data, int64_t rows, int64_t columns, int64_t stride) {
-  return {data, rows, columns, stride, 1};
-}
-template <typename T>
-Matrix<T> transposed(T *data, int64_t rows, int64_t columns, int64_t stride) {
-  return {data, rows, columns, 1, stride};
-}
-
 } // namespace remat
 
 /// The entry points of FUNCTION for f32 and f64. X, W and Y are which of the
 /// operands a, b and c are images, filters and results, all row-major and
-/// contiguous; `kChannelsFirst` is the including file's.
-#define REMAT_CONV(NAME, FUNCTION, X, W, Y)                                    \
-  REMAT_CONV_OF(NAME##_f32, FUNCTION, float, X, W, Y)                          \
-  REMAT_CONV_OF(NAME##_f64, FUNCTION, double, X, W, Y)
+/// contiguous.
+#define REMAT_CONV(NAME, FUNCTION, CHANNELS_FIRST, X, W, Y)                    \
+  REMAT_CONV_OF(NAME##_f32, FUNCTION, float, CHANNELS_FIRST, X, W, Y)          \
+  REMAT_CONV_OF(NAME##_f64, FUNCTION, double, CHANNELS_FIRST, X, W, Y)
 
-#define REMAT_CONV_OF(NAME, FUNCTION, T, X, W, Y)                              \
+#define REMAT_CONV_OF(NAME, FUNCTION, T, CHANNELS_FIRST, X, W, Y)              \
   REMAT_EXPORT void _mlir_ciface_remat_##NAME(                                 \
       MemRef<T, 4> *a, MemRef<T, 4> *b, MemRef<T, 4> *c, int64_t strideH,      \
       int64_t strideW, int64_t dilationH, int64_t dilationW, int64_t padH,     \
       int64_t padW) {                                                          \
     int64_t window[] = {strideH, strideW, dilationH, dilationW, padH, padW};   \
     ConvShape shape =                                                          \
-        getConvShape(X->sizes, W->sizes, Y->sizes, window, kChannelsFirst);    \
+        getConvShape(X->sizes, W->sizes, Y->sizes, window, CHANNELS_FIRST);    \
     if (shape.isEmpty())                                                       \
       return fillWithZeros(*c);                                                \
-    FUNCTION<T>(shape, a->data(), b->data(), c->data());                       \
+    FUNCTION<T>(shape, CHANNELS_FIRST, a->data(), b->data(), c->data());       \
   }
 
 #endif // REMAT_RUNTIME_CPU_CONVCALL_H

@@ -65,13 +65,13 @@ struct Parts {
       : rows(a.rows), panels(cut.count) {
     if (a.isRowMajor()) {
       panelParts = panels;
-      rowParts = std::clamp<int64_t>(ceilDiv(kWantedTasks, batch * panels), 1,
+      rowParts = std::clamp<int64_t>(ceilDiv(wantedTasks(), batch * panels), 1,
                                      ceilDiv(rows, kMinTaskRows));
     } else {
       int64_t least = ceilDiv(rows, kLeftRows);
-      rowParts = std::clamp<int64_t>(ceilDiv(kWantedTasks, batch * panels),
+      rowParts = std::clamp<int64_t>(ceilDiv(wantedTasks(), batch * panels),
                                      least, std::max(least, rows / kFewRows));
-      panelParts = std::clamp<int64_t>(ceilDiv(kWantedTasks, batch * rowParts),
+      panelParts = std::clamp<int64_t>(ceilDiv(wantedTasks(), batch * rowParts),
                                        1, panels);
     }
   }
@@ -85,45 +85,20 @@ struct Parts {
   }
 };
 
-/// The left operand of one part and `depth` terms of the sum, as tiles read it.
-template <typename T> class Left {
-public:
-  Left(const Matrix<T> &a, int64_t panels)
-      : a(a), packs(!a.isRowMajor() && panels > 1) {}
-
-  void moveTo(int64_t k, int64_t depth) {
-    start = a.data + k * a.columnStride;
-    if (a.isRowMajor())
-      return;
-    Matrix<T> columns = a.block(0, k, a.rows, depth).transposed();
-    if (packs)
-      packPanel(columns, a.rows, leftBuffer<T>());
-    for (int64_t i = 0; i < depth; ++i)
-      pointers[i] = packs ? leftBuffer<T>() + i * a.rows
-                          : columns.data + i * columns.rowStride;
-  }
-  /// For the tile of `rows` rows from `first`.
-  const T *const *at(int64_t first, int64_t rows) {
-    for (int64_t r = 0; r < rows && a.isRowMajor(); ++r)
-      pointers[r] = start + (first + r) * a.rowStride;
-    return pointers;
-  }
-
-private:
-  Matrix<T> a;
-  bool packs;
-  const T *start = nullptr, *pointers[kPanelDepth];
-};
-
 template <typename T>
 void multiplyPart(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
                   const PanelCut<T> &cut, const Part &part, bool accumulate) {
-  bool byRows = a.isRowMajor();
-  Left<T> left(a.block(part.firstRow, 0, part.rows, a.columns), part.panels);
   T *results[TileShape<T>::kMostRows];
+  int64_t offsets[TileShape<T>::kMostRows];
   for (int64_t k = 0, depth; k < a.columns; k += depth) {
     depth = std::min(kPanelDepth, a.columns - k);
-    left.moveTo(k, depth);
+    Matrix<T> left = a.block(part.firstRow, k, part.rows, depth);
+    if (!left.isRowMajor() && part.panels > 1) {
+      packPanel(left.transposed(), part.rows, leftBuffer<T>());
+      left = Matrix<T>{leftBuffer<T>(), part.rows, depth, 1, part.rows};
+    }
+    for (int r = 0; r < TileShape<T>::kMostRows; ++r)
+      offsets[r] = r * left.rowStride;
     for (int64_t p = part.firstPanel; p < part.firstPanel + part.panels; ++p) {
       const TileShape<T> &shape = cut.shapeOf(p);
       Matrix<T> right = b.block(k, cut.begin(p), depth, cut.width(p));
@@ -137,9 +112,12 @@ void multiplyPart(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
         for (int64_t r = 0; r < rows; ++r)
           results[r] = c.data + (part.firstRow + first + r) * c.rowStride +
                        cut.begin(p) * c.columnStride;
-        computeTile(shape, byRows, rows, right.columns, c.columnStride,
-                    Tile<T>{left.at(first, rows), first, 1, depth, right.data,
-                            right.rowStride, results, accumulate || k > 0});
+        const T *start = left.data + first * left.rowStride;
+        const T *panel = right.data;
+        computeTile(shape, rows, right.columns, c.columnStride,
+                    Tile<T>{&start, offsets, left.columnStride, &panel,
+                            right.rowStride, 1, depth, results,
+                            accumulate || k > 0});
       }
     }
   }

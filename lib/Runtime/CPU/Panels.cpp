@@ -4,7 +4,9 @@
 
 #include "remat/Runtime/Runtime.h"
 
+#include <cmath>
 #include <cstdlib>
+#include <omp.h>
 
 using namespace remat;
 
@@ -27,6 +29,28 @@ public:
 };
 } // namespace
 
+int64_t remat::wantedTasks() {
+  constexpr int64_t kTasksOfThread = 4;
+  int64_t threads = omp_get_max_threads();
+  return threads == 1 ? 1 : kTasksOfThread * threads;
+}
+
+int64_t remat::evenParts(int64_t count, int64_t least, int64_t most) {
+  int64_t threads = omp_get_max_threads(), best = least;
+  double bestShare = 0;
+  for (int64_t parts = least; parts <= most; ++parts) {
+    double rounds = static_cast<double>(count * parts) / threads;
+    double share = rounds / std::ceil(rounds);
+    if (share > bestShare) {
+      best = parts;
+      bestShare = share;
+    }
+    if (share > 0.9)
+      break;
+  }
+  return best;
+}
+
 template <typename T> T *remat::panelBuffer() {
   thread_local Buffer<T> buffer(kPanelDepth * TileShapes<T>::kMostColumns);
   return buffer.data;
@@ -38,14 +62,8 @@ template <typename T> T *remat::leftBuffer() {
 }
 
 template <typename T> T *remat::sumsBuffer() {
-  thread_local Buffer<T> buffer(kSumPanels * kLeftRows *
-                                TileShapes<T>::kMostColumns);
+  thread_local Buffer<T> buffer(sumsBufferSize<T>());
   return buffer.data;
-}
-
-template <typename T> const T *remat::zeros() {
-  static const T values[kPanelDepth] = {};
-  return values;
 }
 
 /// Rows of `width` elements from rows that lie `stride` apart.
@@ -97,20 +115,37 @@ static void transposeLines(const T *from, int64_t stride, int64_t rows,
       out[3] = d[i];
     }
   }
-  for (; j < width; ++j)
+  for (; j < columns; ++j)
     for (int64_t i = 0; i < rows; ++i)
-      to[i * width + j] = j < columns ? from[j * stride + i] : T(0);
+      to[i * width + j] = from[j * stride + i];
+}
+
+template <typename T>
+void remat::copyTransposed(const Matrix<T> &from, const Matrix<T> &to) {
+  if (to.columnStride == 1) {
+    // Whole lines of what lies further apart.
+    int64_t step = to.rowStride > from.rowStride ? 4 : kLine<T>;
+    for (int64_t i = 0; i < to.rows; i += step)
+      transposeLines(from.data + i, from.rowStride, std::min(step, to.rows - i),
+                     to.columns, to.rowStride, to.data + i * to.rowStride);
+    return;
+  }
+  for (int64_t i = 0; i < to.rows; ++i)
+    for (int64_t j = 0; j < to.columns; ++j)
+      to.data[i * to.rowStride + j * to.columnStride] =
+          from.data[j * from.rowStride + i];
 }
 
 template <typename T>
 void remat::packPanel(const Matrix<T> &right, int64_t width, T *to) {
-  if (right.isRowMajor())
+  if (right.isRowMajor()) {
     copyRows(right.data, right.rowStride, right.rows, right.columns, width, to);
-  else
-    for (int64_t i = 0; i < right.rows; i += kLine<T>)
-      transposeLines(right.data + i, right.columnStride,
-                     std::min(kLine<T>, right.rows - i), right.columns, width,
-                     to + i * width);
+  } else {
+    copyTransposed(right.transposed(),
+                   Matrix<T>{to, right.rows, right.columns, width, 1});
+    for (int64_t i = 0; i < right.rows; ++i)
+      std::fill_n(to + i * width + right.columns, width - right.columns, T(0));
+  }
 }
 
 template <typename T>
@@ -124,7 +159,10 @@ PanelCut<T>::PanelCut(int64_t columns) : columns(columns) {
       if (narrow.columns >= rest && narrow.columns <= last->columns)
         last = &narrow;
     int64_t computed = whole * candidate.columns + last->columns;
-    if (computed >= least)
+    // Even panels are shared out evenly.
+    bool isEvener = computed == least && whole + 1 == count &&
+                    shape != lastShape && last == &candidate;
+    if (computed >= least && !isEvener)
       continue;
     least = computed;
     shape = &candidate;
@@ -137,8 +175,8 @@ PanelCut<T>::PanelCut(int64_t columns) : columns(columns) {
   template T *remat::panelBuffer();                                            \
   template T *remat::leftBuffer();                                             \
   template T *remat::sumsBuffer();                                             \
-  template const T *remat::zeros();                                            \
   template void remat::packPanel(const Matrix<T> &, int64_t, T *);             \
+  template void remat::copyTransposed(const Matrix<T> &, const Matrix<T> &);   \
   template struct remat::PanelCut<T>;
 REMAT_INSTANTIATE(float)
 REMAT_INSTANTIATE(double)

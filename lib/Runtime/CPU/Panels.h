@@ -21,8 +21,13 @@ namespace remat {
 /// terms lose less than in one chain.
 constexpr int64_t kPanelDepth = 512;
 
-/// Enough tasks for an even load on many cores.
-constexpr int64_t kWantedTasks = 32;
+/// Enough tasks for an even load on all threads; more would only pack more. How
+/// results are shared out does not change the sum that each of them is.
+int64_t wantedTasks();
+
+/// As few parts of each of `count` tasks, between `least` and `most`, as give
+/// all threads about as much to do: where a part costs a lot.
+int64_t evenParts(int64_t count, int64_t least, int64_t most);
 /// A task packs its panel itself: for so many rows that this costs little.
 constexpr int64_t kMinTaskRows = 192;
 
@@ -39,6 +44,9 @@ template <typename T> T *leftBuffer();
 /// And for the sums of `kSumPanels` panels of `kLeftRows` rows.
 constexpr int64_t kSumPanels = 8;
 template <typename T> T *sumsBuffer();
+template <typename T> constexpr int64_t sumsBufferSize() {
+  return kSumPanels * kLeftRows * TileShapes<T>::kMostColumns;
+}
 
 /// Calls `body(task)` for each of `count` tasks, on all threads. A thread that
 /// finds no task left allocates its buffers as well: otherwise it would do so
@@ -58,12 +66,13 @@ void forEachTask(int64_t count, const Body &body) {
   }
 }
 
-/// As many zeros as a sum has terms in a panel.
-template <typename T> const T *zeros();
-
 /// Writes rows of `width` columns to `to`: those of `right`, and zeros.
 template <typename T>
 void packPanel(const Matrix<T> &right, int64_t width, T *to);
+
+/// Copies rows of `from`, which are contiguous, to columns of `to`.
+template <typename T>
+void copyTransposed(const Matrix<T> &from, const Matrix<T> &to);
 
 /// The same in this thread's panel.
 template <typename T>
@@ -79,6 +88,7 @@ template <typename T> struct PanelCut {
   int64_t count;
 
   explicit PanelCut(int64_t columns);
+  bool isEven() const { return shape == lastShape; }
   const TileShape<T> &shapeOf(int64_t panel) const {
     return panel + 1 == count ? *lastShape : *shape;
   }
@@ -109,9 +119,9 @@ template <typename T> struct TileBlock {
 /// Computes a tile of which `columns` columns exist. Row r of the result is at
 /// tile.c[r], its columns `stride` elements apart.
 template <typename T>
-void computeTile(const TileShape<T> &shape, bool byRows, int64_t rows,
-                 int64_t columns, int64_t stride, Tile<T> tile) {
-  auto kernel = (byRows ? shape.byRows : shape.byDepth)[rows];
+void computeTile(const TileShape<T> &shape, int64_t rows, int64_t columns,
+                 int64_t stride, Tile<T> tile) {
+  auto kernel = shape.kernels[rows];
   if (columns == shape.columns && stride == 1)
     return kernel(tile);
   TileBlock<T> block;

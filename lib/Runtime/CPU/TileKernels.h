@@ -1,9 +1,9 @@
 //===- TileKernels.h - Products of small tiles in registers -----*- C++ -*-===//
 //
 // What products and convolutions are made of. A tile of the result stays in
-// vector registers while its sum is taken; rows of the left operand are read
-// where they lie, by pointers, so that nobody gathers windows of an image or
-// packs the larger operand.
+// vector registers while its sum is taken; the left operand is read where it
+// lies, by offsets, so that nobody gathers windows of an image or packs the
+// larger operand.
 //
 // Each element is one chain of fused multiply-adds in the order of the sum
 // (multiplications and additions on processors without), whatever the
@@ -18,17 +18,16 @@
 
 namespace remat {
 
-/// c[r][j] = sum over s < segments, i < depth of left(r, s, i) * right(s, i, j)
-/// (+ c[r][j] if `accumulate`), where right(s, i, j) is
-/// right[(s * depth + i) * rightStride + j].
+/// c[r][j] = sum over s < segments, i < depth of
+///   left[s][offsets[r] + i * leftStride] * right[s][i * rightStride + j]
+/// (+ c[r][j] if `accumulate`).
 template <typename T> struct Tile {
-  /// By rows: left(r, s, i) is left[s * rows + r][i].
-  /// By depth: left(r, s, i) is left[s * depth + i][leftOffset + r].
   const T *const *left;
-  int64_t leftOffset;
-  int64_t segments, depth;
-  const T *right;
+  const int64_t *offsets;
+  int64_t leftStride;
+  const T *const *right;
   int64_t rightStride;
+  int64_t segments, depth;
   T *const *c;
   bool accumulate;
 };
@@ -38,12 +37,12 @@ template <typename T> struct TileShape {
   static constexpr int kMostRows = 12;
   int64_t columns = 0, rows = 0;
   using Kernel = void (*)(const Tile<T> &);
-  Kernel byRows[kMostRows + 1] = {}, byDepth[kMostRows + 1] = {};
+  Kernel kernels[kMostRows + 1] = {};
 };
 
 /// From the widest to the narrowest.
 template <typename T> struct TileShapes {
-  static constexpr int kMost = 4;
+  static constexpr int kMost = 6;
   static constexpr int64_t kMostColumns = 64;
   int count = 0;
   TileShape<T> shapes[kMost];

@@ -5,6 +5,5 @@
 //===----------------------------------------------------------------------===//
 
 #define REMAT_TILES addTilesAnywhere
-#define REMAT_VECTOR_BYTES 16
-#define REMAT_TILE_SHAPES X(4, 3) X(6, 2) X(8, 1)
+#define REMAT_TILE_SHAPES X(4, 3, 16) X(6, 2, 16) X(8, 1, 16)
 #include "TileKernels.inc"

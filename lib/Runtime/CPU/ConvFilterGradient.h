@@ -1,0 +1,178 @@
+//===- ConvFilterGradient.h - Gradients of filters --------------*- C++ -*-===//
+//
+// A product of images and cotangents whose sum runs over all positions. Tiles
+// read the images where they lie, and panels of cotangents, which all taps
+// share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_CPU_CONVFILTERGRADIENT_H
+#define REMAT_RUNTIME_CPU_CONVFILTERGRADIENT_H
+
+#include "ConvRegions.h"
+
+namespace remat {
+
+/// gradient(tap, c, f) = sum over images, i < rows and j < columns of
+///   image(n, i * strideH + tap.y, j * strideW + tap.x, c) *
+///   cotangent(n, i, j, f), where there is such a position.
+template <typename T> struct FilterGradient {
+  Images<T> images;
+  int64_t h, w, strideH, strideW;
+  Images<T> cotangents;
+  int64_t n, rows, columns;
+  TapGrid taps;
+  Filters<T> gradients;
+  int64_t groups, channels, filters;
+
+  void compute() {
+    PanelCut<T> cut(filters);
+    int64_t count = taps.count() * channels;
+    int64_t least =
+        ceilDiv(count * TileShapes<T>::kMostColumns, sumsBufferSize<T>());
+    int64_t most = std::max(least, ceilDiv(count, kMinRows));
+    // A thread that has got a narrow panel takes another one.
+    if (cut.count > 1 && !cut.isEven())
+      least = std::clamp<int64_t>(2, least, most);
+    int64_t parts = evenParts(groups * cut.count, least, most);
+    forEachTask<T>(groups * cut.count * parts, [&](int64_t task) {
+      int64_t part = task / (groups * cut.count);
+      int64_t panel = task / groups % cut.count;
+      int64_t first = part * count / parts;
+      computePart(Part{task % groups, first, (part + 1) * count / parts,
+                       cut.begin(panel), cut.width(panel), cut.shapeOf(panel)});
+    });
+  }
+
+private:
+  /// A task packs the filters' cotangents itself: for so many rows at least.
+  static constexpr int64_t kMinRows = 48;
+
+  /// Gradients from `first` to `end`, numbered tap by tap, of some filters.
+  struct Part {
+    int64_t group, first, end, firstFilter, filters;
+    const TileShape<T> &shape;
+  };
+  /// Rows of positions, of all images after each other, and columns of these.
+  struct Chunk {
+    int64_t firstRow, rows, firstColumn, columns;
+  };
+
+  void computePart(const Part &part) const {
+    // As many whole rows as a panel holds, or a part of one.
+    int64_t most = std::max<int64_t>(1, kPanelDepth / columns);
+    for (int64_t row = 0; row < n * rows; row += most)
+      for (int64_t column = 0; column < columns; column += kPanelDepth) {
+        Chunk chunk{row, std::min(most, n * rows - row), column,
+                    std::min(kPanelDepth, columns - column)};
+        Matrix<T> right = findCotangents(part, chunk);
+        for (int64_t first = part.first, end; first < part.end; first = end) {
+          end = std::min(part.end, (first / channels + 1) * channels);
+          addTap(part, chunk, right, first, end, row > 0 || column > 0);
+        }
+      }
+    store(part);
+  }
+
+  /// Cotangents of a chunk, a row for each position: where they lie, if that is
+  /// as good, or packed.
+  Matrix<T> findCotangents(const Part &part, const Chunk &chunk) const {
+    auto at = [&](int64_t row) -> T * {
+      return cotangents.at(row / rows, row % rows, chunk.firstColumn,
+                           part.group * filters + part.firstFilter);
+    };
+    int64_t width = part.shape.columns;
+    int64_t positions = chunk.rows * chunk.columns;
+    if (cotangents.channel == 1) {
+      Matrix<T> right{at(chunk.firstRow), positions, part.filters,
+                      cotangents.column, 1};
+      if (part.filters < width || !staysInCache(right))
+        right = packedPanel(right, width);
+      return right;
+    }
+    T *to = panelBuffer<T>();
+    // Rows of an image follow each other, if chunks are whole rows.
+    for (int64_t done = 0, count; done < chunk.rows; done += count) {
+      int64_t row = chunk.firstRow + done;
+      count = std::min(rows - row % rows, chunk.rows - done);
+      packPanel(Matrix<T>{at(row), count * chunk.columns, part.filters,
+                          cotangents.column, cotangents.channel},
+                width, to + done * chunk.columns * width);
+    }
+    return {to, positions, part.filters, width, 1};
+  }
+
+  /// Whether tiles can read rows where they lie. Those that are many lines
+  /// apart would share few sets of a cache.
+  static bool staysInCache(const Matrix<T> &right) {
+    constexpr int64_t kApart = 1024;
+    return right.rowStride * static_cast<int64_t>(sizeof(T)) % kApart != 0;
+  }
+
+  /// Adds a chunk to the gradients `first` to `end`, which are of one tap.
+  void addTap(const Part &part, const Chunk &chunk, const Matrix<T> &right,
+              int64_t first, int64_t end, bool accumulate) const {
+    Tap tap = taps[first / channels];
+    auto [fromRow, toRow] = meets(tap.y, strideH, h, 0, rows);
+    auto [from, to] = meets(tap.x, strideW, w, chunk.firstColumn,
+                            chunk.firstColumn + chunk.columns);
+    Segments<T> segments;
+    segments.leftStride = strideW * images.column;
+    segments.rightStride = right.rowStride;
+    segments.start(to - from);
+    for (int64_t r = 0; r < chunk.rows && from < to; ++r) {
+      int64_t row = chunk.firstRow + r, i = row % rows;
+      if (i < fromRow || i >= toRow)
+        continue;
+      segments.add(images.at(row / rows, i * strideH + tap.y,
+                             from * strideW + tap.x,
+                             part.group * channels + first % channels),
+                   right.data + (r * chunk.columns + from - chunk.firstColumn) *
+                                    right.rowStride);
+    }
+    segments.merge();
+    if (segments.count == 0 && accumulate)
+      return;
+    EvenTiles tiles(end - first, part.shape.rows);
+    int64_t offsets[TileShape<T>::kMostRows];
+    T *sums[TileShape<T>::kMostRows];
+    for (int64_t index = 0; index < tiles.count; ++index) {
+      int64_t begin = tiles.begin(index), size = tiles.begin(index + 1) - begin;
+      for (int64_t r = 0; r < size; ++r) {
+        offsets[r] = (begin + r) * images.channel;
+        sums[r] = sumsOf(part, first + begin + r);
+      }
+      part.shape.kernels[size](segments.tile(offsets, sums, accumulate));
+    }
+  }
+
+  /// Outputs of [begin, end) for which a tap reads inside of an input.
+  static std::pair<int64_t, int64_t> meets(int64_t shift, int64_t stride,
+                                           int64_t size, int64_t begin,
+                                           int64_t end) {
+    int64_t from = shift < 0 ? ceilDiv(-shift, stride) : 0;
+    int64_t to = size > shift ? (size - 1 - shift) / stride + 1 : 0;
+    from = std::clamp(from, begin, end);
+    return {from, std::clamp(to, from, end)};
+  }
+
+  static T *sumsOf(const Part &part, int64_t gradient) {
+    return sumsBuffer<T>() + (gradient - part.first) * part.shape.columns;
+  }
+
+  void store(const Part &part) const {
+    for (int64_t i = part.first; i < part.end; ++i) {
+      const T *sums = sumsOf(part, i);
+      T *to = gradients.data + part.group * gradients.group +
+              taps[i / channels].number * gradients.tap +
+              i % channels * gradients.channel +
+              part.firstFilter * gradients.filter;
+      for (int64_t f = 0; f < part.filters; ++f)
+        to[f * gradients.filter] = sums[f];
+    }
+  }
+};
+
+} // namespace remat
+
+#endif // REMAT_RUNTIME_CPU_CONVFILTERGRADIENT_H

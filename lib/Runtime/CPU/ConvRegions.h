@@ -1,0 +1,160 @@
+//===- ConvRegions.h - Which taps meet which positions ----------*- C++ -*-===//
+//
+// A position at the border of an image meets some of a filter's taps only.
+// Positions that meet the same ones are a region: all of its sums have the same
+// terms, and none of these is a multiplication by a zero outside of the image.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_CPU_CONVREGIONS_H
+#define REMAT_RUNTIME_CPU_CONVREGIONS_H
+
+#include "ConvCall.h"
+#include "Panels.h"
+
+namespace remat {
+
+/// Filter positions along one dimension that meet some results: number i is
+/// position first + i * step, and what it reads of the input lies shift + i *
+/// shiftStep behind where the result reads with no shift.
+struct TapAxis {
+  int64_t count, first, step, shift, shiftStep;
+
+  /// All `taps` of a convolution.
+  static TapAxis forward(int64_t taps, int64_t dilation, int64_t pad) {
+    return {taps, 0, 1, -pad, dilation};
+  }
+  /// Those through which input positions residue, residue + stride, ... meet
+  /// outputs. Together they read consecutive ones.
+  static TapAxis backward(int64_t taps, int64_t dilation, int64_t pad,
+                          int64_t stride, int64_t residue) {
+    int64_t step = stride / std::gcd(stride, dilation), first = 0;
+    while (first < std::min(taps, step) &&
+           (residue + pad - first * dilation) % stride != 0)
+      ++first;
+    if (first >= std::min(taps, step))
+      return {0, 0, 1, 0, 1};
+    return {(taps - 1 - first) / step + 1, first, step,
+            (residue + pad - first * dilation) / stride,
+            -step * dilation / stride};
+  }
+};
+
+/// One of them: what it reads lies `y` rows and `x` columns further; `number`
+/// is its place in the filter.
+struct Tap {
+  int64_t y, x, number;
+};
+
+/// Those of both dimensions, row by row.
+struct TapGrid {
+  TapAxis y, x;
+  /// Of the filter.
+  int64_t width;
+
+  static TapGrid forward(const ConvShape &s) {
+    return {TapAxis::forward(s.kh, s.dilationH, s.padH),
+            TapAxis::forward(s.kw, s.dilationW, s.padW), s.kw};
+  }
+  static TapGrid backward(const ConvShape &s, int64_t y0, int64_t x0) {
+    return {TapAxis::backward(s.kh, s.dilationH, s.padH, s.strideH, y0),
+            TapAxis::backward(s.kw, s.dilationW, s.padW, s.strideW, x0), s.kw};
+  }
+  int64_t count() const { return y.count * x.count; }
+  Tap operator[](int64_t index) const {
+    int64_t i = index / x.count, j = index % x.count;
+    return {y.shift + i * y.shiftStep, x.shift + j * x.shiftStep,
+            (y.first + i * y.step) * width + x.first + j * x.step};
+  }
+};
+
+/// Positions [begin, end) of one dimension meet taps [firstTap, firstTap +
+/// taps) of an axis.
+struct AxisRegion {
+  int64_t begin, end, firstTap, taps;
+  int64_t size() const { return end - begin; }
+};
+
+/// Taps [first, end) that position `i` meets, `stride` apart from the next one
+/// in an input of `size`.
+inline std::pair<int64_t, int64_t> tapsAt(const TapAxis &axis, int64_t i,
+                                          int64_t stride, int64_t size) {
+  int64_t step = std::abs(axis.shiftStep);
+  // From what tap number 0 reads to both ends of the input, in the direction
+  // in which taps go.
+  int64_t at = i * stride + axis.shift;
+  int64_t ahead = axis.shiftStep > 0 ? size - 1 - at : at;
+  int64_t behind = axis.shiftStep > 0 ? -at : at - (size - 1);
+  int64_t first = std::min(axis.count, behind > 0 ? ceilDiv(behind, step) : 0);
+  int64_t end = ahead < 0 ? 0 : std::min(axis.count, ahead / step + 1);
+  return {first, std::max(first, end)};
+}
+
+/// Calls `visit` for the regions of `positions` positions, which follow each
+/// other: from one position to the next, taps only leave or only enter at
+/// either end.
+template <typename Visit>
+void forEachRegion(const TapAxis &axis, int64_t positions, int64_t stride,
+                   int64_t size, Visit visit) {
+  for (int64_t begin = 0, end; begin < positions; begin = end) {
+    auto taps = tapsAt(axis, begin, stride, size);
+    end = begin + 1;
+    for (int64_t other = positions; end < other;) {
+      int64_t middle = end + (other - end) / 2;
+      if (tapsAt(axis, middle, stride, size) == taps)
+        end = middle + 1;
+      else
+        other = middle;
+    }
+    visit(AxisRegion{begin, end, taps.first, taps.second - taps.first});
+  }
+}
+
+/// The segments of a tile's sum (TileKernels.h): pairs of runs of terms.
+template <typename T> struct Segments {
+  int64_t count = 0, depth = 0;
+  int64_t leftStride = 1, rightStride = 1;
+  const T *left[kPanelDepth], *right[kPanelDepth];
+
+  void start(int64_t newDepth) {
+    count = 0;
+    depth = newDepth;
+  }
+  void add(const T *leftRun, const T *rightRun) {
+    left[count] = leftRun;
+    right[count++] = rightRun;
+  }
+  /// Makes one of as many as continue each other in memory, for a kernel with
+  /// fewer and longer loops over the same terms.
+  void merge() {
+    int64_t together = 1;
+    while (together < count && continues(together))
+      ++together;
+    if (together == 1 || count % together != 0)
+      return;
+    for (int64_t i = together; i < count; ++i)
+      if (i % together != 0 && !continues(i))
+        return;
+    count /= together;
+    depth *= together;
+    for (int64_t i = 0; i < count; ++i) {
+      left[i] = left[i * together];
+      right[i] = right[i * together];
+    }
+  }
+
+  Tile<T> tile(const int64_t *offsets, T *const *to, bool accumulate) const {
+    return {left,  offsets, leftStride, right,     rightStride,
+            count, depth,   to,         accumulate};
+  }
+
+private:
+  bool continues(int64_t i) const {
+    return left[i] - left[i - 1] == depth * leftStride &&
+           right[i] - right[i - 1] == depth * rightStride;
+  }
+};
+
+} // namespace remat
+
+#endif // REMAT_RUNTIME_CPU_CONVREGIONS_H
