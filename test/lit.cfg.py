@@ -25,6 +25,7 @@ libraries = {
     "%cuda_runtime": "libremat_cuda_runtime.so",
     "%plugin": "libRematPlugin.so",
     "%counting_allocator": "libremat_counting_allocator.so",
+    "%strip_phases": "libremat_strip_phases.so",
     "%cuda_emulator": "libremat_cuda_emulator.so",
     "%emulator_launch": "libremat_emulator_launch.so",
 }

@@ -114,6 +114,18 @@ AliasSet mlir::remat::collectAliases(Value root) {
   return ::collectAliases(root, /*depth=*/0);
 }
 
+bool mlir::remat::isTrained(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || !argument.getOwner()->isEntryBlock())
+    return false;
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  unsigned index = argument.getArgNumber();
+  return function &&
+         (function.getArgAttr(index, opt::OptDialect::getParamAttrName()) ||
+          function.getArgAttr(index, opt::OptDialect::getStateAttrName()));
+}
+
 bool mlir::remat::isOverwritten(OpOperand &operand) {
   Operation *op = operand.getOwner();
   if (auto writer = dyn_cast<DestinationStyleOpInterface>(op))

@@ -139,6 +139,8 @@ FailureOr<CalleeAdjoint> CallAdjoints::build(func::FuncOp callee,
   updateType(adjoint.backward);
   for (Operation &op : *backward)
     markBackward(&op);
+  OpBuilder builder = OpBuilder::atBlockBegin(backward);
+  BeginBackwardOp::create(builder, loc);
   return adjoint;
 }
 

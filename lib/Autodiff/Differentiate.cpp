@@ -210,6 +210,7 @@ static LogicalResult differentiate(func::FuncOp source, func::FuncOp joint,
   YieldOp::create(scope.builder, loc, gradients);
   eraseDead(*provisional.getBodyBlock());
   provisional.getYield().erase();
+  BeginBackwardOp::create(builder, loc);
   body.getOperations().splice(returnOp->getIterator(),
                               provisional.getBodyBlock()->getOperations());
   provisional.erase();

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-LOWERING = """convert-scatter-add-to-loops, convert-linalg-aggregates-to-structured, canonicalize, cse,
+LOWERING = """remat-lower-tapes, convert-scatter-add-to-loops, convert-linalg-aggregates-to-structured, canonicalize, cse,
   one-shot-bufferize{bufferize-function-boundaries allow-return-allocs-from-loops
                      function-boundary-type-conversion=identity-layout-map},
   func.func(convert-linalg-to-loops, llvm-request-c-wrappers),

@@ -7,6 +7,7 @@
 // CHECK-SAME: %{{.*}}: f32 {opt.param}, %{{.*}}: f32) -> (f32 {remat.loss}, f32 {remat.gradient_of = 0 : i64}) {
 func.func @names_are_transparent(%w: f32 {opt.param}, %x: f32) -> (f32 {remat.loss}) {
   // CHECK: %[[N:.*]] = remat.name "n"
+  // CHECK-NEXT: remat.begin_backward
   %n = remat.name "n" %w : f32
   // CHECK: %[[ONE:.*]] = arith.constant {remat.phase = "backward"} 1.0
   // CHECK: return %[[N]], %[[ONE]]

@@ -18,6 +18,10 @@ namespace mlir::remat {
 /// names, loops, branches and calls make of it.
 llvm::SetVector<Value> collectAliases(Value root);
 
+/// Whether `value` is a function's parameter or optimizer state: what
+/// overwrites it is an update.
+bool isTrained(Value value);
+
 /// Whether the operation writes its results into the buffer of this operand: a
 /// destination, or the parameter or a state of an update.
 bool isOverwritten(OpOperand &operand);

@@ -14,6 +14,8 @@ def Differentiate : Pass<"remat-differentiate", "::mlir::ModuleOp"> {
     (`remat.gradient_of = <argument index>`). The loss is the result with
     `remat.loss`, else the first floating-point scalar (`f32`, `tensor<f32>`).
 
+    `remat.begin_backward` stands between the forward and the backward.
+
     Reverse mode on tensors. The pass knows nothing of memory: every forward
     value that the backward reads is kept, as a residual result of its
     `remat.region`, on a tape (`remat.tape_write` in a forward loop,

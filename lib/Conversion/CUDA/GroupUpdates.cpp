@@ -9,8 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../BufferParts.h"
+#include "remat/Analysis/OldValueReads.h"
 #include "remat/Conversion/CUDA/Passes.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -50,7 +50,7 @@ static std::optional<int64_t> countInputBytes(linalg::LinalgOp op) {
 static bool isSmallUpdate(Operation *op) {
   auto update = dyn_cast<linalg::LinalgOp>(op);
   if (!update || !update.hasPureBufferSemantics() ||
-      getPhase(op) != kUpdatePhase ||
+      llvm::none_of(update.getDpsInits(), isTrained) ||
       update.getNumParallelLoops() != update.getNumLoops() ||
       llvm::any_of(update.getStaticLoopRanges(), ShapedType::isDynamic))
     return false;

@@ -3,7 +3,6 @@
 #include "MergeGenerics.h"
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Utils/Attributes.h"
 
 using namespace mlir;
@@ -25,7 +24,6 @@ static AffineMap getOutputMap(linalg::LinalgOp op) {
 
 bool mlir::remat::fitOneKernel(linalg::LinalgOp a, linalg::LinalgOp b) {
   return a.getStaticLoopRanges() == b.getStaticLoopRanges() &&
-         getPhase(a) == getPhase(b) &&
          a->getNumOperands() + b->getNumOperands() <= kMaxOperands;
 }
 

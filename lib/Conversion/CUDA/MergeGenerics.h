@@ -7,8 +7,8 @@
 
 namespace mlir::remat {
 
-/// Whether `a` and `b` have loops of the same sizes and the same phase, and
-/// both together are not too much for one kernel.
+/// Whether `a` and `b` have loops of the same sizes, and both together are not
+/// too much for one kernel.
 bool fitOneKernel(linalg::LinalgOp a, linalg::LinalgOp b);
 
 /// Whether they also have loops of the same kinds, outputs that are accessed

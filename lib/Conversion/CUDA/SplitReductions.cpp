@@ -13,6 +13,7 @@
 #include "MergeGenerics.h"
 #include "ReductionLanes.h"
 
+#include "remat/Analysis/BackwardBorder.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
@@ -159,20 +160,29 @@ static linalg::LinalgOp mergeAtFirst(linalg::LinalgOp first,
 }
 
 /// The operations of one block, in order. Once split, two sums over one tensor
-/// are four operations that nothing keeps side by side.
+/// are four operations that nothing keeps side by side. The forward makes
+/// nothing for the backward: it would keep what was not decided to be saved.
 static SmallVector<linalg::LinalgOp>
-mergeAlike(ArrayRef<linalg::LinalgOp> candidates) {
+mergeAlike(ArrayRef<linalg::LinalgOp> candidates,
+           DenseSet<Operation *> &forward) {
   SmallVector<linalg::LinalgOp> merged;
   for (linalg::LinalgOp op : candidates) {
-    bool isMerged = false;
-    for (linalg::LinalgOp &earlier : merged)
-      if (linalg::LinalgOp both = earlier->getBlock() == op->getBlock()
-                                      ? mergeAtFirst(earlier, op)
-                                      : nullptr) {
+    bool isMerged = false, isForward = forward.contains(op);
+    for (linalg::LinalgOp &earlier : merged) {
+      if (earlier->getBlock() != op->getBlock() ||
+          forward.contains(earlier) != isForward)
+        continue;
+      Operation *first = earlier;
+      if (linalg::LinalgOp both = mergeAtFirst(earlier, op)) {
+        forward.erase(first);
+        forward.erase(op);
+        if (isForward)
+          forward.insert(both);
         earlier = both;
         isMerged = true;
         break;
       }
+    }
     if (!isMerged)
       merged.push_back(op);
   }
@@ -489,7 +499,12 @@ struct SplitReductions : remat::impl::SplitReductionsBase<SplitReductions> {
     });
     if (candidates.empty())
       return markAllAnalysesPreserved();
-    for (linalg::LinalgOp op : mergeAlike(candidates))
+    DenseSet<Operation *> forward;
+    getOperation()->walk([&](func::FuncOp function) {
+      if (!function.isDeclaration() && function.getBody().hasOneBlock())
+        forward.insert_range(findForward(function));
+    });
+    for (linalg::LinalgOp op : mergeAlike(candidates, forward))
       for (Cuts cuts = planCuts(op); op && !cuts.empty();
            cuts = op ? planCuts(op) : Cuts())
         op = Splitter(op, cuts).split();

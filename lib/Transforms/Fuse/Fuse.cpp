@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
+#include "remat/Analysis/BackwardBorder.h"
 #include "remat/Analysis/EqualValues.h"
 #include "remat/Analysis/TimeEstimate.h"
 #include "remat/Dialect/Remat/IR/Borders.h"
@@ -34,13 +35,6 @@ using linalg::LinalgOp;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// What the backward computes again is the plan's business: a forward producer
-/// stays where it is.
-static bool haveFusablePhases(LinalgOp producer, LinalgOp consumer) {
-  StringRef from = getPhase(producer), to = getPhase(consumer);
-  return from == to || (from == kRecomputePhase && to == kBackwardPhase);
-}
-
 /// What fusion would do with a producer and one of its users.
 enum class Decision { Keep, Fuse, FuseAndKeepResults };
 
@@ -56,10 +50,12 @@ static SetVector<Operation *> getUsers(LinalgOp op, unsigned limit) {
   return users;
 }
 
-/// Whether `producer` can disappear into `user`.
-static bool canDisappearInto(LinalgOp producer, Operation *user) {
+/// Whether `producer` can disappear into `user`. What the backward computes
+/// again is the plan's business: a forward producer stays where it is.
+static bool canDisappearInto(LinalgOp producer, Operation *user,
+                             const BackwardBorder &border) {
   auto consumer = dyn_cast<LinalgOp>(user);
-  return consumer && haveFusablePhases(producer, consumer) &&
+  return consumer && !border.separates(producer, consumer) &&
          canFuseCheaply(producer, consumer);
 }
 
@@ -295,11 +291,11 @@ static bool savesTime(LinalgOp producer, const SetVector<Operation *> &users) {
 /// For a producer that isFusableProducer(). `equal` is null if nothing is
 /// differentiated any more.
 static Decision decide(LinalgOp producer, LinalgOp consumer,
-                       const EqualValues *equal) {
+                       const BackwardBorder &border, const EqualValues *equal) {
   bool keepAdjoints = equal && mayBeActive(producer);
   if (readsNoTensor(producer) && !keepAdjoints)
     return canFuse(producer, consumer) ? Decision::Fuse : Decision::Keep;
-  if (!canDisappearInto(producer, consumer) ||
+  if (!canDisappearInto(producer, consumer, border) ||
       wouldBeTooLarge(producer, consumer, keepAdjoints) ||
       (keepAdjoints && !keepsAdjoint(producer, consumer, *equal)))
     return Decision::Keep;
@@ -311,11 +307,10 @@ static Decision decide(LinalgOp producer, LinalgOp consumer,
   // Not with a gradient: f'(x) (a + b) is not f'(x) a + f'(x) b.
   if (!keepAdjoints && users.size() <= kMaxUsers && isCheap(producer) &&
       llvm::all_of(users, [&](Operation *user) {
-        return user == consumer || canDisappearInto(producer, user);
+        return user == consumer || canDisappearInto(producer, user, border);
       }))
     return Decision::Fuse;
-  if (getPhase(producer) == getPhase(consumer) && !onlyWidens(consumer) &&
-      haveSameIterationSpace(producer, consumer) &&
+  if (!onlyWidens(consumer) && haveSameIterationSpace(producer, consumer) &&
       isFirstUser(producer, consumer))
     return Decision::FuseAndKeepResults;
   return Decision::Keep;
@@ -347,6 +342,7 @@ struct FusePass : remat::impl::FusePassBase<FusePass> {
   void runOnOperation() override {
     eraseUnreachable(getOperation());
     replaceByStructured(getOperation());
+    border.emplace(getOperation());
     for (Region &region : getOperation()->getRegions()) {
       if (keepAdjoints && !region.empty())
         equal.emplace(region.front());
@@ -410,7 +406,8 @@ private:
       for (Value input : consumer.getDpsInputs()) {
         producer = input.getDefiningOp<LinalgOp>();
         if (producer && isFusable(producer))
-          decision = decide(producer, consumer, equal ? &*equal : nullptr);
+          decision =
+              decide(producer, consumer, *border, equal ? &*equal : nullptr);
         if (decision != Decision::Keep)
           break;
       }
@@ -448,7 +445,7 @@ private:
   void repeatInUsers(LinalgOp producer) {
     SetVector<Operation *> users = getUsers(producer, kMaxUsers);
     auto canRepeatIn = [&](Operation *user) {
-      return canDisappearInto(producer, user) &&
+      return canDisappearInto(producer, user, *border) &&
              !wouldBeTooLarge(producer, cast<LinalgOp>(user),
                               /*keepAdjoints=*/false);
     };
@@ -464,6 +461,7 @@ private:
     }
   }
 
+  std::optional<BackwardBorder> border;
   /// What is computed twice, if there are adjoints to keep.
   std::optional<EqualValues> equal;
 };

@@ -12,7 +12,7 @@
 #include "remat/Transforms/Fuse/Passes.h"
 
 #include "mlir/Transforms/RegionUtils.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Analysis/BackwardBorder.h"
 #include "remat/Transforms/Utils/Attributes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -32,13 +32,6 @@ static constexpr unsigned kMaxSharers = 32;
 //===----------------------------------------------------------------------===//
 // Questions
 //===----------------------------------------------------------------------===//
-
-/// A value of another phase is not there for `consumer`: to read it would save
-/// what the plan recomputes.
-static bool maySee(GenericOp stored, GenericOp consumer) {
-  StringRef from = getPhase(stored), to = getPhase(consumer);
-  return from == to || (from == kRecomputePhase && to == kBackwardPhase);
-}
 
 /// The operand of `op` behind an argument of its body, if it is an input.
 static OpOperand *getInput(GenericOp op, Value scalar) {
@@ -271,13 +264,14 @@ static GenericOp reuse(RewriterBase &rewriter, GenericOp stored,
 
 /// The kernel that alone reads `result`, and into which fusion would move one
 /// that makes it; null if there is no such.
-static linalg::LinalgOp getAbsorbingReader(OpResult result) {
+static linalg::LinalgOp getAbsorbingReader(OpResult result,
+                                           const BackwardBorder &border) {
   if (!result.hasOneUse() || isDestination(result))
     return {};
   Operation *op = result.getOwner();
   auto reader = dyn_cast<linalg::LinalgOp>(*result.getUsers().begin());
   if (!reader || reader->getBlock() != op->getBlock() ||
-      !isFusableConsumer(reader) || getPhase(reader) != getPhase(op) ||
+      !isFusableConsumer(reader) || border.separates(op, reader) ||
       !reader.getMatchingIndexingMap(&*result.use_begin()).isPermutation())
     return {};
   return reader;
@@ -300,10 +294,11 @@ static void makeFrom(RewriterBase &rewriter, GenericOp op, OpResult made,
 /// Takes a result that can be made from another one out of `op`, into a kernel
 /// of its own, which fusion moves into the only consumer. The other one must be
 /// alive there anyway.
-static GenericOp separate(RewriterBase &rewriter, GenericOp op) {
+static GenericOp separate(RewriterBase &rewriter, GenericOp op,
+                          const BackwardBorder &border) {
   OperandRange yielded = op.getBlock()->getTerminator()->getOperands();
   for (OpResult made : op->getResults()) {
-    linalg::LinalgOp consumer = getAbsorbingReader(made);
+    linalg::LinalgOp consumer = getAbsorbingReader(made, border);
     if (!consumer)
       continue;
     for (OpResult other : op->getResults()) {
@@ -351,10 +346,11 @@ static Value findShared(GenericOp op) {
 
 /// Stores what all results of `op` can be made from in their place, if each has
 /// a consumer of its own, into which fusion moves the kernel that makes it.
-static GenericOp storeShared(RewriterBase &rewriter, GenericOp op) {
+static GenericOp storeShared(RewriterBase &rewriter, GenericOp op,
+                             const BackwardBorder &border) {
   SetVector<Operation *> consumers;
   for (OpResult result : op->getResults()) {
-    linalg::LinalgOp consumer = getAbsorbingReader(result);
+    linalg::LinalgOp consumer = getAbsorbingReader(result, border);
     if (!consumer || !consumers.insert(consumer))
       return {};
   }
@@ -377,6 +373,7 @@ struct ReuseResultsPass : remat::impl::ReuseResultsPassBase<ReuseResultsPass> {
   using ReuseResultsPassBase::ReuseResultsPassBase;
 
   void runOnOperation() override {
+    border.emplace(getOperation());
     IRRewriter rewriter(&getContext());
     bool changed = false;
     getOperation()->walk([&](Block *block) {
@@ -403,11 +400,11 @@ private:
       auto kernel = dyn_cast<GenericOp>(op);
       if (!kernel || !storesValues(kernel))
         continue;
-      while (GenericOp rest = separate(rewriter, kernel)) {
+      while (GenericOp rest = separate(rewriter, kernel, *border)) {
         kernel = rest;
         changed = true;
       }
-      changed |= storeShared(rewriter, kernel) != nullptr;
+      changed |= storeShared(rewriter, kernel, *border) != nullptr;
     }
     return changed;
   }
@@ -434,7 +431,8 @@ private:
   }
 
   /// Uses of all of `tensor` in kernels before `consumer` that store values, in
-  /// the order of the block.
+  /// the order of the block. A value of the forward is not there for the
+  /// backward: to read it would save what the plan recomputes.
   SmallVector<OpOperand *> findUses(GenericOp consumer, Value tensor) {
     SmallVector<OpOperand *> uses;
     for (auto [number, use] : llvm::enumerate(tensor.getUses())) {
@@ -443,7 +441,7 @@ private:
       auto stored = dyn_cast<GenericOp>(use.getOwner());
       if (stored && stored->getBlock() == consumer->getBlock() &&
           stored->isBeforeInBlock(consumer) && storesValues(stored) &&
-          maySee(stored, consumer) && stored.isDpsInput(&use) &&
+          !border->separates(stored, consumer) && stored.isDpsInput(&use) &&
           isFull(stored, &use))
         uses.push_back(&use);
     }
@@ -454,5 +452,7 @@ private:
     });
     return uses;
   }
+
+  std::optional<BackwardBorder> border;
 };
 } // namespace

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Analysis/BackwardBorder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Fuse/Passes.h"
@@ -60,7 +61,8 @@ static bool isElementwise(linalg::GenericOp op) {
   });
 }
 
-static std::optional<SliceReader> getSliceReader(linalg::GenericOp op) {
+static std::optional<SliceReader> getSliceReader(linalg::GenericOp op,
+                                                 const BackwardBorder &border) {
   SliceReader reader;
   for (Operation *user : op->getUsers()) {
     auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
@@ -75,7 +77,7 @@ static std::optional<SliceReader> getSliceReader(linalg::GenericOp op) {
     reader.index = slice.getDynamicOffset(0);
     reader.slices.push_back(slice);
   }
-  if (!reader.loop || getPhase(reader.loop) != getPhase(op) ||
+  if (!reader.loop || border.separates(op, reader.loop) ||
       reader.loop.isDefinedOutsideOfLoop(reader.index))
     return std::nullopt;
   return reader;
@@ -114,6 +116,7 @@ static bool isReadFrom(Value value, scf::ForOp loop) {
 /// Bytes that live up to `loop` only because it computes `op` itself. What is
 /// computed for `op` alone can move into the loop as well.
 static int64_t getLongerBytes(linalg::GenericOp op, scf::ForOp loop,
+                              const BackwardBorder &border,
                               DenseSet<Value> &counted) {
   int64_t bytes = 0;
   for (Value input : op.getDpsInputs()) {
@@ -126,22 +129,24 @@ static int64_t getLongerBytes(linalg::GenericOp op, scf::ForOp loop,
     bool movesAsWell = producer && producer->hasOneUse() &&
                        producer->getBlock() == op->getBlock() &&
                        isElementwise(producer) &&
-                       getPhase(producer) == getPhase(op);
+                       !border.separates(producer, op);
     int64_t all = estimateBytes(whole.getType());
-    bytes += movesAsWell
-                 ? std::min(all, getLongerBytes(producer, loop, counted))
-                 : all;
+    bytes +=
+        movesAsWell
+            ? std::min(all, getLongerBytes(producer, loop, border, counted))
+            : all;
   }
   return bytes;
 }
 
 /// Whether fewer bytes are alive before `loop` if it computes `op` itself.
-static bool savesBytes(linalg::GenericOp op, scf::ForOp loop) {
+static bool savesBytes(linalg::GenericOp op, scf::ForOp loop,
+                       const BackwardBorder &border) {
   int64_t bytes = 0;
   for (Value result : op->getResults())
     bytes += estimateBytes(result.getType());
   DenseSet<Value> counted;
-  return getLongerBytes(op, loop, counted) < bytes;
+  return getLongerBytes(op, loop, border, counted) < bytes;
 }
 
 /// Makes `input`, which is read at `index` of dimension `dim`, what it is a
@@ -260,14 +265,15 @@ struct SinkIntoLoops : mlir::remat::impl::SinkIntoLoopsBase<SinkIntoLoops> {
   void runOnOperation() override {
     SmallVector<linalg::GenericOp> ops;
     getOperation()->walk([&](linalg::GenericOp op) { ops.push_back(op); });
+    BackwardBorder border(getOperation());
     IRRewriter rewriter(&getContext());
     bool changed = false;
     // What the last one reads may be read by the loop alone afterwards.
     for (linalg::GenericOp op : llvm::reverse(ops)) {
       if (!isElementwise(op))
         continue;
-      std::optional<SliceReader> reader = getSliceReader(op);
-      if (!reader || !savesBytes(op, reader->loop))
+      std::optional<SliceReader> reader = getSliceReader(op, border);
+      if (!reader || !savesBytes(op, reader->loop, border))
         continue;
       PhaseListener listener(getPhase(op));
       rewriter.setListener(&listener);

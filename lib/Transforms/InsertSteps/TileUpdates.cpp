@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Analysis/OldValueReads.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
@@ -60,7 +61,7 @@ static bool updatesElements(LinalgOp update) {
 /// None if `op` is no update, or if something else than a product that nobody
 /// else reads computes the gradient.
 static std::optional<ProductUpdate> getProductUpdate(LinalgOp op) {
-  if (getPhase(op) != kUpdatePhase || !updatesElements(op))
+  if (llvm::none_of(op.getDpsInits(), isTrained) || !updatesElements(op))
     return std::nullopt;
   std::optional<ProductUpdate> found;
   for (Value input : op.getDpsInputs()) {

@@ -9,7 +9,9 @@
 #include "remat/Transforms/Materialize/Passes.h"
 #include "remat/Transforms/Utils/Unreachable.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "remat/Analysis/BackwardBorder.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_INLINEREGIONS
@@ -29,6 +31,21 @@ static void markBackward(Block &block) {
   });
 }
 
+/// Marks where the backward of a joint function begins that was written by
+/// hand, or by another tool.
+static void markBorder(func::FuncOp function, const BackwardBorder &border) {
+  function.walk([&](BackwardOp backward) {
+    if (border.isInBackward(backward))
+      return WalkResult::interrupt();
+    Operation *first = backward;
+    while (first->getParentOp() != function)
+      first = first->getParentOp();
+    OpBuilder builder(first);
+    BeginBackwardOp::create(builder, backward.getLoc());
+    return WalkResult::interrupt();
+  });
+}
+
 namespace {
 struct InlineRegionsPass : remat::impl::InlineRegionsBase<InlineRegionsPass> {
   void runOnOperation() override {
@@ -42,6 +59,9 @@ struct InlineRegionsPass : remat::impl::InlineRegionsBase<InlineRegionsPass> {
     });
     if (ops.empty() && !changed)
       return markAllAnalysesPreserved();
+    BackwardBorder border(getOperation());
+    getOperation()->walk(
+        [&](func::FuncOp function) { markBorder(function, border); });
     for (Operation *op : ops) {
       if (auto plan = dyn_cast<PlanOp>(op)) {
         plan->replaceAllUsesWith(plan.getResiduals());

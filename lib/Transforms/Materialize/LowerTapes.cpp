@@ -76,12 +76,16 @@ struct LowerTapesPass : remat::impl::LowerTapesBase<LowerTapesPass> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<TapeWriteOp, TapeReadOp>(op))
+      if (isa<TapeWriteOp, TapeReadOp, BeginBackwardOp>(op))
         ops.push_back(op);
     });
     if (ops.empty())
       return markAllAnalysesPreserved();
     for (Operation *op : ops) {
+      if (isa<BeginBackwardOp>(op)) {
+        op->erase();
+        continue;
+      }
       OpBuilder builder(op);
       auto write = dyn_cast<TapeWriteOp>(op);
       Value lowered = write ? lowerWrite(builder, write)

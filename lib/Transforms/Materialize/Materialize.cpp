@@ -270,10 +270,11 @@ class MaterializePass : public remat::impl::MaterializeBase<MaterializePass> {
 protected:
   void runOnOperation() override {
     eraseUnreachable(getOperation());
+    BackwardBorder border(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
         for (PlanOp plan : llvm::make_early_inc_range(block.getOps<PlanOp>()))
-          if (failed(rebuildResiduals(plan)))
+          if (failed(rebuildResiduals(plan, border)))
             return signalPassFailure();
     // Inner regions first: a recompute of an outer one has to clone what is
     // left of them.

@@ -9,6 +9,7 @@
 #include "CountedLoops.h"
 #include "remat/Transforms/Materialize/Passes.h"
 
+#include "remat/Analysis/BackwardBorder.h"
 #include "remat/Analysis/EqualValues.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -113,7 +114,8 @@ static bool onlyFillsIn(scf::ForOp loop) {
 
 /// The loop of the forward that goes on to fill in what `forward` has begun,
 /// other parts of it, and is all that reads its results; null if there is none.
-static scf::ForOp getNextFill(scf::ForOp forward) {
+static scf::ForOp getNextFill(scf::ForOp forward,
+                              const BackwardBorder &border) {
   scf::ForOp next;
   for (OpResult result : forward.getResults()) {
     if (!result.hasOneUse())
@@ -121,7 +123,7 @@ static scf::ForOp getNextFill(scf::ForOp forward) {
     OpOperand &use = *result.use_begin();
     auto loop = dyn_cast<scf::ForOp>(use.getOwner());
     if (!loop || loop->getBlock() != forward->getBlock() ||
-        !getPhase(loop).empty() || (next && loop != next) ||
+        border.isInBackward(loop) || (next && loop != next) ||
         use.getOperandNumber() < loop.getNumControlOperands())
       return {};
     next = loop;
@@ -140,8 +142,9 @@ static scf::ForOp getNextFill(scf::ForOp forward) {
 
 /// Puts `forward` behind all loops that fill in the rest of what it fills in:
 /// the backward goes through the tiles from the last one to the first.
-static void fillLast(RewriterBase &rewriter, scf::ForOp forward) {
-  while (scf::ForOp next = getNextFill(forward)) {
+static void fillLast(RewriterBase &rewriter, scf::ForOp forward,
+                     const BackwardBorder &border) {
+  while (scf::ForOp next = getNextFill(forward, border)) {
     rewriter.moveOpAfter(forward, next);
     for (OpResult result : forward.getResults()) {
       OpOperand *init = forward.getTiedLoopInit(result);
@@ -227,19 +230,19 @@ using Counterparts = SmallVector<std::pair<Value, Value>>;
 } // namespace
 
 /// What the factors are parts of of a product of `forward` that the body of
-/// `backward` computes again; none if there is no such product.
+/// `backward` computes again, behind a barrier; none if there is no such
+/// product.
 static std::optional<Counterparts> findRepeated(scf::ForOp backward,
                                                 scf::ForOp forward) {
-  auto getProducts = [](scf::ForOp loop, StringRef phase) {
-    return llvm::make_filter_range(
-        loop.getBody()->getOps<linalg::LinalgOp>(),
-        [phase](linalg::LinalgOp op) {
-          return getPhase(op) == phase && linalg::isaContractionOpInterface(op);
-        });
+  auto getProducts = [](scf::ForOp loop) {
+    return llvm::make_filter_range(loop.getBody()->getOps<linalg::LinalgOp>(),
+                                   linalg::isaContractionOpInterface);
   };
+  if (backward.getBody()->getOps<BarrierOp>().empty())
+    return std::nullopt;
   SameValues values;
-  for (linalg::LinalgOp product : getProducts(forward, ""))
-    for (linalg::LinalgOp again : getProducts(backward, kRecomputePhase)) {
+  for (linalg::LinalgOp product : getProducts(forward))
+    for (linalg::LinalgOp again : getProducts(backward)) {
       if (product->getResultTypes() != again->getResultTypes())
         continue;
       Counterparts sources;
@@ -326,12 +329,9 @@ namespace {
 struct MergeLoops : mlir::remat::impl::MergeLoopsBase<MergeLoops> {
   void runOnOperation() override {
     SmallVector<scf::ForOp> forwards, backwards;
+    BackwardBorder border(getOperation());
     getOperation()->walk([&](scf::ForOp loop) {
-      StringRef phase = getPhase(loop);
-      if (phase.empty())
-        forwards.push_back(loop);
-      else if (phase == kBackwardPhase)
-        backwards.push_back(loop);
+      (border.isInBackward(loop) ? backwards : forwards).push_back(loop);
     });
     IRRewriter rewriter(&getContext());
     bool changed = false;
@@ -348,7 +348,7 @@ struct MergeLoops : mlir::remat::impl::MergeLoopsBase<MergeLoops> {
         if (!sources)
           continue;
         Value index = getReversedIndex(backward, *count);
-        fillLast(rewriter, forward);
+        fillLast(rewriter, forward, border);
         auto behind = getOpsToMove(forward, backward);
         if (!index || !behind)
           continue;

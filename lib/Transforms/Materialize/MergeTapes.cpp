@@ -156,6 +156,7 @@ static scf::ForOp merge(RewriterBase &rewriter, scf::ForOp loop,
       arith::ConstantIndexOp::create(rewriter, loc, entering.down ? count : 0);
   tape = TapeWriteOp::create(rewriter, loc, tape.getType(),
                              loop.getInitArgs()[carried], tape, start);
+  copyPhase(loop, tape.getDefiningOp());
   DictionaryAttr attributes = loop->getDiscardableAttrDictionary();
   auto addWrite = [&](OpBuilder &builder, Location,
                       ArrayRef<BlockArgument> args) -> SmallVector<Value> {

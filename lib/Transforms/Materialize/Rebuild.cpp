@@ -26,7 +26,8 @@ using linalg::LinalgOp;
 namespace {
 class Rebuilder {
 public:
-  explicit Rebuilder(PlanOp plan) : plan(plan), block(plan->getBlock()) {
+  Rebuilder(PlanOp plan, const BackwardBorder &border)
+      : plan(plan), block(plan->getBlock()), border(border) {
     for (auto [residual, result] :
          llvm::zip_equal(plan.getResiduals(), plan.getResults()))
       resultOf[residual] = cast<OpResult>(result);
@@ -46,6 +47,7 @@ private:
 
   PlanOp plan;
   Block *block;
+  const BackwardBorder &border;
   /// What the backward reads in place of a residual.
   DenseMap<Value, OpResult> resultOf;
   /// Operations that make the value in question, and what they read.
@@ -73,8 +75,9 @@ SmallVector<Value, 1> Rebuilder::getAwaited(Operation *user) {
   for (Operation *at = user; at;) {
     for (Value operand : at->getOperands()) {
       Operation *op = operand.getDefiningOp();
-      if (op && op->getBlock() == block && isInBackward(op) &&
-          op->isBeforeInBlock(user) && isa<TensorType>(operand.getType()))
+      if (op && op != plan && op->getBlock() == block &&
+          border.isInBackward(op) && op->isBeforeInBlock(user) &&
+          isa<TensorType>(operand.getType()))
         return {operand};
     }
     at = at->getNumResults() == 1 ? findFirstUser(at->getResult(0)) : nullptr;
@@ -82,8 +85,8 @@ SmallVector<Value, 1> Rebuilder::getAwaited(Operation *user) {
   return {};
 }
 
-/// The copy has no phase: without the plan it is the same as the original, and
-/// may be merged with it.
+/// Without the plan the copy is the same as the original, and may be merged
+/// with it.
 void Rebuilder::cloneView(Value residual, Value result) {
   OpBuilder builder(findFirstUser(result));
   Operation *view = builder.clone(*residual.getDefiningOp());
@@ -235,6 +238,7 @@ LogicalResult Rebuilder::run() {
   return success();
 }
 
-LogicalResult mlir::remat::rebuildResiduals(PlanOp plan) {
-  return Rebuilder(plan).run();
+LogicalResult mlir::remat::rebuildResiduals(PlanOp plan,
+                                            const BackwardBorder &border) {
+  return Rebuilder(plan, border).run();
 }

@@ -3,6 +3,7 @@
 #ifndef REMAT_LIB_TRANSFORMS_MATERIALIZE_REBUILD_H
 #define REMAT_LIB_TRANSFORMS_MATERIALIZE_REBUILD_H
 
+#include "remat/Analysis/BackwardBorder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace mlir::remat {
@@ -10,7 +11,7 @@ namespace mlir::remat {
 /// Executes the plan of a function: what it says runs again is made in front of
 /// the first operation that reads it, in kernels that read it where that is
 /// possible, else behind a barrier. The plan keeps what is saved.
-LogicalResult rebuildResiduals(PlanOp plan);
+LogicalResult rebuildResiduals(PlanOp plan, const BackwardBorder &border);
 
 } // namespace mlir::remat
 

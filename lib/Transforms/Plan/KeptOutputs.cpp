@@ -16,11 +16,12 @@ using namespace mlir;
 using namespace mlir::remat;
 
 /// Whether `use` is in the backward, and what it reads has to be there.
-static bool keeps(OpOperand &use, BackwardOp except) {
+static bool keeps(OpOperand &use, BackwardOp except,
+                  const BackwardBorder &border) {
   Operation *user = use.getOwner();
   auto backward = dyn_cast<BackwardOp>(user);
   if (!backward)
-    return isInBackward(user);
+    return border.isInBackward(user);
   if (backward == except)
     return false;
   unsigned number = use.getOperandNumber();
@@ -29,11 +30,12 @@ static bool keeps(OpOperand &use, BackwardOp except) {
 }
 
 /// Whether something but `backward` keeps `value`, by whatever name.
-static bool isKeptElsewhere(Value value, BackwardOp backward) {
+static bool isKeptElsewhere(Value value, BackwardOp backward,
+                            const BackwardBorder &border) {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
     auto name = dyn_cast<NameOp>(use.getOwner());
-    return name ? isKeptElsewhere(name.getResult(), backward)
-                : keeps(use, backward);
+    return name ? isKeptElsewhere(name.getResult(), backward, border)
+                : keeps(use, backward, border);
   });
 }
 
@@ -65,7 +67,8 @@ static bool runsLess(const Slice &shorter, const Slice &slice) {
 }
 
 SetVector<Value> mlir::remat::findKeptOutputs(RegionOp region,
-                                              const BackwardInputs &backward) {
+                                              const BackwardInputs &backward,
+                                              const BackwardBorder &border) {
   SetVector<Value> kept;
   // Elsewhere each way of a value is a tape or a result of its own.
   if (backward.op->getBlock() != region->getBlock())
@@ -77,7 +80,7 @@ SetVector<Value> mlir::remat::findKeptOutputs(RegionOp region,
   Slice slice = computeSlice(region, backward.needed, kept);
   for (Value value : backward.needed) {
     auto isKept = [&](Value output) {
-      return isKeptElsewhere(output, backward.op);
+      return isKeptElsewhere(output, backward.op, border);
     };
     if (slice.saved.contains(value) ||
         llvm::none_of(outputsOf.lookup(value), isKept))

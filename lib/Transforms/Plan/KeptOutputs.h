@@ -3,6 +3,7 @@
 #ifndef REMAT_LIB_TRANSFORMS_PLAN_KEPTOUTPUTS_H
 #define REMAT_LIB_TRANSFORMS_PLAN_KEPTOUTPUTS_H
 
+#include "remat/Analysis/BackwardBorder.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
 
 namespace mlir::remat {
@@ -12,7 +13,8 @@ namespace mlir::remat {
 /// without which a product, a sum or a call would run again or more would be
 /// saved. An output that gives a ReLU its sign is one.
 SetVector<Value> findKeptOutputs(RegionOp region,
-                                 const BackwardInputs &backward);
+                                 const BackwardInputs &backward,
+                                 const BackwardBorder &border);
 
 } // namespace mlir::remat
 

@@ -32,8 +32,9 @@ namespace {
 class RegionPlanner {
 public:
   RegionPlanner(Block *body, ResidualPaths &paths, Effects &effects,
-                bool report)
-      : body(body), paths(paths), effects(effects), report(report) {}
+                const BackwardBorder &border, bool report)
+      : body(body), paths(paths), effects(effects), border(border),
+        report(report) {}
 
   LogicalResult run();
 
@@ -52,6 +53,7 @@ private:
   Block *body;
   ResidualPaths &paths;
   Effects &effects;
+  const BackwardBorder &border;
   bool report;
   /// Outputs that cost nothing to keep, as others do.
   SetVector<Value> kept;
@@ -282,7 +284,7 @@ LogicalResult RegionPlanner::run() {
   for (BackwardInputs &backward : backwards) {
     if (backward.getPlan())
       continue;
-    kept = findKeptOutputs(getRegion(), backward);
+    kept = findKeptOutputs(getRegion(), backward, border);
     Slice slice = computeSlice(getRegion(), backward.needed, kept);
     if (failed(checkReplayable(slice)))
       return failure();
@@ -309,8 +311,9 @@ struct PlanPass : remat::impl::PlanBase<PlanPass> {
       return markAllAnalysesPreserved();
     Effects effects;
     ResidualPaths paths(getOperation());
+    BackwardBorder border(getOperation());
     for (Block *body : bodies)
-      if (failed(RegionPlanner(body, paths, effects, report).run()))
+      if (failed(RegionPlanner(body, paths, effects, border, report).run()))
         return signalPassFailure();
   }
 };

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Analysis/BackwardBorder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Plan/Passes.h"
 #include "remat/Transforms/Plan/Residuals.h"
@@ -32,7 +33,8 @@ namespace {
 /// Plans the only block of a function.
 class BlockPlanner {
 public:
-  explicit BlockPlanner(Block &block) : block(block) {}
+  BlockPlanner(Block &block, const BackwardBorder &border)
+      : block(block), border(border) {}
 
   void run();
 
@@ -67,8 +69,9 @@ private:
   void insertPlan();
 
   Block &block;
+  const BackwardBorder &border;
   /// The first operation of the backward that reads something of the forward.
-  Operation *border = nullptr;
+  Operation *firstReader = nullptr;
   DenseMap<Value, Residual> residuals;
 };
 } // namespace
@@ -93,28 +96,23 @@ static bool isMadeInUser(OpResult value, Operation *user) {
 }
 
 void BlockPlanner::collectUses() {
-  SmallVector<OpOperand *> uses;
   for (Operation &op : block) {
-    if (isInBackward(&op))
-      continue;
+    if (border.isInBackward(&op))
+      return;
     for (OpResult result : op.getResults()) {
       if (!mayBeResidual(result))
         continue;
       for (OpOperand &use : result.getUses()) {
         Operation *user = use.getOwner();
-        if (!isInBackward(user) || isMadeInUser(result, user))
-          continue;
         Operation *ancestor = block.findAncestorOpInBlock(*user);
-        if (!border || ancestor->isBeforeInBlock(border))
-          border = ancestor;
-        uses.push_back(&use);
+        if (!border.isInBackward(ancestor) || isMadeInUser(result, user))
+          continue;
+        if (!firstReader || ancestor->isBeforeInBlock(firstReader))
+          firstReader = ancestor;
+        residuals[result].uses.push_back(&use);
       }
     }
   }
-  // Where a forward goes on after its backward has begun, somebody wrote it so.
-  for (OpOperand *use : uses)
-    if (use->get().getDefiningOp()->isBeforeInBlock(border))
-      residuals[use->get()].uses.push_back(use);
 }
 
 bool BlockPlanner::isKept(Value value) {
@@ -123,8 +121,9 @@ bool BlockPlanner::isKept(Value value) {
 }
 
 bool BlockPlanner::isReadByForward(Value value) {
-  return llvm::any_of(value.getUsers(),
-                      [](Operation *user) { return !isInBackward(user); });
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return !border.isInBackward(user);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -152,8 +151,7 @@ bool BlockPlanner::fusesIntoUsers(Value value, const Residual &residual,
   }
   for (Operation *user : users) {
     auto consumer = dyn_cast<LinalgOp>(user);
-    if (!consumer || getPhase(consumer) == kRecomputePhase ||
-        !canFuseCheaply(producer, consumer))
+    if (!consumer || !canFuseCheaply(producer, consumer))
       return false;
   }
   for (Operation *user : residual.laterUsers)
@@ -286,7 +284,7 @@ void BlockPlanner::insertPlan() {
         values.push_back(result);
         decisions.push_back(it->second.decision);
       }
-  OpBuilder builder(border);
+  OpBuilder builder(firstReader);
   auto plan = PlanOp::create(builder, block.getParentOp()->getLoc(), values,
                              ValueRange(), decisions);
   for (auto [value, result] : llvm::zip_equal(values, plan.getResults()))
@@ -315,10 +313,11 @@ void BlockPlanner::run() {
 namespace {
 struct PlanFunctionsPass : remat::impl::PlanFunctionsBase<PlanFunctionsPass> {
   void runOnOperation() override {
+    BackwardBorder border(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function.getBody().hasOneBlock() &&
           function.getBody().front().getOps<PlanOp>().empty())
-        BlockPlanner(function.getBody().front()).run();
+        BlockPlanner(function.getBody().front(), border).run();
     dropRecordedDecisions(getOperation());
   }
 };

@@ -157,8 +157,8 @@ static void printRegion(raw_ostream &os, RegionOp region, ResidualPaths &paths,
   }
 }
 
-/// Operations that run in the backward: those that say so, and what reads their
-/// results. Not every rewrite keeps a phase.
+/// Operations that run in the backward: those whose phase says so, and what
+/// reads their results. Not every rewrite keeps a phase.
 static DenseSet<Operation *> findBackward(func::FuncOp function) {
   DenseSet<Operation *> backward;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -168,7 +168,9 @@ static DenseSet<Operation *> findBackward(func::FuncOp function) {
     // Forward and backward may share what has no contents.
     if (isWithoutContents(op))
       return;
-    if (isInBackward(op) || backward.contains(op->getParentOp()) ||
+    StringRef phase = getPhase(op);
+    if (phase == kBackwardPhase || phase == kRecomputePhase ||
+        backward.contains(op->getParentOp()) ||
         llvm::any_of(getReadValues(op), isBackward))
       backward.insert(op);
   });

@@ -10,6 +10,7 @@
 #include "remat/Transforms/Schedule/Passes.h"
 
 #include "BlockGraph.h"
+#include "remat/Analysis/BackwardBorder.h"
 #include "remat/Analysis/TimeEstimate.h"
 #include "remat/Transforms/Schedule/Destination.h"
 
@@ -67,9 +68,7 @@ static bool picksElements(Operation *op) {
 }
 
 /// The operation that makes all of the buffers of `node` and may be computed
-/// once more: an elementwise one of the backward, or, with `products`, any that
-/// is recomputed anyway. Null for any other. What the forward keeps for the
-/// backward was decided before.
+/// once more: an elementwise one, or, with `products`, any. Null for any other.
 static DestinationStyleOpInterface getRepeatable(const Node &node,
                                                  bool products) {
   auto op = dyn_cast<DestinationStyleOpInterface>(node.ops.back());
@@ -79,14 +78,12 @@ static DestinationStyleOpInterface getRepeatable(const Node &node,
       picksElements(op))
     return {};
   Operation *destination = op.getDpsInits()[0].getDefiningOp();
-  StringRef phase = getPhase(op);
   bool isDestination = isa_and_nonnull<tensor::EmptyOp>(destination) ||
                        (isa_and_nonnull<linalg::FillOp>(destination) &&
                         llvm::is_contained(node.ops, destination));
-  bool isRepeatable = phase == kRecomputePhase
-                          ? products || isElementwise(op)
-                          : phase == kBackwardPhase && isElementwise(op);
-  return isDestination && isRepeatable ? op : DestinationStyleOpInterface();
+  return isDestination && (products || isElementwise(op))
+             ? op
+             : DestinationStyleOpInterface();
 }
 
 /// Bytes that live longer if `inputs` are read by `reader` as they were by
@@ -113,7 +110,9 @@ static std::optional<int64_t> getLongerBytes(const BlockGraph &graph,
   return bytes;
 }
 
+/// What the forward keeps for the backward was decided before.
 static std::optional<Waiting> getWaiting(const BlockGraph &graph,
+                                         const DenseSet<Operation *> &forward,
                                          unsigned number, unsigned peak,
                                          bool products) {
   const TensorBuffer &buffer = graph.getBuffers()[number];
@@ -125,7 +124,8 @@ static std::optional<Waiting> getWaiting(const BlockGraph &graph,
     return std::nullopt;
   const Node &node = graph.getNodes()[maker];
   DestinationStyleOpInterface op = getRepeatable(node, products);
-  if (!op || !llvm::is_contained(node.created, number) ||
+  if (!op || forward.contains(op) ||
+      !llvm::is_contained(node.created, number) ||
       llvm::any_of(buffer.users,
                    [&](unsigned user) { return graph.writes(user, number); }))
     return std::nullopt;
@@ -243,8 +243,9 @@ static void takeOut(const Repetition &repetition) {
 namespace {
 class Repeater {
 public:
-  Repeater(Block &block, int64_t alignment)
-      : block(block), alignment(alignment),
+  Repeater(func::FuncOp function, int64_t alignment)
+      : block(function.front()), forward(findForward(function)),
+        alignment(alignment),
         nestedPeaks(estimateNestedPeaks(block, alignment)) {}
 
   /// Whether anything changed.
@@ -307,7 +308,7 @@ private:
     SmallVector<Waiting> found;
     for (unsigned number = 0; number < graph.getBuffers().size(); ++number)
       if (std::optional<Waiting> waiting =
-              getWaiting(graph, number, peak, products))
+              getWaiting(graph, forward, number, peak, products))
         found.push_back(*waiting);
     // The time of elementwise kernels hardly matters. Of products, those first
     // that free most for it.
@@ -346,6 +347,7 @@ private:
   }
 
   Block &block;
+  DenseSet<Operation *> forward;
   int64_t alignment;
   /// Of the block without repetitions.
   int64_t time = 0;
@@ -366,7 +368,7 @@ struct RepeatAtPeakPass
     bool changed = false;
     getOperation()->walk([&](func::FuncOp function) {
       if (!function.isDeclaration() && function.getBody().hasOneBlock())
-        changed |= Repeater(function.front(), alignment).run();
+        changed |= Repeater(function, alignment).run();
     });
     if (!changed)
       markAllAnalysesPreserved();

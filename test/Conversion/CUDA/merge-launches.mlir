@@ -90,16 +90,6 @@ func.func @updates_and_copies(%x: memref<8xf32>, %y: memref<8xf32>, %p: memref<8
 
 // -----
 
-// CHECK-LABEL: func @nothing_between_phases(
-// CHECK-COUNT-2: linalg.copy
-func.func @nothing_between_phases(%x: memref<8xf32>, %y: memref<8xf32>, %p: memref<8xf32>, %q: memref<8xf32>) {
-  linalg.copy {remat.phase = "backward"} ins(%x : memref<8xf32>) outs(%p : memref<8xf32>)
-  linalg.copy {remat.phase = "update"} ins(%y : memref<8xf32>) outs(%q : memref<8xf32>)
-  return
-}
-
-// -----
-
 // CHECK-LABEL: func @nothing_of_dynamic_shape(
 // CHECK-COUNT-2: linalg.copy
 func.func @nothing_of_dynamic_shape(%x: memref<?xf32>, %y: memref<?xf32>, %p: memref<?xf32>, %q: memref<?xf32>) {
@@ -647,12 +637,12 @@ func.func @a_copy_stays_in_memory_of_the_caller(%s: memref<8xf32>, %arena: memre
 
 // CHECK-LABEL: func @a_copy_stays_that_is_a_conversion(
 // CHECK: linalg.copy
-func.func @a_copy_stays_that_is_a_conversion(%s: memref<8xf32>, %o: memref<8xf64>) {
+func.func @a_copy_stays_that_is_a_conversion(%s: memref<8xf32>, %o: memref<f64>) {
   %c0 = arith.constant 0 : index
   %arena = memref.alloc() : memref<64xi8>
   %t = memref.view %arena[%c0][] : memref<64xi8> to memref<8xf64>
   linalg.copy ins(%s : memref<8xf32>) outs(%t : memref<8xf64>)
-  linalg.negf {remat.phase = "backward"} ins(%t : memref<8xf64>) outs(%o : memref<8xf64>)
+  linalg.reduce {arith.addf} ins(%t : memref<8xf64>) outs(%o : memref<f64>) dimensions = [0]
   memref.dealloc %arena : memref<64xi8>
   return
 }

@@ -25,6 +25,17 @@ func.func @region(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %ct: tensor<8x16x
   return %y, %dx : tensor<8x16xf32>, tensor<8x16xf32>
 }
 
+// CHECK-LABEL: func.func @border(
+func.func @border(%x: f32) -> f32 {
+  // CHECK: math.sin
+  // CHECK-NEXT: remat.begin_backward
+  // CHECK-NEXT: math.cos
+  %0 = math.sin %x : f32
+  remat.begin_backward
+  %1 = math.cos %0 : f32
+  return %1 : f32
+}
+
 // CHECK-LABEL: func.func @backward(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: f32, %[[R:[a-z0-9]+]]: f64, %[[CT:[a-z0-9]+]]: f16, %[[SUM:[a-z0-9]+]]: bf16
 func.func @backward(%x: f32, %r: f64, %ct: f16, %sum: bf16) -> (f32, bf16) {

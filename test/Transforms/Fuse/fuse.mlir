@@ -236,6 +236,7 @@ func.func @a_mask_is_made_in_every_reader(%x: tensor<4xf32>, %seed: i64, %n: ind
     %2 = linalg.select ins(%mask, %y, %x : tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
     scf.yield %2 : tensor<4xf32>
   }
+  remat.begin_backward
   %1 = linalg.select {remat.phase = "backward"} ins(%mask, %x, %x : tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
@@ -384,6 +385,7 @@ func.func @a_forward_producer_is_not_recomputed_in_the_backward(%x: tensor<4xf32
   // CHECK: linalg.exp {remat.phase = "backward"}
   %e = tensor.empty() : tensor<4xf32>
   %0 = linalg.negf ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  remat.begin_backward
   %1 = linalg.exp {remat.phase = "backward"} ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
@@ -393,6 +395,7 @@ func.func @a_recomputed_slice_fuses_into_the_backward(%x: tensor<4xf32>) -> tens
   // CHECK:     linalg.generic {{.*}} attrs = {remat.phase = "backward"}
   // CHECK-NOT: linalg.generic
   %e = tensor.empty() : tensor<4xf32>
+  remat.begin_backward
   %0 = linalg.negf {remat.phase = "recompute"} ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   %1 = linalg.exp {remat.phase = "backward"} ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>

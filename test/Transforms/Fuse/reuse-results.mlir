@@ -174,6 +174,7 @@ func.func @stay(%y: tensor<8xf32>, %dy: tensor<8xf32>, %h: tensor<8xf32>)
   // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}}, %{{.*}} :
   // CHECK: arith.mulf
   // CHECK: arith.subf
+  remat.begin_backward
   %g = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel"]}
       ins(%y, %dy, %h : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>)
       attrs = {remat.phase = "backward"} {

@@ -25,6 +25,7 @@ func.func @cotangent(%hs: tensor<11x4xf32>, %ys: tensor<10x4xf32>, %b: tensor<4x
   %c10 = arith.constant 10 : index
   %e = tensor.empty() : tensor<10x4xf32>
   %h = tensor.extract_slice %hs[1, 0] [10, 4] [1, 1] : tensor<11x4xf32> to tensor<10x4xf32>
+  remat.begin_backward
   %d = linalg.generic {indexing_maps = [#id, #id, #row, #scalar, #id], iterator_types = ["parallel", "parallel"]}
       ins(%h, %ys, %b, %c : tensor<10x4xf32>, tensor<10x4xf32>, tensor<4xf32>, tensor<f32>) outs(%e : tensor<10x4xf32>)
       attrs = {remat.phase = "backward"} {
@@ -91,7 +92,7 @@ func.func @chain(%x: tensor<10x4xf32>) -> tensor<4xf32> {
 
 #id = affine_map<(t, i) -> (t, i)>
 
-// Not computed in the loop: what is read elsewhere, what would keep as many bytes alive, what is of another phase, and what
+// Not computed in the loop: what is read elsewhere, what would keep as many bytes alive, what is of the forward, and what
 // is read at the same position in each iteration.
 // CHECK-LABEL: func @stays(
 // CHECK-COUNT-4: math.exp
@@ -103,6 +104,13 @@ func.func @stays(%x: tensor<10x4xf32>, %n: index) -> (tensor<4xf32>, tensor<10x4
   %c1 = arith.constant 1 : index
   %c10 = arith.constant 10 : index
   %e = tensor.empty() : tensor<10x4xf32>
+  %forward = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<10x4xf32>) outs(%e : tensor<10x4xf32>) {
+  ^bb0(%x1: f32, %out: f32):
+    %0 = math.exp %x1 : f32
+    linalg.yield %0 : f32
+  } -> tensor<10x4xf32>
+  remat.begin_backward
   %read = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<10x4xf32>) outs(%e : tensor<10x4xf32>) {
   ^bb0(%x1: f32, %out: f32):
@@ -112,12 +120,6 @@ func.func @stays(%x: tensor<10x4xf32>, %n: index) -> (tensor<4xf32>, tensor<10x4
   %m = linalg.softmax dimension(1) ins(%x : tensor<10x4xf32>) outs(%e : tensor<10x4xf32>) -> tensor<10x4xf32>
   %bytes = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
       ins(%m : tensor<10x4xf32>) outs(%e : tensor<10x4xf32>) {
-  ^bb0(%x1: f32, %out: f32):
-    %0 = math.exp %x1 : f32
-    linalg.yield %0 : f32
-  } -> tensor<10x4xf32>
-  %phase = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%x : tensor<10x4xf32>) outs(%e : tensor<10x4xf32>) attrs = {remat.phase = "backward"} {
   ^bb0(%x1: f32, %out: f32):
     %0 = math.exp %x1 : f32
     linalg.yield %0 : f32
@@ -132,7 +134,7 @@ func.func @stays(%x: tensor<10x4xf32>, %n: index) -> (tensor<4xf32>, tensor<10x4
   %r = scf.for %i = %c0 to %c10 step %c1 iter_args(%a = %z) -> tensor<4xf32> {
     %p = tensor.extract_slice %read[%i, 0] [1, 4] [1, 1] : tensor<10x4xf32> to tensor<4xf32>
     %q = tensor.extract_slice %bytes[%i, 0] [1, 4] [1, 1] : tensor<10x4xf32> to tensor<4xf32>
-    %s = tensor.extract_slice %phase[%i, 0] [1, 4] [1, 1] : tensor<10x4xf32> to tensor<4xf32>
+    %s = tensor.extract_slice %forward[%i, 0] [1, 4] [1, 1] : tensor<10x4xf32> to tensor<4xf32>
     %t = tensor.extract_slice %same[%n, 0] [1, 4] [1, 1] : tensor<10x4xf32> to tensor<4xf32>
     %a1 = arith.addf %a, %p : tensor<4xf32>
     %a2 = arith.addf %a1, %q : tensor<4xf32>

@@ -2,7 +2,7 @@
 
 // 70 rows of 8 elements in tiles of at least 32: of 35. The gradient exists in tiles only.
 // CHECK-LABEL: func @rows(
-// CHECK-SAME: %[[W:.*]]: tensor<70x8xf32>, %[[M:.*]]: tensor<70x8xf32>, %[[X:.*]]: tensor<4x70xf32>, %[[D:.*]]: tensor<4x8xf32>, %[[LR:.*]]: f32
+// CHECK-SAME: %[[W:[^:]*]]: tensor<70x8xf32> {opt.param}, %[[M:[^:]*]]: tensor<70x8xf32> {opt.state = "m"}, %[[X:.*]]: tensor<4x70xf32>, %[[D:.*]]: tensor<4x8xf32>, %[[LR:.*]]: f32
 // CHECK-NOT: tensor.empty() : tensor<70x8xf32>
 // CHECK: %[[R:.*]]:2 = scf.for %[[I:.*]] = %{{c0.*}} to %{{c70.*}} step %{{c35.*}} iter_args(%[[A:.*]] = %[[W]], %[[B:.*]] = %[[M]])
 // CHECK: %[[X1:.*]] = tensor.extract_slice %[[X]][0, %[[I]]] [4, 35] [1, 1]
@@ -16,7 +16,7 @@
 // CHECK: scf.yield {{.*}}%[[A2]], %[[B2]]
 // CHECK: } {remat.phase = "update"}
 // CHECK: return %[[R]]#0, %[[R]]#1
-func.func @rows(%w: tensor<70x8xf32>, %m: tensor<70x8xf32>, %x: tensor<4x70xf32>, %d: tensor<4x8xf32>, %lr: f32)
+func.func @rows(%w: tensor<70x8xf32> {opt.param}, %m: tensor<70x8xf32> {opt.state = "m"}, %x: tensor<4x70xf32>, %d: tensor<4x8xf32>, %lr: f32)
     -> (tensor<70x8xf32>, tensor<70x8xf32>) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<70x8xf32>
@@ -46,7 +46,7 @@ func.func @rows(%w: tensor<70x8xf32>, %m: tensor<70x8xf32>, %x: tensor<4x70xf32>
 
 // The longest dimension is not the first, and its length is a prime: a rest of 36 after a loop over the others.
 // CHECK-LABEL: func @columns(
-// CHECK-SAME: %[[W:.*]]: tensor<8x109xf32>, %[[X:.*]]: tensor<8x4xf32>, %[[D:.*]]: tensor<4x109xf32>
+// CHECK-SAME: %[[W:.*]]: tensor<8x109xf32> {opt.param}, %[[X:.*]]: tensor<8x4xf32>, %[[D:.*]]: tensor<4x109xf32>
 // CHECK: %[[R:.*]] = scf.for %[[I:.*]] = %{{c0.*}} to %{{c74.*}} step %{{c37.*}} iter_args(%[[A:.*]] = %[[W]])
 // CHECK: tensor.extract_slice %[[D]][0, %[[I]]] [4, 37] [1, 1]
 // CHECK: linalg.matmul {{.*}} -> tensor<8x37xf32>
@@ -55,13 +55,13 @@ func.func @rows(%w: tensor<70x8xf32>, %m: tensor<70x8xf32>, %x: tensor<4x70xf32>
 // CHECK: linalg.matmul {{.*}} -> tensor<8x35xf32>
 // CHECK: %[[LAST:.*]] = tensor.insert_slice %{{.*}} into %[[R]][0, 74] [8, 35] [1, 1]
 // CHECK: return %[[LAST]]
-func.func @columns(%w: tensor<8x109xf32>, %x: tensor<8x4xf32>, %d: tensor<4x109xf32>) -> tensor<8x109xf32> {
+func.func @columns(%w: tensor<8x109xf32> {opt.param}, %x: tensor<8x4xf32>, %d: tensor<4x109xf32>) -> tensor<8x109xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8x109xf32>
   %z = linalg.fill ins(%zero : f32) outs(%e : tensor<8x109xf32>) -> tensor<8x109xf32>
   %g = linalg.matmul ins(%x, %d : tensor<8x4xf32>, tensor<4x109xf32>) outs(%z : tensor<8x109xf32>) -> tensor<8x109xf32>
   %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
-      ins(%g : tensor<8x109xf32>) outs(%w : tensor<8x109xf32>) attrs = {remat.phase = "update"} {
+      ins(%g : tensor<8x109xf32>) outs(%w : tensor<8x109xf32>) {
   ^bb0(%g1: f32, %w1: f32):
     %0 = arith.subf %w1, %g1 : f32
     linalg.yield %0 : f32
@@ -78,7 +78,7 @@ func.func @columns(%w: tensor<8x109xf32>, %x: tensor<8x4xf32>, %d: tensor<4x109x
 // CHECK: return
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
-func.func @stays(%w: tensor<70x8xf32>, %small: tensor<30x8xf32>, %x: tensor<70x4xf32>, %y: tensor<30x4xf32>, %d: tensor<4x8xf32>,
+func.func @stays(%w: tensor<70x8xf32> {opt.param}, %small: tensor<30x8xf32> {opt.param}, %x: tensor<70x4xf32>, %y: tensor<30x4xf32>, %d: tensor<4x8xf32>,
     %old: tensor<70x8xf32>, %b: tensor<8xf32>)
     -> (tensor<70x8xf32>, tensor<70x8xf32>, tensor<70x8xf32>, tensor<30x8xf32>, tensor<70x8xf32>) {
   %zero = arith.constant 0.0 : f32
@@ -86,14 +86,14 @@ func.func @stays(%w: tensor<70x8xf32>, %small: tensor<30x8xf32>, %x: tensor<70x4
   %z = linalg.fill ins(%zero : f32) outs(%e : tensor<70x8xf32>) -> tensor<70x8xf32>
   %g = linalg.matmul ins(%x, %d : tensor<70x4xf32>, tensor<4x8xf32>) outs(%z : tensor<70x8xf32>) -> tensor<70x8xf32>
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%g : tensor<70x8xf32>) outs(%w : tensor<70x8xf32>) attrs = {remat.phase = "update"} {
+      ins(%g : tensor<70x8xf32>) outs(%w : tensor<70x8xf32>) {
   ^bb0(%g1: f32, %w1: f32):
     %s = arith.subf %w1, %g1 : f32
     linalg.yield %s : f32
   } -> tensor<70x8xf32>
   %sum = linalg.matmul ins(%x, %d : tensor<70x4xf32>, tensor<4x8xf32>) outs(%old : tensor<70x8xf32>) -> tensor<70x8xf32>
   %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%sum : tensor<70x8xf32>) outs(%w : tensor<70x8xf32>) attrs = {remat.phase = "update"} {
+      ins(%sum : tensor<70x8xf32>) outs(%w : tensor<70x8xf32>) {
   ^bb0(%g1: f32, %w1: f32):
     %s = arith.subf %w1, %g1 : f32
     linalg.yield %s : f32
@@ -102,14 +102,14 @@ func.func @stays(%w: tensor<70x8xf32>, %small: tensor<30x8xf32>, %x: tensor<70x4
   %z2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<30x8xf32>) -> tensor<30x8xf32>
   %g2 = linalg.matmul ins(%y, %d : tensor<30x4xf32>, tensor<4x8xf32>) outs(%z2 : tensor<30x8xf32>) -> tensor<30x8xf32>
   %2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%g2 : tensor<30x8xf32>) outs(%small : tensor<30x8xf32>) attrs = {remat.phase = "update"} {
+      ins(%g2 : tensor<30x8xf32>) outs(%small : tensor<30x8xf32>) {
   ^bb0(%g1: f32, %w1: f32):
     %s = arith.subf %w1, %g1 : f32
     linalg.yield %s : f32
   } -> tensor<30x8xf32>
   %g3 = linalg.matmul ins(%x, %d : tensor<70x4xf32>, tensor<4x8xf32>) outs(%z : tensor<70x8xf32>) -> tensor<70x8xf32>
   %3 = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%g3, %b : tensor<70x8xf32>, tensor<8xf32>) outs(%w : tensor<70x8xf32>) attrs = {remat.phase = "update"} {
+      ins(%g3, %b : tensor<70x8xf32>, tensor<8xf32>) outs(%w : tensor<70x8xf32>) {
   ^bb0(%g1: f32, %b1: f32, %w1: f32):
     %s = arith.subf %w1, %g1 : f32
     %t = arith.mulf %s, %b1 : f32
@@ -124,7 +124,7 @@ func.func @stays(%w: tensor<70x8xf32>, %small: tensor<30x8xf32>, %x: tensor<70x4
 // CHECK-LABEL: func @must_not_keep_activations(
 // CHECK-NOT: scf.for
 // CHECK: return
-func.func @must_not_keep_activations(%w: tensor<70x80xf32>, %x: tensor<70x400xf32>, %d: tensor<400x80xf32>, %lr: f32) -> tensor<70x80xf32> {
+func.func @must_not_keep_activations(%w: tensor<70x80xf32> {opt.param}, %x: tensor<70x400xf32>, %d: tensor<400x80xf32>, %lr: f32) -> tensor<70x80xf32> {
   %zero = arith.constant 0.0 : f32
   %ex = tensor.empty() : tensor<70x400xf32>
   %ed = tensor.empty() : tensor<400x80xf32>
@@ -132,9 +132,9 @@ func.func @must_not_keep_activations(%w: tensor<70x80xf32>, %x: tensor<70x400xf3
   %z = linalg.fill ins(%zero : f32) outs(%e : tensor<70x80xf32>) -> tensor<70x80xf32>
   %x1 = linalg.exp ins(%x : tensor<70x400xf32>) outs(%ex : tensor<70x400xf32>) -> tensor<70x400xf32>
   %d1 = linalg.exp ins(%d : tensor<400x80xf32>) outs(%ed : tensor<400x80xf32>) -> tensor<400x80xf32>
-  %g = linalg.matmul {remat.phase = "backward"} ins(%x1, %d1 : tensor<70x400xf32>, tensor<400x80xf32>) outs(%z : tensor<70x80xf32>) -> tensor<70x80xf32>
+  %g = linalg.matmul ins(%x1, %d1 : tensor<70x400xf32>, tensor<400x80xf32>) outs(%z : tensor<70x80xf32>) -> tensor<70x80xf32>
   %u = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
-      ins(%g, %lr : tensor<70x80xf32>, f32) outs(%w : tensor<70x80xf32>) attrs = {remat.phase = "update"} {
+      ins(%g, %lr : tensor<70x80xf32>, f32) outs(%w : tensor<70x80xf32>) {
   ^bb0(%a: f32, %l: f32, %p: f32):
     %s = arith.mulf %a, %l : f32
     %q = arith.subf %p, %s : f32

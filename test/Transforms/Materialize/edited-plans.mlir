@@ -12,6 +12,7 @@
 func.func @an_argument_of_the_function(%x: tensor<4xf32>, %e: tensor<4xf32>, %s: f32) -> (tensor<4xf32>, f32) {
   %p:2 = remat.plan %x, %s : tensor<4xf32>, f32
       [#remat.decision<rebuild by "me" because "so">, #remat.decision<recompute by "me" because "so">]
+  remat.begin_backward
   %y = linalg.exp {remat.phase = "backward"} ins(%p#0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   return %y, %p#1 : tensor<4xf32>, f32
 }

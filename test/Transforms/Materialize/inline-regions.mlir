@@ -4,6 +4,7 @@
 // CHECK-LABEL: func.func @forward_then_backward_with_barriers_kept(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>, %[[CT:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[Y:.*]] = math.sin %[[X]] : tensor<4xf32>
+// CHECK-NEXT: remat.begin_backward
 // CHECK-NEXT: %[[B:.*]] = remat.barrier %[[X]] after %[[CT]] {remat.phase = "recompute"}
 // CHECK-NEXT: %[[C:.*]] = math.cos %[[B]] {remat.phase = "backward"}
 // CHECK-NEXT: %[[DX:.*]] = arith.mulf %[[CT]], %[[C]] {remat.phase = "backward"}

@@ -40,6 +40,7 @@ func.func @one_loop(%x: tensor<16x8xf32>, %w: tensor<8x8xf32>) -> (tensor<f32>, 
   %e2 = tensor.empty() : tensor<f32>
   %z = linalg.fill ins(%zero : f32) outs(%e2 : tensor<f32>) -> tensor<f32>
   %loss = linalg.reduce { arith.addf } ins(%l : tensor<16xf32>) outs(%z : tensor<f32>) dimensions = [0]
+  remat.begin_backward
   %e3 = tensor.empty() {remat.phase = "backward"} : tensor<8x8xf32>
   %f3 = linalg.fill {remat.phase = "backward"} ins(%zero : f32) outs(%e3 : tensor<8x8xf32>) -> tensor<8x8xf32>
   %dw = scf.for %i = %c0 to %c4 step %c1 iter_args(%b = %f3) -> tensor<8x8xf32> {
@@ -87,6 +88,7 @@ func.func private @backward(%x: tensor<16x8xf32>, %w: tensor<8x8xf32>, %start: t
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %zero = arith.constant 0.0 : f32
+  remat.begin_backward
   %dw = scf.for %i = %c0 to %count step %c1 iter_args(%b = %start) -> tensor<16x8xf32> {
     %j = arith.subi %last, %i {remat.phase = "backward"} : index
     %o = arith.muli %j, %c4 {remat.phase = "recompute"} : index

@@ -32,6 +32,7 @@ func.func @the_backward_pads_again(%x: tensor<8xf32>, %w: tensor<5xf32>, %e: ten
     tensor.yield %zero : f32
   } : tensor<8xf32> to tensor<12xf32>
   %y = linalg.conv_1d ins(%p, %w : tensor<12xf32>, tensor<5xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  remat.begin_backward
   %dy = linalg.exp {remat.phase = "backward"} ins(%y : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
   %dw = linalg.generic {indexing_maps = [#row, #out, #tap], iterator_types = ["reduction", "parallel"], remat.phase = "backward"}
       ins(%p, %dy : tensor<12xf32>, tensor<8xf32>) outs(%w : tensor<5xf32>) {
@@ -62,6 +63,7 @@ func.func @of_a_constant(%w: tensor<5xf32>, %e: tensor<8xf32>) -> tensor<5xf32> 
     tensor.yield %zero : f32
   } : tensor<8xf32> to tensor<12xf32>
   %y = linalg.conv_1d ins(%p, %w : tensor<12xf32>, tensor<5xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  remat.begin_backward
   %dy = linalg.exp {remat.phase = "backward"} ins(%y : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
   %dw = linalg.generic {indexing_maps = [#row, #out, #tap], iterator_types = ["reduction", "parallel"], remat.phase = "backward"}
       ins(%p, %dy : tensor<12xf32>, tensor<8xf32>) outs(%w : tensor<5xf32>) {
@@ -90,6 +92,7 @@ func.func @not_for_little_or_for_nothing(%w: tensor<32xf32>, %e: tensor<33xf32>,
   ^bb0(%i: index):
     tensor.yield %zero : f32
   } : tensor<33xf32> to tensor<64xf32>
+  remat.begin_backward
   %z = linalg.tanh {remat.phase = "backward"} ins(%p : tensor<33xf32>) outs(%e : tensor<33xf32>) -> tensor<33xf32>
   %u = linalg.tanh {remat.phase = "backward"} ins(%q : tensor<64xf32>) outs(%f : tensor<64xf32>) -> tensor<64xf32>
   return %y, %z, %u : tensor<33xf32>, tensor<33xf32>, tensor<64xf32>
@@ -106,6 +109,7 @@ func.func @little_is_enough_if_the_source_is_kept(%x: tensor<?xf32>, %e: tensor<
     tensor.yield %zero : f32
   } : tensor<?xf32> to tensor<?xf32>
   %y = linalg.exp ins(%p : tensor<?xf32>) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  remat.begin_backward
   %z = linalg.tanh {remat.phase = "backward"} ins(%p : tensor<?xf32>) outs(%e : tensor<?xf32>) -> tensor<?xf32>
   %v = linalg.tanh {remat.phase = "backward"} ins(%x : tensor<?xf32>) outs(%x : tensor<?xf32>) -> tensor<?xf32>
   return %y, %z, %v : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
@@ -153,6 +157,7 @@ func.func @wide_means(%w: tensor<4x16xf32>, %e: tensor<4xf32>) -> (tensor<4xf32>
     %c = arith.addf %s, %b : f32
     linalg.yield %c : f32
   } -> tensor<4xf32>
+  remat.begin_backward
   %dy = linalg.negf {remat.phase = "backward"} ins(%y : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   %dx = linalg.generic {indexing_maps = [#full1, #row1, #row1, #full1], iterator_types = ["parallel", "parallel"], remat.phase = "backward"}
       ins(%x, %mean, %dy : tensor<4x16xf32>, tensor<4xf64>, tensor<4xf32>) outs(%w : tensor<4x16xf32>) {
@@ -191,6 +196,7 @@ func.func @not_the_models_own_values(%w: tensor<4x16xf32>, %e: tensor<4xf32>, %e
   } -> tensor<4xf64>
   %y = linalg.tanh ins(%sum : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   %z = linalg.tanh ins(%wide : tensor<4xf64>) outs(%v : tensor<4xf64>) -> tensor<4xf64>
+  remat.begin_backward
   %dy = linalg.exp {remat.phase = "backward"} ins(%sum : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   %dz = linalg.exp {remat.phase = "backward"} ins(%wide : tensor<4xf64>) outs(%v : tensor<4xf64>) -> tensor<4xf64>
   return %y, %dy, %z, %dz : tensor<4xf32>, tensor<4xf32>, tensor<4xf64>, tensor<4xf64>
@@ -231,6 +237,7 @@ func.func @indices_made_of_arguments(%i: tensor<8xi64>, %e: tensor<8xf32>) -> (t
     %u = tensor.insert %f into %t[%k] : tensor<8xf32>
     scf.yield %u : tensor<8xf32>
   }
+  remat.begin_backward
   %dy = linalg.negf {remat.phase = "backward"} ins(%y : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
   %dx = scf.for %k = %c0 to %c8 step %c1 iter_args(%t = %dy) -> tensor<8xf32> {
     %r = tensor.extract %rows[%k, %c0] : tensor<8x1xi64>
@@ -263,6 +270,7 @@ func.func @a_cheap_kernel_keeps_its_operand_instead(%w: tensor<4xf32>) -> tensor
     %b = arith.extf %a : f32 to f64
     linalg.yield %b : f64
   } -> tensor<4xf64>
+  remat.begin_backward
   %1 = linalg.exp {remat.phase = "backward"} ins(%0 : tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
   return %1 : tensor<4xf64>
 }
@@ -274,6 +282,7 @@ func.func @a_cheap_kernel_keeps_its_operand_instead(%w: tensor<4xf32>) -> tensor
 func.func @not_a_costly_one(%w: tensor<4xf32>) -> tensor<4xf32> {
   %e = tensor.empty() : tensor<4xf32>
   %0 = linalg.tanh ins(%w : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  remat.begin_backward
   %1 = linalg.exp {remat.phase = "backward"} ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
@@ -285,6 +294,7 @@ func.func @not_a_costly_one(%w: tensor<4xf32>) -> tensor<4xf32> {
 func.func @nor_one_that_would_keep_two_tensors(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %e = tensor.empty() : tensor<4xf32>
   %0 = linalg.add ins(%x, %y : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  remat.begin_backward
   %1 = linalg.exp {remat.phase = "backward"} ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
@@ -299,6 +309,7 @@ func.func @nor_one_that_is_stored_anyway(%w: tensor<4x4xf32>) -> (tensor<4x4xf32
   %x = linalg.exp ins(%w : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
   %0 = linalg.negf ins(%x : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
   %y = linalg.matmul ins(%0, %w : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  remat.begin_backward
   %1 = linalg.exp {remat.phase = "backward"} ins(%0 : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
   return %y, %1 : tensor<4x4xf32>, tensor<4x4xf32>
 }
@@ -318,6 +329,7 @@ func.func @nor_one_that_would_keep_a_tensor_and_a_row(%w: tensor<4x8xf32>, %v: t
     %c = arith.addf %a, %b : f32
     linalg.yield %c : f32
   } -> tensor<4x8xf32>
+  remat.begin_backward
   %dy = linalg.exp {remat.phase = "backward"} ins(%y : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %dy : tensor<4x8xf32>
 }
@@ -339,6 +351,7 @@ func.func @but_one_of_which_it_keeps_the_tensor_anyway(%w: tensor<4x8xf32>, %v: 
     %c = arith.addf %a, %b : f32
     linalg.yield %c : f32
   } -> tensor<4x8xf32>
+  remat.begin_backward
   %dy = linalg.exp {remat.phase = "backward"} ins(%y : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
   %dx = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
       {remat.phase = "backward"} ins(%x, %x : tensor<4x8xf32>, tensor<4x8xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -375,6 +388,7 @@ func.func @nor_two_that_are_cheap_only_one_by_one(%w: tensor<4xf32>) -> (tensor<
     %4 = arith.mulf %3, %a : f32
     linalg.yield %4 : f32
   } -> tensor<4xf32>
+  remat.begin_backward
   %d1 = linalg.exp {remat.phase = "backward"} ins(%first : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   %d2 = linalg.exp {remat.phase = "backward"} ins(%second : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   return %d1, %d2 : tensor<4xf32>, tensor<4xf32>

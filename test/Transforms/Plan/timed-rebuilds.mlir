@@ -25,6 +25,7 @@ func.func @a_product_reads_it_made_again(%a: tensor<1024x1024xf32>, %w: tensor<1
   %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  remat.begin_backward
   %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dx = linalg.matmul {remat.phase = "backward"} ins(%dz, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
@@ -44,6 +45,7 @@ func.func @a_value_that_a_policy_names_stays(%a: tensor<1024x1024xf32>, %w: tens
   %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
     loc(fused<#remat.decision<save of "h" by "#remat.save_only_names<\"h\">" because "named by the policy">>["m.mlir":1:1])
   %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  remat.begin_backward
   %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dx = linalg.matmul {remat.phase = "backward"} ins(%dz, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
@@ -63,6 +65,7 @@ func.func @a_value_that_a_policy_permits_is_made_again(%a: tensor<1024x1024xf32>
   %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
     loc(fused<#remat.decision<save of "h" by "#remat.everything_saveable" because "permitted">>["m.mlir":1:1])
   %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  remat.begin_backward
   %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dx = linalg.matmul {remat.phase = "backward"} ins(%dz, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
@@ -80,6 +83,7 @@ func.func @its_source_would_have_to_be_kept(%a: tensor<1024x1024xf32>, %w: tenso
   %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  remat.begin_backward
   %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   return %dw : tensor<1024x1024xf32>
@@ -97,6 +101,7 @@ func.func @its_source_would_live_longer(%a: tensor<1024x1024xf32>, %w: tensor<10
   %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  remat.begin_backward
   %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dx = linalg.matmul {remat.phase = "backward"} ins(%dz, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
@@ -115,6 +120,7 @@ func.func @the_step_is_too_short(%x0: tensor<1024x64xf32>, %w: tensor<64x64xf32>
   %x = linalg.matmul ins(%x0, %w : tensor<1024x64xf32>, tensor<64x64xf32>) outs(%zeros : tensor<1024x64xf32>) -> tensor<1024x64xf32>
   %y = linalg.tanh ins(%x : tensor<1024x64xf32>) outs(%e : tensor<1024x64xf32>) -> tensor<1024x64xf32>
   %z = linalg.matmul ins(%y, %w : tensor<1024x64xf32>, tensor<64x64xf32>) outs(%zeros : tensor<1024x64xf32>) -> tensor<1024x64xf32>
+  remat.begin_backward
   %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x64xf32>) outs(%e : tensor<1024x64xf32>) -> tensor<1024x64xf32>
   %t = tensor.empty() : tensor<64x1024xf32>
   %yt = linalg.transpose ins(%y : tensor<1024x64xf32>) outs(%t : tensor<64x1024xf32>) permutation = [1, 0] {remat.phase = "backward"}
@@ -146,6 +152,7 @@ func.func @a_chain_is_one_kernel(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024
   %x = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %s = linalg.add ins(%x, %y : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %z = linalg.matmul ins(%s, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  remat.begin_backward
   %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %ds = linalg.matmul {remat.phase = "backward"} ins(%s, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dy = linalg.matmul {remat.phase = "backward"} ins(%y, %ds : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
@@ -166,6 +173,7 @@ func.func @where_little_is_live_values_stay(%a: tensor<1024x1024xf32>, %w: tenso
   %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  remat.begin_backward
   %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dx = linalg.matmul {remat.phase = "backward"} ins(%dz, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
@@ -186,6 +194,7 @@ func.func @what_is_returned_stays(%a: tensor<1024x1024xf32>, %w: tensor<1024x102
   %e = tensor.empty() : tensor<1024x1024xf32>
   %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  remat.begin_backward
   %dz = linalg.exp {remat.phase = "backward"} ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dw = linalg.matmul {remat.phase = "backward"} ins(%y, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dx = linalg.matmul {remat.phase = "backward"} ins(%dz, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
@@ -219,6 +228,7 @@ func.func @a_part_of_it_is_in_memory_far_from_the_peak(%a: tensor<1024x1024xf32>
   %b4 = linalg.matmul ins(%b3, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %b5 = linalg.matmul ins(%b4, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %b6 = linalg.matmul ins(%b5, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  remat.begin_backward
   %d = linalg.exp {remat.phase = "backward"} ins(%b6 : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %d5 = linalg.matmul {remat.phase = "backward"} ins(%b5, %d : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %d4 = linalg.matmul {remat.phase = "backward"} ins(%b4, %d5 : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
@@ -252,6 +262,7 @@ func.func @a_part_of_it_would_be_in_memory_at_the_peak(%a: tensor<1024x1024xf32>
   %sv = linalg.add ins(%yv, %x0v : tensor<32x32x1024xf32>, tensor<32x32x1024xf32>) outs(%ev : tensor<32x32x1024xf32>) -> tensor<32x32x1024xf32>
   %s = tensor.collapse_shape %sv [[0, 1], [2]] : tensor<32x32x1024xf32> into tensor<1024x1024xf32>
   %b0 = linalg.matmul ins(%s, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  remat.begin_backward
   %d = linalg.exp {remat.phase = "backward"} ins(%b0 : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %ds = linalg.matmul {remat.phase = "backward"} ins(%s, %d : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %dy = linalg.matmul {remat.phase = "backward"} ins(%y, %ds : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>

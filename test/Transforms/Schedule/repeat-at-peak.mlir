@@ -14,7 +14,7 @@
 // CHECK-LABEL: func.func @waits_out_the_peak(
 // CHECK-SAME: %[[X:.*]]: tensor<512x128xf32>
 // CHECK: %[[N:.*]] = linalg.generic {{.*}} ins(%[[X]] :
-// CHECK: %[[H:.*]] = linalg.matmul {{.*}} ins(%[[N]],
+// CHECK: %[[H:.*]] = linalg.matmul ins(%[[N]],
 // CHECK: %[[B:.*]] = linalg.generic {{.*}} ins(%[[H]],
 // CHECK: %[[X1:.*]] = remat.barrier %[[X]] after %[[B]] {remat.repeated}
 // CHECK: %[[N1:.*]] = linalg.generic {{.*}} ins(%[[X1]] : {{.*}} attrs = {{.*}}remat.phase = "recompute"
@@ -22,21 +22,21 @@
 // CHECK-NEXT: arith.mulf
 // CHECK-NOT: remat.barrier
 // CHECK: linalg.generic {{.*}} ins(%[[N1]], %[[B]] :
-func.func @waits_out_the_peak(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>) -> tensor<128x2048xf32> {
+func.func @waits_out_the_peak(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>) -> (tensor<128x2048xf32> {remat.gradient_of = 1}) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<512x128xf32>
-  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%e : tensor<512x128xf32>) attrs = {remat.phase = "recompute"} {
+  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%e : tensor<512x128xf32>) {
   ^bb0(%a: f32, %o: f32):
     %0 = arith.mulf %a, %a : f32
     linalg.yield %0 : f32
   } -> tensor<512x128xf32>
   %eh = tensor.empty() : tensor<512x2048xf32>
   %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
-  %h = linalg.matmul {remat.phase = "recompute"} ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %h = linalg.matmul ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
   %et = tensor.empty() : tensor<512x2048xf32>
-  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %t = linalg.exp ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
   %eb = tensor.empty() : tensor<512x2048xf32>
-  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) attrs = {remat.phase = "backward"} {
+  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = math.cos %a : f32
     %1 = arith.mulf %0, %c : f32
@@ -44,7 +44,7 @@ func.func @waits_out_the_peak(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>,
   } -> tensor<512x2048xf32>
   %ew = tensor.empty() : tensor<128x2048xf32>
   %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<128x2048xf32>) -> tensor<128x2048xf32>
-  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) attrs = {remat.phase = "backward"} {
+  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = arith.mulf %a, %c : f32
     %1 = arith.addf %o, %0 : f32
@@ -60,22 +60,22 @@ func.func @waits_out_the_peak(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>,
 // CHECK: %[[N1:.*]] = linalg.generic {{.*}}remat.phase = "recompute"
 // CHECK: %[[V1:.*]] = tensor.expand_shape %[[N1]]
 // CHECK: linalg.generic {{.*}} ins(%[[V1]], %[[B]] :
-func.func @through_a_view(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>) -> tensor<128x2048xf32> {
+func.func @through_a_view(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>) -> (tensor<128x2048xf32> {remat.gradient_of = 1}) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<512x128xf32>
-  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%e : tensor<512x128xf32>) attrs = {remat.phase = "recompute"} {
+  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%e : tensor<512x128xf32>) {
   ^bb0(%a: f32, %o: f32):
     %0 = arith.mulf %a, %a : f32
     linalg.yield %0 : f32
   } -> tensor<512x128xf32>
   %eh = tensor.empty() : tensor<512x2048xf32>
   %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
-  %h = linalg.matmul {remat.phase = "recompute"} ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %h = linalg.matmul ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
   %v = tensor.expand_shape %n [[0], [1, 2]] output_shape [512, 128, 1] : tensor<512x128xf32> into tensor<512x128x1xf32>
   %et = tensor.empty() : tensor<512x2048xf32>
-  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %t = linalg.exp ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
   %eb = tensor.empty() : tensor<512x2048xf32>
-  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) attrs = {remat.phase = "backward"} {
+  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = math.cos %a : f32
     %1 = arith.mulf %0, %c : f32
@@ -83,7 +83,7 @@ func.func @through_a_view(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy
   } -> tensor<512x2048xf32>
   %ew = tensor.empty() : tensor<128x2048xf32>
   %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<128x2048xf32>) -> tensor<128x2048xf32>
-  %dw = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (k, i, 0)>, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%v, %b : tensor<512x128x1xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) attrs = {remat.phase = "backward"} {
+  %dw = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (k, i, 0)>, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%v, %b : tensor<512x128x1xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = arith.mulf %a, %c : f32
     %1 = arith.addf %o, %0 : f32
@@ -95,7 +95,7 @@ func.func @through_a_view(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy
 // CHECK-LABEL: func.func @must_not_change_what_the_forward_keeps(
 // CHECK-NOT: remat.barrier
 // CHECK: return
-func.func @must_not_change_what_the_forward_keeps(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>) -> tensor<128x2048xf32> {
+func.func @must_not_change_what_the_forward_keeps(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>) -> (tensor<512xf32>, tensor<128x2048xf32> {remat.gradient_of = 1}) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<512x128xf32>
   %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%e : tensor<512x128xf32>) {
@@ -103,13 +103,16 @@ func.func @must_not_change_what_the_forward_keeps(%x: tensor<512x128xf32>, %w: t
     %0 = arith.mulf %a, %a : f32
     linalg.yield %0 : f32
   } -> tensor<512x128xf32>
+  %el = tensor.empty() : tensor<512xf32>
+  %zl = linalg.fill ins(%zero : f32) outs(%el : tensor<512xf32>) -> tensor<512xf32>
+  %loss = linalg.reduce {arith.addf} ins(%n : tensor<512x128xf32>) outs(%zl : tensor<512xf32>) dimensions = [1]
   %eh = tensor.empty() : tensor<512x2048xf32>
   %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
-  %h = linalg.matmul {remat.phase = "recompute"} ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %h = linalg.matmul ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
   %et = tensor.empty() : tensor<512x2048xf32>
-  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %t = linalg.exp ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
   %eb = tensor.empty() : tensor<512x2048xf32>
-  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) attrs = {remat.phase = "backward"} {
+  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = math.cos %a : f32
     %1 = arith.mulf %0, %c : f32
@@ -117,13 +120,13 @@ func.func @must_not_change_what_the_forward_keeps(%x: tensor<512x128xf32>, %w: t
   } -> tensor<512x2048xf32>
   %ew = tensor.empty() : tensor<128x2048xf32>
   %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<128x2048xf32>) -> tensor<128x2048xf32>
-  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) attrs = {remat.phase = "backward"} {
+  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = arith.mulf %a, %c : f32
     %1 = arith.addf %o, %0 : f32
     linalg.yield %1 : f32
   } -> tensor<128x2048xf32>
-  return %dw : tensor<128x2048xf32>
+  return %loss, %dw : tensor<512xf32>, tensor<128x2048xf32>
 }
 
 // A kernel's start takes longer than all of this may.
@@ -133,18 +136,18 @@ func.func @must_not_change_what_the_forward_keeps(%x: tensor<512x128xf32>, %w: t
 func.func @must_not_take_long(%x: tensor<64x32xf32>, %w: tensor<32x512xf32>, %dy: tensor<64x512xf32>) -> tensor<32x512xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<64x32xf32>
-  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x32xf32>) outs(%e : tensor<64x32xf32>) attrs = {remat.phase = "recompute"} {
+  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x32xf32>) outs(%e : tensor<64x32xf32>) {
   ^bb0(%a: f32, %o: f32):
     %0 = arith.mulf %a, %a : f32
     linalg.yield %0 : f32
   } -> tensor<64x32xf32>
   %eh = tensor.empty() : tensor<64x512xf32>
   %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<64x512xf32>) -> tensor<64x512xf32>
-  %h = linalg.matmul {remat.phase = "recompute"} ins(%n, %w : tensor<64x32xf32>, tensor<32x512xf32>) outs(%zh : tensor<64x512xf32>) -> tensor<64x512xf32>
+  %h = linalg.matmul ins(%n, %w : tensor<64x32xf32>, tensor<32x512xf32>) outs(%zh : tensor<64x512xf32>) -> tensor<64x512xf32>
   %et = tensor.empty() : tensor<64x512xf32>
-  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<64x512xf32>) outs(%et : tensor<64x512xf32>) -> tensor<64x512xf32>
+  %t = linalg.exp ins(%h : tensor<64x512xf32>) outs(%et : tensor<64x512xf32>) -> tensor<64x512xf32>
   %eb = tensor.empty() : tensor<64x512xf32>
-  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<64x512xf32>, tensor<64x512xf32>) outs(%eb : tensor<64x512xf32>) attrs = {remat.phase = "backward"} {
+  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<64x512xf32>, tensor<64x512xf32>) outs(%eb : tensor<64x512xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = math.cos %a : f32
     %1 = arith.mulf %0, %c : f32
@@ -152,7 +155,7 @@ func.func @must_not_take_long(%x: tensor<64x32xf32>, %w: tensor<32x512xf32>, %dy
   } -> tensor<64x512xf32>
   %ew = tensor.empty() : tensor<32x512xf32>
   %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<32x512xf32>) -> tensor<32x512xf32>
-  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<64x32xf32>, tensor<64x512xf32>) outs(%zw : tensor<32x512xf32>) attrs = {remat.phase = "backward"} {
+  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<64x32xf32>, tensor<64x512xf32>) outs(%zw : tensor<32x512xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = arith.mulf %a, %c : f32
     %1 = arith.addf %o, %0 : f32
@@ -165,19 +168,19 @@ func.func @must_not_take_long(%x: tensor<64x32xf32>, %w: tensor<32x512xf32>, %dy
 // CHECK-LABEL: func.func @must_not_keep_what_it_reads(
 // CHECK-NOT: remat.barrier
 // CHECK: return
-func.func @must_not_keep_what_it_reads(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>) -> tensor<128x2048xf32> {
+func.func @must_not_keep_what_it_reads(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>) -> (tensor<128x2048xf32> {remat.gradient_of = 1}) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<512x128xf32>
   %e16 = tensor.empty() : tensor<512x128xf16>
   %er = tensor.empty() : tensor<512xf32>
   %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<512xf32>) -> tensor<512xf32>
-  %r = linalg.reduce {arith.addf} ins(%x : tensor<512x128xf32>) outs(%zr : tensor<512xf32>) dimensions = [1] {remat.phase = "recompute"}
-  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%e16 : tensor<512x128xf16>) attrs = {remat.phase = "recompute"} {
+  %r = linalg.reduce {arith.addf} ins(%x : tensor<512x128xf32>) outs(%zr : tensor<512xf32>) dimensions = [1]
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%e16 : tensor<512x128xf16>) {
   ^bb0(%a: f32, %o: f16):
     %0 = arith.truncf %a : f32 to f16
     linalg.yield %0 : f16
   } -> tensor<512x128xf16>
-  %n = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%y, %r : tensor<512x128xf16>, tensor<512xf32>) outs(%e : tensor<512x128xf32>) attrs = {remat.phase = "recompute"} {
+  %n = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%y, %r : tensor<512x128xf16>, tensor<512xf32>) outs(%e : tensor<512x128xf32>) {
   ^bb0(%a: f16, %c: f32, %o: f32):
     %b = arith.extf %a : f16 to f32
     %0 = arith.mulf %b, %c : f32
@@ -185,11 +188,11 @@ func.func @must_not_keep_what_it_reads(%x: tensor<512x128xf32>, %w: tensor<128x2
   } -> tensor<512x128xf32>
   %eh = tensor.empty() : tensor<512x2048xf32>
   %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
-  %h = linalg.matmul {remat.phase = "recompute"} ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %h = linalg.matmul ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
   %et = tensor.empty() : tensor<512x2048xf32>
-  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %t = linalg.exp ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
   %eb = tensor.empty() : tensor<512x2048xf32>
-  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) attrs = {remat.phase = "backward"} {
+  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = math.cos %a : f32
     %1 = arith.mulf %0, %c : f32
@@ -197,7 +200,7 @@ func.func @must_not_keep_what_it_reads(%x: tensor<512x128xf32>, %w: tensor<128x2
   } -> tensor<512x2048xf32>
   %ew = tensor.empty() : tensor<128x2048xf32>
   %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<128x2048xf32>) -> tensor<128x2048xf32>
-  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) attrs = {remat.phase = "backward"} {
+  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = arith.mulf %a, %c : f32
     %1 = arith.addf %o, %0 : f32
@@ -209,24 +212,24 @@ func.func @must_not_keep_what_it_reads(%x: tensor<512x128xf32>, %w: tensor<128x2
 // %r dies before the peak, but it is small.
 // CHECK-LABEL: func.func @keeps_a_number_of_each_row(
 // CHECK: remat.barrier
-func.func @keeps_a_number_of_each_row(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>) -> tensor<128x2048xf32> {
+func.func @keeps_a_number_of_each_row(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>) -> (tensor<128x2048xf32> {remat.gradient_of = 1}) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<512x128xf32>
   %er = tensor.empty() : tensor<512xf32>
   %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<512xf32>) -> tensor<512xf32>
-  %r = linalg.reduce {arith.addf} ins(%x : tensor<512x128xf32>) outs(%zr : tensor<512xf32>) dimensions = [1] {remat.phase = "recompute"}
-  %n = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %r : tensor<512x128xf32>, tensor<512xf32>) outs(%e : tensor<512x128xf32>) attrs = {remat.phase = "recompute"} {
+  %r = linalg.reduce {arith.addf} ins(%x : tensor<512x128xf32>) outs(%zr : tensor<512xf32>) dimensions = [1]
+  %n = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %r : tensor<512x128xf32>, tensor<512xf32>) outs(%e : tensor<512x128xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = arith.mulf %a, %c : f32
     linalg.yield %0 : f32
   } -> tensor<512x128xf32>
   %eh = tensor.empty() : tensor<512x2048xf32>
   %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
-  %h = linalg.matmul {remat.phase = "recompute"} ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %h = linalg.matmul ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
   %et = tensor.empty() : tensor<512x2048xf32>
-  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %t = linalg.exp ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
   %eb = tensor.empty() : tensor<512x2048xf32>
-  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) attrs = {remat.phase = "backward"} {
+  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = math.cos %a : f32
     %1 = arith.mulf %0, %c : f32
@@ -234,7 +237,7 @@ func.func @keeps_a_number_of_each_row(%x: tensor<512x128xf32>, %w: tensor<128x20
   } -> tensor<512x2048xf32>
   %ew = tensor.empty() : tensor<128x2048xf32>
   %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<128x2048xf32>) -> tensor<128x2048xf32>
-  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) attrs = {remat.phase = "backward"} {
+  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = arith.mulf %a, %c : f32
     %1 = arith.addf %o, %0 : f32
@@ -247,26 +250,26 @@ func.func @keeps_a_number_of_each_row(%x: tensor<512x128xf32>, %w: tensor<128x20
 // CHECK-LABEL: func.func @must_not_read_a_new_value(
 // CHECK-NOT: remat.barrier
 // CHECK: return
-func.func @must_not_read_a_new_value(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>, %gain: tensor<512x128xf32> {bufferization.writable = true}) -> (tensor<128x2048xf32>, tensor<512x128xf32>) {
+func.func @must_not_read_a_new_value(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>, %gain: tensor<512x128xf32> {bufferization.writable = true}) -> (tensor<128x2048xf32> {remat.gradient_of = 1}, tensor<512x128xf32> {remat.updates = 3}) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<512x128xf32>
-  %n = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %gain : tensor<512x128xf32>, tensor<512x128xf32>) outs(%e : tensor<512x128xf32>) attrs = {remat.phase = "recompute"} {
+  %n = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %gain : tensor<512x128xf32>, tensor<512x128xf32>) outs(%e : tensor<512x128xf32>) {
   ^bb0(%a: f32, %g: f32, %o: f32):
     %0 = arith.mulf %a, %g : f32
     linalg.yield %0 : f32
   } -> tensor<512x128xf32>
   %eh = tensor.empty() : tensor<512x2048xf32>
   %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
-  %h = linalg.matmul {remat.phase = "recompute"} ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
-  %gain1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%gain : tensor<512x128xf32>) attrs = {remat.phase = "update"} {
+  %h = linalg.matmul ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %gain1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%gain : tensor<512x128xf32>) {
   ^bb0(%a: f32, %o: f32):
     %0 = arith.subf %o, %a : f32
     linalg.yield %0 : f32
   } -> tensor<512x128xf32>
   %et = tensor.empty() : tensor<512x2048xf32>
-  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %t = linalg.exp ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
   %eb = tensor.empty() : tensor<512x2048xf32>
-  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) attrs = {remat.phase = "backward"} {
+  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = math.cos %a : f32
     %1 = arith.mulf %0, %c : f32
@@ -274,7 +277,7 @@ func.func @must_not_read_a_new_value(%x: tensor<512x128xf32>, %w: tensor<128x204
   } -> tensor<512x2048xf32>
   %ew = tensor.empty() : tensor<128x2048xf32>
   %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<128x2048xf32>) -> tensor<128x2048xf32>
-  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) attrs = {remat.phase = "backward"} {
+  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = arith.mulf %a, %c : f32
     %1 = arith.addf %o, %0 : f32
@@ -287,10 +290,10 @@ func.func @must_not_read_a_new_value(%x: tensor<512x128xf32>, %w: tensor<128x204
 // CHECK-LABEL: func.func @must_not_pick_elements_again(
 // CHECK-NOT: remat.barrier
 // CHECK: return
-func.func @must_not_pick_elements_again(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>, %table: tensor<64x128xf32>, %rows: tensor<512xindex>) -> tensor<128x2048xf32> {
+func.func @must_not_pick_elements_again(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>, %table: tensor<64x128xf32>, %rows: tensor<512xindex>) -> (tensor<128x2048xf32> {remat.gradient_of = 1}) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<512x128xf32>
-  %n = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]} ins(%rows : tensor<512xindex>) outs(%e : tensor<512x128xf32>) attrs = {remat.phase = "recompute"} {
+  %n = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]} ins(%rows : tensor<512xindex>) outs(%e : tensor<512x128xf32>) {
   ^bb0(%r: index, %o: f32):
     %j = linalg.index 1 : index
     %0 = tensor.extract %table[%r, %j] : tensor<64x128xf32>
@@ -298,11 +301,11 @@ func.func @must_not_pick_elements_again(%x: tensor<512x128xf32>, %w: tensor<128x
   } -> tensor<512x128xf32>
   %eh = tensor.empty() : tensor<512x2048xf32>
   %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
-  %h = linalg.matmul {remat.phase = "recompute"} ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %h = linalg.matmul ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
   %et = tensor.empty() : tensor<512x2048xf32>
-  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %t = linalg.exp ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
   %eb = tensor.empty() : tensor<512x2048xf32>
-  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) attrs = {remat.phase = "backward"} {
+  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = math.cos %a : f32
     %1 = arith.mulf %0, %c : f32
@@ -310,7 +313,7 @@ func.func @must_not_pick_elements_again(%x: tensor<512x128xf32>, %w: tensor<128x
   } -> tensor<512x2048xf32>
   %ew = tensor.empty() : tensor<128x2048xf32>
   %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<128x2048xf32>) -> tensor<128x2048xf32>
-  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) attrs = {remat.phase = "backward"} {
+  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = arith.mulf %a, %c : f32
     %1 = arith.addf %o, %0 : f32
@@ -323,21 +326,21 @@ func.func @must_not_pick_elements_again(%x: tensor<512x128xf32>, %w: tensor<128x
 // CHECK-LABEL: func.func @must_not_repeat_without_gain(
 // CHECK-NOT: remat.barrier
 // CHECK: return
-func.func @must_not_repeat_without_gain(%x: tensor<512x128xf32>, %w: tensor<128x8192xf32>, %dy: tensor<512x8192xf32>) -> tensor<128x8192xf32> {
+func.func @must_not_repeat_without_gain(%x: tensor<512x128xf32>, %w: tensor<128x8192xf32>, %dy: tensor<512x8192xf32>) -> (tensor<128x8192xf32> {remat.gradient_of = 1}) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<512x128xf32>
-  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%e : tensor<512x128xf32>) attrs = {remat.phase = "recompute"} {
+  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%e : tensor<512x128xf32>) {
   ^bb0(%a: f32, %o: f32):
     %0 = arith.mulf %a, %a : f32
     linalg.yield %0 : f32
   } -> tensor<512x128xf32>
   %eh = tensor.empty() : tensor<512x8192xf32>
   %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x8192xf32>) -> tensor<512x8192xf32>
-  %h = linalg.matmul {remat.phase = "recompute"} ins(%n, %w : tensor<512x128xf32>, tensor<128x8192xf32>) outs(%zh : tensor<512x8192xf32>) -> tensor<512x8192xf32>
+  %h = linalg.matmul ins(%n, %w : tensor<512x128xf32>, tensor<128x8192xf32>) outs(%zh : tensor<512x8192xf32>) -> tensor<512x8192xf32>
   %et = tensor.empty() : tensor<512x8192xf32>
-  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x8192xf32>) outs(%et : tensor<512x8192xf32>) -> tensor<512x8192xf32>
+  %t = linalg.exp ins(%h : tensor<512x8192xf32>) outs(%et : tensor<512x8192xf32>) -> tensor<512x8192xf32>
   %eb = tensor.empty() : tensor<512x8192xf32>
-  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x8192xf32>, tensor<512x8192xf32>) outs(%eb : tensor<512x8192xf32>) attrs = {remat.phase = "backward"} {
+  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x8192xf32>, tensor<512x8192xf32>) outs(%eb : tensor<512x8192xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = math.cos %a : f32
     %1 = arith.mulf %0, %c : f32
@@ -345,7 +348,7 @@ func.func @must_not_repeat_without_gain(%x: tensor<512x128xf32>, %w: tensor<128x
   } -> tensor<512x8192xf32>
   %ew = tensor.empty() : tensor<128x8192xf32>
   %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<128x8192xf32>) -> tensor<128x8192xf32>
-  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x8192xf32>) outs(%zw : tensor<128x8192xf32>) attrs = {remat.phase = "backward"} {
+  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x8192xf32>) outs(%zw : tensor<128x8192xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = arith.mulf %a, %c : f32
     %1 = arith.addf %o, %0 : f32
@@ -354,34 +357,34 @@ func.func @must_not_repeat_without_gain(%x: tensor<512x128xf32>, %w: tensor<128x
   return %dw : tensor<128x8192xf32>
 }
 
-// A product is computed again anyway: once more is a part in 64 of the time here.
+// Once more is a part in 64 of the time here.
 // CHECK-LABEL: func.func @a_product_waits_out_the_peak(
 // CHECK-SAME: %[[X:.*]]: tensor<512x64xf32>, %[[W:.*]]: tensor<64x4096xf32>
-// CHECK: linalg.matmul {remat.phase = "recompute"} ins(%[[X]], %[[W]]
+// CHECK: linalg.matmul ins(%[[X]], %[[W]]
 // CHECK: linalg.exp
 // CHECK: %[[R:.*]] = linalg.generic
 // CHECK: %[[B:.*]]:2 = remat.barrier %[[X]], %[[W]] after %[[R]] {remat.repeated}
 // CHECK: %[[H1:.*]] = linalg.matmul {remat.phase = "recompute"} ins(%[[B]]#0, %[[B]]#1
 // CHECK: linalg.generic {{.*}} ins(%[[H1]], %[[R]]
-func.func @a_product_waits_out_the_peak(%x: tensor<512x64xf32>, %w: tensor<64x4096xf32>, %v: tensor<4096x4096xf32>) -> tensor<512x4096xf32> {
+func.func @a_product_waits_out_the_peak(%x: tensor<512x64xf32>, %w: tensor<64x4096xf32>, %v: tensor<4096x4096xf32>) -> (tensor<512x4096xf32> {remat.gradient_of = 0}) {
   %zero = arith.constant 0.0 : f32
   %eh = tensor.empty() : tensor<512x4096xf32>
   %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
-  %h = linalg.matmul {remat.phase = "recompute"} ins(%x, %w : tensor<512x64xf32>, tensor<64x4096xf32>) outs(%zh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %h = linalg.matmul ins(%x, %w : tensor<512x64xf32>, tensor<64x4096xf32>) outs(%zh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
   %et = tensor.empty() : tensor<512x4096xf32>
-  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x4096xf32>) outs(%et : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %t = linalg.exp ins(%h : tensor<512x4096xf32>) outs(%et : tensor<512x4096xf32>) -> tensor<512x4096xf32>
   %ep = tensor.empty() : tensor<512x4096xf32>
   %zp = linalg.fill ins(%zero : f32) outs(%ep : tensor<512x4096xf32>) -> tensor<512x4096xf32>
-  %p = linalg.matmul {remat.phase = "backward"} ins(%t, %v : tensor<512x4096xf32>, tensor<4096x4096xf32>) outs(%zp : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %p = linalg.matmul ins(%t, %v : tensor<512x4096xf32>, tensor<4096x4096xf32>) outs(%zp : tensor<512x4096xf32>) -> tensor<512x4096xf32>
   %er = tensor.empty() : tensor<512xf32>
   %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<512xf32>) -> tensor<512xf32>
-  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<512x4096xf32>) outs(%zr : tensor<512xf32>) attrs = {remat.phase = "backward"} {
+  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<512x4096xf32>) outs(%zr : tensor<512xf32>) {
   ^bb0(%a: f32, %o: f32):
     %0 = arith.addf %o, %a : f32
     linalg.yield %0 : f32
   } -> tensor<512xf32>
   %eb = tensor.empty() : tensor<512x4096xf32>
-  %b = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %r : tensor<512x4096xf32>, tensor<512xf32>) outs(%eb : tensor<512x4096xf32>) attrs = {remat.phase = "backward"} {
+  %b = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %r : tensor<512x4096xf32>, tensor<512xf32>) outs(%eb : tensor<512x4096xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = arith.mulf %a, %c : f32
     linalg.yield %0 : f32
@@ -393,55 +396,58 @@ func.func @a_product_waits_out_the_peak(%x: tensor<512x64xf32>, %w: tensor<64x40
 // CHECK-LABEL: func.func @must_not_repeat_a_product_of_the_forward(
 // CHECK-NOT: remat.barrier
 // CHECK: return
-func.func @must_not_repeat_a_product_of_the_forward(%x: tensor<512x64xf32>, %w: tensor<64x4096xf32>, %v: tensor<4096x4096xf32>) -> tensor<512x4096xf32> {
+func.func @must_not_repeat_a_product_of_the_forward(%x: tensor<512x64xf32>, %w: tensor<64x4096xf32>, %v: tensor<4096x4096xf32>) -> (tensor<512xf32>, tensor<512x4096xf32> {remat.gradient_of = 0}) {
   %zero = arith.constant 0.0 : f32
   %eh = tensor.empty() : tensor<512x4096xf32>
   %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
   %h = linalg.matmul ins(%x, %w : tensor<512x64xf32>, tensor<64x4096xf32>) outs(%zh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %el = tensor.empty() : tensor<512xf32>
+  %zl = linalg.fill ins(%zero : f32) outs(%el : tensor<512xf32>) -> tensor<512xf32>
+  %loss = linalg.reduce {arith.addf} ins(%h : tensor<512x4096xf32>) outs(%zl : tensor<512xf32>) dimensions = [1]
   %et = tensor.empty() : tensor<512x4096xf32>
-  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x4096xf32>) outs(%et : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %t = linalg.exp ins(%h : tensor<512x4096xf32>) outs(%et : tensor<512x4096xf32>) -> tensor<512x4096xf32>
   %ep = tensor.empty() : tensor<512x4096xf32>
   %zp = linalg.fill ins(%zero : f32) outs(%ep : tensor<512x4096xf32>) -> tensor<512x4096xf32>
-  %p = linalg.matmul {remat.phase = "backward"} ins(%t, %v : tensor<512x4096xf32>, tensor<4096x4096xf32>) outs(%zp : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %p = linalg.matmul ins(%t, %v : tensor<512x4096xf32>, tensor<4096x4096xf32>) outs(%zp : tensor<512x4096xf32>) -> tensor<512x4096xf32>
   %er = tensor.empty() : tensor<512xf32>
   %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<512xf32>) -> tensor<512xf32>
-  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<512x4096xf32>) outs(%zr : tensor<512xf32>) attrs = {remat.phase = "backward"} {
+  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<512x4096xf32>) outs(%zr : tensor<512xf32>) {
   ^bb0(%a: f32, %o: f32):
     %0 = arith.addf %o, %a : f32
     linalg.yield %0 : f32
   } -> tensor<512xf32>
   %eb = tensor.empty() : tensor<512x4096xf32>
-  %b = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %r : tensor<512x4096xf32>, tensor<512xf32>) outs(%eb : tensor<512x4096xf32>) attrs = {remat.phase = "backward"} {
+  %b = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %r : tensor<512x4096xf32>, tensor<512xf32>) outs(%eb : tensor<512x4096xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = arith.mulf %a, %c : f32
     linalg.yield %0 : f32
   } -> tensor<512x4096xf32>
-  return %b : tensor<512x4096xf32>
+  return %loss, %b : tensor<512xf32>, tensor<512x4096xf32>
 }
 
 // A tenth of the time.
 // CHECK-LABEL: func.func @must_not_repeat_a_product_that_takes_long(
 // CHECK-NOT: remat.barrier
 // CHECK: return
-func.func @must_not_repeat_a_product_that_takes_long(%x: tensor<512x64xf32>, %w: tensor<64x4096xf32>, %v: tensor<4096x512xf32>) -> tensor<512x4096xf32> {
+func.func @must_not_repeat_a_product_that_takes_long(%x: tensor<512x64xf32>, %w: tensor<64x4096xf32>, %v: tensor<4096x512xf32>) -> (tensor<512x4096xf32> {remat.gradient_of = 0}) {
   %zero = arith.constant 0.0 : f32
   %eh = tensor.empty() : tensor<512x4096xf32>
   %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
-  %h = linalg.matmul {remat.phase = "recompute"} ins(%x, %w : tensor<512x64xf32>, tensor<64x4096xf32>) outs(%zh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %h = linalg.matmul ins(%x, %w : tensor<512x64xf32>, tensor<64x4096xf32>) outs(%zh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
   %et = tensor.empty() : tensor<512x4096xf32>
-  %t = linalg.exp {remat.phase = "recompute"} ins(%h : tensor<512x4096xf32>) outs(%et : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %t = linalg.exp ins(%h : tensor<512x4096xf32>) outs(%et : tensor<512x4096xf32>) -> tensor<512x4096xf32>
   %ep = tensor.empty() : tensor<512x512xf32>
   %zp = linalg.fill ins(%zero : f32) outs(%ep : tensor<512x512xf32>) -> tensor<512x512xf32>
-  %p = linalg.matmul {remat.phase = "backward"} ins(%t, %v : tensor<512x4096xf32>, tensor<4096x512xf32>) outs(%zp : tensor<512x512xf32>) -> tensor<512x512xf32>
+  %p = linalg.matmul ins(%t, %v : tensor<512x4096xf32>, tensor<4096x512xf32>) outs(%zp : tensor<512x512xf32>) -> tensor<512x512xf32>
   %er = tensor.empty() : tensor<512xf32>
   %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<512xf32>) -> tensor<512xf32>
-  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<512x512xf32>) outs(%zr : tensor<512xf32>) attrs = {remat.phase = "backward"} {
+  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<512x512xf32>) outs(%zr : tensor<512xf32>) {
   ^bb0(%a: f32, %o: f32):
     %0 = arith.addf %o, %a : f32
     linalg.yield %0 : f32
   } -> tensor<512xf32>
   %eb = tensor.empty() : tensor<512x4096xf32>
-  %b = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %r : tensor<512x4096xf32>, tensor<512xf32>) outs(%eb : tensor<512x4096xf32>) attrs = {remat.phase = "backward"} {
+  %b = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %r : tensor<512x4096xf32>, tensor<512xf32>) outs(%eb : tensor<512x4096xf32>) {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %0 = arith.mulf %a, %c : f32
     linalg.yield %0 : f32

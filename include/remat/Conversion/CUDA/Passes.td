@@ -131,8 +131,8 @@ def DecomposeAttentionForGPU : Pass<"decompose-attention-for-gpu"> {
 def GroupUpdates : Pass<"remat-group-updates", "::mlir::ModuleOp"> {
   let summary = "small updates wait until one launch does for several";
   let description = [{
-    Moves elementwise operations of the phase `update` with at most 16 KiB of
-    inputs to the next ones with the same loops, in groups of up to 8, as long as
+    Moves elementwise operations that overwrite parameters or their states, with
+    at most 16 KiB of inputs, to the next ones with the same loops, in groups of up to 8, as long as
     nothing in between reads or writes what they access. `remat-merge-launches`
     makes one kernel of each group.
 

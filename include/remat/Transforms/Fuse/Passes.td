@@ -43,9 +43,8 @@ def FusePass : Pass<"remat-fuse"> {
     `remat.backward`), contractions, convolutions and poolings (a library wants
     their operands in memory), reductions as producers, kernels that load
     elements by `tensor.extract`, operands read through sums of loop indices.
-    Phases: a kernel keeps the `remat.phase` of the reader; producers of another
-    phase stay apart, but for those that read no tensor and for `recompute` into
-    `backward`. What the backward reads of the forward is the plan's decision
+    `remat.begin_backward` is one, too, but for producers that read no tensor: what
+    the backward reads of the forward is the plan's decision
     (`remat-plan-functions`), and goes through its `remat.plan`. What is fused is read later than before, so a producer stays where something between
     the two writes one of its operands in place.
     Size: a kernel grows to 1024 operations, since fusing one more copies all of
@@ -133,9 +132,9 @@ def ReuseResultsPass : Pass<"remat-reuse-results"> {
     is stored in their place. This comes first: what the others are made from is
     also what most of them read.
 
-    Phases are borders (see `remat.phase`), but for `backward` reading what
-    `recompute` stores: a value of the forward that the plan recomputes is not
-    saved instead. Values do not change, nor does their order in sums.
+    `remat.begin_backward` is a border: a value of the forward that the plan
+    recomputes is not saved instead. Values do not change, nor does their order
+    in sums.
 
     Example: both kernels compute `select(%y > 0, %dy, 0)`,
 
@@ -162,8 +161,8 @@ def SinkIntoLoops : Pass<"remat-sink-into-loops"> {
     from slices of what the whole was computed from.
 
     In: elementwise `linalg.generic`s in whose place all readers are slices of one
-    position of the leading dimension, at one index, in the body of one loop of the
-    same phase. What they read has to be alive at the loop anyway, or be smaller
+    position of the leading dimension, at one index, in the body of one loop on the
+    same side of `remat.begin_backward`. What they read has to be alive at the loop anyway, or be smaller
     than the result. Out: the same operations on the same elements.
 
     Example:

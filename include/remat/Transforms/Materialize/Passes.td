@@ -63,8 +63,9 @@ def InlineRegions : Pass<"remat-inline-regions"> {
     In: decisions are materialized: what a `remat.backward` reads is what is
     saved. Out: flat IR, in the order in which it stood, without
     `remat.region`, `remat.backward`, `remat.name` and `remat.stop_gradient`. Barriers stay: they alone
-    keep a recompute apart from the original from here on. Operations of a
-    backward that carry no phase yet get `remat.phase = "backward"`.
+    keep a recompute apart from the original from here on. A function whose
+    backward has no `remat.begin_backward` yet gets one. Operations of a backward
+    that carry no phase yet get `remat.phase = "backward"`.
 
     A `remat.plan` is replaced by what it keeps: run again after fusion, this pass
     removes that of a function. Idempotent.
@@ -98,7 +99,7 @@ def MergeLoops : Pass<"remat-merge-loops"> {
     the latter into the former, and takes away the barriers that kept both
     computations apart: CSE merges them afterwards.
 
-    In: regions are inlined, phases are there. Loops from 0 by 1, with the same
+    In: regions are inlined, `remat.begin_backward` is there. Loops from 0 by 1, with the same
     constant number of iterations, of which the backward's counts down; the
     forward's only fills in parts of tensors, each iteration its own. What reads the
     results of the forward comes after the merged loop, and is part of the backward.
@@ -115,7 +116,7 @@ def MergeLoops : Pass<"remat-merge-loops"> {
       %j = arith.subi %c7, %i : index
       %w1 = remat.barrier %w after %dl : ...
       /* the product again, its gradients */
-    } {remat.phase = "backward"}
+    }
     ```
 
     become one loop with two results, in which the product is computed once.
@@ -171,7 +172,8 @@ def LowerTapes : Pass<"remat-lower-tapes"> {
     In: `remat.tape_write` and `remat.tape_read`. Out: `tensor.insert_slice` and
     `tensor.extract_slice` (`tensor.insert` and `tensor.extract` for a tape of
     scalars or vectors), which bufferize in place: the tape is the one buffer
-    that the loop carries.
+    that the loop carries. `remat.begin_backward` goes: nothing is decided by it
+    any more.
 
     Example: `remat.tape_read %t[%i] : tensor<10x4xf32> -> tensor<4xf32>` becomes
     `tensor.extract_slice %t[%i, 0] [1, 4] [1, 1] : tensor<10x4xf32> to tensor<4xf32>`.

@@ -68,9 +68,9 @@ def Plan : Pass<"remat-plan", "::mlir::ModuleOp"> {
 def PlanFunctions : Pass<"remat-plan-functions", "::mlir::ModuleOp"> {
   let summary = "decide for each value that a function's backward reads whether the forward keeps it";
   let description = [{
-    In: a joint function without regions, whose operations have a `remat.phase`:
-    what `remat-inline-regions` leaves, before its kernels are fused. Out: the
-    same with one `remat.plan` between forward and backward, through which every
+    In: a joint function without regions, with a `remat.begin_backward`: what
+    `remat-inline-regions` leaves, before its kernels are fused. Out: the same
+    with one `remat.plan` between forward and backward, through which every
     tensor goes that the one makes and the other reads, with a decision about
     each. Constants, fills and draws are none of these: kernels make them.
 
@@ -105,7 +105,7 @@ def PlanFunctions : Pass<"remat-plan-functions", "::mlir::ModuleOp"> {
     ```mlir
     %p = tensor.pad %x low[0, 3] high[0, 3] { ... } : tensor<8x8xf32> to tensor<8x14xf32>
     %y = linalg.conv_1d ins(%p, %w : ...) ...
-    %dw = linalg.generic {remat.phase = "backward", ...} ins(%p, %dy : ...) ...
+    %dw = linalg.generic {...} ins(%p, %dy : ...) ...
     ```
 
     the last operation gets
@@ -113,7 +113,7 @@ def PlanFunctions : Pass<"remat-plan-functions", "::mlir::ModuleOp"> {
     ```mlir
     %q = remat.plan %p : tensor<8x14xf32>
         [#remat.decision<rebuild by "function" because "cheap to make of what is kept anyway">]
-    %dw = linalg.generic {remat.phase = "backward", ...} ins(%q, %dy : ...) ...
+    %dw = linalg.generic {...} ins(%q, %dy : ...) ...
     ```
 
     and `remat-materialize` makes of it
@@ -121,7 +121,7 @@ def PlanFunctions : Pass<"remat-plan-functions", "::mlir::ModuleOp"> {
     ```mlir
     %x1 = remat.barrier %x after %dy : ...
     %p1 = tensor.pad %x1 low[0, 3] high[0, 3] { ... } : tensor<8x8xf32> to tensor<8x14xf32>
-    %dw = linalg.generic {remat.phase = "backward", ...} ins(%p1, %dy : ...) ...
+    %dw = linalg.generic {...} ins(%p1, %dy : ...) ...
     ```
   }];
   let dependentDialects = ["::mlir::remat::RematDialect"];

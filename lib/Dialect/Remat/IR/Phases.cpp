@@ -1,6 +1,7 @@
 //===- Phases.cpp - Phases of a training step -----------------------------===//
 //
-// Whatever replaces an operation keeps its phase: plans and reports go by it.
+// Whatever replaces an operation keeps its phase: reports go by it. Nothing is
+// decided by it, since any pass may drop it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,13 +13,6 @@ using namespace mlir::remat;
 StringRef mlir::remat::getPhase(Operation *op) {
   auto phase = op->getAttrOfType<StringAttr>(RematDialect::getPhaseAttrName());
   return phase ? phase.getValue() : "";
-}
-
-bool mlir::remat::isInBackward(Operation *op) {
-  for (; op; op = op->getParentOp())
-    if (StringRef phase = getPhase(op); !phase.empty())
-      return phase == kBackwardPhase || phase == kRecomputePhase;
-  return false;
 }
 
 void mlir::remat::setPhase(Operation *op, StringRef phase) {

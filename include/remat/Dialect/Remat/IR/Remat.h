@@ -87,8 +87,6 @@ inline constexpr llvm::StringLiteral kUpdatePhase = "update";
 
 /// The phase of `op`; empty for the forward.
 StringRef getPhase(Operation *op);
-/// Whether `op`, or what it is part of, runs in the backward.
-bool isInBackward(Operation *op);
 /// Says that `op` is part of `phase`; does nothing for the forward.
 void setPhase(Operation *op, StringRef phase);
 /// For what takes the place of `from`, or of a part of it.

@@ -34,7 +34,7 @@ def Remat_Dialect : Dialect {
     | `remat.workspace_bytes = n` | operation on tensors | how many bytes it will take while it runs, besides operands and results (`remat-schedule`) |
     | `remat.repeated` | `remat.barrier` | what reads from it is computed a second time, to be gone while most is alive (`remat-repeat-at-peak`) |
     | `remat.always` | `remat.region` | part of how something is computed: `policy=none` does not take it away |
-    | `remat.phase = "..."` | operation | `backward`, `recompute` or `update`; absent: forward |
+    | `remat.phase = "..."` | operation | `backward`, `recompute` or `update`; absent: forward. For reports: nothing is decided by it |
   }];
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;

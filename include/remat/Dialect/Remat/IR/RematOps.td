@@ -216,6 +216,30 @@ def Remat_BarrierOp : Remat_Op<"barrier", [
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$values, "::mlir::ValueRange":$after)>];
 }
 
+def Remat_BeginBackwardOp : Remat_Op<"begin_backward"> {
+  let summary = "where the backward of a joint function begins";
+  let description = [{
+    What stands before it in its block is the forward, and what stands after it
+    the backward: that is what passes go by, up to the end of fusion, where they
+    must not move work across. `remat-differentiate` puts one into each joint
+    function, and `remat-inline-regions` into one that was written by hand with
+    a `remat.backward`; `remat-lower-tapes` removes it.
+
+    It is an operation, because passes that know nothing of it may drop an
+    attribute when they replace its operation, but keep the order of a block. For
+    the same reason it has an effect, as far as they can see: nothing may erase it.
+
+    Example:
+
+    ```mlir
+    %loss = math.cos %y : f32
+    remat.begin_backward
+    %one = arith.constant 1.0 : f32
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def Remat_PlanOp : Remat_Op<"plan", [
     Pure, AttrSizedOperandSegments]> {
   let summary = "what a backward does about each of its residuals";

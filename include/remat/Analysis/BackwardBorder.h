@@ -1,0 +1,43 @@
+//===- BackwardBorder.h - Where the backward begins -------------*- C++ -*-===//
+//
+// What is saved and what is computed again is decided between the forward and
+// the backward of a joint function. What tells them apart has to survive passes
+// that know neither.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_ANALYSIS_BACKWARDBORDER_H
+#define REMAT_ANALYSIS_BACKWARDBORDER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mlir::remat {
+
+/// The `remat.begin_backward` of each block in an operation. Other operations
+/// may come, go and move while it is in use.
+class BackwardBorder {
+public:
+  explicit BackwardBorder(Operation *root);
+
+  /// Whether `op`, or what it is part of, stands after the border. A terminator
+  /// is of neither side.
+  bool isInBackward(Operation *op) const;
+  bool separates(Operation *a, Operation *b) const {
+    return isInBackward(a) != isInBackward(b);
+  }
+
+private:
+  DenseMap<Block *, Operation *> borders;
+};
+
+/// What the results of `function` depend on, but for gradients, parameters and
+/// optimizer states: the forward of a function without border, whatever the
+/// order of its operations. In loops (`scf.for`), only what the results in
+/// question depend on.
+DenseSet<Operation *> findForward(func::FuncOp function);
+
+} // namespace mlir::remat
+
+#endif // REMAT_ANALYSIS_BACKWARDBORDER_H
