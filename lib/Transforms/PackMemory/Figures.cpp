@@ -67,17 +67,16 @@ static void forEachUser(Value memory, function_ref<void(Operation *)> visit) {
 }
 
 /// What computes the content of `buffer`: the first in the program, but for
-/// what only clears it.
-static Operation *getWriter(const Buffer &buffer) {
+/// what only clears it. Uses of a value are in the order in which passes made
+/// them, upstream's too, which may change from run to run.
+Operation *Figures::getWriter(const Buffer &buffer) const {
   memref::AllocOp alloc = buffer.alloc;
-  Operation *writer = nullptr, *place = nullptr;
+  Operation *writer = nullptr;
   forEachUser(alloc, [&](Operation *user) {
-    Operation *ancestor = alloc->getBlock()->findAncestorOpInBlock(*user);
-    if (isa<linalg::FillOp>(user) || !ancestor ||
-        (place && !ancestor->isBeforeInBlock(place)))
-      return;
-    writer = user;
-    place = ancestor;
+    if (!isa<linalg::FillOp>(user) &&
+        alloc->getBlock()->findAncestorOpInBlock(*user) &&
+        (!writer || textOrder.lookup(user) < textOrder.lookup(writer)))
+      writer = user;
   });
   return writer;
 }
@@ -228,6 +227,8 @@ void Figures::describeArgument(unsigned index, Type type, int64_t dataSlots,
 void Figures::describe(ArrayRef<Place> places, int64_t peak,
                        const llvm::SetVector<memref::CopyOp> &needlessCopies,
                        int64_t dataSlots, FunctionMemory &memory) {
+  function.walk<WalkOrder::PreOrder>(
+      [&](Operation *op) { textOrder.try_emplace(op, textOrder.size()); });
   memory.name = function.getName().str();
   memory.peakPosition = peak;
   memory.positions = lifetimes.getEnd();

@@ -53,6 +53,7 @@ public:
 private:
   const Frame *getCallee(func::CallOp call) const;
   void countOps(Operation *op, FunctionMemory &memory);
+  Operation *getWriter(const Buffer &buffer) const;
   LiveBuffer describeBuffer(const Buffer &buffer) const;
   void describePlace(const Place &place, FunctionMemory &memory);
   int64_t getMostResiduals(ArrayRef<Place> places);
@@ -64,6 +65,7 @@ private:
   const DenseMap<Operation *, Frame> &frames;
   SymbolTable &symbols;
   int64_t alignment;
+  DenseMap<Operation *, size_t> textOrder;
   /// Operations on memory that one call runs.
   int64_t ops = 0;
   llvm::SetVector<Operation *> tables;
