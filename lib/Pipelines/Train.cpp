@@ -38,6 +38,8 @@ using namespace mlir;
 /// the body of every kernel would be searched for some.
 static std::unique_ptr<Pass> createCanonicalizer() {
   GreedyRewriteConfig config;
+  // The pass's own default, which the configuration does not have.
+  config.setUseTopDownTraversal(true);
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   return createCanonicalizerPass(config);
 }
