@@ -17,8 +17,9 @@
 using namespace mlir;
 
 void remat::addHostLowering(OpPassManager &pm) {
-  pm.addPass(createCanonicalizerPass());
+  // Polynomials have constants of their own, which take long to canonicalize.
   pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
   // memref.reshape has no conversion of its own beside others.
   pm.addPass(memref::createExpandOpsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
