@@ -29,6 +29,11 @@ static int64_t getScalarCost(Operation &scalar) {
   return isa<PhiloxOp>(scalar) ? getRecomputeCost(&scalar) : 1;
 }
 
+static int64_t countElements(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return shaped && shaped.hasRank() ? multiplySizes(shaped.getShape()) : 1;
+}
+
 int64_t mlir::remat::getRecomputeCost(Operation *op) {
   if (auto cost = dyn_cast<RecomputeCostOpInterface>(op))
     return cost.getRecomputeCost();
@@ -40,11 +45,8 @@ int64_t mlir::remat::getRecomputeCost(Operation *op) {
                          std::max<int64_t>(scalars, 1));
   }
   int64_t elements = 0;
-  for (Type type : op->getResultTypes()) {
-    auto shaped = dyn_cast<ShapedType>(type);
-    elements +=
-        shaped && shaped.hasRank() ? multiplySizes(shaped.getShape()) : 1;
-  }
+  for (Type type : op->getResultTypes())
+    elements += countElements(type);
   return elements;
 }
 
@@ -92,10 +94,8 @@ struct Free : RecomputeCostOpInterface::ExternalModel<Free<OpT>, OpT> {
 struct PhiloxCost
     : RecomputeCostOpInterface::ExternalModel<PhiloxCost, PhiloxOp> {
   int64_t getRecomputeCost(Operation *op) const {
-    auto shaped = dyn_cast<ShapedType>(op->getResult(0).getType());
-    int64_t blocks =
-        shaped && shaped.hasRank() ? multiplySizes(shaped.getShape()) : 1;
-    return multiplySizes({blocks, 10 * (2 * 5 + 4) + 9 * 2});
+    return multiplySizes(
+        {countElements(op->getResult(0).getType()), 10 * (2 * 5 + 4) + 9 * 2});
   }
 };
 } // namespace

@@ -73,10 +73,11 @@ def RepeatAtPeakPass : Pass<"remat-repeat-at-peak"> {
     nothing merges it with the first, which is marked as `remat.repeated`: a block
     that has one stays as it is.
 
-    Then the same for products, convolutions and sums, one at each peak: the first convolution of a block waits for the derivative of
-    its norm, while the second one has its gradients computed. These may
-    take a part in 32 of the time, if they lower the peak by twice as much, and each
-    step to a lower one by at least twice the part that it takes.
+    Then the same for products, convolutions and sums of the backward, one at each
+    peak: the first convolution of a block waits for the derivative of its norm,
+    while the second one has its gradients computed. These may take a part in 32 of
+    the time, if they lower the peak by twice as much, and each step to a lower one
+    by at least twice the part that it takes.
 
     What the forward keeps for the backward is not looked at: `remat-plan` decided that.
     The forward is what results other than gradients and updated parameters depend on.

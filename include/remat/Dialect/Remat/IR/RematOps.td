@@ -223,7 +223,9 @@ def Remat_BeginBackwardOp : Remat_Op<"begin_backward"> {
     the backward: that is what passes go by, up to the end of fusion, where they
     must not move work across. `remat-differentiate` puts one into each joint
     function, and `remat-inline-regions` into one that was written by hand with
-    a `remat.backward`; `remat-lower-tapes` removes it.
+    a `remat.backward`; `remat-lower-tapes` removes it. Where a joint function was
+    inlined into another one, a block has several: the first one counts, since the
+    forward that follows it reads what the backward in between has made.
 
     It is an operation, because passes that know nothing of it may drop an
     attribute when they replace its operation, but keep the order of a block. For
