@@ -38,7 +38,8 @@ from remat import jax_program
 from remat.locations import describe_location, describe_next, keep_scopes
 
 ELEMENT_TYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
-                 "int32": "i32", "int16": "i16", "int8": "i8", "uint32": "i32", "uint8": "i8", "bool": "i1"}
+                 "int32": "i32", "int16": "i16", "int8": "i8", "uint64": "i64", "uint32": "i32", "uint16": "i16", "uint8": "i8",
+                 "bool": "i1"}
 # What an exporter leaves behind where upstream dialects do not suffice.
 FOREIGN = re.compile(r'^\s*(?:%\S+(?:, %\S+)* = )?"?'
                      r"((?:util|iree_\w+|flow|hal|stablehlo|chlo|tm_tensor|torch|torch_c)\.[\w.]+)", re.M)
@@ -306,14 +307,15 @@ def stablehlo_to_linalg(text: str) -> str:
 
 
 def from_jax(loss: Callable[..., Any], params: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = ("loss",),
-             dims: dict[str, Any] | None = None, x64: bool = False, check: bool = True) -> Export:
+             dims: dict[str, Any] | None = None, x64: bool | None = None, check: bool = True) -> Export:
     """Exports `loss(params, *inputs.values())`, the scalar loss or a tuple that starts with it.
 
-    params: a pytree of floating-point arrays. x64: the model itself is in float64.
+    params: a pytree of floating-point arrays. x64: the model itself is in float64; JAX's own setting if it is not given.
     outputs, dims, check: as for `from_torch`.
     """
     import jax
     values = list(inputs.values())
+    x64 = jax.config.jax_enable_x64 if x64 is None else x64
     with jax.enable_x64(x64):
         own = run_jax(loss, params, values) if check else ([], [])
         text, names, customs = jax_program.lower(loss, params, values)

@@ -98,7 +98,7 @@ def _export(function: Callable[..., Any], params: Any, batch: Any) -> tuple[Any,
     outputs = ["loss", *(f"result{i}" for i in range(1, len(results)))]
     with timed(f"the export of {flat.__name__}"):
         exported = export.from_jax(flat, params, dict(zip((f"batch.{name}" for name in names), leaves)), outputs=outputs,
-                                   check=False, x64=bool(jax.config.read("jax_enable_x64")))
+                                   check=False)
     for argument in exported.arguments:
         argument.name = argument.name or "params"
     return exported, _Trees(tree, auxiliary_tree)

@@ -20,33 +20,38 @@ def take_in_order(ranks: Any, arrays: list[Any], count: int) -> tuple[list[Any],
     from jax import numpy as jnp
     numbers = lax.broadcasted_iota("int32", (count, ranks.shape[-1]), 1)
     holds = ranks[..., None, :] == lax.broadcasted_iota("int32", (count, 1), 0)
-    places = jnp.where(holds, numbers, 0).sum(-1)
+    places = jnp.where(holds, numbers, 0).sum(-1, dtype="int32")
     return [jnp.take_along_axis(a, places, -1) for a in arrays], places
+
+
+def is_less(a: Any, b: Any) -> Any:
+    """In the order of JAX's sorts, in which NaN comes last."""
+    from jax import numpy as jnp
+    return (a < b) | (jnp.isnan(b) & ~jnp.isnan(a)) if jnp.issubdtype(a.dtype, jnp.inexact) else a < b
 
 
 def rank(keys: list[Any], before: Callable[[Any, Any], Any]) -> Any:
     """How many elements along the last dimension come before each one: by the first key that differs, then by position."""
     from jax import lax
-    from jax import numpy as jnp
     size = keys[0].shape[-1]
     first = lax.broadcasted_iota("int32", (size, size), 1) < lax.broadcasted_iota("int32", (size, size), 0)
     for key in reversed(keys):
         other, own = key[..., None, :], key[..., :, None]
-        first = before(other, own) | ((other == own) & first)
-    return first.astype("int32").sum(-1)
+        first = before(other, own) | (~before(own, other) & first)
+    return first.sum(-1, dtype="int32")
 
 
 def sort(*arrays: Any, dimension: int, is_stable: bool, num_keys: int) -> tuple[Any, ...]:
     from jax import numpy as jnp
     moved = [jnp.moveaxis(a, dimension, -1) for a in arrays]
-    ranks = rank(moved[:num_keys], jnp.less)
+    ranks = rank(moved[:num_keys], is_less)
     return tuple(jnp.moveaxis(a, -1, dimension) for a in take_in_order(ranks, moved, ranks.shape[-1])[0])
 
 
 def top_k(x: Any, *, k: int, axis: int = -1, **_: Any) -> tuple[Any, Any]:
     from jax import numpy as jnp
     moved = jnp.moveaxis(x, axis, -1)
-    (values,), places = take_in_order(rank([moved], jnp.greater), [moved], k)
+    (values,), places = take_in_order(rank([moved], lambda a, b: is_less(b, a)), [moved], k)
     return jnp.moveaxis(values, -1, axis), jnp.moveaxis(places, -1, axis)
 
 

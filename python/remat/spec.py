@@ -49,14 +49,16 @@ def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str
     def recompile(native: Any, shapes: Shapes) -> Step:
         assert export_again
         again = export_again(shapes)
-        return Step(*mlir.compile_request(request(again.text, importing(again)), native))
+        return Step(*mlir.compile_request(request(again.text, importing(again)), native)).take_signs(again)
 
     def recompile_evaluation(native: Any, shapes: Shapes) -> Step:
         # An evaluation is compiled beside a step.
         assert evaluate_again
-        return Step(*mlir.compile_request(request(*program, evaluate_again(shapes)), native))
+        again = evaluate_again(shapes)
+        return Step(*mlir.compile_request(request(*program, again), native)).take_signs(exported, again)
 
     step = make_step(*mlir.compile_request(request(*program, evaluated)), recompile if export_again else None,
                      recompile_evaluation if evaluate_again else None)
+    step.take_signs(exported, evaluated)
     step.load_state_dict({a.name: a.own for a in exported.arguments if a.role != "data"}, strict=False)
     return step

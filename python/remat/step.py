@@ -37,6 +37,13 @@ class _Results(NamedTuple):
             return extras if self.loss is None else (self.loss().item(), extras)
         return self.loss().item()
 
+    def with_signs(self, kinds: Mapping[str, str]) -> "_Results":
+        """The same, unsigned where the export had it, since MLIR's integers have no sign. `kinds` are NumPy's names of types."""
+        def as_kind(read: Callable[[], Array], kind: str) -> Callable[[], Array]:
+            return (lambda: read().view(kind)) if kind.startswith("uint") else read
+
+        return self._replace(extras=[(name, as_kind(read, kinds.get(name, ""))) for name, read in self.extras])
+
 
 Shapes = tuple[tuple[int, ...], ...]
 # Makes a step whose data, or whose evaluation's, is of other shapes. It has the states of the compiled module that it gets.
@@ -76,6 +83,13 @@ class Step:
                                            for arguments in (self.data, self.eval_data))
         self._results = self._find_results(native.results())
         self._eval_results = self._find_results(native.evaluation_results())
+
+    def take_signs(self, exported: Any, evaluated: Any = None) -> "Step":
+        """The step, whose results are unsigned where those of the exports are of unsigned integers."""
+        kinds, evaluation_kinds = ({r.name: r.kind for r in export.results} if export else {} for export in (exported, evaluated))
+        self._results = self._results.with_signs(kinds)
+        self._eval_results = self._eval_results.with_signs(evaluation_kinds)
+        return self
 
     def _find_results(self, indices: list[int]) -> _Results:
         readers = {self.arguments[i].name: _make_reader(self._native, self.arguments[i], i) for i in indices}

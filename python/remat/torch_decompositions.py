@@ -23,6 +23,13 @@ def view(x: Tensor, shape: list[int]) -> Tensor:
     return NotImplemented if x.is_contiguous() else x.clone(memory_format=torch.contiguous_format).view(shape)
 
 
+def power(x: Tensor, exponent: float) -> Tensor:
+    """Of integers, by products."""
+    if x.is_floating_point() or not isinstance(exponent, int) or not 0 < exponent < 64:
+        return NotImplemented
+    return math.prod([x] * (exponent - 1), start=x)
+
+
 def cumulative(combine: Callable[[Tensor, Tensor], Tensor], neutral: float) -> Callable[..., Tensor]:
     def compute(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
         size = x.shape[dim] if x.ndim else None
@@ -38,7 +45,35 @@ def cumulative(combine: Callable[[Tensor, Tensor], Tensor], neutral: float) -> C
     return compute
 
 
+# --- Integers of 8 bits ---------------------------------------------------------------------------
+
+
+def is_of_8_bits(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dtype in (torch.uint8, torch.int8)
+
+
+def in_32_bits(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`operator` by int32, to whose lowest bits it comes down: torch-mlir crashes or fails where it converts numbers to 8 bits."""
+    def compute(*values: Any, **options: Any) -> Tensor:
+        kind = torch.result_type(*values[:2]) if len(values) > 1 else values[0].dtype
+        if kind not in (torch.uint8, torch.int8):
+            return NotImplemented
+        return operator(*(v.to(torch.int32) if is_of_8_bits(v) else v for v in values), **options).to(kind)
+    return compute
+
+
+def truth(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def compute(x: Tensor, *options: Any) -> Tensor:
+        return operator(x != 0, *options).to(x.dtype if x.dtype == torch.uint8 else torch.bool) if is_of_8_bits(x) else NotImplemented
+    return compute
+
+
 # --- Sorts --------------------------------------------------------------------------------------
+
+
+def is_less(a: Tensor, b: Tensor) -> Tensor:
+    """In the order of PyTorch's sorts, in which NaN comes last."""
+    return (a < b) | (b.isnan() & ~a.isnan()) if a.is_floating_point() else a < b
 
 
 def in_order(x: Tensor, dim: int, descending: bool, first: int, count: int) -> Any:
@@ -48,8 +83,10 @@ def in_order(x: Tensor, dim: int, descending: bool, first: int, count: int) -> A
         return NotImplemented
     moved, numbers = x.movedim(dim, -1), torch.arange(size)
     own, other = moved.unsqueeze(-1), moved.unsqueeze(-2)
-    before = other > own if descending else other < own
-    ranks = (before | ((other == own) & (numbers < numbers[:, None]))).sum(-1)
+    before, behind = is_less(other, own), is_less(own, other)
+    if descending:
+        before, behind = behind, before
+    ranks = (before | (~behind & (numbers < numbers[:, None]))).sum(-1)
     holds = ranks.unsqueeze(-2) == torch.arange(first, first + count)[:, None]
     places = torch.where(holds, numbers, 0).sum(-1)
     return moved.gather(-1, places).movedim(-1, dim), places.movedim(-1, dim)
@@ -137,6 +174,12 @@ def index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulat
 TABLE = {
     aten.view.default: view,
     aten.gelu.default: gelu,
+    **{operator: in_32_bits(operator) for operator in (
+        aten.mul.Scalar, aten.mul.Tensor, aten.sub.Scalar, aten.sub.Tensor, aten.rsub.Scalar, aten.div.Scalar_mode,
+        aten.div.Tensor_mode, aten.floor_divide.default, aten.floor_divide.Scalar, aten.remainder.Scalar, aten.remainder.Tensor,
+        aten.max.default, aten.min.default)},
+    aten.pow.Tensor_Scalar: power,
+    **{operator: truth(operator) for operator in (aten.all.default, aten.all.dim, aten.any.default, aten.any.dim)},
     aten.cumsum.default: cumulative(torch.add, 0),
     aten.cumprod.default: cumulative(torch.mul, 1),
     aten.logcumsumexp.default: cumulative(torch.logaddexp, -math.inf),

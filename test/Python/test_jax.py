@@ -233,6 +233,26 @@ def test_evaluation_by_a_function_of_its_own():
         remat.jax.train_step(convolution, params, *batch, optimizer=remat.SGD(0.1)).eval(held_out)
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_sorts_have_nans_last(wide):
+    with jax.enable_x64(wide):
+        def loss(params, x, counts):
+            values, places = jax.lax.top_k(x * params, 5)
+            found = {"sorted": jnp.sort(x), "order": jnp.argsort(-x), "values": values, "places": places,
+                     "counts": jnp.sort(counts), "most": counts.max()}
+            return jnp.where(jnp.isfinite(values), values, 0).sum(), found
+
+        x = np.array([3, np.nan, -0.0, 0, np.inf, -np.inf, np.nan, 1, 3], "f8" if wide else "f4")
+        batch = x, np.array([2, 255, 0, 2], "u1")
+        params = np.ones((), x.dtype)
+        step = remat.jax.train_step(loss, params, *batch, optimizer=remat.SGD(0.1))
+        ((_, expected),), after = train_in_jax(loss, params, [batch], 0.1, has_aux=True)
+        _, found = step(*batch)
+        for key, value in expected.items():
+            np.testing.assert_array_equal(np.asarray(found[key]), np.asarray(value), key)
+        np.testing.assert_allclose(np.asarray(step.params), after, 1e-6)
+
+
 def test_float64_where_jax_has_it():
     with jax.enable_x64(True):
         params = jax.tree.map(lambda p: jnp.asarray(p, jnp.float64), mlp_params())

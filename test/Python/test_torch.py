@@ -1,5 +1,6 @@
 """Models written in PyTorch, trained by a step and by PyTorch itself."""
 import copy
+import math
 import re
 from pathlib import Path
 
@@ -184,6 +185,39 @@ def test_further_results_have_their_names(returns, names):
         np.testing.assert_allclose(loss, expected[0].item(), 1e-5)
         first = expected[1] if torch.is_tensor(expected[1]) else expected[1][names[0]]
         np.testing.assert_allclose(rest[names[0]], first.detach().numpy(), 1e-5, 1e-6)
+
+
+BYTES = {  # torch-mlir crashed on some of these
+    "scaled": lambda x: x * 60, "less": lambda x: x - 3, "from": lambda x: 9 - x, "halves": lambda x: x // 2, "rest": lambda x: x % 3,
+    "quotient": lambda x: x // (x.flip(0) + 1), "ratio": lambda x: x / 3, "power": lambda x: x ** 3, "most": lambda x: x.max(),
+    "least": lambda x: x.min(), "all": lambda x: x.all(), "any": lambda x: x.any(1), "wide": lambda x: x.to(torch.int32) ** 2}
+
+
+@pytest.mark.parametrize("kind", [torch.uint8, torch.int8])
+def test_integers_of_8_bits(kind):
+    def results(target):
+        x = (target.abs() * 90 - (0 if kind == torch.uint8 else 70)).to(kind)
+        return {name: function(x) for name, function in BYTES.items()}
+
+    data, target = torch.randn(4, 3), torch.linspace(-1, 1, 8).reshape(4, 2)
+    step = remat.torch.train_step(nn.Linear(3, 2), lambda y, t: (F.mse_loss(y, t), results(t)), (data, target),
+                                  optimizer=remat.SGD(0.1))
+    _, found = step(data, target)
+    for name, value in results(target).items():
+        np.testing.assert_allclose(found[name], value.numpy(), 1e-6, err_msg=name)
+
+
+def test_sorts_have_nans_last():
+    def results(x):
+        values, places = x.topk(4)
+        return {"sorted": x.sort()[0], "down": x.sort(descending=True)[1], "values": values, "places": places}
+
+    x = torch.tensor([3, math.nan, -0.0, 0, math.inf, -math.inf, 1, 2])
+    step = remat.torch.train_step(nn.Linear(1, 1), lambda y, x: (y.sum(), results(x)), (torch.ones(1, 1), x),
+                                  optimizer=remat.SGD(0.1))
+    _, found = step(torch.ones(1, 1), x)
+    for name, value in results(x).items():
+        np.testing.assert_array_equal(found[name], value.numpy(), name)
 
 
 @pytest.mark.parametrize("returns, message", [

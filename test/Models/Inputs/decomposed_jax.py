@@ -20,6 +20,7 @@ def loss(params, x, places):
 
 
 rng = np.random.default_rng(0)
-params = {"w": rng.normal(size=(4, 5)).astype("f"), "table": rng.normal(size=(8, 5)).astype("f")}
-inputs = {"x": rng.normal(size=(8, 4)).astype("f"), "places": np.array([1, 3, 1, 0, 9, 2, 2, 5], "i")}
+kind = "f8" if jax.config.jax_enable_x64 else "f4"
+params = {"w": rng.normal(size=(4, 5)).astype(kind), "table": rng.normal(size=(8, 5)).astype(kind)}
+inputs = {"x": rng.normal(size=(8, 4)).astype(kind), "places": np.array([1, 3, 1, 0, 9, 2, 2, 5], "i")}
 export.from_jax(loss, params, inputs).save(sys.argv[1], "decomposed")
