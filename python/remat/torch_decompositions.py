@@ -2,7 +2,7 @@
 compute the same; a sort takes n^2 comparisons instead of n log n, a scatter looks at each update for each element."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -23,11 +23,76 @@ def view(x: Tensor, shape: list[int]) -> Tensor:
     return NotImplemented if x.is_contiguous() else x.clone(memory_format=torch.contiguous_format).view(shape)
 
 
+def pad(x: Tensor, widths: list[int], value: float = 0) -> Tensor:
+    """By slices where widths are negative."""
+    if not all(isinstance(width, int) for width in widths) or min(widths, default=0) >= 0:
+        return NotImplemented
+    for i in range(0, len(widths), 2):
+        dim, low, high = x.ndim - 1 - i // 2, min(widths[i], 0), min(widths[i + 1], 0)
+        x = x.narrow(dim, -low, x.shape[dim] + low + high)
+    return aten.constant_pad_nd(x, [max(width, 0) for width in widths], value)
+
+
+def adaptive_mean(x: Tensor, sizes: list[int]) -> Tensor:
+    """Along one dimension after the other, by a product: torch-mlir's own lowering for images of three dimensions writes the result
+    over again for each window, which has no derivative."""
+    inputs = x.shape[-len(sizes):]
+    if not all(isinstance(size, int) for size in (*inputs, *sizes)):
+        return NotImplemented
+    for dim, (n, m) in enumerate(zip(inputs, sizes), x.ndim - len(sizes)):
+        number, place = torch.arange(m), torch.arange(n)[:, None]
+        first, end = number * n // m, ((number + 1) * n + m - 1) // m
+        weights = ((place >= first) & (place < end)).to(x.dtype) / (end - first)
+        x = (x.movedim(dim, -1) @ weights.to(x.dtype)).movedim(-1, dim)
+    return x
+
+
+def norm(x: Tensor, order: float | None = None, dim: list[int] | None = None, keepdim: bool = False, *,
+         dtype: torch.dtype | None = None) -> Tensor:
+    """That of vectors. Of matrices, only Frobenius' is one."""
+    if order is not None and (len(dim) if dim is not None else x.ndim) != 1:
+        return NotImplemented
+    return torch.linalg.vector_norm(x, 2 if order is None else order, dim, keepdim, dtype=dtype)
+
+
+def matrix_norm(x: Tensor, order: str = "fro", dim: Sequence[int] | None = (-2, -1), keepdim: bool = False, *,
+                dtype: torch.dtype | None = None) -> Tensor:
+    return torch.linalg.vector_norm(x, 2, dim, keepdim, dtype=dtype) if order == "fro" else NotImplemented
+
+
+def distances(x: Tensor, other: Tensor, order: float, mode: int | None) -> Tensor:
+    return torch.linalg.vector_norm(x.unsqueeze(-2) - other.unsqueeze(-3), order, -1)
+
+
 def power(x: Tensor, exponent: float) -> Tensor:
     """Of integers, by products."""
     if x.is_floating_point() or not isinstance(exponent, int) or not 0 < exponent < 64:
         return NotImplemented
     return math.prod([x] * (exponent - 1), start=x)
+
+
+def compare(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Of a tensor with a number of its kind: where it folds constants, torch-mlir takes the bits of one kind for the other, or
+    crashes."""
+    def compute(x: Tensor, other: float) -> Tensor:
+        kind = torch.result_type(x, other)
+        if kind.is_floating_point == isinstance(other, float) and kind == x.dtype:
+            return NotImplemented
+        return operator(x.to(kind), float(other) if kind.is_floating_point else int(other))
+    return compute
+
+
+def truncate(x: Tensor) -> Tensor:
+    """torch-mlir folds that of a constant to another number."""
+    return torch.where(x < 0, x.ceil(), x.floor()) if x.is_floating_point() else NotImplemented
+
+
+def remainder(x: Tensor, divisor: float) -> Tensor:
+    """By a tensor: torch-mlir folds the remainder of a negative constant to a negative one."""
+    if is_of_8_bits(x):
+        return in_32_bits(aten.remainder.Scalar)(x, divisor)
+    kind = torch.result_type(x, divisor)
+    return aten.remainder.Tensor(x.to(kind), torch.full((), divisor, dtype=kind))
 
 
 def cumulative(combine: Callable[[Tensor, Tensor], Tensor], neutral: float) -> Callable[..., Tensor]:
@@ -157,18 +222,22 @@ def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: floa
 
 
 def index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
-    """By one index into the leading dimensions."""
-    if any(index is None or not index.dtype.is_signed for index in indices):
+    """By one index into dimensions that follow each other."""
+    first = next((i for i, index in enumerate(indices) if index is not None), len(indices))
+    used = [index for index in indices[first:] if index is not None]
+    if len(used) < len(indices) - first or any(not index.dtype.is_signed for index in used):
         return NotImplemented
-    sizes, rest = x.shape[:len(indices)], x.shape[len(indices):]
+    sizes, before, behind = x.shape[first:first + len(used)], x.shape[:first], x.shape[first + len(used):]
     if not all(isinstance(size, int) for size in sizes):
         return NotImplemented
     flat: Any = 0
-    for size, index in zip(sizes, torch.broadcast_tensors(*indices)):
+    for size, index in zip(sizes, torch.broadcast_tensors(*used)):
         flat = flat * size + torch.where(index < 0, index + size, index)
-    rows = values.expand(*flat.shape, *rest).reshape(-1, *rest)
-    new = add_rows(x.reshape(-1, *rest), 0, flat.reshape(-1), rows, accumulate)
-    return new if new is NotImplemented else new.reshape(x.shape)
+    rows = values.expand(*before, *flat.shape, *behind).movedim(tuple(range(first, first + flat.ndim)), tuple(range(flat.ndim)))
+    places, leading = tuple(range(first, first + len(used))), tuple(range(len(used)))
+    moved = x.movedim(places, leading)
+    new = add_rows(moved.reshape(-1, *before, *behind), 0, flat.reshape(-1), rows.reshape(-1, *before, *behind), accumulate)
+    return new if new is NotImplemented else new.reshape(moved.shape).movedim(leading, places)
 
 
 TABLE = {
@@ -176,9 +245,20 @@ TABLE = {
     aten.gelu.default: gelu,
     **{operator: in_32_bits(operator) for operator in (
         aten.mul.Scalar, aten.mul.Tensor, aten.sub.Scalar, aten.sub.Tensor, aten.rsub.Scalar, aten.div.Scalar_mode,
-        aten.div.Tensor_mode, aten.floor_divide.default, aten.floor_divide.Scalar, aten.remainder.Scalar, aten.remainder.Tensor,
+        aten.div.Tensor_mode, aten.floor_divide.default, aten.floor_divide.Scalar, aten.remainder.Tensor,
         aten.max.default, aten.min.default)},
+    **{operator: compare(operator) for operator in (
+        aten.eq.Scalar, aten.ne.Scalar, aten.lt.Scalar, aten.le.Scalar, aten.gt.Scalar, aten.ge.Scalar)},
+    aten.trunc.default: truncate,
+    aten.remainder.Scalar: remainder,
     aten.pow.Tensor_Scalar: power,
+    aten._cdist_forward.default: distances,
+    aten.linalg_norm.default: norm,
+    aten.linalg_norm.ord_str: matrix_norm,
+    aten.linalg_matrix_norm.str_ord: matrix_norm,
+    aten.constant_pad_nd.default: pad,
+    aten.adaptive_avg_pool3d.default: adaptive_mean,
+    aten._adaptive_avg_pool3d.default: adaptive_mean,
     **{operator: truth(operator) for operator in (aten.all.default, aten.all.dim, aten.any.default, aten.any.dim)},
     aten.cumsum.default: cumulative(torch.add, 0),
     aten.cumprod.default: cumulative(torch.mul, 1),
@@ -194,4 +274,5 @@ TABLE = {
     aten.scatter_reduce.two: scatter_reduce,
     aten.index_add.default: index_add,
     aten.index_put.default: index_put,
+    aten._unsafe_index_put.default: index_put,
 }

@@ -207,6 +207,54 @@ def test_integers_of_8_bits(kind):
         np.testing.assert_allclose(found[name], value.numpy(), 1e-6, err_msg=name)
 
 
+ROWS, COLUMNS = torch.tensor([[0, 2], [1, 1]]), torch.tensor([1, -1])
+DECOMPOSED = {
+    "cropped": ((2, 3, 6, 5), lambda x: F.pad(x, (-1, 2, 3, -2), value=0.5)), "cropped 3d": ((1, 2, 4, 5, 6), lambda x: F.pad(x, (-1, -1) * 3)),
+    "windows": ((2, 3, 8, 7, 4), lambda x: F.adaptive_avg_pool3d(x, (3, 7, 2))), "fold": ((2, 12, 9), lambda x: F.fold(x, (4, 4), 2)),
+    "columns": ((3, 4, 5), lambda x: torch.ones(3, 4, 5).index_put((torch.tensor([2, 0]), COLUMNS), x[0, :2])),
+    "inner columns": ((3, 4, 5), lambda x: torch.ops.aten.index_put(x, [None, ROWS, COLUMNS], x[:, :2, :2] * 2, True)),
+    "norm": ((3, 4), torch.linalg.norm), "norm of order 3": ((5,), lambda x: torch.linalg.norm(x, 3)),
+    "norm of matrices": ((2, 3, 4), torch.linalg.matrix_norm), "norm by name": ((3, 4), lambda x: torch.linalg.norm(x, "fro", dim=(0, 1))),
+    "distances": ((2, 4, 3), lambda x: torch.cdist(x, 2 * x[:, :2] + 1)), "no distance": ((4, 3), lambda x: torch.cdist(x, x)),
+    "distances of order 1": ((4, 3), lambda x: torch.cdist(x, x[:2] + 1, p=1))}
+
+
+class Scaled(nn.Module):
+    def __init__(self, shape, function):
+        super().__init__()
+        self.scale, self.function = nn.Parameter(1 + 0.1 * torch.randn(shape)), function
+
+    def forward(self, x):
+        y = self.function(self.scale * x)
+        return (y * torch.linspace(0.5, 1.5, y.numel()).reshape(y.shape)).sum()
+
+
+@pytest.mark.parametrize("name", DECOMPOSED)
+def test_what_torch_mlir_lacks_is_made_of_other_operations(name):
+    shape, function = DECOMPOSED[name]
+    model, x = Scaled(shape, function), torch.randn(shape)
+    loss = model(x)
+    loss.backward()
+    start, gradient = model.scale.detach().numpy().copy(), model.scale.grad.numpy()
+    step = remat.torch.train_step(model, None, (x,), optimizer=remat.SGD(0.1))
+    np.testing.assert_allclose(step(x), loss.item(), 1e-5, 1e-5)
+    np.testing.assert_allclose(step.parameters["scale"], start - 0.1 * gradient, 1e-5, 1e-5)
+
+
+def test_constants_are_folded_to_what_they_are():
+    def results():  # torch-mlir's folders get these wrong, or crash
+        one, many, whole = torch.ones(2, 3), torch.full((4,), 2.5), torch.full((3,), 2, dtype=torch.int64)
+        return {"equal": one == 1, "other": one != 1, "less": many < 2, "greater": many > -1, "most": one <= 0, "least": many >= 2,
+                "whole": whole == 2.0, "half": whole > 1.5, "cut": many.trunc(), "cut below": (-many).trunc(),
+                "rest": torch.full((2,), -1.5) % 2, "rest of whole": -whole % 3}
+
+    x = torch.ones(1, 1)
+    step = remat.torch.train_step(nn.Linear(1, 1), lambda y, x: (y.sum(), results()), (x, x), optimizer=remat.SGD(0.1))
+    _, found = step(x, x)
+    for name, value in results().items():
+        np.testing.assert_array_equal(found[name], value.numpy(), name)
+
+
 def test_sorts_have_nans_last():
     def results(x):
         values, places = x.topk(4)
