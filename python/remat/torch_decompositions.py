@@ -95,6 +95,15 @@ def remainder(x: Tensor, divisor: float) -> Tensor:
     return aten.remainder.Tensor(x.to(kind), torch.full((), divisor, dtype=kind))
 
 
+def fmod(x: Tensor, divisor: Any) -> Tensor:
+    rest = torch.remainder(x.abs(), divisor.abs() if isinstance(divisor, Tensor) else abs(divisor))
+    return torch.where(x < 0, -rest, rest)
+
+
+def hypot(x: Tensor, y: Tensor) -> Tensor:
+    return torch.sqrt(x * x + y * y)
+
+
 def cumulative(combine: Callable[[Tensor, Tensor], Tensor], neutral: float) -> Callable[..., Tensor]:
     def compute(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
         size = x.shape[dim] if x.ndim else None
@@ -249,6 +258,9 @@ TABLE = {
         aten.max.default, aten.min.default)},
     **{operator: compare(operator) for operator in (
         aten.eq.Scalar, aten.ne.Scalar, aten.lt.Scalar, aten.le.Scalar, aten.gt.Scalar, aten.ge.Scalar)},
+    aten.fmod.Scalar: fmod,
+    aten.fmod.Tensor: fmod,
+    aten.hypot.default: hypot,
     aten.trunc.default: truncate,
     aten.remainder.Scalar: remainder,
     aten.pow.Tensor_Scalar: power,

@@ -99,6 +99,22 @@ def describe_diagnostic(diagnostic: ir.Diagnostic) -> str:
     return f"{place}: {text}" if place else text
 
 
+def describe_unlowered(module: ir.Module) -> str:
+    """The first operation of torch's that is left in `module`, where the message is about an operand of it, a constant."""
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name.startswith("torch.aten."):
+            found.append(operation)
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    if not found:
+        return ""
+    place = describe_location(str(found[0].location).removeprefix("loc(").removesuffix(")"))
+    return f"{place + ': ' if place else ''}torch-mlir has no lowering of {found[0].name}"
+
+
 def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export.ExportedProgram:
     """`program` without what torch-mlir cannot lower."""
     try:
@@ -197,6 +213,8 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
         raise
     except Exception as error:  # torch-mlir's are of many kinds
         message = "\n".join(said) or f"{describe_failure(error, inner)}{error}"
+        if "'torch.constant." in message:
+            message = describe_unlowered(importer.module) or message
         raise ExportError(f"PyTorch cannot export the model: {message}") from error
     finally:
         handler.detach()

@@ -215,6 +215,8 @@ DECOMPOSED = {
     "inner columns": ((3, 4, 5), lambda x: torch.ops.aten.index_put(x, [None, ROWS, COLUMNS], x[:, :2, :2] * 2, True)),
     "norm": ((3, 4), torch.linalg.norm), "norm of order 3": ((5,), lambda x: torch.linalg.norm(x, 3)),
     "norm of matrices": ((2, 3, 4), torch.linalg.matrix_norm), "norm by name": ((3, 4), lambda x: torch.linalg.norm(x, "fro", dim=(0, 1))),
+    "rest": ((3, 4), lambda x: torch.fmod(2 * x, 0.7)), "rest by a tensor": ((3, 4), lambda x: torch.fmod(3 * x, x.detach().flip(0))),
+    "hypotenuse": ((3, 4), lambda x: torch.hypot(x, x.flip(0))),
     "distances": ((2, 4, 3), lambda x: torch.cdist(x, 2 * x[:, :2] + 1)), "no distance": ((4, 3), lambda x: torch.cdist(x, x)),
     "distances of order 1": ((4, 3), lambda x: torch.cdist(x, x[:2] + 1, p=1))}
 
@@ -499,6 +501,12 @@ def test_lines_of_the_model():
     assert error.notes[-1].message == "in 1"
     assert (error.file, f"test_torch.py:{error.line}") == (__file__, line_of("x = x.to("))
     assert "    x = x.to(torch.float8_e4m3fn)\n    ^" in str(caught.value)
+
+
+def test_operations_without_a_lowering_are_named():
+    with pytest.raises(remat.ExportError, match=r"test_torch.py:\d+.*: torch-mlir has no lowering of torch.aten.view.dtype"):
+        remat.torch.train_step(Scaled((3,), lambda x: torch.copysign(x, torch.tensor(-1.0))), None, (torch.ones(3),),
+                               optimizer=remat.SGD(0.1))
 
 
 def test_what_is_wrong_is_said():
