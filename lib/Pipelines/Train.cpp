@@ -91,6 +91,8 @@ static void buildPlanPipeline(OpPassManager &pm,
     pm.addPass(createTileLossHeadsPass(heads));
   }
   pm.addPass(createDetachMaximaPass());
+  if (options.getTarget().shiftsVariances())
+    pm.addPass(createShiftVariancesPass());
   pm.addPass(createDetachMeansPass());
   pm.addPass(createFusePaddingPass());
   pm.addPass(createFixOrdersPass());
