@@ -124,6 +124,7 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
   pm.addPass(createMergeLoops());
   pm.addPass(createMergeTapes());
   cleanUp(pm);
+  pm.addPass(createHoistReshapes());
   pm.addPass(createSinkIntoLoops());
   pm.addPass(createReuseResultsPass());
   pm.addPass(createPlanFunctions());
