@@ -123,10 +123,11 @@ static std::optional<LoopCuts> findCuts(linalg::LinalgOp map,
     auto expand = input->get().getDefiningOp<memref::ExpandShapeOp>();
     if (!expand || !sum.getMatchingIndexingMap(input).isIdentity())
       continue;
-    auto stored = llvm::find_if(map.getDpsInitsMutable(), [&](OpOperand &init) {
-      return init.get() == expand.getSrc() &&
-             map.getMatchingIndexingMap(&init).isIdentity();
-    });
+    auto *stored =
+        llvm::find_if(map.getDpsInitsMutable(), [&](OpOperand &init) {
+          return init.get() == expand.getSrc() &&
+                 map.getMatchingIndexingMap(&init).isIdentity();
+        });
     if (stored == map.getDpsInitsMutable().end())
       continue;
     LoopCuts cuts;

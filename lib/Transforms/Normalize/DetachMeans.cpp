@@ -23,7 +23,6 @@ namespace mlir::remat {
 
 using namespace mlir;
 using namespace mlir::remat;
-using linalg::LinalgOp;
 
 /// Whether nothing but the sum depends on what is on the path.
 static bool isReadOnlyByTheSum(const Variance &variance) {
