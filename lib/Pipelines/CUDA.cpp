@@ -97,6 +97,7 @@ struct CUDATarget : Target {
     return kNames;
   }
   bool roundsInAttention() const override { return true; }
+  bool shiftsVariances() const override { return true; }
   void addBeforeDecomposing(OpPassManager &pm) const override {
     pm.addPass(createDecomposeAttentionForGPU());
   }

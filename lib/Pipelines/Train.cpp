@@ -91,6 +91,8 @@ static void buildPlanPipeline(OpPassManager &pm,
     pm.addPass(createTileLossHeadsPass(heads));
   }
   pm.addPass(createDetachMaximaPass());
+  if (options.getTarget().shiftsVariances())
+    pm.addPass(createShiftVariancesPass());
   pm.addPass(createDetachMeansPass());
   pm.addPass(createFusePaddingPass());
   pm.addPass(createFixOrdersPass());
@@ -122,6 +124,7 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
   pm.addPass(createMergeLoops());
   pm.addPass(createMergeTapes());
   cleanUp(pm);
+  pm.addPass(createHoistReshapes());
   pm.addPass(createSinkIntoLoops());
   pm.addPass(createReuseResultsPass());
   pm.addPass(createPlanFunctions());

@@ -45,6 +45,10 @@ public:
   /// holds them; 0: none.
   virtual int64_t getCacheBytes() const { return 0; }
 
+  /// Whether a pass over memory costs more than another kernel, so that squares
+  /// for a variance are added up before the mean is known.
+  virtual bool shiftsVariances() const { return false; }
+
   /// Operations with linalg's AggregatedOpInterface (`linalg.softmax`) that the
   /// target lowers as a whole; the others are expanded.
   virtual ArrayRef<StringRef> getWholeAggregates() const { return {}; }

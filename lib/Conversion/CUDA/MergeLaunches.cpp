@@ -33,6 +33,7 @@ using namespace mlir::remat;
 
 /// Operations that one is moved past.
 static constexpr int kWindow = 24;
+
 //===----------------------------------------------------------------------===//
 // Questions: operations
 //===----------------------------------------------------------------------===//
@@ -104,9 +105,103 @@ static bool canShareKernel(linalg::LinalgOp a, linalg::LinalgOp b) {
   return storesInLanes || iterateAlike(a, b);
 }
 
+/// How the loops of a sum were cut from those of an elementwise operation: for
+/// each loop of the latter, the first one of the sum that stands for it, and
+/// how many do.
+using LoopCuts = SmallVector<std::pair<unsigned, unsigned>>;
+
+/// The cuts by which `sum` reads, in the shape of its own loops, what `map`
+/// stores: that of chunks, where `remat-split-reductions` has made some.
+static std::optional<LoopCuts> findCuts(linalg::LinalgOp map,
+                                        linalg::LinalgOp sum) {
+  if (map.getNumReductionLoops() > 0 || sum.getNumReductionLoops() == 0 ||
+      map.getNumLoops() >= sum.getNumLoops() || map.hasIndexSemantics() ||
+      !llvm::all_of(map.getIndexingMapsArray(),
+                    [](AffineMap m) { return m.isProjectedPermutation(); }))
+    return std::nullopt;
+  for (OpOperand *input : sum.getDpsInputOperands()) {
+    auto expand = input->get().getDefiningOp<memref::ExpandShapeOp>();
+    if (!expand || !sum.getMatchingIndexingMap(input).isIdentity())
+      continue;
+    auto *stored =
+        llvm::find_if(map.getDpsInitsMutable(), [&](OpOperand &init) {
+          return init.get() == expand.getSrc() &&
+                 map.getMatchingIndexingMap(&init).isIdentity();
+        });
+    if (stored == map.getDpsInitsMutable().end())
+      continue;
+    LoopCuts cuts;
+    for (const ReassociationIndices &group : expand.getReassociationIndices())
+      cuts.emplace_back(group.front(), group.size());
+    return cuts;
+  }
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
+
+/// `operand` in the given shape: the view that `sum` reads, if it does.
+static Value viewLike(OpBuilder &builder, linalg::LinalgOp sum, Value operand,
+                      ArrayRef<int64_t> shape,
+                      ArrayRef<ReassociationIndices> groups) {
+  if (shape.size() == groups.size())
+    return operand;
+  for (Value read : sum.getDpsInputs())
+    if (auto view = read.getDefiningOp<memref::ExpandShapeOp>();
+        view && view.getSrc() == operand &&
+        view.getResultType().getShape() == shape)
+      return view;
+  return memref::ExpandShapeOp::create(builder, sum.getLoc(), shape, operand,
+                                       groups);
+}
+
+/// A copy of `map`, an elementwise operation, in the loops of `sum`, and on
+/// views of its operands that have a dimension for each of these.
+static linalg::GenericOp cutLoops(linalg::LinalgOp map, linalg::LinalgOp sum,
+                                  const LoopCuts &cuts) {
+  OpBuilder builder(sum);
+  SmallVector<int64_t> sizes = sum.getStaticLoopRanges();
+  SmallVector<Value> operands;
+  SmallVector<AffineMap> maps;
+  for (OpOperand &operand : map->getOpOperands()) {
+    SmallVector<int64_t> shape;
+    SmallVector<ReassociationIndices> groups;
+    SmallVector<AffineExpr> dims;
+    for (AffineExpr result :
+         map.getMatchingIndexingMap(&operand).getResults()) {
+      auto [first, count] = cuts[cast<AffineDimExpr>(result).getPosition()];
+      groups.emplace_back();
+      for (unsigned loop = first; loop < first + count; ++loop) {
+        groups.back().push_back(shape.size());
+        shape.push_back(sizes[loop]);
+        dims.push_back(builder.getAffineDimExpr(loop));
+      }
+    }
+    operands.push_back(viewLike(builder, sum, operand.get(), shape, groups));
+    maps.push_back(AffineMap::get(sizes.size(), 0, dims, builder.getContext()));
+  }
+  unsigned inputs = map.getNumDpsInputs();
+  auto cut = linalg::GenericOp::create(
+      builder, map.getLoc(), TypeRange(), ArrayRef(operands).take_front(inputs),
+      ArrayRef(operands).drop_front(inputs), maps,
+      SmallVector<utils::IteratorType>(sizes.size(),
+                                       utils::IteratorType::parallel));
+  IRMapping mapping;
+  map->getRegion(0).cloneInto(&cut.getRegion(), mapping);
+  return cut;
+}
+
+/// A view that nothing uses would still count as a use of its buffer.
+static void eraseWithViews(linalg::GenericOp cut) {
+  SmallVector<Value> operands = cut->getOperands();
+  cut->erase();
+  for (Value operand : operands)
+    if (auto view = operand.getDefiningOp<memref::ExpandShapeOp>();
+        view && view->use_empty())
+      view->erase();
+}
 
 /// Whether `op` writes all of `memref` and reads none of it.
 static bool overwrites(linalg::LinalgOp op, Value memref) {
@@ -278,11 +373,11 @@ private:
     return true;
   }
 
-  /// Whether `entry` adds up what `earlier[number]` stores, and there is
-  /// nothing but fills between the two.
-  bool isStoredRightBefore(size_t number, const Entry &entry) const {
-    auto map = cast<linalg::LinalgOp>(earlier[number].op),
-         sum = cast<linalg::LinalgOp>(entry.op);
+  /// Whether `entry` adds up what `map`, which is `earlier[number]`, stores,
+  /// and there is nothing but fills between the two.
+  bool isStoredRightBefore(size_t number, linalg::LinalgOp map,
+                           const Entry &entry) const {
+    auto sum = cast<linalg::LinalgOp>(entry.op);
     return canStoreInLanes(map, sum) &&
            llvm::all_of(ArrayRef(earlier).drop_front(number + 1),
                         [](const Entry &between) {
@@ -310,29 +405,44 @@ private:
     return accesses;
   }
 
+  /// `first`, an earlier operation, and that of `entry` in one; null if they
+  /// have to stay apart.
+  linalg::LinalgOp merge(size_t number, linalg::LinalgOp first,
+                         const Entry &entry) const {
+    auto second = cast<linalg::LinalgOp>(entry.op);
+    if (!canShareKernel(first, second) ||
+        (neighbours && !isStoredRightBefore(number, first, entry)) ||
+        !areIndependent(earlier[number].accesses,
+                        withoutForwarded(first, entry)) ||
+        !canWait(number))
+      return nullptr;
+    OpBuilder builder(second);
+    linalg::LinalgOp merged = mergeGenerics(builder, first, second);
+    if (isCandidate(merged) &&
+        (merged.getNumReductionLoops() == 0 ||
+         getReductionOrder(merged) == getReductionOrder(second)))
+      return merged;
+    merged->erase();
+    return nullptr;
+  }
+
   void mergeWithEarlier(Entry &entry) {
     for (size_t number = earlier.size(); number-- > 0;) {
       Entry &other = earlier[number];
-      if (!other.isCandidate ||
-          !canShareKernel(cast<linalg::LinalgOp>(other.op),
-                          cast<linalg::LinalgOp>(entry.op)) ||
-          (neighbours && !isStoredRightBefore(number, entry)) ||
-          !areIndependent(
-              other.accesses,
-              withoutForwarded(cast<linalg::LinalgOp>(other.op), entry)) ||
-          !canWait(number))
+      if (!other.isCandidate)
         continue;
-      OpBuilder builder(entry.op);
-      linalg::LinalgOp merged =
-          mergeGenerics(builder, cast<linalg::LinalgOp>(other.op),
-                        cast<linalg::LinalgOp>(entry.op));
-      if (!isCandidate(merged) ||
-          (merged.getNumReductionLoops() > 0 &&
-           getReductionOrder(merged) !=
-               getReductionOrder(cast<linalg::LinalgOp>(entry.op)))) {
-        merged->erase();
-        continue;
+      auto first = cast<linalg::LinalgOp>(other.op),
+           second = cast<linalg::LinalgOp>(entry.op);
+      linalg::LinalgOp merged;
+      if (std::optional<LoopCuts> cuts = findCuts(first, second)) {
+        linalg::GenericOp cut = cutLoops(first, second, *cuts);
+        merged = merge(number, cut, entry);
+        eraseWithViews(cut);
+      } else {
+        merged = merge(number, first, entry);
       }
+      if (!merged)
+        continue;
       other.op->erase();
       entry.op->erase();
       entry.op = merged;

@@ -23,7 +23,6 @@ namespace mlir::remat {
 
 using namespace mlir;
 using namespace mlir::remat;
-using linalg::LinalgOp;
 
 /// Whether nothing but the sum depends on what is on the path.
 static bool isReadOnlyByTheSum(const Variance &variance) {
@@ -42,17 +41,8 @@ static void detachMean(RewriterBase &rewriter, Variance variance,
   unsigned number = variance.mean->getOperandNumber();
   IRMapping copies;
   if (!mayChangeDifferences || !isReadOnlyByTheSum(variance)) {
-    for (Operation *op : llvm::reverse(variance.path)) {
-      // A name is one of the values that the rest of the model reads.
-      if (isa<NameOp>(op)) {
-        copies.map(op->getResult(0), copies.lookupOrDefault(op->getOperand(0)));
-        continue;
-      }
-      rewriter.setInsertionPointAfter(op);
-      Operation *copy = rewriter.clone(*op, copies);
-      if (op == kernel)
-        kernel = copy;
-    }
+    copyPath(rewriter, variance, copies);
+    kernel = copies.lookupOrDefault(kernel);
     Operation *sum = variance.sum;
     rewriter.modifyOpInPlace(sum, [&] {
       for (OpOperand &operand : sum->getOpOperands())
@@ -67,17 +57,6 @@ static void detachMean(RewriterBase &rewriter, Variance variance,
   Value detached =
       StopGradientOp::create(rewriter, kernel->getLoc(), mean.get());
   rewriter.modifyOpInPlace(kernel, [&] { mean.set(detached); });
-}
-
-/// Calls `visit` for the variances in `root`.
-static void forEachVariance(Operation *root,
-                            function_ref<void(Variance)> visit) {
-  SmallVector<LinalgOp> kernels;
-  root->walk([&](LinalgOp op) { kernels.push_back(op); });
-  for (LinalgOp op : kernels)
-    for (unsigned result = 0; result < op->getNumResults(); ++result)
-      if (std::optional<Variance> variance = getVariance(op, result))
-        visit(std::move(*variance));
 }
 
 /// The variances of which the differences cross borders of regions: the sum

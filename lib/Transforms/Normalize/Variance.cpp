@@ -2,13 +2,13 @@
 
 #include "Variance.h"
 
-#include "Copies.h"
 #include "remat/Analysis/EqualValues.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 #include <cmath>
@@ -247,6 +247,7 @@ namespace {
 struct Mean {
   Sum sum;
   AffineMap map;
+  double count;
 };
 } // namespace
 
@@ -287,7 +288,7 @@ static std::optional<Mean> getMean(Scalar scalar) {
     constexpr double kRounding = 1e-14;
     if (std::abs(count * factor - 1) > error + kRounding)
       return std::nullopt;
-    return Mean{*sum, read.map};
+    return Mean{*sum, read.map, count};
   }
 }
 
@@ -344,17 +345,21 @@ static bool hasOneUser(Value value) {
   return !value.use_empty() && llvm::all_equal(value.getUsers());
 }
 
-/// The input by which the mean gets to `value`, if it goes nowhere else.
-static OpOperand *getOnlyInput(const Scalar &scalar, Value value) {
+/// The input by which the mean gets to `value`, if it goes nowhere else, and by
+/// what it is multiplied there.
+static OpOperand *getOnlyInput(const Scalar &scalar, Value value,
+                               double &factor) {
+  factor = 1;
   while (hasOneUser(value)) {
     if (OpOperand *input = getInput({scalar.kernel, value, scalar.loops}))
       return isa<RankedTensorType>(input->get().getType()) ? input : nullptr;
     Operation *op = value.getDefiningOp();
     if (isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(op))
       value = op->getOperand(0);
-    else if (auto scaled = getScaled(scalar, op))
+    else if (auto scaled = getScaled(scalar, op)) {
       value = scaled->value;
-    else
+      factor *= scaled->factor;
+    } else
       break;
   }
   return nullptr;
@@ -381,11 +386,13 @@ std::optional<Variance> mlir::remat::getVariance(LinalgOp op, unsigned result) {
   if (!found)
     return std::nullopt;
   Sum sum = *found;
-  Variance variance{op, nullptr, {}};
+  Variance variance;
+  variance.sum = op;
   Scalar scalar = sum.scalar();
   Operation *computing = getComputing(scalar, &variance.path);
   while (auto scaled = getScaled(scalar, computing)) {
     scalar.value = scaled->value;
+    variance.factor *= scaled->factor;
     computing = getComputing(scalar, &variance.path);
   }
   scalar.value = getSquared(scalar, computing);
@@ -406,9 +413,37 @@ std::optional<Variance> mlir::remat::getVariance(LinalgOp op, unsigned result) {
                       std::pair(subtract.getRhs(), subtract.getLhs())}) {
     std::optional<Read> origin = getOrigin(at(x));
     std::optional<Mean> mean = getMean(at(m));
-    variance.mean = getOnlyInput(scalar, m);
-    if (origin && mean && variance.mean && agree(sum, *origin, *mean))
-      return variance;
+    variance.mean = getOnlyInput(scalar, m, variance.meanFactor);
+    if (!origin || !mean || !variance.mean || !agree(sum, *origin, *mean))
+      continue;
+    variance.x = *origin;
+    variance.meanMap = scalar.kernel.getMatchingIndexingMap(variance.mean)
+                           .compose(scalar.loops);
+    variance.count = mean->count;
+    return variance;
   }
   return std::nullopt;
+}
+
+void mlir::remat::forEachVariance(Operation *root,
+                                  function_ref<void(Variance)> visit) {
+  SmallVector<LinalgOp> kernels;
+  root->walk([&](LinalgOp op) { kernels.push_back(op); });
+  for (LinalgOp op : kernels)
+    for (unsigned result = 0; result < op->getNumResults(); ++result)
+      if (std::optional<Variance> variance = getVariance(op, result))
+        visit(std::move(*variance));
+}
+
+void mlir::remat::copyPath(RewriterBase &rewriter, const Variance &variance,
+                           IRMapping &copies) {
+  for (Operation *op : llvm::reverse(variance.path)) {
+    // A name is one of the values that the rest of the model reads.
+    if (isa<NameOp>(op)) {
+      copies.map(op->getResult(0), copies.lookupOrDefault(op->getOperand(0)));
+      continue;
+    }
+    rewriter.setInsertionPointAfter(op);
+    rewriter.clone(*op, copies);
+  }
 }

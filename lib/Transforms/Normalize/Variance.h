@@ -3,7 +3,9 @@
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_VARIANCE_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_VARIANCE_H
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "Copies.h"
+
+#include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::remat {
@@ -18,11 +20,25 @@ struct Variance {
   /// From the kernel of the sum (exclusive) to that of the differences; with a
   /// null where there is the border of a region.
   SetVector<Operation *> path;
+  /// What the differences are of, before casts and copies, from the loops of
+  /// the sum; and how these read the operand `mean`.
+  Read x;
+  AffineMap meanMap;
+  /// How many elements there are for each result, and numbers by which the
+  /// operand `mean` and the squares are multiplied.
+  double count = 1, meanFactor = 1, factor = 1;
 };
 
 /// What `result` of `op` is, through casts, copies, names and borders of
 /// regions; none if it is anything else.
 std::optional<Variance> getVariance(linalg::LinalgOp op, unsigned result);
+
+/// Calls `visit` for the variances in `root`.
+void forEachVariance(Operation *root, function_ref<void(Variance)> visit);
+
+/// Copies what is on the path of `variance` to where it is, without names.
+void copyPath(RewriterBase &rewriter, const Variance &variance,
+              IRMapping &copies);
 
 } // namespace mlir::remat
 

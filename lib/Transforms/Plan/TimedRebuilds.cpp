@@ -189,8 +189,8 @@ bool Chooser::keepsLittle(const Chain &chain, OpResult value) {
     if (isa<BlockArgument>(source) || matchPattern(source, m_Constant()))
       continue;
     auto it = reads.find(source);
-    bool isLonger =
-        it == reads.end() || it->second.last < reads.at(value).first;
+    // What is made again itself would be kept after all.
+    bool isLonger = !isThere(source) || it->second.last < reads.at(value).first;
     if (isLonger && !cast<ShapedType>(source.getType()).hasStaticShape())
       return false;
     if (isLonger)

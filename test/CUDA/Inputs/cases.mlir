@@ -472,3 +472,30 @@ func.func @integers(%x: tensor<6x9xi32> {remat.data = "x"}, %b: tensor<6x9xi8> {
   } -> tensor<9xf32>
   return %y, %v : tensor<6x9xf32>, tensor<9xf32>
 }
+
+// -----
+
+// The lanes of sums over chunks of many rows store what they add up, which a product reads.
+func.func @summed_and_stored(%x: tensor<32768x64xf32> {remat.data = "x"}, %w: tensor<64xf32> {opt.param = "w", opt.init = "normal(0.5)"}, %u: tensor<64x1xf32> {opt.param = "u", opt.init = "normal(0.5)"}) -> (tensor<64xf32>, tensor<32768x1xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 32768.0 : f32
+  %e = tensor.empty() : tensor<32768x64xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i,j)->(i,j)>, affine_map<(i,j)->(j)>, affine_map<(i,j)->(i,j)>], iterator_types = ["parallel","parallel"]} ins(%x, %w : tensor<32768x64xf32>, tensor<64xf32>) outs(%e : tensor<32768x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %t = math.tanh %p : f32
+    linalg.yield %t : f32
+  } -> tensor<32768x64xf32>
+  %es = tensor.empty() : tensor<64xf32>
+  %zs = linalg.fill ins(%zero : f32) outs(%es : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i,j)->(i,j)>, affine_map<(i,j)->(j)>], iterator_types = ["reduction","parallel"]} ins(%y : tensor<32768x64xf32>) outs(%zs : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %q = arith.divf %a, %n : f32
+    %r = arith.addf %o, %q : f32
+    linalg.yield %r : f32
+  } -> tensor<64xf32>
+  %ep = tensor.empty() : tensor<32768x1xf32>
+  %zp = linalg.fill ins(%zero : f32) outs(%ep : tensor<32768x1xf32>) -> tensor<32768x1xf32>
+  %p = linalg.matmul ins(%y, %u : tensor<32768x64xf32>, tensor<64x1xf32>) outs(%zp : tensor<32768x1xf32>) -> tensor<32768x1xf32>
+  return %s, %p : tensor<64xf32>, tensor<32768x1xf32>
+}

@@ -270,3 +270,35 @@ func.func @a_part_of_it_would_be_in_memory_at_the_peak(%a: tensor<1024x1024xf32>
   %dx = linalg.matmul {remat.phase = "backward"} ins(%x0, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   return %ds, %dy, %dx : tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>
 }
+
+// -----
+
+// %y is made again, in one kernel. To make %s again as well, by eight more, %y
+// would have to be kept after all.
+// PLAN-LABEL: func.func @what_is_made_again_is_not_kept_for_others(
+// PLAN: remat.plan %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor
+// PLAN-SAME: [#remat.decision<save by "function" because "read by the backward">,
+// PLAN-SAME: #remat.decision<rebuild by "function" because "takes a small part of the step to make again">,
+// PLAN-SAME: #remat.decision<save by "function" because "read by the backward">,
+// PLAN-SAME: #remat.decision<save by "function" because "read by the backward">]
+func.func @what_is_made_again_is_not_kept_for_others(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %zeros: tensor<1024x1024xf32>)
+    -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %s0 = linalg.negf ins(%y : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %s1 = linalg.negf ins(%s0 : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %s2 = linalg.negf ins(%s1 : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %s3 = linalg.negf ins(%s2 : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %s4 = linalg.negf ins(%s3 : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %s5 = linalg.negf ins(%s4 : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %s6 = linalg.negf ins(%s5 : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %s = linalg.negf ins(%s6 : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %z = linalg.matmul ins(%s, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  remat.begin_backward
+  %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %ds = linalg.matmul {remat.phase = "backward"} ins(%s, %dz : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dy = linalg.matmul {remat.phase = "backward"} ins(%y, %ds : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %dx = linalg.matmul {remat.phase = "backward"} ins(%dy, %x : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %ds, %dy, %dx : tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}

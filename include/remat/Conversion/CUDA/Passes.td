@@ -150,7 +150,8 @@ def MergeLaunches : Pass<"remat-merge-launches", "::mlir::ModuleOp"> {
     updates of small parameters, sums over the same gradient. What both read is read
     once, and what the first stores and the second reads in the same iteration is
     not read. The lanes of a sum also store what an elementwise operation computes
-    in the same iterations, if they are many. Operations stay as they are whose operands are transposed (they become
+    in the same iterations, if they are many; where `remat-split-reductions` has made chunks of these iterations, the
+    operation gets the loops of the sum. Operations stay as they are whose operands are transposed (they become
     kernels of another kind), fills, products, and reductions that run in order.
 
     In and out: linalg on memrefs that are packed. Bits do not change: the order of

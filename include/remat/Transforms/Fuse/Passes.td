@@ -114,6 +114,30 @@ def FixOrdersPass : Pass<"remat-fix-orders"> {
   }];
 }
 
+def HoistReshapes : Pass<"remat-hoist-reshapes"> {
+  let summary = "put reshapes before the elementwise kernels whose results they split";
+  let description = [{
+    Fusion does not see through a `tensor.expand_shape` between two kernels, such as the addition of a bias to the rows of
+    a product and a GELU or a residual addition on sequences of positions. This pass computes the first one in the shape in which its
+    result is read; its operands are views then.
+
+    In: elementwise `linalg.generic`s of static sizes with one result, all of whose users split its dimensions in one way.
+    Out: the same operations on the same elements. Run after differentiation: the sums of the backward keep the loops, and
+    the order, of the model's operations.
+
+    Example:
+
+    ```mlir
+    %0 = linalg.generic {...} ins(%product, %bias : tensor<32x8xf32>, tensor<8xf32>) ... -> tensor<32x8xf32>
+    %1 = tensor.expand_shape %0 [[0, 1], [2]] output_shape [4, 8, 8] : tensor<32x8xf32> into tensor<4x8x8xf32>
+    // becomes
+    %0 = tensor.expand_shape %product [[0, 1], [2]] output_shape [4, 8, 8] : tensor<32x8xf32> into tensor<4x8x8xf32>
+    %1 = linalg.generic {...} ins(%0, %bias : tensor<4x8x8xf32>, tensor<8xf32>) ... -> tensor<4x8x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def ReuseResultsPass : Pass<"remat-reuse-results"> {
   let summary = "let kernels read what another kernel stores anyway";
   let description = [{
