@@ -137,9 +137,8 @@ public:
         for (int64_t number : known)
           numbers.push_back(builder.getIndexAttr(number));
     } else {
-      MemRefDescriptor::unpack(builder, loc,
-                               getDescriptor(builder, loc, memref), type,
-                               parts);
+      MemRefDescriptor::unpack(
+          builder, loc, getDescriptor(builder, loc, memref), type, parts);
       return;
     }
     Pointers pointers = getPointers(builder, loc, memref);
@@ -181,8 +180,8 @@ private:
     Value &constant = constants[{function, number}];
     if (!constant) {
       OpBuilder entry = OpBuilder::atBlockBegin(&function.front());
-      constant = LLVM::ConstantOp::create(
-          entry, loc, converter.getIndexType(), cast<IntegerAttr>(number));
+      constant = LLVM::ConstantOp::create(entry, loc, converter.getIndexType(),
+                                          cast<IntegerAttr>(number));
     }
     return constant;
   }
@@ -198,8 +197,8 @@ getDescriptorType(Type memref, const LLVMTypeConverter &converter) {
   return cast<LLVM::LLVMStructType>(converter.convertType(memref));
 }
 
-/// Gives `function` a pointer for each memref that it takes, and its body a cast
-/// for now.
+/// Gives `function` a pointer for each memref that it takes, and its body a
+/// cast for now.
 static void takePointers(func::FuncOp function,
                          const LLVMTypeConverter &converter,
                          DescriptorParts &parts) {
@@ -211,8 +210,8 @@ static void takePointers(func::FuncOp function,
     argument.setType(getDescriptorType(type, converter).getBody()[0]);
     if (argument.use_empty())
       continue;
-    auto memref = UnrealizedConversionCastOp::create(
-        builder, argument.getLoc(), type, ValueRange());
+    auto memref = UnrealizedConversionCastOp::create(builder, argument.getLoc(),
+                                                     type, ValueRange());
     argument.replaceAllUsesWith(memref.getResult(0));
     memref->setOperands(argument);
     parts.setPointer(memref.getResult(0), argument);
@@ -275,11 +274,11 @@ static void passParts(func::CallOp call, const LLVMTypeConverter &converter,
   SmallVector<Type> results;
   for (Type type : call.getResultTypes())
     results.push_back(converter.convertType(type));
-  auto lowered = LLVM::CallOp::create(builder, loc, results, call.getCallee(),
-                                      operands);
+  auto lowered =
+      LLVM::CallOp::create(builder, loc, results, call.getCallee(), operands);
   lowered->setDiscardableAttrs(call->getDiscardableAttrDictionary());
-  for (auto [old, now] : llvm::zip_equal(call.getResults(),
-                                         lowered->getResults()))
+  for (auto [old, now] :
+       llvm::zip_equal(call.getResults(), lowered->getResults()))
     old.replaceAllUsesWith(castTo(builder, loc, now, old.getType()));
   call.erase();
 }
@@ -302,7 +301,8 @@ static void finish(ModuleOp module, const LLVMTypeConverter &converter,
 }
 
 /// Adds what `llvm.emit_c_interface` would add to a function that took
-/// `takenTypes`: memrefs are pointers to their descriptors, several results go to memory at a pointer that comes first.
+/// `takenTypes`: memrefs are pointers to their descriptors, several results go
+/// to memory at a pointer that comes first.
 static void addCInterface(func::FuncOp function, ArrayRef<Type> takenTypes,
                           const LLVMTypeConverter &converter) {
   OpBuilder builder(function->getContext());
@@ -325,9 +325,8 @@ static void addCInterface(func::FuncOp function, ArrayRef<Type> takenTypes,
   Block *entry = wrapper.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   SmallVector<Value> arguments;
-  for (auto [type, argument] :
-       llvm::zip_equal(takenTypes,
-                       entry->getArguments().drop_front(returnsInMemory))) {
+  for (auto [type, argument] : llvm::zip_equal(
+           takenTypes, entry->getArguments().drop_front(returnsInMemory))) {
     if (!isa<MemRefType>(type)) {
       arguments.push_back(castTo(builder, loc, argument, type));
       continue;
