@@ -135,6 +135,14 @@ bool mlir::remat::isOverwritten(OpOperand &operand) {
                   llvm::is_contained(step.getStates(), operand.get()));
 }
 
+mlir::remat::OverwrittenValues::OverwrittenValues(Operation *root) {
+  root->walk([&](Operation *op) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (isa<TensorType>(operand.get().getType()) && isOverwritten(operand))
+        values.insert(operand.get());
+  });
+}
+
 Operation *mlir::remat::findLastRead(Block &block, Value value) {
   Operation *last = nullptr;
   for (Value alias : collectAliases(value))

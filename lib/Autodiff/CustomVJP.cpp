@@ -303,6 +303,8 @@ namespace {
 struct BindCustomVJPPass
     : public remat::impl::BindCustomVJPBase<BindCustomVJPPass> {
   void runOnOperation() override {
+    if (getOperation().getOps<CustomVJPOp>().empty())
+      return markAllAnalysesPreserved();
     if (failed(bindCustomVJPs(getOperation())))
       signalPassFailure();
   }

@@ -372,16 +372,46 @@ static linalg::LinalgOp collapseRows(RewriterBase &rewriter,
   return collapsed->collapsedOp;
 }
 
+/// Moves what `op` is computed from, as far as it stands behind `first`, in
+/// front of `first`; false, and nothing is moved, if some of it has effects.
+/// Unlike upstream's moveValueDefinitions(), looks only at what stands between
+/// the two: asking for the order of a block after each move takes as long as
+/// the block is.
+static bool moveDefinitions(RewriterBase &rewriter, Operation *op,
+                            Operation *first) {
+  SmallVector<Operation *> between;
+  for (Operation *at = first->getNextNode(); at != op; at = at->getNextNode())
+    between.push_back(at);
+  llvm::SmallPtrSet<Operation *, 32> movable(between.begin(), between.end()),
+      needed;
+  SmallVector<Operation *> users = {op};
+  while (!users.empty()) {
+    Operation *user = users.pop_back_val();
+    llvm::SetVector<Value> used(user->operand_begin(), user->operand_end());
+    getUsedValuesDefinedAbove(user->getRegions(), used);
+    for (Value value : used) {
+      Operation *definition = value.getDefiningOp();
+      if (!definition || !movable.contains(definition) ||
+          !needed.insert(definition).second)
+        continue;
+      if (!isMemoryEffectFree(definition))
+        return false;
+      users.push_back(definition);
+    }
+  }
+  for (Operation *definition : between)
+    if (needed.contains(definition))
+      rewriter.moveOpBefore(definition, first);
+  return true;
+}
+
 /// Replaces the operations of `group` by one loop over blocks of rows, where
 /// the first one is.
 static void fuse(RewriterBase &rewriter, const RowGroup &group) {
   Operation *first = group.getMembers().front();
-  for (Operation *op : group.getMembers().drop_front()) {
-    llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
-    getUsedValuesDefinedAbove(op->getRegions(), used);
-    if (failed(moveValueDefinitions(rewriter, used.getArrayRef(), first)))
+  for (Operation *op : group.getMembers().drop_front())
+    if (!moveDefinitions(rewriter, op, first))
       return;
-  }
   int64_t rows = group.getRows(), block = group.getBlock();
   SmallVector<linalg::LinalgOp> ops;
   SmallVector<Location> locations;
@@ -423,12 +453,13 @@ static void fuse(RewriterBase &rewriter, const RowGroup &group) {
   }
 }
 
-static void fuseRows(RewriterBase &rewriter, Block &block) {
+/// Returns whether something changed.
+static bool fuseRows(RewriterBase &rewriter, Block &block) {
   // What each operation accesses is much to find out where nothing is shared.
   if (llvm::none_of(block, [](Operation &op) {
         return isCandidate(&op) && accessesLargeArray(&op);
       }))
-    return;
+    return false;
   SmallVector<Entry> entries;
   for (Operation &op : block) {
     if (accessesNothing(&op))
@@ -457,6 +488,7 @@ static void fuseRows(RewriterBase &rewriter, Block &block) {
     fused.insert_range(group.getMembers());
     fuse(rewriter, group);
   }
+  return !fused.empty();
 }
 
 namespace {
@@ -473,8 +505,11 @@ struct FuseRows : remat::impl::FuseRowsBase<FuseRows> {
       return WalkResult::advance();
     });
     IRRewriter rewriter(&getContext());
+    bool changed = false;
     for (Block *block : blocks)
-      fuseRows(rewriter, *block);
+      changed |= fuseRows(rewriter, *block);
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 };
 } // namespace

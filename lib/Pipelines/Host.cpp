@@ -25,6 +25,8 @@ void remat::addHostLowering(OpPassManager &pm) {
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createCSEPass());
+  // Views are gone with it, which what follows need not look at.
+  pm.addPass(remat::createPassBarePointers());
 
   pm.addPass(createConvertVectorToSCFPass());
   pm.addPass(createSCFToControlFlowPass());
@@ -36,7 +38,6 @@ void remat::addHostLowering(OpPassManager &pm) {
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createConvertVectorToLLVMPass());
-  pm.addPass(remat::createPassBarePointers());
   // One conversion: each of the single ones reaches a function's arguments
   // through casts, in a time that grows with the square of their number.
   pm.addPass(createConvertToLLVMPass());

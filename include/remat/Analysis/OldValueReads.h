@@ -26,6 +26,23 @@ bool isTrained(Value value);
 /// destination, or the parameter or a state of an update.
 bool isOverwritten(OpOperand &operand);
 
+/// The values that operations inside of one overwrite: few, whereas a value may
+/// have thousands of uses to look at. A rewrite that gives destinations to its
+/// operations that none had before makes this wrong.
+class OverwrittenValues {
+public:
+  explicit OverwrittenValues(Operation *root);
+  bool contains(Value value) const { return values.contains(value); }
+  /// Says that what read `old` reads `now`.
+  void replace(Value old, Value now) {
+    if (contains(old))
+      values.insert(now);
+  }
+
+private:
+  DenseSet<Value> values;
+};
+
 /// The last operation of `block` that reads `value` or an alias, directly or in
 /// a nested region; null if there is none. The terminator counts.
 Operation *findLastRead(Block &block, Value value);

@@ -182,10 +182,9 @@ def ApproximateMath : Pass<"remat-approximate-math"> {
 def PassBarePointers : Pass<"remat-pass-bare-pointers", "::mlir::ModuleOp"> {
   let summary = "calls pass pointers where types say all about a memref";
   let description = [{
-    Marks functions whose memrefs all have static sizes, strides and offsets
-    `llvm.bareptr`, so that `convert-func-to-llvm` gives them one argument for
-    each memref: the pointer to its data. Kernels and steps are such functions.
-    Left alone are functions that return memrefs, that are used otherwise than
+    Functions whose memrefs all have static sizes, strides and offsets take one
+    argument for each memref: the pointer to its data. Kernels and steps are
+    such functions. Left alone are functions that return memrefs, that are used otherwise than
     by `func.call`, and public ones without `llvm.emit_c_interface` (who calls
     them is not in sight); beside a `@main` nobody but the module calls any.
 
@@ -193,14 +192,29 @@ def PassBarePointers : Pass<"remat-pass-bare-pointers", "::mlir::ModuleOp"> {
     `@_mlir_ciface_f` takes pointers to descriptors, and a pointer to the
     results first if there are several. `@f` itself takes bare pointers.
 
+    Functions that are only declared (a library's) are declared in LLVM, and
+    calls of them pass what a `memref.reinterpret_cast`, a `memref.view` or a
+    static type says. No descriptor is made of it: that would be a hundred
+    operations for each product, which are taken apart again at once.
+
     In: functions on memrefs, before any conversion of `func`. Example:
 
     ```mlir
     func.func private @kernel(%a: memref<64xf32, strided<[1]>>) { ... }
+    func.func private @f(memref<?xf32>)
+    %b = memref.view %arena[%c64][] : memref<512xi8> to memref<64xf32>
+    %c = memref.reinterpret_cast %b to offset: [0], sizes: [64], strides: [1]
+      : memref<64xf32> to memref<64xf32, strided<[1]>>
+    %d = memref.reinterpret_cast %b to offset: [0], sizes: [64], strides: [1]
+      : memref<64xf32> to memref<?xf32>
+    call @kernel(%c) : (memref<64xf32, strided<[1]>>) -> ()
+    call @f(%d) : (memref<?xf32>) -> ()
     // becomes
-    func.func private @kernel(%a: memref<64xf32, strided<[1]>>) attributes {llvm.bareptr} { ... }
-    // and later
-    llvm.func @kernel(%a: !llvm.ptr) { ... }
+    func.func private @kernel(%a: !llvm.ptr) { ... }
+    llvm.func @f(!llvm.ptr, !llvm.ptr, i64, i64, i64)
+    %b = llvm.getelementptr %arena[64] : (!llvm.ptr) -> !llvm.ptr, i8
+    call @kernel(%b) : (!llvm.ptr) -> ()
+    llvm.call @f(%arena, %b, %zero, %size, %one) : (!llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
     ```
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];

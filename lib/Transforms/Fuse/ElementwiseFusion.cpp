@@ -16,6 +16,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Utils/Attributes.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace mlir::linalg;
@@ -120,8 +121,18 @@ static SmallVector<OpOperand *> getReads(LinalgOp producer, LinalgOp consumer) {
   return reads;
 }
 
-static bool haveInvertibleMaps(ArrayRef<AffineMap> maps, MLIRContext *context) {
-  return static_cast<bool>(inversePermutation(concatAffineMaps(maps, context)));
+/// Whether the maps tell how often each of `numLoops` loops iterates, as
+/// inversePermutation() of all of them would find. A kernel of many inputs is
+/// asked for each, so that nothing is built here.
+static bool haveInvertibleMaps(ArrayRef<AffineMap> maps, unsigned numLoops) {
+  if (llvm::any_of(maps, [](AffineMap map) { return map.isPermutation(); }))
+    return true;
+  llvm::SmallBitVector known(numLoops);
+  for (AffineMap map : maps)
+    for (AffineExpr expr : map.getResults())
+      if (auto loop = dyn_cast<AffineDimExpr>(expr))
+        known.set(loop.getPosition());
+  return known.all();
 }
 
 /// Whether the bodies of both together are a product and a sum, and the inputs
@@ -167,17 +178,22 @@ bool remat::canFuse(LinalgOp producer, LinalgOp consumer) {
     return false;
   for (OpOperand &init : consumer.getDpsInitsMutable())
     maps.push_back(consumer.getMatchingIndexingMap(&init));
-  return consumer.getNumLoops() == 0 ||
-         haveInvertibleMaps(maps, consumer.getContext());
+  return haveInvertibleMaps(maps, consumer.getNumLoops());
 }
 
 bool remat::isBroadcast(LinalgOp producer, LinalgOp consumer) {
-  SmallVector<int64_t> sizes = consumer.getStaticLoopRanges();
+  // All operands are looked at for them, which are many in a large kernel.
+  SmallVector<int64_t> sizes;
   return llvm::any_of(getReads(producer, consumer), [&](OpOperand *read) {
     AffineMap map = consumer.getMatchingIndexingMap(read);
-    for (unsigned loop = 0; loop < consumer.getNumLoops(); ++loop)
-      if (sizes[loop] != 1 && !map.isFunctionOfDim(loop))
+    for (unsigned loop = 0; loop < consumer.getNumLoops(); ++loop) {
+      if (map.isFunctionOfDim(loop))
+        continue;
+      if (sizes.empty())
+        sizes = consumer.getStaticLoopRanges();
+      if (sizes[loop] != 1)
         return true;
+    }
     return false;
   });
 }
@@ -420,7 +436,7 @@ GenericOp remat::foldInputs(RewriterBase &rewriter, LinalgOp op,
     maps.push_back(map);
   }
   if (maps.size() == op->getNumOperands() ||
-      (op.getNumLoops() != 0 && !haveInvertibleMaps(maps, op.getContext())))
+      !haveInvertibleMaps(maps, op.getNumLoops()))
     return {};
 
   rewriter.setInsertionPoint(op);

@@ -16,6 +16,7 @@
 #include "mlir/Transforms/CSE.h"
 #include "remat/Analysis/BackwardBorder.h"
 #include "remat/Analysis/EqualValues.h"
+#include "remat/Analysis/OldValueReads.h"
 #include "remat/Analysis/TimeEstimate.h"
 #include "remat/Dialect/Remat/IR/Borders.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
@@ -53,10 +54,11 @@ static SetVector<Operation *> getUsers(LinalgOp op, unsigned limit) {
 /// Whether `producer` can disappear into `user`. What the backward computes
 /// again is the plan's business: a forward producer stays where it is.
 static bool canDisappearInto(LinalgOp producer, Operation *user,
-                             const BackwardBorder &border) {
+                             const BackwardBorder &border,
+                             const OverwrittenValues &overwritten) {
   auto consumer = dyn_cast<LinalgOp>(user);
   return consumer && !border.separates(producer, consumer) &&
-         canFuseCheaply(producer, consumer);
+         canFuseCheaply(producer, consumer, &overwritten);
 }
 
 /// Whether `consumer` comes before everything else that reads `producer`. What
@@ -291,23 +293,27 @@ static bool savesTime(LinalgOp producer, const SetVector<Operation *> &users) {
 /// For a producer that isFusableProducer(). `equal` is null if nothing is
 /// differentiated any more.
 static Decision decide(LinalgOp producer, LinalgOp consumer,
-                       const BackwardBorder &border, const EqualValues *equal) {
+                       const BackwardBorder &border,
+                       const OverwrittenValues &overwritten,
+                       const EqualValues *equal) {
   bool keepAdjoints = equal && mayBeActive(producer);
   if (readsNoTensor(producer) && !keepAdjoints)
     return canFuse(producer, consumer) ? Decision::Fuse : Decision::Keep;
-  if (!canDisappearInto(producer, consumer, border) ||
+  // A kernel of many inputs is asked about all of them each time that it has
+  // grown: what does not look at the whole kernel comes first.
+  SetVector<Operation *> users = getUsers(producer, kMaxUsers);
+  if ((users.size() > 1 && !readsOneFullTensor(producer)) ||
       wouldBeTooLarge(producer, consumer, keepAdjoints) ||
+      !canDisappearInto(producer, consumer, border, overwritten) ||
       (keepAdjoints && !keepsAdjoint(producer, consumer, *equal)))
     return Decision::Keep;
-  SetVector<Operation *> users = getUsers(producer, kMaxUsers);
   if (users.size() == 1)
     return Decision::Fuse;
-  if (!readsOneFullTensor(producer))
-    return Decision::Keep;
   // Not with a gradient: f'(x) (a + b) is not f'(x) a + f'(x) b.
   if (!keepAdjoints && users.size() <= kMaxUsers && isCheap(producer) &&
       llvm::all_of(users, [&](Operation *user) {
-        return user == consumer || canDisappearInto(producer, user, border);
+        return user == consumer ||
+               canDisappearInto(producer, user, border, overwritten);
       }))
     return Decision::Fuse;
   if (!onlyWidens(consumer) && haveSameIterationSpace(producer, consumer) &&
@@ -321,19 +327,24 @@ static Decision decide(LinalgOp producer, LinalgOp consumer,
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct EqualValuesListener : RewriterBase::Listener {
-  explicit EqualValuesListener(std::optional<EqualValues> &equal)
-      : equal(equal) {}
+/// Keeps what is known of values.
+struct ValueListener : RewriterBase::Listener {
+  ValueListener(std::optional<EqualValues> &equal,
+                OverwrittenValues &overwritten)
+      : equal(equal), overwritten(overwritten) {}
   void notifyOperationReplaced(Operation *op, ValueRange values) override {
-    if (equal)
-      for (auto [old, now] : llvm::zip_equal(op->getResults(), values))
+    for (auto [old, now] : llvm::zip_equal(op->getResults(), values)) {
+      overwritten.replace(old, now);
+      if (equal)
         equal->replace(old, now);
+    }
   }
   void notifyOperationErased(Operation *op) override {
     if (equal)
       equal->erase(op);
   }
   std::optional<EqualValues> &equal;
+  OverwrittenValues &overwritten;
 };
 
 struct FusePass : remat::impl::FusePassBase<FusePass> {
@@ -343,6 +354,7 @@ struct FusePass : remat::impl::FusePassBase<FusePass> {
     eraseUnreachable(getOperation());
     replaceByStructured(getOperation());
     border.emplace(getOperation());
+    overwritten.emplace(getOperation());
     for (Region &region : getOperation()->getRegions()) {
       if (keepAdjoints && !region.empty())
         equal.emplace(region.front());
@@ -384,7 +396,7 @@ private:
   void fuseProducersInto(LinalgOp consumer) {
     if (!isFusableConsumer(consumer))
       return;
-    EqualValuesListener listener(equal);
+    ValueListener listener(equal, *overwritten);
     IRRewriter rewriter(consumer->getContext(), &listener);
     bool changed = false;
     // A kernel of many inputs asks them all each time that it has grown.
@@ -406,8 +418,8 @@ private:
       for (Value input : consumer.getDpsInputs()) {
         producer = input.getDefiningOp<LinalgOp>();
         if (producer && isFusable(producer))
-          decision =
-              decide(producer, consumer, *border, equal ? &*equal : nullptr);
+          decision = decide(producer, consumer, *border, *overwritten,
+                            equal ? &*equal : nullptr);
         if (decision != Decision::Keep)
           break;
       }
@@ -445,14 +457,15 @@ private:
   void repeatInUsers(LinalgOp producer) {
     SetVector<Operation *> users = getUsers(producer, kMaxUsers);
     auto canRepeatIn = [&](Operation *user) {
-      return canDisappearInto(producer, user, *border) &&
+      return canDisappearInto(producer, user, *border, *overwritten) &&
              !wouldBeTooLarge(producer, cast<LinalgOp>(user),
                               /*keepAdjoints=*/false);
     };
     if (users.empty() || users.size() > kMaxUsers ||
         !llvm::all_of(users, canRepeatIn) || !savesTime(producer, users))
       return;
-    IRRewriter rewriter(producer->getContext());
+    ValueListener listener(equal, *overwritten);
+    IRRewriter rewriter(producer->getContext(), &listener);
     for (Operation *user : users) {
       GenericOp fused = fuse(rewriter, producer, cast<LinalgOp>(user),
                              /*keepResults=*/false, /*mergesInputs=*/true);
@@ -462,6 +475,7 @@ private:
   }
 
   std::optional<BackwardBorder> border;
+  std::optional<OverwrittenValues> overwritten;
   /// What is computed twice, if there are adjoints to keep.
   std::optional<EqualValues> equal;
 };

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Analysis/OldValueReads.h"
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -63,7 +62,8 @@ bool mlir::remat::onlyWidens(LinalgOp consumer) {
          });
 }
 
-bool mlir::remat::isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
+bool mlir::remat::isOverwrittenBetween(LinalgOp producer, LinalgOp consumer,
+                                       const OverwrittenValues *overwritten) {
   auto isIdentityRead = [&](OpOperand &init) {
     return producer.getNumParallelLoops() == consumer.getNumLoops() &&
            consumer.getNumParallelLoops() == consumer.getNumLoops() &&
@@ -87,6 +87,7 @@ bool mlir::remat::isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
                                           producer.getDpsInputs());
   return llvm::any_of(operands, [&](Value operand) {
     return isa<TensorType>(operand.getType()) &&
+           (!overwritten || overwritten->contains(operand)) &&
            llvm::any_of(operand.getUses(), [&](OpOperand &use) {
              if (use.getOwner() == consumer)
                return isOverwritten(use) && !isIdentityRead(use);
@@ -96,10 +97,10 @@ bool mlir::remat::isOverwrittenBetween(LinalgOp producer, LinalgOp consumer) {
 }
 
 // What looks at all operands comes last: most producers fail before.
-bool mlir::remat::canFuseCheaply(LinalgOp producer, LinalgOp consumer) {
+bool mlir::remat::canFuseCheaply(LinalgOp producer, LinalgOp consumer,
+                                 const OverwrittenValues *overwritten) {
   return consumer->getBlock() == producer->getBlock() &&
-         isFusableConsumer(consumer) &&
          (isCheap(producer) || !isBroadcast(producer, consumer)) &&
-         !isOverwrittenBetween(producer, consumer) &&
-         canFuse(producer, consumer);
+         !isOverwrittenBetween(producer, consumer, overwritten) &&
+         isFusableConsumer(consumer) && canFuse(producer, consumer);
 }

@@ -269,18 +269,23 @@ namespace {
 class MaterializePass : public remat::impl::MaterializeBase<MaterializePass> {
 protected:
   void runOnOperation() override {
-    eraseUnreachable(getOperation());
+    bool changed = eraseUnreachable(getOperation());
     BackwardBorder border(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
-        for (PlanOp plan : llvm::make_early_inc_range(block.getOps<PlanOp>()))
+        for (PlanOp plan : llvm::make_early_inc_range(block.getOps<PlanOp>())) {
+          changed = true;
           if (failed(rebuildResiduals(plan, border)))
             return signalPassFailure();
+        }
     // Inner regions first: a recompute of an outer one has to clone what is
     // left of them.
     SmallVector<Block *> bodies = getRegionBodies(getOperation());
-    if (bodies.empty())
+    if (bodies.empty()) {
+      if (!changed)
+        markAllAnalysesPreserved();
       return;
+    }
     Effects effects;
     ResidualPaths paths(getOperation());
     for (Block *body : bodies)

@@ -85,6 +85,12 @@ void mlir::remat::decomposeIn(Operation *root) {
 
 namespace {
 struct DecomposePass : remat::impl::DecomposePassBase<DecomposePass> {
-  void runOnOperation() override { decomposeIn(getOperation()); }
+  void runOnOperation() override {
+    WalkResult found = getOperation()->walk(
+        [](DecomposableOpInterface) { return WalkResult::interrupt(); });
+    if (!found.wasInterrupted())
+      return markAllAnalysesPreserved();
+    decomposeIn(getOperation());
+  }
 };
 } // namespace

@@ -85,6 +85,10 @@ struct ThreadRngPass : remat::impl::ThreadRngPassBase<ThreadRngPass> {
   using ThreadRngPassBase::ThreadRngPassBase;
 
   void runOnOperation() override {
+    WalkResult found = getOperation()->walk(
+        [](GeneratorOp) { return WalkResult::interrupt(); });
+    if (!found.wasInterrupted())
+      return markAllAnalysesPreserved();
     // A nested module has generators of its own.
     WalkResult result = getOperation()->walk(
         [](ModuleOp module) { return WalkResult(threadGenerators(module)); });

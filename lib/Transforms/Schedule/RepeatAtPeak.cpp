@@ -256,8 +256,12 @@ public:
         return false;
       time += estimateTime(&op);
     }
-    improve(/*products=*/false, time / kTimeFraction, kLeastGain);
-    improve(/*products=*/true, time / kTimeFractionOfProducts,
+    BlockGraph graph(block, nestedPeaks);
+    improve(graph, /*products=*/false, time / kTimeFraction, kLeastGain);
+    // Otherwise the block is as it was.
+    if (!repetitions.empty())
+      graph = BlockGraph(block, nestedPeaks);
+    improve(graph, /*products=*/true, time / kTimeFractionOfProducts,
             kLeastGainOfProducts);
     return !repetitions.empty();
   }
@@ -277,13 +281,15 @@ private:
 
   /// Repeats what is alive at one peak after another, and takes out again what
   /// did not lower the highest one enough, or all if it fell by less than a
-  /// part in `leastGain`.
-  void improve(bool products, int64_t budget, int64_t leastGain) {
+  /// part in `leastGain`. `graph` is that of the block.
+  void improve(const BlockGraph &graph, bool products, int64_t budget,
+               int64_t leastGain) {
     int64_t first = 0, lowest = 0, left = budget, paid = budget;
     size_t before = repetitions.size(), useful = before;
+    std::optional<BlockGraph> changed;
     for (unsigned round = 0; round <= kMaxRounds; ++round) {
-      BlockGraph graph(block, nestedPeaks);
-      auto [bytes, peak] = graph.estimatePeak(alignment);
+      const BlockGraph &now = changed ? *changed : graph;
+      auto [bytes, peak] = now.estimatePeak(alignment);
       if (round == 0)
         first = lowest = bytes;
       double gain = double(lowest - bytes) / first;
@@ -292,8 +298,9 @@ private:
         paid = left;
         useful = repetitions.size();
       }
-      if (round == kMaxRounds || !repeatAcross(graph, peak, products, left))
+      if (round == kMaxRounds || !repeatAcross(now, peak, products, left))
         break;
+      changed.emplace(block, nestedPeaks);
     }
     if (first - lowest < first / leastGain)
       useful = before;

@@ -37,28 +37,30 @@ bool isDestination(OpOperand &use) {
   return destinationStyle && destinationStyle.isDpsInit(&use);
 }
 
-void splitDestination(Operation *op) {
+/// Returns whether there was something to do.
+bool splitDestination(Operation *op) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : op->getUses())
     if (isDestination(use))
       uses.push_back(&use);
   if (uses.empty())
-    return;
+    return false;
   // One that a loop reads from outside would be copied in each iteration.
   if (op->hasOneUse() && uses[0]->getOwner()->getBlock() == op->getBlock())
-    return;
+    return false;
   for (OpOperand *use : uses) {
     OpBuilder builder(use->getOwner());
     use->set(builder.clone(*op)->getResult(0));
   }
   if (op->use_empty())
     op->erase();
+  return true;
 }
 
 /// Takes tensors without contents out of `barrier`: it kept the fills of two
 /// recomputes from being merged, which from here on nobody does, and it would
-/// keep them in one buffer.
-void releaseEmptyTensors(BarrierOp barrier) {
+/// keep them in one buffer. Returns whether there was one.
+bool releaseEmptyTensors(BarrierOp barrier) {
   SmallVector<Value> values;
   SmallVector<OpResult> results;
   for (OpResult result : barrier->getOpResults()) {
@@ -71,7 +73,7 @@ void releaseEmptyTensors(BarrierOp barrier) {
     results.push_back(result);
   }
   if (values.size() == barrier.getValues().size())
-    return;
+    return false;
   if (!values.empty()) {
     OpBuilder builder(barrier);
     auto rest = BarrierOp::create(builder, barrier.getLoc(), values,
@@ -81,12 +83,15 @@ void releaseEmptyTensors(BarrierOp barrier) {
       result.replaceAllUsesWith(replacement);
   }
   barrier.erase();
+  return true;
 }
 
 struct SplitDestinationsPass
     : public impl::SplitDestinationsPassBase<SplitDestinationsPass> {
   void runOnOperation() override {
-    getOperation()->walk(releaseEmptyTensors);
+    bool changed = false;
+    getOperation()->walk(
+        [&](BarrierOp barrier) { changed |= releaseEmptyTensors(barrier); });
     // Fills first: each copy then asks for an empty tensor of its own.
     SmallVector<Operation *> fills, empties;
     getOperation()->walk([&](Operation *op) {
@@ -94,10 +99,12 @@ struct SplitDestinationsPass
         fills.push_back(op);
     });
     for (Operation *fill : fills)
-      splitDestination(fill);
+      changed |= splitDestination(fill);
     getOperation()->walk([&](tensor::EmptyOp op) { empties.push_back(op); });
     for (Operation *empty : empties)
-      splitDestination(empty);
+      changed |= splitDestination(empty);
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 };
 

@@ -403,6 +403,33 @@ func.func @a_recomputed_slice_fuses_into_the_backward(%x: tensor<4xf32>) -> tens
 
 // -----
 
+// The same where what is overwritten is the result of a fusion.
+// CHECK-LABEL: func.func @a_read_of_a_fused_result_does_not_move_behind_what_overwrites_it(
+// CHECK: %[[K:.*]] = linalg.generic
+// CHECK: %[[P:.*]] = linalg.broadcast ins(%[[K]]
+// CHECK: %[[O:.*]] = linalg.generic {{.*}} outs(%[[K]]
+// CHECK: linalg.generic {{.*}} ins(%[[P]], %[[O]]
+func.func @a_read_of_a_fused_result_does_not_move_behind_what_overwrites_it(%x: tensor<4xf32>) -> tensor<4x4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %f = tensor.empty() : tensor<4x4xf32>
+  %a = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %k = linalg.mul ins(%a, %a : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %p = linalg.broadcast ins(%k : tensor<4xf32>) outs(%f : tensor<4x4xf32>) dimensions = [1]
+  %o = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%k : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.addf %out, %in : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %c = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%p, %o : tensor<4x4xf32>, tensor<4xf32>) outs(%f : tensor<4x4xf32>) {
+  ^bb0(%in: f32, %old: f32, %out: f32):
+    %s = arith.addf %in, %old : f32
+    linalg.yield %s : f32
+  } -> tensor<4x4xf32>
+  return %c : tensor<4x4xf32>
+}
+
+// -----
+
 #id = affine_map<(i) -> (i)>
 // CHECK-LABEL: func.func @an_update_in_place_keeps_its_destination(
 func.func @an_update_in_place_keeps_its_destination(%w: tensor<4xf32> {bufferization.writable = true}, %g: tensor<4xf32>, %lr: f32) -> tensor<4xf32> {

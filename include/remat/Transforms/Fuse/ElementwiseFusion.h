@@ -7,6 +7,8 @@
 #ifndef REMAT_TRANSFORMS_FUSE_ELEMENTWISEFUSION_H
 #define REMAT_TRANSFORMS_FUSE_ELEMENTWISEFUSION_H
 
+#include "remat/Analysis/OldValueReads.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -66,12 +68,14 @@ bool onlyWidens(linalg::LinalgOp consumer);
 /// Whether an operation between the two takes an operand of `producer` as its
 /// destination: reading the operand later would make that a copy. The
 /// destinations of `consumer` itself are fine where it reads element for
-/// element what it writes.
-bool isOverwrittenBetween(linalg::LinalgOp producer, linalg::LinalgOp consumer);
+/// element what it writes. Only uses of `overwritten` are looked at, if given.
+bool isOverwrittenBetween(linalg::LinalgOp producer, linalg::LinalgOp consumer,
+                          const OverwrittenValues *overwritten = nullptr);
 
 /// Whether `producer`, a fusable one, can be fused into `consumer` without
 /// evaluating anything dear more than once and without a copy.
-bool canFuseCheaply(linalg::LinalgOp producer, linalg::LinalgOp consumer);
+bool canFuseCheaply(linalg::LinalgOp producer, linalg::LinalgOp consumer,
+                    const OverwrittenValues *overwritten = nullptr);
 
 /// The map from the loops of `consumer` to those of `producer`, if all reads
 /// have the same.
