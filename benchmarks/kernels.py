@@ -50,15 +50,20 @@ class Runtime:
         getattr(self.library, f"_mlir_ciface_{name}")(*converted)
 
 
-def seconds(call, at_least=0.3):
-    """The median of calls during some time."""
-    call()
-    times, start = [], time.perf_counter()
-    while len(times) < 5 or time.perf_counter() - start < at_least:
-        before = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - before)
-    return statistics.median(times)
+def seconds_in_turns(*calls, at_least=0.3):
+    """The medians of calls that take turns during some time; each follows one of its own, with its data where that left it."""
+    times, start = [[] for _ in calls], time.perf_counter()
+    while len(times[0]) < 5 or time.perf_counter() - start < at_least * len(calls):
+        for call, found in zip(calls, times):
+            call()
+            before = time.perf_counter()
+            call()
+            found.append(time.perf_counter() - before)
+    return [statistics.median(found) for found in times]
+
+
+def seconds(call):
+    return seconds_in_turns(call)[0]
 
 
 def peer_convolution(images, filters, stride):

@@ -53,11 +53,16 @@ public:
     return math::FmaOp::create(b, x, y, z);
   }
   /// coefficients[0] x^n + coefficients[1] x^(n-1) + ...
-  Value polynomial(Value x, ArrayRef<float> coefficients) {
-    Value sum = constant(coefficients.front());
-    for (float coefficient : coefficients.drop_front())
-      sum = fma(sum, x, constant(coefficient));
+  Value polynomial(Value x, ArrayRef<Value> coefficients) {
+    Value sum = coefficients.front();
+    for (Value coefficient : coefficients.drop_front())
+      sum = fma(sum, x, coefficient);
     return sum;
+  }
+  Value polynomial(Value x, ArrayRef<float> coefficients) {
+    return polynomial(x, llvm::map_to_vector(coefficients, [&](float number) {
+                        return constant(number);
+                      }));
   }
   Value bits(Value x) { return arith::BitcastOp::create(b, intType(), x); }
   Value fromBits(Value x) { return arith::BitcastOp::create(b, type, x); }
@@ -71,9 +76,15 @@ public:
   Value shiftRight(Value x, int n) {
     return arith::ShRSIOp::create(b, x, integer(n));
   }
+  Value abs(Value x) { return math::AbsFOp::create(b, x); }
+  Value copySign(Value x, Value sign) {
+    return math::CopySignOp::create(b, x, sign);
+  }
+  Value atMost(Value x, float high) {
+    return arith::MinimumFOp::create(b, x, constant(high));
+  }
   Value clamp(Value x, float low, float high) {
-    x = arith::MinimumFOp::create(b, x, constant(high));
-    return arith::MaximumFOp::create(b, x, constant(low));
+    return arith::MaximumFOp::create(b, atMost(x, high), constant(low));
   }
   Value select(arith::CmpFPredicate predicate, Value x, float y, Value yes,
                Value no) {
@@ -97,8 +108,12 @@ constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-/// exp(x) = 2^n exp(r), |r| <= ln(2)/2; Cephes' polynomial (expf.c). The power
-/// is multiplied in two halves, so that results may be denormal.
+/// Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
+constexpr float kRoundToInteger = 12582912.0f;
+
+/// exp(x) = 2^n exp(r), |r| <= ln(2)/2, by a polynomial whose relative error is
+/// 2^-28. The power is multiplied in two halves, so that results may be
+/// denormal; both have the bias of an exponent from the addition that rounds.
 struct ExpPattern : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::ExpOp op,
@@ -109,21 +124,62 @@ struct ExpPattern : OpRewritePattern<math::ExpOp> {
     FloatBuilder b(rewriter, op);
     // Beyond, the result is 0 or infinity all the same.
     Value x = b.clamp(op.getOperand(), -104.0f, 89.0f);
-    // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
-    constexpr float magic = 12582912.0f;
+    constexpr float magic = kRoundToInteger + 2 * 127;
     Value shifted = b.fma(x, b.constant(kLog2e), b.constant(magic));
     Value n = b.sub(shifted, b.constant(magic));
-    Value power = b.subInt(b.bits(shifted), b.bits(b.constant(magic)));
     Value r = b.fma(n, b.constant(-kLn2High), x);
     r = b.fma(n, b.constant(-kLn2Low), r);
-    Value p =
-        b.polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
-                         4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f});
-    Value y = b.add(b.fma(p, b.mul(r, r), r), b.constant(1.0f));
-    Value half = b.shiftRight(power, 1);
-    for (Value part : {half, b.subInt(power, half)})
-      y = b.mul(y, b.fromBits(b.shiftLeft(b.addInt(part, b.integer(127)), 23)));
+    Value y =
+        b.polynomial(r, {1.381461159e-3f, 8.368715644e-3f, 4.166841879e-2f,
+                         1.666652262e-1f, 4.999999404e-1f, 1.0f, 1.0f});
+    Value power = b.bits(shifted);
+    Value half = b.shiftLeft(b.shiftRight(power, 1), 23);
+    Value otherHalf = b.subInt(b.shiftLeft(power, 23), half);
+    for (Value part : {half, otherHalf})
+      y = b.mul(y, b.fromBits(part));
     rewriter.replaceOp(op, y);
+    return success();
+  }
+};
+
+/// erf(x) = x + x P(x^2) up to 0.92, then 1 - 2^P(|x|), with other coefficients
+/// of P: a choice between two numbers runs beside multiplications, of which a
+/// second polynomial would be six, and a quotient's division takes as long as
+/// ten. The formulas are Juffa's, the coefficients are fitted for this one.
+struct ErfPattern : OpRewritePattern<math::ErfOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::ErfOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isScalarOrVector(op.getType()) ||
+        !getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    FloatBuilder b(rewriter, op);
+    Value x = op.getOperand(), size = b.abs(x);
+    auto choose = [&](Value large, Value small) {
+      return b.select(arith::CmpFPredicate::OGT, size, 0.921875f, large, small);
+    };
+    // From 3.95 on the result is 1.
+    Value argument = choose(b.atMost(size, 3.95f), b.mul(x, x));
+    constexpr float large[] = {-1.773157157e-3f, 2.222395688e-2f,
+                               -1.306806505e-1f, -9.399645925e-1f,
+                               -1.615286589f,    -2.935469151e-3f};
+    constexpr float small[] = {-5.990867503e-4f, 4.993183538e-3f,
+                               -2.676660381e-2f, 1.128181592e-1f,
+                               -3.761249483e-1f, 1.283791512e-1f};
+    SmallVector<Value> coefficients;
+    for (auto [atLarge, atSmall] : llvm::zip_equal(large, small))
+      coefficients.push_back(choose(b.constant(atLarge), b.constant(atSmall)));
+    Value p = b.polynomial(argument, coefficients);
+    // -2^p = -2^r 2^n, by a polynomial in r, |r| <= 1/2.
+    constexpr float magic = kRoundToInteger + 127;
+    Value shifted = b.add(p, b.constant(magic));
+    Value r = b.sub(p, b.sub(shifted, b.constant(magic)));
+    Value y =
+        b.polynomial(r, {-1.326468773e-3f, -9.671512991e-3f, -5.550787970e-2f,
+                         -2.402217686e-1f, -6.931467056e-1f, -1.0f});
+    Value power = b.fromBits(b.shiftLeft(b.bits(shifted), 23));
+    Value rest = b.fma(y, power, b.constant(1.0f));
+    rewriter.replaceOp(op, choose(b.copySign(rest, x), b.fma(p, x, x)));
     return success();
   }
 };
@@ -263,9 +319,9 @@ template <typename Op> struct ClassPattern : OpRewritePattern<Op> {
   }
 };
 
-/// exp(x) - 1 and log(1 + x) of f16 and bf16, in f32. Upstream's conversion to
-/// LLVM computes them as these formulas say, where a narrow type keeps next to
-/// no digit of a small x.
+/// Functions of f16 and bf16 in f32: exp(x) - 1 and log(1 + x), which
+/// upstream's conversion to LLVM computes as these formulas say, where a narrow
+/// type keeps next to no digit of a small x; and erf.
 template <typename Op> struct WidenPattern : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,
@@ -389,7 +445,7 @@ struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
     if (ops.empty())
       return markAllAnalysesPreserved();
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpPattern, LogPattern<math::LogOp, false>,
+    patterns.add<ExpPattern, ErfPattern, LogPattern<math::LogOp, false>,
                  LogPattern<math::Log2Op, true>>(&getContext());
     // What upstream's conversions to LLVM do not take, and powers that are a
     // product or a root (of upstream's patterns those of powf).
@@ -399,15 +455,15 @@ struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
                  ClassPattern<math::IsInfOp>, ClassPattern<math::IsFiniteOp>,
                  ClassPattern<math::IsNormalOp>>(&getContext());
     patterns.add<WidenPattern<math::ExpM1Op>, WidenPattern<math::Log1pOp>,
-                 KahanPattern<math::ExpM1Op>, KahanPattern<math::Log1pOp>>(
-        &getContext());
+                 WidenPattern<math::ErfOp>, KahanPattern<math::ExpM1Op>,
+                 KahanPattern<math::Log1pOp>>(&getContext());
     populateMathAlgebraicSimplificationPatterns(patterns);
     // Upstream's approximations, where they are accurate to a few units in the
     // last place. Those of exp and log lose denormals; sin and cos lose all
     // digits for large arguments.
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return llvm::is_contained(
-          {"math.erf", "math.expm1", "math.log1p", "math.tanh"}, name);
+      return llvm::is_contained({"math.expm1", "math.log1p", "math.tanh"},
+                                name);
     });
     GreedyRewriteConfig config;
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);

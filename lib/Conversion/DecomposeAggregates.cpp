@@ -23,6 +23,27 @@ namespace mlir::remat {
 
 using namespace mlir;
 
+/// Divides by the sums of a softmax as a multiplication by one quotient for
+/// each row: a vector of quotients takes as long as ten of products. Not in a
+/// narrow type, in which the inverse of a large sum is denormal. `last` is the
+/// part of a softmax that divides.
+static void multiplyByInverse(RewriterBase &rewriter, linalg::GenericOp last) {
+  for (auto quotient :
+       llvm::to_vector(last.getBody()->getOps<arith::DivFOp>())) {
+    auto type = cast<FloatType>(quotient.getType());
+    if (type.getWidth() < 32)
+      continue;
+    rewriter.setInsertionPoint(quotient);
+    Location loc = quotient.getLoc();
+    Value one = arith::ConstantOp::create(rewriter, loc,
+                                          rewriter.getFloatAttr(type, 1.0));
+    Value inverse =
+        arith::DivFOp::create(rewriter, loc, one, quotient.getRhs());
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(quotient, quotient.getLhs(),
+                                               inverse);
+  }
+}
+
 LogicalResult remat::decomposeAggregate(linalg::AggregatedOpInterface op) {
   if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
     return op->emitOpError("can be expanded into structured operations on "
@@ -39,6 +60,9 @@ LogicalResult remat::decomposeAggregate(linalg::AggregatedOpInterface op) {
        part != op; part = part->getNextNode())
     if (auto structured = dyn_cast<linalg::LinalgOp>(part))
       fixReductionOrder(structured);
+  if (isa<linalg::SoftmaxOp>(op))
+    multiplyByInverse(rewriter,
+                      parts->front().getDefiningOp<linalg::GenericOp>());
   rewriter.replaceOp(op, *parts);
   return success();
 }

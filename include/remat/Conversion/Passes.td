@@ -30,7 +30,8 @@ def DecomposeAggregates : Pass<"convert-linalg-aggregates-to-structured"> {
     differentiation and the last fusion.
 
     Example: `linalg.softmax dimension(1) ins(%x) outs(%e)` becomes a maximum, an
-    exponential of the difference, a sum and a division.
+    exponential of the difference, a sum, and a product with the sum's inverse,
+    which is one division for each row (f16 and bf16: a division of each element).
   }];
   let options = [
     ListOption<"keep", "keep", "std::string",
