@@ -55,6 +55,24 @@ def top_k(x: Any, *, k: int, axis: int = -1, **_: Any) -> tuple[Any, Any]:
     return jnp.moveaxis(values, -1, axis), jnp.moveaxis(places, -1, axis)
 
 
+def reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+    """By casts, which have the derivative that StableHLO's lowering loses among the bits: that of x."""
+    from jax import numpy as jnp
+
+    from remat.export import ExportError
+    own = jnp.finfo(x.dtype)
+    if exponent_bits >= own.nexp and mantissa_bits >= own.nmant:
+        return x
+    kinds = {(8, 7): jnp.bfloat16, (5, 10): jnp.float16, (8, 23): jnp.float32}
+    kind = kinds.get((exponent_bits, mantissa_bits))
+    if kind is None:
+        raise ExportError(f"there is no type of {exponent_bits} exponent and {mantissa_bits} mantissa bits, which "
+                          "reduce_precision rounds to; use those of bfloat16 (8, 7) or float16 (5, 10)")
+    rounded = x.astype(kind).astype(x.dtype)
+    smallest = jnp.finfo(kind).smallest_normal.astype(x.dtype)
+    return jnp.where(jnp.abs(rounded) < smallest, 0 * rounded, rounded) if kind == jnp.float16 else rounded
+
+
 def scatter(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def compute(x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **_: Any) -> Any:
         return scatter_in_order(combine, x, indices, updates, dimension_numbers, mode)
@@ -119,4 +137,5 @@ def table() -> dict[str, Callable[..., Any]]:
     return {"cumsum": cumulative(lax.add), "cumprod": cumulative(lax.mul),
             "cummax": cumulative(lax.max), "cummin": cumulative(lax.min),
             "cumlogsumexp": cumulative(jnp.logaddexp), "sort": sort, "top_k": top_k,
+            "reduce_precision": reduce_precision,
             **{name: scatter(combine) for name, combine in combinations.items()}}

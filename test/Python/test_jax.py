@@ -253,6 +253,21 @@ def test_sorts_have_nans_last(wide):
         np.testing.assert_allclose(np.asarray(step.params), after, 1e-6)
 
 
+@pytest.mark.parametrize("bits", [(8, 7), (5, 10), (8, 23)])
+def test_reduced_precision_has_a_gradient(bits):
+    loss = lambda w, x: (jax.lax.reduce_precision(w * x, *bits) ** 2).sum()  # noqa: E731
+    params, x = normal(3, 4), np.concatenate([normal(2, 4), np.float32([[1e-7, -3e-5, np.pi, 0]])])
+    step = remat.jax.train_step(loss, params, x, optimizer=remat.SGD(0.1))
+    losses, expected = train_in_jax(loss, params, [(x,)], 0.1)
+    np.testing.assert_allclose(step(x), losses[0], 1e-6)
+    assert_close(step.params, expected)
+
+
+def test_a_precision_that_no_type_has():
+    with pytest.raises(remat.ExportError, match="no type of 4 exponent and 3 mantissa bits"):
+        remat.jax.train_step(lambda w: jax.lax.reduce_precision(w, 4, 3).sum(), normal(3), optimizer=remat.SGD(0.1))
+
+
 def test_float64_where_jax_has_it():
     with jax.enable_x64(True):
         params = jax.tree.map(lambda p: jnp.asarray(p, jnp.float64), mlp_params())
