@@ -11,6 +11,7 @@
 #include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/Utils/Attributes.h"
 
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -126,6 +127,9 @@ static linalg::GenericOp createProduct(PatternRewriter &rewriter, LinalgOp op,
   IRMapping mapping;
   op->getRegion(0).cloneInto(&product.getRegion(), mapping);
   copyAttributes(op, product);
+  // A `linalg.matvec` stays what it is where the transpose is in another region
+  // than the product, and must not add up in another order there.
+  keepReductionOrder(op, product);
   return product;
 }
 

@@ -122,3 +122,21 @@ func.func @must_not_move_a_product_into_a_loop(%a: tensor<8x16xf32>, %b: tensor<
   }
   return %r : tensor<4x8xf32>
 }
+
+// -----
+
+// It adds up as before, though what is written is no product of matrices.
+// CHECK-LABEL: func @keeps_the_order_of_a_product(
+// CHECK-SAME: %[[A:.*]]: tensor<8x16xf32>, %[[V:.*]]: tensor<8xf32>
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[A]], %[[V]]
+// CHECK-SAME: remat.order = "product"
+func.func @keeps_the_order_of_a_product(%a: tensor<8x16xf32>, %v: tensor<8xf32>) -> tensor<16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x8xf32>
+  %t = linalg.transpose ins(%a : tensor<8x16xf32>) outs(%e : tensor<16x8xf32>) permutation = [1, 0]
+  %f = tensor.empty() : tensor<16xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%f : tensor<16xf32>) -> tensor<16xf32>
+  %y = linalg.matvec ins(%t, %v : tensor<16x8xf32>, tensor<8xf32>) outs(%z : tensor<16xf32>) -> tensor<16xf32>
+  return %y : tensor<16xf32>
+}

@@ -175,6 +175,13 @@ void mlir::remat::fixReductionOrder(linalg::LinalgOp op) {
     setOrder(op, computeReductionOrder(op));
 }
 
+void mlir::remat::keepReductionOrder(linalg::LinalgOp op,
+                                     linalg::LinalgOp replacement) {
+  ReductionOrder order = getReductionOrder(op);
+  if (getReductionOrder(replacement) != order)
+    setOrder(replacement, order);
+}
+
 void mlir::remat::fixAsRounded(linalg::LinalgOp op) {
   setOrder(op, ReductionOrder::RoundedProduct);
 }

@@ -44,7 +44,11 @@ bool hasFixedOrder(Operation *op);
 /// added up.
 void fixReductionOrder(linalg::LinalgOp op);
 
-/// The same for `op`, a part of the adjoint of `forward`. What is no product
+/// Fixes the order of `replacement` as that of `op`, of which it is another way
+/// to write, if it would be another one as it is written.
+void keepReductionOrder(linalg::LinalgOp op, linalg::LinalgOp replacement);
+
+/// Fixes that of `op`, a part of the adjoint of `forward`. What is no product
 /// has no products for adjoints, even if they look like some.
 void fixAdjointOrder(linalg::LinalgOp op, Operation *forward);
 
