@@ -55,6 +55,18 @@ def top_k(x: Any, *, k: int, axis: int = -1, **_: Any) -> tuple[Any, Any]:
     return jnp.moveaxis(values, -1, axis), jnp.moveaxis(places, -1, axis)
 
 
+def pad(x: Any, value: Any, *, padding_config: Any) -> Any:
+    """Without interior padding, before which IREE loses another one: a place behind each element, of which the last goes again."""
+    from jax import lax
+    for dim, (_, _, interior) in enumerate(padding_config):
+        size = x.shape[dim]
+        if interior and size:
+            x = lax.pad(lax.expand_dims(x, [dim + 1]), value, [(0, interior if d == dim + 1 else 0, 0) for d in range(x.ndim + 1)])
+            x = x.reshape(*x.shape[:dim], size * (interior + 1), *x.shape[dim + 2:])
+            x = lax.slice_in_dim(x, 0, size * (interior + 1) - interior, axis=dim)
+    return lax.pad(x, value, [(low, high, 0) for low, high, _ in padding_config])
+
+
 def reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
     """By casts, which have the derivative that StableHLO's lowering loses among the bits: that of x."""
     from jax import numpy as jnp
@@ -124,6 +136,8 @@ def find(equation: Any) -> Callable[..., Any] | None:
     """What computes the same as `equation`, if that is to be decomposed."""
     if adds_in_16_bits(equation):
         return functools.partial(sum_in_float32, primitive=equation.primitive, kind=equation.outvars[0].aval.dtype)
+    if equation.primitive.name == "pad" and not any(interior for _, _, interior in equation.params["padding_config"]):
+        return None
     return table().get(equation.primitive.name)
 
 
@@ -137,5 +151,5 @@ def table() -> dict[str, Callable[..., Any]]:
     return {"cumsum": cumulative(lax.add), "cumprod": cumulative(lax.mul),
             "cummax": cumulative(lax.max), "cummin": cumulative(lax.min),
             "cumlogsumexp": cumulative(jnp.logaddexp), "sort": sort, "top_k": top_k,
-            "reduce_precision": reduce_precision,
+            "pad": pad, "reduce_precision": reduce_precision,
             **{name: scatter(combine) for name, combine in combinations.items()}}

@@ -253,6 +253,19 @@ def test_sorts_have_nans_last(wide):
         np.testing.assert_allclose(np.asarray(step.params), after, 1e-6)
 
 
+@pytest.mark.parametrize("outer", [[(0, 0, 1), (0, 0, 0)], [(-1, 2, 2), (1, -1, 1)], [(2, 0, 0), (0, -2, 3)]])
+def test_padding_of_padding(outer):
+    def loss(w, x):
+        padded = jax.lax.pad(jax.lax.pad(w * x, 0.5, [(1, 0, 0), (0, 2, 1)]), -0.25, outer)
+        return (padded * jnp.arange(float(padded.size)).reshape(padded.shape)).sum()
+
+    params, x = normal(3, 4), normal(3, 4)
+    step = remat.jax.train_step(loss, params, x, optimizer=remat.SGD(0.01))
+    losses, expected = train_in_jax(loss, params, [(x,)], 0.01)
+    np.testing.assert_allclose(step(x), losses[0], 1e-5)
+    assert_close(step.params, expected)
+
+
 @pytest.mark.parametrize("bits", [(8, 7), (5, 10), (8, 23)])
 def test_reduced_precision_has_a_gradient(bits):
     loss = lambda w, x: (jax.lax.reduce_precision(w * x, *bits) ** 2).sum()  # noqa: E731
