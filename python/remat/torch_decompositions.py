@@ -33,6 +33,13 @@ def pad(x: Tensor, widths: list[int], value: float = 0) -> Tensor:
     return aten.constant_pad_nd(x, [max(width, 0) for width in widths], value)
 
 
+def as_batch(operator: Callable[..., Tensor], rank: int) -> Callable[..., Tensor]:
+    """Of a batch of one: torch-mlir crashes on windows of a single image, or refuses them."""
+    def compute(x: Tensor, *options: Any, **more: Any) -> Tensor:
+        return operator(x.unsqueeze(0), *options, **more).squeeze(0) if x.ndim == rank + 1 else NotImplemented
+    return compute
+
+
 def adaptive_mean(x: Tensor, sizes: list[int]) -> Tensor:
     """Along one dimension after the other, by a product: torch-mlir's own lowering for images of three dimensions writes the result
     over again for each window, which has no derivative."""
@@ -269,6 +276,9 @@ TABLE = {
     aten.linalg_norm.ord_str: matrix_norm,
     aten.linalg_matrix_norm.str_ord: matrix_norm,
     aten.constant_pad_nd.default: pad,
+    **{operator: as_batch(operator, rank) for rank, operators in enumerate((
+        (aten.avg_pool1d.default, aten.max_pool1d.default), (aten.avg_pool2d.default, aten.max_pool2d.default),
+        (aten.avg_pool3d.default, aten.max_pool3d.default)), 1) for operator in operators},
     aten.adaptive_avg_pool3d.default: adaptive_mean,
     aten._adaptive_avg_pool3d.default: adaptive_mean,
     **{operator: truth(operator) for operator in (aten.all.default, aten.all.dim, aten.any.default, aten.any.dim)},

@@ -211,6 +211,9 @@ ROWS, COLUMNS = torch.tensor([[0, 2], [1, 1]]), torch.tensor([1, -1])
 DECOMPOSED = {
     "cropped": ((2, 3, 6, 5), lambda x: F.pad(x, (-1, 2, 3, -2), value=0.5)), "cropped 3d": ((1, 2, 4, 5, 6), lambda x: F.pad(x, (-1, -1) * 3)),
     "windows": ((2, 3, 8, 7, 4), lambda x: F.adaptive_avg_pool3d(x, (3, 7, 2))), "fold": ((2, 12, 9), lambda x: F.fold(x, (4, 4), 2)),
+    "mean of one image": ((2, 6, 5), lambda x: F.avg_pool2d(x, 3, 2, 1)), "maximum of one": ((2, 6, 5), lambda x: F.max_pool2d(x, 2)),
+    "mean of one volume": ((2, 4, 6, 5), lambda x: F.avg_pool3d(x, 2)), "maximum of one volume": ((2, 4, 6, 5), lambda x: F.max_pool3d(x, 2)),
+    "mean of one signal": ((2, 9), lambda x: F.avg_pool1d(x, 3)), "maximum of one signal": ((2, 9), lambda x: F.max_pool1d(x, 3)),
     "columns": ((3, 4, 5), lambda x: torch.ones(3, 4, 5).index_put((torch.tensor([2, 0]), COLUMNS), x[0, :2])),
     "inner columns": ((3, 4, 5), lambda x: torch.ops.aten.index_put(x, [None, ROWS, COLUMNS], x[:, :2, :2] * 2, True)),
     "norm": ((3, 4), torch.linalg.norm), "norm of order 3": ((5,), lambda x: torch.linalg.norm(x, 3)),
