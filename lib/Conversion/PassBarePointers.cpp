@@ -173,10 +173,9 @@ private:
 
   /// One constant for all that a function's calls pass.
   Value getConstant(OpBuilder &builder, Location loc, Attribute number) {
-    Operation *user = builder.getInsertionBlock()->getParentOp();
-    auto function = dyn_cast<func::FuncOp>(user);
-    if (!function)
-      function = user->getParentOfType<func::FuncOp>();
+    auto function = builder.getInsertionBlock()
+                        ->getParent()
+                        ->getParentOfType<func::FuncOp>();
     Value &constant = constants[{function, number}];
     if (!constant) {
       OpBuilder entry = OpBuilder::atBlockBegin(&function.front());

@@ -38,8 +38,14 @@ class Decomposer:
 
     def mark_equation(self, equation: Any) -> Any:
         if compute := jax_decompositions.find(equation):
+            from jax.extend import source_info_util
+
+            from remat.export import ExportError
             compute = functools.partial(compute, **equation.params)
-            equation = computed_by(equation, compute, equation.primitive.name)
+            try:
+                equation = computed_by(equation, compute, equation.primitive.name)
+            except ExportError as error:
+                raise ExportError(f"{source_info_util.summarize(equation.source_info)}: {error}") from error
         params = {key: self.mark(value) for key, value in equation.params.items()}
         return equation if is_same(params.values(), equation.params.values()) else equation.replace(params=params)
 

@@ -91,12 +91,16 @@ def describe_failure(error: BaseException, inner: str) -> str:
     return ""
 
 
+def describe_place(location: ir.Location) -> str:
+    """`model.py:12 (layers.0): `, or nothing."""
+    place = describe_location(str(location).removeprefix("loc(").removesuffix(")"))
+    return f"{place}: " if place else ""
+
+
 def describe_diagnostic(diagnostic: ir.Diagnostic) -> str:
-    location, message = str(diagnostic.location), diagnostic.message
-    operator = OPERATOR.search(message)
-    text = f"torch-mlir has no lowering of {operator[1]}" if operator else message.partition(": %")[0]
-    place = describe_location(location.removeprefix("loc(").removesuffix(")"))
-    return f"{place}: {text}" if place else text
+    operator = OPERATOR.search(diagnostic.message)
+    text = f"torch-mlir has no lowering of {operator[1]}" if operator else diagnostic.message.partition(": %")[0]
+    return describe_place(diagnostic.location) + text
 
 
 def describe_unlowered(module: ir.Module) -> str:
@@ -109,10 +113,7 @@ def describe_unlowered(module: ir.Module) -> str:
         return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    if not found:
-        return ""
-    place = describe_location(str(found[0].location).removeprefix("loc(").removesuffix(")"))
-    return f"{place + ': ' if place else ''}torch-mlir has no lowering of {found[0].name}"
+    return f"{describe_place(found[0].location)}torch-mlir has no lowering of {found[0].name}" if found else ""
 
 
 def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export.ExportedProgram:

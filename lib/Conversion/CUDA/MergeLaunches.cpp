@@ -17,6 +17,7 @@
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
+#include "remat/Transforms/Utils/CutLoops.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -105,15 +106,11 @@ static bool canShareKernel(linalg::LinalgOp a, linalg::LinalgOp b) {
   return storesInLanes || iterateAlike(a, b);
 }
 
-/// How the loops of a sum were cut from those of an elementwise operation: for
-/// each loop of the latter, the first one of the sum that stands for it, and
-/// how many do.
-using LoopCuts = SmallVector<std::pair<unsigned, unsigned>>;
-
-/// The cuts by which `sum` reads, in the shape of its own loops, what `map`
-/// stores: that of chunks, where `remat-split-reductions` has made some.
-static std::optional<LoopCuts> findCuts(linalg::LinalgOp map,
-                                        linalg::LinalgOp sum) {
+/// The loops of `sum` that stand for each loop of `map`, if `sum` reads, in the
+/// shape of its own loops, what `map` stores: that of chunks, where
+/// `remat-split-reductions` has made some.
+static std::optional<SmallVector<ReassociationIndices>>
+findCuts(linalg::LinalgOp map, linalg::LinalgOp sum) {
   if (map.getNumReductionLoops() > 0 || sum.getNumReductionLoops() == 0 ||
       map.getNumLoops() >= sum.getNumLoops() || map.hasIndexSemantics() ||
       !llvm::all_of(map.getIndexingMapsArray(),
@@ -128,12 +125,8 @@ static std::optional<LoopCuts> findCuts(linalg::LinalgOp map,
           return init.get() == expand.getSrc() &&
                  map.getMatchingIndexingMap(&init).isIdentity();
         });
-    if (stored == map.getDpsInitsMutable().end())
-      continue;
-    LoopCuts cuts;
-    for (const ReassociationIndices &group : expand.getReassociationIndices())
-      cuts.emplace_back(group.front(), group.size());
-    return cuts;
+    if (stored != map.getDpsInitsMutable().end())
+      return expand.getReassociationIndices();
   }
   return std::nullopt;
 }
@@ -146,8 +139,6 @@ static std::optional<LoopCuts> findCuts(linalg::LinalgOp map,
 static Value viewLike(OpBuilder &builder, linalg::LinalgOp sum, Value operand,
                       ArrayRef<int64_t> shape,
                       ArrayRef<ReassociationIndices> groups) {
-  if (shape.size() == groups.size())
-    return operand;
   for (Value read : sum.getDpsInputs())
     if (auto view = read.getDefiningOp<memref::ExpandShapeOp>();
         view && view.getSrc() == operand &&
@@ -155,42 +146,6 @@ static Value viewLike(OpBuilder &builder, linalg::LinalgOp sum, Value operand,
       return view;
   return memref::ExpandShapeOp::create(builder, sum.getLoc(), shape, operand,
                                        groups);
-}
-
-/// A copy of `map`, an elementwise operation, in the loops of `sum`, and on
-/// views of its operands that have a dimension for each of these.
-static linalg::GenericOp cutLoops(linalg::LinalgOp map, linalg::LinalgOp sum,
-                                  const LoopCuts &cuts) {
-  OpBuilder builder(sum);
-  SmallVector<int64_t> sizes = sum.getStaticLoopRanges();
-  SmallVector<Value> operands;
-  SmallVector<AffineMap> maps;
-  for (OpOperand &operand : map->getOpOperands()) {
-    SmallVector<int64_t> shape;
-    SmallVector<ReassociationIndices> groups;
-    SmallVector<AffineExpr> dims;
-    for (AffineExpr result :
-         map.getMatchingIndexingMap(&operand).getResults()) {
-      auto [first, count] = cuts[cast<AffineDimExpr>(result).getPosition()];
-      groups.emplace_back();
-      for (unsigned loop = first; loop < first + count; ++loop) {
-        groups.back().push_back(shape.size());
-        shape.push_back(sizes[loop]);
-        dims.push_back(builder.getAffineDimExpr(loop));
-      }
-    }
-    operands.push_back(viewLike(builder, sum, operand.get(), shape, groups));
-    maps.push_back(AffineMap::get(sizes.size(), 0, dims, builder.getContext()));
-  }
-  unsigned inputs = map.getNumDpsInputs();
-  auto cut = linalg::GenericOp::create(
-      builder, map.getLoc(), TypeRange(), ArrayRef(operands).take_front(inputs),
-      ArrayRef(operands).drop_front(inputs), maps,
-      SmallVector<utils::IteratorType>(sizes.size(),
-                                       utils::IteratorType::parallel));
-  IRMapping mapping;
-  map->getRegion(0).cloneInto(&cut.getRegion(), mapping);
-  return cut;
 }
 
 /// A view that nothing uses would still count as a use of its buffer.
@@ -434,8 +389,14 @@ private:
       auto first = cast<linalg::LinalgOp>(other.op),
            second = cast<linalg::LinalgOp>(entry.op);
       linalg::LinalgOp merged;
-      if (std::optional<LoopCuts> cuts = findCuts(first, second)) {
-        linalg::GenericOp cut = cutLoops(first, second, *cuts);
+      if (auto cuts = findCuts(first, second)) {
+        OpBuilder builder(second);
+        linalg::GenericOp cut = cutLoops(
+            builder, first, *cuts, second.getStaticLoopRanges(),
+            [&](OpOperand &operand, ArrayRef<int64_t> shape,
+                ArrayRef<ReassociationIndices> dims) {
+              return viewLike(builder, second, operand.get(), shape, dims);
+            });
         merged = merge(number, cut, entry);
         eraseWithViews(cut);
       } else {

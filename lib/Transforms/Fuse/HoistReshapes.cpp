@@ -13,9 +13,9 @@
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/Utils/Attributes.h"
+#include "remat/Transforms/Utils/CutLoops.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_HOISTRESHAPES
@@ -56,9 +56,7 @@ static bool hasDimensionsForLoops(linalg::GenericOp op) {
 static Value expand(OpBuilder &builder, Location loc, Value value,
                     ArrayRef<int64_t> shape,
                     ArrayRef<ReassociationIndices> groups) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || shape.size() == groups.size())
-    return value;
+  auto type = cast<RankedTensorType>(value.getType());
   auto expanded = RankedTensorType::get(shape, type.getElementType());
   auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>();
   if (collapse && collapse.getSrcType() == expanded)
@@ -70,36 +68,16 @@ static Value expand(OpBuilder &builder, Location loc, Value value,
 static void hoist(OpBuilder &builder, linalg::GenericOp op,
                   tensor::ExpandShapeOp reshape) {
   RankedTensorType type = reshape.getResultType();
-  SmallVector<ReassociationIndices> loops = reshape.getReassociationIndices();
   builder.setInsertionPoint(op);
-  SmallVector<Value> inputs;
-  SmallVector<AffineMap> maps;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    SmallVector<int64_t> shape;
-    SmallVector<ReassociationIndices> groups;
-    SmallVector<AffineExpr> dims;
-    for (AffineExpr result : op.getMatchingIndexingMap(input).getResults()) {
-      groups.emplace_back();
-      for (int64_t loop : loops[cast<AffineDimExpr>(result).getPosition()]) {
-        groups.back().push_back(shape.size());
-        shape.push_back(type.getDimSize(loop));
-        dims.push_back(builder.getAffineDimExpr(loop));
-      }
-    }
-    inputs.push_back(
-        expand(builder, reshape.getLoc(), input->get(), shape, groups));
-    maps.push_back(
-        AffineMap::get(type.getRank(), 0, dims, builder.getContext()));
-  }
-  maps.push_back(builder.getMultiDimIdentityMap(type.getRank()));
-  Value empty = tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(),
-                                        type.getElementType());
-  auto hoisted = linalg::GenericOp::create(
-      builder, op.getLoc(), TypeRange(type), inputs, empty, maps,
-      SmallVector<utils::IteratorType>(type.getRank(),
-                                       utils::IteratorType::parallel));
-  IRMapping mapping;
-  op.getRegion().cloneInto(&hoisted.getRegion(), mapping);
+  linalg::GenericOp hoisted = cutLoops(
+      builder, op, reshape.getReassociationIndices(), type.getShape(),
+      [&](OpOperand &operand, ArrayRef<int64_t> shape,
+          ArrayRef<ReassociationIndices> dims) -> Value {
+        if (op.isDpsInit(&operand))
+          return tensor::EmptyOp::create(builder, op.getLoc(), shape,
+                                         type.getElementType());
+        return expand(builder, reshape.getLoc(), operand.get(), shape, dims);
+      });
   copyAttributes(op, hoisted);
   for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
     user->replaceAllUsesWith(hoisted);

@@ -7,14 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlainCopy.h"
 #include "Variance.h"
 #include "remat/Transforms/Normalize/Passes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_DETACHMEANSPASS
@@ -59,40 +57,22 @@ static void detachMean(RewriterBase &rewriter, Variance variance,
   rewriter.modifyOpInPlace(kernel, [&] { mean.set(detached); });
 }
 
-/// The variances of which the differences cross borders of regions: the sum
-/// gets differences where it is.
-static void detachAcrossBorders(Operation *function) {
-  PlainCopy plain(function);
-  IRRewriter rewriter(function->getContext(), plain.getListener());
-  SmallVector<Operation *> sums;
-  forEachVariance(plain.get(), [&](Variance variance) {
-    sums.push_back(variance.sum);
-    detachMean(rewriter, std::move(variance), /*mayChangeDifferences=*/false);
-  });
-  for (Operation *sum : sums)
-    plain.transplant(sum);
-  plain.eraseDead("the sum of its squares computes it for itself; name what it "
-                  "is the difference of");
-}
-
 namespace {
 struct DetachMeansPass
     : mlir::remat::impl::DetachMeansPassBase<DetachMeansPass> {
   void runOnOperation() override {
-    IRRewriter rewriter(&getContext());
-    bool changed = false;
-    SetVector<Operation *> bordered;
-    forEachVariance(getOperation(), [&](Variance variance) {
-      changed = true;
-      // A kernel has no copy beyond the border of its region.
-      if (variance.path.contains(nullptr))
-        bordered.insert(variance.sum->getParentOfType<FunctionOpInterface>());
-      else
-        detachMean(rewriter, std::move(variance),
-                   /*mayChangeDifferences=*/true);
-    });
-    for (Operation *function : bordered)
-      detachAcrossBorders(function);
+    // A kernel has no copy beyond the border of its region.
+    bool changed = rewriteVariances(
+        getOperation(), [](const Variance &) { return true; },
+        [](const Variance &variance) {
+          return variance.path.contains(nullptr);
+        },
+        [](RewriterBase &rewriter, Variance variance, bool isPlain) {
+          Operation *sum = variance.sum;
+          detachMean(rewriter, std::move(variance),
+                     /*mayChangeDifferences=*/!isPlain);
+          return sum;
+        });
     if (!changed)
       markAllAnalysesPreserved();
   }

@@ -13,7 +13,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlainCopy.h"
 #include "Variance.h"
 #include "remat/Transforms/Normalize/Passes.h"
 
@@ -23,7 +22,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_SHIFTVARIANCESPASS
@@ -267,38 +265,16 @@ static bool isInOneRegion(const Variance &variance) {
          x.getParentRegion() == variance.sum->getParentRegion();
 }
 
-static void shiftAcrossBorders(Operation *function) {
-  PlainCopy plain(function);
-  IRRewriter rewriter(function->getContext(), plain.getListener());
-  SmallVector<Operation *> shifted;
-  forEachVariance(plain.get(), [&](Variance variance) {
-    if (shouldShift(variance))
-      shifted.push_back(shiftVariance(rewriter, std::move(variance)));
-  });
-  for (Operation *op : shifted)
-    plain.transplant(op);
-  plain.eraseDead("the sum of its squares computes it for itself; name what it "
-                  "is the difference of");
-}
-
 namespace {
 struct ShiftVariancesPass
     : mlir::remat::impl::ShiftVariancesPassBase<ShiftVariancesPass> {
   void runOnOperation() override {
-    IRRewriter rewriter(&getContext());
-    SetVector<Operation *> bordered;
-    bool changed = false;
-    forEachVariance(getOperation(), [&](Variance variance) {
-      if (!shouldShift(variance))
-        return;
-      changed = true;
-      if (isInOneRegion(variance))
-        shiftVariance(rewriter, std::move(variance));
-      else
-        bordered.insert(variance.sum->getParentOfType<FunctionOpInterface>());
-    });
-    for (Operation *function : bordered)
-      shiftAcrossBorders(function);
+    bool changed = rewriteVariances(
+        getOperation(), shouldShift,
+        [](const Variance &variance) { return !isInOneRegion(variance); },
+        [](RewriterBase &rewriter, Variance variance, bool) {
+          return shiftVariance(rewriter, std::move(variance));
+        });
     if (!changed)
       markAllAnalysesPreserved();
   }

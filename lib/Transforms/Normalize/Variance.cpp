@@ -2,6 +2,8 @@
 
 #include "Variance.h"
 
+#include "PlainCopy.h"
+
 #include "remat/Analysis/EqualValues.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -10,6 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include <cmath>
 
@@ -425,14 +428,48 @@ std::optional<Variance> mlir::remat::getVariance(LinalgOp op, unsigned result) {
   return std::nullopt;
 }
 
-void mlir::remat::forEachVariance(Operation *root,
-                                  function_ref<void(Variance)> visit) {
+/// Calls `visit` for the variances in `root`.
+static void forEachVariance(Operation *root,
+                            function_ref<void(Variance)> visit) {
   SmallVector<LinalgOp> kernels;
   root->walk([&](LinalgOp op) { kernels.push_back(op); });
   for (LinalgOp op : kernels)
     for (unsigned result = 0; result < op->getNumResults(); ++result)
       if (std::optional<Variance> variance = getVariance(op, result))
         visit(std::move(*variance));
+}
+
+bool mlir::remat::rewriteVariances(
+    Operation *root, function_ref<bool(const Variance &)> isWanted,
+    function_ref<bool(const Variance &)> crossesBorders,
+    function_ref<Operation *(RewriterBase &, Variance, bool)> rewrite) {
+  IRRewriter rewriter(root->getContext());
+  SetVector<Operation *> bordered;
+  bool changed = false;
+  forEachVariance(root, [&](Variance variance) {
+    if (!isWanted(variance))
+      return;
+    changed = true;
+    if (crossesBorders(variance))
+      bordered.insert(variance.sum->getParentOfType<FunctionOpInterface>());
+    else
+      rewrite(rewriter, std::move(variance), /*isPlain=*/false);
+  });
+  for (Operation *function : bordered) {
+    PlainCopy plain(function);
+    IRRewriter plainRewriter(root->getContext(), plain.getListener());
+    SmallVector<Operation *> sums;
+    forEachVariance(plain.get(), [&](Variance variance) {
+      if (isWanted(variance))
+        sums.push_back(
+            rewrite(plainRewriter, std::move(variance), /*isPlain=*/true));
+    });
+    for (Operation *sum : sums)
+      plain.transplant(sum);
+    plain.eraseDead("the sum of its squares computes it for itself; name what "
+                    "it is the difference of");
+  }
+  return changed;
 }
 
 void mlir::remat::copyPath(RewriterBase &rewriter, const Variance &variance,

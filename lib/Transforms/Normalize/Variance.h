@@ -33,8 +33,15 @@ struct Variance {
 /// regions; none if it is anything else.
 std::optional<Variance> getVariance(linalg::LinalgOp op, unsigned result);
 
-/// Calls `visit` for the variances in `root`.
-void forEachVariance(Operation *root, function_ref<void(Variance)> visit);
+/// Calls `rewrite` for the variances in `root` that `isWanted` says to be.
+/// Those for which `crossesBorders` holds are rewritten (`isPlain`) in a copy
+/// of their function without borders of regions, and what `rewrite` returns,
+/// which computes the sum there, becomes part of the function. Returns whether
+/// there was one.
+bool rewriteVariances(
+    Operation *root, function_ref<bool(const Variance &)> isWanted,
+    function_ref<bool(const Variance &)> crossesBorders,
+    function_ref<Operation *(RewriterBase &, Variance, bool isPlain)> rewrite);
 
 /// Copies what is on the path of `variance` to where it is, without names.
 void copyPath(RewriterBase &rewriter, const Variance &variance,
