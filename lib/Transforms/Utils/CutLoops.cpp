@@ -28,6 +28,12 @@ mlir::remat::cutLoops(OpBuilder &builder, LinalgOp op,
         results.push_back(builder.getAffineDimExpr(loop));
       }
     }
+    // Of a scalar, they stand for nothing: an element has a place in each.
+    if (groups.empty() && op.isDpsInit(&operand)) {
+      shape.assign(sizes.begin(), sizes.end());
+      for (unsigned loop = 0; loop < sizes.size(); ++loop)
+        results.push_back(builder.getAffineDimExpr(loop));
+    }
     operands.push_back(shape.size() == dims.size()
                            ? operand.get()
                            : view(operand, shape, dims));

@@ -121,3 +121,25 @@ func.func @rows_that_are_counted(%x: tensor<32x8xf32>) -> tensor<4x8x8xf32> {
   %1 = tensor.expand_shape %0 [[0, 1], [2]] output_shape [4, 8, 8] : tensor<32x8xf32> into tensor<4x8x8xf32>
   return %1 : tensor<4x8x8xf32>
 }
+
+// -----
+
+// A number becomes a tensor with one element.
+// CHECK-DAG: #[[$NONE:.*]] = affine_map<(d0, d1) -> ()>
+// CHECK-DAG: #[[$ALL:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func @number(
+// CHECK-SAME: %[[X:.*]]: tensor<f32>
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<1x1xf32>
+// CHECK: %[[Y:.*]] = linalg.generic {indexing_maps = [#[[$NONE]], #[[$ALL]]], iterator_types = ["parallel", "parallel"]}
+// CHECK-SAME: ins(%[[X]] : tensor<f32>) outs(%[[E]] : tensor<1x1xf32>)
+// CHECK: return %[[Y]] : tensor<1x1xf32>
+func.func @number(%x: tensor<f32>) -> tensor<1x1xf32> {
+  %e = tensor.empty() : tensor<f32>
+  %y = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%x : tensor<f32>) outs(%e : tensor<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.tanh %a : f32
+    linalg.yield %r : f32
+  } -> tensor<f32>
+  %s = tensor.expand_shape %y [] output_shape [1, 1] : tensor<f32> into tensor<1x1xf32>
+  return %s : tensor<1x1xf32>
+}
