@@ -11,6 +11,7 @@
 #include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/Utils/Attributes.h"
 
+#include "remat/Dialect/Remat/IR/Borders.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -89,9 +90,65 @@ static bool isReadByProductsOnly(Value value) {
   });
 }
 
+/// Whether a product, perhaps in regions, can read what `use` reads in place:
+/// a transposition by `map`.
+static bool readsInPlace(OpOperand &use, AffineMap map) {
+  if (auto region = dyn_cast<RegionOp>(use.getOwner()))
+    return llvm::any_of(
+        region.getBodyBlock()->getArgument(use.getOperandNumber()).getUses(),
+        [&](OpOperand &inside) { return readsInPlace(inside, map); });
+  auto product = dyn_cast<LinalgOp>(use.getOwner());
+  if (!isProductOnTensors(product) || !product.isDpsInput(&use))
+    return false;
+  SmallVector<AffineMap> maps = product.getIndexingMapsArray();
+  AffineMap &read = maps[use.getOperandNumber()];
+  read = map.compose(read);
+  return isLibraryProduct(maps);
+}
+
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
+
+/// Transposes `source` as `copy` does, where `builder` stands.
+static Value transposeAs(OpBuilder &builder, LinalgOp copy, Value from,
+                         Value source) {
+  auto type = cast<RankedTensorType>(copy->getResult(0).getType());
+  IRMapping mapping;
+  mapping.map(from, source);
+  mapping.map(copy.getDpsInits()[0],
+              tensor::EmptyOp::create(builder, copy.getLoc(), type.getShape(),
+                                      type.getElementType())
+                  .getResult());
+  return builder.clone(*copy, mapping)->getResult(0);
+}
+
+/// Makes products inside of `region` that can read operand `index`, which is
+/// `copy` around it, in place read a transposition of `source`. Others keep
+/// theirs.
+static void splitTranspose(RegionOp region, unsigned index, LinalgOp copy,
+                           const Read &copied, Value source) {
+  SmallVector<OpOperand *> products;
+  SmallVector<std::pair<RegionOp, unsigned>> regions;
+  BlockArgument argument = region.getBodyBlock()->getArgument(index);
+  for (OpOperand &use : argument.getUses()) {
+    if (!readsInPlace(use, copied.map))
+      continue;
+    if (auto inner = dyn_cast<RegionOp>(use.getOwner()))
+      regions.emplace_back(inner, use.getOperandNumber());
+    else
+      products.push_back(&use);
+  }
+  Value taken = addInput(region, source);
+  auto builder = OpBuilder::atBlockBegin(region.getBodyBlock());
+  if (!products.empty()) {
+    Value inside = transposeAs(builder, copy, copied.source, taken);
+    for (OpOperand *use : products)
+      use->set(inside);
+  }
+  for (auto [inner, operand] : regions)
+    splitTranspose(inner, operand, copy, copied, taken);
+}
 
 /// Makes `region` take what its operand `index` is a transposition of, and
 /// transpose it inside, where products can take it along. Otherwise a weight
@@ -102,17 +159,17 @@ static bool sinkTranspose(RegionOp region, unsigned index) {
   BlockArgument argument = region.getBodyBlock()->getArgument(index);
   auto type = dyn_cast<RankedTensorType>(argument.getType());
   if (!copied || !copied->map.isPermutation() || !type ||
-      !type.hasStaticShape() || !isReadByProductsOnly(argument))
+      !type.hasStaticShape())
     return false;
+  if (!isReadByProductsOnly(argument)) {
+    if (!readsInPlace(region->getOpOperand(index), copied->map))
+      return false;
+    splitTranspose(region, index, copy, *copied, copied->source);
+    return true;
+  }
   auto builder = OpBuilder::atBlockBegin(region.getBodyBlock());
-  IRMapping mapping;
-  mapping.map(copied->source, argument);
-  mapping.map(copy.getDpsInits()[0],
-              tensor::EmptyOp::create(builder, copy.getLoc(), type.getShape(),
-                                      type.getElementType())
-                  .getResult());
-  Operation *inside = builder.clone(*copy, mapping);
-  argument.replaceAllUsesExcept(inside->getResult(0), inside);
+  Value inside = transposeAs(builder, copy, copied->source, argument);
+  argument.replaceAllUsesExcept(inside, inside.getDefiningOp());
   argument.setType(copied->source.getType());
   region->setOperand(index, copied->source);
   return true;

@@ -61,12 +61,12 @@ def sequence(layers):
 
 class Model:
     """The text of the program is `text`; `data()` makes its arrays. The text of a `plain` one has neither regions nor
-    names, and is the same otherwise."""
+    names, and is the same otherwise. With `vectors`, there are products of matrices and vectors, too."""
 
-    def __init__(self, seed, skip=(), plain=False):
+    def __init__(self, seed, skip=(), plain=False, vectors=False):
         self.random = random.Random(f"{seed}")
         self.seed, self.functions, self.arguments, self.derived = seed, [], {}, {}
-        self.skip, self.plain = skip, plain
+        self.skip, self.plain, self.with_vectors = skip, plain, vectors
         self.is_dynamic = False  # whether some tape has a size that is only known when the program runs
         self.batch, self.channels = self.random.choice([3, 4, 7, 8]), self.random.choice([1, 2, 3])
         self.width = 16 * self.channels
@@ -77,6 +77,8 @@ class Model:
         layers = []
         for i in range(count):
             self.random = random.Random(f"{seed}.{i}")
+            # Products with vectors are drawn apart, so that the models of known seeds keep their other layers.
+            self.apart = random.Random(f"{seed}.{i}.vectors")
             self.prefix = f"{i}."
             layer = self.layer(depth=3)
             if i not in skip:
@@ -94,16 +96,17 @@ class Model:
         self.arguments[name] = (kind, tuple(shape), initial)
         return name
 
-    def parameter(self, name, shape, initial="normal(0.3)"):
+    def parameter(self, name, shape, initial="normal(0.3)", rng=None):
+        rng = rng or self.random
         tied = [n for n, (kind, s, _) in self.arguments.items()
                 if kind == "opt.param" and s == tuple(shape) and n.startswith(self.prefix)]
-        if tied and self.random.random() < 0.4:
-            return self.random.choice(tied)
+        if tied and rng.random() < 0.4:
+            return rng.choice(tied)
         return self.argument("opt.param", name, shape, initial)
 
-    def shared(self):
+    def shared(self, rng=None):
         """A weight that layers of the whole model share."""
-        name = self.random.choice(["shared", "common"])
+        name = (rng or self.random).choice(["shared", "common"])
         self.arguments.setdefault(name, ("opt.param", (self.width, self.width), "normal(0.2)"))
         return name
 
@@ -123,6 +126,8 @@ class Model:
     # Layers ------------------------------------------------------------------------------------------------------
 
     def layer(self, depth):
+        if self.with_vectors and self.apart.random() < 0.1:
+            return self.vectors()
         kinds = [self.dense, self.norm, self.batch_norm, self.convolution, self.attention, self.dropout, self.center,
                  self.softmax] + [self.tied, self.repeated, self.constant_matrix, self.named_uses, self.divided,
                                   self.skip_connection, self.reads_again, self.columns]
@@ -185,6 +190,32 @@ class Model:
                 env["x"] = p.matmul(h, derived)
             else:
                 env["x"] = p.generic([(h, "d0 d1"), (derived, "d1")], h.shape, scalar_body("mulf a0 a1\naddf a0 b0"))
+        return Layer(emit, reads)
+
+    def vectors(self):
+        """A shared weight, as it is or transposed, times a vector."""
+        w, v = self.shared(self.apart), self.parameter("v", (self.width,), rng=self.apart)
+        kind = self.apart.choice(["matvec", "vecmat", "batch_matvec", "batch_vecmat", "dot"])
+        transposed, once = self.apart.random() < 0.6, self.apart.random() < 0.5
+        reads = [w, v]
+        if transposed and once:
+            reads.append(self.derive(f"{w}.transposed", [w], lambda p, env: self.transposed(p, env[w])))
+
+        def emit(p, env):
+            x, vector = env["x"], env[v]
+            matrix = env[w] if not transposed else env[reads[2]] if once else self.transposed(p, env[w])
+            # Of a batch: for each row of x, the matrix again.
+            batched = kind.startswith("batch")
+            if batched:
+                matrix = p.generic([(matrix, "d1 d2"), (x, "d0 d1")], (self.batch, *matrix.shape), scalar_body("mulf a0 a1"))
+                vector = p.generic([(x, "d0 d1"), (vector, "d1")], x.shape, scalar_body("addf a0 a1"))
+            ins = [vector, matrix] if kind.endswith("vecmat") else [matrix, vector]
+            shape = x.shape if batched else (self.width,)
+            if kind == "dot":
+                ins, shape = [p.generic([(matrix, "d0 d1")], shape, scalar_body("addf acc a0"), reduced=(1,)), vector], ()
+            y = p.op(f"linalg.{kind} ins({typed(ins)}) outs({typed([p.zeros(shape)])}) -> {{type}}", shape)
+            loops = ["d0 d1", "d1", ""][2 - len(shape)] if shape else ""
+            env["x"] = p.generic([(x, "d0 d1"), (y, loops)], x.shape, scalar_body("math.tanh a1\naddf a0 b0"))
         return Layer(emit, reads)
 
     def repeated(self, _):

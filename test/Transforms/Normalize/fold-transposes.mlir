@@ -140,3 +140,35 @@ func.func @keeps_the_order_of_a_product(%a: tensor<8x16xf32>, %v: tensor<8xf32>)
   %y = linalg.matvec ins(%t, %v : tensor<16x8xf32>, tensor<8xf32>) outs(%z : tensor<16xf32>) -> tensor<16xf32>
   return %y : tensor<16xf32>
 }
+
+// -----
+
+// The product reads the weight itself, through both borders; what is no product keeps the transposed one.
+// CHECK-LABEL: func @reads_both_beside_others(
+// CHECK-SAME: %[[X:.*]]: tensor<8x16xf32>, %[[W:.*]]: tensor<16x16xf32>)
+// CHECK: %[[T:.*]] = linalg.transpose ins(%[[W]]
+// CHECK: remat.region policy(#remat.dots_saveable) (%[[A:.*]] = %[[X]] : {{.*}}, %[[B:.*]] = %[[T]] : {{.*}}, %[[C:.*]] = %[[W]] :
+// CHECK-SAME: prevent_cse = array<i1: false, true, true>
+// CHECK-NOT: linalg.transpose
+// CHECK: remat.region policy(#remat.nothing_saveable) (%[[X1:.*]] = %[[A]] : {{.*}}, %[[W1:.*]] = %[[C]] : tensor<16x16xf32>)
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[X1]], %[[W1]]
+// CHECK: linalg.exp ins(%[[B]]
+func.func @reads_both_beside_others(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>) -> (tensor<8x16xf32>, tensor<16x16xf32>) {
+  %e = tensor.empty() : tensor<16x16xf32>
+  %t = linalg.transpose ins(%w : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>) permutation = [1, 0]
+  %y, %s = remat.region policy(#remat.dots_saveable) (%a = %x : tensor<8x16xf32>, %b = %t : tensor<16x16xf32>)
+      -> tensor<8x16xf32>, tensor<16x16xf32> attributes {prevent_cse = array<i1: false, true>} {
+    %m = remat.region policy(#remat.nothing_saveable) (%c = %a : tensor<8x16xf32>, %k = %b : tensor<16x16xf32>) -> tensor<8x16xf32> {
+      %zero = arith.constant 0.0 : f32
+      %d = tensor.empty() : tensor<8x16xf32>
+      %f = linalg.fill ins(%zero : f32) outs(%d : tensor<8x16xf32>) -> tensor<8x16xf32>
+      %p = linalg.matmul ins(%c, %k : tensor<8x16xf32>, tensor<16x16xf32>) outs(%f : tensor<8x16xf32>) -> tensor<8x16xf32>
+      remat.yield %p : tensor<8x16xf32>
+    }
+    %i = tensor.empty() : tensor<16x16xf32>
+    %r = linalg.exp ins(%b : tensor<16x16xf32>) outs(%i : tensor<16x16xf32>) -> tensor<16x16xf32>
+    remat.yield %m, %r : tensor<8x16xf32>, tensor<16x16xf32>
+  }
+  return %y, %s : tensor<8x16xf32>, tensor<16x16xf32>
+}

@@ -91,7 +91,8 @@ def FoldTransposesPass : Pass<"remat-fold-transposes"> {
     the batch into one dimension get loops of their own again. Run before
     differentiation: the adjoints then read and write the same layouts, and
     what is saved is what other operations need as well. A `remat.region` that
-    takes a transposed tensor for its products takes the tensor itself instead.
+    takes a transposed tensor for its products takes the tensor itself instead,
+    or besides it where other operations read the transposed one.
 
     A library product wants matrices with one contiguous dimension, so a
     transposition that would put a batch dimension innermost stays. So do
