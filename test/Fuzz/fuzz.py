@@ -293,8 +293,8 @@ def reduce(text, pipeline, fails, deadline):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=300, help="mutants")
-    parser.add_argument("--minutes", type=float, default=1e9, help="stop after so many")
+    parser.add_argument("--count", type=int, help="mutants; by default 300, or as many as --minutes allow")
+    parser.add_argument("--minutes", type=float, help="stop after so many")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--programs", type=int, default=0, help="random programs among the seeds")
     parser.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir()) / "remat-fuzz")
@@ -305,7 +305,9 @@ def main():
     options = parser.parse_args()
     options.files = options.files or sorted([*ROOT.glob("test/**/*.mlir"), *ROOT.glob("examples/*.mlir")])
     options.tool = str(Path(options.tool).resolve())
-    deadline = time.time() + 60 * options.minutes
+    if options.count is None:
+        options.count = 300 if options.minutes is None else sys.maxsize
+    deadline = time.time() + 60 * options.minutes if options.minutes is not None else float("inf")
     with tempfile.TemporaryDirectory() as folder:
         fuzzer, number = Fuzzer(options, folder), 0
         while fuzzer.total < options.count and time.time() < deadline:
