@@ -201,7 +201,7 @@ bool ShiftAnalysis::isFreeOf(Value maximum) {
         if (!region)
           return false;
         ShiftedTensor copy = it->second;
-        track(region.getOutputs()[operand.getOperandNumber()], copy);
+        track(region->getResult(operand.getOperandNumber()), copy);
         goesOn = true;
       }
     if (!goesOn)
