@@ -90,20 +90,28 @@ static bool isReadByProductsOnly(Value value) {
   });
 }
 
+/// The maps of `product` if it reads the source of a copy by `map` in place of
+/// `input`, which is that copy; none if a library has no such product.
+static std::optional<SmallVector<AffineMap>>
+getMapsInPlace(LinalgOp product, OpOperand &input, AffineMap map) {
+  SmallVector<AffineMap> maps = product.getIndexingMapsArray();
+  AffineMap &read = maps[input.getOperandNumber()];
+  read = map.compose(read);
+  if (!isLibraryProduct(maps))
+    return std::nullopt;
+  return maps;
+}
+
 /// Whether a product, perhaps in regions, can read what `use` reads in place:
-/// a transposition by `map`.
+/// a copy by `map`.
 static bool readsInPlace(OpOperand &use, AffineMap map) {
   if (auto region = dyn_cast<RegionOp>(use.getOwner()))
     return llvm::any_of(
         region.getBodyBlock()->getArgument(use.getOperandNumber()).getUses(),
         [&](OpOperand &inside) { return readsInPlace(inside, map); });
   auto product = dyn_cast<LinalgOp>(use.getOwner());
-  if (!isProductOnTensors(product) || !product.isDpsInput(&use))
-    return false;
-  SmallVector<AffineMap> maps = product.getIndexingMapsArray();
-  AffineMap &read = maps[use.getOperandNumber()];
-  read = map.compose(read);
-  return isLibraryProduct(maps);
+  return isProductOnTensors(product) && product.isDpsInput(&use) &&
+         getMapsInPlace(product, use, map);
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,11 +119,10 @@ static bool readsInPlace(OpOperand &use, AffineMap map) {
 //===----------------------------------------------------------------------===//
 
 /// Transposes `source` as `copy` does, where `builder` stands.
-static Value transposeAs(OpBuilder &builder, LinalgOp copy, Value from,
-                         Value source) {
+static Value transposeAs(OpBuilder &builder, LinalgOp copy, Value source) {
   auto type = cast<RankedTensorType>(copy->getResult(0).getType());
   IRMapping mapping;
-  mapping.map(from, source);
+  mapping.map(getCopied(copy)->source, source);
   mapping.map(copy.getDpsInits()[0],
               tensor::EmptyOp::create(builder, copy.getLoc(), type.getShape(),
                                       type.getElementType())
@@ -127,12 +134,13 @@ static Value transposeAs(OpBuilder &builder, LinalgOp copy, Value from,
 /// `copy` around it, in place read a transposition of `source`. Others keep
 /// theirs.
 static void splitTranspose(RegionOp region, unsigned index, LinalgOp copy,
-                           const Read &copied, Value source) {
+                           Value source) {
+  AffineMap map = getCopied(copy)->map;
   SmallVector<OpOperand *> products;
   SmallVector<std::pair<RegionOp, unsigned>> regions;
   BlockArgument argument = region.getBodyBlock()->getArgument(index);
   for (OpOperand &use : argument.getUses()) {
-    if (!readsInPlace(use, copied.map))
+    if (!readsInPlace(use, map))
       continue;
     if (auto inner = dyn_cast<RegionOp>(use.getOwner()))
       regions.emplace_back(inner, use.getOperandNumber());
@@ -140,14 +148,14 @@ static void splitTranspose(RegionOp region, unsigned index, LinalgOp copy,
       products.push_back(&use);
   }
   Value taken = addInput(region, source);
-  auto builder = OpBuilder::atBlockBegin(region.getBodyBlock());
   if (!products.empty()) {
-    Value inside = transposeAs(builder, copy, copied.source, taken);
+    auto builder = OpBuilder::atBlockBegin(region.getBodyBlock());
+    Value inside = transposeAs(builder, copy, taken);
     for (OpOperand *use : products)
       use->set(inside);
   }
   for (auto [inner, operand] : regions)
-    splitTranspose(inner, operand, copy, copied, taken);
+    splitTranspose(inner, operand, copy, taken);
 }
 
 /// Makes `region` take what its operand `index` is a transposition of, and
@@ -164,11 +172,11 @@ static bool sinkTranspose(RegionOp region, unsigned index) {
   if (!isReadByProductsOnly(argument)) {
     if (!readsInPlace(region->getOpOperand(index), copied->map))
       return false;
-    splitTranspose(region, index, copy, *copied, copied->source);
+    splitTranspose(region, index, copy, copied->source);
     return true;
   }
   auto builder = OpBuilder::atBlockBegin(region.getBodyBlock());
-  Value inside = transposeAs(builder, copy, copied->source, argument);
+  Value inside = transposeAs(builder, copy, argument);
   argument.replaceAllUsesExcept(inside, inside.getDefiningOp());
   argument.setType(copied->source.getType());
   region->setOperand(index, copied->source);
@@ -203,15 +211,13 @@ struct FoldIntoOperand : OpInterfaceRewritePattern<LinalgOp> {
           getCopied(input->get().getDefiningOp<LinalgOp>());
       if (!copied)
         continue;
-      SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-      AffineMap &map = maps[input->getOperandNumber()];
-      map = copied->map.compose(map);
-      if (!isLibraryProduct(maps))
+      auto maps = getMapsInPlace(op, *input, copied->map);
+      if (!maps)
         continue;
       SmallVector<Value> inputs = op.getDpsInputs();
       inputs[input->getOperandNumber()] = copied->source;
       rewriter.replaceOp(
-          op, createProduct(rewriter, op, inputs, op.getDpsInits()[0], maps));
+          op, createProduct(rewriter, op, inputs, op.getDpsInits()[0], *maps));
       return success();
     }
     return failure();

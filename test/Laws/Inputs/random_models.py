@@ -77,8 +77,6 @@ class Model:
         layers = []
         for i in range(count):
             self.random = random.Random(f"{seed}.{i}")
-            # Products with vectors are drawn apart, so that the models of known seeds keep their other layers.
-            self.apart = random.Random(f"{seed}.{i}.vectors")
             self.prefix = f"{i}."
             layer = self.layer(depth=3)
             if i not in skip:
@@ -96,17 +94,16 @@ class Model:
         self.arguments[name] = (kind, tuple(shape), initial)
         return name
 
-    def parameter(self, name, shape, initial="normal(0.3)", rng=None):
-        rng = rng or self.random
+    def parameter(self, name, shape, initial="normal(0.3)"):
         tied = [n for n, (kind, s, _) in self.arguments.items()
                 if kind == "opt.param" and s == tuple(shape) and n.startswith(self.prefix)]
-        if tied and rng.random() < 0.4:
-            return rng.choice(tied)
+        if tied and self.random.random() < 0.4:
+            return self.random.choice(tied)
         return self.argument("opt.param", name, shape, initial)
 
-    def shared(self, rng=None):
+    def shared(self):
         """A weight that layers of the whole model share."""
-        name = (rng or self.random).choice(["shared", "common"])
+        name = self.random.choice(["shared", "common"])
         self.arguments.setdefault(name, ("opt.param", (self.width, self.width), "normal(0.2)"))
         return name
 
@@ -126,11 +123,11 @@ class Model:
     # Layers ------------------------------------------------------------------------------------------------------
 
     def layer(self, depth):
-        if self.with_vectors and self.apart.random() < 0.1:
-            return self.vectors()
         kinds = [self.dense, self.norm, self.batch_norm, self.convolution, self.attention, self.dropout, self.center,
                  self.softmax] + [self.tied, self.repeated, self.constant_matrix, self.named_uses, self.divided,
                                   self.skip_connection, self.reads_again, self.columns]
+        if self.with_vectors:
+            kinds += [self.vectors] * 4
         if depth > 0:
             kinds += [self.region] * 5 + [self.loop] * 2 + [self.call] * 2 + [self.residual] * 2
             kinds += [self.branch] * 2 + [self.dynamic_loop]
@@ -192,11 +189,11 @@ class Model:
                 env["x"] = p.generic([(h, "d0 d1"), (derived, "d1")], h.shape, scalar_body("mulf a0 a1\naddf a0 b0"))
         return Layer(emit, reads)
 
-    def vectors(self):
+    def vectors(self, _):
         """A shared weight, as it is or transposed, times a vector."""
-        w, v = self.shared(self.apart), self.parameter("v", (self.width,), rng=self.apart)
-        kind = self.apart.choice(["matvec", "vecmat", "batch_matvec", "batch_vecmat", "dot"])
-        transposed, once = self.apart.random() < 0.6, self.apart.random() < 0.5
+        w, v = self.shared(), self.parameter("v", (self.width,))
+        kind = self.random.choice(["matvec", "vecmat", "batch_matvec", "batch_vecmat", "dot"])
+        transposed, once = self.random.random() < 0.6, self.random.random() < 0.5
         reads = [w, v]
         if transposed and once:
             reads.append(self.derive(f"{w}.transposed", [w], lambda p, env: self.transposed(p, env[w])))
@@ -214,8 +211,8 @@ class Model:
             if kind == "dot":
                 ins, shape = [p.generic([(matrix, "d0 d1")], shape, scalar_body("addf acc a0"), reduced=(1,)), vector], ()
             y = p.op(f"linalg.{kind} ins({typed(ins)}) outs({typed([p.zeros(shape)])}) -> {{type}}", shape)
-            loops = ["d0 d1", "d1", ""][2 - len(shape)] if shape else ""
-            env["x"] = p.generic([(x, "d0 d1"), (y, loops)], x.shape, scalar_body("math.tanh a1\naddf a0 b0"))
+            loops = ["d0", "d1"][2 - len(shape):]
+            env["x"] = p.generic([(x, "d0 d1"), (y, " ".join(loops))], x.shape, scalar_body("math.tanh a1\naddf a0 b0"))
         return Layer(emit, reads)
 
     def repeated(self, _):

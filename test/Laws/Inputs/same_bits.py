@@ -279,7 +279,7 @@ def examine(seed, skip, options, diverged):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(Model(seed, skip, vectors=options.vectors).text)
     return f"model {seed}: {failure_of(seed, skip, options) or message}\n  kept as {path}; same_bits.py --seed {seed} --count 1" + \
-        (f" --skip {','.join(map(str, sorted(skip)))}" if skip else "")
+        (" --vectors" if options.vectors else "") + (f" --skip {','.join(map(str, sorted(skip)))}" if skip else "")
 
 
 def main():
@@ -290,9 +290,8 @@ def main():
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="N drawn variants and gradients in float64")
     parser.add_argument("--skip", default="", help="layers to leave out, such as 0,2")
     parser.add_argument("--vectors", action="store_true",
-                        help="models with products of matrices and vectors, too. Law 1 does not hold for all of them: where "
-                             "equal transpositions of a weight stand in and outside of a region, its gradient adds up in "
-                             "another order without the region (seed 30830, --skip 1,2)")
+                        help="models with products of matrices and vectors, too; law 1 does not hold for all of them "
+                             "(--seed 880082 --skip 1,2 --sample 3)")
     parser.add_argument("--keep", default=tempfile.gettempdir(), help="folder for models that fail")
     parser.add_argument("--files", nargs="+", type=Path, help="these models, not random ones")
     parser.add_argument("--target", default="", help='another target than the CPU: "target=cuda emulate"')

@@ -272,38 +272,23 @@ func.func @not_where_shifted_values_go_elsewhere(%x: tensor<4x8xf32>, %low: tens
 
 // -----
 
-// What a region keeps goes on behind it, too.
+// What a region keeps goes on behind it as what it returns does.
 // CHECK-LABEL: func.func @a_maximum_is_a_residual(
-#pool_window = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1 * 2 + d4, d2 * 2 + d5, d3)>
-#pool_size = affine_map<(d0, d1, d2, d3, d4, d5) -> (d4, d5)>
-#pool_result = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>
-func.func @a_maximum_is_a_residual(%x: tensor<1x8x8x1xf32>, %w: tensor<3x3x1x1xf32>, %ct: tensor<1x3x3x1xf32>) -> (tensor<1x3x3x1xf32>, tensor<1x3x3x1xf32>) {
-  %y, %r:3 = remat.region policy(#remat.dots_saveable) (%a = %x : tensor<1x8x8x1xf32>, %b = %w : tensor<3x3x1x1xf32>)
-      -> tensor<1x3x3x1xf32> residuals(tensor<1x6x6x1xf32>, tensor<1x3x3x1xf32>, tensor<1x3x3x1xf32>) {
-    %zero = arith.constant 0.0 : f32
+// CHECK: remat.region
+// CHECK: linalg.reduce { arith.maximumf }
+// CHECK-NOT: remat.stop_gradient
+// CHECK: return
+func.func @a_maximum_is_a_residual(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>) {
+  %y, %r = remat.region (%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> residuals(tensor<4xf32>) {
     %low = arith.constant 0xFF800000 : f32
-    %e = tensor.empty() : tensor<1x6x6x1xf32>
-    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x6x6x1xf32>) -> tensor<1x6x6x1xf32>
-    %conv = linalg.conv_2d_nhwc_hwcf ins(%a, %b : tensor<1x8x8x1xf32>, tensor<3x3x1x1xf32>) outs(%f : tensor<1x6x6x1xf32>) -> tensor<1x6x6x1xf32>
-    %size = tensor.empty() : tensor<2x2xf32>
-    %pe = tensor.empty() : tensor<1x3x3x1xf32>
-    %pf = linalg.fill ins(%low : f32) outs(%pe : tensor<1x3x3x1xf32>) -> tensor<1x3x3x1xf32>
-    %named = linalg.pooling_nhwc_max  ins(%conv, %size : tensor<1x6x6x1xf32>, tensor<2x2xf32>) outs(%pf : tensor<1x3x3x1xf32>) -> tensor<1x3x3x1xf32>
-    %generic = linalg.generic {indexing_maps = [#pool_window, #pool_size, #pool_result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
-        ins(%conv, %size : tensor<1x6x6x1xf32>, tensor<2x2xf32>) outs(%pf : tensor<1x3x3x1xf32>) {
-    ^bb0(%u: f32, %v: f32, %o: f32):
-      %m = arith.maximumf %o, %u : f32
-      linalg.yield %m : f32
-    } -> tensor<1x3x3x1xf32>
-    %out = math.sin %named : tensor<1x3x3x1xf32>
-    remat.yield %out : tensor<1x3x3x1xf32> residuals(%conv, %named, %generic : tensor<1x6x6x1xf32>, tensor<1x3x3x1xf32>, tensor<1x3x3x1xf32>)
+    %e = tensor.empty() : tensor<4xf32>
+    %f = linalg.fill ins(%low : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %m = linalg.reduce { arith.maximumf } ins(%a : tensor<4x8xf32>) outs(%f : tensor<4xf32>) dimensions = [1]
+    remat.yield %a : tensor<4x8xf32> residuals(%m : tensor<4xf32>)
   }
-  %dx = remat.backward residuals(%c = %r#0 : tensor<1x6x6x1xf32>, %p = %r#1 : tensor<1x3x3x1xf32>, %q = %r#2 : tensor<1x3x3x1xf32>) cotangents(%dy = %ct : tensor<1x3x3x1xf32>) -> tensor<1x3x3x1xf32> {
-    %s = tensor.extract_slice %c[0, 0, 0, 0] [1, 3, 3, 1] [1, 1, 1, 1] : tensor<1x6x6x1xf32> to tensor<1x3x3x1xf32>
-    %0 = arith.mulf %p, %q : tensor<1x3x3x1xf32>
-    %1 = arith.mulf %0, %s : tensor<1x3x3x1xf32>
-    %2 = arith.mulf %1, %dy : tensor<1x3x3x1xf32>
-    remat.yield %2 : tensor<1x3x3x1xf32>
+  %dx = remat.backward residuals(%m = %r : tensor<4xf32>) cotangents(%dy = %y : tensor<4x8xf32>) -> tensor<4xf32> {
+    %s = math.sin %m : tensor<4xf32>
+    remat.yield %s : tensor<4xf32>
   }
-  return %y, %dx : tensor<1x3x3x1xf32>, tensor<1x3x3x1xf32>
+  return %y, %dx : tensor<4x8xf32>, tensor<4xf32>
 }
