@@ -74,6 +74,7 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createHoistAssertsPass());
   pm.addPass(createThreadRngPass());
   pm.addPass(createLowerRandomPass());
+  pm.addPass(createSinkViewsPass());
   cleanUp(pm);
   pm.addPass(createFoldClampsPass());
   pm.addPass(createRoundProductsPass());
@@ -95,6 +96,8 @@ static void buildPlanPipeline(OpPassManager &pm,
     pm.addPass(createShiftVariancesPass());
   pm.addPass(createDetachMeansPass());
   pm.addPass(createFusePaddingPass());
+  // Where they are read by now, and where gradients are added up.
+  pm.addPass(createSinkViewsPass());
   pm.addPass(createFixOrdersPass());
   FusePassOptions fuseForward;
   fuseForward.keepAdjoints = true;

@@ -9,6 +9,7 @@
 #include "Origins.h"
 
 #include "remat/Analysis/EqualValues.h"
+#include "remat/Analysis/Views.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -79,30 +80,14 @@ bool Origins::isUniform(Operation *op) const {
 // Views
 //===----------------------------------------------------------------------===//
 
-/// What `op` shows in another order or shape; null if it computes something.
-static Value getViewed(Operation *op) {
-  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp,
-          NameOp>(op))
-    return op->getOperand(0);
-  auto copy = dyn_cast<linalg::LinalgOp>(op);
-  if (!copy || copy.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
-      !llvm::hasSingleElement(*copy.getBlock()) ||
-      copy.getBlock()->getTerminator()->getOperand(0) !=
-          copy.getBlock()->getArgument(0) ||
-      !llvm::all_of(copy.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isPermutation(); }))
-    return {};
-  return copy.getDpsInputs()[0];
-}
-
 static Value lookThroughViews(Value value) {
   while (true) {
     value = lookThroughBorders(value);
     Operation *op = value.getDefiningOp();
-    Value viewed = op ? getViewed(op) : Value();
+    OpOperand *viewed = op ? getViewedOperand(op) : nullptr;
     if (!viewed)
       return value;
-    value = viewed;
+    value = viewed->get();
   }
 }
 
@@ -123,7 +108,7 @@ void Origins::forEachUser(Value source,
   while (!views.empty())
     for (Operation *user : views.pop_back_val().getUsers()) {
       visit(user);
-      if (getViewed(user))
+      if (isa<NameOp>(user) || getViewedOperand(user))
         views.push_back(user->getResult(0));
     }
 }

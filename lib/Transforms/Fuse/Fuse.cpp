@@ -155,23 +155,34 @@ static bool capturesFloats(LinalgOp op) {
   return captures;
 }
 
-/// Whether both are computed again elsewhere, behind the border of a region,
-/// and there nothing reads the producer either but the consumer.
+/// Whether each operation that computes what `consumer` does, perhaps behind
+/// the border of a region, has a producer of its own, which nothing else reads
+/// if there are several: else one of them would be equal to nothing any more.
 static bool areRepeatedTogether(LinalgOp producer, LinalgOp consumer,
                                 const EqualValues &equal) {
   SmallPtrSet<Operation *, 4> consumers = {consumer};
   for (Value result : consumer->getResults())
     for (Value repetition : equal.getEqual(result))
       consumers.insert(repetition.getDefiningOp());
-  return llvm::all_of(producer->getResults(), [&](Value result) {
-    SmallVector<Value, 2> repetitions = equal.getEqual(result);
-    return repetitions.size() == 1 ||
-           llvm::all_of(repetitions, [&](Value repetition) {
-             return llvm::all_of(repetition.getUsers(), [&](Operation *user) {
-               return consumers.contains(user);
-             });
+  // Those that have been fused with theirs already read none.
+  SmallPtrSet<Operation *, 4> producers = {producer};
+  for (Value result : producer->getResults())
+    for (Value repetition : equal.getEqual(result))
+      producers.insert(repetition.getDefiningOp());
+  DenseMap<Operation *, Operation *> readers;
+  for (Operation *reader : consumers)
+    for (Value operand : reader->getOperands()) {
+      Operation *read = lookThroughBorders(operand).getDefiningOp();
+      if (producers.contains(read) &&
+          readers.try_emplace(read, reader).first->second != reader)
+        return false;
+    }
+  return producers.size() == 1 ||
+         llvm::all_of(producers, [&](Operation *repetition) {
+           return llvm::all_of(repetition->getUsers(), [&](Operation *user) {
+             return consumers.contains(user);
            });
-  });
+         });
 }
 
 /// Whether the adjoint of both together adds up, bit by bit, what the adjoints

@@ -7,6 +7,7 @@
 
 #include "Copies.h"
 
+#include "remat/Analysis/Views.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -24,19 +25,10 @@ bool mlir::remat::isTensorReshape(Operation *op) {
 }
 
 std::optional<Read> mlir::remat::getCopied(linalg::LinalgOp op) {
-  if (!op || !op.hasPureTensorSemantics() || op.getNumDpsInputs() != 1 ||
-      op.getNumDpsInits() != 1 ||
-      op.getNumParallelLoops() != op.getNumLoops() ||
-      !isa<RankedTensorType>(op.getDpsInputs()[0].getType()))
-    return std::nullopt;
-  Block *body = op.getBlock();
-  if (!llvm::hasSingleElement(*body) ||
-      body->getTerminator()->getOperand(0) != body->getArgument(0))
+  if (!op || !getViewedOperand(op))
     return std::nullopt;
   AffineMap from = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
   AffineMap to = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  if (!to.isPermutation())
-    return std::nullopt;
   return Read{op.getDpsInputs()[0], from.compose(inversePermutation(to))};
 }
 

@@ -11,7 +11,6 @@
 #include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/Utils/Attributes.h"
 
-#include "remat/Dialect/Remat/IR/Borders.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -79,17 +78,6 @@ static bool isCollapsedTranspose(OpOperand *operand) {
   return true;
 }
 
-/// Whether products alone read `value`, perhaps in regions that take it.
-static bool isReadByProductsOnly(Value value) {
-  return llvm::all_of(value.getUses(), [](OpOperand &use) {
-    if (auto region = dyn_cast<RegionOp>(use.getOwner()))
-      return isReadByProductsOnly(
-          region.getBodyBlock()->getArgument(use.getOperandNumber()));
-    auto product = dyn_cast<LinalgOp>(use.getOwner());
-    return isProductOnTensors(product) && product.isDpsInput(&use);
-  });
-}
-
 /// The maps of `product` if it reads the source of a copy by `map` in place of
 /// `input`, which is that copy; none if a library has no such product.
 static std::optional<SmallVector<AffineMap>>
@@ -102,13 +90,7 @@ getMapsInPlace(LinalgOp product, OpOperand &input, AffineMap map) {
   return maps;
 }
 
-/// Whether a product, perhaps in regions, can read what `use` reads in place:
-/// a copy by `map`.
-static bool readsInPlace(OpOperand &use, AffineMap map) {
-  if (auto region = dyn_cast<RegionOp>(use.getOwner()))
-    return llvm::any_of(
-        region.getBodyBlock()->getArgument(use.getOperandNumber()).getUses(),
-        [&](OpOperand &inside) { return readsInPlace(inside, map); });
+bool mlir::remat::readsInPlace(OpOperand &use, AffineMap map) {
   auto product = dyn_cast<LinalgOp>(use.getOwner());
   return isProductOnTensors(product) && product.isDpsInput(&use) &&
          getMapsInPlace(product, use, map);
@@ -117,71 +99,6 @@ static bool readsInPlace(OpOperand &use, AffineMap map) {
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
-
-/// Transposes `source` as `copy` does, where `builder` stands.
-static Value transposeAs(OpBuilder &builder, LinalgOp copy, Value source) {
-  auto type = cast<RankedTensorType>(copy->getResult(0).getType());
-  IRMapping mapping;
-  mapping.map(getCopied(copy)->source, source);
-  mapping.map(copy.getDpsInits()[0],
-              tensor::EmptyOp::create(builder, copy.getLoc(), type.getShape(),
-                                      type.getElementType())
-                  .getResult());
-  return builder.clone(*copy, mapping)->getResult(0);
-}
-
-/// Makes products inside of `region` that can read operand `index`, which is
-/// `copy` around it, in place read a transposition of `source`. Others keep
-/// theirs.
-static void splitTranspose(RegionOp region, unsigned index, LinalgOp copy,
-                           Value source) {
-  AffineMap map = getCopied(copy)->map;
-  SmallVector<OpOperand *> products;
-  SmallVector<std::pair<RegionOp, unsigned>> regions;
-  BlockArgument argument = region.getBodyBlock()->getArgument(index);
-  for (OpOperand &use : argument.getUses()) {
-    if (!readsInPlace(use, map))
-      continue;
-    if (auto inner = dyn_cast<RegionOp>(use.getOwner()))
-      regions.emplace_back(inner, use.getOperandNumber());
-    else
-      products.push_back(&use);
-  }
-  Value taken = addInput(region, source);
-  if (!products.empty()) {
-    auto builder = OpBuilder::atBlockBegin(region.getBodyBlock());
-    Value inside = transposeAs(builder, copy, taken);
-    for (OpOperand *use : products)
-      use->set(inside);
-  }
-  for (auto [inner, operand] : regions)
-    splitTranspose(inner, operand, copy, taken);
-}
-
-/// Makes `region` take what its operand `index` is a transposition of, and
-/// transpose it inside, where products can take it along. Otherwise a weight
-/// that a region reads would get its gradient in another way than without it.
-static bool sinkTranspose(RegionOp region, unsigned index) {
-  auto copy = region->getOperand(index).getDefiningOp<LinalgOp>();
-  std::optional<Read> copied = getCopied(copy);
-  BlockArgument argument = region.getBodyBlock()->getArgument(index);
-  auto type = dyn_cast<RankedTensorType>(argument.getType());
-  if (!copied || !copied->map.isPermutation() || !type ||
-      !type.hasStaticShape())
-    return false;
-  if (!isReadByProductsOnly(argument)) {
-    if (!readsInPlace(region->getOpOperand(index), copied->map))
-      return false;
-    splitTranspose(region, index, copy, copied->source);
-    return true;
-  }
-  auto builder = OpBuilder::atBlockBegin(region.getBodyBlock());
-  Value inside = transposeAs(builder, copy, argument);
-  argument.replaceAllUsesExcept(inside, inside.getDefiningOp());
-  argument.setType(copied->source.getType());
-  region->setOperand(index, copied->source);
-  return true;
-}
 
 static linalg::GenericOp createProduct(PatternRewriter &rewriter, LinalgOp op,
                                        ValueRange inputs, Value init,
@@ -272,18 +189,13 @@ namespace {
 struct FoldTransposesPass
     : mlir::remat::impl::FoldTransposesPassBase<FoldTransposesPass> {
   void runOnOperation() override {
-    bool changed = false;
-    getOperation()->walk<WalkOrder::PreOrder>([&](RegionOp region) {
-      for (unsigned i = 0; i < region->getNumOperands(); ++i)
-        changed |= sinkTranspose(region, i);
-    });
     RewritePatternSet patterns(&getContext());
     populateFoldTransposesPatterns(patterns);
     bool foldsApplied = false;
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
                                      GreedyRewriteConfig(), &foldsApplied)))
       return signalPassFailure();
-    if (!changed && !foldsApplied)
+    if (!foldsApplied)
       markAllAnalysesPreserved();
   }
 };

@@ -4,12 +4,17 @@
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_PATTERNS_H
 
 namespace mlir {
+class AffineMap;
+class OpOperand;
 class Operation;
 class RewritePatternSet;
 namespace remat {
 
-/// Those of `remat-fold-transposes`, apart from its regions.
+/// Those of `remat-fold-transposes`.
 void populateFoldTransposesPatterns(RewritePatternSet &patterns);
+/// Whether these make a product read the source of a copy by `map` in place of
+/// that copy, which is `use`.
+bool readsInPlace(OpOperand &use, AffineMap map);
 /// Those of `remat-raise-softmax`.
 void populateRaiseSoftmaxPatterns(RewritePatternSet &patterns);
 /// Detaches maxima in `root` that results do not depend on; whether there were

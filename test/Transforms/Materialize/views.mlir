@@ -35,7 +35,8 @@ func.func @a_named_view_of_a_product(%x: tensor<4x2xf32>, %ct: tensor<8xf32>) ->
 // CHECK-LABEL: func.func @a_named_view_of_an_operand(
 // CHECK-NOT: residuals
 // CHECK: remat.backward
-// CHECK: tensor.collapse_shape {{.*}}recompute
+// CHECK: remat.barrier {{.*}}recompute
+// CHECK-NEXT: tensor.collapse_shape
 // CHECK: return
 func.func @a_named_view_of_an_operand(%x: tensor<4x2xf32>, %ct: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %y, %r = remat.region policy(#remat.save_only_names<"rows">) (%a = %x : tensor<4x2xf32>) -> tensor<8xf32> residuals(tensor<8xf32>) {

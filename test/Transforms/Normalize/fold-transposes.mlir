@@ -70,36 +70,6 @@ func.func @must_not_transpose_a_sum(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>, 
   return %t : tensor<4x8xf32>
 }
 
-// CHECK-LABEL: func.func @a_region_takes_what_is_transposed(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4xf32>, %[[W:[a-z0-9]+]]: tensor<18x4xf32>
-// CHECK-NOT: linalg.transpose
-// CHECK: remat.region (%[[A:.*]] = %[[X]] : tensor<2x4xf32>, %[[B:.*]] = %[[W]] : tensor<18x4xf32>,
-// CHECK-NOT: linalg.transpose
-// CHECK: linalg.generic {{.*}} ins(%[[A]], %[[B]] : tensor<2x4xf32>, tensor<18x4xf32>)
-func.func @a_region_takes_what_is_transposed(%x: tensor<2x4xf32>, %w: tensor<18x4xf32>, %z: tensor<2x18xf32>) -> tensor<2x18xf32> {
-  %e = tensor.empty() : tensor<4x18xf32>
-  %t = linalg.transpose ins(%w : tensor<18x4xf32>) outs(%e : tensor<4x18xf32>) permutation = [1, 0]
-  %y = remat.region (%a = %x : tensor<2x4xf32>, %b = %t : tensor<4x18xf32>, %c = %z : tensor<2x18xf32>) -> tensor<2x18xf32> {
-    %0 = linalg.matmul ins(%a, %b : tensor<2x4xf32>, tensor<4x18xf32>) outs(%c : tensor<2x18xf32>) -> tensor<2x18xf32>
-    remat.yield %0 : tensor<2x18xf32>
-  }
-  return %y : tensor<2x18xf32>
-}
-
-// CHECK-LABEL: func.func @unless_something_else_reads_it_there(
-// CHECK: linalg.transpose
-// CHECK: remat.region
-func.func @unless_something_else_reads_it_there(%x: tensor<2x4xf32>, %w: tensor<18x4xf32>, %z: tensor<2x18xf32>) -> (tensor<2x18xf32>, tensor<4x18xf32>) {
-  %e = tensor.empty() : tensor<4x18xf32>
-  %t = linalg.transpose ins(%w : tensor<18x4xf32>) outs(%e : tensor<4x18xf32>) permutation = [1, 0]
-  %y, %v = remat.region (%a = %x : tensor<2x4xf32>, %b = %t : tensor<4x18xf32>, %c = %z : tensor<2x18xf32>) -> tensor<2x18xf32>, tensor<4x18xf32> {
-    %0 = linalg.matmul ins(%a, %b : tensor<2x4xf32>, tensor<4x18xf32>) outs(%c : tensor<2x18xf32>) -> tensor<2x18xf32>
-    %1 = math.exp %b : tensor<4x18xf32>
-    remat.yield %0, %1 : tensor<2x18xf32>, tensor<4x18xf32>
-  }
-  return %y, %v : tensor<2x18xf32>, tensor<4x18xf32>
-}
-
 // -----
 
 // CHECK-LABEL: func.func @must_not_move_a_product_into_a_loop(
@@ -139,36 +109,4 @@ func.func @keeps_the_order_of_a_product(%a: tensor<8x16xf32>, %v: tensor<8xf32>)
   %z = linalg.fill ins(%zero : f32) outs(%f : tensor<16xf32>) -> tensor<16xf32>
   %y = linalg.matvec ins(%t, %v : tensor<16x8xf32>, tensor<8xf32>) outs(%z : tensor<16xf32>) -> tensor<16xf32>
   return %y : tensor<16xf32>
-}
-
-// -----
-
-// The product reads the weight itself, through both borders; what is no product keeps the transposed one.
-// CHECK-LABEL: func @reads_both_beside_others(
-// CHECK-SAME: %[[X:.*]]: tensor<8x16xf32>, %[[W:.*]]: tensor<16x16xf32>)
-// CHECK: %[[T:.*]] = linalg.transpose ins(%[[W]]
-// CHECK: remat.region policy(#remat.dots_saveable) (%[[A:.*]] = %[[X]] : {{.*}}, %[[B:.*]] = %[[T]] : {{.*}}, %[[C:.*]] = %[[W]] :
-// CHECK-SAME: prevent_cse = array<i1: false, true, true>
-// CHECK-NOT: linalg.transpose
-// CHECK: remat.region policy(#remat.nothing_saveable) (%[[X1:.*]] = %[[A]] : {{.*}}, %[[W1:.*]] = %[[C]] : tensor<16x16xf32>)
-// CHECK: linalg.generic
-// CHECK-SAME: ins(%[[X1]], %[[W1]]
-// CHECK: linalg.exp ins(%[[B]]
-func.func @reads_both_beside_others(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>) -> (tensor<8x16xf32>, tensor<16x16xf32>) {
-  %e = tensor.empty() : tensor<16x16xf32>
-  %t = linalg.transpose ins(%w : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>) permutation = [1, 0]
-  %y, %s = remat.region policy(#remat.dots_saveable) (%a = %x : tensor<8x16xf32>, %b = %t : tensor<16x16xf32>)
-      -> tensor<8x16xf32>, tensor<16x16xf32> attributes {prevent_cse = array<i1: false, true>} {
-    %m = remat.region policy(#remat.nothing_saveable) (%c = %a : tensor<8x16xf32>, %k = %b : tensor<16x16xf32>) -> tensor<8x16xf32> {
-      %zero = arith.constant 0.0 : f32
-      %d = tensor.empty() : tensor<8x16xf32>
-      %f = linalg.fill ins(%zero : f32) outs(%d : tensor<8x16xf32>) -> tensor<8x16xf32>
-      %p = linalg.matmul ins(%c, %k : tensor<8x16xf32>, tensor<16x16xf32>) outs(%f : tensor<8x16xf32>) -> tensor<8x16xf32>
-      remat.yield %p : tensor<8x16xf32>
-    }
-    %i = tensor.empty() : tensor<16x16xf32>
-    %r = linalg.exp ins(%b : tensor<16x16xf32>) outs(%i : tensor<16x16xf32>) -> tensor<16x16xf32>
-    remat.yield %m, %r : tensor<8x16xf32>, tensor<16x16xf32>
-  }
-  return %y, %s : tensor<8x16xf32>, tensor<16x16xf32>
 }

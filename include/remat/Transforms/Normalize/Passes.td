@@ -81,6 +81,39 @@ def RoundProductsPass : Pass<"remat-round-products"> {
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def SinkViewsPass : Pass<"remat-sink-views"> {
+  let summary = "put views where they are first read, on both sides of borders";
+  let description = [{
+    A view is a transposition, a broadcast or a reshape of a whole tensor. It moves right
+    before its first reader. No view enters a `remat.region` or leaves one: regions compute
+    views themselves, of what the block around them has, and a `remat.name` of a view
+    becomes a view of what is named. Loops and branches read views of the block around them,
+    but for regions in there whose products and reshapes would read what is viewed, were
+    the border not there.
+
+    So products, reshapes and other readers fold views as they would without regions, and
+    the gradient of what is viewed is added up in the order of the readers,
+    whether equal views were one operation or several (`docs/bits.md`). Run before
+    canonicalization, and again before the order of gradients is fixed.
+
+    What a product can write in place of its result, for readers that are no views, stays with
+    the product. Views of sizes that are not known are not taken across borders.
+
+    Example:
+
+    ```mlir
+    %t = linalg.transpose ins(%w : tensor<64x16xf32>) outs(%e : tensor<16x64xf32>) permutation = [1, 0]
+    %y = remat.region (%a = %t : tensor<16x64xf32>) -> tensor<16x64xf32> {
+      %0 = math.exp %a : tensor<16x64xf32>
+      remat.yield %0 : tensor<16x64xf32>
+    }
+    ```
+
+    becomes a region that takes `%w`.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def FoldTransposesPass : Pass<"remat-fold-transposes"> {
   let summary = "make products read and write transposed operands in place";
   let description = [{
@@ -90,9 +123,8 @@ def FoldTransposesPass : Pass<"remat-fold-transposes"> {
     from a `linalg.fill`. Heads that an exporter transposed and then collapsed with
     the batch into one dimension get loops of their own again. Run before
     differentiation: the adjoints then read and write the same layouts, and
-    what is saved is what other operations need as well. A `remat.region` that
-    takes a transposed tensor for its products takes the tensor itself instead,
-    or besides it where other operations read the transposed one.
+    what is saved is what other operations need as well. Borders of regions hide
+    nothing once `remat-sink-views` has run.
 
     A library product wants matrices with one contiguous dimension, so a
     transposition that would put a batch dimension innermost stays. So do

@@ -7,6 +7,8 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 using namespace mlir;
 using namespace mlir::remat;
 
@@ -15,8 +17,16 @@ StringRef mlir::remat::getPhase(Operation *op) {
   return phase ? phase.getValue() : "";
 }
 
+/// Whether `op` shows a tensor in another shape, which takes neither time nor
+/// memory. With a phase, equal ones of two phases would stay two, and with them
+/// the kernels that read them.
+static bool isReshape(Operation *op) {
+  return isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+      op);
+}
+
 void mlir::remat::setPhase(Operation *op, StringRef phase) {
-  if (!phase.empty())
+  if (!phase.empty() && !isReshape(op))
     op->setDiscardableAttr(RematDialect::getPhaseAttrName(),
                            StringAttr::get(op->getContext(), phase));
 }

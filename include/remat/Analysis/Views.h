@@ -1,0 +1,17 @@
+//===- Views.h - The same elements in another order or shape ----*- C++ -*-===//
+
+#ifndef REMAT_ANALYSIS_VIEWS_H
+#define REMAT_ANALYSIS_VIEWS_H
+
+#include "mlir/IR/Operation.h"
+
+namespace mlir::remat {
+
+/// The operand that `op` shows in another order or shape: a transposition or a
+/// broadcast, named or generic, a reshape or a cast of a whole tensor. Null if
+/// it computes something.
+OpOperand *getViewedOperand(Operation *op);
+
+} // namespace mlir::remat
+
+#endif // REMAT_ANALYSIS_VIEWS_H

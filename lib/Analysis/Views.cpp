@@ -1,0 +1,31 @@
+//===- Views.cpp - The same elements in another order or shape ------------===//
+//
+// Readers of a view are readers of what it shows: products and kernels take the
+// view along, and what remains of it moves to them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Analysis/Views.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+OpOperand *mlir::remat::getViewedOperand(Operation *op) {
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp>(op))
+    return &op->getOpOperand(0);
+  auto copy = dyn_cast<linalg::LinalgOp>(op);
+  if (!copy || !copy.hasPureTensorSemantics() || copy.getNumDpsInputs() != 1 ||
+      copy.getNumDpsInits() != 1 ||
+      copy.getNumParallelLoops() != copy.getNumLoops() ||
+      !copy.getMatchingIndexingMap(copy.getDpsInitOperand(0)).isPermutation())
+    return nullptr;
+  Block *body = copy.getBlock();
+  OpOperand *input = copy.getDpsInputOperand(0);
+  return llvm::hasSingleElement(*body) &&
+                 isa<RankedTensorType>(input->get().getType()) &&
+                 body->getTerminator()->getOperand(0) == body->getArgument(0)
+             ? input
+             : nullptr;
+}

@@ -1,0 +1,161 @@
+// RUN: remat-opt %s --remat-sink-views --split-input-file | FileCheck %s
+
+// Before its first reader, in the region; behind it, before the next one.
+// CHECK-LABEL: func @stands_where_it_is_read(
+// CHECK-SAME: %[[W:.*]]: tensor<4x8xf32>, %[[X:.*]]: tensor<8x4xf32>)
+// CHECK-NOT: linalg.transpose
+// CHECK: remat.region policy(#remat.dots_saveable) (%[[A:.*]] = %[[X]] : tensor<8x4xf32>, %[[B:.*]] = %[[W]] : tensor<4x8xf32>)
+// CHECK-SAME: prevent_cse = array<i1: false, true>
+// CHECK: %[[S:.*]] = math.sin %[[A]]
+// CHECK: %[[T:.*]] = linalg.transpose ins(%[[B]] : tensor<4x8xf32>) {{.*}} permutation = [1, 0]
+// CHECK-NEXT: arith.addf %[[S]], %[[T]]
+// CHECK: remat.yield
+// CHECK: %[[C:.*]] = math.cos
+// CHECK: %[[T:.*]] = linalg.transpose ins(%[[W]] : tensor<4x8xf32>) {{.*}} permutation = [1, 0]
+// CHECK-NEXT: arith.mulf %[[C]], %[[T]]
+func.func @stands_where_it_is_read(%w: tensor<4x8xf32>, %x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %e = tensor.empty() : tensor<8x4xf32>
+  %t = linalg.transpose ins(%w : tensor<4x8xf32>) outs(%e : tensor<8x4xf32>) permutation = [1, 0]
+  %y = remat.region policy(#remat.dots_saveable) (%a = %x : tensor<8x4xf32>, %b = %t : tensor<8x4xf32>) -> tensor<8x4xf32> attributes {prevent_cse = array<i1: false, true>} {
+    %s = math.sin %a : tensor<8x4xf32>
+    %r = arith.addf %s, %b : tensor<8x4xf32>
+    remat.yield %r : tensor<8x4xf32>
+  }
+  %c = math.cos %y : tensor<8x4xf32>
+  %z = arith.mulf %c, %t : tensor<8x4xf32>
+  return %z : tensor<8x4xf32>
+}
+
+// -----
+
+// No view leaves a region: what is viewed does, or was outside before.
+// CHECK-LABEL: func @stays_outside(
+// CHECK-SAME: %[[W:.*]]: tensor<4x8xf32>, %[[X:.*]]: tensor<8x4xf32>)
+// CHECK: %[[R:.*]]:2 = remat.region (%[[A:.*]] = %[[X]] : tensor<8x4xf32>) -> tensor<8x4xf32>, tensor<8x4xf32> {
+// CHECK-NEXT: %[[S:.*]] = math.sin %[[A]]
+// CHECK-NEXT: %[[C:.*]] = math.cos %[[S]]
+// CHECK-NEXT: remat.yield %[[C]], %[[S]]
+// CHECK: %[[E:.*]] = math.exp %[[R]]#0
+// CHECK: %[[F:.*]] = tensor.collapse_shape %[[R]]#1 {{\[}}[0, 1]]
+// CHECK: %[[B:.*]] = linalg.broadcast ins(%[[F]] : tensor<32xf32>) {{.*}} dimensions = [0]
+// CHECK: %[[T:.*]] = linalg.transpose ins(%[[W]]
+// CHECK-NEXT: return %[[E]], %[[B]], %[[T]]
+func.func @stays_outside(%w: tensor<4x8xf32>, %x: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<2x32xf32>, tensor<8x4xf32>) {
+  %y, %b, %t = remat.region (%a = %x : tensor<8x4xf32>, %v = %w : tensor<4x8xf32>) -> tensor<8x4xf32>, tensor<2x32xf32>, tensor<8x4xf32> {
+    %s = math.sin %a : tensor<8x4xf32>
+    %f = tensor.collapse_shape %s [[0, 1]] : tensor<8x4xf32> into tensor<32xf32>
+    %d = tensor.empty() : tensor<2x32xf32>
+    %u = linalg.broadcast ins(%f : tensor<32xf32>) outs(%d : tensor<2x32xf32>) dimensions = [0]
+    %e = tensor.empty() : tensor<8x4xf32>
+    %r = linalg.transpose ins(%v : tensor<4x8xf32>) outs(%e : tensor<8x4xf32>) permutation = [1, 0]
+    %c = math.cos %s : tensor<8x4xf32>
+    remat.yield %c, %u, %r : tensor<8x4xf32>, tensor<2x32xf32>, tensor<8x4xf32>
+  }
+  %z = math.exp %y : tensor<8x4xf32>
+  return %z, %b, %t : tensor<8x4xf32>, tensor<2x32xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @views_what_is_named(
+// CHECK-SAME: %[[W:.*]]: tensor<4x8xf32>)
+// CHECK: %[[N:.*]] = remat.name "n" %[[W]] : tensor<4x8xf32>
+// CHECK: %[[T:.*]] = linalg.transpose ins(%[[N]]
+// CHECK: math.sin %[[T]]
+func.func @views_what_is_named(%w: tensor<4x8xf32>) -> tensor<8x4xf32> {
+  %e = tensor.empty() : tensor<8x4xf32>
+  %t = linalg.transpose ins(%w : tensor<4x8xf32>) outs(%e : tensor<8x4xf32>) permutation = [1, 0]
+  %n = remat.name "n" %t : tensor<8x4xf32>
+  %s = math.sin %n : tensor<8x4xf32>
+  return %s : tensor<8x4xf32>
+}
+
+// -----
+
+// Computed once, before the loop, for what is no product.
+// CHECK-LABEL: func @must_not_enter_a_loop(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<8x8xf32>, %[[X:[a-z0-9]+]]: tensor<8x8xf32>
+// CHECK: %[[S:.*]] = math.sin %[[X]]
+// CHECK: %[[T:.*]] = linalg.transpose ins(%[[W]]
+// CHECK-NEXT: scf.for
+// CHECK: remat.region ({{.*}}%[[B:[a-z0-9]+]] = %[[T]] : tensor<8x8xf32>, {{.*}}%[[C:[a-z0-9]+]] = %[[W]] : tensor<8x8xf32>)
+// CHECK: %[[U:.*]] = linalg.transpose ins(%[[C]]
+// CHECK: linalg.matmul ins({{.*}}, %[[U]]
+// CHECK: arith.addf {{.*}}, %[[B]]
+// CHECK: arith.mulf {{.*}}, %[[T]]
+func.func @must_not_enter_a_loop(%w: tensor<8x8xf32>, %x: tensor<8x8xf32>, %z: tensor<8x8xf32>, %n: index) -> tensor<8x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<8x8xf32>
+  %t = linalg.transpose ins(%w : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) permutation = [1, 0]
+  %s = math.sin %x : tensor<8x8xf32>
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%v = %s) -> tensor<8x8xf32> {
+    %r = remat.region (%a = %v : tensor<8x8xf32>, %b = %t : tensor<8x8xf32>, %f = %z : tensor<8x8xf32>) -> tensor<8x8xf32> {
+      %m = remat.name "m" %b : tensor<8x8xf32>
+      %0 = linalg.matmul ins(%a, %m : tensor<8x8xf32>, tensor<8x8xf32>) outs(%f : tensor<8x8xf32>) -> tensor<8x8xf32>
+      %1 = arith.addf %0, %b : tensor<8x8xf32>
+      remat.yield %1 : tensor<8x8xf32>
+    }
+    %m = arith.mulf %r, %t : tensor<8x8xf32>
+    scf.yield %m : tensor<8x8xf32>
+  }
+  return %y : tensor<8x8xf32>
+}
+
+// -----
+
+// Without the region, both transpositions would be one, and stand before the loop.
+// CHECK-LABEL: func @must_not_pass_an_equal_view(
+// CHECK: linalg.transpose
+// CHECK-NEXT: scf.for
+// CHECK: remat.region
+// CHECK: linalg.transpose
+func.func @must_not_pass_an_equal_view(%w: tensor<4x8xf32>, %x: tensor<8x4xf32>, %n: index) -> tensor<8x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<8x4xf32>
+  %t = linalg.transpose ins(%w : tensor<4x8xf32>) outs(%e : tensor<8x4xf32>) permutation = [1, 0]
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%v = %x) -> tensor<8x4xf32> {
+    %r = remat.region (%a = %v : tensor<8x4xf32>, %b = %w : tensor<4x8xf32>) -> tensor<8x4xf32> {
+      %f = tensor.empty() : tensor<8x4xf32>
+      %u = linalg.transpose ins(%b : tensor<4x8xf32>) outs(%f : tensor<8x4xf32>) permutation = [1, 0]
+      %0 = arith.addf %a, %u : tensor<8x4xf32>
+      remat.yield %0 : tensor<8x4xf32>
+    }
+    scf.yield %r : tensor<8x4xf32>
+  }
+  %z = arith.mulf %y, %t : tensor<8x4xf32>
+  return %z : tensor<8x4xf32>
+}
+
+// -----
+
+// The product may write its result that way.
+// CHECK-LABEL: func @must_not_leave_its_product(
+// CHECK: linalg.matmul
+// CHECK: linalg.transpose
+// CHECK: remat.region
+func.func @must_not_leave_its_product(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>, %z: tensor<4x8xf32>) -> tensor<8x4xf32> {
+  %p = linalg.matmul ins(%a, %b : tensor<4x16xf32>, tensor<16x8xf32>) outs(%z : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %e = tensor.empty() : tensor<8x4xf32>
+  %t = linalg.transpose ins(%p : tensor<4x8xf32>) outs(%e : tensor<8x4xf32>) permutation = [1, 0]
+  %y = remat.region (%x = %t : tensor<8x4xf32>) -> tensor<8x4xf32> {
+    %0 = math.exp %x : tensor<8x4xf32>
+    remat.yield %0 : tensor<8x4xf32>
+  }
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @must_not_move_what_has_no_known_size(
+// CHECK: linalg.transpose
+// CHECK: remat.region
+func.func @must_not_move_what_has_no_known_size(%w: tensor<?x8xf32>, %e: tensor<8x?xf32>) -> tensor<8x?xf32> {
+  %t = linalg.transpose ins(%w : tensor<?x8xf32>) outs(%e : tensor<8x?xf32>) permutation = [1, 0]
+  %y = remat.region (%x = %t : tensor<8x?xf32>) -> tensor<8x?xf32> {
+    %0 = math.exp %x : tensor<8x?xf32>
+    remat.yield %0 : tensor<8x?xf32>
+  }
+  return %y : tensor<8x?xf32>
+}
