@@ -7,10 +7,13 @@
 
 #include "remat/Analysis/Views.h"
 
+#include "remat/Analysis/EqualValues.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
+using namespace mlir::remat;
 
 OpOperand *mlir::remat::getViewedOperand(Operation *op) {
   if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp>(op))
@@ -28,4 +31,23 @@ OpOperand *mlir::remat::getViewedOperand(Operation *op) {
                  body->getTerminator()->getOperand(0) == body->getArgument(0)
              ? input
              : nullptr;
+}
+
+bool mlir::remat::areSameViews(Value a, Value b) {
+  a = lookThroughBorders(a);
+  b = lookThroughBorders(b);
+  if (a == b)
+    return true;
+  Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
+  if (!first || !second)
+    return false;
+  OpOperand *firstViewed = getViewedOperand(first);
+  OpOperand *secondViewed = getViewedOperand(second);
+  if (!firstViewed || !secondViewed ||
+      !areSameViews(firstViewed->get(), secondViewed->get()))
+    return false;
+  // What a view is written to does not matter.
+  return OperationEquivalence::isEquivalentTo(
+      first, second, OperationEquivalence::ignoreValueEquivalence, nullptr,
+      OperationEquivalence::IgnoreLocations);
 }

@@ -12,6 +12,10 @@ namespace mlir::remat {
 /// it computes something.
 OpOperand *getViewedOperand(Operation *op);
 
+/// Whether both are one value, or equal views of one, were names and borders of
+/// regions not there.
+bool areSameViews(Value a, Value b);
+
 } // namespace mlir::remat
 
 #endif // REMAT_ANALYSIS_VIEWS_H

@@ -45,6 +45,27 @@ static OpOperand *getViewed(Operation *op) {
              : nullptr;
 }
 
+/// The block whose operations those of `block` stand among without regions.
+static Block *getFlatBlock(Block *block) {
+  while (auto region = dyn_cast_or_null<RegionOp>(block->getParentOp()))
+    block = region->getBlock();
+  return block;
+}
+
+/// The views in `block` that a loop or branch behind them computes again: as
+/// one operation, which they are without regions, they stand before that.
+static DenseSet<Operation *> findRepeatedInBranches(Block &block) {
+  EqualValues equal(block);
+  DenseSet<Operation *> found;
+  block.walk([&](Operation *op) {
+    Operation *first = getViewed(op) ? equal.getFirst(op) : nullptr;
+    if (first &&
+        getFlatBlock(first->getBlock()) != getFlatBlock(op->getBlock()))
+      found.insert(first);
+  });
+  return found;
+}
+
 /// Whether a view, perhaps behind borders, reads `value`.
 static bool isReadByView(Value value) {
   return llvm::any_of(value.getUses(), [](OpOperand &use) {
@@ -186,16 +207,18 @@ static void sinkForFolding(OpOperand &use, Operation *view, Value source,
     sinkForFolding(owner->getOpOperand(index), view, source, make);
 }
 
-/// Lets what reads `view`, on the other side of borders, see what it views.
-/// Views on the other side, which others may read, go to `worklist`.
-static void sink(Operation *view, SmallVectorImpl<Operation *> &worklist) {
+/// Lets what reads `view`, on the other side of borders, see what it views: all
+/// of it if it `mayCross`, else what folds the view. Views on the other side,
+/// which others may read, go to `worklist`.
+static void sink(Operation *view, bool mayCross,
+                 SmallVectorImpl<Operation *> &worklist) {
   Block *block = view->getBlock();
   if (isWrittenByProduct(view))
     return;
   Value result = view->getResult(0);
   for (auto [owner, index] : collectUses(result)) {
     auto around = dyn_cast<RegionOp>(block->getParentOp());
-    if (owner->getBlock() != block)
+    if (owner->getBlock() != block || !mayCross)
       sinkForFolding(owner->getOpOperand(index), view, getViewed(view)->get(),
                      [&] { return result; });
     else if (auto name = dyn_cast<NameOp>(owner))
@@ -208,13 +231,6 @@ static void sink(Operation *view, SmallVectorImpl<Operation *> &worklist) {
   }
   if (view->use_empty())
     view->erase();
-}
-
-/// The block whose operations those of `block` stand among without regions.
-static Block *getFlatBlock(Block *block) {
-  while (auto region = dyn_cast_or_null<RegionOp>(block->getParentOp()))
-    block = region->getBlock();
-  return block;
 }
 
 /// How many times `view` is read; by equal views in loops and branches, too:
@@ -270,14 +286,22 @@ static void placeViews(Block &block, const EqualValues &equal) {
 namespace {
 struct SinkViewsPass : mlir::remat::impl::SinkViewsPassBase<SinkViewsPass> {
   void runOnOperation() override {
-    // The last one first: a view of a view goes before that.
-    SmallVector<Operation *> worklist;
-    getOperation()->walk([&](Operation *op) {
-      if (getViewed(op))
-        worklist.push_back(op);
-    });
-    while (!worklist.empty())
-      sink(worklist.pop_back_val(), worklist);
+    for (Region &region : getOperation()->getRegions())
+      for (Block &block : region) {
+        DenseSet<Operation *> repeated = findRepeatedInBranches(block);
+        // The last one first: a view of a view goes before that.
+        SmallVector<Operation *> worklist;
+        block.walk([&](Operation *op) {
+          if (getViewed(op))
+            worklist.push_back(op);
+        });
+        while (!worklist.empty()) {
+          Operation *view = worklist.pop_back_val();
+          // Its address may be another operation's afterwards.
+          bool mayCross = !repeated.erase(view);
+          sink(view, mayCross, worklist);
+        }
+      }
     // Borders that nothing passes any more are no readers.
     RewritePatternSet patterns(&getContext());
     RegionOp::getCanonicalizationPatterns(patterns, &getContext());

@@ -5,6 +5,7 @@
 #include "PlainCopy.h"
 
 #include "remat/Analysis/EqualValues.h"
+#include "remat/Analysis/Views.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -307,7 +308,7 @@ static std::optional<unsigned> getLoop(AffineExpr expr) {
 static bool agree(const Sum &sum, const Read &x, const Mean &mean) {
   std::optional<Read> added = getOrigin(mean.sum.scalar());
   auto type = dyn_cast<RankedTensorType>(x.source.getType());
-  if (!added || added->source != x.source || !type)
+  if (!added || !areSameViews(added->source, x.source) || !type)
     return false;
   LinalgOp op = sum.kernel, meanOp = mean.sum.kernel;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges(),

@@ -42,6 +42,17 @@ static void readResource(arith::ConstantOp op) {
                                                         blob->getData()));
 }
 
+/// Takes the other tensor where one of two is undefined: what is undefined may
+/// be anything, and which buffer it is must not depend on a condition.
+static void foldUndefined(arith::SelectOp op) {
+  for (auto [value, other] : {std::pair(op.getTrueValue(), op.getFalseValue()),
+                              std::pair(op.getFalseValue(), op.getTrueValue())})
+    if (value.getDefiningOp<tensor::EmptyOp>()) {
+      op.replaceAllUsesWith(other);
+      return op.erase();
+    }
+}
+
 /// Whether `value` is an argument that the function writes at its end, such as
 /// a model state.
 static bool isArgumentWrittenBack(Value value) {
@@ -209,6 +220,7 @@ struct PrepareBufferizationPass
     getOperation().walk(readResource);
     dropBarriers(getOperation());
     getOperation().walk(lowerSwitch);
+    getOperation().walk(foldUndefined);
     shareBranchBuffers(getOperation());
     DenseSet<StringAttr> called;
     getOperation().walk([&](Operation *op) {

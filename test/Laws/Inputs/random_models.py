@@ -61,7 +61,8 @@ def sequence(layers):
 
 class Model:
     """The text of the program is `text`; `data()` makes its arrays. The text of a `plain` one has neither regions nor
-    names, and is the same otherwise. With `vectors`, there are products of matrices and vectors, too."""
+    names, and is the same otherwise. With `vectors`, there are products of matrices and vectors, too,
+    and more views of shared weights."""
 
     def __init__(self, seed, skip=(), plain=False, vectors=False):
         self.random = random.Random(f"{seed}")
@@ -127,7 +128,7 @@ class Model:
                  self.softmax] + [self.tied, self.repeated, self.constant_matrix, self.named_uses, self.divided,
                                   self.skip_connection, self.reads_again, self.columns]
         if self.with_vectors:
-            kinds += [self.vectors] * 4
+            kinds += [self.vectors, self.viewed, self.read_again] * 2
         if depth > 0:
             kinds += [self.region] * 5 + [self.loop] * 2 + [self.call] * 2 + [self.residual] * 2
             kinds += [self.branch] * 2 + [self.dynamic_loop]
@@ -214,6 +215,52 @@ class Model:
             loops = ["d0", "d1"][2 - len(shape):]
             env["x"] = p.generic([(x, "d0 d1"), (y, " ".join(loops))], x.shape, scalar_body("math.tanh a1\naddf a0 b0"))
         return Layer(emit, reads)
+
+    def reshaped(self, p, w):
+        flat = p.op(f"tensor.collapse_shape {w} [[0, 1]] : {w.type} into {{type}}", (self.width**2,))
+        shape = (self.width // 2, 2 * self.width)
+        return p.op(f"tensor.expand_shape {flat} [[0, 1]] output_shape [{shape[0]}, {shape[1]}] : {flat.type} into {{type}}", shape)
+
+    def reshaped_back(self, p, view):
+        flat = p.op(f"tensor.collapse_shape {view} [[0, 1]] : {view.type} into {{type}}", (self.width**2,))
+        return p.op(f"tensor.expand_shape {flat} [[0, 1]] output_shape [{self.width}, {self.width}] : {flat.type} into {{type}}",
+                    (self.width,) * 2)
+
+    def viewed(self, _):
+        """A view of a shared weight, its own or one for all layers: read by a product, by a kernel, or as it was before."""
+        w, view = self.shared(), self.random.choice(["transposed", "reshaped"])
+        how, name = self.random.choice(["product", "kernel", "back", "both"]), self.random.choice(["view", None])
+        make, back = getattr(self, view), self.transposed if view == "transposed" else self.reshaped_back
+        once = self.random.random() < 0.6
+        reads = [w, self.derive(f"{w}.{view}", [w], lambda p, env: make(p, env[w]))] if once else [w]
+
+        def emit(p, env):
+            x, seen = env["x"], env[reads[1]] if once else make(p, env[w])
+            if name:
+                seen = self.named(p, name, seen)
+            if how in ("kernel", "both"):
+                sine = p.generic([(seen, "d0 d1")], seen.shape, scalar_body("math.sin a0"))
+                x = p.matmul(x, sine if view == "transposed" else back(p, sine))
+            if how != "kernel":
+                x = p.matmul(x, seen if how != "back" and view == "transposed" else back(p, seen))
+            env["x"] = p.generic([(x, "d0 d1"), (env["x"], "d0 d1")], x.shape, scalar_body("math.tanh a0\naddf b0 a1"))
+        return Layer(emit, reads, names=[name] if name else [])
+
+    def read_again(self, _):
+        """A kernel of what was made of a shared weight once for all layers: each of them computes the same."""
+        w = self.shared()
+        made = self.derive(f"{w}.tanh", [w], lambda p, env: p.generic(
+            [(env[w], "d0 d1")], env[w].shape, scalar_body("math.tanh a0")))
+        directly = self.random.random() < 0.4
+
+        def emit(p, env):
+            x = env["x"]
+            sine = p.generic([(env[made], "d0 d1")], env[made].shape, scalar_body("math.sin a0"))
+            y = p.matmul(x, sine)
+            if directly:
+                y = p.matmul(y, env[made])
+            env["x"] = p.generic([(x, "d0 d1"), (y, "d0 d1")], x.shape, scalar_body("math.tanh a1\naddf a0 b0"))
+        return Layer(emit, [w, made])
 
     def repeated(self, _):
         """What every such layer computes again, and reads by a product or by a kernel."""

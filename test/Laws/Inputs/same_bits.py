@@ -290,7 +290,7 @@ def main():
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="N drawn variants and gradients in float64")
     parser.add_argument("--skip", default="", help="layers to leave out, such as 0,2")
     parser.add_argument("--vectors", action="store_true",
-                        help="models with products of matrices and vectors, too")
+                        help="models with products of matrices and vectors and more views, too")
     parser.add_argument("--keep", default=tempfile.gettempdir(), help="folder for models that fail")
     parser.add_argument("--files", nargs="+", type=Path, help="these models, not random ones")
     parser.add_argument("--target", default="", help='another target than the CPU: "target=cuda emulate"')

@@ -482,3 +482,40 @@ func.func @into_another_region(%x: tensor<8x8xf32>) -> (tensor<8xf32>, tensor<8x
   }
   return %v, %d : tensor<8xf32>, tensor<8x8xf32>
 }
+
+// -----
+
+// The mean is of a view outside, and the differences are from an equal one inside.
+// CHECK-LABEL: func @views_on_both_sides_of_a_border(
+// CHECK: remat.region
+// CHECK: remat.stop_gradient
+// CHECK: remat.yield
+func.func @views_on_both_sides_of_a_border(%x: tensor<4x4x2xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %eighth = arith.constant 0.125 : f32
+  %c = tensor.collapse_shape %x [[0], [1, 2]] : tensor<4x4x2xf32> into tensor<4x8xf32>
+  %e = tensor.empty() : tensor<4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%c : tensor<4x8xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %0 = arith.addf %acc, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  %mean = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%sum : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %0 = arith.mulf %a, %eighth : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  %y = remat.region (%u = %x : tensor<4x4x2xf32>, %m = %mean : tensor<4xf32>, %s = %z : tensor<4xf32>) -> tensor<4xf32> {
+    %d = tensor.collapse_shape %u [[0], [1, 2]] : tensor<4x4x2xf32> into tensor<4x8xf32>
+    %v = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%d, %m : tensor<4x8xf32>, tensor<4xf32>) outs(%s : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32, %acc: f32):
+      %0 = arith.subf %a, %b : f32
+      %1 = arith.mulf %0, %0 : f32
+      %2 = arith.addf %acc, %1 : f32
+      linalg.yield %2 : f32
+    } -> tensor<4xf32>
+    remat.yield %v : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}

@@ -110,6 +110,9 @@ func.func @must_not_enter_a_loop(%w: tensor<8x8xf32>, %x: tensor<8x8xf32>, %z: t
 // CHECK-NEXT: scf.for
 // CHECK: remat.region
 // CHECK: linalg.transpose
+// CHECK: remat.region
+// CHECK-NOT: linalg.transpose
+// CHECK: return
 func.func @must_not_pass_an_equal_view(%w: tensor<4x8xf32>, %x: tensor<8x4xf32>, %n: index) -> tensor<8x4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -124,7 +127,10 @@ func.func @must_not_pass_an_equal_view(%w: tensor<4x8xf32>, %x: tensor<8x4xf32>,
     }
     scf.yield %r : tensor<8x4xf32>
   }
-  %z = arith.mulf %y, %t : tensor<8x4xf32>
+  %z = remat.region (%a = %y : tensor<8x4xf32>, %b = %t : tensor<8x4xf32>) -> tensor<8x4xf32> {
+    %0 = arith.mulf %a, %b : tensor<8x4xf32>
+    remat.yield %0 : tensor<8x4xf32>
+  }
   return %z : tensor<8x4xf32>
 }
 

@@ -548,3 +548,22 @@ func.func @result_is_not_in_place_of_what_is_transposed(%x: tensor<4x4xf32>) -> 
   %q = linalg.transpose ins(%p : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) permutation = [1, 0]
   return %q : tensor<4x4xf32>
 }
+
+// -----
+
+// What is undefined may be the other tensor: its buffer would depend on a condition.
+// CHECK-LABEL: func @one_of_two_is_undefined(
+// CHECK-NOT: arith.select
+// CHECK: return
+func.func @one_of_two_is_undefined(%x: tensor<8xf32>, %flag: i1, %other: i1) -> (tensor<8xf32>, tensor<8xf32>) {
+  %e = tensor.empty() : tensor<8xf32>
+  %s = linalg.exp ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %r = scf.if %flag -> tensor<8xf32> {
+    %c = arith.select %other, %e, %s : tensor<8xf32>
+    scf.yield %c : tensor<8xf32>
+  } else {
+    %d = linalg.abs ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %d : tensor<8xf32>
+  }
+  return %r, %s : tensor<8xf32>, tensor<8xf32>
+}
