@@ -160,15 +160,16 @@ static bool capturesFloats(LinalgOp op) {
 /// if there are several: else one of them would be equal to nothing any more.
 static bool areRepeatedTogether(LinalgOp producer, LinalgOp consumer,
                                 const EqualValues &equal) {
-  SmallPtrSet<Operation *, 4> consumers = {consumer};
-  for (Value result : consumer->getResults())
-    for (Value repetition : equal.getEqual(result))
-      consumers.insert(repetition.getDefiningOp());
-  // Those that have been fused with theirs already read none.
-  SmallPtrSet<Operation *, 4> producers = {producer};
-  for (Value result : producer->getResults())
-    for (Value repetition : equal.getEqual(result))
-      producers.insert(repetition.getDefiningOp());
+  auto collectRepetitions = [&](Operation *op) {
+    SmallPtrSet<Operation *, 4> repetitions = {op};
+    for (Value result : op->getResults())
+      for (Value repetition : equal.getEqual(result))
+        repetitions.insert(repetition.getDefiningOp());
+    return repetitions;
+  };
+  // Consumers that have been fused with theirs already read none.
+  SmallPtrSet<Operation *, 4> consumers = collectRepetitions(consumer);
+  SmallPtrSet<Operation *, 4> producers = collectRepetitions(producer);
   DenseMap<Operation *, Operation *> readers;
   for (Operation *reader : consumers)
     for (Value operand : reader->getOperands()) {

@@ -12,7 +12,6 @@
 #include "remat/Transforms/Utils/Attributes.h"
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"

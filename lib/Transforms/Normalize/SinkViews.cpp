@@ -45,25 +45,26 @@ static OpOperand *getViewed(Operation *op) {
              : nullptr;
 }
 
-/// The block whose operations those of `block` stand among without regions.
-static Block *getFlatBlock(Block *block) {
-  while (auto region = dyn_cast_or_null<RegionOp>(block->getParentOp()))
-    block = region->getBlock();
-  return block;
+/// Whether `op` stands among the operations of `block`, were there no regions;
+/// if not, in a loop, a branch or another function.
+static bool isAmong(Operation *op, Block *block) {
+  auto getFlat = [](Block *inner) {
+    while (auto region = dyn_cast_or_null<RegionOp>(inner->getParentOp()))
+      inner = region->getBlock();
+    return inner;
+  };
+  return getFlat(op->getBlock()) == getFlat(block);
 }
 
-/// The views in `block` that a loop or branch behind them computes again: as
-/// one operation, which they are without regions, they stand before that.
-static DenseSet<Operation *> findRepeatedInBranches(Block &block) {
+/// Finds the views in `block` that a loop or branch behind them computes again:
+/// as one operation, which they are without regions, they stand before that.
+static void findRepeatedInBranches(Block &block, DenseSet<Operation *> &found) {
   EqualValues equal(block);
-  DenseSet<Operation *> found;
   block.walk([&](Operation *op) {
     Operation *first = getViewed(op) ? equal.getFirst(op) : nullptr;
-    if (first &&
-        getFlatBlock(first->getBlock()) != getFlatBlock(op->getBlock()))
+    if (first && !isAmong(op, first->getBlock()))
       found.insert(first);
   });
-  return found;
 }
 
 /// Whether a view, perhaps behind borders, reads `value`.
@@ -179,32 +180,24 @@ static Operation *sinkOutOf(RegionOp region, unsigned index, Operation *view) {
 }
 
 /// Makes what folds `view`, behind the name or in the region that `use` passes
-/// it to, read a view of `source`. `makeView` gets it where `use` is.
+/// it to, read a view of `source`, which is `here` where `use` is.
 static void sinkForFolding(OpOperand &use, Operation *view, Value source,
-                           function_ref<Value()> makeView) {
+                           Value here) {
   Value passed = getPassedInside(use);
   if (!passed) {
     if (isFolded(use, view))
-      use.set(makeView());
+      use.set(here);
     return;
   }
   if (!isFoldedBehind(passed, view))
     return;
-  Value inside;
-  auto makeInside = [&] {
-    if (!inside) {
-      OpBuilder builder = OpBuilder::atBlockBegin(passed.getParentBlock());
-      inside = viewAs(builder, view, source)->getResult(0);
-    }
-    return inside;
-  };
-  function_ref<Value()> make = makeView;
   if (auto region = dyn_cast<RegionOp>(use.getOwner())) {
     source = addInput(region, source);
-    make = makeInside;
+    auto builder = OpBuilder::atBlockBegin(region.getBodyBlock());
+    here = viewAs(builder, view, source)->getResult(0);
   }
   for (auto [owner, index] : collectUses(passed))
-    sinkForFolding(owner->getOpOperand(index), view, source, make);
+    sinkForFolding(owner->getOpOperand(index), view, source, here);
 }
 
 /// Lets what reads `view`, on the other side of borders, see what it views: all
@@ -220,7 +213,7 @@ static void sink(Operation *view, bool mayCross,
     auto around = dyn_cast<RegionOp>(block->getParentOp());
     if (owner->getBlock() != block || !mayCross)
       sinkForFolding(owner->getOpOperand(index), view, getViewed(view)->get(),
-                     [&] { return result; });
+                     result);
     else if (auto name = dyn_cast<NameOp>(owner))
       worklist.push_back(sinkBehind(name, view));
     else if (auto region = dyn_cast<RegionOp>(owner))
@@ -243,8 +236,7 @@ static unsigned countReaders(Operation *view, const EqualValues &equal) {
   Block *block = view->getBlock();
   return count + llvm::count_if(equal.getEqual(result), [&](Value value) {
            Operation *op = value.getDefiningOp();
-           return block->findAncestorOpInBlock(*op) &&
-                  getFlatBlock(op->getBlock()) != getFlatBlock(block);
+           return block->findAncestorOpInBlock(*op) && !isAmong(op, block);
          });
 }
 
@@ -273,8 +265,7 @@ static void placeViews(Block &block, const EqualValues &equal) {
     op->walk([&](Operation *reader) {
       for (Value operand : reader->getOperands())
         visit(operand.getDefiningOp());
-      if (getViewed(reader) &&
-          getFlatBlock(reader->getBlock()) != getFlatBlock(&block))
+      if (getViewed(reader) && !isAmong(reader, &block))
         visit(equal.getFirst(reader));
     });
     for (Operation *view : read)
@@ -286,22 +277,24 @@ static void placeViews(Block &block, const EqualValues &equal) {
 namespace {
 struct SinkViewsPass : mlir::remat::impl::SinkViewsPassBase<SinkViewsPass> {
   void runOnOperation() override {
+    // The last one first: a view of a view goes before that.
+    SmallVector<Operation *> worklist;
+    getOperation()->walk([&](Operation *op) {
+      if (getViewed(op))
+        worklist.push_back(op);
+    });
+    if (worklist.empty())
+      return markAllAnalysesPreserved();
+    DenseSet<Operation *> repeated;
     for (Region &region : getOperation()->getRegions())
-      for (Block &block : region) {
-        DenseSet<Operation *> repeated = findRepeatedInBranches(block);
-        // The last one first: a view of a view goes before that.
-        SmallVector<Operation *> worklist;
-        block.walk([&](Operation *op) {
-          if (getViewed(op))
-            worklist.push_back(op);
-        });
-        while (!worklist.empty()) {
-          Operation *view = worklist.pop_back_val();
-          // Its address may be another operation's afterwards.
-          bool mayCross = !repeated.erase(view);
-          sink(view, mayCross, worklist);
-        }
-      }
+      for (Block &block : region)
+        findRepeatedInBranches(block, repeated);
+    while (!worklist.empty()) {
+      Operation *view = worklist.pop_back_val();
+      // Its address may be another operation's afterwards.
+      bool mayCross = !repeated.erase(view);
+      sink(view, mayCross, worklist);
+    }
     // Borders that nothing passes any more are no readers.
     RewritePatternSet patterns(&getContext());
     RegionOp::getCanonicalizationPatterns(patterns, &getContext());

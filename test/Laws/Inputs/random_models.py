@@ -216,15 +216,15 @@ class Model:
             env["x"] = p.generic([(x, "d0 d1"), (y, " ".join(loops))], x.shape, scalar_body("math.tanh a1\naddf a0 b0"))
         return Layer(emit, reads)
 
-    def reshaped(self, p, w):
+    def reshaped(self, p, w, rows=None):
+        """A square matrix with half as many rows, or with `rows`."""
+        rows = rows or self.width // 2
         flat = p.op(f"tensor.collapse_shape {w} [[0, 1]] : {w.type} into {{type}}", (self.width**2,))
-        shape = (self.width // 2, 2 * self.width)
-        return p.op(f"tensor.expand_shape {flat} [[0, 1]] output_shape [{shape[0]}, {shape[1]}] : {flat.type} into {{type}}", shape)
+        shape = (rows, self.width**2 // rows)
+        return p.op(f"tensor.expand_shape {flat} [[0, 1]] output_shape {list(shape)} : {flat.type} into {{type}}", shape)
 
     def reshaped_back(self, p, view):
-        flat = p.op(f"tensor.collapse_shape {view} [[0, 1]] : {view.type} into {{type}}", (self.width**2,))
-        return p.op(f"tensor.expand_shape {flat} [[0, 1]] output_shape [{self.width}, {self.width}] : {flat.type} into {{type}}",
-                    (self.width,) * 2)
+        return self.reshaped(p, view, rows=self.width)
 
     def viewed(self, _):
         """A view of a shared weight, its own or one for all layers: read by a product, by a kernel, or as it was before."""
