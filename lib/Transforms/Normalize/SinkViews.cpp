@@ -56,17 +56,6 @@ static bool isAmong(Operation *op, Block *block) {
   return getFlat(op->getBlock()) == getFlat(block);
 }
 
-/// Finds the views in `block` that a loop or branch behind them computes again:
-/// as one operation, which they are without regions, they stand before that.
-static void findRepeatedInBranches(Block &block, DenseSet<Operation *> &found) {
-  EqualValues equal(block);
-  block.walk([&](Operation *op) {
-    Operation *first = getViewed(op) ? equal.getFirst(op) : nullptr;
-    if (first && !isAmong(op, first->getBlock()))
-      found.insert(first);
-  });
-}
-
 /// Whether a view, perhaps behind borders, reads `value`.
 static bool isReadByView(Value value) {
   return llvm::any_of(value.getUses(), [](OpOperand &use) {
@@ -200,18 +189,58 @@ static void sinkForFolding(OpOperand &use, Operation *view, Value source,
     sinkForFolding(owner->getOpOperand(index), view, source, here);
 }
 
-/// Lets what reads `view`, on the other side of borders, see what it views: all
-/// of it if it `mayCross`, else what folds the view. Views on the other side,
-/// which others may read, go to `worklist`.
-static void sink(Operation *view, bool mayCross,
-                 SmallVectorImpl<Operation *> &worklist) {
+/// Moves `view` in front of the loops and branches that `first`, which makes
+/// the same, does not stand in: without regions they would be one operation.
+static void hoist(Operation *view, Operation *first) {
+  Operation *around = view;
+  while (!isAmong(around, first->getBlock()))
+    around = around->getParentOp();
+  SmallVector<RegionOp> regions;
+  Value source = getViewed(view)->get();
+  while (around->isAncestor(source.getParentBlock()->getParentOp())) {
+    if (auto name = source.getDefiningOp<NameOp>()) {
+      source = name.getValue();
+      continue;
+    }
+    auto argument = dyn_cast<BlockArgument>(source);
+    auto region = dyn_cast<RegionOp>(source.getParentBlock()->getParentOp());
+    if (!argument || !region)
+      return;
+    source = region.getInputs()[argument.getArgNumber()];
+    regions.push_back(region);
+  }
+  OpBuilder builder(around);
+  Value result = viewAs(builder, view, source)->getResult(0);
+  for (RegionOp region : llvm::reverse(regions))
+    result = addInput(region, result);
+  view->getResult(0).replaceAllUsesWith(result);
+  view->erase();
+}
+
+/// Moves each view of `block` in a loop or branch that stands before that, too.
+static void hoistRepeated(Block &block) {
+  EqualValues equal(block);
+  SmallVector<std::pair<Operation *, Operation *>> repeated;
+  block.walk([&](Operation *op) {
+    Operation *first = getViewed(op) ? equal.getFirst(op) : nullptr;
+    if (first && !isAmong(op, first->getBlock()))
+      repeated.emplace_back(op, first);
+  });
+  for (auto [view, first] : repeated)
+    hoist(view, first);
+}
+
+/// Lets what reads `view`, on the other side of borders, see what it views; in
+/// loops and branches, what folds the view. Views on the other side, which
+/// others may read, go to `worklist`.
+static void sink(Operation *view, SmallVectorImpl<Operation *> &worklist) {
   Block *block = view->getBlock();
   if (isWrittenByProduct(view))
     return;
   Value result = view->getResult(0);
   for (auto [owner, index] : collectUses(result)) {
     auto around = dyn_cast<RegionOp>(block->getParentOp());
-    if (owner->getBlock() != block || !mayCross)
+    if (owner->getBlock() != block)
       sinkForFolding(owner->getOpOperand(index), view, getViewed(view)->get(),
                      result);
     else if (auto name = dyn_cast<NameOp>(owner))
@@ -226,47 +255,30 @@ static void sink(Operation *view, bool mayCross,
     view->erase();
 }
 
-/// How many times `view` is read; by equal views in loops and branches, too:
-/// their gradients are added up with its own.
-static unsigned countReaders(Operation *view, const EqualValues &equal) {
-  Value result = view->getResult(0);
-  unsigned count = llvm::range_size(result.getUses());
-  if (equal.getFirst(view))
-    return count;
-  Block *block = view->getBlock();
-  return count + llvm::count_if(equal.getEqual(result), [&](Value value) {
-           Operation *op = value.getDefiningOp();
-           return block->findAncestorOpInBlock(*op) && !isAmong(op, block);
-         });
-}
-
 /// Moves the views of each block right before their first readers there; those
 /// of one reader stand in the order in which it reads them.
-static void placeViews(Block &block, const EqualValues &equal) {
+static void placeViews(Block &block) {
   for (Operation &op : block)
     if (!isa<LinalgOp>(op))
       for (Region &region : op.getRegions())
         for (Block &inner : region)
-          placeViews(inner, equal);
+          placeViews(inner);
   if (llvm::none_of(block, [](Operation &op) { return getViewed(&op); }))
     return;
   DenseMap<Operation *, unsigned> unseen;
   for (Operation *op = &block.back(); op; op = op->getPrevNode()) {
     llvm::SetVector<Operation *> read;
-    auto visit = [&](Operation *view) {
-      if (!view || view->getBlock() != &block || !getViewed(view))
-        return;
-      auto [it, isNew] = unseen.try_emplace(view, 0);
-      if (isNew)
-        it->second = countReaders(view, equal);
-      --it->second;
-      read.insert(view);
-    };
     op->walk([&](Operation *reader) {
-      for (Value operand : reader->getOperands())
-        visit(operand.getDefiningOp());
-      if (getViewed(reader) && !isAmong(reader, &block))
-        visit(equal.getFirst(reader));
+      for (Value operand : reader->getOperands()) {
+        Operation *view = operand.getDefiningOp();
+        if (!view || view->getBlock() != &block || !getViewed(view))
+          continue;
+        auto [it, isNew] = unseen.try_emplace(view, 0);
+        if (isNew)
+          it->second = llvm::range_size(view->getUses());
+        --it->second;
+        read.insert(view);
+      }
     });
     for (Operation *view : read)
       if (unseen.lookup(view) == 0)
@@ -277,24 +289,23 @@ static void placeViews(Block &block, const EqualValues &equal) {
 namespace {
 struct SinkViewsPass : mlir::remat::impl::SinkViewsPassBase<SinkViewsPass> {
   void runOnOperation() override {
+    auto isView = [](Operation *op) {
+      return WalkResult(getViewed(op) ? WalkResult::interrupt()
+                                      : WalkResult::advance());
+    };
+    if (!getOperation()->walk(isView).wasInterrupted())
+      return markAllAnalysesPreserved();
+    for (Region &region : getOperation()->getRegions())
+      for (Block &block : region)
+        hoistRepeated(block);
     // The last one first: a view of a view goes before that.
     SmallVector<Operation *> worklist;
     getOperation()->walk([&](Operation *op) {
       if (getViewed(op))
         worklist.push_back(op);
     });
-    if (worklist.empty())
-      return markAllAnalysesPreserved();
-    DenseSet<Operation *> repeated;
-    for (Region &region : getOperation()->getRegions())
-      for (Block &block : region)
-        findRepeatedInBranches(block, repeated);
-    while (!worklist.empty()) {
-      Operation *view = worklist.pop_back_val();
-      // Its address may be another operation's afterwards.
-      bool mayCross = !repeated.erase(view);
-      sink(view, mayCross, worklist);
-    }
+    while (!worklist.empty())
+      sink(worklist.pop_back_val(), worklist);
     // Borders that nothing passes any more are no readers.
     RewritePatternSet patterns(&getContext());
     RegionOp::getCanonicalizationPatterns(patterns, &getContext());
@@ -302,7 +313,7 @@ struct SinkViewsPass : mlir::remat::impl::SinkViewsPassBase<SinkViewsPass> {
       return signalPassFailure();
     for (Region &region : getOperation()->getRegions())
       for (Block &block : region)
-        placeViews(block, EqualValues(block));
+        placeViews(block);
   }
 };
 } // namespace

@@ -105,15 +105,15 @@ func.func @must_not_enter_a_loop(%w: tensor<8x8xf32>, %x: tensor<8x8xf32>, %z: t
 // -----
 
 // Without the region, both transpositions would be one, and stand before the loop.
-// CHECK-LABEL: func @must_not_pass_an_equal_view(
-// CHECK: linalg.transpose
+// CHECK-LABEL: func @out_of_a_loop(
+// CHECK-SAME: %[[W:.*]]: tensor<4x8xf32>, %{{.*}}: tensor<8x4xf32>
+// CHECK: %[[T:.*]] = linalg.transpose ins(%[[W]] :
 // CHECK-NEXT: scf.for
-// CHECK: remat.region
-// CHECK: linalg.transpose
-// CHECK: remat.region
+// CHECK: remat.region {{.*}} = %[[T]] : tensor<8x4xf32>)
 // CHECK-NOT: linalg.transpose
-// CHECK: return
-func.func @must_not_pass_an_equal_view(%w: tensor<4x8xf32>, %x: tensor<8x4xf32>, %n: index) -> tensor<8x4xf32> {
+// CHECK: remat.region {{.*}} = %[[W]] : tensor<4x8xf32>)
+// CHECK: linalg.transpose
+func.func @out_of_a_loop(%w: tensor<4x8xf32>, %x: tensor<8x4xf32>, %n: index) -> tensor<8x4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %e = tensor.empty() : tensor<8x4xf32>
@@ -132,6 +132,55 @@ func.func @must_not_pass_an_equal_view(%w: tensor<4x8xf32>, %x: tensor<8x4xf32>,
     remat.yield %0 : tensor<8x4xf32>
   }
   return %z : tensor<8x4xf32>
+}
+
+// -----
+
+// The product of the branch takes the transposition along; what is left of it is that of the other branch.
+// CHECK-LABEL: func @out_of_a_branch(
+// CHECK: %[[T:.*]] = linalg.transpose
+// CHECK-NEXT: scf.if
+// CHECK: arith.addf %{{.*}}, %[[T]]
+// CHECK: else
+// CHECK: remat.region
+// CHECK: linalg.transpose
+func.func @out_of_a_branch(%w: tensor<8x8xf32>, %x: tensor<8x8xf32>, %c: i1) -> tensor<8x8xf32> {
+  %e = tensor.empty() : tensor<8x8xf32>
+  %t = linalg.transpose ins(%w : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) permutation = [1, 0]
+  %y = scf.if %c -> tensor<8x8xf32> {
+    %m = remat.name "m" %w : tensor<8x8xf32>
+    %u = linalg.transpose ins(%m : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) permutation = [1, 0]
+    %0 = arith.addf %x, %u : tensor<8x8xf32>
+    scf.yield %0 : tensor<8x8xf32>
+  } else {
+    %r = remat.region (%a = %x : tensor<8x8xf32>, %b = %t : tensor<8x8xf32>) -> tensor<8x8xf32> {
+      %0 = linalg.matmul ins(%a, %b : tensor<8x8xf32>, tensor<8x8xf32>) outs(%a : tensor<8x8xf32>) -> tensor<8x8xf32>
+      remat.yield %0 : tensor<8x8xf32>
+    }
+    scf.yield %r : tensor<8x8xf32>
+  }
+  return %y : tensor<8x8xf32>
+}
+
+// -----
+
+// What is made in the loop is no view of what is outside.
+// CHECK-LABEL: func @must_not_leave_its_source(
+// CHECK: scf.for
+// CHECK: linalg.transpose
+// CHECK: scf.yield
+func.func @must_not_leave_its_source(%x: tensor<4x4xf32>, %n: index) -> tensor<4x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<4x4xf32>
+  %t = linalg.transpose ins(%x : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) permutation = [1, 0]
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%v = %t) -> tensor<4x4xf32> {
+    %s = math.sin %v : tensor<4x4xf32>
+    %u = linalg.transpose ins(%s : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) permutation = [1, 0]
+    %0 = arith.addf %s, %u : tensor<4x4xf32>
+    scf.yield %0 : tensor<4x4xf32>
+  }
+  return %y : tensor<4x4xf32>
 }
 
 // -----

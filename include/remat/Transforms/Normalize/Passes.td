@@ -87,8 +87,9 @@ def SinkViewsPass : Pass<"remat-sink-views"> {
     A view is a transposition, a broadcast or a reshape of a whole tensor. It moves right
     before its first reader. No view enters a `remat.region` or leaves one: regions compute
     views themselves, of what the block around them has, and a `remat.name` of a view
-    becomes a view of what is named. Loops and branches read views of the block around them,
-    but for regions in there whose products and reshapes would read what is viewed, were
+    becomes a view of what is named. Loops and branches read views of the block around them:
+    one in there that something before them computes, too, moves out. Not so
+    where regions in there have products and reshapes that would read what is viewed, were
     the border not there.
 
     So products, reshapes and other readers fold views as they would without regions, and
