@@ -8,7 +8,8 @@ string(REPLACE "-g" "-g1" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELW
 # Libraries have no undefined symbols: what is missing shows here and not in the program that loads them.
 set(REMAT_NO_UNDEFINED -Wl,-z,defs)
 if(REMAT_SANITIZE)
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr,function -fno-omit-frame-pointer)
+  # Stacks name lines in any type of build: test/Fuzz/fuzz.py tells our failures from upstream's by them.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr,function -fno-omit-frame-pointer -gline-tables-only)
   add_link_options(-fsanitize=address,undefined)
   # Only the program has the sanitizers' functions.
   string(REPLACE "-Wl,-z,defs" "" CMAKE_SHARED_LINKER_FLAGS "${CMAKE_SHARED_LINKER_FLAGS}")

@@ -26,7 +26,8 @@ using namespace mlir::remat;
 
 static bool isElementwise(Operation *op) {
   if (auto structured = dyn_cast<linalg::LinalgOp>(op))
-    return !isDot(op) && !isa<linalg::FillOp, linalg::TransposeOp>(op) &&
+    return structured.hasPureTensorSemantics() && !isDot(op) &&
+           !isa<linalg::FillOp, linalg::TransposeOp>(op) &&
            structured.getNumParallelLoops() == structured.getNumLoops() &&
            !op->walk([](tensor::ExtractOp) {
                 return WalkResult::interrupt();
@@ -38,7 +39,8 @@ static bool isElementwise(Operation *op) {
 
 static bool isReduction(Operation *op) {
   auto structured = dyn_cast<linalg::LinalgOp>(op);
-  return structured && !isDot(op) && structured.getNumReductionLoops() != 0;
+  return structured && structured.hasPureTensorSemantics() && !isDot(op) &&
+         structured.getNumReductionLoops() != 0;
 }
 
 static bool isGather(Operation *op) {
