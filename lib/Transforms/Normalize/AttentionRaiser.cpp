@@ -119,7 +119,8 @@ namespace {
 class Raiser {
 public:
   Raiser(RewriterBase &rewriter, Parts parts, bool rounds)
-      : rewriter(rewriter), parts(parts), rounds(rounds) {}
+      : rewriter(rewriter), parts(parts), loc(this->parts.product.getLoc()),
+        rounds(rounds) {}
 
   /// Why it could not be raised; none if it was.
   std::optional<StringRef> raise();
@@ -136,6 +137,8 @@ private:
 
   RewriterBase &rewriter;
   Parts parts;
+  /// Of the last product, which is gone in the end.
+  Location loc;
   bool rounds;
   SmallVector<OpFoldResult> sizes;
   AttentionOp raised;
@@ -185,7 +188,6 @@ Read Raiser::simplify(Read operand) {
   if (results.size() == operand.map.getNumResults())
     return operand;
   rewriter.setInsertionPoint(parts.product);
-  Location loc = parts.product.getLoc();
   SmallVector<OpFoldResult> lengths =
       tensor::getMixedSizes(rewriter, loc, operand.source);
   for (auto [length, expr] : llvm::zip_equal(lengths, operand.map.getResults()))
@@ -284,7 +286,6 @@ bool Raiser::indexProducts(AffineMap scoreMap) {
 
 void Raiser::measureLoops() {
   sizes.resize(parts.numLoops);
-  Location loc = parts.product.getLoc();
   auto add = [&](Value value, AffineMap map) {
     SmallVector<OpFoldResult> dims =
         tensor::getMixedSizes(rewriter, loc, value);
@@ -306,8 +307,7 @@ Value Raiser::createEmpty(Type element, AffineMap map) {
       llvm::map_to_vector(map.getResults(), [&](AffineExpr expr) {
         return sizes[cast<AffineDimExpr>(expr).getPosition()];
       });
-  return tensor::EmptyOp::create(rewriter, parts.product.getLoc(), dims,
-                                 element);
+  return tensor::EmptyOp::create(rewriter, loc, dims, element);
 }
 
 /// A result that is only transposed is written in that order.
@@ -359,7 +359,6 @@ std::optional<StringRef> Raiser::raise() {
   if (!softmaxType || softmaxType.getWidth() > sumType.getIntOrFloatBitWidth())
     return "its softmax is computed in a wider type than its products";
 
-  Location loc = parts.product.getLoc();
   ScoreBody body(rewriter, loc, sumType, parts.scores, *scoreMap,
                  parts.softmax);
   FailureOr<Value> score = body.buildModifiedScore();
