@@ -235,6 +235,13 @@ def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = 
 # --- JAX ---------------------------------------------------------------------------------------
 
 
+def as_jax(value: Any) -> Any:
+    """A NumPy array of the type in which JAX takes `value`: of 32 bits where it has 64, but under `jax_enable_x64`."""
+    import jax
+    array = np.asarray(value)
+    return array.astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)
+
+
 def run_jax(loss: Callable[..., Any], params: Any, inputs: list[Any]) -> tuple[list[Any], list[Any]]:
     """Outputs, and gradients by leaf."""
     import jax
@@ -321,8 +328,9 @@ def from_jax(loss: Callable[..., Any], params: Any, inputs: dict[str, Any], *, o
         text, names, customs = jax_program.lower(loss, params, values)
         text = keep_scopes(jax_program.restore(stablehlo_to_linalg(text), names, customs))
         shapes = as_tuple(jax.eval_shape(loss, params, *values))
-    arguments = [Value(jax.tree_util.keystr(path, simple=True, separator="."), "parameter", np.asarray(leaf))
-                 for path, leaf in jax.tree_util.tree_leaves_with_path(params)]
+        arguments = [Value(jax.tree_util.keystr(path, simple=True, separator="."), "parameter", as_jax(leaf))
+                     for path, leaf in jax.tree_util.tree_leaves_with_path(params)]
+        data = [Value(name, "data", as_jax(value)) for name, value in inputs.items()]
     results = [Value(name, "output" if i else "loss", None, shape=list(like.shape), kind=like.dtype.name)
                for i, (name, like) in enumerate(zip(outputs, shapes))]
     if check:
@@ -332,5 +340,4 @@ def from_jax(loss: Callable[..., Any], params: Any, inputs: dict[str, Any], *, o
             argument.gradient = narrow, wider
         for result, *pair in zip(results, own[0], wide[0], strict=True):
             result.own, result.wide = pair
-    arguments += [Value(name, "data", np.asarray(value)) for name, value in inputs.items()]
-    return Export(upstream(text), "jax", arguments, results, dims or {})
+    return Export(upstream(text), "jax", arguments + data, results, dims or {})

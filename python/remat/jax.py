@@ -9,7 +9,9 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from remat import extras, optax_rules
+import numpy as np
+
+from remat import export, extras, optax_rules
 from remat.optimizers import Optimizer
 from remat.progress import timed
 from remat.spec import compile_exported
@@ -34,7 +36,7 @@ class _Trees:
         leaves, tree = jax.tree.flatten(batch)
         if tree != self.batch:
             raise TypeError(f"the batch must have the structure {self.batch}, but got {tree}")
-        return list(leaves)
+        return [export.as_jax(leaf) if isinstance(leaf, (np.ndarray, np.generic, float, int)) else leaf for leaf in leaves]
 
     def unflatten(self, result: Any) -> Any:
         import jax
@@ -73,8 +75,6 @@ class JaxStep(Step):
 def _export(function: Callable[..., Any], params: Any, batch: Any) -> tuple[Any, _Trees]:
     """`function(params, *batch)` as a `remat.export.Export`, and its trees."""
     import jax
-
-    from remat import export
 
     leaves, tree = jax.tree.flatten(batch)
     auxiliary_tree = None
@@ -126,7 +126,6 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
     """
     extras.require("jax")
     import jax
-    import numpy as np
 
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
         if not jax.numpy.issubdtype(np.asarray(leaf).dtype, jax.numpy.floating):

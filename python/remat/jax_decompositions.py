@@ -1,10 +1,12 @@
 """Operations of JAX that StableHLO's way to linalg leaves in a dialect of IREE's own, by others that it does not: cumulative
-sums and the like, sorts, and scatters. They compute the same, a sort in n^2 comparisons instead of n log n. Products and
+sums and the like, sorts, scatters, and products of groups of rows. They compute the same, a sort in n^2 comparisons instead of n log n. Products and
 convolutions of 16 bits, which linalg would add up in these, by ones that XLA's devices compute: added up in float32."""
 
 import functools
 from collections.abc import Callable
 from typing import Any
+
+from remat import jax_grouped
 
 
 def cumulative(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -151,5 +153,5 @@ def table() -> dict[str, Callable[..., Any]]:
     return {"cumsum": cumulative(lax.add), "cumprod": cumulative(lax.mul),
             "cummax": cumulative(lax.max), "cummin": cumulative(lax.min),
             "cumlogsumexp": cumulative(jnp.logaddexp), "sort": sort, "top_k": top_k,
-            "pad": pad, "reduce_precision": reduce_precision,
+            "pad": pad, "reduce_precision": reduce_precision, "ragged_dot_general": jax_grouped.ragged_dot,
             **{name: scatter(combine) for name, combine in combinations.items()}}

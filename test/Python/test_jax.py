@@ -114,6 +114,66 @@ def test_products_and_convolutions_of_16_bits_are_added_in_float32(kind):
         assert_close(step.params, jax.tree.map(lambda p, g: p - 0.1 * g, params, jax.grad(loss)(params, x)))
 
 
+def test_numpy_data_of_64_bits():
+    """NumPy's own types, and Python's numbers, are what JAX makes of them."""
+    def loss(params, x, labels, scale):
+        logits = x @ params["w"] + params["b"]
+        return -scale * jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], axis=1).mean()
+    params = {"w": RNG.standard_normal((5, 3)), "b": np.zeros(3)}
+    batch = RNG.standard_normal((8, 5)), RNG.integers(0, 3, 8), 2
+    step = remat.jax.train_step(loss, params, *batch, optimizer=remat.SGD(0.1), eval_fn=loss, dynamic=True)
+    assert_close(step.eval(*batch), loss(params, *batch))
+    losses, expected = train_in_jax(loss, jax.tree.map(jnp.asarray, params), [batch] * 3, 0.1)
+    assert_close([step(*batch), step(jnp.asarray(batch[0]), *batch[1:]), step(*batch)], losses)
+    assert_close(step.params, expected)
+    assert_close(step.eval(batch[0][:4], batch[1][:4], 2), loss(step.params, batch[0][:4], batch[1][:4], 2))
+    with pytest.raises(TypeError, match=r"argument 1 \('batch.1'\) must be of int32\[8\], but got float32\[8\]"):
+        step(batch[0], batch[1].astype("f4"), 2)
+
+
+RAGGED = {
+    "one empty": (24, 3, [7, 0, 9], {}), "rows of no group": (40, 4, [1, 16, 5, 3], {}), "all empty": (5, 2, [0, 0], {}),
+    "one row": (1, 2, [0, 1], {}), "no rows": (0, 2, [0, 0], {}), "many tiles": (300, 3, [33, 150, 117], {}),
+    "bfloat16": (70, 2, [33, 37], {"preferred_element_type": "float32"}),
+}
+
+
+@pytest.mark.parametrize("case", RAGGED)
+def test_products_of_groups_of_rows(case):
+    rows, groups, sizes, options = RAGGED[case]
+    kind = "bfloat16" if case == "bfloat16" else "float32"
+
+    def loss(params, x, sizes):
+        h = jax.lax.ragged_dot(x.astype(kind) * params["scale"].astype(kind), params["w"].astype(kind), sizes, **options)
+        return (jnp.sin(h) ** 2).sum() / 50 + (params["w"] ** 2).sum()
+    params = {"w": normal(groups, 6, 5), "scale": normal(6)}
+    batch = normal(rows, 6), np.array(sizes, "i4")
+    step = remat.jax.train_step(loss, params, *batch, optimizer=remat.SGD(0.1))
+    losses, expected = train_in_jax(loss, params, [batch] * 2, 0.1)
+    tolerance = {"rtol": 2e-2, "atol": 2e-3} if kind == "bfloat16" else {"rtol": 2e-5, "atol": 2e-6}
+    np.testing.assert_allclose([step(*batch), step(*batch)], losses, **tolerance)
+    for found, wanted in zip(jax.tree.leaves(step.params), jax.tree.leaves(expected)):
+        np.testing.assert_allclose(found, wanted, **tolerance)
+
+
+def test_products_of_groups_in_other_dimensions():
+    """Contracted dimensions in any place, a batch of them, and their derivatives by JAX."""
+    numbers = jax.lax.RaggedDotDimensionNumbers((((0,), (2,)), ((), ())), [1], [1])
+
+    def loss(params, x, sizes):
+        w, v = params["w"]
+        h = jax.lax.ragged_dot_general(x, w.transpose(1, 0, 2), sizes[0], numbers)
+        b = jax.vmap(jax.lax.ragged_dot)(jnp.stack([x.T, jnp.cos(x.T)]), jax.lax.stop_gradient(params["w"]), sizes)
+        inner = jax.grad(lambda v: (jax.lax.ragged_dot(x.T, v, sizes[0]) ** 2).sum())(jax.lax.stop_gradient(v))
+        return jnp.tanh(h).sum() + (b ** 2).sum() + jnp.sin(inner).sum()
+    params, x = {"w": normal(2, 3, 6, 6, scale=0.3)}, normal(6, 20)
+    batch = x, np.array([[4, 9, 7], [0, 20, 0]], "i4")
+    step = remat.jax.train_step(loss, params, *batch, optimizer=remat.SGD(0.1))
+    losses, expected = train_in_jax(loss, params, [batch] * 2, 0.1)
+    assert_close([step(*batch), step(*batch)], losses)
+    assert_close(step.params, expected)
+
+
 def test_names_of_any_characters():
     params = {"a b": normal(3), "{'\"}": normal(3), "ä\\u0041=x,y>": {"0": normal(3)}}
     step = remat.jax.train_step(lambda p, x: sum(jnp.sum(x * leaf**2) for leaf in jax.tree.leaves(p)), params, normal(3),
