@@ -123,15 +123,26 @@ def scatter_in_order(combine: Callable[[Any, Any], Any], x: Any, indices: Any, u
     return jax.lax.scan(step, x, (starts, inside, updates))[0]
 
 
+def refuse_callback(*_: Any, **__: Any) -> Any:
+    from remat.export import ExportError
+    raise ExportError("a compiled step cannot call Python; compute the value in JAX, or outside and pass it with the batch")
+
+
+def keep(x: Any, **_: Any) -> Any:
+    """Of shardings, which a step on one device has none of."""
+    return x
+
+
 def sum_in_float32(*operands: Any, primitive: Any, kind: Any, **params: Any) -> Any:
     return primitive.bind(*operands, **params | {"preferred_element_type": "float32"}).astype(kind)
 
 
 def adds_in_16_bits(equation: Any) -> bool:
     from jax import numpy as jnp
+    if equation.primitive.name not in ("dot_general", "conv_general_dilated"):
+        return False
     kind = equation.outvars[0].aval.dtype
-    return (equation.primitive.name in ("dot_general", "conv_general_dilated") and jnp.issubdtype(kind, jnp.floating)
-            and kind.itemsize == 2)
+    return jnp.issubdtype(kind, jnp.floating) and kind.itemsize == 2
 
 
 def find(equation: Any) -> Callable[..., Any] | None:
@@ -154,4 +165,5 @@ def table() -> dict[str, Callable[..., Any]]:
             "cummax": cumulative(lax.max), "cummin": cumulative(lax.min),
             "cumlogsumexp": cumulative(jnp.logaddexp), "sort": sort, "top_k": top_k,
             "pad": pad, "reduce_precision": reduce_precision, "ragged_dot_general": jax_grouped.ragged_dot,
+            "pure_callback": refuse_callback, "io_callback": refuse_callback, "sharding_constraint": keep, "reshard": keep,
             **{name: scatter(combine) for name, combine in combinations.items()}}

@@ -10,6 +10,7 @@ import functools
 import itertools
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ class Decomposer:
         """`value` with all jaxprs in it marked; itself if there is nothing to mark, so that functions stay shared."""
         from jax.extend import core
         if isinstance(value, core.Jaxpr):
-            equations = [self.mark_equation(equation) for equation in value.eqns]
+            equations = [self.mark_equation(equation) for equation in value.eqns if not is_debugging(equation)]
             return value if is_same(equations, value.eqns) else value.replace(eqns=equations)
         if isinstance(value, core.ClosedJaxpr):
             jaxpr = self.mark(value.jaxpr)
@@ -87,8 +88,19 @@ def computed_by(equation: Any, compute: Any, name: str) -> Any:
     return equation.replace(primitive=call.primitive, params=call.params | {"name": name})
 
 
+def is_debugging(equation: Any) -> bool:
+    """Whether it calls Python and computes nothing, which no step does; the user is told."""
+    if equation.primitive.name not in ("debug_print", "debug_callback"):
+        return False
+    from jax.extend import source_info_util
+    warnings.warn(f"{source_info_util.summarize(equation.source_info)}: the step leaves out {equation.primitive.name}: it cannot "
+                  "call Python; to see a value, return it beside the loss", stacklevel=2)
+    return True
+
+
 def is_same(values: Iterable[Any], others: Iterable[Any]) -> bool:
-    return all(value is other for value, other in zip(values, others, strict=True))
+    values, others = list(values), list(others)
+    return len(values) == len(others) and all(value is other for value, other in zip(values, others))
 
 
 def in_scope(equation: Any, scope: str) -> Any:

@@ -174,6 +174,31 @@ def test_products_of_groups_in_other_dimensions():
     assert_close(step.params, expected)
 
 
+def test_what_calls_python():
+    """What prints is left out, and said to be; what computes is an error."""
+    def loss(params, x):
+        def layer(h, _):
+            jax.debug.print("mean {}", h.mean())
+            return jnp.tanh(h @ params), None
+        jax.debug.callback(print, x)
+        h = jax.lax.with_sharding_constraint(x, jax.sharding.SingleDeviceSharding(jax.devices()[0]))
+        return jax.lax.scan(layer, h, length=2)[0].sum()
+
+    def calling(params, x):
+        return (jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x) @ params).sum()
+    params, x = normal(4, 4), normal(3, 4)
+    with pytest.warns(UserWarning, match=r"test_jax.py:\d+:\d+ \(.*layer\): the step leaves out debug_print"):
+        step = remat.jax.train_step(loss, params, x, optimizer=remat.SGD(0.1))
+    losses, expected = train_in_jax(loss, params, [(x,)], 0.1)
+    assert_close([step(x)], losses)
+    assert_close(step.params, expected)
+    with pytest.raises(remat.ExportError, match=r"test_jax.py:\d+:\d+ \(.*calling\): a compiled step cannot call Python"):
+        remat.jax.train_step(calling, params, x, optimizer=remat.SGD(0.1))
+    # An equation without results is no product; LU needs LAPACK.
+    with pytest.raises(remat.ExportError, match=r"test_jax.py.*lu\): it has no lapack_sgetrf_ffi"):
+        remat.jax.train_step(lambda p, x: jnp.linalg.det(p), params, x, optimizer=remat.SGD(0.1))
+
+
 def test_names_of_any_characters():
     params = {"a b": normal(3), "{'\"}": normal(3), "ä\\u0041=x,y>": {"0": normal(3)}}
     step = remat.jax.train_step(lambda p, x: sum(jnp.sum(x * leaf**2) for leaf in jax.tree.leaves(p)), params, normal(3),
