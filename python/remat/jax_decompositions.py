@@ -142,7 +142,7 @@ def adds_in_16_bits(equation: Any) -> bool:
     if equation.primitive.name not in ("dot_general", "conv_general_dilated"):
         return False
     kind = equation.outvars[0].aval.dtype
-    return jnp.issubdtype(kind, jnp.floating) and kind.itemsize == 2
+    return bool(jnp.issubdtype(kind, jnp.floating) and kind.itemsize == 2)
 
 
 def find(equation: Any) -> Callable[..., Any] | None:

@@ -128,6 +128,48 @@ def ConvertLinalgToLibrary : Pass<"convert-linalg-to-library", "::mlir::ModuleOp
                            "::mlir::scf::SCFDialect"];
 }
 
+def SplitReductions : Pass<"remat-split-reductions"> {
+  let summary = "reduce many elements in chunks, and then these";
+  let description = [{
+    A first operation reduces chunks of the elements to a tensor of partial results,
+    and a second one combines these with the initial value. Chunks are iterations of the
+    outermost reduction loops, as many of each as leave the fewest over; those are combined
+    with the initial value first.
+
+    For a GPU, of which a kernel gives each result of a reduction at most 1024 threads, an
+    operation is split if all its threads are at most 2^15 and each lane combines
+    128 elements or more; there are as many chunks as 2^18 threads reduce, of at
+    least 32 elements for each lane. For a CPU, `max-chain` says how many additions may follow
+    each other: each rounds, and one thread makes them all. There are as many chunks as
+    elements in each, or fewer of 512 elements for each partial result.
+
+    All of this follows from the operation's loops and
+    `remat.order`, so that bits depend on nothing else ([bits](bits.md)). Sums over
+    one tensor that would be split alike become one operation first.
+
+    In and out: linalg on tensors. Operations stay as they are that have dynamic
+    sizes, products, and reductions without one associative operation for each result.
+
+    Example:
+
+    ```mlir
+    linalg.generic {iterator_types = ["reduction"], ...}
+        ins(%x : tensor<8388608xf32>) outs(%zero : tensor<f32>) { sum }
+    // becomes
+    %view = tensor.expand_shape %x [[0, 1]] : tensor<8388608xf32> into tensor<256x32768xf32>
+    %partial = linalg.generic {iterator_types = ["parallel", "reduction"], ...}
+        ins(%view : tensor<256x32768xf32>) outs(%neutral : tensor<256xf32>) { sum }
+    linalg.generic {iterator_types = ["reduction"], ...}
+        ins(%partial : tensor<256xf32>) outs(%zero : tensor<f32>) { sum }
+    ```
+  }];
+  let options = [
+    Option<"maxChain", "max-chain", "int64_t", "0",
+           "Split what adds up more elements than this, one after the other; 0: as a GPU wants it">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def SplitRoundedProducts : Pass<"remat-split-rounded-products"> {
   let summary = "products with a rounded result as a product of f32 and a rounding";
   let description = [{

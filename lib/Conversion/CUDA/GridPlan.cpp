@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GridPlan.h"
-#include "ReductionLanes.h"
+#include "../ReductionLanes.h"
 
 #include "DevicePointers.h"
 

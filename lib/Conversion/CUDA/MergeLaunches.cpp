@@ -10,9 +10,9 @@
 
 #include "../BufferParts.h"
 #include "../LoopNest.h"
+#include "../MergeGenerics.h"
 #include "../Products.h"
-#include "MergeGenerics.h"
-#include "ReductionLanes.h"
+#include "../ReductionLanes.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"

@@ -257,41 +257,6 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
-def SplitReductions : Pass<"remat-split-reductions"> {
-  let summary = "sums over few results run on the whole device";
-  let description = [{
-    A kernel gives each result of a reduction at most 1024 threads. Where results
-    are few and elements are many, a first operation reduces chunks of the elements
-    to a tensor of partial results, and a second one combines these with the initial
-    value. Chunks are iterations of the outermost reduction loops, as many of each as
-    leave the fewest over; those are combined with the initial value first.
-
-    An operation is split if all its threads are at most 2^15 and each lane combines
-    128 elements or more; there are as many chunks as 2^18 threads reduce, of at
-    least 32 elements for each lane. All of this follows from the operation's loops and
-    `remat.order`, so that bits depend on nothing else ([bits](bits.md)). Sums over
-    one tensor that would be split alike become one operation first.
-
-    In and out: linalg on tensors. Operations stay as they are that have dynamic
-    sizes, products, and reductions without one associative operation for each result.
-
-    Example:
-
-    ```mlir
-    linalg.generic {iterator_types = ["reduction"], ...}
-        ins(%x : tensor<8388608xf32>) outs(%zero : tensor<f32>) { sum }
-    // becomes
-    %view = tensor.expand_shape %x [[0, 1]] : tensor<8388608xf32> into tensor<256x32768xf32>
-    %partial = linalg.generic {iterator_types = ["parallel", "reduction"], ...}
-        ins(%view : tensor<256x32768xf32>) outs(%neutral : tensor<256xf32>) { sum }
-    linalg.generic {iterator_types = ["reduction"], ...}
-        ins(%partial : tensor<256xf32>) outs(%zero : tensor<f32>) { sum }
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-                           "::mlir::tensor::TensorDialect"];
-}
-
 def CarryScalars : Pass<"remat-carry-scalars", "::mlir::ModuleOp"> {
   let summary = "scalars that loops carry and steps return stay on the device";
   let description = [{

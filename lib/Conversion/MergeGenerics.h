@@ -1,7 +1,7 @@
 //===- MergeGenerics.h - Merging operations that iterate alike --*- C++ -*-===//
 
-#ifndef REMAT_LIB_CONVERSION_CUDA_MERGEGENERICS_H
-#define REMAT_LIB_CONVERSION_CUDA_MERGEGENERICS_H
+#ifndef REMAT_LIB_CONVERSION_MERGEGENERICS_H
+#define REMAT_LIB_CONVERSION_MERGEGENERICS_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -28,4 +28,4 @@ linalg::GenericOp mergeGenerics(OpBuilder &builder, linalg::LinalgOp first,
 
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_CONVERSION_CUDA_MERGEGENERICS_H
+#endif // REMAT_LIB_CONVERSION_MERGEGENERICS_H

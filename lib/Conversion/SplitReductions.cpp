@@ -1,8 +1,10 @@
-//===- SplitReductions.cpp - Long sums on the whole device ----------------===//
+//===- SplitReductions.cpp - Long sums in chunks --------------------------===//
 //
-// A kernel gives a result at most a block of threads. The sum of all elements
-// of a large tensor would run on one of a hundred multiprocessors, and so
-// would, nearly, the statistics of a few channels.
+// On a GPU a kernel gives a result at most a block of threads. The sum of all
+// elements of a large tensor would run on one of a hundred multiprocessors, and
+// so would, nearly, the statistics of a few channels. On a CPU it would run on
+// one thread, and a number that is added to a sum of a million others loses its
+// last bits.
 //
 // This is done on tensors: the partial sums are a tensor, which is packed with
 // everything else. linalg::splitReduction knows one result, one reduction loop
@@ -14,7 +16,7 @@
 #include "ReductionLanes.h"
 
 #include "remat/Analysis/BackwardBorder.h"
-#include "remat/Conversion/CUDA/Passes.h"
+#include "remat/Conversion/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Utils/Attributes.h"
@@ -27,7 +29,7 @@
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_SPLITREDUCTIONS
-#include "remat/Conversion/CUDA/Passes.h.inc"
+#include "remat/Conversion/Passes.h.inc"
 } // namespace mlir::remat
 
 using namespace mlir;
@@ -64,7 +66,7 @@ using Cuts = SmallVector<LoopChunks>;
 
 /// Empty if `op` stays one kernel. What is asked here must not depend on what
 /// was fused with the reduction: the inputs have no say.
-static Cuts planCuts(linalg::LinalgOp op) {
+static Cuts planCuts(linalg::LinalgOp op, int64_t maxChain) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
   if (!op.hasPureTensorSemantics() || op.getNumReductionLoops() == 0 ||
@@ -79,7 +81,9 @@ static Cuts planCuts(linalg::LinalgOp op) {
     else
       reduced.push_back(size);
   }
-  Cuts ofReductions = planChunks(getReductionOrder(op), reduced, results);
+  ReductionOrder order = getReductionOrder(op);
+  Cuts ofReductions = maxChain > 0 ? planChains(order, reduced, maxChain)
+                                   : planChunks(order, reduced, results);
   if (ofReductions.empty())
     return {};
   Cuts cuts;
@@ -491,10 +495,12 @@ linalg::GenericOp Splitter::combine(linalg::GenericOp partials,
 
 namespace {
 struct SplitReductions : remat::impl::SplitReductionsBase<SplitReductions> {
+  using SplitReductionsBase::SplitReductionsBase;
+
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> candidates;
     getOperation()->walk([&](linalg::LinalgOp op) {
-      if (!planCuts(op).empty())
+      if (!planCuts(op, maxChain).empty())
         candidates.push_back(op);
     });
     if (candidates.empty())
@@ -505,8 +511,8 @@ struct SplitReductions : remat::impl::SplitReductionsBase<SplitReductions> {
         forward.insert_range(findForward(function));
     });
     for (linalg::LinalgOp op : mergeAlike(candidates, forward))
-      for (Cuts cuts = planCuts(op); op && !cuts.empty();
-           cuts = op ? planCuts(op) : Cuts())
+      for (Cuts cuts = planCuts(op, maxChain); op && !cuts.empty();
+           cuts = op ? planCuts(op, maxChain) : Cuts())
         op = Splitter(op, cuts).split();
   }
 };

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_CONVERSION_CUDA_REDUCTIONLANES_H
-#define REMAT_LIB_CONVERSION_CUDA_REDUCTIONLANES_H
+#ifndef REMAT_LIB_CONVERSION_REDUCTIONLANES_H
+#define REMAT_LIB_CONVERSION_REDUCTIONLANES_H
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 
@@ -16,8 +16,8 @@ inline constexpr int64_t kMaxBlockSize = 1024;
 /// Results that are few: fewer do not fill a sector of 32 bytes.
 inline constexpr int64_t kFewResults = 8;
 
-/// How many partial results a kernel has for each of `results` results that
-/// combine `elements` elements each.
+/// How many partial results a kernel on a GPU has for each of `results` results
+/// that combine `elements` elements each.
 int64_t countLanes(ReductionOrder order, int64_t elements, int64_t results);
 
 /// How one loop is cut into chunks: `chunks` of `size` iterations each, and
@@ -37,6 +37,13 @@ SmallVector<LoopChunks> planChunks(ReductionOrder order,
                                    ArrayRef<int64_t> reductionSizes,
                                    int64_t results);
 
+/// The same on a CPU, where one partial result should not add up more than
+/// `maxChain` elements one after the other: rounding errors grow with these.
+/// Empty if it does not.
+SmallVector<LoopChunks> planChains(ReductionOrder order,
+                                   ArrayRef<int64_t> reductionSizes,
+                                   int64_t maxChain);
+
 } // namespace mlir::remat
 
-#endif // REMAT_LIB_CONVERSION_CUDA_REDUCTIONLANES_H
+#endif // REMAT_LIB_CONVERSION_REDUCTIONLANES_H

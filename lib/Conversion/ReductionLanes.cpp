@@ -4,6 +4,8 @@
 
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::remat;
 
@@ -26,6 +28,10 @@ static constexpr int64_t kLongLane = 128;
 static constexpr int64_t kMinElementsPerChunkLane = 32;
 /// Iterations of a loop for each that may be left over: these have few threads.
 static constexpr int64_t kMinIterationsOverRest = 16;
+/// Partial results on a CPU of what is reduced along the innermost dimension.
+static constexpr int64_t kLanesAlong = 16;
+/// Elements of a chain that take longer than to start another one.
+static constexpr int64_t kMinChain = 512;
 /// Bounds the time of compilation.
 static constexpr int64_t kMaxSizesTried = 4096;
 
@@ -69,6 +75,23 @@ static LoopChunks cutLoop(int64_t iterations, int64_t wanted) {
   return best;
 }
 
+/// About `wanted` chunks of loops of the given sizes.
+static SmallVector<LoopChunks> cutLoops(ArrayRef<int64_t> sizes,
+                                        int64_t wanted) {
+  SmallVector<LoopChunks> cuts;
+  int64_t chunks = 1;
+  for (int64_t size : sizes) {
+    LoopChunks cut = {1, size, 0};
+    if (wanted > 1) {
+      cut = cutLoop(size, wanted);
+      wanted = cut.isSplit() ? 1 : wanted / cut.chunks;
+    }
+    chunks *= cut.chunks;
+    cuts.push_back(cut);
+  }
+  return chunks > 1 ? cuts : SmallVector<LoopChunks>();
+}
+
 SmallVector<LoopChunks>
 mlir::remat::planChunks(ReductionOrder order, ArrayRef<int64_t> reductionSizes,
                         int64_t results) {
@@ -81,19 +104,24 @@ mlir::remat::planChunks(ReductionOrder order, ArrayRef<int64_t> reductionSizes,
     return {};
   // Each chunk of a result counts as a result of the kernel that reduces them.
   int64_t lanesOfChunk = getMaxLanes(order, kFewResults);
-  int64_t wanted =
+  return cutLoops(
+      reductionSizes,
       std::min(kWantedThreads / (results * lanesOfChunk),
-               elements / (kMinElementsPerChunkLane * lanesOfChunk));
-  SmallVector<LoopChunks> cuts;
-  int64_t chunks = 1;
-  for (int64_t size : reductionSizes) {
-    LoopChunks cut = {1, size, 0};
-    if (wanted > 1) {
-      cut = cutLoop(size, wanted);
-      wanted = cut.isSplit() ? 1 : wanted / cut.chunks;
-    }
-    chunks *= cut.chunks;
-    cuts.push_back(cut);
-  }
-  return chunks > 1 ? cuts : SmallVector<LoopChunks>();
+               elements / (kMinElementsPerChunkLane * lanesOfChunk)));
+}
+
+SmallVector<LoopChunks>
+mlir::remat::planChains(ReductionOrder order, ArrayRef<int64_t> reductionSizes,
+                        int64_t maxChain) {
+  int64_t lanes = 1;
+  if (order == ReductionOrder::Along)
+    for (int64_t size : reductionSizes) // The innermost one that runs.
+      if (size > 1)
+        lanes = std::min(size, kLanesAlong);
+  int64_t chain = multiplySizes(reductionSizes) / lanes;
+  if (chain <= maxChain)
+    return {};
+  // The chunks are added up in a chain, too.
+  int64_t root = llvm::bit_ceil<uint64_t>(std::sqrt(double(chain)));
+  return cutLoops(reductionSizes, std::min(chain / kMinChain, root));
 }
