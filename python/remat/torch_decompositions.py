@@ -54,6 +54,19 @@ def adaptive_mean(x: Tensor, sizes: list[int]) -> Tensor:
     return x
 
 
+def empty(sizes: list[int], *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
+    """Of zeros: a tensor that the model fills later, at places that the compiler does not know to be all of them."""
+    return torch.zeros(sizes, dtype=dtype)
+
+
+def empty_like(x: Tensor, *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
+    return torch.zeros(x.shape, dtype=dtype or x.dtype)
+
+
+def new_empty(x: Tensor, sizes: list[int], *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
+    return torch.zeros(sizes, dtype=dtype or x.dtype)
+
+
 def norm(x: Tensor, order: float | None = None, dim: list[int] | None = None, keepdim: bool = False, *,
          dtype: torch.dtype | None = None) -> Tensor:
     """That of vectors. Of matrices, only Frobenius' is one."""
@@ -109,6 +122,15 @@ def fmod(x: Tensor, divisor: Any) -> Tensor:
 
 def hypot(x: Tensor, y: Tensor) -> Tensor:
     return torch.sqrt(x * x + y * y)
+
+
+def histogram(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    low, high = (x.amin(), x.amax()) if min == max else (torch.full((), min, dtype=x.dtype), torch.full((), max, dtype=x.dtype))
+    if min == max:  # of one number, as PyTorch does
+        low, high = torch.where(low == high, low - 1, low), torch.where(low == high, high + 1, high)
+    x = x.reshape(-1, 1)
+    place = torch.floor((x - low) / (high - low) * bins).clamp(max=bins - 1)
+    return ((place == torch.arange(bins, dtype=x.dtype)) & (x >= low) & (x <= high)).to(x.dtype).sum(0)
 
 
 def cumulative(combine: Callable[[Tensor, Tensor], Tensor], neutral: float) -> Callable[..., Tensor]:
@@ -268,6 +290,10 @@ TABLE = {
     aten.fmod.Scalar: fmod,
     aten.fmod.Tensor: fmod,
     aten.hypot.default: hypot,
+    aten.empty.memory_format: empty,
+    aten.empty_like.default: empty_like,
+    aten.new_empty.default: new_empty,
+    aten.histc.default: histogram,
     aten.trunc.default: truncate,
     aten.remainder.Scalar: remainder,
     aten.pow.Tensor_Scalar: power,

@@ -208,6 +208,14 @@ def test_integers_of_8_bits(kind):
 
 
 ROWS, COLUMNS = torch.tensor([[0, 2], [1, 1]]), torch.tensor([1, -1])
+
+
+def fill_later(x):
+    places = torch.empty_like(ROWS)
+    places[:] = ROWS
+    return x.new_empty(3, 4).copy_(x) * places.sum() + torch.empty(4).fill_(2.0)
+
+
 DECOMPOSED = {
     "cropped": ((2, 3, 6, 5), lambda x: F.pad(x, (-1, 2, 3, -2), value=0.5)), "cropped 3d": ((1, 2, 4, 5, 6), lambda x: F.pad(x, (-1, -1) * 3)),
     "windows": ((2, 3, 8, 7, 4), lambda x: F.adaptive_avg_pool3d(x, (3, 7, 2))), "fold": ((2, 12, 9), lambda x: F.fold(x, (4, 4), 2)),
@@ -219,7 +227,9 @@ DECOMPOSED = {
     "norm": ((3, 4), torch.linalg.norm), "norm of order 3": ((5,), lambda x: torch.linalg.norm(x, 3)),
     "norm of matrices": ((2, 3, 4), torch.linalg.matrix_norm), "norm by name": ((3, 4), lambda x: torch.linalg.norm(x, "fro", dim=(0, 1))),
     "rest": ((3, 4), lambda x: torch.fmod(2 * x, 0.7)), "rest by a tensor": ((3, 4), lambda x: torch.fmod(3 * x, x.detach().flip(0))),
-    "hypotenuse": ((3, 4), lambda x: torch.hypot(x, x.flip(0))),
+    "hypotenuse": ((3, 4), lambda x: torch.hypot(x, x.flip(0))), "filled later": ((3, 4), fill_later),
+    "histogram": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 5, -1.0, 1.0)),
+    "histogram of all": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 3)),
     "distances": ((2, 4, 3), lambda x: torch.cdist(x, 2 * x[:, :2] + 1)), "no distance": ((4, 3), lambda x: torch.cdist(x, x)),
     "distances of order 1": ((4, 3), lambda x: torch.cdist(x, x[:2] + 1, p=1))}
 
@@ -244,6 +254,42 @@ def test_what_torch_mlir_lacks_is_made_of_other_operations(name):
     step = remat.torch.train_step(model, None, (x,), optimizer=remat.SGD(0.1))
     np.testing.assert_allclose(step(x), loss.item(), 1e-5, 1e-5)
     np.testing.assert_allclose(step.parameters["scale"], start - 0.1 * gradient, 1e-5, 1e-5)
+
+
+class Experts(nn.Module):
+    """Two matrices for each group of rows, one of them stored as `nn.Linear` does."""
+
+    def __init__(self, groups, kind):
+        super().__init__()
+        self.up = nn.Parameter(0.3 * torch.randn(groups, 16, 32, dtype=kind))
+        self.down = nn.Parameter(0.3 * torch.randn(groups, 8, 32, dtype=kind))
+
+    def forward(self, x, ends):
+        # PyTorch exports the product of bf16 only; a package that falls back to an operator of its own has that decomposed.
+        product = F.grouped_mm if x.dtype == torch.bfloat16 or not torch.compiler.is_exporting() else by_rule
+        h = torch.tanh(product(x, self.up, offs=ends))
+        return (product(h, self.down.transpose(-2, -1), offs=ends).float() ** 2).sum() / 20
+
+
+def by_rule(rows, matrices, offs):
+    from remat import torch_grouped
+    return torch_grouped.grouped_mm(rows, matrices, offs)
+
+
+@pytest.mark.parametrize("ends, kind", [
+    ([7, 7, 24], torch.float32), ([0, 300, 517, 517, 600], torch.float32), ([1], torch.float32), ([33, 80], torch.bfloat16)])
+def test_products_of_groups_of_rows(ends, kind):
+    torch.manual_seed(0)
+    model, x, ends = Experts(len(ends), kind), torch.randn(ends[-1], 16, dtype=kind), torch.tensor(ends, dtype=torch.int32)
+    loss = model(x, ends)
+    loss.backward()
+    expected = {name: (p - 0.1 * p.grad).detach().float().numpy() for name, p in model.named_parameters()}
+    step = remat.torch.train_step(model, None, (x, ends), optimizer=remat.SGD(0.1))
+    tolerance = {"rtol": 2e-2, "atol": 1e-2} if kind == torch.bfloat16 else {"rtol": 1e-5, "atol": 1e-5}
+    np.testing.assert_allclose(step(x, ends), loss.item(), **tolerance)
+    step.copy_to(model)
+    for name, parameter in model.named_parameters():
+        np.testing.assert_allclose(parameter.detach().float().numpy(), expected[name], **tolerance, err_msg=name)
 
 
 def test_constants_are_folded_to_what_they_are():
