@@ -185,7 +185,7 @@ def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = 
     import torch
     from torch.export.graph_signature import InputKind, OutputKind
 
-    from remat import torch_custom, torch_import, torch_stops, torch_traced
+    from remat import torch_complex, torch_custom, torch_import, torch_stops, torch_traced
 
     values, dynamic = list(inputs.values()), dynamic or {}
     symbols = {d: torch.export.Dim(d) if isinstance(d, str) else d for axes in dynamic.values() for d in axes.values()}
@@ -197,6 +197,7 @@ def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = 
     with functions.kept():
         program = torch_import.trace(module, tuple(values), shapes)
     torch_stops.mark(program.graph_module)
+    torch_complex.split_constants(program, inner)
     program = torch_import.decompose(program, inner)
     torch_import.drop_writes(program, inner)
 
@@ -208,7 +209,7 @@ def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = 
             shape = [-1 if a in dynamic.get(name, {}) else n for a, n in enumerate(tensor.shape)]
             arguments.append(Value(name, "data", to_numpy(tensor), shape=shape))
         elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
-            value = Value(spec.target.removeprefix(f"{inner}."), "buffer", to_numpy(tensors[spec.target]))
+            value = Value(spec.target.removeprefix(f"{inner}."), "buffer", to_numpy(torch_complex.get_pairs(tensors[spec.target])))
             if spec.kind == InputKind.PARAMETER and tensors[spec.target].requires_grad:
                 value.role = "parameter"
                 value.gradient = (own[1][spec.target], wide[1][spec.target]) if check else None

@@ -8,6 +8,7 @@ Needs torch and torch-mlir (`pip install remat[torch]`).
 """
 import contextlib
 import importlib
+import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -54,14 +55,15 @@ class TorchStep(Step):
         for other, name in self._tied.items():
             if other in state and name in state and not np.array_equal(_bits(state[other]), _bits(state[name])):
                 raise ValueError(f"'{other}' and '{name}' are one tensor in the step, but two in what is loaded")
-        state = {self._tied.get(name, name): value for name, value in state.items()}
+        state = {self._tied.get(name, name): _pairs(value) for name, value in state.items()}
         super().load_state_dict(state, strict)
 
     def copy_to(self, model: Any) -> None:
         """Copies parameters and buffers to `model`, by name. It may be on any device and of any precision."""
         import torch
         views = self.state_dict()
-        targets = dict(model.named_parameters(remove_duplicate=False)) | dict(model.named_buffers(remove_duplicate=False))
+        targets = {name: _pairs(tensor.detach()) for name, tensor in itertools.chain(
+            model.named_parameters(remove_duplicate=False), model.named_buffers(remove_duplicate=False))}
         # What is no tensor of the module, such as the seed of dropout, is the step's own.
         own = [a for a in self.arguments if a.role in ("parameter", "state") and a.name in self._exported]
         missing = [a.name for a in own if a.name not in targets and not a.name.startswith(f"{LOSS}.")]
@@ -76,6 +78,12 @@ class TorchStep(Step):
                 for name in (argument.name, *(o for o, n in self._tied.items() if n == argument.name)):
                     if name in targets:
                         targets[name].copy_(_to_tensor(views[argument.name]))
+
+
+def _pairs(value: Any) -> Any:
+    """What a step has of a complex buffer: its real and imaginary parts, in the same memory."""
+    import torch
+    return torch.view_as_real(value) if isinstance(value, torch.Tensor) and value.is_complex() else value
 
 
 def _to_tensor(array: Any) -> Any:

@@ -91,6 +91,13 @@ def power(x: Tensor, exponent: float) -> Tensor:
     return math.prod([x] * (exponent - 1), start=x)
 
 
+def power_of(base: float, x: Tensor) -> Tensor:
+    """With whole exponents: torch-mlir has no conversion of these."""
+    if x.is_floating_point() or not isinstance(base, float):
+        return NotImplemented
+    return torch.pow(base, x.to(torch.result_type(x, base)))
+
+
 def compare(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Of a tensor with a number of its kind: where it folds constants, torch-mlir takes the bits of one kind for the other, or
     crashes."""
@@ -297,6 +304,7 @@ TABLE = {
     aten.trunc.default: truncate,
     aten.remainder.Scalar: remainder,
     aten.pow.Tensor_Scalar: power,
+    aten.pow.Scalar: power_of,
     aten._cdist_forward.default: distances,
     aten.linalg_norm.default: norm,
     aten.linalg_norm.ord_str: matrix_norm,

@@ -246,7 +246,11 @@ class Scaled(nn.Module):
 
 @pytest.mark.parametrize("name", DECOMPOSED)
 def test_what_torch_mlir_lacks_is_made_of_other_operations(name):
-    shape, function = DECOMPOSED[name]
+    check_gradient(*DECOMPOSED[name])
+
+
+def check_gradient(shape, function):
+    torch.manual_seed(0)
     model, x = Scaled(shape, function), torch.randn(shape)
     loss = model(x)
     loss.backward()
@@ -254,6 +258,76 @@ def test_what_torch_mlir_lacks_is_made_of_other_operations(name):
     step = remat.torch.train_step(model, None, (x,), optimizer=remat.SGD(0.1))
     np.testing.assert_allclose(step(x), loss.item(), 1e-5, 1e-5)
     np.testing.assert_allclose(step.parameters["scale"], start - 0.1 * gradient, 1e-5, 1e-5)
+
+
+def turn(x):
+    """Positions by rotation, as LLaMA's own code has them."""
+    angles = torch.outer(torch.arange(x.shape[0]), 1 / 10.0 ** torch.arange(0, x.shape[1], 2))
+    pairs = torch.view_as_complex(x.float().reshape(x.shape[0], -1, 2))
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(1).type_as(x)
+
+
+def filter_frequencies(x):
+    frequencies = torch.fft.rfft2(x, norm="ortho")
+    weights = torch.complex(*torch.linspace(-1, 1, 2 * frequencies.numel()).reshape(2, *frequencies.shape))
+    return torch.fft.irfft2(frequencies * weights, s=x.shape[-2:], norm="ortho")
+
+
+def shifted(x):
+    return torch.fft.ifftshift(torch.fft.fftshift(torch.fft.fft(x)) * torch.arange(x.shape[-1])).imag
+
+
+COMPLEX = {
+    "positions": ((5, 4), turn), "frequencies": ((2, 6, 5), filter_frequencies), "shifted": ((3, 7), shifted),
+    "Fourier net": ((2, 6, 5), lambda x: torch.fft.fft(torch.fft.fft(x, dim=-1), dim=-2).real),
+    "all dimensions": ((3, 2, 5), lambda x: torch.fft.ifftn(torch.fft.rfftn(x, s=(2, 6))).real),
+    "longer and shorter": ((3, 5), lambda x: torch.fft.irfft(torch.complex(x, x * x), n=12)[:, :5] + torch.fft.irfft(torch.complex(x, x), n=5)),
+    "inverse": ((3, 8), lambda x: torch.fft.ifft(torch.complex(x, x * x), n=6, norm="forward").imag),
+    "Hermitian": ((3, 5), lambda x: torch.fft.hfft(torch.complex(x, x * x))[:, :3] + torch.fft.ihfft(x, norm="ortho").imag),
+    "spectrogram": ((2, 40), lambda x: torch.stft(x, 16, 5, 12, torch.hann_window(12), return_complex=True).abs()),
+    "spectrogram of one": ((40,), lambda x: torch.stft(x, 8, center=False, onesided=False, normalized=True, return_complex=True).real),
+    "arithmetic": ((4,), lambda x: ((1 - 2 * torch.complex(x, x.flip(0)) ** 3 / 5 + x) / torch.complex(x + 3, x)).imag),
+    "functions": ((4,), lambda x: (torch.exp(torch.complex(x, x)) * torch.complex(x, x).conj()).abs() + torch.complex(x + 4, x).angle()),
+    "products": ((4, 4), lambda x: (torch.complex(x, x.T) @ torch.complex(x.T, x)).sum(0).imag),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_numbers(name):
+    check_gradient(*COMPLEX[name])
+
+
+class Turned(nn.Module):
+    """Complex numbers that come from outside: a buffer and a constant; and, if asked for, where there can be none."""
+
+    def __init__(self, weight=False, result=False):
+        super().__init__()
+        self.layer, self.result = nn.Linear(8, 8), result
+        self.register_buffer("turns", torch.polar(torch.ones(4), torch.arange(4.0)))
+        self.others = torch.polar(torch.ones(4), torch.linspace(-1, 1, 4))
+        self.weight = nn.Parameter(torch.ones(4, dtype=torch.cfloat)) if weight else 1
+
+    def forward(self, x):
+        pairs = torch.view_as_complex(self.layer(x).reshape(*x.shape[:-1], 4, 2))
+        turned = pairs * self.turns + pairs.conj() * self.others * self.weight
+        loss = torch.view_as_real(turned).square().sum(0).sin().mean()
+        return (loss, turned) if self.result else loss
+
+
+def test_complex_numbers_from_outside():
+    model, x = make(Turned), torch.randn(3, 8)
+    step = remat.torch.train_step(model, None, (x,), optimizer=remat.SGD(0.01))
+    other = copy.deepcopy(model)
+    losses = train(other, lambda loss, _: loss, [(x, None)] * 3, torch.optim.SGD(other.parameters(), 0.01))
+    np.testing.assert_allclose([step(x) for _ in range(3)], losses, 2e-5)
+    step.copy_to(model)
+    assert_same_state(model.layer, other.layer)
+    step.load_state_dict(step.state_dict() | model.state_dict())
+    for model, x, what in ((Turned(weight=True), x, "the parameter weight has complex numbers"), (nn.Identity(), x.to(torch.cfloat), "the batch has"),
+                           (Turned(result=True), x, r"test_torch.py:\d+: a result is complex")):
+        with pytest.raises(remat.ExportError, match=what):
+            remat.torch.train_step(model, None if isinstance(model, Turned) else lambda y, x: y.real.sum(),
+                                   (x,) if isinstance(model, Turned) else (x, x), optimizer=remat.SGD(0.1))
 
 
 class Experts(nn.Module):

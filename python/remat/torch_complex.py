@@ -1,0 +1,242 @@
+"""Complex numbers of PyTorch, of which torch-mlir lowers next to nothing, by their real and imaginary parts: what makes a complex
+tensor makes PyTorch's own pair of tensors, and that decomposes what comes after. Fourier transforms are products with
+matrices, in n^2 multiplications instead of n log n."""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.export.graph_signature import InputKind
+from torch.nn import functional as F
+
+from remat.export import ExportError
+from remat.locations import describe_line
+
+try:
+    from torch._subclasses.complex_tensor import ComplexTensor
+    from torch._subclasses.complex_tensor._ops.common import COMPLEX_OPS_TABLE
+except ImportError:  # of another version: complex numbers are refused
+    ComplexTensor, COMPLEX_OPS_TABLE = None, {}
+
+aten = torch.ops.aten
+COMPLEX = {torch.complex32: torch.float16, torch.complex64: torch.float32, torch.complex128: torch.float64}
+
+
+def from_pairs(x: Tensor) -> Any:
+    return ComplexTensor(x[..., 0], x[..., 1])
+
+
+def from_parts(real: Tensor, imaginary: Tensor) -> Any:
+    return ComplexTensor(*torch.broadcast_tensors(real, imaginary))
+
+
+def polar(length: Tensor, angle: Tensor) -> Any:
+    return from_parts(length * torch.cos(angle), length * torch.sin(angle))
+
+
+def convert(x: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Any:
+    """Of a real tensor to a complex one."""
+    if dtype not in COMPLEX or x.is_complex():
+        return NotImplemented
+    return ComplexTensor(x.to(COMPLEX[dtype]), torch.zeros(x.shape, dtype=COMPLEX[dtype]))
+
+
+def get_pairs(x: Tensor) -> Tensor:
+    """The numbers that a complex tensor is made of, in another dimension; any other tensor itself."""
+    return torch.view_as_real(x.detach().resolve_conj()) if x.is_complex() else x
+
+
+def split_constants(program: torch.export.ExportedProgram, inner: str) -> None:
+    """Complex buffers and constants of `program` become pairs of real numbers. Nothing else that comes from outside may be complex."""
+    specs = {spec.arg.name: spec for spec in program.graph_signature.input_specs}
+    for node in [node for node in program.graph.nodes if node.op == "placeholder"]:
+        spec, value = specs[node.name], node.meta.get("val")
+        if not isinstance(value, Tensor) or not value.is_complex():
+            continue
+        if spec.kind not in (InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
+            what = f"the parameter {spec.target.removeprefix(f'{inner}.')}" if spec.target else "the batch"
+            raise ExportError(f"PyTorch cannot export the model: {what} has complex numbers; keep their real and imaginary parts "
+                              "in a last dimension of two (torch.view_as_real), and use torch.view_as_complex in forward")
+        for values in (program.state_dict, program.constants):
+            if spec.target in values:
+                values[spec.target] = get_pairs(values[spec.target])
+        node.meta["val"] = torch.view_as_real(value)
+        with program.graph.inserting_after(node):
+            whole = program.graph.call_function(aten.view_as_complex.default, (node,))
+        whole.meta = {**node.meta, "val": value}
+        node.meta.pop("tensor_meta", None)
+        node.replace_all_uses_with(whole, delete_user_cb=lambda user, whole=whole: user is not whole)
+    for node in program.graph.output_node().args[0]:
+        if isinstance(value := getattr(node, "meta", {}).get("val"), Tensor) and value.is_complex():
+            raise ExportError(f"PyTorch cannot export the model: {describe_line(node.meta.get('stack_trace'))}a result is complex; return "
+                              "its real and imaginary parts (torch.view_as_real)")
+    program.graph_module.recompile()
+
+
+# --- Fourier transforms ---------------------------------------------------------------------------
+
+
+def rotations(rows: int, columns: int, size: int, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Cosine and sine of 2 pi j k / size. Whole turns are left out, so that angles are small."""
+    turns = torch.arange(rows)[:, None] * torch.arange(columns) % size
+    angles = turns.to(like.dtype) * (2 * math.pi / size)
+    return torch.cos(angles), torch.sin(angles)
+
+
+def transform(real: Tensor, imaginary: Tensor, dim: int, count: int, is_inverse: bool) -> tuple[Tensor, Tensor]:
+    """The first `count` frequencies along `dim`."""
+    real, imaginary = real.movedim(dim, -1), imaginary.movedim(dim, -1)
+    cosine, sine = rotations(real.shape[-1], count, real.shape[-1], real)
+    sine = -sine if is_inverse else sine
+    result = real @ cosine + imaginary @ sine, imaginary @ cosine - real @ sine
+    return result[0].movedim(-1, dim), result[1].movedim(-1, dim)
+
+
+def combine(real: Tensor, imaginary: Tensor, dim: int, size: int) -> Tensor:
+    """What the frequencies of a real tensor are those of: there are two of each but of the first one and, of an even size, the last."""
+    count = size // 2 + 1
+    real, imaginary = real.movedim(dim, -1), imaginary.movedim(dim, -1)
+    number = torch.arange(count)
+    times = torch.where((number == 0) | (2 * number == size), 1, 2).to(real.dtype)
+    cosine, sine = rotations(count, size, size, real)
+    return ((real * times) @ cosine - (imaginary * times) @ sine).movedim(-1, dim)
+
+
+def resize(x: Tensor, dim: int, size: int) -> Tensor:
+    """Cut, or with zeros behind."""
+    if size <= x.shape[dim]:
+        return x.narrow(dim, 0, size)
+    zeros = torch.zeros([*x.shape[:dim], size - x.shape[dim], *x.shape[dim + 1:]], dtype=x.dtype)
+    return torch.cat([x, zeros], dim)
+
+
+def fourier(x: Any, sizes: Any, dims: Any, norm: str | None, *, is_inverse: bool, of_real: bool = False, to_real: bool = False,
+            is_conjugate: bool = False) -> Any:
+    """`torch.fft`'s functions. Those of and to real tensors have about half of the frequencies of the last dimension."""
+    sizes, dims = ([v] if isinstance(v, int) else v for v in (sizes, dims))
+    if dims is None:
+        dims = range(x.ndim) if sizes is None else range(x.ndim - len(sizes), x.ndim)
+    dims = [d % x.ndim for d in dims]
+    if not dims or not all(isinstance(x.shape[d], int) for d in dims):
+        return NotImplemented
+    # While a program is made functional, a pair is in a tensor of another class.
+    real, imaginary = (x.real, x.imag) if x.is_complex() else (x, torch.zeros_like(x))
+    if not real.is_floating_point():
+        real, imaginary = real.to(torch.get_default_dtype()), imaginary.to(torch.get_default_dtype())
+    if is_conjugate and to_real:
+        imaginary = -imaginary
+    *others, last = dims
+    whole = [x.shape[d] for d in others] + [2 * (x.shape[last] - 1) if to_real else x.shape[last]]
+    whole = whole if sizes is None else [n if given == -1 else given for given, n in zip(sizes, whole)]
+    for d, size in zip(dims, whole):
+        size = size // 2 + 1 if to_real and d == last else size
+        real, imaginary = resize(real, d, size), resize(imaginary, d, size)
+    factor = math.prod(whole) ** -0.5 if norm == "ortho" else 1 / math.prod(whole) if (norm == "forward") != is_inverse else 1.0
+    if of_real:
+        real, imaginary = transform(real, imaginary, last, whole[-1] // 2 + 1, False)
+    for d in others if of_real or to_real else dims:
+        real, imaginary = transform(real, imaginary, d, real.shape[d], is_inverse and not of_real)
+    if to_real:
+        return combine(real, imaginary, last, whole[-1]) * factor
+    return ComplexTensor(real * factor, (-imaginary if is_conjugate else imaginary) * factor)
+
+
+def of_one(**kind: bool) -> Callable[..., Any]:
+    def compute(x: Any, size: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+        return fourier(x, size, dim, norm, **kind)
+    return compute
+
+
+def of_two(**kind: bool) -> Callable[..., Any]:
+    def compute(x: Any, sizes: Sequence[int] | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+        return fourier(x, sizes, dim, norm, **kind)
+    return compute
+
+
+def of_many(**kind: bool) -> Callable[..., Any]:
+    def compute(x: Any, sizes: Sequence[int] | None = None, dim: Sequence[int] | None = None, norm: str | None = None) -> Any:
+        return fourier(x, sizes, dim, norm, **kind)
+    return compute
+
+
+def shift(x: Any, dim: Sequence[int] | int | None = None, *, is_inverse: bool) -> Any:
+    dims = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    for d in dims:
+        half = x.shape[d] // 2 if is_inverse else (x.shape[d] + 1) // 2
+        x = torch.cat([aten.slice.Tensor(x, d, half, x.shape[d]), aten.slice.Tensor(x, d, 0, half)], d)
+    return x
+
+
+def stft(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
+         center: bool = False, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
+         return_complex: bool | None = None, align_to_window: bool | None = None) -> Any:
+    """The transforms of overlapping parts of a signal."""
+    if align_to_window or not return_complex or x.ndim not in (1, 2) or not isinstance(x.shape[-1], int):
+        return NotImplemented
+    hop, length = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
+    batch = x.reshape(-1, x.shape[-1])
+    if center:
+        batch = F.pad(batch.unsqueeze(1), (n_fft // 2, n_fft // 2), mode=pad_mode).squeeze(1)
+    places = torch.arange((batch.shape[-1] - n_fft) // hop + 1)[:, None] * hop + torch.arange(n_fft)
+    parts = batch[:, places]
+    if window is not None or length < n_fft:
+        window = torch.ones(length, dtype=x.dtype) if window is None else window
+        parts = parts * F.pad(window, ((n_fft - length) // 2, n_fft - length - (n_fft - length) // 2))
+    half = onesided is not False
+    result = fourier(parts, None, -1, "ortho" if normalized else None, is_inverse=False, of_real=half)
+    return ComplexTensor(*(part.transpose(1, 2).reshape(*x.shape[:-1], -1, places.shape[0]) for part in (result.re, result.im)))
+
+
+def stft_without_center(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+                        window: Tensor | None = None, *rest: Any, **options: Any) -> Any:
+    return stft(x, n_fft, hop_length, win_length, window, False, "reflect", *rest, **options)
+
+
+def power(x: Any, exponent: Any) -> Any:
+    """By products: else it takes a logarithm."""
+    if isinstance(exponent, int) and 0 < exponent < 16:
+        return math.prod([x] * (exponent - 1), start=x)
+    return COMPLEX_OPS_TABLE[aten.pow](x, exponent)
+
+
+def by_number(operator: Any, is_product: bool) -> Callable[..., Any]:
+    """Of a complex tensor and a real number, which PyTorch's own decomposition makes a constant that an export does not have."""
+    def compute(x: Any, other: Any, **options: Any) -> Any:
+        if not isinstance(other, (int, float)) or not isinstance(x, ComplexTensor):
+            return COMPLEX_OPS_TABLE[operator](x, other, **options)
+        return ComplexTensor(operator(x.re, other, **options), operator(x.im, other) if is_product else x.im)
+    return compute
+
+
+def subtract_from(x: Any, other: float, alpha: float = 1) -> Any:
+    return ComplexTensor(other - alpha * x.re, -alpha * x.im)
+
+
+FOURIER: dict[Any, Callable[..., Any]] = {
+    aten.fft_fft.default: of_one(is_inverse=False), aten.fft_ifft.default: of_one(is_inverse=True),
+    aten.fft_fft2.default: of_two(is_inverse=False), aten.fft_ifft2.default: of_two(is_inverse=True),
+    aten.fft_fftn.default: of_many(is_inverse=False), aten.fft_ifftn.default: of_many(is_inverse=True),
+    aten.fft_rfft.default: of_one(is_inverse=False, of_real=True), aten.fft_irfft.default: of_one(is_inverse=True, to_real=True),
+    aten.fft_rfft2.default: of_two(is_inverse=False, of_real=True), aten.fft_irfft2.default: of_two(is_inverse=True, to_real=True),
+    aten.fft_rfftn.default: of_many(is_inverse=False, of_real=True), aten.fft_irfftn.default: of_many(is_inverse=True, to_real=True),
+    aten.fft_hfft.default: of_one(is_inverse=False, to_real=True, is_conjugate=True),
+    aten.fft_ihfft.default: of_one(is_inverse=True, of_real=True, is_conjugate=True),
+    aten.fft_fftshift.default: functools.partial(shift, is_inverse=False),
+    aten.fft_ifftshift.default: functools.partial(shift, is_inverse=True),
+}
+TABLE: dict[Any, Callable[..., Any]] = {} if ComplexTensor is None else FOURIER | {
+    aten.view_as_complex.default: from_pairs,
+    aten.complex.default: from_parts,
+    aten.polar.default: polar,
+    aten._to_copy.default: convert,
+    aten.stft.default: stft_without_center,
+    aten.stft.center: stft,
+}
+# What is done to a complex tensor is looked up there, not among the decompositions.
+COMPLEX_OPS_TABLE.update(FOURIER | {
+    aten.pow.Tensor_Scalar: power, aten.mul.Tensor: by_number(aten.mul, True), aten.div.Tensor: by_number(aten.div, True),
+    aten.add.Tensor: by_number(aten.add, False), aten.sub.Tensor: by_number(aten.sub, False), aten.rsub.Scalar: subtract_from,
+    aten._assert_tensor_metadata.default: lambda *_, **__: None})
