@@ -43,13 +43,21 @@ ScatterRows mlir::remat::findScatterRows(ScatterAddOp op) {
         mayHaveRow(op, dim, argument.getArgNumber()) && rows.insert(argument))
       found.rowArgument[dim] = argument.getArgNumber();
   found.varying = findDependents(body, rows.getArrayRef());
+  auto isVarying = [&](Value value) {
+    return rows.contains(value) || found.varying.contains(value);
+  };
+  bool dependsOnRows = false;
   for (auto [dim, index] : llvm::enumerate(op.getIndices()))
-    if (!found.rowArgument[dim] && found.varying.contains(index)) {
-      found.rowArgument.assign(found.rowArgument.size(), std::nullopt);
-      rows.clear();
-      found.varying.clear();
-      break;
-    }
+    dependsOnRows |= !found.rowArgument[dim] && found.varying.contains(index);
+  // What is asserted of each element is not known of a row.
+  for (Operation &inner : body.without_terminator())
+    dependsOnRows |= !isMemoryEffectFree(&inner) &&
+                     llvm::any_of(inner.getOperands(), isVarying);
+  if (dependsOnRows) {
+    found.rowArgument.assign(found.rowArgument.size(), std::nullopt);
+    rows.clear();
+    found.varying.clear();
+  }
   for (BlockArgument argument : body.getArguments())
     if (!rows.contains(argument))
       found.outer.push_back(argument.getArgNumber());

@@ -41,10 +41,11 @@ TilePlan remat::planTiles(ArrayRef<Indexed> operands, const AttentionDims &dims,
   plan.tileRows =
       ShapedType::isDynamic(keys)
           ? kDefaultRows
-          : std::clamp(
-                llvm::alignDown(kTileBytes / std::max<int64_t>(bytes * keys, 1),
-                                kRowMultiple),
-                uint64_t(kLeastRows), uint64_t(kMostRows));
+          : std::clamp(llvm::alignDown(kTileBytes /
+                                           std::max<int64_t>(
+                                               multiplySizes({keys}, bytes), 1),
+                                       kRowMultiple),
+                       uint64_t(kLeastRows), uint64_t(kMostRows));
   // Even tiles.
   if (!ShapedType::isDynamic(rows)) {
     int64_t count = std::max<int64_t>(1, llvm::divideCeil(rows, plan.tileRows));

@@ -298,8 +298,14 @@ private:
       Value to = arith::MinUIOp::create(b, loc, end, sizeOf(rows));
       emitAll(outer, [&](const Point &at) {
         Values running = loadOutputs(at);
-        for (Value &value : running)
+        for (auto [output, value] : llvm::enumerate(running)) {
+          // What no iteration reads, each of them writes.
+          if (!value)
+            value = arith::ConstantOp::create(
+                b, loc,
+                b.getZeroAttr(nest.accesses[outputAccess(output)].elementType));
           value = body.broadcast(b, value);
+        }
         storeOutputs(emitFor(from, to, 1, running,
                              [&](Value iteration, ValueRange carried) {
                                Point row = advance(at, rows, iteration);

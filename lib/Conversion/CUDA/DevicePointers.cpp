@@ -7,6 +7,8 @@
 
 #include "DevicePointers.h"
 
+#include "remat/Dialect/Remat/IR/Sizes.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -56,9 +58,11 @@ std::optional<int64_t> mlir::remat::getSpannedBytes(Value memref) {
   for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides)) {
     if (ShapedType::isDynamic(stride) || stride < 0)
       return std::nullopt;
-    span += (size - 1) * stride;
+    if (size == 0)
+      return 0;
+    span = std::min(span + multiplySizes({size - 1, stride}), kSizeLimit);
   }
-  return span * getBytesInMemory(type.getElementType());
+  return multiplySizes({span}, getBytesInMemory(type.getElementType()));
 }
 
 Value mlir::remat::createDevicePointer(OpBuilder &builder, Location loc,

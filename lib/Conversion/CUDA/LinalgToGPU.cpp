@@ -74,7 +74,7 @@ Value Launch::addPointer(unsigned number, KernelLaunch::Access use) {
       {access.offset, access.start});
   std::optional<int64_t> bytes;
   if (std::optional<int64_t> span = getConstantIntValue(access.span))
-    bytes = *span * getBytesInMemory(access.elementType);
+    bytes = multiplySizes({*span}, getBytesInMemory(access.elementType));
   return launch.addMemory(createDevicePointer(host, loc, access.source, offset),
                           access.elementType, use, bytes,
                           countsTraffic ? countTraffic(nest, plan, number)

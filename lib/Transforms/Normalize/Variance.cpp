@@ -429,15 +429,17 @@ std::optional<Variance> mlir::remat::getVariance(LinalgOp op, unsigned result) {
   return std::nullopt;
 }
 
-/// Calls `visit` for the variances in `root`.
+/// Calls `visit` for the variances in `root`; it returns whether it has
+/// replaced the operation that computes one.
 static void forEachVariance(Operation *root,
-                            function_ref<void(Variance)> visit) {
+                            function_ref<bool(Variance)> visit) {
   SmallVector<LinalgOp> kernels;
   root->walk([&](LinalgOp op) { kernels.push_back(op); });
   for (LinalgOp op : kernels)
     for (unsigned result = 0; result < op->getNumResults(); ++result)
       if (std::optional<Variance> variance = getVariance(op, result))
-        visit(std::move(*variance));
+        if (visit(std::move(*variance)))
+          break;
 }
 
 bool mlir::remat::rewriteVariances(
@@ -449,21 +451,25 @@ bool mlir::remat::rewriteVariances(
   bool changed = false;
   forEachVariance(root, [&](Variance variance) {
     if (!isWanted(variance))
-      return;
+      return false;
     changed = true;
-    if (crossesBorders(variance))
-      bordered.insert(variance.sum->getParentOfType<FunctionOpInterface>());
-    else
-      rewrite(rewriter, std::move(variance), /*isPlain=*/false);
+    Operation *sum = variance.sum;
+    if (!crossesBorders(variance))
+      return rewrite(rewriter, std::move(variance), /*isPlain=*/false) != sum;
+    bordered.insert(sum->getParentOfType<FunctionOpInterface>());
+    return false;
   });
   for (Operation *function : bordered) {
     PlainCopy plain(function);
     IRRewriter plainRewriter(root->getContext(), plain.getListener());
     SmallVector<Operation *> sums;
     forEachVariance(plain.get(), [&](Variance variance) {
-      if (isWanted(variance))
-        sums.push_back(
-            rewrite(plainRewriter, std::move(variance), /*isPlain=*/true));
+      if (!isWanted(variance))
+        return false;
+      Operation *sum = variance.sum;
+      sums.push_back(
+          rewrite(plainRewriter, std::move(variance), /*isPlain=*/true));
+      return sums.back() != sum;
     });
     for (Operation *sum : sums)
       plain.transplant(sum);

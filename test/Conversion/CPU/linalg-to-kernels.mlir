@@ -398,3 +398,23 @@ func.func @numbers_of_rows(%x: memref<4x160xf32>, %mean: memref<4xf32>, %y: memr
   }
   return
 }
+
+// -----
+
+// A result whose value so far nothing reads: each iteration writes it.
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+
+// CHECK-LABEL: func.func @result_that_is_not_read
+// CHECK: func.func private @kernel_generic
+// CHECK: arith.addf
+// CHECK: vector.store
+func.func @result_that_is_not_read(%x: memref<100x1040xf32>, %last: memref<1040xf32>, %sum: memref<1040xf32>) {
+  linalg.generic {indexing_maps = [#id, #column, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<100x1040xf32>) outs(%last, %sum : memref<1040xf32>, memref<1040xf32>) attrs = {remat.order = "across"} {
+  ^bb0(%a: f32, %l: f32, %s: f32):
+    %before = arith.addf %s, %a : f32
+    linalg.yield %before, %before : f32, f32
+  }
+  return
+}

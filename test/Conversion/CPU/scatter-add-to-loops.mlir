@@ -111,3 +111,23 @@ func.func @no_updates(%updates: tensor<5x0xf32>, %table: tensor<9x4xf32>) -> ten
   } -> tensor<9x4xf32>
   return %0 : tensor<9x4xf32>
 }
+
+// -----
+
+// What is asserted of each element is not known of a row.
+// CHECK-LABEL: func.func @asserted(
+// CHECK: scf.for
+// CHECK: scf.for %[[J:[a-z0-9]+]] =
+// CHECK: %[[IS_SMALL:.*]] = arith.cmpi ult, %[[J]],
+// CHECK: cf.assert %[[IS_SMALL]]
+// CHECK-NOT: extract_slice
+// CHECK: tensor.insert
+func.func @asserted(%updates: tensor<5x8xf32>, %table: tensor<9x8xf32>, %n: index) -> tensor<9x8xf32> {
+  %0 = remat.scatter_add ins(%updates : tensor<5x8xf32>) outs(%table : tensor<9x8xf32>) {
+  ^bb0(%i: index, %j: index):
+    %is_small = arith.cmpi ult, %j, %n : index
+    cf.assert %is_small, "a column is outside"
+    remat.yield %i, %j : index, index
+  } -> tensor<9x8xf32>
+  return %0 : tensor<9x8xf32>
+}

@@ -196,6 +196,12 @@ void mlir::remat::inlineBody(Operation *op) {
   op->erase();
 }
 
+/// Lowered to branches by mistake, the body is several blocks, and the
+/// verifier, which says so, may not run between two passes.
+static bool hasYield(Operation *op) {
+  return isa<YieldOp>(op->getRegion(0).front().getTerminator());
+}
+
 namespace {
 /// Drops operands whose block argument nobody reads, so that they do not stay
 /// alive until the backward.
@@ -219,7 +225,7 @@ template <typename OpTy> struct DropDeadResults : OpRewritePattern<OpTy> {
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
     llvm::BitVector unused = getUnusedResults(op);
-    if (unused.none() || unused.all())
+    if (unused.none() || unused.all() || !hasYield(op))
       return failure();
     eraseResults(rewriter, op, unused);
     return success();
@@ -260,6 +266,8 @@ template <typename OpTy> struct ForwardKnownResults : OpRewritePattern<OpTy> {
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
+    if (!hasYield(op))
+      return failure();
     DenseMap<std::pair<Value, unsigned>, OpResult> firstResult;
     bool changed = false;
     for (auto [result, yielded] :
