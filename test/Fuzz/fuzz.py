@@ -59,11 +59,15 @@ PLACE = re.compile(r"((?:lib|include/remat|tools)/[\w/]+\.(?:cpp|h|td)):(\d+)")
 INVALID = re.compile(r"error: (.*(?:does not dominate this use|operand #\d+ must be|result #\d+ must be|"
                      r"expects? (?:the )?same type|requires the same|block with no terminator|null operand found|"
                      r"incorrect number of operands|failed to verify).*)")
-# Crashes of upstream's parser, which no pass can prevent; (function on the stack: input).
+# Crashes of upstream's parser and verifier, which no pass can prevent; (function on the stack: input).
 KNOWN = {
     "parseDenseArrayAttr": "array<index: ...>",
     "mlir::linalg::TransposeOp::parse": "permutation = [1, 0.0]",
     "mlir::linalg::ReduceOp::parse": "dimensions = [0.0]",
+    "mlir::linalg::BroadcastOp::parse": "dimensions = [0.0]",
+    "mlir::linalg::PackOp::getStaticTiles": "inner_tiles = [%poison]",
+    "mlir::vector::FromElementsOp::parse": "vector<4294967296xf32>",
+    "mlir::LLVM::AtomicRMWOp::parse": "a value without a type",
 }
 
 

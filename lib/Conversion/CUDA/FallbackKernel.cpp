@@ -13,6 +13,8 @@
 #include "IndexMath.h"
 #include "KernelLaunch.h"
 
+#include "remat/Dialect/Remat/IR/Sizes.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -97,7 +99,8 @@ void FallbackEmitter::addOperand(OpOperand &operand) {
   StridedMetadata metadata = getStridedMetadata(host, loc, operand.get());
   std::optional<int64_t> bytes;
   if (type.hasStaticShape() && type.getLayout().isIdentity())
-    bytes = type.getNumElements() * getBytesInMemory(type.getElementType());
+    bytes =
+        multiplySizes(type.getShape(), getBytesInMemory(type.getElementType()));
   using Use = KernelLaunch::Access;
   Use use = op.isDpsInput(&operand)                    ? Use::Read
             : op.payloadUsesValueFromOperand(&operand) ? Use::ReadWrite

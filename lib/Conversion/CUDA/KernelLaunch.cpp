@@ -9,6 +9,7 @@
 
 #include "DevicePointers.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -99,7 +100,7 @@ Value KernelLaunch::addMemRef(Value memref) {
                     Access::Read};
   if (type.hasStaticShape() && type.getLayout().isIdentity())
     argument.bytes =
-        type.getNumElements() * getBytesInMemory(type.getElementType());
+        multiplySizes(type.getShape(), getBytesInMemory(type.getElementType()));
   Value flat = createFlatMemRef(device, loc, addArgument(argument),
                                 type.getElementType(),
                                 /*booleansAreBytes=*/false);
