@@ -59,6 +59,11 @@ def empty(sizes: list[int], *, dtype: torch.dtype | None = None, **_: Any) -> Te
     return torch.zeros(sizes, dtype=dtype)
 
 
+def empty_strided(sizes: list[int], strides: list[int], *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
+    """Not by torch.zeros, which is decomposed to this and a fill."""
+    return aten.expand(aten.scalar_tensor(0, dtype=dtype or torch.get_default_dtype()), sizes)
+
+
 def empty_like(x: Tensor, *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
     return torch.zeros(x.shape, dtype=dtype or x.dtype)
 
@@ -153,6 +158,63 @@ def cumulative(combine: Callable[[Tensor, Tensor], Tensor], neutral: float) -> C
             distance *= 2
         return x
     return compute
+
+
+def with_number(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def compute(x: Tensor, other: int) -> Tensor:
+        return operator(x, torch.full((), other, dtype=torch.result_type(x, other)))
+    return compute
+
+
+# --- Losses and tables ----------------------------------------------------------------------------
+
+
+def multilabel_margin_loss(x: Tensor, target: Tensor, reduction: int) -> Any:
+    """PyTorch's own decomposition (2.13) counts labels behind the first -1."""
+    rows, labels = x.reshape(-1, x.shape[-1]), target.reshape(-1, x.shape[-1])
+    numbers = torch.arange(rows.shape[1])
+    holds = torch.cumsum((labels == -1).to(torch.int64), -1) == 0
+    places = torch.where(holds, labels, 0)
+    is_target = ((places.unsqueeze(-1) == numbers) & holds.unsqueeze(-1)).any(1)
+    margins = (1 - rows.gather(-1, places).unsqueeze(-1) + rows.unsqueeze(1)).clamp(min=0) / rows.shape[1]
+    losses = torch.where(holds.unsqueeze(-1) & ~is_target.unsqueeze(1), margins, 0).sum((1, 2))
+    losses = losses.mean() if reduction == 1 else losses.sum() if reduction == 2 else losses.reshape(x.shape[:-1])
+    return losses, is_target.to(x.dtype).reshape(target.shape)
+
+
+def count_equal(indices: Tensor) -> Tensor:
+    flat = indices.reshape(-1)
+    return (flat == flat.unsqueeze(-1)).sum(-1).reshape(indices.shape)
+
+
+def embedding(table: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+    """Whose gradient of a row is divided by how often that is read."""
+    if not scale_grad_by_freq:
+        return NotImplemented
+    rows = aten.embedding(table, indices, padding_idx)
+    fixed = torch.ops.remat.stop_gradient(rows)
+    return fixed + (rows - fixed) / count_equal(indices).unsqueeze(-1).to(rows.dtype)
+
+
+def embedding_bag(table: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
+                  weights: Tensor | None, include_last_offset: bool, padding_idx: int | None) -> Any:
+    """The sum, mean or maximum of the rows of each bag. PyTorch divides gradients by the frequencies of other rows (2.13)."""
+    if scale_grad_by_freq:
+        return NotImplemented
+    offsets, rows = offsets[:-1] if include_last_offset else offsets, table[indices]
+    numbers = torch.arange(indices.shape[0])
+    bag = (offsets <= numbers.unsqueeze(-1)).sum(-1) - 1
+    holds = bag == torch.arange(offsets.shape[0]).unsqueeze(-1)
+    if padding_idx is not None and padding_idx >= 0:
+        holds = holds & (indices != padding_idx)
+    if mode == 2:
+        largest = torch.where(holds.unsqueeze(-1), rows, -math.inf).amax(1)
+        result = torch.where(holds.any(1, keepdim=True), largest, 0)
+    else:
+        result = holds.to(rows.dtype) @ (rows if weights is None else rows * weights.unsqueeze(-1))
+        if mode == 1:
+            result = result / holds.sum(1, keepdim=True).clamp(min=1).to(rows.dtype)
+    return result, bag, holds.sum(1), bag
 
 
 # --- Integers of 8 bits ---------------------------------------------------------------------------
@@ -259,7 +321,29 @@ def scatter_add(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 
 def scatter_reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    return scatter_add(x, dim, index, source) if reduce == "sum" and include_self else NotImplemented
+    size = x.shape[dim] if x.ndim else None
+    if reduce not in ("sum", "mean", "amax", "amin") or not isinstance(size, int):
+        return NotImplemented
+    source = narrow_to(source, index)
+    places, rows, own = index.movedim(dim, -1), source.movedim(dim, -1), x.movedim(dim, -1)
+    if places.shape[:-1] != own.shape[:-1]:
+        return NotImplemented
+    hits = places.unsqueeze(-2) == torch.arange(size)[:, None]
+    count = hits.sum(-1)
+    if reduce in ("sum", "mean"):
+        result = torch.where(hits, rows.unsqueeze(-2), torch.zeros((), dtype=rows.dtype)).sum(-1)
+        result = result + (own if include_self else torch.where(count == 0, own, 0))
+        if reduce == "mean":
+            if not x.is_floating_point():
+                return NotImplemented
+            result = result / (count + 1 if include_self else count.clamp(min=1)).to(x.dtype)
+    else:
+        sign = 1 if reduce == "amax" else -1
+        if not x.is_floating_point():
+            return NotImplemented
+        result = sign * torch.where(hits, sign * rows.unsqueeze(-2), -math.inf).amax(-1)
+        result = torch.where(count == 0, own, torch.maximum(sign * result, sign * own) * sign if include_self else result)
+    return result.movedim(-1, dim)
 
 
 def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
@@ -299,6 +383,15 @@ TABLE = {
     aten.hypot.default: hypot,
     aten.empty.memory_format: empty,
     aten.empty_like.default: empty_like,
+    aten.empty_strided.default: empty_strided,
+    aten.embedding.default: embedding,
+    aten.embedding_bag.padding_idx: embedding_bag,
+    aten._embedding_bag.default: embedding_bag,
+    aten._embedding_bag_forward_only.default: embedding_bag,
+    aten.multilabel_margin_loss_forward.default: multilabel_margin_loss,
+    **{number: with_number(whole) for number, whole in (
+        (aten.bitwise_and.Scalar, aten.bitwise_and.Tensor), (aten.bitwise_or.Scalar, aten.bitwise_or.Tensor),
+        (aten.bitwise_xor.Scalar, aten.bitwise_xor.Tensor))},
     aten.new_empty.default: new_empty,
     aten.histc.default: histogram,
     aten.trunc.default: truncate,

@@ -3,12 +3,15 @@
 import contextlib
 import functools
 import itertools
+import math
 import types
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
+from torch.nn import functional as F
+from torch.nn.modules import transformer
 from torch.overrides import TorchFunctionMode
 
 from remat.export import ExportError
@@ -51,6 +54,22 @@ def check_parameters(module: torch.nn.Module, inner: str) -> None:
                                   "them apart; make them one parameter, or clone one")
 
 
+def gaussian_nll_loss(input: torch.Tensor, target: torch.Tensor, var: Any, full: bool = False, eps: float = 1e-6,
+                      reduction: str = "mean") -> torch.Tensor:
+    """PyTorch's, which looks whether a variance is negative."""
+    var = var * torch.ones_like(input) if isinstance(var, float) else var
+    if var.shape != input.shape and (var.shape == input.shape[:-1] or var.ndim == input.ndim - 1):
+        var = var.unsqueeze(-1)
+    var = var + (var.clamp(min=eps) - var).detach()
+    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var) + (0.5 * math.log(2 * math.pi) if full else 0)
+    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
+
+
+def is_said_to_be_causal(mask: Any, is_causal: bool | None = None, size: int | None = None) -> bool:
+    """`nn.Transformer` looks at the elements of a mask, only to know whether it may leave it out."""
+    return is_causal is True
+
+
 class Semantics(TorchFunctionMode):
     """Of the thread it is entered in. Hooks are errors, and `data` is a `detach`, which can be traced."""
 
@@ -59,6 +78,8 @@ class Semantics(TorchFunctionMode):
             raise ExportError("a hook on the gradient of a tensor is no part of what is exported; write a torch.autograd.Function")
         if function == DATA:
             return arguments[0].detach()
+        if function is F.gaussian_nll_loss:
+            return gaussian_nll_loss(*arguments, **(named or {}))
         return function(*arguments, **(named or {}))
 
 
@@ -91,10 +112,13 @@ def kept_semantics(module: torch.nn.Module) -> Iterator[None]:
 
     had = module.__dict__.get("forward")
     module.__dict__["forward"] = run
+    looks = transformer._detect_is_causal_mask
+    transformer._detect_is_causal_mask = is_said_to_be_causal
     try:
         with Semantics():
             yield
     finally:
+        transformer._detect_is_causal_mask = looks
         if had is None:
             del module.__dict__["forward"]
         else:

@@ -228,6 +228,13 @@ DECOMPOSED = {
     "norm of matrices": ((2, 3, 4), torch.linalg.matrix_norm), "norm by name": ((3, 4), lambda x: torch.linalg.norm(x, "fro", dim=(0, 1))),
     "rest": ((3, 4), lambda x: torch.fmod(2 * x, 0.7)), "rest by a tensor": ((3, 4), lambda x: torch.fmod(3 * x, x.detach().flip(0))),
     "hypotenuse": ((3, 4), lambda x: torch.hypot(x, x.flip(0))), "filled later": ((3, 4), fill_later),
+    "bits": ((3, 4), lambda x: x * ((10 * x.detach()).int() & 3 | 1) + ((10 * x.detach()).long() ^ 5)),
+    "blocks": ((3, 4), lambda x: torch.block_diag(x, 2 * x[:2])),
+    "labels": ((3, 4), lambda x: F.multilabel_margin_loss(x, torch.tensor([[1, 0, -1, 2], [-1, 3, 0, 1], [3, 2, 1, 0]]), reduction="none")),
+    "Gaussian": ((3, 4), lambda x: F.gaussian_nll_loss(x, 2 * x.detach(), x[:, 0] ** 2, full=True, eps=0.5, reduction="none")),
+    **{f"{how} of rows": ((6, 4), lambda x, how=how: sum(x[:3].detach().scatter_reduce(
+        0, torch.tensor([2, 0, 0, 2, 0, 2])[:, None].expand(6, 4), x, how, include_self=include) for include in (False, True)))
+       for how in ("sum", "mean", "amax", "amin")},
     "histogram": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 5, -1.0, 1.0)),
     "histogram of all": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 3)),
     "distances": ((2, 4, 3), lambda x: torch.cdist(x, 2 * x[:, :2] + 1)), "no distance": ((4, 3), lambda x: torch.cdist(x, x)),
@@ -328,6 +335,39 @@ def test_complex_numbers_from_outside():
         with pytest.raises(remat.ExportError, match=what):
             remat.torch.train_step(model, None if isinstance(model, Turned) else lambda y, x: y.real.sum(),
                                    (x,) if isinstance(model, Turned) else (x, x), optimizer=remat.SGD(0.1))
+
+
+@pytest.mark.parametrize("make_table", [
+    lambda: nn.Embedding(7, 4, scale_grad_by_freq=True, padding_idx=2), lambda: nn.EmbeddingBag(7, 4),
+    lambda: nn.EmbeddingBag(7, 4, mode="max"), lambda: nn.EmbeddingBag(7, 4, mode="sum", padding_idx=2)])
+def test_tables(make_table):
+    table, places = make(make_table), torch.tensor([[2, 1, 1], [0, 6, 2], [1, 1, 5]])
+    bags = (places.flatten(), torch.tensor([0, 4, 4])) if isinstance(table, nn.EmbeddingBag) else None
+    for batch in [(places,)] + [bags] * (bags is not None):
+        other = copy.deepcopy(table)
+        step = remat.torch.train_step(WithLoss(table), None, batch, optimizer=remat.SGD(0.1))
+        losses = train(WithLoss(other), lambda loss, _: loss, [(*batch, None)] * 3, torch.optim.SGD(other.parameters(), 0.1))
+        np.testing.assert_allclose([step(*batch) for _ in range(3)], losses, 2e-5)
+
+
+class WithLoss(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, *inputs):
+        return (self.model(*inputs) ** 2).sum()
+
+
+def test_a_causal_mask_of_a_transformer():
+    class Masked(nn.Transformer):
+        def forward(self, x):
+            return super().forward(x, x[:, :3], tgt_mask=self.generate_square_subsequent_mask(3))
+    model, x = make(lambda: WithLoss(Masked(8, 2, 1, 1, 16, 0.0, batch_first=True))), torch.randn(2, 5, 8)
+    other = copy.deepcopy(model)
+    step = remat.torch.train_step(model, None, (x,), optimizer=remat.SGD(0.001))
+    losses = train(other, lambda loss, _: loss, [(x, None)] * 3, torch.optim.SGD(other.parameters(), 0.001))
+    np.testing.assert_allclose([step(x) for _ in range(3)], losses, 2e-5)
 
 
 class Experts(nn.Module):
