@@ -91,6 +91,8 @@ def distances(x: Tensor, other: Tensor, order: float, mode: int | None) -> Tenso
 
 def power(x: Tensor, exponent: float) -> Tensor:
     """Of integers, by products."""
+    if not x.is_floating_point() and isinstance(exponent, float):
+        return torch.pow(x.to(torch.result_type(x, exponent)), exponent)
     if x.is_floating_point() or not isinstance(exponent, int) or not 0 < exponent < 64:
         return NotImplemented
     return math.prod([x] * (exponent - 1), start=x)
@@ -114,6 +116,11 @@ def compare(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return compute
 
 
+def sign(x: Tensor) -> Tensor:
+    """torch-mlir folds that of a constant to -1."""
+    return (x > 0).to(x.dtype) - (x < 0).to(x.dtype) if x.is_floating_point() else NotImplemented
+
+
 def truncate(x: Tensor) -> Tensor:
     """torch-mlir folds that of a constant to another number."""
     return torch.where(x < 0, x.ceil(), x.floor()) if x.is_floating_point() else NotImplemented
@@ -130,6 +137,34 @@ def remainder(x: Tensor, divisor: float) -> Tensor:
 def fmod(x: Tensor, divisor: Any) -> Tensor:
     rest = torch.remainder(x.abs(), divisor.abs() if isinstance(divisor, Tensor) else abs(divisor))
     return torch.where(x < 0, -rest, rest)
+
+
+def roll(x: Tensor, shifts: list[int], dims: list[int] | None = None) -> Tensor:
+    """torch-mlir cuts behind the end where a shift is a whole turn."""
+    if not all(isinstance(size, int) for size in x.shape):
+        return NotImplemented
+    if not dims:
+        return roll(x.reshape(-1), shifts, [0]).reshape(x.shape)
+    for shift, dim in zip(shifts, dims):
+        if x.shape[dim] and (start := -shift % x.shape[dim]):
+            x = torch.cat([x.narrow(dim, start, x.shape[dim] - start), x.narrow(dim, 0, start)], dim)
+    return x
+
+
+def addmv(x: Tensor, matrix: Tensor, vector: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return beta * x + alpha * (matrix @ vector)
+
+
+def distance(x: Tensor, y: Tensor, order: float = 2) -> Tensor:
+    return torch.linalg.vector_norm(x - y, order)
+
+
+def angle(x: Tensor) -> Tensor:
+    return torch.where(x < 0, math.pi, 0 * x) if x.is_floating_point() else NotImplemented
+
+
+def take(x: Tensor, places: Tensor) -> Tensor:
+    return x.reshape(-1).gather(0, places.reshape(-1)).reshape(places.shape)
 
 
 def hypot(x: Tensor, y: Tensor) -> Tensor:
@@ -171,6 +206,8 @@ def with_number(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def multilabel_margin_loss(x: Tensor, target: Tensor, reduction: int) -> Any:
     """PyTorch's own decomposition (2.13) counts labels behind the first -1."""
+    if not x.ndim:
+        return NotImplemented
     rows, labels = x.reshape(-1, x.shape[-1]), target.reshape(-1, x.shape[-1])
     numbers = torch.arange(rows.shape[1])
     holds = torch.cumsum((labels == -1).to(torch.int64), -1) == 0
@@ -215,6 +252,21 @@ def embedding_bag(table: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by
         if mode == 1:
             result = result / holds.sum(1, keepdim=True).clamp(min=1).to(rows.dtype)
     return result, bag, holds.sum(1), bag
+
+
+def running(best: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Any]:
+    """The largest, or smallest, element so far, and the last place of it."""
+    def compute(x: Tensor, dim: int) -> Any:
+        size = x.shape[dim] if x.ndim else None
+        if not isinstance(size, int) or not x.is_floating_point():
+            return NotImplemented
+        moved = x.movedim(dim, -1)
+        values = cumulative(best, -math.inf if best is torch.maximum else math.inf)(moved, -1)
+        numbers = torch.arange(size)
+        is_there = (moved.unsqueeze(-2) == values.unsqueeze(-1)) & (numbers <= numbers[:, None])
+        places = torch.where(is_there, numbers, 0).amax(-1)
+        return moved.gather(-1, places).movedim(-1, dim), places.movedim(-1, dim)
+    return compute
 
 
 # --- Integers of 8 bits ---------------------------------------------------------------------------
@@ -286,12 +338,23 @@ def median(x: Tensor, dim: int, keepdim: bool = False) -> Any:
     return kth_value(x, (size + 1) // 2, dim, keepdim) if isinstance(size, int) else NotImplemented
 
 
+def median_of_all(x: Tensor) -> Tensor:
+    """A NaN, if there is one."""
+    size = x.numel()
+    if not isinstance(size, int) or not size:
+        return NotImplemented
+    value = kth_value(x.reshape(-1), (size + 1) // 2, 0)[0]
+    return torch.where(x.isnan().any(), math.nan, value) if x.is_floating_point() else value
+
+
 # --- Scatters -----------------------------------------------------------------------------------
 
 
 def add_rows(x: Tensor, dim: int, places: Tensor, rows: Tensor, accumulate: bool) -> Tensor:
     """`x` with `rows` added, or put, to its elements at `places` of `dim`, of which there is one for each element of `rows`, or
     one for each row. Of several at one place, the last one stays."""
+    if not x.ndim or not rows.ndim:
+        return NotImplemented
     size, count = x.shape[dim], rows.shape[dim]
     x, rows = x.movedim(dim, -1), rows.movedim(dim, -1)
     if not isinstance(size, int) or not isinstance(count, int) or x.shape[:-1] != rows.shape[:-1]:
@@ -350,6 +413,13 @@ def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: floa
     return add_rows(x, dim, index, source * alpha, True)
 
 
+def index_reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    if not x.ndim:
+        return NotImplemented
+    places = index.reshape([-1 if d == dim % x.ndim else 1 for d in range(x.ndim)]).expand(source.shape)
+    return scatter_reduce(x, dim, places, source, reduce, include_self=include_self)
+
+
 def index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """By one index into dimensions that follow each other."""
     first = next((i for i, index in enumerate(indices) if index is not None), len(indices))
@@ -378,6 +448,7 @@ TABLE = {
         aten.max.default, aten.min.default)},
     **{operator: compare(operator) for operator in (
         aten.eq.Scalar, aten.ne.Scalar, aten.lt.Scalar, aten.le.Scalar, aten.gt.Scalar, aten.ge.Scalar)},
+    aten.sign.default: sign,
     aten.fmod.Scalar: fmod,
     aten.fmod.Tensor: fmod,
     aten.hypot.default: hypot,
@@ -394,6 +465,15 @@ TABLE = {
         (aten.bitwise_xor.Scalar, aten.bitwise_xor.Tensor))},
     aten.new_empty.default: new_empty,
     aten.histc.default: histogram,
+    aten.roll.default: roll,
+    aten.addmv.default: addmv,
+    aten.dist.default: distance,
+    aten.angle.default: angle,
+    aten.take.default: take,
+    aten.cummax.default: running(torch.maximum),
+    aten.cummin.default: running(torch.minimum),
+    aten.median.default: median_of_all,
+    aten.index_reduce.default: index_reduce,
     aten.trunc.default: truncate,
     aten.remainder.Scalar: remainder,
     aten.pow.Tensor_Scalar: power,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch.export.graph_signature import OutputKind
+from torch.export.graph_signature import InputKind, OutputKind
 from torch_mlir import fx, ir
 from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras import fx_importer
@@ -116,14 +116,49 @@ def describe_unlowered(module: ir.Module) -> str:
     return f"{describe_place(found[0].location)}torch-mlir has no lowering of {found[0].name}" if found else ""
 
 
+def settle_numbers(program: torch.export.ExportedProgram) -> None:
+    """Makes whole numbers in computations of floating-point ones such numbers: torch-mlir folds the sum or product of a constant and
+    a negative whole number to one near 2^64. Exponents stay whole."""
+    for node in program.graph.nodes:
+        value = node.meta.get("val")
+        if not isinstance(node.target, torch._ops.OpOverload) or not isinstance(value, torch.Tensor) or \
+                not value.is_floating_point() or "pow" in node.target.__name__:
+            continue
+        takes_number = [str(argument.type) in ("number", "Optional[number]", "Tensor") for argument in node.target._schema.arguments]
+        names = {argument.name: takes for argument, takes in zip(node.target._schema.arguments, takes_number)}
+        node.args = tuple(float(arg) if takes and type(arg) is int else arg for arg, takes in zip(node.args, takes_number))
+        node.kwargs = {name: float(arg) if names.get(name) and type(arg) is int else arg for name, arg in node.kwargs.items()}
+
+
+def copy_constants(program: torch.export.ExportedProgram) -> None:
+    """Of tensors that the model has but does not own, in lists such as indices: torch-mlir's importer takes results there."""
+    constants = {spec.arg.name for spec in program.graph_signature.input_specs if spec.kind == InputKind.CONSTANT_TENSOR}
+
+    def copy(value: Any, user: torch.fx.Node) -> Any:
+        if not isinstance(value, torch.fx.Node) or value.name not in constants:
+            return value
+        with program.graph.inserting_before(user):
+            result = program.graph.call_function(torch.ops.aten.clone.default, (value,))
+        result.meta = {**user.meta, "val": value.meta["val"]}
+        result.meta.pop("tensor_meta", None)
+        return result
+
+    for node in list(program.graph.nodes):
+        if node.op == "call_function":
+            node.args = tuple([copy(value, node) for value in arg] if isinstance(arg, (list, tuple)) else arg for arg in node.args)
+
+
 def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export.ExportedProgram:
     """`program` without what torch-mlir cannot lower."""
     try:
         with traced_bodies():
-            return program.run_decompositions(
+            program = program.run_decompositions(
                 fx.get_decomposition_table() | torch_decompositions.TABLE | torch_complex.TABLE | torch_grouped.table())
     except Exception as error:  # of any decomposition
         raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{error}") from error
+    settle_numbers(program)
+    copy_constants(program)
+    return program
 
 
 def drop_writes(program: torch.export.ExportedProgram, inner: str) -> None:

@@ -227,6 +227,11 @@ DECOMPOSED = {
     "norm": ((3, 4), torch.linalg.norm), "norm of order 3": ((5,), lambda x: torch.linalg.norm(x, 3)),
     "norm of matrices": ((2, 3, 4), torch.linalg.matrix_norm), "norm by name": ((3, 4), lambda x: torch.linalg.norm(x, "fro", dim=(0, 1))),
     "rest": ((3, 4), lambda x: torch.fmod(2 * x, 0.7)), "rest by a tensor": ((3, 4), lambda x: torch.fmod(3 * x, x.detach().flip(0))),
+    "places": ((3, 4), lambda x: x[ROWS, 1:3] * x[:, COLUMNS].sum() + torch.block_diag(x, ROWS).sum()),
+    "turned round": ((3, 4), lambda x: x.roll((3, -1), (0, 1)) + x.roll(5)), "so far": ((3, 4), lambda x: x.cummax(0)[0] + x.cummin(1)[0]),
+    "middle": ((3, 4), lambda x: x.median() * x), "taken": ((3, 4), lambda x: x.take(ROWS) + x.dist(2 * x, 3) + x.angle().detach().sum()),
+    "matrix and vector": ((3, 3), lambda x: torch.addmv(x[0], x, x[1], alpha=-2)),
+    "rows by places": ((3, 4), lambda x: torch.ones(3, 4).index_reduce(0, torch.tensor([2, 0, 2]), x, "mean")),
     "hypotenuse": ((3, 4), lambda x: torch.hypot(x, x.flip(0))), "filled later": ((3, 4), fill_later),
     "bits": ((3, 4), lambda x: x * ((10 * x.detach()).int() & 3 | 1) + ((10 * x.detach()).long() ^ 5)),
     "blocks": ((3, 4), lambda x: torch.block_diag(x, 2 * x[:2])),
@@ -411,7 +416,9 @@ def test_constants_are_folded_to_what_they_are():
         one, many, whole = torch.ones(2, 3), torch.full((4,), 2.5), torch.full((3,), 2, dtype=torch.int64)
         return {"equal": one == 1, "other": one != 1, "less": many < 2, "greater": many > -1, "most": one <= 0, "least": many >= 2,
                 "whole": whole == 2.0, "half": whole > 1.5, "cut": many.trunc(), "cut below": (-many).trunc(),
-                "rest": torch.full((2,), -1.5) % 2, "rest of whole": -whole % 3}
+                "rest": torch.full((2,), -1.5) % 2, "rest of whole": -whole % 3, "sign": many.sign(), "times": many * -1,
+                "plus": many + -1, "minus": -2 - many, "scaled": torch.add(many, many, alpha=-2), "power": whole ** 2.0,
+                "filled": many.masked_fill(many > 1, -3), "quotient": many / -2, "mask": (1 - one) * -10000}
 
     x = torch.ones(1, 1)
     step = remat.torch.train_step(nn.Linear(1, 1), lambda y, x: (y.sum(), results()), (x, x), optimizer=remat.SGD(0.1))
