@@ -110,3 +110,15 @@ func.func @keeps_the_order_of_a_product(%a: tensor<8x16xf32>, %v: tensor<8xf32>)
   %y = linalg.matvec ins(%t, %v : tensor<16x8xf32>, tensor<8xf32>) outs(%z : tensor<16xf32>) -> tensor<16xf32>
   return %y : tensor<16xf32>
 }
+
+// -----
+
+// Of sizes that are not known, a transposition may stay behind the border of a region: there the product is a `linalg.matvec`, and adds up as one.
+// CHECK-LABEL: func @keeps_the_order_of_a_product(
+// CHECK: linalg.generic {{.*}} attrs = {remat.order = "product"}
+func.func @keeps_the_order_of_a_product(%w: tensor<4x8xf32>, %x: tensor<4xf32>, %z: tensor<8xf32>) -> tensor<8xf32> {
+  %e = tensor.empty() : tensor<8x4xf32>
+  %t = linalg.transpose ins(%w : tensor<4x8xf32>) outs(%e : tensor<8x4xf32>) permutation = [1, 0]
+  %y = linalg.matvec ins(%t, %x : tensor<8x4xf32>, tensor<4xf32>) outs(%z : tensor<8xf32>) -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
