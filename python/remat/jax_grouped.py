@@ -1,19 +1,12 @@
 """`jax.lax.ragged_dot`, the product of mixtures of experts: each row by the matrix of its group.
 
 JAX's own way on a CPU is one product with a copy of the rows for each group, of which one is not zero: as many times the
-memory and the arithmetic. Here rows are taken in tiles, as MegaBlocks does (https://arxiv.org/abs/2211.15841): a tile is multiplied
-by the matrix of each group that has rows in it, which is one, or one more for each border between groups.
+memory and the arithmetic. Here rows are taken in tiles (groups.py).
 """
 
 from typing import Any
 
-
-def choose_tile(rows: int, groups: int) -> int:
-    """A power of two: tiles that are much smaller than a group have few borders in them, large ones make fast products."""
-    tile = 16
-    while tile < 256 and 2 * groups * tile < rows:
-        tile *= 2
-    return min(tile, max(rows, 1))
+from remat.groups import choose_tile
 
 
 def find_pairs(group_sizes: Any, tile: int, count: int) -> tuple[Any, Any, Any, Any]:

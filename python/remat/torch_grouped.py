@@ -1,7 +1,7 @@
 """Products of mixtures of experts: each row by the matrix of its group (`torch._grouped_mm`, and what `transformers` has for it).
 
 While torch-mlir lowers the module, they are calls of functions that it does not look into. These get their body in the end: tiles of rows,
-each of which is multiplied by the matrix of every group that has rows in it (jax_grouped.py).
+each of which is multiplied by the matrix of every group that has rows in it (groups.py).
 """
 import re
 from typing import Any
@@ -12,7 +12,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from remat import torch_operators, torch_stops
-from remat.jax_grouped import choose_tile
+from remat.groups import choose_tile
 
 NAME = "grouped_mm"
 OPERATOR = f"torch.remat.{NAME}"
