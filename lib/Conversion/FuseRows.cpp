@@ -10,6 +10,7 @@
 
 #include "BufferParts.h"
 #include "LoopNest.h"
+#include "ReductionLanes.h"
 #include "remat/Conversion/Passes.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
@@ -44,8 +45,6 @@ static constexpr int64_t kBlockBytes = int64_t(24) << 10;
 static constexpr int64_t kMinSharedBytes = int64_t(128) << 10;
 /// Blocks: enough for an even load on many cores.
 static constexpr int64_t kWantedBlocks = 32;
-/// Blocks of so many rows fill vectors of values that a row has one of.
-static constexpr int64_t kLanes = 16;
 
 namespace {
 

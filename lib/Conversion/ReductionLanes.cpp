@@ -28,8 +28,6 @@ static constexpr int64_t kLongLane = 128;
 static constexpr int64_t kMinElementsPerChunkLane = 32;
 /// Iterations of a loop for each that may be left over: these have few threads.
 static constexpr int64_t kMinIterationsOverRest = 16;
-/// Partial results on a CPU of what is reduced along the innermost dimension.
-static constexpr int64_t kLanesAlong = 16;
 /// Elements of a chain that take longer than to start another one.
 static constexpr int64_t kMinChain = 512;
 /// Bounds the time of compilation.
@@ -117,7 +115,7 @@ mlir::remat::planChains(ReductionOrder order, ArrayRef<int64_t> reductionSizes,
   if (order == ReductionOrder::Along)
     for (int64_t size : reductionSizes) // The innermost one that runs.
       if (size > 1)
-        lanes = std::min(size, kLanesAlong);
+        lanes = std::min(size, kLanes);
   int64_t chain = multiplySizes(reductionSizes) / lanes;
   if (chain <= maxChain)
     return {};

@@ -12,6 +12,12 @@
 
 namespace mlir::remat {
 
+/// Lanes of a vector on a CPU. A constant of the project and not of the
+/// machine, because a reduction along a vector has as many partial results: 16
+/// floats fill an AVX-512 register; on narrower machines LLVM makes several of
+/// one.
+inline constexpr int64_t kLanes = 16;
+
 inline constexpr int64_t kMaxBlockSize = 1024;
 /// Results that are few: fewer do not fill a sector of 32 bytes.
 inline constexpr int64_t kFewResults = 8;

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.export.graph_signature import InputKind
 from torch.nn import functional as F
 
+from remat import torch_decompositions
 from remat.export import ExportError
 from remat.locations import describe_line
 
@@ -163,11 +164,8 @@ def of_many(**kind: bool) -> Callable[..., Any]:
 
 
 def shift(x: Any, dim: Sequence[int] | int | None = None, *, is_inverse: bool) -> Any:
-    dims = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
-    for d in dims:
-        half = x.shape[d] // 2 if is_inverse else (x.shape[d] + 1) // 2
-        x = torch.cat([aten.slice.Tensor(x, d, half, x.shape[d]), aten.slice.Tensor(x, d, 0, half)], d)
-    return x
+    dims = list(range(x.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    return torch_decompositions.roll(x, [(x.shape[d] + is_inverse) // 2 for d in dims], dims)
 
 
 def stft(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
@@ -198,7 +196,7 @@ def stft_without_center(x: Tensor, n_fft: int, hop_length: int | None = None, wi
 def power(x: Any, exponent: Any) -> Any:
     """By products: else it takes a logarithm."""
     if isinstance(exponent, int) and 0 < exponent < 16:
-        return math.prod([x] * (exponent - 1), start=x)
+        return torch_decompositions.product_of_many(x, exponent)
     return COMPLEX_OPS_TABLE[aten.pow](x, exponent)
 
 

@@ -89,13 +89,17 @@ def distances(x: Tensor, other: Tensor, order: float, mode: int | None) -> Tenso
     return torch.linalg.vector_norm(x.unsqueeze(-2) - other.unsqueeze(-3), order, -1)
 
 
+def product_of_many(x: Any, count: int) -> Any:
+    return math.prod([x] * (count - 1), start=x)
+
+
 def power(x: Tensor, exponent: float) -> Tensor:
     """Of integers, by products."""
     if not x.is_floating_point() and isinstance(exponent, float):
         return torch.pow(x.to(torch.result_type(x, exponent)), exponent)
     if x.is_floating_point() or not isinstance(exponent, int) or not 0 < exponent < 64:
         return NotImplemented
-    return math.prod([x] * (exponent - 1), start=x)
+    return product_of_many(x, exponent)
 
 
 def power_of(base: float, x: Tensor) -> Tensor:
@@ -147,7 +151,7 @@ def roll(x: Tensor, shifts: list[int], dims: list[int] | None = None) -> Tensor:
         return roll(x.reshape(-1), shifts, [0]).reshape(x.shape)
     for shift, dim in zip(shifts, dims):
         if x.shape[dim] and (start := -shift % x.shape[dim]):
-            x = torch.cat([x.narrow(dim, start, x.shape[dim] - start), x.narrow(dim, 0, start)], dim)
+            x = torch.cat([aten.slice.Tensor(x, dim, start, x.shape[dim]), aten.slice.Tensor(x, dim, 0, start)], dim)
     return x
 
 
@@ -385,7 +389,7 @@ def scatter_add(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 def scatter_reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     size = x.shape[dim] if x.ndim else None
-    if reduce not in ("sum", "mean", "amax", "amin") or not isinstance(size, int):
+    if reduce not in ("sum", "mean", "amax", "amin") or not isinstance(size, int) or reduce != "sum" and not x.is_floating_point():
         return NotImplemented
     source = narrow_to(source, index)
     places, rows, own = index.movedim(dim, -1), source.movedim(dim, -1), x.movedim(dim, -1)
@@ -394,16 +398,11 @@ def scatter_reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: s
     hits = places.unsqueeze(-2) == torch.arange(size)[:, None]
     count = hits.sum(-1)
     if reduce in ("sum", "mean"):
-        result = torch.where(hits, rows.unsqueeze(-2), torch.zeros((), dtype=rows.dtype)).sum(-1)
-        result = result + (own if include_self else torch.where(count == 0, own, 0))
+        result = add_rows(own if include_self else torch.where(count == 0, own, 0), -1, places, rows, True)
         if reduce == "mean":
-            if not x.is_floating_point():
-                return NotImplemented
             result = result / (count + 1 if include_self else count.clamp(min=1)).to(x.dtype)
     else:
         sign = 1 if reduce == "amax" else -1
-        if not x.is_floating_point():
-            return NotImplemented
         result = sign * torch.where(hits, sign * rows.unsqueeze(-2), -math.inf).amax(-1)
         result = torch.where(count == 0, own, torch.maximum(sign * result, sign * own) * sign if include_self else result)
     return result.movedim(-1, dim)

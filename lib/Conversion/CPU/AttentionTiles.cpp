@@ -37,14 +37,12 @@ TilePlan remat::planTiles(ArrayRef<Indexed> operands, const AttentionDims &dims,
   }
   int64_t keys = getStaticSize(operands, dims.key),
           rows = getStaticSize(operands, plan.tileLoop);
-  int64_t bytes = sumType.getIntOrFloatBitWidth() / 8 * numTiles;
+  int64_t rowBytes = std::max<int64_t>(
+      multiplySizes({keys}, sumType.getIntOrFloatBitWidth() / 8 * numTiles), 1);
   plan.tileRows =
       ShapedType::isDynamic(keys)
           ? kDefaultRows
-          : std::clamp(llvm::alignDown(kTileBytes /
-                                           std::max<int64_t>(
-                                               multiplySizes({keys}, bytes), 1),
-                                       kRowMultiple),
+          : std::clamp(llvm::alignDown(kTileBytes / rowBytes, kRowMultiple),
                        uint64_t(kLeastRows), uint64_t(kMostRows));
   // Even tiles.
   if (!ShapedType::isDynamic(rows)) {

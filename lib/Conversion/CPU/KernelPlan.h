@@ -9,14 +9,10 @@
 #define REMAT_LIB_CONVERSION_CPU_KERNELPLAN_H
 
 #include "../LoopNest.h"
+#include "../ReductionLanes.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 
 namespace mlir::remat {
-
-/// Lanes of a vector. A constant of the project and not of the machine, because
-/// a reduction along a vector has as many partial results: 16 floats fill an
-/// AVX-512 register; on narrower machines LLVM makes several of one.
-constexpr int64_t kLanes = 16;
 
 struct KernelPlan {
   /// One for each output if the reduction runs `Along` the innermost loop: it
