@@ -498,6 +498,11 @@ struct SplitReductions : remat::impl::SplitReductionsBase<SplitReductions> {
   using SplitReductionsBase::SplitReductionsBase;
 
   void runOnOperation() override {
+    if (maxChain < 0) {
+      getOperation()->emitError("max-chain must be at least 0, got ")
+          << maxChain.getValue();
+      return signalPassFailure();
+    }
     SmallVector<linalg::LinalgOp> candidates;
     getOperation()->walk([&](linalg::LinalgOp op) {
       if (!planCuts(op, maxChain).empty())

@@ -3,6 +3,8 @@
 // RUN: FileCheck %s < %t
 // What was split stays as it is.
 // RUN: remat-opt %t --split-input-file --remat-split-reductions=max-chain=4096 --cse | diff %t -
+// RUN: not remat-opt %s --remat-split-reductions=max-chain=-1 --split-input-file 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// NEGATIVE: error: max-chain must be at least 0, got -1
 
 #id = affine_map<(i, j) -> (i, j)>
 
