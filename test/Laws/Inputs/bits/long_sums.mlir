@@ -1,6 +1,6 @@
 // Sums of so many elements that they run in chunks: over rows for a gradient, over all for the loss, in regions and behind them, by kernels
 // of several operations and by one.
-opt.optimizer @optimizer = #opt.sgd<lr = 0.1>
+opt.optimizer @optimizer = #opt.sgd<lr = 1.0e-04>
 remat.train_step @step for @loss optimizer(@optimizer)
 func.func @loss(%x: tensor<9000x6xf32> {remat.data = "x"}, %w: tensor<6xf32> {opt.param = "w", opt.init = "normal(0.5)"}, %v: tensor<6xf32> {opt.param = "v", opt.init = "normal(0.5)"}) -> (tensor<f32> {remat.loss}) {
   %z = arith.constant 0.0 : f32
