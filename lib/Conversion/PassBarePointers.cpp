@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/DialectConversion.h"
 
@@ -108,10 +109,12 @@ public:
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(view);
       Pointers pointers = getPointers(builder, view.getLoc(), view.getSource());
-      pointers.aligned = LLVM::GEPOp::create(
-          builder, view.getLoc(), pointers.aligned.getType(),
-          builder.getI8Type(), pointers.aligned,
-          getIndex(builder, view.getLoc(), view.getByteShift()));
+      // A fold for each would have a call of thousands looked at again, whole.
+      if (!isZeroInteger(view.getByteShift()))
+        pointers.aligned = LLVM::GEPOp::create(
+            builder, view.getLoc(), pointers.aligned.getType(),
+            builder.getI8Type(), pointers.aligned,
+            getIndex(builder, view.getLoc(), view.getByteShift()));
       known[memref] = pointers;
       return pointers;
     }

@@ -119,6 +119,17 @@ func.func private @what_else_reads_it_has_the_same_pointers(%arena: memref<128xi
   %x = memref.load %v[%i] : memref<4xf32>
   return %x : f32
 }
+// CHECK-LABEL: func.func private @a_view_of_the_start_is_the_same_pointer(
+// CHECK-SAME: %[[ARENA:.*]]: !llvm.ptr)
+// CHECK-NOT: getelementptr
+// CHECK: call @kernel(%[[ARENA]])
+func.func private @a_view_of_the_start_is_the_same_pointer(%arena: memref<128xi8>) {
+  %c0 = arith.constant 0 : index
+  %v = memref.view %arena[%c0][] : memref<128xi8> to memref<4xf32>
+  %r = memref.reinterpret_cast %v to offset: [0], sizes: [4], strides: [1] : memref<4xf32> to memref<4xf32, strided<[1]>>
+  call @kernel(%r) : (memref<4xf32, strided<[1]>>) -> ()
+  return
+}
 // CHECK-LABEL: func.func @an_unknown_memref_is_taken_apart_where_it_is_passed(
 // CHECK: %[[D:.*]] = builtin.unrealized_conversion_cast %{{.*}} : memref<?x?xf32, strided<[?, ?], offset: ?>> to !llvm.struct
 // CHECK: %[[P:.*]] = llvm.extractvalue %[[D]][0]

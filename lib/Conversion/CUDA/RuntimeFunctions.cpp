@@ -28,9 +28,11 @@ Value TextTable::get(OpBuilder &builder, Location loc, StringRef text) {
     bytes.push_back('\0');
     auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
     auto module = cast<ModuleOp>(symbols.getOp());
-    auto atStart = OpBuilder::atBlockBegin(module.getBody());
+    // Behind the functions: upstream's lowering of a call looks for its callee
+    // from the first symbol on.
+    auto atEnd = OpBuilder::atBlockEnd(module.getBody());
     auto global = LLVM::GlobalOp::create(
-        atStart, module.getLoc(), type, /*isConstant=*/true,
+        atEnd, module.getLoc(), type, /*isConstant=*/true,
         LLVM::Linkage::Internal, "text", builder.getStringAttr(bytes));
     name = symbols.insert(global);
   }

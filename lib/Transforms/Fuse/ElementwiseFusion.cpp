@@ -330,6 +330,9 @@ static GenericOp replaceConsumer(RewriterBase &rewriter, LinalgOp consumer,
   GenericOp fused = builder.create(consumer.getIteratorTypesArray(), yielded);
   remat::copyAttributes(consumer, fused);
   rewriter.replaceOp(consumer, fused->getResults().drop_front(numExtra));
+  // Has MLIR number it between its neighbours. Of two new operations side by
+  // side it would number all of their block anew, for each pair.
+  (void)fused->isBeforeInBlock(&fused->getBlock()->back());
   return fused;
 }
 

@@ -196,7 +196,9 @@ static void computeResultsInPlace(func::ReturnOp op) {
   }
 }
 
-/// One-shot bufferization takes arguments for writable unless told otherwise.
+/// One-shot bufferization takes arguments for writable unless told otherwise,
+/// and forgets what it is told in a time that grows with the square of the
+/// number of arguments: those that are writable say nothing.
 static void protectArguments(func::FuncOp function) {
   constexpr StringLiteral writable =
       bufferization::BufferizationDialect::kWritableAttrName;
@@ -204,12 +206,40 @@ static void protectArguments(func::FuncOp function) {
   SmallVector<DictionaryAttr> attributes;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     NamedAttrList list(function.getArgAttrDict(i));
-    if (isa<TensorType>(function.getArgument(i).getType()) &&
-        !list.get(writable))
-      list.set(writable, builder.getBoolAttr(false));
+    if (isa<TensorType>(function.getArgument(i).getType())) {
+      if (auto isWritable = dyn_cast_if_present<BoolAttr>(list.get(writable));
+          isWritable && isWritable.getValue())
+        list.erase(writable);
+      else
+        list.set(writable, builder.getBoolAttr(false));
+    }
     attributes.push_back(list.getDictionary(function.getContext()));
   }
   function.setAllArgAttrs(attributes);
+}
+
+/// Returns buffers of tensors, as bufferization would, from a function that
+/// nothing calls: of each tensor that a function returns, bufferization asks
+/// for the callers' sake which of its arguments it is, and a step has thousands
+/// of both.
+static void returnBuffers(func::FuncOp function) {
+  auto getBufferType = [](Type type) -> Type {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? MemRefType::get(tensor.getShape(), tensor.getElementType())
+                  : type;
+  };
+  function.walk([&](func::ReturnOp op) {
+    OpBuilder builder(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      Type type = getBufferType(operand.get().getType());
+      if (type != operand.get().getType())
+        operand.set(bufferization::ToBufferOp::create(
+            builder, op.getLoc(), type, operand.get(), /*read_only=*/true));
+    }
+  });
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.getArgumentTypes(),
+      llvm::map_to_vector(function.getResultTypes(), getBufferType)));
 }
 
 namespace {
@@ -239,8 +269,10 @@ struct PrepareBufferizationPass
       splitAccumulations(function);
       splitReads(function);
       if (!function.isDeclaration() &&
-          !called.contains(function.getSymNameAttr()))
+          !called.contains(function.getSymNameAttr())) {
         protectArguments(function);
+        returnBuffers(function);
+      }
     }
   }
 };

@@ -14,7 +14,9 @@ def PrepareBufferizationPass
     **Arguments** of functions that nobody calls become read-only
     (`bufferization.writable = false`) unless they say that they are writable.
     Upstream's default is the opposite: a step would compute in its input batch.
-    Arguments of called functions are judged by what their callers still read.
+    Those that are writable lose the attribute, which is that default. Such
+    functions return buffers of their tensors. Arguments of called functions are
+    judged by what their callers still read.
 
     **Loops.** Bufferization refuses one whose yielded tensor lives in another
     buffer than the one that the iteration got. Each such tensor is
