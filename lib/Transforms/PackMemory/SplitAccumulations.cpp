@@ -1,9 +1,11 @@
-//===- SplitAccumulations.cpp - Long chains in a buffer of their own ------===//
+//===- SplitAccumulations.cpp - Long chains in pieces ---------------------===//
 //
 // One-shot bufferization compares all reads with all writes of values that
-// share a buffer, once for each of them. A thousand operations that compute in
-// one another's results (the gradient of a weight that a thousand layers share,
-// the cotangent that passes a thousand skip connections) would take minutes.
+// share a buffer, once for each of them, and follows each back to where it is
+// defined. Fifty operations that compute in one another's results (the gradient
+// of a weight that many layers share, the cotangent that passes many skip
+// connections, a tensor that is written slice by slice) would take half a
+// minute, a thousand of them days.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +15,6 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SubsetOpInterface.h"
@@ -22,7 +23,11 @@ using namespace mlir;
 using linalg::LinalgOp;
 
 /// So many operations stay together; shorter chains stay as they are.
-static constexpr unsigned kMaxChain = 16;
+static constexpr unsigned kMaxChain = 8;
+
+/// Likewise where the chain ends in an insertion, into whose tensor
+/// bufferization could put all of it: cut, it is copied there.
+static constexpr unsigned kMaxInsertedChain = 64;
 
 //===----------------------------------------------------------------------===//
 // Questions
@@ -32,28 +37,36 @@ static constexpr unsigned kMaxChain = 16;
 /// owner is of no kind that computes in an operand.
 static OpResult getTiedResult(OpOperand &use) {
   Operation *op = use.getOwner();
+  if (!isa<RankedTensorType>(use.get().getType()))
+    return {};
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return use.getOperandNumber() < loop.getNumControlOperands()
                ? OpResult()
                : loop.getTiedLoopResult(&use);
-  auto linalgOp = dyn_cast<LinalgOp>(op);
-  if (linalgOp && linalgOp.hasPureTensorSemantics() && linalgOp.isDpsInit(&use))
-    return linalgOp.getTiedOpResult(&use);
-  return {};
+  auto destinationStyle = dyn_cast<DestinationStyleOpInterface>(op);
+  return destinationStyle && destinationStyle.hasPureTensorSemantics() &&
+                 destinationStyle.isDpsInit(&use)
+             ? destinationStyle.getTiedOpResult(&use)
+             : OpResult();
+}
+
+static bool isInserted(OpOperand &use) {
+  auto insertion = dyn_cast<SubsetInsertionOpInterface>(use.getOwner());
+  return insertion && &insertion.getSourceOperand() == &use;
 }
 
 /// Whether all that `use` does is read, in `block` and before `next`: nothing
-/// that it leads to needs the buffer when `next` writes.
-static bool isReadBefore(OpOperand &use, Operation *next) {
+/// that it leads to needs the buffer when `next` writes. Views that are
+/// computed in, for `next` to insert what comes of that, are appended to
+/// `writes`, unless it is null.
+static bool isReadBefore(OpOperand &use, Operation *next,
+                         SmallVectorImpl<Operation *> *writes = nullptr) {
   Operation *op = use.getOwner();
   Operation *ancestor = next->getBlock()->findAncestorOpInBlock(*op);
   if (!ancestor || !ancestor->isBeforeInBlock(next))
     return false;
   if (isa<tensor::ExtractOp>(op))
     return true;
-  // An insertion may be computed where it is inserted, instead.
-  if (isa<SubsetInsertionOpInterface>(op))
-    return false;
   if (auto destinationStyle = dyn_cast<DestinationStyleOpInterface>(op))
     return destinationStyle.isDpsInput(&use);
   bool isView = false;
@@ -61,28 +74,65 @@ static bool isReadBefore(OpOperand &use, Operation *next) {
     if (remat::getViewedTensor(result) != use.get())
       continue;
     isView = true;
-    if (!llvm::all_of(result.getUses(),
-                      [&](OpOperand &use) { return isReadBefore(use, next); }))
-      return false;
+    for (OpOperand &read : result.getUses()) {
+      if (isReadBefore(read, next))
+        continue;
+      OpResult computed = getTiedResult(read);
+      bool isForNext =
+          writes && computed && read.getOwner()->getBlock() == op->getBlock() &&
+          op->getBlock() == next->getBlock() &&
+          read.getOwner()->isBeforeInBlock(next) &&
+          llvm::all_of(computed.getUses(), [&](OpOperand &use) {
+            return use.getOwner() == next || isReadBefore(use, next);
+          });
+      if (!isForNext)
+        return false;
+      writes->push_back(op);
+    }
   }
   return isView;
 }
 
+/// Whether `insertion` is the last to read what it inserts, which may be in its
+/// destination by then.
+static bool isLastReaderOfSource(SubsetInsertionOpInterface insertion) {
+  Value value = insertion.getSourceOperand().get();
+  Operation *reader = insertion;
+  while (auto result = dyn_cast<OpResult>(value)) {
+    for (OpOperand &use : value.getUses())
+      if (use.getOwner() != reader && !isReadBefore(use, insertion))
+        return false;
+    reader = result.getOwner();
+    value = remat::getViewedTensor(result);
+    if (!value)
+      break;
+  }
+  return true;
+}
+
+namespace {
 /// One step of a chain.
 struct Link {
   OpOperand *destination;
   /// Whether the operation reads the value besides computing in it.
   bool isRead = false;
+  /// Views of the value in which the operation's source is computed.
+  SmallVector<Operation *> writes = {};
+  /// Slices of the value that are read when the operation has written.
+  SmallVector<tensor::ExtractSliceOp> kept = {};
+
+  Value getValue() const { return destination->get(); }
 };
+} // namespace
 
 /// The operation that computes in the buffer of `value`, if all others that use
 /// `value` have read it by then: what is computed later may not be kept from
 /// overwriting it.
-static std::optional<Link> getNext(OpResult value) {
+static std::optional<Link> getNext(Value value) {
   std::optional<Link> next;
   for (OpOperand &use : value.getUses()) {
     if (!getTiedResult(use) ||
-        use.getOwner()->getBlock() != value.getOwner()->getBlock())
+        use.getOwner()->getBlock() != value.getParentBlock())
       continue;
     if (next)
       return std::nullopt;
@@ -91,68 +141,149 @@ static std::optional<Link> getNext(OpResult value) {
   if (!next)
     return std::nullopt;
   Operation *op = next->destination->getOwner();
+  auto insertion = dyn_cast<SubsetInsertionOpInterface>(op);
+  if (insertion && !isLastReaderOfSource(insertion))
+    return std::nullopt;
   for (OpOperand &use : value.getUses()) {
     if (&use == next->destination)
       continue;
-    if (use.getOwner() == op && isa<LinalgOp>(op))
+    if (use.getOwner() == op && isa<LinalgOp>(op)) {
       next->isRead = true;
-    else if (!isReadBefore(use, op))
+      continue;
+    }
+    SmallVector<Operation *> writes;
+    if (isReadBefore(use, op, insertion ? &writes : nullptr)) {
+      next->writes.append(writes);
+      continue;
+    }
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(use.getOwner());
+    if (!insertion || !slice || slice->getBlock() != op->getBlock() ||
+        !slice->isBeforeInBlock(op))
       return std::nullopt;
+    next->kept.push_back(slice);
   }
   return next;
 }
 
 /// The steps of operations that compute one after the other in the buffer of
-/// `empty`, unless what they come to may be computed in yet another buffer.
-static SmallVector<Link> getChain(tensor::EmptyOp empty) {
-  SmallVector<Link> chain;
-  OpResult value = empty->getOpResult(0);
+/// which `first` is the destination; none if it continues another chain, or if
+/// what they come to may be computed in yet another buffer.
+static SmallVector<Link> getChain(OpOperand &first) {
+  if (auto result = dyn_cast<OpResult>(first.get())) {
+    bool isComputedInPlace =
+        llvm::any_of(result.getOwner()->getOpOperands(), [&](OpOperand &use) {
+          return getTiedResult(use) == result;
+        });
+    std::optional<Link> next;
+    if (isComputedInPlace && (next = getNext(result)) &&
+        next->destination == &first)
+      return {};
+  }
+  SmallVector<Link> chain = {Link{&first}};
+  Value value = getTiedResult(first);
   while (std::optional<Link> next = getNext(value)) {
     chain.push_back(*next);
     value = getTiedResult(*next->destination);
   }
-  if (llvm::any_of(value.getUsers(), llvm::IsaPred<SubsetInsertionOpInterface>))
+  if (chain.size() <= kMaxInsertedChain &&
+      llvm::any_of(value.getUses(), isInserted))
     chain.clear();
   return chain;
+}
+
+/// The last operation in the block of `next`, and before it, that reads what is
+/// in the buffer of `value`, which `link` writes; `last` if that is later.
+static Operation *getLastReader(const Link &link, Value value,
+                                Operation *last) {
+  Operation *next = link.destination->getOwner();
+  for (OpOperand &use : value.getUses()) {
+    Operation *op = use.getOwner();
+    Operation *reader = next->getBlock()->findAncestorOpInBlock(*op);
+    if (reader == next || llvm::is_contained(link.writes, op))
+      continue;
+    if (!last || last->isBeforeInBlock(reader))
+      last = reader;
+    // Slices that are kept are copied at once.
+    if (llvm::is_contained(link.kept, op))
+      continue;
+    for (OpResult result : op->getOpResults())
+      if (remat::getViewedTensor(result) == value)
+        last = getLastReader(link, result, last);
+  }
+  return last;
+}
+
+/// Before which operation a piece can begin with `link`: everything that reads
+/// the value stands before it, and all that writes behind. Null if there is no
+/// such place. It is the first, so that the operation's source may still be
+/// computed where it is inserted.
+static Operation *getStart(const Link &link) {
+  // It would not be seen to read what it overwrites.
+  if (link.isRead)
+    return nullptr;
+  Value value = link.getValue();
+  Operation *last = getLastReader(link, value, value.getDefiningOp());
+  if (last && llvm::any_of(link.writes, [&](Operation *write) {
+        return write->isBeforeInBlock(last);
+      }))
+    return nullptr;
+  return last ? last->getNextNode() : &value.getParentBlock()->front();
 }
 
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
 
+/// Copies `slice`, as bufferization does where what it is of is overwritten.
+static void keep(tensor::ExtractSliceOp slice) {
+  OpBuilder builder(slice->getContext());
+  builder.setInsertionPointAfter(slice);
+  auto copy = bufferization::AllocTensorOp::create(
+      builder, slice.getLoc(), slice.getType(), /*dynamicSizes=*/ValueRange(),
+      /*copy=*/slice);
+  slice.getResult().replaceAllUsesExcept(copy, copy);
+}
+
+/// Has `link` begin with a tensor about which nothing is known but its buffer.
+/// To bufferization this is a write: were the old value read behind it after
+/// all, the buffer would be another one, and a copy.
+static void cut(const Link &link, Operation *start) {
+  Value value = link.getValue();
+  auto type = cast<RankedTensorType>(value.getType());
+  OpBuilder builder(start);
+  Value buffer = bufferization::ToBufferOp::create(
+      builder, value.getLoc(),
+      MemRefType::get(type.getShape(), type.getElementType()), value);
+  Value piece = bufferization::ToTensorOp::create(builder, value.getLoc(), type,
+                                                  buffer, /*restrict=*/true,
+                                                  /*writable=*/true);
+  link.destination->set(piece);
+  for (Operation *write : link.writes)
+    write->replaceUsesOfWith(value, piece);
+}
+
 void mlir::remat::splitAccumulations(func::FuncOp function) {
-  function.walk([](tensor::EmptyOp empty) {
-    auto type = cast<RankedTensorType>(empty.getType());
-    SmallVector<Link> chain = getChain(empty);
-    if (!type.hasStaticShape() || chain.size() <= kMaxChain)
-      return;
-    OpBuilder builder(empty);
-    Location loc = empty.getLoc();
-    // Aligned as bufferization aligns the others.
-    Value buffer = memref::AllocOp::create(
-        builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
-        builder.getI64IntegerAttr(
-            bufferization::BufferizationOptions().bufferAlignment));
-    auto readBuffer = [&] {
-      return bufferization::ToTensorOp::create(builder, loc, type, buffer,
-                                               /*restrict=*/true,
-                                               /*writable=*/true);
-    };
-    chain.front().destination->set(readBuffer());
-    unsigned length = 0;
-    for (Link link : chain) {
-      // One that reads the value would not be seen to read what it overwrites.
-      if (length++ < kMaxChain || link.isRead)
+  // What is inserted has no number in its block: all questions come first.
+  SmallVector<std::pair<Link, Operation *>> cuts;
+  SmallVector<tensor::ExtractSliceOp> kept;
+  function.walk([&](Operation *op) {
+    for (OpOperand &use : op->getOpOperands()) {
+      if (!getTiedResult(use))
         continue;
-      length = 1;
-      Value sum = link.destination->get();
-      builder.setInsertionPointAfterValue(sum);
-      auto write = bufferization::MaterializeInDestinationOp::create(
-          builder, loc, /*result=*/Type(), sum, buffer);
-      write.setRestrict(true);
-      write.setWritable(true);
-      link.destination->set(readBuffer());
+      SmallVector<Link> chain = getChain(use);
+      if (chain.size() <= kMaxChain)
+        continue;
+      unsigned length = 0;
+      for (Link &link : chain) {
+        llvm::append_range(kept, link.kept);
+        Operation *start = length < kMaxChain ? nullptr : getStart(link);
+        length = start ? 1 : length + 1;
+        if (start)
+          cuts.emplace_back(link, start);
+      }
     }
-    empty.erase();
   });
+  for (auto &[link, start] : cuts)
+    cut(link, start);
+  llvm::for_each(kept, keep);
 }

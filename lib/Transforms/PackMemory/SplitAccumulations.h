@@ -1,4 +1,4 @@
-//===- SplitAccumulations.h - Long sums in a buffer of their own *- C++ -*-===//
+//===- SplitAccumulations.h - Long chains in pieces -------------*- C++ -*-===//
 
 #ifndef REMAT_LIB_TRANSFORMS_PACKMEMORY_SPLITACCUMULATIONS_H
 #define REMAT_LIB_TRANSFORMS_PACKMEMORY_SPLITACCUMULATIONS_H
@@ -7,8 +7,8 @@
 
 namespace mlir::remat {
 
-/// Gives each long chain of operations that compute in one another's results a
-/// buffer now, and cuts the chain into pieces that read and write it.
+/// Cuts each long chain of operations that compute in one another's results
+/// into pieces, each of which takes the buffer from the one before it.
 void splitAccumulations(func::FuncOp function);
 
 } // namespace mlir::remat

@@ -8,14 +8,10 @@
 // ONE-LABEL: func.func @long_sum(
 // ONE-NOT: memref.copy
 // ONE: return
-// CHECK: %[[BUFFER:.*]] = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
-// CHECK: %[[FIRST:.*]] = bufferization.to_tensor %[[BUFFER]] restrict writable
-// CHECK: linalg.fill {{.*}} outs(%[[FIRST]] :
-// CHECK-COUNT-15: linalg.matvec
-// CHECK-NEXT: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[BUFFER]]
+// CHECK-COUNT-7: %[[SUM:.*]] = linalg.matvec
+// CHECK: %[[BUFFER:.*]] = bufferization.to_buffer %[[SUM]] :
 // CHECK-NEXT: %[[REST:.*]] = bufferization.to_tensor %[[BUFFER]] restrict writable
 // CHECK-NEXT: linalg.matvec {{.*}} outs(%[[REST]] :
-// CHECK-NOT: bufferization.{{to_tensor|materialize}}
 func.func @long_sum(%a: tensor<8x8xf32>, %x: tensor<8xf32>) -> tensor<8xf32> {
   %z = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8xf32>
@@ -49,11 +45,8 @@ func.func private @use(f32)
 // ONE-LABEL: func.func @sums_that_are_read_before_the_next(
 // ONE-NOT: memref.copy
 // ONE: return
-// CHECK: %[[BUFFER:.*]] = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
-// CHECK: %[[FIRST:.*]] = bufferization.to_tensor %[[BUFFER]] restrict writable
-// CHECK: linalg.fill {{.*}} outs(%[[FIRST]] :
-// CHECK-COUNT-15: linalg.matvec
-// CHECK-NEXT: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[BUFFER]]
+// CHECK-COUNT-7: %[[SUM:.*]] = linalg.matvec
+// CHECK: %[[BUFFER:.*]] = bufferization.to_buffer %[[SUM]] :
 // CHECK-NEXT: %[[REST:.*]] = bufferization.to_tensor %[[BUFFER]] restrict writable
 // CHECK: linalg.matvec {{.*}} outs(%[[REST]] :
 func.func @sums_that_are_read_before_the_next(%a: tensor<8x8xf32>, %x: tensor<8xf32>) -> tensor<8xf32> {
@@ -121,11 +114,8 @@ func.func @sums_that_are_read_before_the_next(%a: tensor<8x8xf32>, %x: tensor<8x
 // ONE-LABEL: func.func @view_that_is_read_before_the_next(
 // ONE-NOT: memref.copy
 // ONE: return
-// CHECK: %[[BUFFER:.*]] = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
-// CHECK: %[[FIRST:.*]] = bufferization.to_tensor %[[BUFFER]] restrict writable
-// CHECK: linalg.fill {{.*}} outs(%[[FIRST]] :
-// CHECK-COUNT-15: linalg.matvec
-// CHECK-NEXT: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[BUFFER]]
+// CHECK-COUNT-7: %[[SUM:.*]] = linalg.matvec
+// CHECK: %[[BUFFER:.*]] = bufferization.to_buffer %[[SUM]] :
 // CHECK-NEXT: %[[REST:.*]] = bufferization.to_tensor %[[BUFFER]] restrict writable
 func.func @view_that_is_read_before_the_next(%a: tensor<8x8xf32>, %x: tensor<8xf32>) -> tensor<8xf32> {
   %z = arith.constant 0.0 : f32
@@ -158,9 +148,8 @@ func.func @view_that_is_read_before_the_next(%a: tensor<8x8xf32>, %x: tensor<8xf
 
 // The third sum has to be kept: the chain begins after it.
 // CHECK-LABEL: func.func @sum_that_is_read_later(
-// CHECK-NOT: memref.alloc
-// CHECK: linalg.matvec
-// CHECK: return
+// CHECK-COUNT-11: linalg.matvec
+// CHECK-NEXT: bufferization.to_buffer
 func.func @sum_that_is_read_later(%a: tensor<8x8xf32>, %x: tensor<8xf32>) -> tensor<8xf32> {
   %z = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8xf32>
@@ -191,8 +180,8 @@ func.func @sum_that_is_read_later(%a: tensor<8x8xf32>, %x: tensor<8xf32>) -> ten
 
 // So has what is seen through a view.
 // CHECK-LABEL: func.func @view_that_is_read_later(
-// CHECK-NOT: memref.alloc
-// CHECK: return
+// CHECK-COUNT-11: linalg.matvec
+// CHECK-NEXT: bufferization.to_buffer
 func.func @view_that_is_read_later(%a: tensor<8x8xf32>, %x: tensor<8xf32>) -> tensor<8xf32> {
   %z = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8xf32>
@@ -224,7 +213,7 @@ func.func @view_that_is_read_later(%a: tensor<8x8xf32>, %x: tensor<8xf32>) -> te
 
 // A few operations are left as they are.
 // CHECK-LABEL: func.func @short_sum(
-// CHECK-NOT: memref.alloc
+// CHECK-NOT: bufferization.to_tensor
 // CHECK: return
 func.func @short_sum(%a: tensor<8x8xf32>, %x: tensor<8xf32>) -> tensor<8xf32> {
   %z = arith.constant 0.0 : f32
@@ -236,22 +225,13 @@ func.func @short_sum(%a: tensor<8x8xf32>, %x: tensor<8xf32>) -> tensor<8xf32> {
   %v4 = linalg.matvec ins(%a, %x : tensor<8x8xf32>, tensor<8xf32>) outs(%v3 : tensor<8xf32>) -> tensor<8xf32>
   %v5 = linalg.matvec ins(%a, %x : tensor<8x8xf32>, tensor<8xf32>) outs(%v4 : tensor<8xf32>) -> tensor<8xf32>
   %v6 = linalg.matvec ins(%a, %x : tensor<8x8xf32>, tensor<8xf32>) outs(%v5 : tensor<8xf32>) -> tensor<8xf32>
-  %v7 = linalg.matvec ins(%a, %x : tensor<8x8xf32>, tensor<8xf32>) outs(%v6 : tensor<8xf32>) -> tensor<8xf32>
-  %v8 = linalg.matvec ins(%a, %x : tensor<8x8xf32>, tensor<8xf32>) outs(%v7 : tensor<8xf32>) -> tensor<8xf32>
-  %v9 = linalg.matvec ins(%a, %x : tensor<8x8xf32>, tensor<8xf32>) outs(%v8 : tensor<8xf32>) -> tensor<8xf32>
-  %v10 = linalg.matvec ins(%a, %x : tensor<8x8xf32>, tensor<8xf32>) outs(%v9 : tensor<8xf32>) -> tensor<8xf32>
-  %v11 = linalg.matvec ins(%a, %x : tensor<8x8xf32>, tensor<8xf32>) outs(%v10 : tensor<8xf32>) -> tensor<8xf32>
-  %v12 = linalg.matvec ins(%a, %x : tensor<8x8xf32>, tensor<8xf32>) outs(%v11 : tensor<8xf32>) -> tensor<8xf32>
-  %v13 = linalg.matvec ins(%a, %x : tensor<8x8xf32>, tensor<8xf32>) outs(%v12 : tensor<8xf32>) -> tensor<8xf32>
-  %v14 = linalg.matvec ins(%a, %x : tensor<8x8xf32>, tensor<8xf32>) outs(%v13 : tensor<8xf32>) -> tensor<8xf32>
-  return %v14 : tensor<8xf32>
+  return %v6 : tensor<8xf32>
 }
 
 // An operation that reads what it overwrites is not the first of a piece.
 // CHECK-LABEL: func.func @sum_that_the_next_reads(
-// CHECK: %[[BUFFER:.*]] = memref.alloc()
-// CHECK: linalg.add
-// CHECK-NEXT: bufferization.materialize_in_destination
+// CHECK: %[[SUM:.*]] = linalg.add
+// CHECK-NEXT: %[[BUFFER:.*]] = bufferization.to_buffer %[[SUM]] :
 // CHECK-NEXT: bufferization.to_tensor %[[BUFFER]]
 func.func @sum_that_the_next_reads(%a: tensor<8x8xf32>, %x: tensor<8xf32>) -> tensor<8xf32> {
   %z = arith.constant 0.0 : f32
@@ -282,7 +262,7 @@ func.func @sum_that_the_next_reads(%a: tensor<8x8xf32>, %x: tensor<8xf32>) -> te
 
 // What is inserted may be computed where it is inserted.
 // CHECK-LABEL: func.func @sum_that_is_inserted(
-// CHECK-NOT: memref.alloc
+// CHECK-NOT: bufferization.to_tensor
 // CHECK: return
 func.func @sum_that_is_inserted(%a: tensor<8x8xf32>, %x: tensor<8xf32>, %y: tensor<16xf32> {bufferization.writable = true}) -> tensor<16xf32> {
   %z = arith.constant 0.0 : f32
@@ -315,9 +295,8 @@ func.func @sum_that_is_inserted(%a: tensor<8x8xf32>, %x: tensor<8xf32>, %y: tens
 // ONE-LABEL: func.func @loops(
 // ONE-NOT: memref.copy
 // ONE: return
-// CHECK: %[[BUFFER:.*]] = memref.alloc()
-// CHECK-COUNT-15: scf.for
-// CHECK: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[BUFFER]]
+// CHECK-COUNT-7: scf.for
+// CHECK: %[[BUFFER:.*]] = bufferization.to_buffer
 // CHECK-NEXT: %[[REST:.*]] = bufferization.to_tensor %[[BUFFER]]
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[REST]])
 func.func @loops(%a: tensor<8x8xf32>, %x: tensor<8xf32>) -> tensor<8xf32> {

@@ -59,11 +59,11 @@ def PrepareBufferizationPass
     later. Elsewhere `remat-pack-memory` does so, but memory of results is not in
     its arena.
 
-    **Long chains.** A chain of more than 16 operations or loops that compute in
-    one another's results gets its buffer here, and is cut into pieces that read
-    and write it: the time that bufferization takes grows with the cube of the
-    number of values in one buffer. All else that reads a value of the chain has
-    to do so before the next operation overwrites it.
+    **Long chains.** Of more than 8 operations, loops or insertions that compute
+    in one another's results each piece gets the tensor anew, from the buffer of
+    the piece before: one-shot bufferization takes the third to fifth power of
+    the number of values in one buffer. All else that reads a value of the chain
+    has done so before the next writes, and slices that have not are copied.
 
     **Many readers.** An argument of a function, or a result that nothing
     writes, with 64 readers or more: those before the first use that is none get

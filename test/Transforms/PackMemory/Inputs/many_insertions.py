@@ -1,0 +1,39 @@
+"""Functions that write a tensor slice by slice, as often as argv[1] says."""
+import sys
+
+COUNT = int(sys.argv[1])
+WIDE, SLICE = "tensor<4x64xf32>", "tensor<4x8xf32>"
+
+
+def function(name, step, before="", after=""):
+    """`step` is what computes %v<i> of %v<i - 1> and the position %p."""
+    lines = [step.format(i=i, last=i - 1, at=(5 * i) % 56) for i in range(1, COUNT + 1)]
+    print(f"""func.func @{name}(%x: {WIDE}, %w: {SLICE}) -> {WIDE} {{
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : {SLICE}
+  %wide = tensor.empty() : {WIDE}
+  %v0 = linalg.exp ins(%x : {WIDE}) outs(%wide : {WIDE}) -> {WIDE}
+{before}""" + "\n".join(lines) + f"""
+{after}  return %v{COUNT} : {WIDE}
+}}""")
+
+
+INSERT = f"  %v{{i}} = tensor.insert_slice %s{{i}} into %v{{last}}[0, {{at}}] [4, 8] [1, 1] : {SLICE} into {WIDE}"
+EXTRACT = f"  %o{{i}} = tensor.extract_slice %v{{last}}[0, {{at}}] [4, 8] [1, 1] : {WIDE} to {SLICE}\n"
+
+function("filled", f"  %s{{i}} = linalg.fill ins(%z : f32) outs(%e : {SLICE}) -> {SLICE}\n" + INSERT)
+function("added_to", EXTRACT + f"  %s{{i}} = linalg.add ins(%w, %o{{i}} : {SLICE}, {SLICE}) outs(%o{{i}} : {SLICE}) -> {SLICE}\n"
+         + INSERT)
+# What was there is read when it has been overwritten.
+function("read_late", EXTRACT + f"  %s{{i}} = linalg.fill ins(%z : f32) outs(%e : {SLICE}) -> {SLICE}\n" + INSERT
+         + f"\n  %r{{i}} = linalg.add ins(%r{{last}}, %o{{i}} : {SLICE}, {SLICE}) outs(%e : {SLICE}) -> {SLICE}",
+         before=f"  %r0 = linalg.exp ins(%w : {SLICE}) outs(%e : {SLICE}) -> {SLICE}\n",
+         after=f"  %c0 = arith.constant 0 : index\n  %used = tensor.extract %r{COUNT}[%c0, %c0] : {SLICE}\n"
+               "  call @use(%used) : (f32) -> ()\n")
+# What is inserted is read behind it, wherever it is.
+function("inserted_and_read", f"  %s{{i}} = linalg.exp ins(%w : {SLICE}) outs(%e : {SLICE}) -> {SLICE}\n" + INSERT
+         + f"\n  %r{{i}} = linalg.add ins(%r{{last}}, %s{{i}} : {SLICE}, {SLICE}) outs(%e : {SLICE}) -> {SLICE}",
+         before=f"  %r0 = linalg.exp ins(%w : {SLICE}) outs(%e : {SLICE}) -> {SLICE}\n",
+         after=f"  %c0 = arith.constant 0 : index\n  %used = tensor.extract %r{COUNT}[%c0, %c0] : {SLICE}\n"
+               "  call @use(%used) : (f32) -> ()\n")
+print("func.func private @use(f32)")
