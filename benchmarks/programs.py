@@ -67,6 +67,17 @@ def slices(p, x, w, count):
     return x
 
 
+def insertions(p, x, w, count):
+    """A tensor that is written slice by slice."""
+    quarter = (SHAPE[0], SHAPE[1] // 4)
+    for i in range(count // 3):
+        read, written = i % (SHAPE[1] - quarter[1]), (5 * i) % (SHAPE[1] - quarter[1])
+        y = pointwise(p, p.slice(x, (0, read), quarter), body="math.tanh a0")
+        x = p.op(f"tensor.insert_slice {y} into {x}[0, {written}] [{quarter[0]}, {quarter[1]}] [1, 1] : {y.type} into {{type}}",
+                 SHAPE)
+    return x
+
+
 def transposes(p, x, w, count):
     for _ in range(count // 3):
         y = p.generic([(x, "d1 d0")], SHAPE[::-1], scalar_body("math.tanh a0"))
@@ -156,7 +167,7 @@ def layers(p, x, ws, count):
 
 
 KINDS = {f.__name__: f for f in (elementwise, broadcasts, products, products_in_four, residual_layers, reused, slices,
-                                 transposes, softmaxes, names, loops, branches, draws, regions, parameters, layers)}
+                                 insertions, transposes, softmaxes, names, loops, branches, draws, regions, parameters, layers)}
 
 
 def mlir(kind, count):

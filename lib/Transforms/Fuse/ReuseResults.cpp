@@ -116,6 +116,13 @@ static bool storesValues(GenericOp op) {
 // Rewrites
 //===----------------------------------------------------------------------===//
 
+/// Adds what `inner`, in the body of a kernel, reads: a branch more than its
+/// operands.
+static void addReads(Operation *inner, SetVector<Value> &reads) {
+  reads.insert_range(inner->getOperands());
+  getUsedValuesDefinedAbove(inner->getRegions(), reads);
+}
+
 /// The scalars of the body of `op`, and from around it, that `yielded` are
 /// computed from where those in `read` are given.
 static SetVector<Value> getNeeded(GenericOp op, ValueRange yielded,
@@ -126,9 +133,7 @@ static SetVector<Value> getNeeded(GenericOp op, ValueRange yielded,
     if (!inner || inner->getBlock() != op.getBlock() ||
         read.contains(needed[i]))
       continue;
-    needed.insert_range(inner->getOperands());
-    // A branch in a body reads more than its operands.
-    getUsedValuesDefinedAbove(inner->getRegions(), needed);
+    addReads(inner, needed);
   }
   return needed;
 }
@@ -143,6 +148,72 @@ static SetVector<Value> getFullTensors(GenericOp op, ValueRange yielded,
       tensors.insert(input->get());
   return tensors;
 }
+
+namespace {
+/// Where the scalars in the body of a kernel come from.
+class TensorUses {
+public:
+  explicit TensorUses(GenericOp op) : block(*op.getBlock()) {
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (isFull(op, input))
+        made.insert(op.getMatchingBlockArgument(input));
+    for (Operation &inner : block.without_terminator())
+      if (readsMade(&inner))
+        made.insert_range(inner.getResults());
+  }
+
+  /// Whether an element of a tensor of full size is in `scalar`.
+  bool isMadeOfTensors(Value scalar) const { return made.contains(scalar); }
+
+  /// The results of inner operations through which all ways lead from such
+  /// elements to `yielded`, the last one first.
+  SmallVector<Value> getGates(ValueRange yielded) const {
+    SmallVector<Value> gates;
+    // Of what stands behind an operation, all that has to be known by then.
+    DenseSet<Value> pending;
+    auto require = [&](const auto &values) {
+      for (Value value : values)
+        if (isMadeOfTensors(value))
+          pending.insert(value);
+    };
+    require(yielded);
+    for (Operation &inner : llvm::reverse(block.without_terminator())) {
+      bool isPending = false;
+      for (Value scalar : inner.getResults()) {
+        if (!pending.contains(scalar))
+          continue;
+        if (pending.size() == 1)
+          gates.push_back(scalar);
+        isPending = true;
+      }
+      if (!isPending)
+        continue;
+      for (Value scalar : inner.getResults())
+        pending.erase(scalar);
+      require(inner.getOperands());
+      if (inner.getNumRegions() > 0) {
+        SetVector<Value> reads;
+        addReads(&inner, reads);
+        require(reads);
+      }
+    }
+    return gates;
+  }
+
+private:
+  bool readsMade(Operation *inner) const {
+    auto isMade = [&](Value value) { return isMadeOfTensors(value); };
+    if (inner->getNumRegions() == 0)
+      return llvm::any_of(inner->getOperands(), isMade);
+    SetVector<Value> reads;
+    addReads(inner, reads);
+    return llvm::any_of(reads, isMade);
+  }
+
+  Block &block;
+  DenseSet<Value> made;
+};
+} // namespace
 
 namespace {
 /// A result of a kernel to be made: a scalar of the body, and the result of the
@@ -297,19 +368,22 @@ static void makeFrom(RewriterBase &rewriter, GenericOp op, OpResult made,
 static GenericOp separate(RewriterBase &rewriter, GenericOp op,
                           const BackwardBorder &border) {
   OperandRange yielded = op.getBlock()->getTerminator()->getOperands();
+  std::optional<TensorUses> uses;
   for (OpResult made : op->getResults()) {
     linalg::LinalgOp consumer = getAbsorbingReader(made, border);
-    if (!consumer)
+    if (!consumer || op->getNumResults() == 1)
       continue;
+    if (!uses)
+      uses.emplace(op);
+    Value value = yielded[made.getResultNumber()];
+    bool isMadeOfTensors = uses->isMadeOfTensors(value);
+    SmallVector<Value> gates = uses->getGates(value);
+    llvm::SmallDenseSet<Value> isGate(gates.begin(), gates.end());
     for (OpResult other : op->getResults()) {
       Value scalar = yielded[other.getResultNumber()];
-      if (other == made || isa<BlockArgument>(scalar) ||
-          scalar == yielded[made.getResultNumber()] || isDestination(other) ||
-          !isReadAfter(other, consumer))
-        continue;
-      SetVector<Value> read;
-      read.insert(scalar);
-      if (!getFullTensors(op, yielded[made.getResultNumber()], read).empty())
+      if (other == made || isa<BlockArgument>(scalar) || scalar == value ||
+          (isMadeOfTensors && !isGate.contains(scalar)) ||
+          isDestination(other) || !isReadAfter(other, consumer))
         continue;
       makeFrom(rewriter, op, made, other, other.getResultNumber(), scalar);
       SmallVector<Output> kept;
@@ -332,15 +406,9 @@ static GenericOp separate(RewriterBase &rewriter, GenericOp op,
 /// which all results can be made without a tensor of full size.
 static Value findShared(GenericOp op) {
   OperandRange yielded = op.getBlock()->getTerminator()->getOperands();
-  for (Operation &inner : llvm::reverse(op.getBlock()->without_terminator()))
-    for (Value scalar : inner.getResults()) {
-      SetVector<Value> read;
-      read.insert(scalar);
-      if (scalar.getType() == yielded[0].getType() &&
-          getFullTensors(op, yielded, read).empty() &&
-          !getFullTensors(op, scalar, {}).empty())
-        return scalar;
-    }
+  for (Value scalar : TensorUses(op).getGates(yielded))
+    if (scalar.getType() == yielded[0].getType())
+      return scalar;
   return {};
 }
 
