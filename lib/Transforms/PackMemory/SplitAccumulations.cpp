@@ -25,6 +25,9 @@ using linalg::LinalgOp;
 /// So many operations stay together; shorter chains stay as they are.
 static constexpr unsigned kMaxChain = 8;
 
+/// So many insertions are looked at for one that overwrites another.
+static constexpr unsigned kMaxLookahead = 32;
+
 /// Likewise where the chain ends in an insertion, into whose tensor
 /// bufferization could put all of it: cut, it is copied there.
 static constexpr unsigned kMaxInsertedChain = 64;
@@ -110,6 +113,32 @@ static bool isLastReaderOfSource(SubsetInsertionOpInterface insertion) {
   return true;
 }
 
+/// Whether a later insertion into the same tensor may overwrite `insertion`,
+/// one of the next few.
+static bool isSoonOverwritten(SubsetInsertionOpInterface insertion) {
+  Value value = insertion.getUpdatedDestination();
+  for (unsigned i = 0; i < kMaxLookahead; ++i) {
+    SubsetInsertionOpInterface next;
+    for (OpOperand &use : value.getUses()) {
+      auto user = dyn_cast<SubsetInsertionOpInterface>(use.getOwner());
+      if (user && &user.getDestinationOperand() == &use &&
+          user->getBlock() == insertion->getBlock())
+        next = user;
+    }
+    if (!next)
+      return false;
+    // Both are in the buffer of the chain.
+    auto areEquivalent = [](Value, Value) { return true; };
+    if (!cast<SubsetOpInterface>(next.getOperation())
+             .operatesOnDisjointSubset(
+                 cast<SubsetOpInterface>(insertion.getOperation()),
+                 areEquivalent))
+      return true;
+    value = next.getUpdatedDestination();
+  }
+  return false;
+}
+
 namespace {
 /// One step of a chain.
 struct Link {
@@ -120,6 +149,8 @@ struct Link {
   SmallVector<Operation *> writes = {};
   /// Slices of the value that are read when the operation has written.
   SmallVector<tensor::ExtractSliceOp> kept = {};
+  /// Whether what is inserted has other readers, and is soon overwritten.
+  bool isSourceKept = false;
 
   Value getValue() const { return destination->get(); }
 };
@@ -142,8 +173,11 @@ static std::optional<Link> getNext(Value value) {
     return std::nullopt;
   Operation *op = next->destination->getOwner();
   auto insertion = dyn_cast<SubsetInsertionOpInterface>(op);
-  if (insertion && !isLastReaderOfSource(insertion))
-    return std::nullopt;
+  if (insertion && !isLastReaderOfSource(insertion)) {
+    if (!isSoonOverwritten(insertion))
+      return std::nullopt;
+    next->isSourceKept = true;
+  }
   for (OpOperand &use : value.getUses()) {
     if (&use == next->destination)
       continue;
@@ -244,6 +278,21 @@ static void keep(tensor::ExtractSliceOp slice) {
   slice.getResult().replaceAllUsesExcept(copy, copy);
 }
 
+/// Leaves the source of `insertion` where it is: nothing is known of the tensor
+/// that is inserted but that buffer.
+static void keepSource(SubsetInsertionOpInterface insertion) {
+  OpBuilder builder(insertion);
+  OpOperand &source = insertion.getSourceOperand();
+  auto type = cast<RankedTensorType>(source.get().getType());
+  Value buffer = bufferization::ToBufferOp::create(
+      builder, insertion->getLoc(),
+      MemRefType::get(type.getShape(), type.getElementType()), source.get(),
+      /*read_only=*/true);
+  source.set(bufferization::ToTensorOp::create(builder, insertion->getLoc(),
+                                               type, buffer,
+                                               /*restrict=*/true));
+}
+
 /// Has `link` begin with a tensor about which nothing is known but its buffer.
 /// To bufferization this is a write: were the old value read behind it after
 /// all, the buffer would be another one, and a copy.
@@ -266,6 +315,7 @@ void mlir::remat::splitAccumulations(func::FuncOp function) {
   // What is inserted has no number in its block: all questions come first.
   SmallVector<std::pair<Link, Operation *>> cuts;
   SmallVector<tensor::ExtractSliceOp> kept;
+  SmallVector<SubsetInsertionOpInterface> keptSources;
   function.walk([&](Operation *op) {
     for (OpOperand &use : op->getOpOperands()) {
       if (!getTiedResult(use))
@@ -276,6 +326,9 @@ void mlir::remat::splitAccumulations(func::FuncOp function) {
       unsigned length = 0;
       for (Link &link : chain) {
         llvm::append_range(kept, link.kept);
+        if (link.isSourceKept)
+          keptSources.push_back(
+              cast<SubsetInsertionOpInterface>(link.destination->getOwner()));
         Operation *start = length < kMaxChain ? nullptr : getStart(link);
         length = start ? 1 : length + 1;
         if (start)
@@ -286,4 +339,5 @@ void mlir::remat::splitAccumulations(func::FuncOp function) {
   for (auto &[link, start] : cuts)
     cut(link, start);
   llvm::for_each(kept, keep);
+  llvm::for_each(keptSources, keepSource);
 }

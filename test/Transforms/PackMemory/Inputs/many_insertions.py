@@ -5,10 +5,10 @@ COUNT = int(sys.argv[1])
 WIDE, SLICE = "tensor<4x64xf32>", "tensor<4x8xf32>"
 
 
-def function(name, step, before="", after=""):
-    """`step` is what computes %v<i> of %v<i - 1> and the position %p."""
-    lines = [step.format(i=i, last=i - 1, at=(5 * i) % 56) for i in range(1, COUNT + 1)]
-    print(f"""func.func @{name}(%x: {WIDE}, %w: {SLICE}) -> {WIDE} {{
+def function(name, step, before="", after="", disjoint=False):
+    """`step` is what computes %v<i> of %v<i - 1>, at a position that others overlap unless they are `disjoint`."""
+    lines = [step.format(i=i, last=i - 1, at=8 * (i - 1) if disjoint else (5 * i) % 56) for i in range(1, COUNT + 1)]
+    text = (f"""func.func @{name}(%x: {WIDE}, %w: {SLICE}) -> {WIDE} {{
   %z = arith.constant 0.0 : f32
   %e = tensor.empty() : {SLICE}
   %wide = tensor.empty() : {WIDE}
@@ -16,6 +16,7 @@ def function(name, step, before="", after=""):
 {before}""" + "\n".join(lines) + f"""
 {after}  return %v{COUNT} : {WIDE}
 }}""")
+    print(text.replace(WIDE, f"tensor<4x{8 * COUNT}xf32>") if disjoint else text)
 
 
 INSERT = f"  %v{{i}} = tensor.insert_slice %s{{i}} into %v{{last}}[0, {{at}}] [4, 8] [1, 1] : {SLICE} into {WIDE}"
@@ -30,10 +31,11 @@ function("read_late", EXTRACT + f"  %s{{i}} = linalg.fill ins(%z : f32) outs(%e 
          before=f"  %r0 = linalg.exp ins(%w : {SLICE}) outs(%e : {SLICE}) -> {SLICE}\n",
          after=f"  %c0 = arith.constant 0 : index\n  %used = tensor.extract %r{COUNT}[%c0, %c0] : {SLICE}\n"
                "  call @use(%used) : (f32) -> ()\n")
-# What is inserted is read behind it, wherever it is.
-function("inserted_and_read", f"  %s{{i}} = linalg.exp ins(%w : {SLICE}) outs(%e : {SLICE}) -> {SLICE}\n" + INSERT
-         + f"\n  %r{{i}} = linalg.add ins(%r{{last}}, %s{{i}} : {SLICE}, {SLICE}) outs(%e : {SLICE}) -> {SLICE}",
-         before=f"  %r0 = linalg.exp ins(%w : {SLICE}) outs(%e : {SLICE}) -> {SLICE}\n",
-         after=f"  %c0 = arith.constant 0 : index\n  %used = tensor.extract %r{COUNT}[%c0, %c0] : {SLICE}\n"
-               "  call @use(%used) : (f32) -> ()\n")
+# What is inserted is read behind it, where others overwrite it and where none do.
+for name, disjoint in ("inserted_and_read", False), ("concatenated_and_read", True):
+    function(name, f"  %s{{i}} = linalg.exp ins(%w : {SLICE}) outs(%e : {SLICE}) -> {SLICE}\n" + INSERT
+             + f"\n  %r{{i}} = linalg.add ins(%r{{last}}, %s{{i}} : {SLICE}, {SLICE}) outs(%e : {SLICE}) -> {SLICE}",
+             before=f"  %r0 = linalg.exp ins(%w : {SLICE}) outs(%e : {SLICE}) -> {SLICE}\n",
+             after=f"  %c0 = arith.constant 0 : index\n  %used = tensor.extract %r{COUNT}[%c0, %c0] : {SLICE}\n"
+                   "  call @use(%used) : (f32) -> ()\n", disjoint=disjoint)
 print("func.func private @use(f32)")
