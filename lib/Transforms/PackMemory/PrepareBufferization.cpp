@@ -265,11 +265,11 @@ struct PrepareBufferizationPass
       }
     });
     for (auto function : getOperation().getOps<func::FuncOp>()) {
+      bool isCalled = called.contains(function.getSymNameAttr());
       function.walk(computeResultsInPlace);
-      splitAccumulations(function);
+      splitAccumulations(function, isCalled);
       splitReads(function);
-      if (!function.isDeclaration() &&
-          !called.contains(function.getSymNameAttr())) {
+      if (!function.isDeclaration() && !isCalled) {
         protectArguments(function);
         returnBuffers(function);
       }

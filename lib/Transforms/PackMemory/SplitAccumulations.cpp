@@ -199,10 +199,33 @@ static std::optional<Link> getNext(Value value) {
   return next;
 }
 
+/// Whether somebody else has to know what becomes of the buffer of `value`, in
+/// which an operation of `block` computes: a loop, of what it carries, the
+/// callers of a function, of its arguments, and everything around a branch.
+static bool isOthersBuffer(Value value, Block *block, bool isCalled) {
+  while (auto result = dyn_cast<OpResult>(value)) {
+    Value source = remat::getBufferSource(result);
+    if (!source)
+      return value.getParentBlock() != block;
+    value = source;
+  }
+  return value.getParentBlock() != block || !block->isEntryBlock() ||
+         !isa<func::FuncOp>(block->getParentOp()) || isCalled;
+}
+
+/// Whether an operation other than the owner of `first` computes in the same
+/// tensor.
+static bool isComputedInElsewhere(OpOperand &first) {
+  return llvm::any_of(first.get().getUses(), [&](OpOperand &use) {
+    return &use != &first && getTiedResult(use);
+  });
+}
+
 /// The steps of operations that compute one after the other in the buffer of
 /// which `first` is the destination; none if it continues another chain, or if
-/// what they come to may be computed in yet another buffer.
-static SmallVector<Link> getChain(OpOperand &first) {
+/// what they come to may be computed in yet another buffer, or has to be seen
+/// to be in that one.
+static SmallVector<Link> getChain(OpOperand &first, bool isCalled) {
   if (auto result = dyn_cast<OpResult>(first.get())) {
     bool isComputedInPlace =
         llvm::any_of(result.getOwner()->getOpOperands(), [&](OpOperand &use) {
@@ -219,8 +242,11 @@ static SmallVector<Link> getChain(OpOperand &first) {
     chain.push_back(*next);
     value = getTiedResult(*next->destination);
   }
-  if (chain.size() <= kMaxInsertedChain &&
-      llvm::any_of(value.getUses(), isInserted))
+  if (chain.size() > kMaxChain &&
+      ((chain.size() <= kMaxInsertedChain &&
+        llvm::any_of(value.getUses(), isInserted)) ||
+       isComputedInElsewhere(first) ||
+       isOthersBuffer(first.get(), first.getOwner()->getBlock(), isCalled)))
     chain.clear();
   return chain;
 }
@@ -311,7 +337,7 @@ static void cut(const Link &link, Operation *start) {
     write->replaceUsesOfWith(value, piece);
 }
 
-void mlir::remat::splitAccumulations(func::FuncOp function) {
+void mlir::remat::splitAccumulations(func::FuncOp function, bool isCalled) {
   // What is inserted has no number in its block: all questions come first.
   SmallVector<std::pair<Link, Operation *>> cuts;
   SmallVector<tensor::ExtractSliceOp> kept;
@@ -320,7 +346,7 @@ void mlir::remat::splitAccumulations(func::FuncOp function) {
     for (OpOperand &use : op->getOpOperands()) {
       if (!getTiedResult(use))
         continue;
-      SmallVector<Link> chain = getChain(use);
+      SmallVector<Link> chain = getChain(use, isCalled);
       if (chain.size() <= kMaxChain)
         continue;
       unsigned length = 0;

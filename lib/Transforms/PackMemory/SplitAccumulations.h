@@ -8,8 +8,9 @@
 namespace mlir::remat {
 
 /// Cuts each long chain of operations that compute in one another's results
-/// into pieces, each of which takes the buffer from the one before it.
-void splitAccumulations(func::FuncOp function);
+/// into pieces, each of which takes the buffer from the one before it. Those in
+/// the arguments of a function that others call stay whole.
+void splitAccumulations(func::FuncOp function, bool isCalled);
 
 } // namespace mlir::remat
 

@@ -64,7 +64,8 @@ def PrepareBufferizationPass
     the piece before: one-shot bufferization takes the third to fifth power of
     the number of values in one buffer. All else that reads a value of the chain
     has done so before the next writes. Slices that have not are copied; so is
-    what is inserted, read elsewhere and overwritten by another insertion.
+    what is inserted, read elsewhere and overwritten by another insertion. Chains
+    in what a loop carries, or a caller gave, stay whole.
 
     **Many readers.** An argument of a function, or a result that nothing
     writes, with 64 readers or more: those before the first use that is none get

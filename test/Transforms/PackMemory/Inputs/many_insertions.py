@@ -39,3 +39,27 @@ for name, disjoint in ("inserted_and_read", False), ("concatenated_and_read", Tr
              after=f"  %c0 = arith.constant 0 : index\n  %used = tensor.extract %r{COUNT}[%c0, %c0] : {SLICE}\n"
                    "  call @use(%used) : (f32) -> ()\n", disjoint=disjoint)
 print("func.func private @use(f32)")
+
+# In the buffer that a loop carries, and in an argument that the caller gave.
+chain = "\n".join(f"  %s{i} = linalg.fill ins(%z : f32) outs(%e : {SLICE}) -> {SLICE}\n" + INSERT.format(i=i, last=i - 1, at=(5 * i) % 56)
+                  for i in range(1, COUNT + 1))
+print(f"""func.func @carried(%x: {WIDE} {{bufferization.writable = true}}, %e: {SLICE}) -> {WIDE} {{
+  %z = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %r = scf.for %k = %c0 to %c3 step %c1 iter_args(%v0 = %x) -> ({WIDE}) {{
+{chain}
+    scf.yield %v{COUNT} : {WIDE}
+  }}
+  return %r : {WIDE}
+}}
+func.func private @called(%v0: {WIDE}, %e: {SLICE}) -> {WIDE} {{
+  %z = arith.constant 0.0 : f32
+{chain}
+  return %v{COUNT} : {WIDE}
+}}
+func.func @caller(%x: {WIDE}, %e: {SLICE}) -> {WIDE} {{
+  %r = call @called(%x, %e) : ({WIDE}, {SLICE}) -> {WIDE}
+  return %r : {WIDE}
+}}""")
