@@ -73,8 +73,8 @@ def insertions(p, x, w, count):
     for i in range(count // 3):
         read, written = i % (SHAPE[1] - quarter[1]), (5 * i) % (SHAPE[1] - quarter[1])
         y = pointwise(p, p.slice(x, (0, read), quarter), body="math.tanh a0")
-        x = p.op(f"tensor.insert_slice {y} into {x}[0, {written}] [{quarter[0]}, {quarter[1]}] [1, 1] : {y.type} into {{type}}",
-                 SHAPE)
+        x = p.op(f"tensor.insert_slice {y} into {x}[0, {written}] [{quarter[0]}, {quarter[1]}] [1, 1]"
+                 f" : {y.type} into {{type}}", SHAPE)
     return x
 
 
@@ -167,7 +167,8 @@ def layers(p, x, ws, count):
 
 
 KINDS = {f.__name__: f for f in (elementwise, broadcasts, products, products_in_four, residual_layers, reused, slices,
-                                 insertions, transposes, softmaxes, names, loops, branches, draws, regions, parameters, layers)}
+                                 insertions, transposes, softmaxes, names, loops, branches, draws, regions, parameters,
+                                 layers)}
 
 
 def mlir(kind, count):

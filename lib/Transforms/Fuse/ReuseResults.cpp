@@ -367,11 +367,13 @@ static void makeFrom(RewriterBase &rewriter, GenericOp op, OpResult made,
 /// alive there anyway.
 static GenericOp separate(RewriterBase &rewriter, GenericOp op,
                           const BackwardBorder &border) {
+  if (op->getNumResults() < 2)
+    return {};
   OperandRange yielded = op.getBlock()->getTerminator()->getOperands();
   std::optional<TensorUses> uses;
   for (OpResult made : op->getResults()) {
     linalg::LinalgOp consumer = getAbsorbingReader(made, border);
-    if (!consumer || op->getNumResults() == 1)
+    if (!consumer)
       continue;
     if (!uses)
       uses.emplace(op);

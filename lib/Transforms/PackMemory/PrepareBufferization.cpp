@@ -8,6 +8,7 @@
 #include "remat/Transforms/PackMemory/Passes.h"
 
 #include "BranchBuffers.h"
+#include "Buffers.h"
 #include "CarryInPlace.h"
 #include "SplitAccumulations.h"
 #include "SplitReads.h"
@@ -223,23 +224,20 @@ static void protectArguments(func::FuncOp function) {
 /// for the callers' sake which of its arguments it is, and a step has thousands
 /// of both.
 static void returnBuffers(func::FuncOp function) {
-  auto getBufferType = [](Type type) -> Type {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor ? MemRefType::get(tensor.getShape(), tensor.getElementType())
-                  : type;
-  };
-  function.walk([&](func::ReturnOp op) {
+  function.walk([](func::ReturnOp op) {
     OpBuilder builder(op);
-    for (OpOperand &operand : op->getOpOperands()) {
-      Type type = getBufferType(operand.get().getType());
-      if (type != operand.get().getType())
-        operand.set(bufferization::ToBufferOp::create(
-            builder, op.getLoc(), type, operand.get(), /*read_only=*/true));
-    }
+    for (OpOperand &operand : op->getOpOperands())
+      if (isa<RankedTensorType>(operand.get().getType()))
+        operand.set(createBuffer(builder, op.getLoc(), operand.get(),
+                                 /*readOnly=*/true));
   });
+  SmallVector<Type> results;
+  for (Type type : function.getResultTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    results.push_back(tensor ? getBufferType(tensor) : type);
+  }
   function.setFunctionType(FunctionType::get(
-      function.getContext(), function.getArgumentTypes(),
-      llvm::map_to_vector(function.getResultTypes(), getBufferType)));
+      function.getContext(), function.getArgumentTypes(), results));
 }
 
 namespace {

@@ -11,6 +11,8 @@
 
 #include "SplitAccumulations.h"
 
+#include "Buffers.h"
+
 #include "remat/Transforms/Schedule/Destination.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -25,12 +27,12 @@ using linalg::LinalgOp;
 /// So many operations stay together; shorter chains stay as they are.
 static constexpr unsigned kMaxChain = 8;
 
-/// So many insertions are looked at for one that overwrites another.
-static constexpr unsigned kMaxLookahead = 32;
-
 /// Likewise where the chain ends in an insertion, into whose tensor
 /// bufferization could put all of it: cut, it is copied there.
 static constexpr unsigned kMaxInsertedChain = 64;
+
+/// So many insertions are looked at for one that overwrites another.
+static constexpr unsigned kMaxLookahead = 32;
 
 //===----------------------------------------------------------------------===//
 // Questions
@@ -58,7 +60,7 @@ static bool isInserted(OpOperand &use) {
   return insertion && &insertion.getSourceOperand() == &use;
 }
 
-/// Whether all that `use` does is read, in `block` and before `next`: nothing
+/// Whether all that `use` does is read, before `next` in its block: nothing
 /// that it leads to needs the buffer when `next` writes. Views that are
 /// computed in, for `next` to insert what comes of that, are appended to
 /// `writes`, unless it is null.
@@ -206,11 +208,13 @@ static bool isOthersBuffer(Value value, Block *block, bool isCalled) {
   while (auto result = dyn_cast<OpResult>(value)) {
     Value source = remat::getBufferSource(result);
     if (!source)
-      return value.getParentBlock() != block;
+      break;
     value = source;
   }
-  return value.getParentBlock() != block || !block->isEntryBlock() ||
-         !isa<func::FuncOp>(block->getParentOp()) || isCalled;
+  bool isOwnArgument = block->isEntryBlock() && !isCalled &&
+                       isa<func::FuncOp>(block->getParentOp());
+  return value.getParentBlock() != block ||
+         (isa<BlockArgument>(value) && !isOwnArgument);
 }
 
 /// Whether an operation other than the owner of `first` computes in the same
@@ -308,15 +312,12 @@ static void keep(tensor::ExtractSliceOp slice) {
 /// that is inserted but that buffer.
 static void keepSource(SubsetInsertionOpInterface insertion) {
   OpBuilder builder(insertion);
+  Location loc = insertion->getLoc();
   OpOperand &source = insertion.getSourceOperand();
-  auto type = cast<RankedTensorType>(source.get().getType());
-  Value buffer = bufferization::ToBufferOp::create(
-      builder, insertion->getLoc(),
-      MemRefType::get(type.getShape(), type.getElementType()), source.get(),
-      /*read_only=*/true);
-  source.set(bufferization::ToTensorOp::create(builder, insertion->getLoc(),
-                                               type, buffer,
-                                               /*restrict=*/true));
+  Value buffer =
+      remat::createBuffer(builder, loc, source.get(), /*readOnly=*/true);
+  source.set(bufferization::ToTensorOp::create(
+      builder, loc, source.get().getType(), buffer, /*restrict=*/true));
 }
 
 /// Has `link` begin with a tensor about which nothing is known but its buffer.
@@ -324,12 +325,10 @@ static void keepSource(SubsetInsertionOpInterface insertion) {
 /// all, the buffer would be another one, and a copy.
 static void cut(const Link &link, Operation *start) {
   Value value = link.getValue();
-  auto type = cast<RankedTensorType>(value.getType());
+  Location loc = value.getLoc();
   OpBuilder builder(start);
-  Value buffer = bufferization::ToBufferOp::create(
-      builder, value.getLoc(),
-      MemRefType::get(type.getShape(), type.getElementType()), value);
-  Value piece = bufferization::ToTensorOp::create(builder, value.getLoc(), type,
+  Value buffer = remat::createBuffer(builder, loc, value, /*readOnly=*/false);
+  Value piece = bufferization::ToTensorOp::create(builder, loc, value.getType(),
                                                   buffer, /*restrict=*/true,
                                                   /*writable=*/true);
   link.destination->set(piece);

@@ -10,6 +10,8 @@
 
 #include "SplitReads.h"
 
+#include "Buffers.h"
+
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -75,10 +77,8 @@ static void splitReads(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   OpBuilder builder(value.getContext());
   builder.setInsertionPointAfterValue(value);
-  Value buffer = bufferization::ToBufferOp::create(
-      builder, value.getLoc(),
-      MemRefType::get(type.getShape(), type.getElementType()), value,
-      /*readOnly=*/true);
+  Value buffer =
+      createBuffer(builder, value.getLoc(), value, /*readOnly=*/true);
   Value name;
   for (auto [number, read] : llvm::enumerate(reads)) {
     if (number % kGroupSize == 0)

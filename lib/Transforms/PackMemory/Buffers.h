@@ -1,0 +1,26 @@
+//===- Buffers.h - Tensors and the buffers that they will be in -*- C++ -*-===//
+
+#ifndef REMAT_LIB_TRANSFORMS_PACKMEMORY_BUFFERS_H
+#define REMAT_LIB_TRANSFORMS_PACKMEMORY_BUFFERS_H
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+
+namespace mlir::remat {
+
+/// The type of the buffer that bufferization gives a tensor of this type.
+inline MemRefType getBufferType(RankedTensorType type) {
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+/// The buffer that `tensor` will be in. Unless it is `readOnly`, bufferization
+/// takes this for a write.
+inline Value createBuffer(OpBuilder &builder, Location loc, Value tensor,
+                          bool readOnly) {
+  return bufferization::ToBufferOp::create(
+      builder, loc, getBufferType(cast<RankedTensorType>(tensor.getType())),
+      tensor, readOnly);
+}
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_TRANSFORMS_PACKMEMORY_BUFFERS_H
