@@ -22,9 +22,17 @@ static AffineMap getOutputMap(linalg::LinalgOp op) {
   return op.getMatchingIndexingMap(op.getDpsInitOperand(output));
 }
 
+unsigned mlir::remat::countOperands(linalg::LinalgOp a, linalg::LinalgOp b) {
+  DenseSet<std::pair<Value, AffineMap>> inputs;
+  for (linalg::LinalgOp op : {a, b})
+    for (OpOperand *input : op.getDpsInputOperands())
+      inputs.insert({input->get(), op.getMatchingIndexingMap(input)});
+  return inputs.size() + a.getNumDpsInits() + b.getNumDpsInits();
+}
+
 bool mlir::remat::fitOneKernel(linalg::LinalgOp a, linalg::LinalgOp b) {
   return a.getStaticLoopRanges() == b.getStaticLoopRanges() &&
-         a->getNumOperands() + b->getNumOperands() <= kMaxOperands;
+         countOperands(a, b) <= kMaxOperands;
 }
 
 bool mlir::remat::iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b) {

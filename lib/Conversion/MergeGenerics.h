@@ -7,6 +7,9 @@
 
 namespace mlir::remat {
 
+/// The operands of both in one: what both read alike counts once.
+unsigned countOperands(linalg::LinalgOp a, linalg::LinalgOp b);
+
 /// Whether `a` and `b` have loops of the same sizes, and both together are not
 /// too much for one kernel.
 bool fitOneKernel(linalg::LinalgOp a, linalg::LinalgOp b);

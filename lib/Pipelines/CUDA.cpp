@@ -98,6 +98,7 @@ struct CUDATarget : Target {
   }
   bool roundsInAttention() const override { return true; }
   bool shiftsVariances() const override { return true; }
+  bool mergesKernels() const override { return true; }
   void addBeforeDecomposing(OpPassManager &pm) const override {
     pm.addPass(createDecomposeAttentionForGPU());
   }

@@ -168,6 +168,8 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   schedule.alignment = options.getTarget().getAlignment();
   pm.addPass(createSchedulePass(schedule));
   pm.addPass(createRepeatAtPeakPass({schedule.alignment}));
+  if (options.getTarget().mergesKernels())
+    pm.addPass(createImproveLocalityPass({schedule.alignment}));
 }
 
 void remat::buildPackedPipeline(OpPassManager &pm,

@@ -49,6 +49,10 @@ public:
   /// for a variance are added up before the mean is known.
   virtual bool shiftsVariances() const { return false; }
 
+  /// Whether kernels that stand side by side become one, which reads once what
+  /// both of them read.
+  virtual bool mergesKernels() const { return false; }
+
   /// Operations with linalg's AggregatedOpInterface (`linalg.softmax`) that the
   /// target lowers as a whole; the others are expanded.
   virtual ArrayRef<StringRef> getWholeAggregates() const { return {}; }

@@ -101,13 +101,13 @@ static bool canStoreInLanes(linalg::LinalgOp map, linalg::LinalgOp sum) {
 static bool canShareKernel(linalg::LinalgOp a, linalg::LinalgOp b) {
   bool storesInLanes = fitOneKernel(a, b) && canStoreInLanes(a, b);
   if ((storesInLanes || !findMappedOutputs(a).empty()) &&
-      a->getNumOperands() + b->getNumOperands() > kMaxOperandsOfLanes)
+      countOperands(a, b) > kMaxOperandsOfLanes)
     return false;
   return storesInLanes || iterateAlike(a, b);
 }
 
 /// The loops of `sum` that stand for each loop of `map`, if `sum` reads, in the
-/// shape of its own loops, what `map` stores: that of chunks, where
+/// shape of its own loops, what `map` reads or stores: that of chunks, where
 /// `remat-split-reductions` has made some.
 static std::optional<SmallVector<ReassociationIndices>>
 findCuts(linalg::LinalgOp map, linalg::LinalgOp sum) {
@@ -120,12 +120,10 @@ findCuts(linalg::LinalgOp map, linalg::LinalgOp sum) {
     auto expand = input->get().getDefiningOp<memref::ExpandShapeOp>();
     if (!expand || !sum.getMatchingIndexingMap(input).isIdentity())
       continue;
-    auto *stored =
-        llvm::find_if(map.getDpsInitsMutable(), [&](OpOperand &init) {
-          return init.get() == expand.getSrc() &&
-                 map.getMatchingIndexingMap(&init).isIdentity();
-        });
-    if (stored != map.getDpsInitsMutable().end())
+    if (llvm::any_of(map->getOpOperands(), [&](OpOperand &operand) {
+          return operand.get() == expand.getSrc() &&
+                 map.getMatchingIndexingMap(&operand).isIdentity();
+        }))
       return expand.getReassociationIndices();
   }
   return std::nullopt;

@@ -293,9 +293,25 @@ static GenericOp createConsumer(RewriterBase &rewriter, GenericOp op,
   return consumer;
 }
 
+/// Whether fusion makes one of the tensors `before` that are not in `now` part
+/// of `stored` if `consumer` does not read it.
+static bool leavesOneToFusion(const SetVector<Value> &before,
+                              const SetVector<Value> &now, GenericOp stored,
+                              GenericOp consumer) {
+  return llvm::any_of(before, [&](Value tensor) {
+    auto maker = tensor.getDefiningOp<linalg::LinalgOp>();
+    return maker && !now.contains(tensor) && isFusableProducer(maker) &&
+           maker->getBlock() == stored->getBlock() &&
+           !isDestination(tensor) &&
+           llvm::all_of(tensor.getUsers(), [&](Operation *user) {
+             return user == stored || user == consumer;
+           });
+  });
+}
+
 /// Lets `consumer` take `result` of an earlier kernel in place of scalars that
-/// are the same function of the same operands, if a tensor of that size is
-/// then no operand any more and `result` is needed as long anyway.
+/// are the same function of the same operands, if `result` is needed as long
+/// anyway, and a tensor of that size is then no operand any more, or nowhere.
 static GenericOp reuse(RewriterBase &rewriter, GenericOp stored,
                        OpResult result, GenericOp consumer, AffineMap loopMap) {
   if (!isReadAfter(result, consumer) || isDestination(result))
@@ -316,7 +332,10 @@ static GenericOp reuse(RewriterBase &rewriter, GenericOp stored,
   OperandRange yielded = consumer.getBlock()->getTerminator()->getOperands();
   SetVector<Value> tensors = getFullTensors(consumer, yielded, read);
   tensors.insert(result);
-  if (tensors.size() >= getFullTensors(consumer, yielded, {}).size())
+  SetVector<Value> before = getFullTensors(consumer, yielded, {});
+  if (tensors.size() > before.size() ||
+      (tensors.size() == before.size() &&
+       !leavesOneToFusion(before, tensors, stored, consumer)))
     return {};
   rewriter.setInsertionPoint(consumer);
   SmallVector<Output> outputs;

@@ -177,5 +177,7 @@ void Lifetimes::addUse(unsigned index, Operation *user) {
   } else {
     buffer.leavesBlock = true;
   }
-  buffer.lifetime.cover(first, last);
+  // A view is no access yet.
+  if (!isa<ViewLikeOpInterface>(user))
+    buffer.lifetime.cover(first, last);
 }

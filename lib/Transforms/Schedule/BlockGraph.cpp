@@ -230,35 +230,41 @@ std::optional<unsigned> BlockGraph::getBuffer(Value value) const {
   return it == bufferOf.end() ? std::nullopt : std::optional(it->second);
 }
 
-std::pair<int64_t, unsigned> BlockGraph::findPeak(ArrayRef<unsigned> order,
-                                                  int64_t alignment) const {
+int64_t BlockGraph::run(unsigned index, int64_t alignment, int64_t &live,
+                        MutableArrayRef<unsigned> remaining) const {
   auto getSize = [&](unsigned buffer) -> int64_t {
     return llvm::alignTo(buffers[buffer].bytes, alignment);
   };
+  const Node &node = nodes[index];
+  int64_t created = 0, freed = 0;
+  for (unsigned buffer : node.created)
+    created += getSize(buffer);
+  for (unsigned buffer : node.buffers)
+    if (--remaining[buffer] == 0)
+      freed += getSize(buffer);
+  int64_t takenOver = 0;
+  for (unsigned buffer : node.canBeTakenOver)
+    if (remaining[buffer] == 0)
+      takenOver = getSize(buffer);
+  int64_t workspace = llvm::alignTo(node.workspace, alignment);
+  int64_t now = live + created - takenOver + node.nestedPeak + workspace;
+  live += created - freed;
+  return now;
+}
+
+std::pair<int64_t, unsigned> BlockGraph::findPeak(ArrayRef<unsigned> order,
+                                                  int64_t alignment) const {
   SmallVector<unsigned> remaining;
   for (const TensorBuffer &buffer : buffers)
     remaining.push_back(buffer.users.size());
   int64_t live = 0, peak = 0;
   unsigned at = 0;
   for (unsigned index : order) {
-    const Node &node = nodes[index];
-    int64_t created = 0, freed = 0;
-    for (unsigned buffer : node.created)
-      created += getSize(buffer);
-    for (unsigned buffer : node.buffers)
-      if (--remaining[buffer] == 0)
-        freed += getSize(buffer);
-    int64_t takenOver = 0;
-    for (unsigned buffer : node.canBeTakenOver)
-      if (remaining[buffer] == 0)
-        takenOver = getSize(buffer);
-    int64_t workspace = llvm::alignTo(node.workspace, alignment);
-    int64_t now = live + created - takenOver + node.nestedPeak + workspace;
+    int64_t now = run(index, alignment, live, remaining);
     if (now > peak) {
       peak = now;
       at = index;
     }
-    live += created - freed;
   }
   return {peak, at};
 }

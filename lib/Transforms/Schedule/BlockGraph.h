@@ -64,6 +64,11 @@ public:
   int64_t estimatePeak(ArrayRef<unsigned> order, int64_t alignment) const;
   /// The same for the order of the block, and at which node it is.
   std::pair<int64_t, unsigned> estimatePeak(int64_t alignment) const;
+  /// The bytes alive while `node` runs. `live` is what is alive in front of it,
+  /// and then behind it; `remaining` counts the nodes that have yet to use each
+  /// buffer.
+  int64_t run(unsigned node, int64_t alignment, int64_t &live,
+              MutableArrayRef<unsigned> remaining) const;
 
 private:
   std::pair<int64_t, unsigned> findPeak(ArrayRef<unsigned> order,

@@ -100,4 +100,50 @@ def RepeatAtPeakPass : Pass<"remat-repeat-at-peak"> {
   let dependentDialects = ["::mlir::remat::RematDialect"];
 }
 
+def ImproveLocalityPass : Pass<"remat-improve-locality"> {
+  let summary = "put kernels that read the same tensors side by side";
+  let description = [{
+    A schedule for memory computes everything as late as it can. Kernels that read the
+    same large tensors then stand far from each other, and each loads them anew, where
+    one loop over them (`remat-merge-launches`) would load them once.
+
+    A kernel (a linalg operation that is no product) that reads a tensor of at least 128 KiB
+    element for element moves behind the last one before it that does so and may share its
+    loop, along with the views, scalars and barriers that it needs; or, if it needs more than
+    those, the earlier one moves in front of it, and what depends on that one behind both. No
+    move may bring what is alive anywhere to more than 15/16 of the estimated peak (see
+    `remat-schedule`; packing needs some room), and none is longer than 256 operations.
+
+    A barrier that moves waits for the kernel that it is moved to. Nothing moves from the
+    backward into the forward: what the forward keeps for the backward was decided by
+    `remat-plan`. The forward is what results other than gradients and updated parameters
+    depend on. Values do not change. Run after `remat-schedule` and `remat-repeat-at-peak`.
+
+    Example: the first kernel makes `%z` again for the gradient of a weight, the second one `%x`,
+    from which `%z` is made,
+
+    ```mlir
+    %z = linalg.generic ... ins(%a, %b)
+    %dw = linalg.matmul ins(%zt, %dy) ...
+    ...
+    %b1 = remat.barrier %b after %dx
+    %x = linalg.generic ... ins(%b1)
+    ```
+
+    and afterwards one loop may do both:
+
+    ```mlir
+    %z = linalg.generic ... ins(%a, %b)
+    %b1 = remat.barrier %b after %z
+    %x = linalg.generic ... ins(%b1)
+    %dw = linalg.matmul ins(%zt, %dy) ...
+    ```
+  }];
+  let options = [
+    Option<"alignment", "alignment", "int64_t", /*default=*/"1",
+           "of every buffer, in bytes: what small tensors occupy, too">,
+  ];
+  let dependentDialects = ["::mlir::remat::RematDialect"];
+}
+
 #endif // REMAT_TRANSFORMS_SCHEDULE_PASSES_TD

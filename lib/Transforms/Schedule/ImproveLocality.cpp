@@ -1,0 +1,415 @@
+//===- ImproveLocality.cpp - What reads the same stands together ----------===//
+//
+// A schedule for memory computes everything as late as it can. Kernels that
+// read the same tensors then stand far from each other, and each loads them
+// anew. Where memory has room, they can stand side by side.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/Schedule/Passes.h"
+
+#include "BlockGraph.h"
+#include "remat/Analysis/BackwardBorder.h"
+#include "remat/Transforms/Schedule/Destination.h"
+
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_IMPROVELOCALITYPASS
+#include "remat/Transforms/Schedule/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+/// Tensors that are worth it: smaller ones stay in a cache.
+static constexpr int64_t kLeastBytes = int64_t(1) << 17;
+/// Nodes between two kernels, at most: each attempt looks at all of them.
+static constexpr unsigned kMaxDistance = 256;
+/// The peak may not be reached anywhere else, nor nearly: packing needs some
+/// room besides what is alive.
+static constexpr int64_t kMarginOfPeak = 64;
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+/// The kernel that `node` is; null for anything else, products included.
+static LinalgOp getKernel(const Node &node) {
+  auto op = dyn_cast<LinalgOp>(node.ops.back());
+  if (!op || !node.isPure || !op.hasPureTensorSemantics() ||
+      llvm::any_of(op.getStaticLoopRanges(), ShapedType::isDynamic) ||
+      isProduct(op))
+    return {};
+  return op;
+}
+
+static bool isSum(LinalgOp op) { return op.getNumReductionLoops() > 0; }
+
+/// Whether `input` has an element for each iteration of `op`.
+static bool isFull(LinalgOp op, OpOperand *input) {
+  return isa<RankedTensorType>(input->get().getType()) &&
+         op.getMatchingIndexingMap(input).isPermutation();
+}
+
+/// Whether one loop could do what `a` and `b` do with these operands, which are
+/// in one buffer. Sums may have more loops: chunks of those of the other.
+static bool mayShareLoop(LinalgOp a, OpOperand *inA, LinalgOp b,
+                         OpOperand *inB) {
+  if (isSum(a) || isSum(b))
+    return cast<RankedTensorType>(inA->get().getType()).getNumElements() ==
+           cast<RankedTensorType>(inB->get().getType()).getNumElements();
+  return a.getStaticLoopRanges() == b.getStaticLoopRanges() &&
+         a.getMatchingIndexingMap(inA) == b.getMatchingIndexingMap(inB);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+class LocalityImprover {
+public:
+  LocalityImprover(func::FuncOp function, int64_t alignment)
+      : block(function.front()), forward(findForward(function)),
+        alignment(alignment),
+        graph(block, estimateNestedPeaks(block, alignment)),
+        remaining(graph.getBuffers().size()) {
+    for (const Node &node : graph.getNodes()) {
+      unsigned index = order.size();
+      order.push_back(index);
+      position.push_back(index);
+      dependences.emplace_back(node.dependences.begin(),
+                               node.dependences.end());
+    }
+    for (const TensorBuffer &buffer : graph.getBuffers()) {
+      lastUse.push_back(buffer.users.empty() ? 0 : buffer.users.back());
+      remaining[lastUse.size() - 1] = buffer.users.size();
+    }
+    int64_t live = 0;
+    for (unsigned index : order) {
+      liveBefore.push_back(live);
+      limit.raise(measure(index, live));
+    }
+    limit.lower(kMarginOfPeak);
+  }
+
+  /// Whether anything changed.
+  bool run() {
+    // Room is scarce: those first that save most.
+    SmallVector<Sharer> wanted;
+    for (unsigned index = 0; index < graph.getNodes().size(); ++index)
+      if (int64_t bytes = countShared(index))
+        wanted.push_back({index, bytes});
+    llvm::stable_sort(wanted, [](const Sharer &a, const Sharer &b) {
+      return a.bytes > b.bytes;
+    });
+    bool changed = false;
+    for (const Sharer &kernel : wanted)
+      changed |= moveToSharers(kernel.node);
+    if (!changed)
+      return false;
+    for (unsigned index : order)
+      for (Operation *op : graph.getNodes()[index].ops)
+        op->moveBefore(&block, block.end());
+    return true;
+  }
+
+private:
+  /// Bytes alive at once, with and without workspaces: how much of these a
+  /// library will want is a guess.
+  struct Alive {
+    int64_t all = 0, tensors = 0;
+
+    void raise(const Alive &other) {
+      all = std::max(all, other.all);
+      tensors = std::max(tensors, other.tensors);
+    }
+    void lower(int64_t fraction) {
+      all -= all / fraction;
+      tensors -= tensors / fraction;
+    }
+    bool exceeds(const Alive &other) const {
+      return all > other.all || tensors > other.tensors;
+    }
+  };
+
+  /// What is alive while `node` runs; see `BlockGraph::run`.
+  Alive measure(unsigned node, int64_t &live) {
+    int64_t all = graph.run(node, alignment, live, remaining);
+    return {all, all - graph.getNodes()[node].workspace};
+  }
+
+  /// A kernel, and how many bytes of another one's operands it reads.
+  struct Sharer {
+    unsigned node;
+    int64_t bytes;
+  };
+
+  bool isForward(unsigned index) const {
+    return forward.contains(graph.getNodes()[index].ops.back());
+  }
+
+  /// The last kernels in front of `index`, on its side of the border, that read
+  /// the same large tensors; those that share most first.
+  SmallVector<Sharer> findSharers(unsigned index) {
+    SmallVector<Sharer> sharers;
+    LinalgOp op = getKernel(graph.getNodes()[index]);
+    if (!op)
+      return sharers;
+    DenseSet<unsigned> seen;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      std::optional<unsigned> buffer = graph.getBuffer(input->get());
+      if (!buffer || !isFull(op, input) ||
+          graph.getBuffers()[*buffer].bytes < kLeastBytes ||
+          !seen.insert(*buffer).second)
+        continue;
+      std::optional<unsigned> last = findLastReader(index, op, input, *buffer);
+      if (!last)
+        continue;
+      auto *known = llvm::find_if(
+          sharers, [&](const Sharer &sharer) { return sharer.node == *last; });
+      int64_t bytes = graph.getBuffers()[*buffer].bytes;
+      if (known != sharers.end())
+        known->bytes += bytes;
+      else
+        sharers.push_back({*last, bytes});
+    }
+    llvm::stable_sort(sharers, [](const Sharer &a, const Sharer &b) {
+      return a.bytes > b.bytes;
+    });
+    return sharers;
+  }
+
+  std::optional<unsigned> findLastReader(unsigned index, LinalgOp op,
+                                         OpOperand *input, unsigned buffer) {
+    std::optional<unsigned> last;
+    for (unsigned user : graph.getBuffers()[buffer].users) {
+      if (position[user] >= position[index] ||
+          position[user] + kMaxDistance < position[index] ||
+          (last && position[user] < position[*last]) ||
+          isForward(user) != isForward(index))
+        continue;
+      LinalgOp reader = getKernel(graph.getNodes()[user]);
+      if (reader && llvm::any_of(reader.getDpsInputOperands(),
+                                 [&](OpOperand *other) {
+                                   return isFull(reader, other) &&
+                                          graph.getBuffer(other->get()) ==
+                                              buffer &&
+                                          mayShareLoop(reader, other, op,
+                                                       input);
+                                 }))
+        last = user;
+    }
+    return last;
+  }
+
+  /// Whether what stands between two nodes takes neither time nor memory, or
+  /// is a kernel beside which the others have been put.
+  bool areSideBySide(unsigned first, unsigned second) const {
+    for (unsigned at = position[first] + 1; at < position[second]; ++at)
+      if (!graph.getNodes()[order[at]].isFree && !together.contains(order[at]))
+        return false;
+    return true;
+  }
+
+  int64_t countShared(unsigned index) {
+    SmallVector<Sharer> sharers = findSharers(index);
+    return sharers.empty() ? 0 : sharers.front().bytes;
+  }
+
+  bool moveToSharers(unsigned index) {
+    // It stands beside another one.
+    if (together.contains(index))
+      return false;
+    for (const Sharer &sharer : findSharers(index)) {
+      if (areSideBySide(sharer.node, index) || hoist(sharer.node, index) ||
+          sink(sharer.node, index)) {
+        together.insert(sharer.node);
+        together.insert(index);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Whether `barrier` waits for `dependence`, and needs nothing of it.
+  bool onlyWaitsFor(unsigned barrier, unsigned dependence) const {
+    auto op = dyn_cast<BarrierOp>(graph.getNodes()[barrier].ops.back());
+    if (!op)
+      return false;
+    for (Value value : op.getValues()) {
+      std::optional<unsigned> buffer = graph.getBuffer(value);
+      if (value.getDefiningOp() == graph.getNodes()[dependence].ops.back() ||
+          (buffer && graph.writes(dependence, *buffer)))
+        return false;
+    }
+    return true;
+  }
+
+  /// What `index` needs of the nodes behind `from`, in their order; none if
+  /// one of them does something itself.
+  std::optional<SmallVector<unsigned>> findNeeded(unsigned index,
+                                                  unsigned from) const {
+    llvm::SmallSetVector<unsigned, 8> needed;
+    needed.insert(index);
+    for (unsigned i = 0; i < needed.size(); ++i)
+      for (unsigned dependence : dependences[needed[i]]) {
+        if (position[dependence] <= position[from] ||
+            onlyWaitsFor(needed[i], dependence))
+          continue;
+        if (!graph.getNodes()[dependence].isFree)
+          return std::nullopt;
+        needed.insert(dependence);
+      }
+    SmallVector<unsigned> sorted(needed.begin(), needed.end());
+    llvm::sort(sorted, [&](unsigned a, unsigned b) {
+      return position[a] < position[b];
+    });
+    return sorted;
+  }
+
+  /// Moves `index` and what it needs beside `first`.
+  bool hoist(unsigned first, unsigned index) {
+    std::optional<SmallVector<unsigned>> needed = findNeeded(index, first);
+    if (!needed)
+      return false;
+    SmallVector<unsigned> window{first};
+    llvm::append_range(window, *needed);
+    for (unsigned at = position[first] + 1; at <= position[index]; ++at)
+      if (!llvm::is_contained(*needed, order[at]))
+        window.push_back(order[at]);
+    if (!apply(position[first], window))
+      return false;
+    for (unsigned moved : *needed)
+      waitFor(moved, first);
+    return true;
+  }
+
+  /// Whether `map` is a kernel without sums, of which `index` or one of the
+  /// views `between` reads the result: that of both may be one loop.
+  bool feeds(unsigned map, unsigned index, ArrayRef<unsigned> between) const {
+    LinalgOp op = getKernel(graph.getNodes()[map]);
+    auto needs = [&](unsigned node) {
+      return llvm::is_contained(dependences[node], map);
+    };
+    return op && !isSum(op) && (needs(index) || llvm::any_of(between, needs));
+  }
+
+  /// Moves `first` in front of `index`, and what depends on it behind both.
+  bool sink(unsigned first, unsigned index) {
+    // It stands beside another one.
+    if (together.contains(first))
+      return false;
+    llvm::SmallSetVector<unsigned, 8> moved;
+    moved.insert(first);
+    SmallVector<unsigned> window;
+    for (unsigned at = position[first] + 1; at <= position[index]; ++at) {
+      unsigned node = order[at];
+      if (llvm::any_of(dependences[node], [&](unsigned dependence) {
+            return moved.contains(dependence);
+          }))
+        moved.insert(node);
+      else if (node != index)
+        window.push_back(node);
+    }
+    if (moved.contains(index))
+      return false;
+    size_t place = window.size();
+    while (place > 0 &&
+           (graph.getNodes()[window[place - 1]].isFree ||
+            feeds(window[place - 1], index, ArrayRef(window).drop_front(place))))
+      --place;
+    window.insert(window.begin() + place, first);
+    window.push_back(index);
+    llvm::append_range(window, ArrayRef(moved.getArrayRef()).drop_front());
+    return apply(position[first], window);
+  }
+
+  /// Puts `window`, nodes that stand from `begin` on, in this order, unless too
+  /// much would be alive.
+  bool apply(unsigned begin, ArrayRef<unsigned> window) {
+    unsigned end = begin + window.size();
+    for (unsigned node : window)
+      for (unsigned buffer : graph.getNodes()[node].buffers)
+        remaining[buffer] = lastUse[buffer] >= end;
+    for (unsigned node : window)
+      for (unsigned buffer : graph.getNodes()[node].buffers)
+        ++remaining[buffer];
+    int64_t live = liveBefore[begin];
+    SmallVector<int64_t> newLive;
+    for (unsigned node : window) {
+      newLive.push_back(live);
+      if (measure(node, live).exceeds(limit))
+        return false;
+    }
+    for (auto [i, node] : llvm::enumerate(window)) {
+      order[begin + i] = node;
+      position[node] = begin + i;
+      liveBefore[begin + i] = newLive[i];
+      for (unsigned buffer : graph.getNodes()[node].buffers)
+        if (lastUse[buffer] < end)
+          lastUse[buffer] = begin + i;
+    }
+    return true;
+  }
+
+  /// Lets a barrier that has moved beside `node` wait for that, in place of
+  /// what comes later now.
+  void waitFor(unsigned moved, unsigned node) {
+    auto barrier = dyn_cast<BarrierOp>(graph.getNodes()[moved].ops.back());
+    if (!barrier)
+      return;
+    llvm::erase_if(dependences[moved], [&](unsigned dependence) {
+      return position[dependence] > position[moved];
+    });
+    dependences[moved].push_back(node);
+    barrier.getAfterMutable().assign(
+        graph.getNodes()[node].ops.back()->getResult(0));
+  }
+
+  Block &block;
+  DenseSet<Operation *> forward;
+  int64_t alignment;
+  BlockGraph graph;
+  /// More than this may nowhere be alive that anything is moved to.
+  Alive limit;
+  /// The nodes as they will stand, where each of them is, and the bytes that
+  /// are alive in front of each place.
+  SmallVector<unsigned> order, position;
+  SmallVector<int64_t> liveBefore;
+  /// Of each buffer, the place of its last user.
+  SmallVector<unsigned> lastUse;
+  /// As the graph has them, but for barriers that have moved.
+  std::vector<SmallVector<unsigned, 4>> dependences;
+  /// Scratch memory, one for each buffer.
+  SmallVector<unsigned> remaining;
+  DenseSet<unsigned> together;
+};
+
+struct ImproveLocalityPass
+    : mlir::remat::impl::ImproveLocalityPassBase<ImproveLocalityPass> {
+  using ImproveLocalityPassBase::ImproveLocalityPassBase;
+
+  void runOnOperation() override {
+    if (alignment < 1) {
+      getOperation()->emitError("alignment must be at least 1, but got ")
+          << alignment.getValue();
+      return signalPassFailure();
+    }
+    bool changed = false;
+    getOperation()->walk([&](func::FuncOp function) {
+      if (!function.isDeclaration() && function.getBody().hasOneBlock())
+        changed |= LocalityImprover(function, alignment).run();
+    });
+    if (!changed)
+      markAllAnalysesPreserved();
+  }
+};
+} // namespace
