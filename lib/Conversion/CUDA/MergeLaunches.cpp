@@ -205,6 +205,11 @@ static bool isWithin(const BufferPart &part, const BufferPart &other) {
          part.end <= other.end;
 }
 
+static bool isSame(const BufferPart &part, const BufferPart &other) {
+  return part.buffer == other.buffer && part.begin == other.begin &&
+         part.end == other.end && part.period == other.period;
+}
+
 /// Lets those that read a copy read what was copied, if nobody writes either in
 /// between, and the copy is gone afterwards: it is a view of the arena of this
 /// block, which is overwritten, or ends with the block. An accumulation that
@@ -349,13 +354,39 @@ private:
         continue;
       BufferPart part = findPart(operand.get());
       auto *read = llvm::find_if(accesses.reads, [&](const BufferPart &other) {
-        return other.buffer == part.buffer && other.begin == part.begin &&
-               other.end == part.end && other.period == part.period;
+        return isSame(other, part);
       });
       if (read != accesses.reads.end())
         accesses.reads.erase(read);
     }
     return accesses;
+  }
+
+  /// Whether `first` reads memory in which `init`, of another operation, has
+  /// its results, and each element of it in the iteration that replaces it.
+  static bool isReadBeforeWritten(linalg::LinalgOp first, OpOperand &init) {
+    BufferPart part = findPart(init.get());
+    AffineMap map =
+        cast<linalg::LinalgOp>(init.getOwner()).getMatchingIndexingMap(&init);
+    return map.isPermutation() && !isReadInBody(first, part) &&
+           llvm::all_of(first->getOpOperands(), [&](OpOperand &operand) {
+             if (!isa<MemRefType>(operand.get().getType()) ||
+                 !mayOverlap(findPart(operand.get()), part))
+               return true;
+             return first.isDpsInput(&operand) && operand.get() == init.get() &&
+                    first.getMatchingIndexingMap(&operand) == map;
+           });
+  }
+
+  /// `accesses` but for results that are written where `first` reads.
+  static void dropWritesBehindReads(linalg::LinalgOp first,
+                                    linalg::LinalgOp second,
+                                    Accesses &accesses) {
+    for (OpOperand &init : second.getDpsInitsMutable())
+      if (isReadBeforeWritten(first, init))
+        llvm::erase_if(accesses.writes, [&](const BufferPart &part) {
+          return isSame(part, findPart(init.get()));
+        });
   }
 
   /// `first`, an earlier operation, and that of `entry` in one; null if they
@@ -364,10 +395,11 @@ private:
                          const Entry &entry) const {
     auto second = cast<linalg::LinalgOp>(entry.op);
     if (!canShareKernel(first, second) ||
-        (neighbours && !isStoredRightBefore(number, first, entry)) ||
-        !areIndependent(earlier[number].accesses,
-                        withoutForwarded(first, entry)) ||
-        !canWait(number))
+        (neighbours && !isStoredRightBefore(number, first, entry)))
+      return nullptr;
+    Accesses accesses = withoutForwarded(first, entry);
+    dropWritesBehindReads(first, second, accesses);
+    if (!areIndependent(earlier[number].accesses, accesses) || !canWait(number))
       return nullptr;
     OpBuilder builder(second);
     linalg::LinalgOp merged = mergeGenerics(builder, first, second);

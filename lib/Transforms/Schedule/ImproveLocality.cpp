@@ -52,21 +52,21 @@ static LinalgOp getKernel(const Node &node) {
 
 static bool isSum(LinalgOp op) { return op.getNumReductionLoops() > 0; }
 
-/// Whether `input` has an element for each iteration of `op`.
-static bool isFull(LinalgOp op, OpOperand *input) {
-  return isa<RankedTensorType>(input->get().getType()) &&
-         op.getMatchingIndexingMap(input).isPermutation();
+/// Whether `operand` has an element for each iteration of `op`.
+static bool isFull(LinalgOp op, OpOperand *operand) {
+  return isa<RankedTensorType>(operand->get().getType()) &&
+         op.getMatchingIndexingMap(operand).isPermutation();
 }
 
 /// Whether one loop could do what `a` and `b` do with these operands, which are
 /// in one buffer. Sums may have more loops: chunks of those of the other.
-static bool mayShareLoop(LinalgOp a, OpOperand *inA, LinalgOp b,
-                         OpOperand *inB) {
+static bool mayShareLoop(LinalgOp a, OpOperand *ofA, LinalgOp b,
+                         OpOperand *ofB) {
   if (isSum(a) || isSum(b))
-    return cast<RankedTensorType>(inA->get().getType()).getNumElements() ==
-           cast<RankedTensorType>(inB->get().getType()).getNumElements();
+    return cast<RankedTensorType>(ofA->get().getType()).getNumElements() ==
+           cast<RankedTensorType>(ofB->get().getType()).getNumElements();
   return a.getStaticLoopRanges() == b.getStaticLoopRanges() &&
-         a.getMatchingIndexingMap(inA) == b.getMatchingIndexingMap(inB);
+         a.getMatchingIndexingMap(ofA) == b.getMatchingIndexingMap(ofB);
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,7 +157,7 @@ private:
   }
 
   /// The last kernels in front of `index`, on its side of the border, that read
-  /// the same large tensors; those that share most first.
+  /// the same large tensors, or make them; those that share most first.
   SmallVector<Sharer> findSharers(unsigned index) {
     SmallVector<Sharer> sharers;
     LinalgOp op = getKernel(graph.getNodes()[index]);
@@ -170,7 +170,7 @@ private:
           graph.getBuffers()[*buffer].bytes < kLeastBytes ||
           !seen.insert(*buffer).second)
         continue;
-      std::optional<unsigned> last = findLastReader(index, op, input, *buffer);
+      std::optional<unsigned> last = findLastSharer(index, op, input, *buffer);
       if (!last)
         continue;
       auto *known = llvm::find_if(
@@ -187,7 +187,13 @@ private:
     return sharers;
   }
 
-  std::optional<unsigned> findLastReader(unsigned index, LinalgOp op,
+  /// Whether what `op` reads or makes there is in `buffer`.
+  bool isIn(LinalgOp op, OpOperand &use, unsigned buffer) const {
+    Value value = op.isDpsInit(&use) ? op.getTiedOpResult(&use) : use.get();
+    return graph.getBuffer(value) == buffer;
+  }
+
+  std::optional<unsigned> findLastSharer(unsigned index, LinalgOp op,
                                          OpOperand *input, unsigned buffer) {
     std::optional<unsigned> last;
     for (unsigned user : graph.getBuffers()[buffer].users) {
@@ -196,15 +202,11 @@ private:
           (last && position[user] < position[*last]) ||
           isForward(user) != isForward(index))
         continue;
-      LinalgOp reader = getKernel(graph.getNodes()[user]);
-      if (reader && llvm::any_of(reader.getDpsInputOperands(),
-                                 [&](OpOperand *other) {
-                                   return isFull(reader, other) &&
-                                          graph.getBuffer(other->get()) ==
-                                              buffer &&
-                                          mayShareLoop(reader, other, op,
-                                                       input);
-                                 }))
+      LinalgOp sharer = getKernel(graph.getNodes()[user]);
+      if (sharer && llvm::any_of(sharer->getOpOperands(), [&](OpOperand &use) {
+            return isFull(sharer, &use) && isIn(sharer, use, buffer) &&
+                   mayShareLoop(sharer, &use, op, input);
+          }))
         last = user;
     }
     return last;
@@ -225,9 +227,6 @@ private:
   }
 
   bool moveToSharers(unsigned index) {
-    // It stands beside another one.
-    if (together.contains(index))
-      return false;
     for (const Sharer &sharer : findSharers(index)) {
       if (areSideBySide(sharer.node, index) || hoist(sharer.node, index) ||
           sink(sharer.node, index)) {
@@ -277,6 +276,9 @@ private:
 
   /// Moves `index` and what it needs beside `first`.
   bool hoist(unsigned first, unsigned index) {
+    // It stands beside another one.
+    if (together.contains(index))
+      return false;
     std::optional<SmallVector<unsigned>> needed = findNeeded(index, first);
     if (!needed)
       return false;
@@ -302,24 +304,26 @@ private:
     return op && !isSum(op) && (needs(index) || llvm::any_of(between, needs));
   }
 
-  /// Moves `first` in front of `index`, and what depends on it behind both.
+  /// Moves `first` in front of `index`, and what depends on it behind both and
+  /// what stands beside `index`.
   bool sink(unsigned first, unsigned index) {
-    // It stands beside another one.
     if (together.contains(first))
       return false;
     llvm::SmallSetVector<unsigned, 8> moved;
     moved.insert(first);
+    auto isBehind = [&](unsigned node) {
+      return llvm::any_of(dependences[node], [&](unsigned dependence) {
+        return moved.contains(dependence);
+      });
+    };
     SmallVector<unsigned> window;
-    for (unsigned at = position[first] + 1; at <= position[index]; ++at) {
-      unsigned node = order[at];
-      if (llvm::any_of(dependences[node], [&](unsigned dependence) {
-            return moved.contains(dependence);
-          }))
-        moved.insert(node);
-      else if (node != index)
-        window.push_back(node);
+    for (unsigned at = position[first] + 1; at < position[index]; ++at) {
+      if (isBehind(order[at]))
+        moved.insert(order[at]);
+      else
+        window.push_back(order[at]);
     }
-    if (moved.contains(index))
+    if (isBehind(index))
       return false;
     size_t place = window.size();
     while (place > 0 &&
@@ -327,7 +331,14 @@ private:
             feeds(window[place - 1], index, ArrayRef(window).drop_front(place))))
       --place;
     window.insert(window.begin() + place, first);
-    window.push_back(index);
+    for (unsigned at = position[index]; at < order.size(); ++at) {
+      unsigned node = order[at];
+      if (node != index && ((!graph.getNodes()[node].isFree &&
+                             !together.contains(node)) ||
+                            isBehind(node)))
+        break;
+      window.push_back(node);
+    }
     llvm::append_range(window, ArrayRef(moved.getArrayRef()).drop_front());
     return apply(position[first], window);
   }
