@@ -45,15 +45,15 @@ public:
   Value load(const LibraryOperand &operand);
   /// What cuDNN writes in place of `operand`.
   Value allocate(const LibraryOperand &operand);
-  /// Completes `operand` from what cuDNN wrote.
-  void store(Value buffer, const LibraryOperand &operand);
+  /// Completes `operand` from what cuDNN wrote; null if it is complete.
+  Operation *store(Value buffer, const LibraryOperand &operand);
 
 private:
   Value slice(Value memref, ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes,
               const LibraryOperand &operand);
   Value sliceOriginal(const LibraryOperand &operand);
   Value sliceBuffer(Value buffer, const LibraryOperand &operand);
-  void copy(Value from, Value to, ArrayRef<int64_t> permutation);
+  Operation *copy(Value from, Value to, ArrayRef<int64_t> permutation);
   void fillWithZeros(Value memref);
   /// In the buffer's order of dimensions.
   SmallVector<int64_t> permute(ArrayRef<int64_t> sizes,
@@ -94,11 +94,11 @@ Value OperandBuilder::sliceBuffer(Value buffer, const LibraryOperand &operand) {
                permute(operand.used, operand), operand);
 }
 
-void OperandBuilder::copy(Value from, Value to, ArrayRef<int64_t> permutation) {
+Operation *OperandBuilder::copy(Value from, Value to,
+                                ArrayRef<int64_t> permutation) {
   if (permutation.empty())
-    memref::CopyOp::create(builder, loc, from, to);
-  else
-    linalg::TransposeOp::create(builder, loc, from, to, permutation);
+    return memref::CopyOp::create(builder, loc, from, to);
+  return linalg::TransposeOp::create(builder, loc, from, to, permutation);
 }
 
 void OperandBuilder::fillWithZeros(Value memref) {
@@ -119,6 +119,53 @@ Value OperandBuilder::allocate(const LibraryOperand &operand) {
   return memref::AllocOp::create(builder, loc, type, sizes);
 }
 
+/// The kernel that alone reads what `transpose` makes, element by element.
+static linalg::GenericOp findOnlyReader(linalg::TransposeOp transpose) {
+  Value target = transpose.getInit();
+  if (!target.getDefiningOp<memref::AllocOp>())
+    return {};
+  linalg::GenericOp reader;
+  for (OpOperand &use : target.getUses()) {
+    Operation *user = use.getOwner();
+    if (user == transpose || isa<memref::DeallocOp>(user))
+      continue;
+    auto kernel = dyn_cast<linalg::GenericOp>(user);
+    if (!kernel || (reader && reader != kernel) ||
+        kernel->getBlock() != transpose->getBlock() ||
+        !transpose->isBeforeInBlock(kernel) || !kernel.isDpsInput(&use) ||
+        kernel.getNumReductionLoops() > 0 ||
+        !kernel.getMatchingIndexingMap(&use).isPermutation())
+      return {};
+    reader = kernel;
+  }
+  return reader;
+}
+
+/// Lets the kernel that alone reads what is transposed (an update) transpose it
+/// itself, through workgroup memory: nothing is stored in between.
+static void foldIntoReader(linalg::TransposeOp transpose) {
+  linalg::GenericOp reader = findOnlyReader(transpose);
+  if (!reader || !transpose.getInput().getDefiningOp<memref::AllocOp>())
+    return;
+  Value target = transpose.getInit();
+  SmallVector<AffineMap> maps = reader.getIndexingMapsArray();
+  auto inverse = llvm::to_vector_of<unsigned>(
+      invertPermutationVector(transpose.getPermutation()));
+  for (OpOperand *input : reader.getDpsInputOperands()) {
+    if (input->get() != target)
+      continue;
+    AffineMap &map = maps[input->getOperandNumber()];
+    map = map.getSubMap(inverse);
+    input->set(transpose.getInput());
+  }
+  reader.setIndexingMapsAttr(
+      Builder(reader.getContext()).getAffineMapArrayAttr(maps));
+  transpose->erase();
+  for (Operation *user : llvm::make_early_inc_range(target.getUsers()))
+    user->erase();
+  target.getDefiningOp()->erase();
+}
+
 Value OperandBuilder::load(const LibraryOperand &operand) {
   Value buffer = allocate(operand);
   if (buffer == operand.original)
@@ -131,15 +178,17 @@ Value OperandBuilder::load(const LibraryOperand &operand) {
   return buffer;
 }
 
-void OperandBuilder::store(Value buffer, const LibraryOperand &operand) {
+Operation *OperandBuilder::store(Value buffer, const LibraryOperand &operand) {
   if (buffer == operand.original)
-    return;
+    return nullptr;
   if (operand.isCropped())
     fillWithZeros(operand.original);
-  if (!llvm::is_contained(operand.used, 0))
-    copy(sliceBuffer(buffer, operand), sliceOriginal(operand),
-         operand.isPermuted() ? invertPermutationVector(operand.permutation)
-                              : SmallVector<int64_t>());
+  if (llvm::is_contained(operand.used, 0))
+    return nullptr;
+  return copy(sliceBuffer(buffer, operand), sliceOriginal(operand),
+              operand.isPermuted()
+                  ? invertPermutationVector(operand.permutation)
+                  : SmallVector<int64_t>());
 }
 
 //===----------------------------------------------------------------------===//
@@ -179,8 +228,10 @@ static void convert(const CuDNNConvolution &plan, SymbolTable &symbols) {
       createRuntimeCall(builder, loc, symbols, plan.getFunction(), arguments);
   call->setDiscardableAttrs(conv.op->getDiscardableAttrDictionary());
   call->removeDiscardableAttr(RematDialect::getWorkspaceBytesAttrName());
-  operands.store(written, destination);
+  Operation *stored = operands.store(written, destination);
   conv.op->erase();
+  if (auto transpose = dyn_cast_or_null<linalg::TransposeOp>(stored))
+    foldIntoReader(transpose);
 }
 
 //===----------------------------------------------------------------------===//
