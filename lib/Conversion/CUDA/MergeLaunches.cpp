@@ -76,7 +76,7 @@ static bool isCandidate(Operation *op) {
 
 /// Operands of sums whose lanes do something else: each of the 1024 threads of
 /// a block has 64 registers, two for each operand's address.
-static constexpr unsigned kMaxOperandsOfLanes = 14;
+static constexpr unsigned kMaxOperandsOfLanes = 22;
 /// A quarter of the threads for which a large GPU has room.
 static constexpr int64_t kManyThreads = int64_t(1) << 16;
 
