@@ -301,8 +301,7 @@ static bool leavesOneToFusion(const SetVector<Value> &before,
   return llvm::any_of(before, [&](Value tensor) {
     auto maker = tensor.getDefiningOp<linalg::LinalgOp>();
     return maker && !now.contains(tensor) && isFusableProducer(maker) &&
-           maker->getBlock() == stored->getBlock() &&
-           !isDestination(tensor) &&
+           maker->getBlock() == stored->getBlock() && !isDestination(tensor) &&
            llvm::all_of(tensor.getUsers(), [&](Operation *user) {
              return user == stored || user == consumer;
            });

@@ -14,6 +14,7 @@
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -166,16 +167,16 @@ private:
     DenseSet<unsigned> seen;
     for (OpOperand *input : op.getDpsInputOperands()) {
       std::optional<unsigned> buffer = graph.getBuffer(input->get());
-      if (!buffer || !isFull(op, input) ||
-          graph.getBuffers()[*buffer].bytes < kLeastBytes ||
-          !seen.insert(*buffer).second)
+      if (!buffer || !isFull(op, input))
+        continue;
+      int64_t bytes = estimateBytes(input->get().getType());
+      if (bytes < kLeastBytes || !seen.insert(*buffer).second)
         continue;
       std::optional<unsigned> last = findLastSharer(index, op, input, *buffer);
       if (!last)
         continue;
       auto *known = llvm::find_if(
           sharers, [&](const Sharer &sharer) { return sharer.node == *last; });
-      int64_t bytes = graph.getBuffers()[*buffer].bytes;
       if (known != sharers.end())
         known->bytes += bytes;
       else
@@ -326,16 +327,16 @@ private:
     if (isBehind(index))
       return false;
     size_t place = window.size();
-    while (place > 0 &&
-           (graph.getNodes()[window[place - 1]].isFree ||
-            feeds(window[place - 1], index, ArrayRef(window).drop_front(place))))
+    while (place > 0 && (graph.getNodes()[window[place - 1]].isFree ||
+                         feeds(window[place - 1], index,
+                               ArrayRef(window).drop_front(place))))
       --place;
     window.insert(window.begin() + place, first);
     for (unsigned at = position[index]; at < order.size(); ++at) {
       unsigned node = order[at];
-      if (node != index && ((!graph.getNodes()[node].isFree &&
-                             !together.contains(node)) ||
-                            isBehind(node)))
+      if (node != index &&
+          ((!graph.getNodes()[node].isFree && !together.contains(node)) ||
+           isBehind(node)))
         break;
       window.push_back(node);
     }

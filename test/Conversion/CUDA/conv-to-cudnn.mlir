@@ -60,6 +60,55 @@ func.func @channels_last_transposes_their_gradient_back(%x: memref<2x8x8x3xf32>,
 
 // -----
 
+#id = affine_map<(a, b, c, d) -> (a, b, c, d)>
+// CHECK-DAG: #[[ID:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+// CHECK-DAG: #[[BACK:.*]] = affine_map<(d0, d1, d2, d3) -> (d3, d0, d1, d2)>
+
+// What alone reads a gradient reads it as cuDNN has it, and nothing is stored in between.
+// CHECK-LABEL: func.func @an_update_transposes_its_gradient(
+// CHECK-SAME: %[[W:[^:]*]]: memref<3x3x3x4xf32>)
+func.func @an_update_transposes_its_gradient(%x: memref<2x8x8x3xf32>, %dy: memref<2x6x6x4xf32>, %w: memref<3x3x3x4xf32>) {
+  // CHECK-NOT: memref<3x3x3x4xf32>
+  // CHECK: %[[COPY:.*]] = memref.alloc() : memref<4x3x3x3xf32>
+  // CHECK: call @remat_cudnn_conv_2d_backward_filter_f32
+  // CHECK-NOT: linalg.transpose
+  // CHECK: linalg.generic {indexing_maps = [#[[BACK]], #[[ID]]], {{.*}} ins(%[[COPY]] : memref<4x3x3x3xf32>) outs(%[[W]] : memref<3x3x3x4xf32>)
+  %dw = memref.alloc() : memref<3x3x3x4xf32>
+  remat.conv_2d_backward_filter ins(%x, %dy : memref<2x8x8x3xf32>, memref<2x6x6x4xf32>) outs(%dw : memref<3x3x3x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%dw : memref<3x3x3x4xf32>) outs(%w : memref<3x3x3x4xf32>) {
+  ^bb0(%g: f32, %o: f32):
+    %0 = arith.subf %o, %g : f32
+    linalg.yield %0 : f32
+  }
+  memref.dealloc %dw : memref<3x3x3x4xf32>
+  return
+}
+
+// Sums add up in the order of the gradient, and two readers would transpose it twice.
+// CHECK-LABEL: func.func @a_gradient_with_two_readers(
+// CHECK: call @remat_cudnn_conv_2d_backward_filter_f32
+// CHECK-NEXT: linalg.transpose
+func.func @a_gradient_with_two_readers(%x: memref<2x8x8x3xf32>, %dy: memref<2x6x6x4xf32>, %w: memref<3x3x3x4xf32>, %s: memref<f32>) {
+  %dw = memref.alloc() : memref<3x3x3x4xf32>
+  remat.conv_2d_backward_filter ins(%x, %dy : memref<2x8x8x3xf32>, memref<2x6x6x4xf32>) outs(%dw : memref<3x3x3x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
+  linalg.generic {indexing_maps = [#id, affine_map<(a, b, c, d) -> ()>], iterator_types = ["reduction", "reduction", "reduction", "reduction"]} ins(%dw : memref<3x3x3x4xf32>) outs(%s : memref<f32>) {
+  ^bb0(%g: f32, %o: f32):
+    %0 = arith.addf %o, %g : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%dw : memref<3x3x3x4xf32>) outs(%w : memref<3x3x3x4xf32>) {
+  ^bb0(%g: f32, %o: f32):
+    %0 = arith.subf %o, %g : f32
+    linalg.yield %0 : f32
+  }
+  memref.dealloc %dw : memref<3x3x3x4xf32>
+  return
+}
+
+// -----
+
 // CHECK-LABEL: func.func @pads_what_cudnn_cannot(
 // CHECK-SAME: %[[X:.*]]: memref<2x3x8x8xf32>,
 func.func @pads_what_cudnn_cannot(%x: memref<2x3x8x8xf32>, %w: memref<4x3x3x3xf32>, %y: memref<2x4x8x8xf32>) {

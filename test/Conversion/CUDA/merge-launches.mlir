@@ -195,16 +195,6 @@ func.func @a_sum_stores_nothing_that_other_lanes_read(%a: memref<256x1024xf32>, 
 
 // -----
 
-// CHECK-LABEL: func @what_the_first_reads_is_written_after(
-// CHECK-COUNT-2: linalg.copy
-func.func @what_the_first_reads_is_written_after(%x: memref<8xf32>, %y: memref<8xf32>, %p: memref<8xf32>) {
-  linalg.copy ins(%x : memref<8xf32>) outs(%p : memref<8xf32>)
-  linalg.copy ins(%y : memref<8xf32>) outs(%x : memref<8xf32>)
-  return
-}
-
-// -----
-
 // CHECK-LABEL: func @what_both_write(
 // CHECK-COUNT-2: linalg.copy
 func.func @what_both_write(%x: memref<8xf32>, %y: memref<8xf32>, %p: memref<8xf32>) {
@@ -568,11 +558,13 @@ func.func @a_copy_that_an_accumulation_reads(%s: memref<8xf32>, %x: memref<8xf32
 
 // -----
 
+// Each iteration reads its element before it writes it.
 // CHECK-LABEL: func @a_copy_stays_whose_source_is_written_first(
 // CHECK-SAME: %[[S:.*]]: memref<8xf32>, %[[X:.*]]: memref<8xf32>, %[[O:.*]]: memref<8xf32>
 // CHECK: %[[T:.*]] = memref.view
-// CHECK: linalg.copy ins(%[[S]] {{.*}} outs(%[[T]]
-// CHECK: linalg.generic {{.*}} ins(%[[X]], %[[T]] : {{.*}}) outs(%[[S]], %[[O]] :
+// CHECK: linalg.generic {{.*}} ins(%[[S]], %[[X]] : {{.*}}) outs(%[[T]], %[[S]], %[[O]] :
+// CHECK-NEXT: ^bb0(%[[OLD:[^:]*]]: f32, %[[NEW:[^:]*]]: f32
+// CHECK-NEXT: linalg.yield %[[OLD]], %[[NEW]], %[[OLD]]
 func.func @a_copy_stays_whose_source_is_written_first(%s: memref<8xf32>, %x: memref<8xf32>, %o: memref<8xf32>) {
   %c0 = arith.constant 0 : index
   %arena = memref.alloc() : memref<64xi8>
@@ -734,5 +726,78 @@ func.func @of_sizes_that_no_memory_has(%a: memref<4611686018427387904xf32>, %b: 
                                        %c: memref<4611686018427387904xf32>) {
   linalg.copy ins(%a : memref<4611686018427387904xf32>) outs(%b : memref<4611686018427387904xf32>)
   linalg.copy ins(%b : memref<4611686018427387904xf32>) outs(%c : memref<4611686018427387904xf32>)
+  return
+}
+
+// -----
+
+// Each element is replaced in the iteration that reads it.
+// CHECK-LABEL: func @the_second_writes_where_the_first_reads(
+// CHECK: linalg.generic {{.*}} ins(%arg0 : memref<8xf32>) outs(%arg1, %arg0 : memref<8xf32>, memref<8xf32>)
+// CHECK-NOT: linalg.{{generic|negf}}
+func.func @the_second_writes_where_the_first_reads(%x: memref<8xf32>, %p: memref<8xf32>) {
+  linalg.exp ins(%x : memref<8xf32>) outs(%p : memref<8xf32>)
+  linalg.negf ins(%x : memref<8xf32>) outs(%x : memref<8xf32>)
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @the_second_writes_what_another_iteration_reads(
+// CHECK-COUNT-2: linalg.exp
+func.func @the_second_writes_what_another_iteration_reads(%x: memref<8xf32>, %p: memref<9xf32>, %q: memref<8xf32>) {
+  %0 = memref.subview %p[0] [8] [1] : memref<9xf32> to memref<8xf32, strided<[1]>>
+  %1 = memref.subview %p[1] [8] [1] : memref<9xf32> to memref<8xf32, strided<[1], offset: 1>>
+  linalg.exp ins(%1 : memref<8xf32, strided<[1], offset: 1>>) outs(%q : memref<8xf32>)
+  linalg.exp ins(%x : memref<8xf32>) outs(%0 : memref<8xf32, strided<[1]>>)
+  return
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+
+// CHECK-LABEL: func @the_second_writes_what_the_first_reads_in_its_body(
+// CHECK-COUNT-2: linalg.generic
+func.func @the_second_writes_what_the_first_reads_in_its_body(%x: memref<8xf32>, %n: memref<8xindex>, %p: memref<8xf32>) {
+  linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%x, %n : memref<8xf32>, memref<8xindex>) outs(%p : memref<8xf32>) {
+  ^bb0(%a: f32, %k: index, %o: f32):
+    %b = memref.load %x[%k] : memref<8xf32>
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<8xf32>) outs(%x : memref<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.negf %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#id = affine_map<(i, j, k) -> (i, j, k)>
+#result = affine_map<(i, j, k) -> (i, k)>
+
+// The lanes of a sum also do what another operation makes of the sum's operand, in the chunks of the sum.
+// CHECK-LABEL: func @a_sum_beside_what_reads_its_operand(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<16384x64xf32>, %[[M:[a-z0-9]+]]: memref<16384x64xf32>
+// CHECK-DAG: %[[CHUNKS:.*]] = memref.expand_shape %[[A]]
+// CHECK-DAG: %[[STORED:.*]] = memref.expand_shape %[[M]] {{.*}} into memref<32x512x64xf32>
+// CHECK-NOT: linalg.exp
+// CHECK: linalg.generic {{.*}} ins(%[[CHUNKS]] : {{.*}}) outs(%[[STORED]], %{{.*}} : memref<32x512x64xf32>, memref<32x64xf32>) attrs = {remat.order = "across"}
+// CHECK-NOT: linalg.generic
+func.func @a_sum_beside_what_reads_its_operand(%a: memref<16384x64xf32>, %m: memref<16384x64xf32>, %s: memref<32x64xf32>) {
+  %chunks = memref.expand_shape %a [[0, 1], [2]] output_shape [32, 512, 64] : memref<16384x64xf32> into memref<32x512x64xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%a : memref<16384x64xf32>) outs(%m : memref<16384x64xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %0 = math.exp %x : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id, #result], iterator_types = ["parallel", "reduction", "parallel"]} ins(%chunks : memref<32x512x64xf32>) outs(%s : memref<32x64xf32>) attrs = {remat.order = "across"} {
+  ^bb0(%x: f32, %o: f32):
+    %0 = arith.addf %o, %x : f32
+    linalg.yield %0 : f32
+  }
   return
 }

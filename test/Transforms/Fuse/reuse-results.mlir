@@ -350,3 +350,48 @@ func.func @stores_both(%y: tensor<8x4xf32>, %dy: tensor<8x4xf32>, %g: tensor<4xf
   %c2 = linalg.tanh ins(%c#1 : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
   return %a0, %a1, %b0, %c0, %c1, %c2 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+
+// The mask reads two tensors that the sums read, too. The sums read the masked cotangent in place of the plain one, so
+// that nothing stores the latter: fusion adds up where it is masked.
+// CHECK-LABEL: func @sums_read_what_is_masked(
+// CHECK: %[[SUM:.*]] = linalg.add
+// CHECK: %[[MASKED:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %{{.*}}, %[[SUM]] :
+// CHECK: linalg.generic {{.*}}"reduction", "parallel"]} ins(%{{.*}}, %{{.*}}, %[[MASKED]] :
+// FUSED-LABEL: func @sums_read_what_is_masked(
+// FUSED-NOT: linalg.add
+// FUSED: arith.cmpf
+// FUSED-NOT: arith.cmpf
+func.func @sums_read_what_is_masked(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>, %g: tensor<8x4xf32>, %h: tensor<8x4xf32>, %da: tensor<4xf32>, %db: tensor<4xf32>)
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %sum = linalg.add ins(%g, %h : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %masked = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %b, %sum : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32, %out: f32):
+    %s = arith.addf %x, %y : f32
+    %c = arith.cmpf ogt, %s, %zero : f32
+    %m = arith.select %c, %z, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<8x4xf32>
+  %sums:2 = linalg.generic {indexing_maps = [#id, #id, #id, #column, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%a, %b, %sum : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) outs(%da, %db : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32, %o: f32, %p: f32):
+    %s = arith.addf %x, %y : f32
+    %c = arith.cmpf ogt, %s, %zero : f32
+    %m = arith.select %c, %z, %zero : f32
+    %mx = arith.mulf %m, %x : f32
+    %my = arith.mulf %m, %y : f32
+    %0 = arith.addf %o, %mx : f32
+    %1 = arith.addf %p, %my : f32
+    linalg.yield %0, %1 : f32, f32
+  } -> (tensor<4xf32>, tensor<4xf32>)
+  %ea = linalg.mul ins(%masked, %a : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %eb = linalg.mul ins(%masked, %b : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %sums#0, %sums#1, %ea, %eb : tensor<4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8x4xf32>
+}

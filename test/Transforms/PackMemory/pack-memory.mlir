@@ -119,6 +119,21 @@ func.func @operand_that_the_body_gathers_from_is_not_overwritten(%x: memref<16xf
 
 // -----
 
+// A buffer that a view shows before anything writes it can still be that of an operand.
+// CHECK-LABEL: func.func @view_is_no_access
+// CHECK-SAME: memref<64xi8> {remat.arena}
+func.func @view_is_no_access(%x: memref<16xf32>, %y: memref<4x4xf32>) {
+  %a = memref.alloc() : memref<16xf32>
+  linalg.exp ins(%x : memref<16xf32>) outs(%a : memref<16xf32>)
+  %b = memref.alloc() : memref<16xf32>
+  %v = memref.expand_shape %b [[0, 1]] output_shape [4, 4] : memref<16xf32> into memref<4x4xf32>
+  linalg.exp ins(%a : memref<16xf32>) outs(%b : memref<16xf32>)
+  linalg.exp ins(%v : memref<4x4xf32>) outs(%y : memref<4x4xf32>)
+  return
+}
+
+// -----
+
 // CHECK-LABEL: func.func @view_keeps_its_buffer_alive
 // CHECK-SAME: memref<128xi8> {remat.arena}
 func.func @view_keeps_its_buffer_alive(%x: memref<16xf32>, %y: memref<4x4xf32>) {

@@ -148,10 +148,10 @@ def MergeLaunches : Pass<"remat-merge-launches", "::mlir::ModuleOp"> {
     results of both, at the place of the second, if neither writes what the other
     accesses, and the first may be done after all that is in between: copies to tapes,
     updates of small parameters, sums over the same gradient. What both read is read
-    once, and what the first stores and the second reads in the same iteration is
-    not read. The lanes of a sum also store what an elementwise operation computes
-    in the same iterations, if they are many; where `remat-split-reductions` has made chunks of these iterations, the
-    operation gets the loops of the sum. Operations stay as they are whose operands are transposed (they become
+    once, what the first stores and the second reads in the same iteration is
+    not read, and what the first reads the second may write in the same iteration. The lanes of a sum also store what an elementwise operation computes
+    in the same iterations, if they are many; where `remat-split-reductions` has made chunks of these iterations of an operand
+    or a result of the operation, it gets the loops of the sum. Operations stay as they are whose operands are transposed (they become
     kernels of another kind), fills, products, and reductions that run in order.
 
     In and out: linalg on memrefs that are packed. Bits do not change: the order of
@@ -423,8 +423,8 @@ def ConvertConvToCuDNN : Pass<"convert-conv-to-cudnn", "::mlir::ModuleOp"> {
     | images | cuDNN, which pads both ends alike, would derive another size of the result | with the padding that is needed, without the rows and columns that are not |
     | any | it is not contiguous | contiguous |
 
-    Gradients are computed in such a copy, and copied from there; positions of an
-    image that the convolution does not read get zero.
+    Gradients are computed in such a copy, and copied from there, or, if one elementwise operation is all that reads them (the
+    update of the filters), read from there; positions of an image that the convolution does not read get zero.
 
     In: convolutions on memrefs whose sizes are static, but for the number of
     images. Out: `func.call`, `memref.alloc`, `memref.subview`, `memref.copy`,

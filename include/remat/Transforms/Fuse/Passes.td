@@ -146,7 +146,7 @@ def ReuseResultsPass : Pass<"remat-reuse-results"> {
     otherwise (a bias, a mean), and each begins with the same scalar operations
     on the same tensors. Where one of them stores a value and something later
     reads it, the others between the two read it as well, if they then need
-    fewer tensors of full size. Those die earlier, and each loop reads less.
+    fewer tensors of full size, or equally many, of which one is then made only where the value is. Those die earlier, and each loop reads less.
 
     A kernel with several results of which one (with one reader) is made
     from another one, and operands that are smaller, is split: `remat-fuse`, which
