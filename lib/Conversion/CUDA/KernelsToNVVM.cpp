@@ -16,6 +16,7 @@
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/NVGPUToNVVM/NVGPUToNVVM.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -127,6 +128,8 @@ struct ConvertKernelsToNVVM
     vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
     vector::populateVectorStepLoweringPatterns(patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
+    // What a branch has for results that are only used if it is not taken.
+    ub::populateUBToLLVMConversionPatterns(converter, patterns);
 
     ConversionTarget target(getContext());
     target.addIllegalDialect<gpu::GPUDialect>();
