@@ -4,6 +4,7 @@
 
 #include "JIT.h"
 #include "remat-c/Step.h"
+#include "remat/Runtime/LargePages.h"
 
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Path.h"
@@ -85,6 +86,7 @@ StepBuffer::allocate(std::shared_ptr<StepDevice> device,
   buffer->block.reset(std::calloc(bytes + kAlignment, 1));
   if (!buffer->block)
     return failForLackOf(bytes, name);
+  ::remat::adviseLargePages(buffer->block.get(), bytes + kAlignment);
   buffer->start = reinterpret_cast<void *>(llvm::alignTo(
       reinterpret_cast<uintptr_t>(buffer->block.get()), kAlignment));
   return buffer;

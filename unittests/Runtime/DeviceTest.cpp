@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <string>
 
 using namespace remat;
 
@@ -49,6 +53,44 @@ TEST(CPUDeviceTest, countsBytesByClass) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer) % 64, 0u);
   device().release(buffer);
   EXPECT_EQ(currentMemory(MemoryClass::data), before);
+}
+
+#ifdef __linux__
+/// Whether the system was asked for large pages for the one at `address`.
+bool wantsLargePages(const void *address) {
+  std::ifstream maps("/proc/self/smaps");
+  auto wanted = reinterpret_cast<uintptr_t>(address);
+  bool isInside = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin, end;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2)
+      isInside = begin <= wanted && wanted < end;
+    else if (isInside && line.rfind("VmFlags:", 0) == 0)
+      return line.find(" hg") != std::string::npos;
+  }
+  return false;
+}
+
+TEST(CPUDeviceTest, largeBuffersAreInLargePages) {
+  if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"))
+    GTEST_SKIP() << "the system has none";
+  size_t bytes = size_t(9) << 20;
+  auto *buffer = static_cast<char *>(
+      device().allocate(MemoryClass::arena, bytes, "the arena"));
+  EXPECT_TRUE(wantsLargePages(buffer + bytes / 2));
+  EXPECT_EQ(std::count(buffer, buffer + bytes, 0), ptrdiff_t(bytes));
+  device().release(buffer);
+}
+#endif
+
+TEST(CPUDeviceTest, zeroesMemoryThatWasUsedBefore) {
+  for (int i = 0; i < 2; ++i) {
+    auto *buffer =
+        static_cast<char *>(device().allocate(MemoryClass::state, 1000, "'s'"));
+    EXPECT_EQ(std::count(buffer, buffer + 1000, 0), 1000);
+    std::fill(buffer, buffer + 1000, char(1));
+    device().release(buffer);
+  }
 }
 
 TEST(CPUDeviceTest, keepsScalarsInOrder) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Runtime/Device.h"
+#include "remat/Runtime/LargePages.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -18,12 +19,12 @@ using Clock = std::chrono::steady_clock;
 namespace {
 /// Precedes every allocation, in the room that its alignment leaves.
 struct Header {
+  void *block;
   MemoryClass memoryClass;
   size_t bytes;
 };
 
 constexpr size_t kAlignment = 64;
-static_assert(sizeof(Header) <= kAlignment);
 
 class CPUDevice final : public Device {
 public:
@@ -73,27 +74,30 @@ private:
 };
 } // namespace
 
+// What the system has just given is zero already: the threads that use a large
+// buffer touch it first.
 void *CPUDevice::allocate(MemoryClass memoryClass, size_t bytes,
                           const std::string &) {
-  size_t padded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  auto *block =
-      static_cast<char *>(std::aligned_alloc(kAlignment, kAlignment + padded));
+  size_t room = sizeof(Header) + kAlignment - 1;
+  void *block =
+      bytes <= SIZE_MAX - room ? std::calloc(1, room + bytes) : nullptr;
   if (!block)
     fail("out of memory: " + std::to_string(bytes) + " bytes for " +
          nameOf(memoryClass));
-  std::memset(block + kAlignment, 0, bytes);
-  *reinterpret_cast<Header *>(block) = {memoryClass, bytes};
+  adviseLargePages(block, room + bytes);
+  auto address = reinterpret_cast<uintptr_t>(block) + room;
+  char *pointer = reinterpret_cast<char *>(address / kAlignment * kAlignment);
+  reinterpret_cast<Header *>(pointer)[-1] = {block, memoryClass, bytes};
   accountMemory(memoryClass, bytes);
-  return block + kAlignment;
+  return pointer;
 }
 
 void CPUDevice::release(void *pointer) {
   if (!pointer)
     return;
-  char *block = static_cast<char *>(pointer) - kAlignment;
-  auto *header = reinterpret_cast<Header *>(block);
-  accountMemory(header->memoryClass, -int64_t(header->bytes));
-  std::free(block);
+  Header header = static_cast<Header *>(pointer)[-1];
+  accountMemory(header.memoryClass, -int64_t(header.bytes));
+  std::free(header.block);
 }
 
 Device &remat::device() {
