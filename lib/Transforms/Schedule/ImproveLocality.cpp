@@ -31,6 +31,8 @@ using linalg::LinalgOp;
 
 /// Tensors that are worth it: smaller ones stay in a cache.
 static constexpr int64_t kLeastBytes = int64_t(1) << 17;
+/// Nobody makes one kernel of such that have more operands alone.
+static constexpr unsigned kMaxOperands = 24;
 /// Nodes between two kernels, at most: each attempt looks at all of them.
 static constexpr unsigned kMaxDistance = 256;
 /// The peak may not be reached anywhere else, nor nearly: packing needs some
@@ -38,36 +40,60 @@ static constexpr unsigned kMaxDistance = 256;
 static constexpr int64_t kMarginOfPeak = 64;
 
 //===----------------------------------------------------------------------===//
-// Questions
+// Kernels
 //===----------------------------------------------------------------------===//
 
-/// The kernel that `node` is; null for anything else, products included.
-static LinalgOp getKernel(const Node &node) {
+namespace {
+/// A large tensor of which each iteration of a kernel reads or makes an
+/// element.
+struct Access {
+  unsigned buffer;
+  int64_t bytes, elements;
+  AffineMap map;
+  bool isRead;
+};
+
+/// What a node does in one loop; no accesses for one that is no kernel, as
+/// products are none.
+struct Kernel {
+  bool isSum = false;
+  SmallVector<int64_t> sizes;
+  SmallVector<Access, 4> accesses;
+
+  bool isMap() const { return !accesses.empty() && !isSum; }
+  /// Whether one loop could do what both do with these accesses. Sums may have
+  /// more loops: chunks of those of the other.
+  bool mayShareLoop(const Access &own, const Kernel &other,
+                    const Access &others) const {
+    if (isSum || other.isSum)
+      return own.elements == others.elements;
+    return sizes == other.sizes && own.map == others.map;
+  }
+};
+} // namespace
+
+static Kernel getKernel(const Node &node, const BlockGraph &graph) {
+  Kernel kernel;
   auto op = dyn_cast<LinalgOp>(node.ops.back());
-  if (!op || !node.isPure || !op.hasPureTensorSemantics() ||
-      llvm::any_of(op.getStaticLoopRanges(), ShapedType::isDynamic) ||
-      isProduct(op))
-    return {};
-  return op;
-}
-
-static bool isSum(LinalgOp op) { return op.getNumReductionLoops() > 0; }
-
-/// Whether `operand` has an element for each iteration of `op`.
-static bool isFull(LinalgOp op, OpOperand *operand) {
-  return isa<RankedTensorType>(operand->get().getType()) &&
-         op.getMatchingIndexingMap(operand).isPermutation();
-}
-
-/// Whether one loop could do what `a` and `b` do with these operands, which are
-/// in one buffer. Sums may have more loops: chunks of those of the other.
-static bool mayShareLoop(LinalgOp a, OpOperand *ofA, LinalgOp b,
-                         OpOperand *ofB) {
-  if (isSum(a) || isSum(b))
-    return cast<RankedTensorType>(ofA->get().getType()).getNumElements() ==
-           cast<RankedTensorType>(ofB->get().getType()).getNumElements();
-  return a.getStaticLoopRanges() == b.getStaticLoopRanges() &&
-         a.getMatchingIndexingMap(ofA) == b.getMatchingIndexingMap(ofB);
+  if (!op || !node.isPure || op->getNumOperands() > kMaxOperands ||
+      !op.hasPureTensorSemantics())
+    return kernel;
+  kernel.sizes = op.getStaticLoopRanges();
+  if (llvm::any_of(kernel.sizes, ShapedType::isDynamic) || isProduct(op))
+    return kernel;
+  kernel.isSum = op.getNumReductionLoops() > 0;
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool isRead = op.isDpsInput(&operand);
+    Value tensor = isRead ? operand.get() : op.getTiedOpResult(&operand);
+    auto type = dyn_cast<RankedTensorType>(tensor.getType());
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    std::optional<unsigned> buffer = graph.getBuffer(tensor);
+    if (type && buffer && map.isPermutation() &&
+        estimateBytes(type) >= kLeastBytes)
+      kernel.accesses.push_back(
+          {*buffer, estimateBytes(type), type.getNumElements(), map, isRead});
+  }
+  return kernel;
 }
 
 //===----------------------------------------------------------------------===//
@@ -88,6 +114,7 @@ public:
       position.push_back(index);
       dependences.emplace_back(node.dependences.begin(),
                                node.dependences.end());
+      kernels.push_back(getKernel(node, graph));
     }
     for (const TensorBuffer &buffer : graph.getBuffers()) {
       lastUse.push_back(buffer.users.empty() ? 0 : buffer.users.back());
@@ -144,7 +171,8 @@ private:
   /// What is alive while `node` runs; see `BlockGraph::run`.
   Alive measure(unsigned node, int64_t &live) {
     int64_t all = graph.run(node, alignment, live, remaining);
-    return {all, all - graph.getNodes()[node].workspace};
+    return {all, all - int64_t(llvm::alignTo(graph.getNodes()[node].workspace,
+                                             alignment))};
   }
 
   /// A kernel, and how many bytes of another one's operands it reads.
@@ -159,28 +187,21 @@ private:
 
   /// The last kernels in front of `index`, on its side of the border, that read
   /// the same large tensors, or make them; those that share most first.
-  SmallVector<Sharer> findSharers(unsigned index) {
+  SmallVector<Sharer> findSharers(unsigned index) const {
     SmallVector<Sharer> sharers;
-    LinalgOp op = getKernel(graph.getNodes()[index]);
-    if (!op)
-      return sharers;
-    DenseSet<unsigned> seen;
-    for (OpOperand *input : op.getDpsInputOperands()) {
-      std::optional<unsigned> buffer = graph.getBuffer(input->get());
-      if (!buffer || !isFull(op, input))
+    llvm::SmallDenseSet<unsigned, 8> seen;
+    for (const Access &access : kernels[index].accesses) {
+      if (!access.isRead || !seen.insert(access.buffer).second)
         continue;
-      int64_t bytes = estimateBytes(input->get().getType());
-      if (bytes < kLeastBytes || !seen.insert(*buffer).second)
-        continue;
-      std::optional<unsigned> last = findLastSharer(index, op, input, *buffer);
+      std::optional<unsigned> last = findLastSharer(index, access);
       if (!last)
         continue;
       auto *known = llvm::find_if(
           sharers, [&](const Sharer &sharer) { return sharer.node == *last; });
       if (known != sharers.end())
-        known->bytes += bytes;
+        known->bytes += access.bytes;
       else
-        sharers.push_back({*last, bytes});
+        sharers.push_back({*last, access.bytes});
     }
     llvm::stable_sort(sharers, [](const Sharer &a, const Sharer &b) {
       return a.bytes > b.bytes;
@@ -188,25 +209,23 @@ private:
     return sharers;
   }
 
-  /// Whether what `op` reads or makes there is in `buffer`.
-  bool isIn(LinalgOp op, OpOperand &use, unsigned buffer) const {
-    Value value = op.isDpsInit(&use) ? op.getTiedOpResult(&use) : use.get();
-    return graph.getBuffer(value) == buffer;
-  }
-
-  std::optional<unsigned> findLastSharer(unsigned index, LinalgOp op,
-                                         OpOperand *input, unsigned buffer) {
+  std::optional<unsigned> findLastSharer(unsigned index,
+                                         const Access &access) const {
     std::optional<unsigned> last;
-    for (unsigned user : graph.getBuffers()[buffer].users) {
+    // Those that stood near it at first, of perhaps thousands.
+    ArrayRef<unsigned> users = graph.getBuffers()[access.buffer].users;
+    const unsigned *begin =
+        llvm::lower_bound(users, index - std::min(index, kMaxDistance));
+    const unsigned *end = llvm::upper_bound(users, index + kMaxDistance);
+    for (unsigned user : llvm::make_range(begin, end)) {
       if (position[user] >= position[index] ||
           position[user] + kMaxDistance < position[index] ||
           (last && position[user] < position[*last]) ||
           isForward(user) != isForward(index))
         continue;
-      LinalgOp sharer = getKernel(graph.getNodes()[user]);
-      if (sharer && llvm::any_of(sharer->getOpOperands(), [&](OpOperand &use) {
-            return isFull(sharer, &use) && isIn(sharer, use, buffer) &&
-                   mayShareLoop(sharer, &use, op, input);
+      if (llvm::any_of(kernels[user].accesses, [&](const Access &other) {
+            return other.buffer == access.buffer &&
+                   kernels[user].mayShareLoop(other, kernels[index], access);
           }))
         last = user;
     }
@@ -268,7 +287,7 @@ private:
           return std::nullopt;
         needed.insert(dependence);
       }
-    SmallVector<unsigned> sorted(needed.begin(), needed.end());
+    SmallVector<unsigned> sorted = needed.takeVector();
     llvm::sort(sorted, [&](unsigned a, unsigned b) {
       return position[a] < position[b];
     });
@@ -285,8 +304,9 @@ private:
       return false;
     SmallVector<unsigned> window{first};
     llvm::append_range(window, *needed);
+    llvm::SmallDenseSet<unsigned> moved(needed->begin(), needed->end());
     for (unsigned at = position[first] + 1; at <= position[index]; ++at)
-      if (!llvm::is_contained(*needed, order[at]))
+      if (!moved.contains(order[at]))
         window.push_back(order[at]);
     if (!apply(position[first], window))
       return false;
@@ -298,11 +318,11 @@ private:
   /// Whether `map` is a kernel without sums, of which `index` or one of the
   /// views `between` reads the result: that of both may be one loop.
   bool feeds(unsigned map, unsigned index, ArrayRef<unsigned> between) const {
-    LinalgOp op = getKernel(graph.getNodes()[map]);
     auto needs = [&](unsigned node) {
       return llvm::is_contained(dependences[node], map);
     };
-    return op && !isSum(op) && (needs(index) || llvm::any_of(between, needs));
+    return kernels[map].isMap() &&
+           (needs(index) || llvm::any_of(between, needs));
   }
 
   /// Moves `first` in front of `index`, and what depends on it behind both and
@@ -332,7 +352,9 @@ private:
                                ArrayRef(window).drop_front(place))))
       --place;
     window.insert(window.begin() + place, first);
-    for (unsigned at = position[index]; at < order.size(); ++at) {
+    unsigned end =
+        std::min<size_t>(order.size(), position[index] + kMaxDistance);
+    for (unsigned at = position[index]; at < end; ++at) {
       unsigned node = order[at];
       if (node != index &&
           ((!graph.getNodes()[node].isFree && !together.contains(node)) ||
@@ -390,6 +412,8 @@ private:
   DenseSet<Operation *> forward;
   int64_t alignment;
   BlockGraph graph;
+  /// Of each node.
+  std::vector<Kernel> kernels;
   /// More than this may nowhere be alive that anything is moved to.
   Alive limit;
   /// The nodes as they will stand, where each of them is, and the bytes that
