@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::remat {
@@ -103,9 +104,9 @@ static Kernel getKernel(const Node &node, const BlockGraph &graph) {
 namespace {
 class LocalityImprover {
 public:
-  LocalityImprover(func::FuncOp function, int64_t alignment)
-      : block(function.front()), forward(findForward(function)),
-        alignment(alignment),
+  LocalityImprover(Block &block, const DenseSet<Operation *> &forward,
+                   int64_t alignment)
+      : block(block), forward(forward), alignment(alignment),
         graph(block, estimateNestedPeaks(block, alignment)),
         remaining(graph.getBuffers().size()) {
     for (const Node &node : graph.getNodes()) {
@@ -409,7 +410,7 @@ private:
   }
 
   Block &block;
-  DenseSet<Operation *> forward;
+  const DenseSet<Operation *> &forward;
   int64_t alignment;
   BlockGraph graph;
   /// Of each node.
@@ -441,8 +442,14 @@ struct ImproveLocalityPass
     }
     bool changed = false;
     getOperation()->walk([&](func::FuncOp function) {
-      if (!function.isDeclaration() && function.getBody().hasOneBlock())
-        changed |= LocalityImprover(function, alignment).run();
+      if (function.isDeclaration() || !function.getBody().hasOneBlock())
+        return;
+      DenseSet<Operation *> forward = findForward(function);
+      function.walk([&](Block *inner) {
+        if (isa<func::FuncOp, scf::ForOp, scf::IfOp, scf::WhileOp,
+                scf::ExecuteRegionOp>(inner->getParentOp()))
+          changed |= LocalityImprover(*inner, forward, alignment).run();
+      });
     });
     if (!changed)
       markAllAnalysesPreserved();

@@ -163,3 +163,37 @@ func.func @small_tensors(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>, %big: ten
   %q = linalg.matmul ins(%y, %big : tensor<2048x512xf32>, tensor<512x2048xf32>) outs(%zbig : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
   return %p, %b, %q : tensor<32x64xf32>, tensor<32x64xf32>, tensor<2048x2048xf32>
 }
+
+// -----
+
+// A body of a loop is a block as others are.
+// CHECK-LABEL: func.func @in_a_loop(
+// CHECK: scf.for
+// CHECK: linalg.exp
+// CHECK-NOT: linalg.matmul
+// CHECK: linalg.negf
+// CHECK-COUNT-3: linalg.matmul
+func.func @in_a_loop(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %v: tensor<128x64xf32>, %y: tensor<2048x512xf32>, %n: index) -> tensor<512x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %eq = tensor.empty() : tensor<512x64xf32>
+  %zq = linalg.fill ins(%zero : f32) outs(%eq : tensor<512x64xf32>) -> tensor<512x64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zq, %f = %zero) -> (tensor<512x64xf32>, f32) {
+    %ea = tensor.empty() : tensor<512x128xf32>
+    %a = linalg.exp ins(%x : tensor<512x128xf32>) outs(%ea : tensor<512x128xf32>) -> tensor<512x128xf32>
+    %ep = tensor.empty() : tensor<512x2048xf32>
+    %zp = linalg.fill ins(%zero : f32) outs(%ep : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+    %p = linalg.matmul ins(%a, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zp : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+    %x1 = remat.barrier %x after %p : tensor<512x128xf32> after tensor<512x2048xf32>
+    %eb = tensor.empty() : tensor<512x128xf32>
+    %b = linalg.negf ins(%x1 : tensor<512x128xf32>) outs(%eb : tensor<512x128xf32>) -> tensor<512x128xf32>
+    %q = linalg.matmul ins(%b, %v : tensor<512x128xf32>, tensor<128x64xf32>) outs(%s : tensor<512x64xf32>) -> tensor<512x64xf32>
+    %ebig = tensor.empty() : tensor<2048x2048xf32>
+    %zbig = linalg.fill ins(%zero : f32) outs(%ebig : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+    %big = linalg.matmul ins(%y, %p : tensor<2048x512xf32>, tensor<512x2048xf32>) outs(%zbig : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+    %one = tensor.extract %big[%c0, %c0] : tensor<2048x2048xf32>
+    scf.yield %q, %one : tensor<512x64xf32>, f32
+  }
+  return %r#0 : tensor<512x64xf32>
+}

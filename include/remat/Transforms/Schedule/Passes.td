@@ -111,8 +111,9 @@ def ImproveLocalityPass : Pass<"remat-improve-locality"> {
     element for element moves behind the last one before it that does so and may share its
     loop, along with the views, scalars and barriers that it needs; or, if it needs more than
     those, the earlier one moves in front of it, and what depends on that one behind both. No
-    move may bring what is alive anywhere to more than 15/16 of the estimated peak (see
-    `remat-schedule`; packing needs some room), and none is longer than 256 operations.
+    move may bring what is alive anywhere to more than 63/64 of the estimated peak of the block (see
+    `remat-schedule`; packing needs some room), with or without workspaces, and none is longer than 256
+    operations. Bodies of loops and branches are blocks of their own.
 
     A barrier that moves waits for the kernel that it is moved to. Nothing moves from the
     backward into the forward: what the forward keeps for the backward was decided by
