@@ -10,7 +10,6 @@
 
 #include "BlockGraph.h"
 #include "remat/Analysis/BackwardBorder.h"
-#include "remat/Transforms/Schedule/Destination.h"
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -311,8 +310,8 @@ private:
         window.push_back(order[at]);
     if (!apply(position[first], window))
       return false;
-    for (unsigned moved : *needed)
-      waitFor(moved, first);
+    for (unsigned node : *needed)
+      waitFor(node, first);
     return true;
   }
 
@@ -395,18 +394,18 @@ private:
     return true;
   }
 
-  /// Lets a barrier that has moved beside `node` wait for that, in place of
-  /// what comes later now.
-  void waitFor(unsigned moved, unsigned node) {
-    auto barrier = dyn_cast<BarrierOp>(graph.getNodes()[moved].ops.back());
+  /// Lets `node`, if it is a barrier that has moved behind `first`, wait for
+  /// that in place of what comes later now.
+  void waitFor(unsigned node, unsigned first) {
+    auto barrier = dyn_cast<BarrierOp>(graph.getNodes()[node].ops.back());
     if (!barrier)
       return;
-    llvm::erase_if(dependences[moved], [&](unsigned dependence) {
-      return position[dependence] > position[moved];
+    llvm::erase_if(dependences[node], [&](unsigned dependence) {
+      return position[dependence] > position[node];
     });
-    dependences[moved].push_back(node);
+    dependences[node].push_back(first);
     barrier.getAfterMutable().assign(
-        graph.getNodes()[node].ops.back()->getResult(0));
+        graph.getNodes()[first].ops.back()->getResult(0));
   }
 
   Block &block;
