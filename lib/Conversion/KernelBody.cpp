@@ -15,6 +15,8 @@
 using namespace mlir;
 using namespace mlir::remat;
 
+static constexpr int64_t kCacheLine = 64;
+
 /// Integer division traps on lanes beyond the end unless the divisor is known.
 static bool mayTrap(Operation *op) {
   if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
@@ -171,8 +173,16 @@ Value KernelBody::loadRow(OpBuilder &builder, unsigned access, Value offset) {
 
 void KernelBody::storeRow(OpBuilder &builder, unsigned access, Value row,
                           Value offset) {
-  vector::StoreOp::create(builder, nest.op.getLoc(), row, views[access],
-                          offset);
+  auto type = cast<VectorType>(row.getType());
+  bool isStreamed = streamed.contains(access);
+  // Of what is longer than a cache line, each part begins with one.
+  llvm::MaybeAlign alignment =
+      isStreamed ? llvm::Align(std::min<int64_t>(
+                       kCacheLine, type.getNumElements() *
+                                       type.getElementTypeBitWidth() / 8))
+                 : getAlignment(type);
+  vector::StoreOp::create(builder, nest.op.getLoc(), row, views[access], offset,
+                          /*nontemporal=*/isStreamed, alignment);
 }
 
 Value KernelBody::toStored(OpBuilder &builder, Value value) const {
@@ -219,9 +229,7 @@ void KernelBody::store(OpBuilder &builder, unsigned access, Value value,
     vector::MaskedStoreOp::create(builder, loc, views[access], offset,
                                   point.mask, value);
   else
-    vector::StoreOp::create(builder, loc, value, views[access], offset,
-                            /*nontemporal=*/false,
-                            getAlignment(cast<VectorType>(value.getType())));
+    storeRow(builder, access, value, offset);
 }
 
 Value KernelBody::index(OpBuilder &builder, unsigned dim, const Point &point) {

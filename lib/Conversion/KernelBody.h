@@ -11,6 +11,7 @@
 #include "LoopNest.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::remat {
 
@@ -63,6 +64,10 @@ public:
       : nest(nest), lanes(lanes), views(views.begin(), views.end()),
         captured(map) {}
 
+  /// Lets vectors of this output, which begin where one would if there were
+  /// nothing else in memory, bypass the cache.
+  void stream(unsigned access) { streamed.insert(access); }
+
   /// The operand's element or vector at `point`; a scalar where it is the same
   /// for all lanes.
   Value load(OpBuilder &builder, unsigned access, const Point &point);
@@ -105,6 +110,7 @@ private:
   const Lanes lanes;
   SmallVector<Value> views;
   IRMapping &captured;
+  llvm::SmallDenseSet<unsigned, 2> streamed;
 };
 
 } // namespace mlir::remat

@@ -32,6 +32,7 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createConvertPhiloxToArith());
   pm.addPass(createApproximateMath());
   pm.addPass(createConvertSCFToOpenMPPass());
+  pm.addPass(createFenceStreamedStores());
   addHostLowering(pm);
 }
 

@@ -8,6 +8,7 @@
 #include "../KernelTable.h"
 #include "../Signature.h"
 #include "KernelEmitter.h"
+#include "StreamedStores.h"
 #include "remat/Conversion/CPU/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -126,6 +127,17 @@ static func::FuncOp declareKernel(Location loc, const Twine &name,
   return kernel;
 }
 
+/// A branch of which `emitThen` and `emitElse` are the two sides.
+static void emitInBoth(OpBuilder &builder, Location loc, Value condition,
+                       function_ref<void(OpBuilder &)> emitThen,
+                       function_ref<void(OpBuilder &)> emitElse) {
+  auto branch = scf::IfOp::create(builder, loc, condition, /*withElse=*/true);
+  auto b = OpBuilder::atBlockBegin(branch.thenBlock());
+  emitThen(b);
+  b.setInsertionPointToStart(branch.elseBlock());
+  emitElse(b);
+}
+
 static func::FuncOp createKernel(const LoopNest &nest, const CallSite &site) {
   Location loc = nest.op.getLoc();
   func::FuncOp kernel = declareKernel(
@@ -143,8 +155,23 @@ static func::FuncOp createKernel(const LoopNest &nest, const CallSite &site) {
     builder.clone(*constant, map);
 
   KernelPlan plan = planKernel(nest);
-  KernelBody body(nest, {plan.lanes, plan.vectorLoop}, views, map);
-  emitKernelLoops(builder, nest, plan, body);
+  auto emit = [&](OpBuilder &b, ArrayRef<unsigned> streamed) {
+    KernelBody body(nest, {plan.lanes, plan.vectorLoop}, views, map);
+    for (unsigned access : streamed)
+      body.stream(access);
+    emitKernelLoops(b, nest, plan, body);
+  };
+  SmallVector<unsigned> streamed = findStreamed(nest, plan);
+  if (streamed.empty()) {
+    emit(builder, {});
+  } else {
+    SmallVector<Value> outputs = llvm::map_to_vector(
+        streamed, [&](unsigned access) { return views[access]; });
+    emitInBoth(
+        builder, loc, emitBeginWithLines(builder, loc, outputs),
+        [&](OpBuilder &b) { emit(b, streamed); },
+        [&](OpBuilder &b) { emit(b, {}); });
+  }
   func::ReturnOp::create(builder, loc);
   return kernel;
 }
@@ -222,8 +249,9 @@ static bool isOfKernels(scf::ParallelOp loop) {
          !loop->getParentOfType<scf::ParallelOp>();
 }
 
-/// Replaces `op` by its loops, without threads.
-static void convertInPlace(linalg::LinalgOp op) {
+/// Replaces `op` by its loops, without threads. Vectors of `streamed` outputs
+/// bypass the cache.
+static void convertInPlace(linalg::LinalgOp op, ArrayRef<unsigned> streamed) {
   OpBuilder builder(op);
   FailureOr<LoopNest> nest = buildLoopNest(builder, op);
   if (failed(nest))
@@ -238,6 +266,8 @@ static void convertInPlace(linalg::LinalgOp op) {
   plan.threadLoops.clear();
   plan.chunk = 0;
   KernelBody body(*nest, {plan.lanes, plan.vectorLoop}, site.views, map);
+  for (unsigned access : streamed)
+    body.stream(access);
   emitKernelLoops(builder, *nest, plan, body);
   op->erase();
 }
@@ -270,6 +300,42 @@ static Value generalizeOffset(OpBuilder &builder, scf::ParallelOp loop,
                                 value);
 }
 
+static SmallVector<linalg::LinalgOp> getLinalgOps(scf::ParallelOp rows) {
+  return llvm::to_vector(rows.getBody()->getOps<linalg::LinalgOp>());
+}
+
+/// Replaces the operations in `rows`, which are in a kernel, by their loops.
+static void convertRows(scf::ParallelOp rows) {
+  SmallVector<linalg::LinalgOp> ops = getLinalgOps(rows);
+  SmallVector<SmallVector<unsigned>> streamed(ops.size());
+  SetVector<Value> buffers;
+  for (auto [op, outputs] : llvm::zip_equal(ops, streamed)) {
+    OpBuilder builder(op);
+    FailureOr<LoopNest> nest = buildLoopNest(builder, op);
+    if (failed(nest))
+      continue;
+    outputs = findStreamed(*nest, planKernel(*nest), rows);
+    for (unsigned access : outputs)
+      buffers.insert(getWholeBuffer(nest->accesses[access].source));
+  }
+  if (!buffers.empty()) {
+    OpBuilder builder(rows);
+    Location loc = rows.getLoc();
+    emitInBoth(
+        builder, loc, emitBeginWithLines(builder, loc, buffers.getArrayRef()),
+        [&](OpBuilder &b) {
+          rows->moveBefore(b.getBlock(), b.getInsertionPoint());
+        },
+        [&](OpBuilder &b) {
+          auto copy = cast<scf::ParallelOp>(b.clone(*rows));
+          for (linalg::LinalgOp op : getLinalgOps(copy))
+            convertInPlace(op, {});
+        });
+  }
+  for (auto [op, outputs] : llvm::zip_equal(ops, streamed))
+    convertInPlace(op, outputs);
+}
+
 /// A function that does what `loop` does.
 static func::FuncOp createKernel(scf::ParallelOp loop, const Captures &captures,
                                  ValueRange arguments) {
@@ -279,11 +345,9 @@ static func::FuncOp createKernel(scf::ParallelOp loop, const Captures &captures,
   map.map(captures.values.getArrayRef(), kernel.getArguments());
   for (Operation *constant : captures.constants)
     inside.clone(*constant, map);
-  inside.clone(*loop, map);
+  auto rows = cast<scf::ParallelOp>(inside.clone(*loop, map));
   func::ReturnOp::create(inside, loop.getLoc());
-  SmallVector<linalg::LinalgOp> ops;
-  kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
-  llvm::for_each(ops, convertInPlace);
+  convertRows(rows);
   return kernel;
 }
 

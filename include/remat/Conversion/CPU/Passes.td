@@ -43,6 +43,10 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
     Results may share memory with operands of the same access pattern: all loads
     of a vector precede its stores.
 
+    A result of 32 MiB or more that nothing in the kernel reads is not in the cache when the kernel ends. If its vectors fill
+    cache lines, the kernel stores them past the cache (`nontemporal`), unless the memory that it gets
+    does not begin with a line: it has both loops. See `remat-fence-streamed-stores`.
+
     Example:
 
     ```mlir
@@ -65,6 +69,35 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
                            "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
+}
+
+def FenceStreamedStores : Pass<"remat-fence-streamed-stores"> {
+  let summary = "order stores that bypass the cache before a loop's barrier";
+  let description = [{
+    `convert-linalg-to-kernels` stores results that are larger than the cache past it (`vector.store` with
+    `nontemporal`). The processor keeps such stores in buffers of their own, and may end the barrier
+    behind a loop before others see them. So each thread waits for its own in front of the barrier, once
+    for each loop.
+
+    In: `omp.wsloop`, as `convert-scf-to-openmp` makes them. Loops without such stores stay as they are.
+
+    Example:
+
+    ```mlir
+    omp.parallel {
+      omp.wsloop { ... vector.store %v, %y[%i] {nontemporal = true} ... }
+      omp.terminator
+    }
+    // becomes
+    omp.parallel {
+      omp.wsloop nowait { ... }
+      llvm.fence seq_cst
+      omp.barrier
+      omp.terminator
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::omp::OpenMPDialect"];
 }
 
 def ConvertConvToLibrary : Pass<"convert-conv-to-library", "::mlir::ModuleOp"> {
