@@ -9,8 +9,9 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// More than the last cache of a common processor has for a core.
-static constexpr int64_t kLeastBytes = int64_t(32) << 20;
+/// Twice the last cache of a common processor: of less, the next kernel finds
+/// a part there.
+static constexpr int64_t kLeastBytes = int64_t(64) << 20;
 static constexpr int64_t kCacheLine = 64;
 
 //===----------------------------------------------------------------------===//

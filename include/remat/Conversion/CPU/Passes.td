@@ -43,7 +43,7 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
     Results may share memory with operands of the same access pattern: all loads
     of a vector precede its stores.
 
-    A result of 32 MiB or more that nothing in the kernel reads is not in the cache when the kernel ends. If its vectors fill
+    A result of 64 MiB or more that nothing in the kernel reads is not in the cache when the kernel ends. If its vectors fill
     cache lines, the kernel stores them past the cache (`nontemporal`), unless the memory that it gets
     does not begin with a line: it has both loops. See `remat-fence-streamed-stores`.
 
