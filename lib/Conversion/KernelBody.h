@@ -64,8 +64,8 @@ public:
       : nest(nest), lanes(lanes), views(views.begin(), views.end()),
         captured(map) {}
 
-  /// Lets vectors of this output bypass the cache: they begin with a cache line,
-  /// or at a multiple of their size.
+  /// Lets vectors of this output bypass the cache: they begin with a cache
+  /// line, or at a multiple of their size.
   void stream(unsigned access) { streamed.insert(access); }
 
   /// The operand's element or vector at `point`; a scalar where it is the same
