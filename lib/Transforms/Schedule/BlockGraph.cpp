@@ -279,6 +279,12 @@ std::pair<int64_t, unsigned> BlockGraph::estimatePeak(int64_t alignment) const {
                   alignment);
 }
 
+LogicalResult mlir::remat::checkAlignment(Operation *root, int64_t alignment) {
+  if (alignment >= 1)
+    return success();
+  return root->emitError("alignment must be at least 1, but got ") << alignment;
+}
+
 DenseMap<Operation *, int64_t>
 mlir::remat::estimateNestedPeaks(Block &block, int64_t alignment) {
   DenseMap<Operation *, int64_t> peaks;

@@ -87,6 +87,9 @@ private:
   SmallVector<SmallVector<unsigned, 2>> writtenBuffers;
 };
 
+/// Refuses an option `alignment` that is none.
+LogicalResult checkAlignment(Operation *root, int64_t alignment);
+
 /// What the bodies of loops and branches in `block` take, in their order.
 DenseMap<Operation *, int64_t> estimateNestedPeaks(Block &block,
                                                    int64_t alignment);

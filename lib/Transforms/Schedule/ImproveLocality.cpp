@@ -434,11 +434,8 @@ struct ImproveLocalityPass
   using ImproveLocalityPassBase::ImproveLocalityPassBase;
 
   void runOnOperation() override {
-    if (alignment < 1) {
-      getOperation()->emitError("alignment must be at least 1, but got ")
-          << alignment.getValue();
+    if (failed(checkAlignment(getOperation(), alignment)))
       return signalPassFailure();
-    }
     bool changed = false;
     getOperation()->walk([&](func::FuncOp function) {
       if (function.isDeclaration() || !function.getBody().hasOneBlock())

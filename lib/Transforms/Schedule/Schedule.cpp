@@ -302,11 +302,8 @@ struct SchedulePass : public impl::SchedulePassBase<SchedulePass> {
   using SchedulePassBase::SchedulePassBase;
 
   void runOnOperation() override {
-    if (alignment < 1) {
-      getOperation()->emitError("alignment must be at least 1, but got ")
-          << alignment.getValue();
+    if (failed(checkAlignment(getOperation(), alignment)))
       return signalPassFailure();
-    }
     getOperation()->walk([&](func::FuncOp function) {
       if (function.isDeclaration() || !function.getBody().hasOneBlock())
         return;
