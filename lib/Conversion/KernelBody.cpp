@@ -15,8 +15,6 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-static constexpr int64_t kCacheLine = 64;
-
 /// Integer division traps on lanes beyond the end unless the divisor is known.
 static bool mayTrap(Operation *op) {
   if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,

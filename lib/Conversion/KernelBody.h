@@ -15,6 +15,9 @@
 
 namespace mlir::remat {
 
+/// Bytes of one, on all common processors.
+inline constexpr int64_t kCacheLine = 64;
+
 /// A point of the iteration space while code is emitted.
 struct Point {
   /// The iteration of each loop (its first lane's for the vectorized loop).
@@ -64,9 +67,9 @@ public:
       : nest(nest), lanes(lanes), views(views.begin(), views.end()),
         captured(map) {}
 
-  /// Lets vectors of this output bypass the cache: they begin with a cache
+  /// Lets vectors of these outputs bypass the cache: they begin with a cache
   /// line, or at a multiple of their size.
-  void stream(unsigned access) { streamed.insert(access); }
+  void stream(ArrayRef<unsigned> accesses) { streamed.insert_range(accesses); }
 
   /// The operand's element or vector at `point`; a scalar where it is the same
   /// for all lanes.

@@ -157,8 +157,7 @@ static func::FuncOp createKernel(const LoopNest &nest, const CallSite &site) {
   KernelPlan plan = planKernel(nest);
   auto emit = [&](OpBuilder &b, ArrayRef<unsigned> streamed) {
     KernelBody body(nest, {plan.lanes, plan.vectorLoop}, views, map);
-    for (unsigned access : streamed)
-      body.stream(access);
+    body.stream(streamed);
     emitKernelLoops(b, nest, plan, body);
   };
   SmallVector<unsigned> streamed = findStreamed(nest, plan);
@@ -266,8 +265,7 @@ static void convertInPlace(linalg::LinalgOp op, ArrayRef<unsigned> streamed) {
   plan.threadLoops.clear();
   plan.chunk = 0;
   KernelBody body(*nest, {plan.lanes, plan.vectorLoop}, site.views, map);
-  for (unsigned access : streamed)
-    body.stream(access);
+  body.stream(streamed);
   emitKernelLoops(builder, *nest, plan, body);
   op->erase();
 }

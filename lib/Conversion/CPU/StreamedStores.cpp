@@ -2,6 +2,8 @@
 
 #include "StreamedStores.h"
 
+#include "../KernelBody.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
@@ -12,7 +14,6 @@ using namespace mlir::remat;
 /// Twice the last cache of a common processor: of less, the next kernel finds
 /// a part there.
 static constexpr int64_t kLeastBytes = int64_t(64) << 20;
-static constexpr int64_t kCacheLine = 64;
 
 //===----------------------------------------------------------------------===//
 // Questions
