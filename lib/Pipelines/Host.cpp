@@ -29,7 +29,6 @@ void remat::addHostLowering(OpPassManager &pm) {
   pm.addPass(remat::createPassBarePointers());
 
   pm.addPass(createConvertVectorToSCFPass());
-  pm.addPass(createSCFToControlFlowPass());
   // Processors without instructions for bf16 would call a function that not
   // every C library has, and those with some take denormals for zero.
   arith::ArithExpandOpsPassOptions expand;
@@ -37,6 +36,8 @@ void remat::addHostLowering(OpPassManager &pm) {
   pm.addPass(arith::createArithExpandOpsPass(expand));
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
+  // Conversions visit blocks by dominance, which takes long for thousands.
+  pm.addPass(remat::createConvertStructuredToBranches());
   pm.addPass(createConvertVectorToLLVMPass());
   // One conversion: each of the single ones reaches a function's arguments
   // through casts, in a time that grows with the square of their number.

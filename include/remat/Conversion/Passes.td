@@ -263,6 +263,21 @@ def PassBarePointers : Pass<"remat-pass-bare-pointers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def ConvertStructuredToBranches : Pass<"convert-structured-to-branches"> {
+  let summary = "scf as blocks and branches, in linear time";
+  let description = [{
+    Applies upstream's patterns for `scf` (those of `convert-scf-to-cf`) to the last
+    operation of a block first. Each splits the block that it stands in, which
+    takes as long as what moves to the new block.
+
+    In: `scf` on anything. Out: `cf`; what the patterns do not convert stays.
+    Example: `scf.for %i = %a to %b step %c { ... }` becomes
+    `cf.br ^header(%a)`, `^header(%i): cf.cond_br %less, ^body, ^exit` and a body
+    that ends in `cf.br ^header(%next)`.
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::scf::SCFDialect"];
+}
+
 def PrepareForJIT : Pass<"remat-prepare-for-jit", "::mlir::ModuleOp"> {
   let summary = "spare LLVM work that gains nothing";
   let description = [{

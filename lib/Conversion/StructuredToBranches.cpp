@@ -1,0 +1,51 @@
+//===- StructuredToBranches.cpp - Loops and branches as blocks ------------===//
+//
+// Upstream's pass converts them from first to last, and each of them moves all
+// that stands behind it to a new block: a function of thousands of loops takes
+// the square of their number. From last to first each moves what stands up to
+// the next.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Conversion/Passes.h"
+
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_CONVERTSTRUCTUREDTOBRANCHES
+#include "remat/Conversion/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+
+namespace {
+struct ConvertStructuredToBranches
+    : mlir::remat::impl::ConvertStructuredToBranchesBase<
+          ConvertStructuredToBranches> {
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation()->walk<WalkOrder::PreOrder, ReverseIterator>(
+        [&](Operation *op) {
+          if (isa<scf::SCFDialect>(op->getDialect()) &&
+              !op->hasTrait<OpTrait::IsTerminator>())
+            ops.push_back(op);
+        });
+    if (ops.empty())
+      return markAllAnalysesPreserved();
+    RewritePatternSet patterns(&getContext());
+    populateSCFToControlFlowConversionPatterns(patterns);
+    GreedyRewriteConfig config;
+    // What one pattern makes (loops of a scf.parallel) goes through others.
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps)
+        .enableFolding(false);
+    // The driver takes the last one first.
+    std::reverse(ops.begin(), ops.end());
+    if (failed(applyOpPatternsGreedily(ops, std::move(patterns), config)))
+      signalPassFailure();
+  }
+};
+} // namespace
