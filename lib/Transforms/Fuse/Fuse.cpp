@@ -227,6 +227,9 @@ static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer,
 /// all, so that a chain without end would take quadratic time.
 static constexpr unsigned kMaxKernelOps = 256;
 
+/// A random block counts as what it is expanded to below: ten rounds.
+static constexpr unsigned kPhiloxOps = 64;
+
 /// A kernel reads at most this many tensors side by side. More streams are more
 /// than a processor follows, and each producer is asked again when a kernel has
 /// grown; XLA's fusions end there, too.
@@ -245,7 +248,7 @@ static bool wouldBeTooLarge(LinalgOp producer, LinalgOp consumer,
   unsigned numOps = 0, numFloatOps = 0, numSums = 0;
   for (LinalgOp op : {producer, consumer}) {
     for (Operation &inner : op.getBlock()->without_terminator()) {
-      ++numOps;
+      numOps += isa<PhiloxOp>(inner) ? kPhiloxOps : 1;
       numFloatOps += llvm::any_of(inner.getResultTypes(), [](Type type) {
         return isa<FloatType>(type);
       });
