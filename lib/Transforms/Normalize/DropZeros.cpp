@@ -46,28 +46,31 @@ static bool areDisjoint(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
 /// More slices than models have would take quadratic time.
 static constexpr size_t kMaxSlices = 64;
 
-/// Whether all of `value` is overwritten by slices that do not overlap, before
-/// anything reads it.
-static bool isCoveredBySlices(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (!type.hasStaticShape())
+/// Whether `first` inserts a slice into a tensor all of which is overwritten by
+/// it and others that do not overlap, before anything reads the result. Others
+/// may read the tensor.
+static bool isCoveredBySlices(OpOperand &first) {
+  auto type = dyn_cast<RankedTensorType>(first.get().getType());
+  if (!type || !type.hasStaticShape())
     return false;
   int64_t missing = type.getNumElements();
   SmallVector<tensor::InsertSliceOp> inserts;
-  while (missing > 0) {
-    if (!value.hasOneUse() || inserts.size() == kMaxSlices)
-      return false;
-    auto insert = dyn_cast<tensor::InsertSliceOp>(*value.user_begin());
-    if (!insert || insert.getDest() != value || !isStatic(insert) ||
+  OpOperand *next = &first;
+  while (true) {
+    auto insert = dyn_cast<tensor::InsertSliceOp>(next->getOwner());
+    if (!insert || next != &insert.getDestMutable() || !isStatic(insert) ||
         !llvm::all_of(inserts, [&](tensor::InsertSliceOp other) {
           return areDisjoint(insert, other);
         }))
       return false;
     missing -= ShapedType::getNumElements(insert.getStaticSizes());
     inserts.push_back(insert);
-    value = insert.getResult();
+    if (missing <= 0)
+      return true;
+    if (!insert->hasOneUse() || inserts.size() == kMaxSlices)
+      return false;
+    next = &*insert->use_begin();
   }
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,12 +153,15 @@ struct DropZerosPass : mlir::remat::impl::DropZerosPassBase<DropZerosPass> {
     getOperation()->walk(
         [&](scf::ForOp loop) { changed |= dropUnreadZeros(loop); });
     getOperation()->walk([&](linalg::FillOp fill) {
-      if (!fill.hasPureTensorSemantics() || fill->getNumResults() != 1 ||
-          fill->use_empty() || !isCoveredBySlices(fill.getResult(0)))
+      if (!fill.hasPureTensorSemantics() || fill->getNumResults() != 1)
         return;
-      fill.getResult(0).replaceAllUsesWith(fill.output());
-      fill.erase();
-      changed = true;
+      for (OpOperand &use : llvm::make_early_inc_range(fill->getUses()))
+        if (isCoveredBySlices(use)) {
+          use.set(fill.output());
+          changed = true;
+        }
+      if (fill->use_empty())
+        fill.erase();
     });
     if (!changed)
       markAllAnalysesPreserved();

@@ -126,3 +126,26 @@ func.func @rows_that_are_read_again(%ct: tensor<9x8xf32>, %h: tensor<2x8xf32>, %
   }
   return %l#3 : tensor<2x8xf32>
 }
+
+// -----
+
+// Zeros of two cotangents are one after CSE: each is looked at on its own.
+// CHECK-LABEL: func @zeros_that_two_start_from
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<6xf32>
+// CHECK: %[[ZEROS:.*]] = linalg.fill
+// CHECK: tensor.insert_slice %arg0 into %[[E]][0] [2]
+// CHECK: tensor.insert_slice %arg1 into
+// CHECK: tensor.insert_slice %arg1 into %[[E]][2] [4]
+// CHECK: tensor.insert_slice %arg0 into
+// CHECK: tensor.insert_slice %arg0 into %[[ZEROS]][1] [2]
+func.func @zeros_that_two_start_from(%a: tensor<2xf32>, %b: tensor<4xf32>) -> (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<6xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<6xf32>) -> tensor<6xf32>
+  %0 = tensor.insert_slice %a into %z[0] [2] [1] : tensor<2xf32> into tensor<6xf32>
+  %1 = tensor.insert_slice %b into %0[2] [4] [1] : tensor<4xf32> into tensor<6xf32>
+  %2 = tensor.insert_slice %b into %z[2] [4] [1] : tensor<4xf32> into tensor<6xf32>
+  %3 = tensor.insert_slice %a into %2[0] [2] [1] : tensor<2xf32> into tensor<6xf32>
+  %4 = tensor.insert_slice %a into %z[1] [2] [1] : tensor<2xf32> into tensor<6xf32>
+  return %1, %3, %4 : tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
+}
