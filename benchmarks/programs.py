@@ -99,19 +99,33 @@ def names(p, x, w, count):
     return x
 
 
+def loop(p, x, body):
+    """Four iterations of `body`, a function of what is carried."""
+    carried, result = Value(p.fresh("x"), SHAPE), Value(p.fresh(), SHAPE)
+    p.emit(f"{result} = scf.for {p.fresh('i')} = %zero to %four step %one iter_args({carried} = {x})"
+           f" -> ({result.type}) {{")
+    p.depth += 1
+    inner = body(carried)
+    p.emit(f"scf.yield {inner} : {inner.type}")
+    p.depth -= 1
+    p.emit("}")
+    return result
+
+
 def loops(p, x, w, count):
     """Each loop stands for two operations."""
     for _ in range(count // 2):
-        carried, result = Value(p.fresh("x"), SHAPE), Value(p.fresh(), SHAPE)
-        p.emit(f"{result} = scf.for {p.fresh('i')} = %zero to %four step %one iter_args({carried} = {x})"
-               f" -> ({result.type}) {{")
-        p.depth += 1
-        inner = pointwise(p, carried, body="math.tanh a0")
-        p.emit(f"scf.yield {inner} : {inner.type}")
-        p.depth -= 1
-        p.emit("}")
-        x = result
+        x = loop(p, x, lambda carried: pointwise(p, carried, body="math.tanh a0"))
     return x
+
+
+def products_in_a_loop(p, x, w, count):
+    """One loop, which carries a tape of residuals to its adjoint for every second operation."""
+    return loop(p, x, lambda carried: products(p, carried, w, count))
+
+
+def insertions_in_a_loop(p, x, w, count):
+    return loop(p, x, lambda carried: insertions(p, carried, w, count))
 
 
 def branches(p, x, w, count):
@@ -167,8 +181,8 @@ def layers(p, x, ws, count):
 
 
 KINDS = {f.__name__: f for f in (elementwise, broadcasts, products, products_in_four, residual_layers, reused, slices,
-                                 insertions, transposes, softmaxes, names, loops, branches, draws, regions, parameters,
-                                 layers)}
+                                 insertions, transposes, softmaxes, names, loops, products_in_a_loop,
+                                 insertions_in_a_loop, branches, draws, regions, parameters, layers)}
 
 
 def mlir(kind, count):

@@ -8,6 +8,7 @@
 
 #include "CarryInPlace.h"
 
+#include "Buffers.h"
 #include "InPlace.h"
 
 #include "remat/Dialect/Remat/IR/Branches.h"
@@ -176,4 +177,53 @@ void mlir::remat::carryInPlace(scf::WhileOp loop) {
                  llvm::to_vector(passing.getBeforeArguments()));
   ::carryInPlace(passing.getYieldOp()->getOpOperands(),
                  llvm::to_vector(passing.getAfterArguments()));
+}
+
+void mlir::remat::carryInBuffers(scf::ForOp loop,
+                                 function_ref<bool(OpResult)> mayTake) {
+  OpBuilder builder(loop);
+  Operation *yield = loop.getBody()->getTerminator();
+  auto createTensor = [&](Value buffer, Value old) {
+    return bufferization::ToTensorOp::create(
+        builder, old.getLoc(), old.getType(), buffer, /*restrict=*/true,
+        /*writable=*/true);
+  };
+  llvm::BitVector taken(loop.getNumRegionIterArgs());
+  SmallVector<Value> inits, yielded, results;
+  for (auto [index, init, argument, next, result] :
+       llvm::enumerate(loop.getInitArgs(), loop.getRegionIterArgs(),
+                       loop.getYieldedValues(), loop.getResults())) {
+    if (!isa<RankedTensorType>(init.getType()) || !mayTake(result)) {
+      inits.push_back(init);
+      yielded.push_back(next);
+      results.push_back(result);
+      continue;
+    }
+    taken.set(index);
+    builder.setInsertionPoint(loop);
+    Value buffer =
+        createBuffer(builder, init.getLoc(), init, /*readOnly=*/false);
+    builder.setInsertionPointToStart(loop.getBody());
+    argument.replaceAllUsesWith(createTensor(buffer, argument));
+    builder.setInsertionPoint(yield);
+    // It is there already, unless something still read what was.
+    bufferization::MaterializeInDestinationOp::create(
+        builder, next.getLoc(), /*result=*/Type(), yield->getOperand(index),
+        buffer, /*restrict=*/true,
+        /*writable=*/true);
+    builder.setInsertionPointAfter(loop);
+    result.replaceAllUsesWith(createTensor(buffer, result));
+  }
+  if (taken.none())
+    return;
+  builder.setInsertionPoint(loop);
+  scf::ForOp rest = takeLoop(builder, loop, inits);
+  rest.getBody()->eraseArguments([&](BlockArgument argument) {
+    return argument != rest.getInductionVar() &&
+           taken.test(argument.getArgNumber() - 1);
+  });
+  yield->setOperands(yielded);
+  for (auto [old, now] : llvm::zip_equal(results, rest.getResults()))
+    old.replaceAllUsesWith(now);
+  loop.erase();
 }

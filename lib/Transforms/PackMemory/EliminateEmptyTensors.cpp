@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -38,6 +39,62 @@ bool mayStartEmpty(Value value, DenseSet<Value> &seen) {
   return false;
 }
 
+/// The tensor.empty in whose buffer `value` is computed, through the
+/// destinations of all operations on the way; null if there is none.
+Operation *getStart(Value value) {
+  while (auto op = value.getDefiningOp<DestinationStyleOpInterface>())
+    value = op.getTiedOpOperand(cast<OpResult>(value))->get();
+  return value.getDefiningOp<tensor::EmptyOp>();
+}
+
+/// Puts tensors that start empty or filled, for others to be inserted into, in
+/// front of what computes those, where upstream needs them. It would move them
+/// itself, one by one, each time with new positions for all operations of the
+/// block.
+void hoistDestinations(Block &block) {
+  if (llvm::none_of(block, llvm::IsaPred<SubsetInsertionOpInterface>))
+    return;
+  // What was moved has the position of what it stands in front of now.
+  DenseMap<Operation *, unsigned> positions;
+  unsigned position = 0;
+  for (Operation &op : block)
+    positions[&op] = position++;
+  for (Operation &op : block) {
+    auto insertion = dyn_cast<SubsetInsertionOpInterface>(op);
+    if (!insertion)
+      continue;
+    Operation *start = getStart(insertion.getSourceOperand().get());
+    Operation *destination =
+        insertion.getDestinationOperand().get().getDefiningOp();
+    if (!start || !destination || start->getBlock() != &block)
+      continue;
+    SmallVector<Operation *, 2> moved;
+    if (auto fill = dyn_cast<linalg::FillOp>(destination)) {
+      Value value = fill.value();
+      if (value.getParentBlock() == &block && value.getDefiningOp() &&
+          positions.lookup(value.getDefiningOp()) >= positions.lookup(start))
+        continue;
+      moved.push_back(fill);
+      destination = fill.output().getDefiningOp();
+    }
+    if (!isa_and_nonnull<tensor::EmptyOp>(destination) ||
+        destination->getNumOperands() != 0)
+      continue;
+    moved.push_back(destination);
+    if (!llvm::all_of(moved, [&](Operation *op) {
+          return op->getBlock() == &block && op->hasOneUse();
+        }))
+      continue;
+    for (Operation *op : moved) {
+      if (positions.lookup(op) < positions.lookup(start))
+        break;
+      op->moveBefore(start);
+      positions[op] = positions.lookup(start);
+      start = op;
+    }
+  }
+}
+
 struct EliminateEmptyTensorsPass
     : public impl::EliminateEmptyTensorsPassBase<EliminateEmptyTensorsPass> {
   void runOnOperation() override {
@@ -50,6 +107,7 @@ struct EliminateEmptyTensorsPass
         });
     if (!found.wasInterrupted())
       return markAllAnalysesPreserved();
+    getOperation().walk([](Block *block) { hoistDestinations(*block); });
     IRRewriter rewriter(&getContext());
     if (failed(bufferization::eliminateEmptyTensors(rewriter, getOperation())))
       signalPassFailure();

@@ -12,6 +12,7 @@
 #include "SplitAccumulations.h"
 
 #include "Buffers.h"
+#include "CarryInPlace.h"
 
 #include "remat/Transforms/Schedule/Destination.h"
 
@@ -30,6 +31,10 @@ static constexpr unsigned kMaxChain = 8;
 /// Likewise where the chain ends in an insertion, into whose tensor
 /// bufferization could put all of it: cut, it is copied there.
 static constexpr unsigned kMaxInsertedChain = 64;
+
+/// Loops that carry more tensors carry their buffers instead: bufferization
+/// takes the third power of their number.
+static constexpr unsigned kMaxCarried = 32;
 
 /// So many insertions are looked at for one that overwrites another.
 static constexpr unsigned kMaxLookahead = 32;
@@ -55,9 +60,11 @@ static OpResult getTiedResult(OpOperand &use) {
              : OpResult();
 }
 
+/// Whether `use` puts its tensor into another one. A buffer is none.
 static bool isInserted(OpOperand &use) {
   auto insertion = dyn_cast<SubsetInsertionOpInterface>(use.getOwner());
-  return insertion && &insertion.getSourceOperand() == &use;
+  return insertion && &insertion.getSourceOperand() == &use &&
+         isa<TensorType>(insertion.getDestinationOperand().get().getType());
 }
 
 /// Whether all that `use` does is read, before `next` in its block: nothing
@@ -201,16 +208,23 @@ static std::optional<Link> getNext(Value value) {
   return next;
 }
 
+/// `value` and the values whose buffers it takes over, one from the next, up to
+/// the one that brings the buffer into its block.
+static SmallVector<Value> getSources(Value value) {
+  SmallVector<Value> sources;
+  while (value) {
+    sources.push_back(value);
+    auto result = dyn_cast<OpResult>(value);
+    value = result ? remat::getBufferSource(result) : Value();
+  }
+  return sources;
+}
+
 /// Whether somebody else has to know what becomes of the buffer of `value`, in
 /// which an operation of `block` computes: a loop, of what it carries, the
 /// callers of a function, of its arguments, and everything around a branch.
 static bool isOthersBuffer(Value value, Block *block, bool isCalled) {
-  while (auto result = dyn_cast<OpResult>(value)) {
-    Value source = remat::getBufferSource(result);
-    if (!source)
-      break;
-    value = source;
-  }
+  value = getSources(value).back();
   bool isOwnArgument = block->isEntryBlock() && !isCalled &&
                        isa<func::FuncOp>(block->getParentOp());
   return value.getParentBlock() != block ||
@@ -226,10 +240,8 @@ static bool isComputedInElsewhere(OpOperand &first) {
 }
 
 /// The steps of operations that compute one after the other in the buffer of
-/// which `first` is the destination; none if it continues another chain, or if
-/// what they come to may be computed in yet another buffer, or has to be seen
-/// to be in that one.
-static SmallVector<Link> getChain(OpOperand &first, bool isCalled) {
+/// which `first` is the destination; none if it continues another chain.
+static SmallVector<Link> getChain(OpOperand &first) {
   if (auto result = dyn_cast<OpResult>(first.get())) {
     bool isComputedInPlace =
         llvm::any_of(result.getOwner()->getOpOperands(), [&](OpOperand &use) {
@@ -246,13 +258,68 @@ static SmallVector<Link> getChain(OpOperand &first, bool isCalled) {
     chain.push_back(*next);
     value = getTiedResult(*next->destination);
   }
-  if (chain.size() > kMaxChain &&
-      ((chain.size() <= kMaxInsertedChain &&
-        llvm::any_of(value.getUses(), isInserted)) ||
-       isComputedInElsewhere(first) ||
-       isOthersBuffer(first.get(), first.getOwner()->getBlock(), isCalled)))
-    chain.clear();
   return chain;
+}
+
+/// Whether `chain` is long, and nothing it comes to may be computed in yet
+/// another buffer, or has to be seen to be in this one.
+static bool isToBeCut(ArrayRef<Link> chain, bool isCalled) {
+  if (chain.size() <= kMaxChain)
+    return false;
+  OpOperand &first = *chain.front().destination;
+  Value last = getTiedResult(*chain.back().destination);
+  return (chain.size() > kMaxInsertedChain ||
+          llvm::none_of(last.getUses(), isInserted)) &&
+         !isComputedInElsewhere(first) &&
+         !isOthersBuffer(first.get(), first.getOwner()->getBlock(), isCalled);
+}
+
+/// Whether bufferization need not know that `result` of a loop is in the buffer
+/// of what it was before: nothing else computes there, or reads it later. A
+/// part of a tensor is computed there only if bufferization sees it.
+static bool mayBeUnnamed(OpResult result, bool isCalled) {
+  auto loop = cast<scf::ForOp>(result.getOwner());
+  OpOperand *use = loop.getTiedLoopInit(result);
+  if (isOthersBuffer(use->get(), loop->getBlock(), isCalled) ||
+      llvm::any_of(result.getUses(), isInserted))
+    return false;
+  while (true) {
+    std::optional<Link> link = getNext(use->get());
+    if (!link || link->destination != use)
+      return false;
+    auto source = dyn_cast<OpResult>(use->get());
+    if (!source || !remat::getBufferSource(source))
+      return true;
+    auto tied = llvm::find_if(
+        source.getOwner()->getOpOperands(),
+        [&](OpOperand &operand) { return getTiedResult(operand) == source; });
+    if (tied == source.getOwner()->getOpOperands().end())
+      return false;
+    use = &*tied;
+  }
+}
+
+/// Whether `loop`, or one in it, carries many tensors, or one in whose buffer a
+/// long chain computes.
+static bool carriesMuch(scf::ForOp loop) {
+  auto isTensor = llvm::IsaPred<RankedTensorType>;
+  return loop
+      ->walk([&](Operation *op) {
+        auto inner = dyn_cast<scf::ForOp>(op);
+        if (inner &&
+            llvm::count_if(inner.getResultTypes(), isTensor) > kMaxCarried)
+          return WalkResult::interrupt();
+        for (OpOperand &use : op->getOpOperands()) {
+          if (!getTiedResult(use))
+            continue;
+          auto argument = dyn_cast<BlockArgument>(getSources(use.get()).back());
+          if (argument && isa<scf::ForOp>(argument.getOwner()->getParentOp()) &&
+              getChain(use).size() > kMaxChain)
+            return WalkResult::interrupt();
+        }
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// The last operation in the block of `next`, and before it, that reads what is
@@ -337,6 +404,15 @@ static void cut(const Link &link, Operation *start) {
 }
 
 void mlir::remat::splitAccumulations(func::FuncOp function, bool isCalled) {
+  // Those around others first, whose buffers these may carry on.
+  SmallVector<scf::ForOp> loops;
+  function.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+    if (carriesMuch(loop))
+      loops.push_back(loop);
+  });
+  for (scf::ForOp loop : loops)
+    carryInBuffers(
+        loop, [&](OpResult result) { return mayBeUnnamed(result, isCalled); });
   // What is inserted has no number in its block: all questions come first.
   SmallVector<std::pair<Link, Operation *>> cuts;
   SmallVector<tensor::ExtractSliceOp> kept;
@@ -345,8 +421,8 @@ void mlir::remat::splitAccumulations(func::FuncOp function, bool isCalled) {
     for (OpOperand &use : op->getOpOperands()) {
       if (!getTiedResult(use))
         continue;
-      SmallVector<Link> chain = getChain(use, isCalled);
-      if (chain.size() <= kMaxChain)
+      SmallVector<Link> chain = getChain(use);
+      if (!isToBeCut(chain, isCalled))
         continue;
       unsigned length = 0;
       for (Link &link : chain) {

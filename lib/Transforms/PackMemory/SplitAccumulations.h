@@ -8,8 +8,10 @@
 namespace mlir::remat {
 
 /// Cuts each long chain of operations that compute in one another's results
-/// into pieces, each of which takes the buffer from the one before it. Those in
-/// the arguments of a function that others call stay whole.
+/// into pieces, each of which takes the buffer from the one before it, and
+/// takes tensors out of what counted loops carry that carry many, or long
+/// chains. Those in the arguments of a function that others call, in what a
+/// branch or another loop got, and in parts of tensors stay whole.
 void splitAccumulations(func::FuncOp function, bool isCalled);
 
 } // namespace mlir::remat

@@ -65,7 +65,12 @@ def PrepareBufferizationPass
     the number of values in one buffer. All else that reads a value of the chain
     has done so before the next writes. Slices that have not are copied; so is
     what is inserted, read elsewhere and overwritten by another insertion. Chains
-    in what a loop carries, or a caller gave, stay whole.
+    in what a caller gave, or a loop carries, stay whole.
+
+    **Counted loops** that carry more than 32 tensors, or a long chain, carry
+    none of which nobody else has to know in which buffer it is: each iteration
+    gets it from the buffer of what it was before the loop, and puts it there,
+    in a copy that is none where it has been computed there.
 
     **Many readers.** An argument of a function, or a result that nothing
     writes, with 64 readers or more: those before the first use that is none get
@@ -86,7 +91,23 @@ def EliminateEmptyTensorsPass
     Upstream's `-eliminate-empty-tensors` analyzes the module as one-shot
     bufferization does, and takes as long. This pass runs it only if a tensor
     that is inserted into another one may have been computed in a
-    `tensor.empty`; otherwise it would change nothing.
+    `tensor.empty`; otherwise it would change nothing. Empty and filled tensors
+    that others are inserted into are put in front of what computes those, where
+    upstream would move them one by one, in a time that grows with the square of
+    their number.
+
+    Example, in and out:
+
+    ```mlir
+    %a = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %zeros = linalg.fill ins(%zero : f32) outs(%wide : tensor<8xf32>) -> tensor<8xf32>
+    %both = tensor.insert_slice %a into %zeros[0] [4] [1] : tensor<4xf32> into tensor<8xf32>
+
+    %zeros = linalg.fill ins(%zero : f32) outs(%wide : tensor<8xf32>) -> tensor<8xf32>
+    %place = tensor.extract_slice %zeros[0] [4] [1] : tensor<8xf32> to tensor<4xf32>
+    %a = linalg.exp ins(%x : tensor<4xf32>) outs(%place : tensor<4xf32>) -> tensor<4xf32>
+    %both = tensor.insert_slice %a into %zeros[0] [4] [1] : tensor<4xf32> into tensor<8xf32>
+    ```
   }];
 }
 

@@ -43,6 +43,20 @@ print("func.func private @use(f32)")
 # In the buffer that a loop carries, and in an argument that the caller gave.
 chain = "\n".join(f"  %s{i} = linalg.fill ins(%z : f32) outs(%e : {SLICE}) -> {SLICE}\n" + INSERT.format(i=i, last=i - 1, at=(5 * i) % 56)
                   for i in range(1, COUNT + 1))
+print(f"""func.func @also_computed_in(%x: {WIDE}, %e: {SLICE}) -> ({WIDE}, {WIDE}) {{
+  %z = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %wide = tensor.empty() : {WIDE}
+  %start = tensor.insert_slice %e into %wide[0, 0] [4, 8] [1, 1] : {SLICE} into {WIDE}
+  %r = scf.for %k = %c0 to %c3 step %c1 iter_args(%v0 = %start) -> ({WIDE}) {{
+{chain}
+    scf.yield %v{COUNT} : {WIDE}
+  }}
+  %other = linalg.exp ins(%x : {WIDE}) outs(%wide : {WIDE}) -> {WIDE}
+  return %r, %other : {WIDE}, {WIDE}
+}}""")
 print(f"""func.func @carried(%x: {WIDE} {{bufferization.writable = true}}, %e: {SLICE}) -> {WIDE} {{
   %z = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
