@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -243,8 +244,11 @@ static void takeOut(const Repetition &repetition) {
 namespace {
 class Repeater {
 public:
-  Repeater(func::FuncOp function, int64_t alignment)
-      : block(function.front()), forward(findForward(function)),
+  /// `bytes` are alive around `block`, which is part of the function of which
+  /// `forward` is the forward.
+  Repeater(Block &block, const DenseSet<Operation *> &forward, int64_t bytes,
+           int64_t alignment)
+      : block(block), forward(forward), bytesAround(bytes),
         alignment(alignment),
         nestedPeaks(estimateNestedPeaks(block, alignment)) {}
 
@@ -264,6 +268,20 @@ public:
     improve(graph, /*products=*/true, time / kTimeFractionOfProducts,
             kLeastGainOfProducts);
     return !repetitions.empty();
+  }
+
+  /// The body of the loop that runs at the peak, with the bytes that are alive
+  /// around it; null if it is no loop's.
+  std::pair<Block *, int64_t> findLoopAtPeak() const {
+    BlockGraph graph(block, nestedPeaks);
+    auto [bytes, peak] = graph.estimatePeak(alignment);
+    if (graph.getNodes().empty())
+      return {};
+    const Node &node = graph.getNodes()[peak];
+    auto loop = dyn_cast<scf::ForOp>(node.ops.back());
+    if (!loop)
+      return {};
+    return {loop.getBody(), bytesAround + bytes - node.nestedPeak};
   }
 
 private:
@@ -290,6 +308,7 @@ private:
     for (unsigned round = 0; round <= kMaxRounds; ++round) {
       const BlockGraph &now = changed ? *changed : graph;
       auto [bytes, peak] = now.estimatePeak(alignment);
+      bytes += bytesAround;
       if (round == 0)
         first = lowest = bytes;
       double gain = double(lowest - bytes) / first;
@@ -354,7 +373,8 @@ private:
   }
 
   Block &block;
-  DenseSet<Operation *> forward;
+  const DenseSet<Operation *> &forward;
+  int64_t bytesAround;
   int64_t alignment;
   /// Of the block without repetitions.
   int64_t time = 0;
@@ -371,8 +391,15 @@ struct RepeatAtPeakPass
       return signalPassFailure();
     bool changed = false;
     getOperation()->walk([&](func::FuncOp function) {
-      if (!function.isDeclaration() && function.getBody().hasOneBlock())
-        changed |= Repeater(function, alignment).run();
+      if (function.isDeclaration() || !function.getBody().hasOneBlock())
+        return;
+      DenseSet<Operation *> forward = findForward(function);
+      Block *block = &function.front();
+      for (int64_t bytes = 0; block;) {
+        Repeater repeater(*block, forward, bytes, alignment);
+        changed |= repeater.run();
+        std::tie(block, bytes) = repeater.findLoopAtPeak();
+      }
     });
     if (!changed)
       markAllAnalysesPreserved();

@@ -454,3 +454,141 @@ func.func @must_not_repeat_a_product_that_takes_long(%x: tensor<512x64xf32>, %w:
   } -> tensor<512x4096xf32>
   return %b : tensor<512x4096xf32>
 }
+
+// In the loop over micro-batches that runs at the peak.
+// CHECK-LABEL: func.func @waits_out_the_peak_of_a_loop(
+// CHECK: scf.for
+// CHECK: linalg.matmul
+// CHECK: %[[B:.*]] = linalg.generic {{.*}}tensor<512x2048xf32>) outs
+// CHECK: remat.barrier %arg0 after %[[B]] {remat.repeated}
+// CHECK: scf.yield
+func.func @waits_out_the_peak_of_a_loop(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>, %times: index) -> (tensor<128x2048xf32> {remat.gradient_of = 1}) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %es = tensor.empty() : tensor<128x2048xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%es : tensor<128x2048xf32>) -> tensor<128x2048xf32>
+  %r = scf.for %i = %c0 to %times step %c1 iter_args(%sum = %start) -> (tensor<128x2048xf32>) {
+    %e = tensor.empty() : tensor<512x128xf32>
+    %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%e : tensor<512x128xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = arith.mulf %a, %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<512x128xf32>
+    %eh = tensor.empty() : tensor<512x2048xf32>
+    %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+    %h = linalg.matmul ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+    %et = tensor.empty() : tensor<512x2048xf32>
+    %t = linalg.exp ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+    %eb = tensor.empty() : tensor<512x2048xf32>
+    %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) {
+    ^bb0(%a: f32, %c: f32, %o: f32):
+      %0 = math.cos %a : f32
+      %1 = arith.mulf %0, %c : f32
+      linalg.yield %1 : f32
+    } -> tensor<512x2048xf32>
+    %ew = tensor.empty() : tensor<128x2048xf32>
+    %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<128x2048xf32>) -> tensor<128x2048xf32>
+    %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) {
+    ^bb0(%a: f32, %c: f32, %o: f32):
+      %0 = arith.mulf %a, %c : f32
+      %1 = arith.addf %o, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<128x2048xf32>
+    %next = linalg.add ins(%sum, %dw : tensor<128x2048xf32>, tensor<128x2048xf32>) outs(%sum : tensor<128x2048xf32>) -> tensor<128x2048xf32>
+    scf.yield %next : tensor<128x2048xf32>
+  }
+  return %r : tensor<128x2048xf32>
+}
+
+// Not in a loop where few bytes are alive.
+// CHECK-LABEL: func.func @must_not_repeat_in_a_loop_beside_the_peak(
+// CHECK: scf.for
+// CHECK-NOT: remat.barrier
+// CHECK: return
+func.func @must_not_repeat_in_a_loop_beside_the_peak(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>, %times: index) -> (tensor<128x2048xf32> {remat.gradient_of = 1}, tensor<8192x8192xf32> {remat.gradient_of = 0}) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %es = tensor.empty() : tensor<128x2048xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%es : tensor<128x2048xf32>) -> tensor<128x2048xf32>
+  %r = scf.for %i = %c0 to %times step %c1 iter_args(%sum = %start) -> (tensor<128x2048xf32>) {
+    %e = tensor.empty() : tensor<512x128xf32>
+    %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%e : tensor<512x128xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = arith.mulf %a, %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<512x128xf32>
+    %eh = tensor.empty() : tensor<512x2048xf32>
+    %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+    %h = linalg.matmul ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+    %et = tensor.empty() : tensor<512x2048xf32>
+    %t = linalg.exp ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+    %eb = tensor.empty() : tensor<512x2048xf32>
+    %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) {
+    ^bb0(%a: f32, %c: f32, %o: f32):
+      %0 = math.cos %a : f32
+      %1 = arith.mulf %0, %c : f32
+      linalg.yield %1 : f32
+    } -> tensor<512x2048xf32>
+    %ew = tensor.empty() : tensor<128x2048xf32>
+    %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<128x2048xf32>) -> tensor<128x2048xf32>
+    %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) {
+    ^bb0(%a: f32, %c: f32, %o: f32):
+      %0 = arith.mulf %a, %c : f32
+      %1 = arith.addf %o, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<128x2048xf32>
+    %next = linalg.add ins(%sum, %dw : tensor<128x2048xf32>, tensor<128x2048xf32>) outs(%sum : tensor<128x2048xf32>) -> tensor<128x2048xf32>
+    scf.yield %next : tensor<128x2048xf32>
+  }
+  %el = tensor.empty() : tensor<8192x8192xf32>
+  %large = linalg.fill ins(%zero : f32) outs(%el : tensor<8192x8192xf32>) -> tensor<8192x8192xf32>
+  return %r, %large : tensor<128x2048xf32>, tensor<8192x8192xf32>
+}
+
+// Nor where much is alive around the loop, beside which what it saves is little.
+// CHECK-LABEL: func.func @must_not_repeat_for_a_small_part_of_the_peak(
+// CHECK: scf.for
+// CHECK-NOT: remat.barrier
+// CHECK: return
+func.func @must_not_repeat_for_a_small_part_of_the_peak(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>, %times: index) -> (tensor<128x2048xf32> {remat.gradient_of = 1}, tensor<8192x8192xf32> {remat.gradient_of = 0}) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %el = tensor.empty() : tensor<8192x8192xf32>
+  %large = linalg.fill ins(%zero : f32) outs(%el : tensor<8192x8192xf32>) -> tensor<8192x8192xf32>
+  %es = tensor.empty() : tensor<128x2048xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%es : tensor<128x2048xf32>) -> tensor<128x2048xf32>
+  %r = scf.for %i = %c0 to %times step %c1 iter_args(%sum = %start) -> (tensor<128x2048xf32>) {
+    %e = tensor.empty() : tensor<512x128xf32>
+    %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x128xf32>) outs(%e : tensor<512x128xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = arith.mulf %a, %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<512x128xf32>
+    %eh = tensor.empty() : tensor<512x2048xf32>
+    %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+    %h = linalg.matmul ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+    %et = tensor.empty() : tensor<512x2048xf32>
+    %t = linalg.exp ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+    %eb = tensor.empty() : tensor<512x2048xf32>
+    %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) {
+    ^bb0(%a: f32, %c: f32, %o: f32):
+      %0 = math.cos %a : f32
+      %1 = arith.mulf %0, %c : f32
+      linalg.yield %1 : f32
+    } -> tensor<512x2048xf32>
+    %ew = tensor.empty() : tensor<128x2048xf32>
+    %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<128x2048xf32>) -> tensor<128x2048xf32>
+    %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) {
+    ^bb0(%a: f32, %c: f32, %o: f32):
+      %0 = arith.mulf %a, %c : f32
+      %1 = arith.addf %o, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<128x2048xf32>
+    %next = linalg.add ins(%sum, %dw : tensor<128x2048xf32>, tensor<128x2048xf32>) outs(%sum : tensor<128x2048xf32>) -> tensor<128x2048xf32>
+    scf.yield %next : tensor<128x2048xf32>
+  }
+  return %r, %large : tensor<128x2048xf32>, tensor<8192x8192xf32>
+}

@@ -79,6 +79,10 @@ def RepeatAtPeakPass : Pass<"remat-repeat-at-peak"> {
     the time, if they lower the peak by twice as much, and each step to a lower one
     by at least twice the part that it takes.
 
+    If an `scf.for` runs at the peak (the loop over micro-batches has all of a step
+    in its body), then the same in its body, in proportion to its time and to all
+    bytes that are alive by then.
+
     What the forward keeps for the backward is not looked at: `remat-plan` decided that.
     The forward is what results other than gradients and updated parameters depend on.
     Values do not change. Run after `remat-schedule`.
