@@ -30,7 +30,7 @@ struct ConvertStructuredToBranches
     SmallVector<Operation *> ops;
     getOperation()->walk<WalkOrder::PreOrder, ReverseIterator>(
         [&](Operation *op) {
-          if (isa<scf::SCFDialect>(op->getDialect()) &&
+          if (isa_and_nonnull<scf::SCFDialect>(op->getDialect()) &&
               !op->hasTrait<OpTrait::IsTerminator>())
             ops.push_back(op);
         });

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -convert-structured-to-branches | FileCheck %s
+// RUN: remat-opt %s -convert-structured-to-branches -allow-unregistered-dialect | FileCheck %s
 
 // Two loops in a row, one with a loop in it, and what stands between them.
 // CHECK-LABEL: func.func @loops(
@@ -73,8 +73,11 @@ func.func @others(%memory: memref<8xf32>, %n: index) -> index {
   return %s : index
 }
 
+// What is of no registered dialect stays.
 // CHECK-LABEL: func.func @nothing(
+// CHECK-NEXT: "other.op"
 // CHECK-NEXT: return
 func.func @nothing() {
+  "other.op"() : () -> ()
   return
 }

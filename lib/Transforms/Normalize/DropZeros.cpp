@@ -160,8 +160,10 @@ struct DropZerosPass : mlir::remat::impl::DropZerosPassBase<DropZerosPass> {
           use.set(fill.output());
           changed = true;
         }
-      if (fill->use_empty())
+      if (fill->use_empty()) {
         fill.erase();
+        changed = true;
+      }
     });
     if (!changed)
       markAllAnalysesPreserved();

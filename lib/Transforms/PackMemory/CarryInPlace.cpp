@@ -189,33 +189,34 @@ void mlir::remat::carryInBuffers(scf::ForOp loop,
         /*writable=*/true);
   };
   llvm::BitVector taken(loop.getNumRegionIterArgs());
-  SmallVector<Value> inits, yielded, results;
-  for (auto [index, init, argument, next, result] :
-       llvm::enumerate(loop.getInitArgs(), loop.getRegionIterArgs(),
-                       loop.getYieldedValues(), loop.getResults())) {
-    if (!isa<RankedTensorType>(init.getType()) || !mayTake(result)) {
-      inits.push_back(init);
-      yielded.push_back(next);
-      results.push_back(result);
+  for (auto [index, init, argument, result] : llvm::enumerate(
+           loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
+    if (!isa<RankedTensorType>(init.getType()) || !mayTake(result))
       continue;
-    }
     taken.set(index);
     builder.setInsertionPoint(loop);
     Value buffer =
         createBuffer(builder, init.getLoc(), init, /*readOnly=*/false);
     builder.setInsertionPointToStart(loop.getBody());
     argument.replaceAllUsesWith(createTensor(buffer, argument));
-    builder.setInsertionPoint(yield);
     // It is there already, unless something still read what was.
+    Value next = yield->getOperand(index);
+    builder.setInsertionPoint(yield);
     bufferization::MaterializeInDestinationOp::create(
-        builder, next.getLoc(), /*result=*/Type(), yield->getOperand(index),
-        buffer, /*restrict=*/true,
-        /*writable=*/true);
+        builder, next.getLoc(), /*result=*/Type(), next, buffer,
+        /*restrict=*/true, /*writable=*/true);
     builder.setInsertionPointAfter(loop);
     result.replaceAllUsesWith(createTensor(buffer, result));
   }
   if (taken.none())
     return;
+  SmallVector<Value> inits, yielded, results;
+  for (unsigned index = 0; index < taken.size(); ++index)
+    if (!taken.test(index)) {
+      inits.push_back(loop.getInitArgs()[index]);
+      yielded.push_back(yield->getOperand(index));
+      results.push_back(loop.getResult(index));
+    }
   builder.setInsertionPoint(loop);
   scf::ForOp rest = takeLoop(builder, loop, inits);
   rest.getBody()->eraseArguments([&](BlockArgument argument) {

@@ -67,10 +67,10 @@ def PrepareBufferizationPass
     what is inserted, read elsewhere and overwritten by another insertion. Chains
     in what a caller gave, or a loop carries, stay whole.
 
-    **Counted loops** that carry more than 32 tensors, or a long chain, carry
-    none of which nobody else has to know in which buffer it is: each iteration
-    gets it from the buffer of what it was before the loop, and puts it there,
-    in a copy that is none where it has been computed there.
+    **Counted loops** that carry more than 32 tensors, or a long chain, carry only
+    those of which others have to know in which buffer they are. Each iteration
+    gets the rest from the buffers of what they were before the loop, and puts
+    them there, in copies that are none where they have been computed there.
 
     **Many readers.** An argument of a function, or a result that nothing
     writes, with 64 readers or more: those before the first use that is none get
