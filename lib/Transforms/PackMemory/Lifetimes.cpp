@@ -113,6 +113,9 @@ Phase Lifetimes::getPhase(Operation *op) const {
 
 void Lifetimes::addUses(unsigned index, BufferViewFlowAnalysis &views) {
   for (Value view : views.resolve(buffers[index].alloc)) {
+    // To the analysis all that a call returns is made of all that it gets.
+    if (!isa<BaseMemRefType>(view.getType()))
+      continue;
     auto [it, inserted] = bufferOf.try_emplace(view, index);
     if (!inserted)
       it->second = severalBuffers;

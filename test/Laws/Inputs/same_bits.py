@@ -37,9 +37,9 @@ ANNOTATIONS = ("ops=linalg.matmul policy=nothing_saveable", "whole policy=dots_s
                "ops=linalg.generic policy=nothing_saveable", "ops=linalg.generic name=some")
 
 
-def check_memory(program, model, measured):
+def check_memory(program, measured, is_dynamic=False):
     memory, arena = program.memory(), measured["peak_bytes_by_class"]["arena"]
-    if memory["unpacked"] and not model.is_dynamic:
+    if memory["unpacked"] and not is_dynamic:
         raise Failure(f"{program.name}: {memory['unpacked']} buffers are not in the arena")
     # The size of an empty arena is not measured: nothing is allocated.
     if memory["arena"] != arena:
@@ -146,7 +146,7 @@ def check(folder, model, every, target=""):
                 raise Failure(f"{program.name}, {threads} threads: {result}, but the first variant: {reference}")
             continue
         check_bits(program, threads, result, reference)
-        check_memory(program, model, measured)
+        check_memory(program, measured, model.is_dynamic)
     if target:
         check_numbers(program, reference, train(Program(
             folder, Path(folder) / "model.mlir", target=target_options("", 2, model)), 2)[0])
@@ -191,7 +191,7 @@ def check_sample(folder, model, count, target):
             check_bits(program, threads, result, reference)
         except Failure as failure:
             raise Failure(f"{failure} ({options})") from None
-        check_memory(program, model, measured)
+        check_memory(program, measured, model.is_dynamic)
     options, drawn = drawn_options(rng, target)
     options.pop("level")
     check_gradients(folder, model.text, target_options(drawn, rng.choice([1, 2]), model), **options)
@@ -237,9 +237,10 @@ def compare_policies(path, target):
                         *((plain, "", annotation) for annotation in ANNOTATIONS if selects_any(annotation, plain))]
             for i, (source, policy, annotation) in enumerate(compared):
                 program = Program(folder, source, policy, MODES[i % 2], annotation, target_options(target, 1 + i % 2))
-                *result, _ = program.train(STEPS, 1 + i % 2)
+                *result, measured = program.train(STEPS, 1 + i % 2)
                 reference = reference or result
                 check_bits(program, 1 + i % 2, result, reference)
+                check_memory(program, measured)
             if target:
                 check_numbers(program, reference, train(Program(folder, path), 2)[0])
         except Failure as failure:

@@ -258,3 +258,18 @@ func.func @buffer_of_the_last_iteration_stays_an_allocation(%x: memref<16xf32>, 
   linalg.copy ins(%r : memref<16xf32>) outs(%y : memref<16xf32>)
   return
 }
+
+// -----
+
+// A random state that a call returns is not the memory that the call got.
+// CHECK-LABEL: func.func @what_is_no_memory_keeps_none
+// CHECK-SAME: memref<64xi8> {remat.arena}
+// CHECK-NOT: memref.alloc
+// CHECK: return
+func.func private @next(%x: memref<16xf32>, %state: vector<2xi64>) -> vector<2xi64>
+func.func @what_is_no_memory_keeps_none(%x: memref<16xf32>, %state: vector<2xi64>) -> vector<2xi64> {
+  %a = memref.alloc() : memref<16xf32>
+  linalg.exp ins(%x : memref<16xf32>) outs(%a : memref<16xf32>)
+  %next = call @next(%a, %state) : (memref<16xf32>, vector<2xi64>) -> vector<2xi64>
+  return %next : vector<2xi64>
+}
