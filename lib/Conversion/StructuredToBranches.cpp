@@ -12,7 +12,6 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Iterators.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::remat {
@@ -27,13 +26,14 @@ struct ConvertStructuredToBranches
     : mlir::remat::impl::ConvertStructuredToBranchesBase<
           ConvertStructuredToBranches> {
   void runOnOperation() override {
+    // The driver takes the last one first, and what is around others before
+    // them.
     SmallVector<Operation *> ops;
-    getOperation()->walk<WalkOrder::PreOrder, ReverseIterator>(
-        [&](Operation *op) {
-          if (isa_and_nonnull<scf::SCFDialect>(op->getDialect()) &&
-              !op->hasTrait<OpTrait::IsTerminator>())
-            ops.push_back(op);
-        });
+    getOperation()->walk([&](Operation *op) {
+      if (isa_and_nonnull<scf::SCFDialect>(op->getDialect()) &&
+          !op->hasTrait<OpTrait::IsTerminator>())
+        ops.push_back(op);
+    });
     if (ops.empty())
       return markAllAnalysesPreserved();
     RewritePatternSet patterns(&getContext());
@@ -42,8 +42,6 @@ struct ConvertStructuredToBranches
     // What one pattern makes (loops of a scf.parallel) goes through others.
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps)
         .enableFolding(false);
-    // The driver takes the last one first.
-    std::reverse(ops.begin(), ops.end());
     if (failed(applyOpPatternsGreedily(ops, std::move(patterns), config)))
       signalPassFailure();
   }

@@ -42,7 +42,7 @@ static void addKernelLowering(OpPassManager &module) {
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createConvertVectorToSCFPass());
-  pm.addPass(mlir::remat::createConvertStructuredToBranches());
+  pm.addPass(createConvertStructuredToBranches());
   // As on the CPU, for the same bits.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;

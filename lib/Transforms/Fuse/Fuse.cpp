@@ -227,8 +227,9 @@ static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer,
 /// all, so that a chain without end would take quadratic time.
 static constexpr unsigned kMaxKernelOps = 256;
 
-/// A random block counts as what it is expanded to below: ten rounds.
-static constexpr unsigned kPhiloxOps = 64;
+/// A random block is one operation here and more than a hundred below: it
+/// counts as a part of all that a kernel may have.
+static constexpr unsigned kPhiloxOps = kMaxKernelOps / 4;
 
 /// A kernel reads at most this many tensors side by side. More streams are more
 /// than a processor follows, and each producer is asked again when a kernel has

@@ -279,24 +279,17 @@ static bool isToBeCut(ArrayRef<Link> chain, bool isCalled) {
 /// part of a tensor is computed there only if bufferization sees it.
 static bool mayBeUnnamed(OpResult result, bool isCalled) {
   auto loop = cast<scf::ForOp>(result.getOwner());
-  OpOperand *use = loop.getTiedLoopInit(result);
-  if (isOthersBuffer(use->get(), loop->getBlock(), isCalled) ||
+  Value init = loop.getTiedLoopInit(result)->get(), next = result;
+  if (isOthersBuffer(init, loop->getBlock(), isCalled) ||
       llvm::any_of(result.getUses(), isInserted))
     return false;
-  while (true) {
-    std::optional<Link> link = getNext(use->get());
-    if (!link || link->destination != use)
+  for (Value source : getSources(init)) {
+    std::optional<Link> link = getNext(source);
+    if (!link || getTiedResult(*link->destination) != next)
       return false;
-    auto source = dyn_cast<OpResult>(use->get());
-    if (!source || !remat::getBufferSource(source))
-      return true;
-    auto tied = llvm::find_if(
-        source.getOwner()->getOpOperands(),
-        [&](OpOperand &operand) { return getTiedResult(operand) == source; });
-    if (tied == source.getOwner()->getOpOperands().end())
-      return false;
-    use = &*tied;
+    next = source;
   }
+  return true;
 }
 
 /// Whether `loop`, or one in it, carries many tensors, or one in whose buffer a

@@ -273,10 +273,10 @@ public:
   /// The body of the loop that runs at the peak, with the bytes that are alive
   /// around it; null if it is no loop's.
   std::pair<Block *, int64_t> findLoopAtPeak() const {
+    if (nestedPeaks.empty())
+      return {};
     BlockGraph graph(block, nestedPeaks);
     auto [bytes, peak] = graph.estimatePeak(alignment);
-    if (graph.getNodes().empty())
-      return {};
     const Node &node = graph.getNodes()[peak];
     auto loop = dyn_cast<scf::ForOp>(node.ops.back());
     if (!loop)
