@@ -563,3 +563,61 @@ func.func @update_overwrites_what_the_producer_reads(%w: tensor<4xf32>, %x: tens
   %z = linalg.mul ins(%s, %y : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   return %z, %w1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Each random block becomes more than a hundred operations: a kernel that draws
+// three is one, and four are two.
+// CHECK-LABEL: func.func @kernels_that_draw_little(
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT: linalg.generic
+// CHECK: return
+// CHECK-LABEL: func.func @kernels_that_draw_much(
+// CHECK-COUNT-2: linalg.generic
+// CHECK: return
+#id = affine_map<(i) -> (i)>
+func.func @kernels_that_draw_little(%x: tensor<64xf32>, %k: i32, %p: i32, %q: i32, %r: i32) -> tensor<64xf32> {
+  %e = tensor.empty() : tensor<64xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %w0:4 = remat.philox %p, %k, %k, %k key %k, %k : i32
+    %f0 = arith.uitofp %w0#0 : i32 to f32
+    %m0 = arith.mulf %a, %f0 : f32
+    %w1:4 = remat.philox %q, %k, %k, %k key %k, %k : i32
+    %f1 = arith.uitofp %w1#0 : i32 to f32
+    %m1 = arith.mulf %m0, %f1 : f32
+    linalg.yield %m1 : f32
+  } -> tensor<64xf32>
+  %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%y : tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %w0:4 = remat.philox %r, %k, %k, %k key %k, %k : i32
+    %f0 = arith.uitofp %w0#0 : i32 to f32
+    %m0 = arith.mulf %a, %f0 : f32
+    linalg.yield %m0 : f32
+  } -> tensor<64xf32>
+  return %z : tensor<64xf32>
+}
+func.func @kernels_that_draw_much(%x: tensor<64xf32>, %k: i32, %p: i32, %q: i32, %r: i32, %s: i32) -> tensor<64xf32> {
+  %e = tensor.empty() : tensor<64xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %w0:4 = remat.philox %p, %k, %k, %k key %k, %k : i32
+    %f0 = arith.uitofp %w0#0 : i32 to f32
+    %m0 = arith.mulf %a, %f0 : f32
+    %w1:4 = remat.philox %q, %k, %k, %k key %k, %k : i32
+    %f1 = arith.uitofp %w1#0 : i32 to f32
+    %m1 = arith.mulf %m0, %f1 : f32
+    linalg.yield %m1 : f32
+  } -> tensor<64xf32>
+  %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%y : tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %w0:4 = remat.philox %r, %k, %k, %k key %k, %k : i32
+    %f0 = arith.uitofp %w0#0 : i32 to f32
+    %m0 = arith.mulf %a, %f0 : f32
+    %w1:4 = remat.philox %s, %k, %k, %k key %k, %k : i32
+    %f1 = arith.uitofp %w1#0 : i32 to f32
+    %m1 = arith.mulf %m0, %f1 : f32
+    linalg.yield %m1 : f32
+  } -> tensor<64xf32>
+  return %z : tensor<64xf32>
+}
