@@ -32,8 +32,9 @@ bool mayStartEmpty(Value value, DenseSet<Value> &seen) {
           cast<BlockArgument>(value).getOwner()->getParentOp());
     auto destinationStyle = dyn_cast<DestinationStyleOpInterface>(op);
     if (!destinationStyle)
+      // Upstream does not look for one behind a slice either.
       return !isa<arith::ConstantOp, bufferization::AllocTensorOp,
-                  bufferization::ToTensorOp>(op);
+                  bufferization::ToTensorOp, tensor::ExtractSliceOp>(op);
     value = destinationStyle.getTiedOpOperand(cast<OpResult>(value))->get();
   }
   return false;

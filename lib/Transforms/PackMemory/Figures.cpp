@@ -115,7 +115,8 @@ int64_t Figures::getMostResiduals(ArrayRef<Place> places) {
 
 Frame Figures::getFrame(const FunctionMemory &memory) const {
   return {memory.arena, memory.parts,         memory.residuals,
-          ops,          memory.recomputedOps, tables};
+          ops,          memory.recomputedOps, memory.copiedBytes,
+          tables};
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,6 +194,7 @@ void Figures::countOps(Operation *op, FunctionMemory &memory) {
     if (const Frame *callee = getCallee(call)) {
       count = callee->ops;
       recomputed = callee->recomputedOps;
+      memory.copiedBytes += getRunCount(op) * callee->copiedBytes;
       tables.insert_range(callee->tables);
     }
   } else if (!isa<linalg::LinalgOp, ScatterAddOp>(op) ||

@@ -19,6 +19,8 @@ struct Frame {
   int64_t residuals = 0;
   /// Operations on memory that one call runs, and those of them that recompute.
   int64_t ops = 0, recomputedOps = 0;
+  /// Bytes that one call copies.
+  int64_t copiedBytes = 0;
   /// Constant tables that it or its callees read.
   llvm::SetVector<Operation *> tables;
 };

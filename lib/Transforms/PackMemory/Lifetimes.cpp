@@ -77,6 +77,32 @@ Lifetimes::Lifetimes(func::FuncOp function) {
   BufferViewFlowAnalysis views(function);
   for (unsigned index = 0; index < buffers.size(); ++index)
     addUses(index, views);
+  for (BlockArgument argument : function.getArguments())
+    argumentUses.push_back(findUse(argument, views));
+}
+
+ArgumentUse Lifetimes::findUse(BlockArgument argument,
+                               BufferViewFlowAnalysis &views) const {
+  ArgumentUse use;
+  if (!isa<BaseMemRefType>(argument.getType()))
+    return use;
+  for (Value view : views.resolve(argument)) {
+    if (!isa<BaseMemRefType>(view.getType()))
+      continue;
+    for (Operation *user : view.getUsers()) {
+      use.escapes |= isa<func::ReturnOp>(user) || leaksAddress(user);
+      if (isa<ViewLikeOpInterface>(user))
+        continue;
+      // What is used in one iteration may be needed in the next.
+      Operation *positioned = getPositioned(user);
+      for (Operation *op = positioned; op; op = op->getParentOp())
+        if (isa<LoopLikeOpInterface>(op))
+          positioned = op;
+      auto [first, last] = getPositions(positioned);
+      use.lifetime.cover(first, last);
+    }
+  }
+  return use;
 }
 
 void Lifetimes::number(Operation *op) {

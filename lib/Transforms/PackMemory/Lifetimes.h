@@ -48,11 +48,21 @@ struct Buffer {
   bool wasIn(Phase phase) const { return phases & (1 << unsigned(phase)); }
 };
 
+/// When memory that the caller provides is in use.
+struct ArgumentUse {
+  /// From the first access to the last one; empty if there is none.
+  Lifetime lifetime;
+  /// Whether something may access it that is not seen.
+  bool escapes = false;
+};
+
 class Lifetimes {
 public:
   explicit Lifetimes(func::FuncOp function);
 
   MutableArrayRef<Buffer> getBuffers() { return buffers; }
+  /// One for each argument of the function.
+  ArrayRef<ArgumentUse> getArgumentUses() const { return argumentUses; }
   /// Program position of an operation. Nested operations of structured control
   /// flow stand between its own first and last position.
   std::pair<int64_t, int64_t> getPositions(Operation *op) const {
@@ -77,8 +87,11 @@ private:
   void number(Operation *op);
   void addUses(unsigned index, BufferViewFlowAnalysis &views);
   void addUse(unsigned index, Operation *user);
+  ArgumentUse findUse(BlockArgument argument,
+                      BufferViewFlowAnalysis &views) const;
 
   SmallVector<Buffer> buffers;
+  SmallVector<ArgumentUse> argumentUses;
   DenseMap<Operation *, std::pair<int64_t, int64_t>> positions;
   DenseMap<Value, int> bufferOf;
   DenseSet<std::pair<Operation *, unsigned>> captures;

@@ -11,6 +11,7 @@
 #include "remat/Plan/Packing.h"
 #include "remat/Transforms/PackMemory/Passes.h"
 
+#include "Borrow.h"
 #include "CallOrder.h"
 #include "Figures.h"
 #include "TakeOver.h"
@@ -44,14 +45,16 @@ class FunctionPacker {
 public:
   FunctionPacker(func::FuncOp function, const Options &options,
                  const DenseMap<Operation *, Frame> &frames,
-                 SymbolTable &symbols)
-      : function(function), options(options), frames(frames), symbols(symbols),
-        lifetimes(function), takeOver(lifetimes) {}
+                 const CallOrder &order, SymbolTable &symbols)
+      : function(function), options(options), frames(frames), order(order),
+        symbols(symbols), lifetimes(function), takeOver(lifetimes) {}
 
   FunctionMemory run(bool isEntry) {
     if (options.reuse)
       takeOver.run(function);
     collectPlaces();
+    if (options.reuse && options.arena != "none")
+      borrow();
     placeInArena();
     Figures figures(function, lifetimes, frames, symbols, options.alignment);
     figures.describe(places, peak, takeOver.getNeedlessCopies(),
@@ -110,11 +113,66 @@ private:
     });
   }
 
-  void placeInArena() {
+  std::vector<::remat::plan::Interval> getIntervals() const {
     std::vector<::remat::plan::Interval> intervals;
     for (const Place &place : places)
       intervals.push_back({place.lifetime.first, place.lifetime.last + 1,
                            place.size, options.alignment});
+    return intervals;
+  }
+
+  /// The type of the elements of all buffers at `place`; null if it has others,
+  /// too, or is none of the function's own.
+  Type getElementType(const Place &place) {
+    Type type;
+    for (unsigned index : place.buffers) {
+      Type other =
+          lifetimes.getBuffers()[index].alloc.getType().getElementType();
+      if (type && type != other)
+        return nullptr;
+      type = other;
+    }
+    return type;
+  }
+
+  /// Moves what is alive at the peak into memory of the caller, as long as
+  /// there is some.
+  void borrow() {
+    borrowing.emplace(function, lifetimes, order);
+    for (bool changed = true; changed;) {
+      changed = false;
+      int64_t when = 0;
+      ::remat::plan::getMaxLive(getIntervals(), &when);
+      SmallVector<unsigned> alive;
+      for (auto [index, place] : llvm::enumerate(places))
+        if (place.size > 0 && place.lifetime.first <= when &&
+            when <= place.lifetime.last)
+          alive.push_back(index);
+      llvm::stable_sort(alive, [&](unsigned a, unsigned b) {
+        return places[a].size > places[b].size;
+      });
+      for (unsigned index : alive) {
+        Place &place = places[index];
+        Type type = getElementType(place);
+        int64_t size = 0;
+        for (unsigned buffer : place.buffers)
+          size = std::max(size, lifetimes.getBuffers()[buffer].size);
+        BlockArgument argument =
+            type ? borrowing->take(place.lifetime, size, type)
+                 : BlockArgument();
+        if (!argument)
+          continue;
+        for (unsigned buffer : place.buffers)
+          borrowed.emplace_back(buffer, argument);
+        places.erase(places.begin() + index);
+        changed = true;
+        break;
+      }
+    }
+  }
+
+  void placeInArena() {
+    std::vector<::remat::plan::Interval> intervals = getIntervals();
     ::remat::plan::Packing packing = ::remat::plan::pack(intervals);
     memory.maxLive = ::remat::plan::getMaxLive(intervals, &peak);
     memory.arena = options.arena == "none" ? memory.maxLive : packing.height;
@@ -136,6 +194,7 @@ private:
         freeAfterLastUse(buffer, buffer.lastUser);
     if (options.arena == "none")
       return keepAllocations();
+    moveBorrowed();
     if (memory.arena == 0)
       return eraseDeadAllocations();
     Value arena = getArena(isEntry);
@@ -152,9 +211,22 @@ private:
     }
   }
 
+  void moveBorrowed() {
+    for (auto [index, argument] : borrowed) {
+      memref::AllocOp &alloc = lifetimes.getBuffers()[index].alloc;
+      OpBuilder builder(alloc);
+      alloc.replaceAllUsesWith(
+          castMemory(builder, alloc.getLoc(), argument, alloc.getType()));
+      alloc.erase();
+      alloc = nullptr;
+    }
+    if (borrowing)
+      borrowing->mergeArguments();
+  }
+
   void eraseDeadAllocations() {
     for (Buffer &buffer : lifetimes.getBuffers())
-      if (buffer.alloc->use_empty())
+      if (buffer.alloc && buffer.alloc->use_empty())
         buffer.alloc.erase();
   }
 
@@ -256,10 +328,14 @@ private:
   func::FuncOp function;
   const Options &options;
   const DenseMap<Operation *, Frame> &frames;
+  const CallOrder &order;
   SymbolTable &symbols;
   Lifetimes lifetimes;
   TakeOver takeOver;
   SmallVector<Place> places;
+  std::optional<Borrowing> borrowing;
+  /// Buffers that are in memory of the caller.
+  SmallVector<std::pair<unsigned, BlockArgument>> borrowed;
   std::vector<int64_t> offsets;
   int64_t peak = 0;
   FunctionMemory memory;
@@ -288,7 +364,7 @@ struct PackMemoryPass : public impl::PackMemoryPassBase<PackMemoryPass> {
     for (func::FuncOp function : order.getFunctions()) {
       if (failed(checkSizes(function)))
         return signalPassFailure();
-      FunctionPacker packer(function, packing, frames, symbols);
+      FunctionPacker packer(function, packing, frames, order, symbols);
       bool isEntry = !order.isCalled(function);
       FunctionMemory figures = packer.run(isEntry);
       // A kernel with a function of its own is nobody's question.

@@ -10,6 +10,7 @@
 #include "BranchBuffers.h"
 #include "Buffers.h"
 #include "CarryInPlace.h"
+#include "ForwardResults.h"
 #include "SplitAccumulations.h"
 #include "SplitReads.h"
 
@@ -247,6 +248,7 @@ struct PrepareBufferizationPass
     eraseUnreachable(getOperation());
     getOperation().walk(readResource);
     dropBarriers(getOperation());
+    forwardResults(getOperation());
     getOperation().walk(lowerSwitch);
     getOperation().walk(foldUndefined);
     shareBranchBuffers(getOperation());

@@ -14,3 +14,31 @@ void remat::collectCalled(Operation *op, SymbolTableCollection &symbols,
       collectCalled(callee, symbols, functions);
   });
 }
+
+SmallVector<remat::CalledFunction>
+remat::collectCalledFunctions(ModuleOp module) {
+  SymbolTable symbols(module);
+  SmallVector<CalledFunction> found;
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(&module.getBodyRegion());
+  if (!uses)
+    return found;
+  DenseMap<Operation *, unsigned> numberOf;
+  for (SymbolTable::SymbolUse use : *uses) {
+    auto function = symbols.lookup<func::FuncOp>(
+        use.getSymbolRef().getRootReference().getValue());
+    if (!function || !function.getBody().hasOneBlock() ||
+        !isa<func::ReturnOp>(function.front().getTerminator()))
+      continue;
+    auto [it, isNew] = numberOf.try_emplace(function, found.size());
+    if (isNew)
+      found.push_back({function, {}, function.isPrivate()});
+    if (auto call = dyn_cast<func::CallOp>(use.getUser()))
+      found[it->second].calls.push_back(call);
+    else
+      found[it->second].isOnlyCalled = false;
+  }
+  llvm::erase_if(
+      found, [](const CalledFunction &called) { return called.calls.empty(); });
+  return found;
+}

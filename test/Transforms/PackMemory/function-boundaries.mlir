@@ -32,3 +32,48 @@ func.func @caller(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = call @called(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// -----
+
+// Results that are an argument, or a view of one: callers take the operand. Upstream does not see that writing into one of them
+// changes the other.
+// CHECK-LABEL: func.func private @hands_on(
+// CHECK-SAME: %{{.*}}: tensor<4xf32>, %[[X:.*]]: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK: %[[Y:.*]] = linalg.exp ins(%[[X]]
+// CHECK-NEXT: return %[[Y]] : tensor<4xf32>
+func.func private @hands_on(%x: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<2x2xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %v = tensor.expand_shape %x [[0, 1]] output_shape [2, 2] : tensor<4xf32> into tensor<2x2xf32>
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.exp ins(%z : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %x, %v, %y, %x : tensor<4xf32>, tensor<2x2xf32>, tensor<4xf32>, tensor<4xf32>
+}
+// Once the one below no longer takes its own argument from there, it need not return it either.
+// CHECK-LABEL: func.func private @hands_on_what_it_gets(
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-NEXT: %[[Y:.*]] = call @hands_on(%[[X]], %[[X]])
+// CHECK-NEXT: return %[[Y]] : tensor<4xf32>
+func.func private @hands_on_what_it_gets(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %1:4 = call @hands_on(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<2x2xf32>, tensor<4xf32>, tensor<4xf32>)
+  return %1#3, %1#2 : tensor<4xf32>, tensor<4xf32>
+}
+// A public one keeps its results; nothing in the program takes this one.
+// CHECK-LABEL: func.func @public(
+// CHECK-SAME: -> (tensor<4xf32>, tensor<4xf32>)
+func.func @public(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  return %x, %x : tensor<4xf32>, tensor<4xf32>
+}
+// CHECK-LABEL: func.func @takes_operands(
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32> {{.*}}, %[[Z:.*]]: tensor<4xf32> {{.*}})
+// CHECK: call @hands_on(%[[X]], %[[Z]]) {remat.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: %[[V:.*]] = tensor.expand_shape %[[X]]
+// CHECK: call @public(%[[X]])
+// CHECK: linalg.add ins(%[[X]], %[[X]]
+// CHECK-DAG: bufferization.to_buffer %[[V]]
+func.func @takes_operands(%x: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<2x2xf32>, tensor<4xf32>) {
+  %1:4 = call @hands_on(%x, %z) {remat.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<2x2xf32>, tensor<4xf32>, tensor<4xf32>)
+  %2:2 = call @public(%1#0) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %3:2 = call @hands_on_what_it_gets(%z) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %e = tensor.empty() : tensor<4xf32>
+  %4 = linalg.add ins(%2#1, %1#3 : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %1#0, %1#1, %4 : tensor<4xf32>, tensor<2x2xf32>, tensor<4xf32>
+}

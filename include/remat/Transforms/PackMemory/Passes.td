@@ -54,6 +54,11 @@ def PrepareBufferizationPass
     `scf.index_switch` becomes a chain of `scf.if`s: one-shot bufferization of
     LLVM 22 writes over its results.
 
+    **Calls.** Where a function returns an argument, or a view of all of it, callers
+    take their operand, and a private function returns it no more: of two such
+    results one-shot bufferization of LLVM 22 does not know that they are one buffer,
+    and writes into one before the other is read.
+
     **Results.** What a function returns, and a kernel computes element by element
     in a `tensor.empty`, is computed in the place of an operand that nothing reads
     later. Elsewhere `remat-pack-memory` does so, but memory of results is not in
@@ -187,7 +192,12 @@ def PackMemoryPass : Pass<"remat-pack-memory", "ModuleOp"> {
 
     **Calls.** Functions are packed one by one, callees first. A callee's arena
     is its last argument (`remat.arena`); its caller reserves that many bytes
-    for the duration of the call. Recursion is an error.
+    for the duration of the call. Recursion is an error. A private function may use
+    memory that its callers hold for it while it holds nothing (`reuse`): that of a
+    result before its first access, and that of an operand which is the whole of a
+    buffer that no caller reads again, after its last one. A result of as many
+    bytes goes where such an operand was, and is no argument any more; a lowering
+    must therefore expect that a function writes into its operands.
 
     **Entry functions** are those that nobody calls. With `arena=auto` one without
     arguments allocates its arena, any other gets a last argument

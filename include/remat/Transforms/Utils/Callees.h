@@ -3,6 +3,8 @@
 #ifndef REMAT_TRANSFORMS_UTILS_CALLEES_H
 #define REMAT_TRANSFORMS_UTILS_CALLEES_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -11,6 +13,18 @@ namespace mlir::remat {
 /// Appends the functions that something in `op` calls, directly or not.
 void collectCalled(Operation *op, SymbolTableCollection &symbols,
                    llvm::SetVector<Operation *> &functions);
+
+/// A function whose body is one block that ends in a func.return.
+struct CalledFunction {
+  func::FuncOp function;
+  /// All of the module, in its order.
+  SmallVector<func::CallOp> calls;
+  /// Whether nothing else can refer to it, so that its type may change.
+  bool isOnlyCalled = true;
+};
+
+/// The functions of `module` that it calls.
+SmallVector<CalledFunction> collectCalledFunctions(ModuleOp module);
 
 } // namespace mlir::remat
 

@@ -1,0 +1,260 @@
+//===- Borrow.cpp - Memory that a called function gets --------------------===//
+//
+// The caller of a function keeps memory for its results and its operands during
+// the whole call. Inlined, neither would be there for longer than needed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Borrow.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+//===----------------------------------------------------------------------===//
+// What callers do
+//===----------------------------------------------------------------------===//
+
+/// The allocation of which `value` is all; null if it is something else.
+static memref::AllocOp findWholeAllocation(Value value) {
+  while (auto view = value.getDefiningOp<ViewLikeOpInterface>()) {
+    if (!isa<memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp>(
+            view.getOperation()))
+      return nullptr;
+    value = view.getViewSource();
+  }
+  return value.getDefiningOp<memref::AllocOp>();
+}
+
+/// Whether nothing uses `alloc` or a view of it behind `call`, nor a second
+/// operand of it.
+static bool diesAt(memref::AllocOp alloc, func::CallOp call) {
+  unsigned uses = 0;
+  SmallVector<Value> pending{alloc};
+  while (!pending.empty()) {
+    for (Operation *user : pending.pop_back_val().getUsers()) {
+      if (isa<memref::DeallocOp>(user))
+        continue;
+      if (isa<ViewLikeOpInterface>(user)) {
+        llvm::append_range(pending, user->getResults());
+        continue;
+      }
+      Operation *ancestor = call->getBlock()->findAncestorOpInBlock(*user);
+      // What a terminator or a loop takes has other names from there on.
+      if (!ancestor || user->hasTrait<OpTrait::IsTerminator>() ||
+          isa<RegionBranchOpInterface>(user) || call->isBeforeInBlock(ancestor))
+        return false;
+      uses += ancestor == call;
+    }
+  }
+  return uses == 1;
+}
+
+/// Whether each of the calls is the last to need what it passes as operand
+/// `index`, the whole of a buffer of its caller's.
+static bool diesInEachCall(unsigned index, ArrayRef<func::CallOp> calls) {
+  return llvm::all_of(calls, [&](func::CallOp call) {
+    memref::AllocOp alloc = findWholeAllocation(call.getOperand(index));
+    return alloc && alloc->getBlock() == call->getBlock() &&
+           diesAt(alloc, call);
+  });
+}
+
+/// Whether the call is the first to use the memory that it passes as operand
+/// `index`.
+static bool isFresh(func::CallOp call, unsigned index) {
+  auto alloc = call.getOperand(index).getDefiningOp<memref::AllocOp>();
+  return alloc && alloc->getBlock() == call->getBlock() &&
+         llvm::all_of(alloc->getUsers(), [&](Operation *user) {
+           Operation *ancestor = call->getBlock()->findAncestorOpInBlock(*user);
+           return ancestor &&
+                  (ancestor == call || call->isBeforeInBlock(ancestor));
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// What the function does
+//===----------------------------------------------------------------------===//
+
+/// The memory that `value` is part of, as far as views lead.
+static Value findMemory(Value value) {
+  while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
+    value = view.getViewSource();
+  return value;
+}
+
+static bool isMemory(Value value) {
+  return isa<BaseMemRefType>(value.getType());
+}
+
+/// Whether `op` reads each element of `operand` before it writes the one of
+/// `result` in the same place, and neither of them otherwise.
+static bool isElementwise(Operation *op, BlockArgument operand,
+                          BlockArgument result) {
+  auto linalgOp = dyn_cast_or_null<linalg::LinalgOp>(op);
+  if (!linalgOp || operand.getType() != result.getType())
+    return false;
+  AffineMap map;
+  for (OpOperand &init : linalgOp.getDpsInitsMutable())
+    if (init.get() == result)
+      map = linalgOp.getMatchingIndexingMap(&init);
+  if (!map || !map.isPermutation())
+    return false;
+  for (OpOperand &use : op->getOpOperands()) {
+    Value memory = findMemory(use.get());
+    bool isKnown =
+        isa<BlockArgument>(memory) || memory.getDefiningOp<memref::AllocOp>();
+    if (isMemory(memory) && !isKnown)
+      return false;
+    if ((memory == operand || memory == result) &&
+        (use.get() != memory || linalgOp.getMatchingIndexingMap(&use) != map))
+      return false;
+  }
+  // A body may read at any position.
+  return !op->walk([&](Operation *inner) {
+              bool reads =
+                  inner != op && llvm::any_of(inner->getOperands(), isMemory);
+              return WalkResult(failure(reads));
+            }).wasInterrupted();
+}
+
+bool Borrowing::isResult(BlockArgument argument) {
+  return static_cast<bool>(function.getArgAttr(
+      argument.getArgNumber(), RematDialect::getResultAttrName()));
+}
+
+Operation *Borrowing::findOperation(int64_t at) {
+  for (Operation &op : function.front())
+    if (lifetimes.getPositions(&op).first == at)
+      return &op;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Verbs
+//===----------------------------------------------------------------------===//
+
+Borrowing::Borrowing(func::FuncOp function, const Lifetimes &lifetimes,
+                     const CallOrder &order)
+    : function(function), lifetimes(lifetimes),
+      calls(order.getCalls(function)) {
+  if (!function.isPrivate() || calls.empty())
+    return;
+  SmallVector<BlockArgument> results;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    const ArgumentUse &use = lifetimes.getArgumentUses()[index];
+    int64_t size = getByteSize(argument.getType(), function);
+    if (size <= 0 || use.escapes)
+      continue;
+    if (isResult(argument))
+      results.push_back(argument);
+    else if (diesInEachCall(index, calls))
+      lenders.push_back({argument,
+                         size,
+                         cast<MemRefType>(argument.getType()).getElementType(),
+                         {Lifetime{0, use.lifetime.last}}});
+  }
+  for (BlockArgument result : results)
+    mergeIntoOperand(result);
+  // What fits into little memory leaves the rest to others.
+  llvm::stable_sort(lenders, [](const Lender &a, const Lender &b) {
+    return a.size < b.size;
+  });
+}
+
+/// Lets `result` go where an operand was, or lend its own memory.
+void Borrowing::mergeIntoOperand(BlockArgument result) {
+  const ArgumentUse &use = lifetimes.getArgumentUses()[result.getArgNumber()];
+  // The caller reads it afterwards, whether it was written or not.
+  Lifetime kept{std::min(use.lifetime.first, lifetimes.getEnd()),
+                lifetimes.getEnd()};
+  bool isFreshInAll = llvm::all_of(calls, [&](func::CallOp call) {
+    return isFresh(call, result.getArgNumber());
+  });
+  if (!isFreshInAll)
+    return;
+  for (Lender &lender : lenders)
+    if (canMerge(result, lender)) {
+      lender.taken.push_back(kept);
+      merged.push_back({result, lender.argument});
+      return;
+    }
+  auto type = cast<MemRefType>(result.getType());
+  lenders.push_back(
+      {result, getByteSize(type, function), type.getElementType(), {kept}});
+}
+
+bool Borrowing::canMerge(BlockArgument result, const Lender &operand) const {
+  auto type = cast<MemRefType>(result.getType());
+  // One that has other uses by now is none that the caller gave up.
+  if (operand.taken.size() != 1 || operand.taken.front().first != 0 ||
+      operand.type != type.getElementType() ||
+      operand.size != getByteSize(type, function))
+    return false;
+  int64_t first =
+              lifetimes.getArgumentUses()[result.getArgNumber()].lifetime.first,
+          last = operand.taken.front().last;
+  return last < first ||
+         (last == first &&
+          isElementwise(const_cast<Borrowing *>(this)->findOperation(first),
+                        operand.argument, result));
+}
+
+BlockArgument Borrowing::take(Lifetime lifetime, int64_t size, Type type) {
+  for (Lender &lender : lenders) {
+    if (lender.type != type || lender.size < size ||
+        llvm::any_of(
+            lender.taken,
+            [&](Lifetime taken) {
+              return taken.first <= lifetime.last &&
+                     lifetime.first <= taken.last;
+            }))
+      continue;
+    lender.taken.push_back(lifetime);
+    return lender.argument;
+  }
+  return nullptr;
+}
+
+Value mlir::remat::castMemory(OpBuilder &builder, Location loc, Value value,
+                              MemRefType type) {
+  if (value.getType() == type)
+    return value;
+  auto [strides, offset] = type.getStridesAndOffset();
+  return memref::ReinterpretCastOp::create(builder, loc, type, value, offset,
+                                           type.getShape(), strides);
+}
+
+void Borrowing::mergeArguments() {
+  if (merged.empty())
+    return;
+  llvm::BitVector gone(function.getNumArguments());
+  OpBuilder builder(function.getContext());
+  for (auto [result, operand] : merged) {
+    auto type = cast<MemRefType>(result.getType());
+    builder.setInsertionPointToStart(&function.front());
+    result.replaceAllUsesWith(
+        castMemory(builder, result.getLoc(), operand, type));
+    gone.set(result.getArgNumber());
+    for (func::CallOp call : calls) {
+      auto alloc = call.getOperand(result.getArgNumber())
+                       .getDefiningOp<memref::AllocOp>();
+      for (Operation *user : llvm::make_early_inc_range(alloc->getUsers()))
+        if (isa<memref::DeallocOp>(user))
+          user->erase();
+      builder.setInsertionPoint(call);
+      alloc.replaceAllUsesWith(
+          castMemory(builder, call.getLoc(),
+                     call.getOperand(operand.getArgNumber()), type));
+      alloc.erase();
+    }
+  }
+  (void)function.eraseArguments(gone);
+  for (func::CallOp call : calls)
+    call->eraseOperands(gone);
+}
