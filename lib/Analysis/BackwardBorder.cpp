@@ -56,6 +56,8 @@ static bool isOfBackward(func::FuncOp function, unsigned result) {
 }
 
 DenseSet<Operation *> mlir::remat::findForward(func::FuncOp function) {
+  if (function->hasAttr(kWholeBackwardAttrName))
+    return {};
   SmallVector<Value> pending;
   for (auto [index, value] :
        llvm::enumerate(function.front().getTerminator()->getOperands()))

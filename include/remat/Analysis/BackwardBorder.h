@@ -32,10 +32,17 @@ private:
   DenseMap<Block *, Operation *> borders;
 };
 
+/// On the declarations that stand for the forward and the backward of a
+/// function while it is planned as a whole: names the joint function.
+inline constexpr llvm::StringLiteral kJointAttrName = "remat.joint";
+
+/// On a function that is the backward of another one as a whole.
+inline constexpr llvm::StringLiteral kWholeBackwardAttrName = "remat.backward";
+
 /// What the results of `function` depend on, but for gradients, parameters and
 /// optimizer states: the forward of a function without border, whatever the
 /// order of its operations. In loops (`scf.for`), only what the results in
-/// question depend on.
+/// question depend on. Nothing in a function that is a backward as a whole.
 DenseSet<Operation *> findForward(func::FuncOp function);
 
 } // namespace mlir::remat

@@ -62,6 +62,11 @@ BlockGraph::BlockGraph(Block &block,
   addDependences();
 }
 
+void BlockGraph::disownResults() {
+  for (unsigned buffer : nodes.back().buffers)
+    buffers[buffer].bytes = 0;
+}
+
 void BlockGraph::makeNodes(Block &block) {
   DenseMap<Operation *, SmallVector<Operation *, 2>> waiting;
   for (Operation &op : block) {
@@ -286,16 +291,34 @@ LogicalResult mlir::remat::checkAlignment(Operation *root, int64_t alignment) {
 }
 
 DenseMap<Operation *, int64_t>
-mlir::remat::estimateNestedPeaks(Block &block, int64_t alignment) {
+mlir::remat::NestedPeaks::estimate(Block &block) {
   DenseMap<Operation *, int64_t> peaks;
-  for (Operation &op : block)
-    if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ExecuteRegionOp>(op))
+  for (Operation &op : block) {
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      if (int64_t peak = estimate(call))
+        peaks[&op] = peak;
+    } else if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ExecuteRegionOp>(
+                   op)) {
       for (Region &region : op.getRegions())
         for (Block &inner : region)
-          peaks[&op] =
-              std::max(peaks[&op],
-                       BlockGraph(inner, estimateNestedPeaks(inner, alignment))
-                           .estimatePeak(alignment)
-                           .first);
+          peaks[&op] = std::max(
+              peaks[&op],
+              BlockGraph(inner, estimate(inner)).estimatePeak(alignment).first);
+    }
+  }
   return peaks;
+}
+
+int64_t mlir::remat::NestedPeaks::estimate(func::CallOp call) {
+  auto callee =
+      symbols.lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
+  if (!callee || !callee.getBody().hasOneBlock())
+    return 0;
+  // Of a recursive function nothing is known while it is looked at.
+  if (auto [it, isNew] = functions.try_emplace(callee, 0); !isNew)
+    return it->second;
+  Block &body = callee.front();
+  BlockGraph graph(body, estimate(body));
+  graph.disownResults();
+  return functions[callee] = graph.estimatePeak(alignment).first;
 }

@@ -8,8 +8,7 @@
 #ifndef REMAT_TRANSFORMS_SCHEDULE_BLOCKGRAPH_H
 #define REMAT_TRANSFORMS_SCHEDULE_BLOCKGRAPH_H
 
-#include "mlir/IR/Block.h"
-#include "mlir/IR/Operation.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <vector>
 
@@ -33,7 +32,7 @@ struct Node {
   SmallVector<unsigned, 2> created;
   /// Buffers whose bytes a created one can take over if they die here.
   SmallVector<unsigned, 2> canBeTakenOver;
-  /// Peak of nested blocks.
+  /// Peak of nested blocks, or of a called function.
   int64_t nestedPeak = 0;
   /// What its operations take only while they run.
   int64_t workspace = 0;
@@ -48,6 +47,9 @@ class BlockGraph {
 public:
   /// `nestedPeaks` are the estimates of blocks inside operations of this one.
   BlockGraph(Block &block, const DenseMap<Operation *, int64_t> &nestedPeaks);
+
+  /// Counts what the terminator returns as the caller's memory.
+  void disownResults();
 
   ArrayRef<Node> getNodes() const { return nodes; }
   ArrayRef<TensorBuffer> getBuffers() const { return buffers; }
@@ -90,9 +92,24 @@ private:
 /// Refuses an option `alignment` that is none.
 LogicalResult checkAlignment(Operation *root, int64_t alignment);
 
-/// What the bodies of loops and branches in `block` take, in their order.
-DenseMap<Operation *, int64_t> estimateNestedPeaks(Block &block,
-                                                   int64_t alignment);
+/// What is inside of operations takes: bodies of loops and branches, and what
+/// functions need besides operands and results.
+class NestedPeaks {
+public:
+  explicit NestedPeaks(int64_t alignment) : alignment(alignment) {}
+
+  /// Of the operations of `block` that need something, in their order.
+  DenseMap<Operation *, int64_t> estimate(Block &block);
+  /// Of the function that is called, as it is when asked for the first time.
+  int64_t estimate(func::CallOp call);
+  /// Says that `function` has changed.
+  void forget(func::FuncOp function) { functions.erase(function); }
+
+private:
+  int64_t alignment;
+  SymbolTableCollection symbols;
+  DenseMap<Operation *, int64_t> functions;
+};
 
 } // namespace mlir::remat
 

@@ -104,9 +104,9 @@ namespace {
 class LocalityImprover {
 public:
   LocalityImprover(Block &block, const DenseSet<Operation *> &forward,
-                   int64_t alignment)
+                   NestedPeaks &nestedPeaks, int64_t alignment)
       : block(block), forward(forward), alignment(alignment),
-        graph(block, estimateNestedPeaks(block, alignment)),
+        graph(block, nestedPeaks.estimate(block)),
         remaining(graph.getBuffers().size()) {
     for (const Node &node : graph.getNodes()) {
       unsigned index = order.size();
@@ -437,6 +437,7 @@ struct ImproveLocalityPass
     if (failed(checkAlignment(getOperation(), alignment)))
       return signalPassFailure();
     bool changed = false;
+    NestedPeaks nestedPeaks(alignment);
     getOperation()->walk([&](func::FuncOp function) {
       if (function.isDeclaration() || !function.getBody().hasOneBlock())
         return;
@@ -444,8 +445,10 @@ struct ImproveLocalityPass
       function.walk([&](Block *inner) {
         if (isa<func::FuncOp, scf::ForOp, scf::IfOp, scf::WhileOp,
                 scf::ExecuteRegionOp>(inner->getParentOp()))
-          changed |= LocalityImprover(*inner, forward, alignment).run();
+          changed |=
+              LocalityImprover(*inner, forward, nestedPeaks, alignment).run();
       });
+      nestedPeaks.forget(function);
     });
     if (!changed)
       markAllAnalysesPreserved();

@@ -247,10 +247,9 @@ public:
   /// `bytes` are alive around `block`, which is part of the function of which
   /// `forward` is the forward.
   Repeater(Block &block, const DenseSet<Operation *> &forward, int64_t bytes,
-           int64_t alignment)
+           NestedPeaks &nestedPeaks, int64_t alignment)
       : block(block), forward(forward), bytesAround(bytes),
-        alignment(alignment),
-        nestedPeaks(estimateNestedPeaks(block, alignment)) {}
+        alignment(alignment), nestedPeaks(nestedPeaks.estimate(block)) {}
 
   /// Whether anything changed.
   bool run() {
@@ -390,16 +389,18 @@ struct RepeatAtPeakPass
     if (failed(checkAlignment(getOperation(), alignment)))
       return signalPassFailure();
     bool changed = false;
+    NestedPeaks nestedPeaks(alignment);
     getOperation()->walk([&](func::FuncOp function) {
       if (function.isDeclaration() || !function.getBody().hasOneBlock())
         return;
       DenseSet<Operation *> forward = findForward(function);
       Block *block = &function.front();
       for (int64_t bytes = 0; block;) {
-        Repeater repeater(*block, forward, bytes, alignment);
+        Repeater repeater(*block, forward, bytes, nestedPeaks, alignment);
         changed |= repeater.run();
         std::tie(block, bytes) = repeater.findLoopAtPeak();
       }
+      nestedPeaks.forget(function);
     });
     if (!changed)
       markAllAnalysesPreserved();

@@ -242,12 +242,33 @@ struct Estimate {
 
 class FunctionScheduler {
 public:
-  FunctionScheduler(int64_t alignment) : alignment(alignment) {}
+  explicit FunctionScheduler(int64_t alignment)
+      : alignment(alignment), calls(alignment) {}
 
+  /// Schedules `function` after those that it calls.
+  Estimate run(func::FuncOp function) {
+    auto [it, isNew] = estimates.try_emplace(function);
+    if (!isNew)
+      return it->second;
+    function.walk([&](func::CallOp call) {
+      auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
+          call, call.getCalleeAttr());
+      if (callee && callee.getBody().hasOneBlock())
+        run(callee);
+    });
+    Estimate estimate = run(function.front());
+    return estimates[function] = estimate;
+  }
+
+private:
   Estimate run(Block &block) {
     DenseMap<Operation *, int64_t> nestedBefore, nestedPeaks;
+    // What is called takes no less before than afterwards.
     for (Operation &op : block)
-      if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ExecuteRegionOp>(op))
+      if (auto call = dyn_cast<func::CallOp>(op))
+        nestedBefore[&op] = nestedPeaks[&op] = calls.estimate(call);
+      else if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ExecuteRegionOp>(
+                   op))
         for (Region &region : op.getRegions())
           for (Block &inner : region) {
             Estimate nested = run(inner);
@@ -294,8 +315,10 @@ public:
     return estimate;
   }
 
-private:
   int64_t alignment;
+  NestedPeaks calls;
+  SymbolTableCollection symbols;
+  DenseMap<Operation *, Estimate> estimates;
 };
 
 struct SchedulePass : public impl::SchedulePassBase<SchedulePass> {
@@ -304,10 +327,11 @@ struct SchedulePass : public impl::SchedulePassBase<SchedulePass> {
   void runOnOperation() override {
     if (failed(checkAlignment(getOperation(), alignment)))
       return signalPassFailure();
+    FunctionScheduler scheduler(alignment);
     getOperation()->walk([&](func::FuncOp function) {
       if (function.isDeclaration() || !function.getBody().hasOneBlock())
         return;
-      Estimate estimate = FunctionScheduler(alignment).run(function.front());
+      Estimate estimate = scheduler.run(function);
       if (printEstimate)
         function.emitRemark("estimated peak: ")
             << estimate.before << " bytes before, " << estimate.after
