@@ -1,79 +1,27 @@
 //===- CallAdjoints.cpp - Derivatives of called functions -----------------===//
 //
 // The callee becomes a pair: a forward that returns residuals too, and a
-// backward that takes them. Calls with the same activity share it.
+// backward that takes them. Calls with the same activity share it. Sums that
+// the caller has go on in the backward, as in that of a region, so that
+// contributions are added in the same order.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CallAdjoints.h"
 
 #include "Adjoint.h"
-#include "Captures.h"
+#include "CallPairs.h"
 #include "WhileToFor.h"
+#include "remat/Analysis/BackwardBorder.h"
 #include "remat/Transforms/Normalize/Structured.h"
 
 using namespace mlir;
 using namespace mlir::remat;
 
-namespace {
-/// Turns what the backward function reads of the forward one into arguments,
-/// before those for cotangents.
-class CalleeImporter : public CaptureImporter {
-public:
-  CalleeImporter(CalleeAdjoint &adjoint)
-      : CaptureImporter(adjoint.backward.getBody()), adjoint(adjoint) {}
-
-  SmallVector<Value> residuals;
-
-private:
-  bool isForeign(Value value) override {
-    return adjoint.forward.getBody().isAncestor(value.getParentRegion());
-  }
-  bool isAvailable(Value value) override { return isa<BlockArgument>(value); }
-  Value addArgument(Value value, unsigned read) {
-    Block &body = adjoint.backward.getBody().front();
-    Value argument = body.insertArgument(adjoint.reads.size(), value.getType(),
-                                         value.getLoc());
-    adjoint.reads.push_back(read);
-    return argument;
-  }
-  Value makeAvailable(Value value) override {
-    return addArgument(value, cast<BlockArgument>(value).getArgNumber());
-  }
-  Value save(Value value, OpBuilder &builder) override {
-    // A result of the callee need not be returned twice.
-    OperandRange returned =
-        adjoint.forward.getBody().front().getTerminator()->getOperands();
-    unsigned index = llvm::find(returned, value) - returned.begin();
-    if (index == returned.size()) {
-      index += residuals.size();
-      residuals.push_back(value);
-    }
-    return addArgument(value, adjoint.forward.getNumArguments() + index);
-  }
-
-  CalleeAdjoint &adjoint;
-};
-} // namespace
-
-/// Gives `function`, whose body is complete, the type that its body has.
-static void updateType(func::FuncOp function) {
-  Block &body = function.getBody().front();
-  unsigned numResults = function.getNumResults();
-  TypeRange results = body.getTerminator()->getOperandTypes();
-  if (ArrayAttr attributes = function.getResAttrsAttr()) {
-    SmallVector<Attribute> extended(attributes.getValue());
-    extended.resize(results.size(), DictionaryAttr::get(function.getContext()));
-    assert(results.size() >= numResults && "results are only added");
-    function.setResAttrsAttr(ArrayAttr::get(function.getContext(), extended));
-  }
-  function.setFunctionType(FunctionType::get(function.getContext(),
-                                             body.getArgumentTypes(), results));
-}
-
 FailureOr<CalleeAdjoint> CallAdjoints::build(func::FuncOp callee,
                                              const BitVector &wanted,
-                                             const BitVector &seeded) {
+                                             const BitVector &seeded,
+                                             const SumsSoFar &sums) {
   Location loc = callee.getLoc();
   SymbolTable &table =
       symbols.getSymbolTable(callee->getParentOfType<ModuleOp>());
@@ -92,6 +40,8 @@ FailureOr<CalleeAdjoint> CallAdjoints::build(func::FuncOp callee,
       func::FuncOp::create(loc, (callee.getName() + "_bwd" + suffix).str(),
                            FunctionType::get(callee.getContext(), {}, {}));
   adjoint.backward.setPrivate();
+  adjoint.backward->setAttr(kWholeBackwardAttrName,
+                            UnitAttr::get(callee.getContext()));
   table.insert(adjoint.backward, std::next(adjoint.forward->getIterator()));
   replaceByStructured(adjoint.forward);
 
@@ -111,32 +61,40 @@ FailureOr<CalleeAdjoint> CallAdjoints::build(func::FuncOp callee,
   CotangentKeys keys(forward, activity);
   AdjointScope scope(*backward, keys);
   Adjoint reverse(activity, *this);
+  SmallVector<Value> sumsSoFar;
+  for (const auto &[index, sum] : sums) {
+    Value argument = forward.getArgument(index);
+    adjoint.summed.push_back(index);
+    sumsSoFar.push_back(backward->addArgument(argument.getType(), loc));
+    scope.cotangents[keys.get(argument)] = {sumsSoFar.back(), sum.slices};
+  }
+  unsigned numSeeds = 0;
   for (unsigned index : seeded.set_bits()) {
     Value result = forwardReturn.getOperand(index);
     if (!activity.isActive(result))
       continue;
     adjoint.seeded.push_back(index);
-    Value cotangent = backward->addArgument(result.getType(), loc);
+    Value cotangent =
+        backward->insertArgument(numSeeds++, result.getType(), loc);
     if (failed(reverse.accumulate(scope, loc, result, cotangent)))
       return failure();
   }
   if (failed(reverse.reverseBlock(forward, scope)))
     return failure();
   SmallVector<Value> cotangents;
-  for (unsigned index : wanted.set_bits())
-    if (Value cotangent = scope.getCotangent(forward.getArgument(index))) {
-      adjoint.returned.push_back(index);
-      cotangents.push_back(cotangent);
-    }
+  for (unsigned index : wanted.set_bits()) {
+    Sum sum = scope.cotangents.lookup(keys.get(forward.getArgument(index)));
+    if (!sum.value || llvm::is_contained(sumsSoFar, sum.value))
+      continue;
+    adjoint.returned.push_back(index);
+    adjoint.slices.push_back(sum.slices);
+    cotangents.push_back(sum.value);
+  }
   func::ReturnOp::create(scope.builder, loc, cotangents);
   eraseDead(*backward);
 
-  CalleeImporter importer(adjoint);
-  if (failed(importer.run()))
+  if (failed(passResiduals(adjoint)))
     return failure();
-  forwardReturn.getOperandsMutable().append(importer.residuals);
-  updateType(adjoint.forward);
-  updateType(adjoint.backward);
   for (Operation &op : *backward)
     markBackward(&op);
   OpBuilder builder = OpBuilder::atBlockBegin(backward);
@@ -146,7 +104,8 @@ FailureOr<CalleeAdjoint> CallAdjoints::build(func::FuncOp callee,
 
 FailureOr<CalleeAdjoint> CallAdjoints::get(func::CallOp call,
                                            const BitVector &wanted,
-                                           const BitVector &seeded) {
+                                           const BitVector &seeded,
+                                           const SumsSoFar &sums) {
   auto callee =
       symbols.lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
   if (!callee || callee.isExternal())
@@ -167,17 +126,26 @@ FailureOr<CalleeAdjoint> CallAdjoints::get(func::CallOp call,
            << "is recursive, and recursion is not differentiated; write @"
            << call.getCallee() << " as an scf.for";
 
-  std::vector<bool> activity;
+  std::vector<int64_t> question;
   for (unsigned index : llvm::seq(wanted.size()))
-    activity.push_back(wanted[index]);
+    question.push_back(wanted[index]);
   for (unsigned index : llvm::seq(seeded.size()))
-    activity.push_back(seeded[index]);
-  std::pair<Operation *, std::vector<bool>> key(callee, activity);
+    question.push_back(seeded[index]);
+  for (const auto &[index, sum] : sums) {
+    question.push_back(index);
+    question.push_back(sum.slices ? sum.slices->size() : -1);
+    for (const Sum::Slice &slice :
+         sum.slices.value_or(SmallVector<Sum::Slice>())) {
+      llvm::append_range(question, slice.offsets);
+      llvm::append_range(question, slice.sizes);
+    }
+  }
+  std::pair<Operation *, std::vector<int64_t>> key(callee, question);
   if (auto it = known.find(key); it != known.end())
     return it->second;
 
   running.push_back(callee);
-  FailureOr<CalleeAdjoint> adjoint = build(callee, wanted, seeded);
+  FailureOr<CalleeAdjoint> adjoint = build(callee, wanted, seeded, sums);
   running.pop_back();
   if (failed(adjoint)) {
     // Not at the operation: it would be printed, and its function is
@@ -197,7 +165,18 @@ LogicalResult Adjoint::reverseCall(func::CallOp call, AdjointScope &outer) {
     wanted[index] = activity.isActive(operand);
   for (auto [index, result] : llvm::enumerate(call.getResults()))
     seeded[index] = static_cast<bool>(outer.getCotangent(result));
-  FailureOr<CalleeAdjoint> adjoint = calls.get(call, wanted, seeded);
+  // Two operands that are one value have one cotangent, of which the callee
+  // would have to know.
+  CallAdjoints::SumsSoFar sums;
+  llvm::SmallDenseMap<Value, unsigned> count;
+  for (Value operand : call.getOperands())
+    ++count[outer.keys.get(operand)];
+  for (unsigned index : wanted.set_bits()) {
+    Value key = outer.keys.get(call.getOperand(index));
+    if (Sum sum = outer.cotangents.lookup(key); sum.value && count[key] == 1)
+      sums.push_back({index, std::move(sum)});
+  }
+  FailureOr<CalleeAdjoint> adjoint = calls.get(call, wanted, seeded, sums);
   if (failed(adjoint))
     return failure();
 
@@ -219,13 +198,20 @@ LogicalResult Adjoint::reverseCall(func::CallOp call, AdjointScope &outer) {
                            ? arguments[read]
                            : saving.getResult(read - arguments.size()));
   operands.append(cotangents);
+  for (const auto &[index, sum] : sums)
+    operands.push_back(sum.value);
   if (adjoint->returned.empty())
     return success();
   auto backward =
       func::CallOp::create(outer.builder, loc, adjoint->backward, operands);
-  for (auto [index, cotangent] :
-       llvm::zip_equal(adjoint->returned, backward.getResults()))
-    if (failed(accumulate(outer, loc, arguments[index], cotangent)))
+  for (auto [index, slices, cotangent] : llvm::zip_equal(
+           adjoint->returned, adjoint->slices, backward.getResults())) {
+    Value argument = arguments[index];
+    if (llvm::is_contained(adjoint->summed, index) ||
+        !outer.getCotangent(argument))
+      outer.setCotangent(argument, Sum{cotangent, slices});
+    else if (failed(accumulate(outer, loc, argument, cotangent)))
       return failure();
+  }
   return success();
 }

@@ -108,4 +108,57 @@ def InlineCustomVJP : Pass<"remat-inline-custom-vjp", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def JoinCalls : Pass<"remat-join-calls", "::mlir::ModuleOp"> {
+  let summary = "make one function of the forward and the backward of a called one";
+  let description = [{
+    `remat-differentiate` makes `@f_fwd`, which returns residuals, and `@f_bwd`,
+    which takes them. What is kept between them is decided where both are to be
+    seen (`remat-reuse-results`, `remat-plan-functions`, `remat-fuse`): in
+    `@f_joint`, which has the bodies of both and takes and returns what they do,
+    but for residuals. `@f_fwd` and `@f_bwd` are declarations until
+    `remat-split-calls`, with the attribute `remat.joint`; a `none` leads from
+    each call of the one to that of the other.
+
+    Two functions are a pair if all calls of the backward read results of a call of
+    the forward directly, and if nothing else refers to either. Others stay as they
+    are, such as those of which residuals go through tapes.
+
+    Example:
+
+    ```mlir
+    %y, %r = call @f_fwd(%x, %w) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    ...
+    %dw = call @f_bwd(%w, %r, %dy) : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    // becomes
+    func.func private @f_fwd(tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, none) attributes {remat.joint = @f_joint}
+    func.func private @f_bwd(none, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> attributes {remat.joint = @f_joint, remat.reads = array<i64: 1>}
+    func.func private @f_joint(%x: tensor<8xf32>, %w: tensor<8xf32>, %dy: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+      ...
+      remat.begin_backward
+      ...
+      return %y, %dw : tensor<8xf32>, tensor<8xf32>
+    }
+    %y, %token = call @f_fwd(%x, %w) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, none)
+    ...
+    %dw = call @f_bwd(%token, %w, %dy) : (none, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def SplitCalls : Pass<"remat-split-calls", "::mlir::ModuleOp"> {
+  let summary = "take the forward and the backward of a called function apart again";
+  let description = [{
+    The inverse of `remat-join-calls`: what stands behind `remat.begin_backward` of
+    a joint function becomes `@f_bwd`, the rest `@f_fwd`, and both get bodies and
+    types again. What the backward reads of the forward is a residual: a result of
+    the one, an argument of the other. Constants, views and what has no
+    contents are made again, and a result of the function that the backward reads is
+    not returned twice.
+
+    Run it when nothing changes what is saved any more.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 #endif // REMAT_AUTODIFF_PASSES_TD

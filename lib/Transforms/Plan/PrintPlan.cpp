@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tapes.h"
+#include "remat/Analysis/BackwardBorder.h"
 #include "remat/Analysis/RecomputeCostOpInterface.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
@@ -205,15 +206,29 @@ static void printKept(raw_ostream &os, func::FuncOp function) {
     print(os, ("@" + function.getName() + ", kept without a plan").str(), rows);
 }
 
+/// How often the program calls each function in its text; a joint function as
+/// often as its forward.
+static DenseMap<StringRef, unsigned> countCalls(ModuleOp module) {
+  DenseMap<StringRef, unsigned> counts;
+  module.walk([&](func::CallOp call) { ++counts[call.getCallee()]; });
+  for (auto half : module.getOps<func::FuncOp>())
+    if (auto joint = half->getAttrOfType<FlatSymbolRefAttr>(kJointAttrName);
+        joint && llvm::any_of(half.getResultTypes(), llvm::IsaPred<NoneType>))
+      counts[joint.getValue()] = counts.lookup(half.getName());
+  return counts;
+}
+
 /// What the backward of a function reads: all that regions save is among it.
-static void printFunction(raw_ostream &os, func::FuncOp function) {
+static void printFunction(raw_ostream &os, func::FuncOp function,
+                          unsigned calls) {
   for (PlanOp plan : function.getOps<PlanOp>()) {
     SmallVector<Row> rows;
     for (auto [index, value] : llvm::enumerate(plan.getResiduals()))
       rows.push_back(makeRow(value, plan.getDecision(index)));
-    print(os,
-          ("@" + function.getName() + ", all that its backward reads").str(),
-          rows);
+    std::string title = ("@" + function.getName() + ", ").str();
+    if (calls > 1)
+      title += "called " + std::to_string(calls) + " times, ";
+    print(os, title + "all that its backward reads", rows);
     return;
   }
   if (function.walk([](BackwardOp) { return WalkResult::interrupt(); })
@@ -233,8 +248,9 @@ struct PrintPlanPass : remat::impl::PrintPlanBase<PrintPlanPass> {
     ResidualPaths paths(getOperation());
     for (Block *body : getRegionBodies(getOperation()))
       printRegion(*os, cast<RegionOp>(body->getParentOp()), paths, againOnly);
+    DenseMap<StringRef, unsigned> calls = countCalls(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
-      printFunction(*os, function);
+      printFunction(*os, function, calls.lookup(function.getName()));
   }
 
   raw_ostream *os = &llvm::errs();

@@ -68,6 +68,7 @@ private:
   bool isFarFromPeak(int64_t bytes, unsigned at);
   void addToLive(Value value, int64_t bytes);
   bool choose(OpResult value);
+  bool isCalled() const;
   void removeUseless();
   bool keep(Value value);
   unsigned findEnd(Value value);
@@ -211,6 +212,11 @@ std::optional<Chain> Chooser::findChain(OpResult value) {
 // Choosing
 //===----------------------------------------------------------------------===//
 
+bool Chooser::isCalled() const {
+  auto function = dyn_cast<func::FuncOp>(block.getParentOp());
+  return function && function.isPrivate();
+}
+
 /// Takes `value` if the budget allows it, with what it adds to the chains of
 /// those that are made of it.
 bool Chooser::choose(OpResult value) {
@@ -230,7 +236,10 @@ bool Chooser::choose(OpResult value) {
       time -= it->second.time;
     found.push_back(std::move(*chain));
   }
-  if (time > budget) {
+  // What is chosen for one call is chosen for all of a function, where the
+  // calls' budgets together might do for more than half of them.
+  int64_t counted = isCalled() ? spent + (time - spent) / 2 : time;
+  if (counted > budget) {
     gone.erase(value);
     return false;
   }

@@ -34,6 +34,8 @@ def Remat_Dialect : Dialect {
     | `remat.workspace_bytes = n` | operation on tensors | how many bytes it will take while it runs, besides operands and results (`remat-schedule`) |
     | `remat.repeated` | `remat.barrier` | what reads from it is computed a second time, to be gone while most is alive (`remat-repeat-at-peak`) |
     | `remat.always` | `remat.region` | part of how something is computed: `policy=none` does not take it away |
+    | `remat.backward` | function | the backward of another function: nothing in it belongs to a forward |
+    | `remat.joint = @f`, `remat.reads = array` | declaration | what stands for a half of the joint function `@f`, and the forward's arguments that its calls pass on (`remat-join-calls`) |
     | `remat.phase = "..."` | operation | `backward`, `recompute` or `update`; absent: forward. For reports: nothing is decided by it |
   }];
   let useDefaultTypePrinterParser = 1;

@@ -1,0 +1,76 @@
+//===- CallPairs.cpp - The forward and the backward of a function ---------===//
+
+#include "CallPairs.h"
+
+#include "Captures.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+namespace {
+/// Turns what the backward function reads of the forward one into arguments,
+/// before those for cotangents.
+class CalleeImporter : public CaptureImporter {
+public:
+  CalleeImporter(CalleeAdjoint &adjoint)
+      : CaptureImporter(adjoint.backward.getBody()), adjoint(adjoint) {}
+
+  SmallVector<Value> residuals;
+
+private:
+  bool isForeign(Value value) override {
+    return adjoint.forward.getBody().isAncestor(value.getParentRegion());
+  }
+  bool isAvailable(Value value) override { return isa<BlockArgument>(value); }
+  Value addArgument(Value value, unsigned read) {
+    Block &body = adjoint.backward.getBody().front();
+    Value argument = body.insertArgument(adjoint.reads.size(), value.getType(),
+                                         value.getLoc());
+    adjoint.reads.push_back(read);
+    return argument;
+  }
+  Value makeAvailable(Value value) override {
+    return addArgument(value, cast<BlockArgument>(value).getArgNumber());
+  }
+  Value save(Value value, OpBuilder &builder) override {
+    // A result of the callee need not be returned twice.
+    OperandRange returned =
+        adjoint.forward.getBody().front().getTerminator()->getOperands();
+    unsigned index = llvm::find(returned, value) - returned.begin();
+    if (index == returned.size()) {
+      index += residuals.size();
+      residuals.push_back(value);
+    }
+    return addArgument(value, adjoint.forward.getNumArguments() + index);
+  }
+
+  CalleeAdjoint &adjoint;
+};
+} // namespace
+
+/// Gives `function`, whose body is complete, the type that its body has.
+static void updateType(func::FuncOp function) {
+  Block &body = function.getBody().front();
+  unsigned numResults = function.getNumResults();
+  TypeRange results = body.getTerminator()->getOperandTypes();
+  if (ArrayAttr attributes = function.getResAttrsAttr()) {
+    SmallVector<Attribute> extended(attributes.getValue());
+    extended.resize(results.size(), DictionaryAttr::get(function.getContext()));
+    assert(results.size() >= numResults && "results are only added");
+    function.setResAttrsAttr(ArrayAttr::get(function.getContext(), extended));
+  }
+  function.setFunctionType(FunctionType::get(function.getContext(),
+                                             body.getArgumentTypes(), results));
+}
+
+LogicalResult mlir::remat::passResiduals(CalleeAdjoint &adjoint) {
+  CalleeImporter importer(adjoint);
+  if (failed(importer.run()))
+    return failure();
+  cast<func::ReturnOp>(adjoint.forward.getBody().front().getTerminator())
+      .getOperandsMutable()
+      .append(importer.residuals);
+  updateType(adjoint.forward);
+  updateType(adjoint.backward);
+  return success();
+}

@@ -1,0 +1,42 @@
+//===- CallPairs.h - The forward and the backward of a function -*- C++ -*-===//
+
+#ifndef REMAT_LIB_AUTODIFF_CALLPAIRS_H
+#define REMAT_LIB_AUTODIFF_CALLPAIRS_H
+
+#include "Sums.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::remat {
+
+/// On the declaration of a backward half (see `kJointAttrName`): the arguments
+/// of the forward that its calls pass to it, between the token and the rest.
+inline constexpr StringLiteral kReadsAttrName = "remat.reads";
+
+/// `@callee_fwd` returns the callee's results, then residuals. `@callee_bwd`
+/// takes what it reads of the forward, then cotangents of results, then sums to
+/// which it adds, and returns cotangents of arguments.
+struct CalleeAdjoint {
+  func::FuncOp forward, backward;
+  /// The first operands of the backward: arguments of the call, by index, and
+  /// results of the forward, counted from the number of arguments.
+  SmallVector<unsigned> reads;
+  /// Results whose cotangents follow.
+  SmallVector<unsigned> seeded;
+  /// Arguments of whose cotangents the sums so far follow.
+  SmallVector<unsigned> summed;
+  /// Arguments whose cotangents the backward returns.
+  SmallVector<unsigned> returned;
+  /// Where each of these is not zero, as far as that is known.
+  SmallVector<std::optional<SmallVector<Sum::Slice>>> slices;
+};
+
+/// Makes what the backward reads of the forward, whose body is complete,
+/// results of that one and arguments of its own, or makes it again where it
+/// costs nothing. Fills in `reads`; both functions get the types of their
+/// bodies.
+LogicalResult passResiduals(CalleeAdjoint &adjoint);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_AUTODIFF_CALLPAIRS_H

@@ -1,0 +1,249 @@
+//===- SplitCalls.cpp - Forward and backward of a layer apart again -------===//
+//
+// What crosses is decided: it becomes results of the one and arguments of the
+// other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Adjoint.h"
+#include "CallPairs.h"
+
+#include "remat/Analysis/BackwardBorder.h"
+#include "remat/Autodiff/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_SPLITCALLS
+#include "remat/Autodiff/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+
+namespace {
+/// The declarations that stand for the halves of a joint function.
+struct Halves {
+  func::FuncOp forward, backward;
+};
+} // namespace
+
+/// Moves what depends on `arguments` behind `border`.
+static void moveBehind(Operation *border, ValueRange arguments) {
+  DenseSet<Value> dependent(arguments.begin(), arguments.end());
+  Operation *last = border;
+  for (Operation &op : llvm::make_early_inc_range(*border->getBlock())) {
+    if (&op == border)
+      return;
+    WalkResult reads = op.walk([&](Operation *inner) {
+      return WalkResult(
+          failure(llvm::any_of(inner->getOperands(), [&](Value operand) {
+            return dependent.contains(operand);
+          })));
+    });
+    if (!reads.wasInterrupted())
+      continue;
+    dependent.insert_range(op.getResults());
+    op.moveAfter(last);
+    last = &op;
+  }
+}
+
+/// Lets what stands behind `border` slice tensors itself of which it reads all,
+/// slice by slice: a slice is a view where both sides are one function, but
+/// would be a copy as a residual.
+static void sliceBehind(Operation *border) {
+  llvm::MapVector<Value, SmallVector<tensor::ExtractSliceOp>> slicesOf;
+  for (Operation &op : *border->getBlock()) {
+    if (&op == border)
+      break;
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+    if (slice && slice->getNumOperands() == 1 &&
+        llvm::any_of(slice->getUsers(), [&](Operation *user) {
+          return border->isBeforeInBlock(
+              border->getBlock()->findAncestorOpInBlock(*user));
+        }))
+      slicesOf[slice.getSource()].push_back(slice);
+  }
+  OpBuilder builder(border->getContext());
+  for (auto &[source, slices] : slicesOf) {
+    int64_t bytes = 0;
+    for (tensor::ExtractSliceOp slice : slices)
+      bytes += estimateBytes(slice.getType());
+    if (bytes < estimateBytes(source.getType()))
+      continue;
+    for (tensor::ExtractSliceOp slice : slices) {
+      builder.setInsertionPointAfter(border);
+      Operation *behind = builder.clone(*slice);
+      markBackward(behind);
+      slice.getResult().replaceUsesWithIf(
+          behind->getResult(0), [&](OpOperand &use) {
+            return border->isBeforeInBlock(
+                border->getBlock()->findAncestorOpInBlock(*use.getOwner()));
+          });
+    }
+  }
+}
+
+static FailureOr<CalleeAdjoint> split(func::FuncOp joint, Halves halves,
+                                      SymbolTable &symbols) {
+  CalleeAdjoint adjoint;
+  StringAttr forwardName = halves.forward.getSymNameAttr();
+  adjoint.forward = joint;
+  adjoint.backward = cast<func::FuncOp>(halves.backward->clone());
+  adjoint.backward->removeAttr(kJointAttrName);
+  adjoint.backward->removeAttr(kReadsAttrName);
+  unsigned numInputs = halves.forward.getNumArguments(),
+           numOutputs = halves.forward.getNumResults() - 1;
+  adjoint.backward.setType(FunctionType::get(joint.getContext(), {}, {}));
+  symbols.erase(halves.backward);
+  joint->getParentOfType<ModuleOp>().insert(std::next(joint->getIterator()),
+                                            adjoint.backward);
+
+  Block &body = joint.front();
+  Operation *border = *body.getOps<BeginBackwardOp>().begin();
+  Block *backward = adjoint.backward.addEntryBlock();
+  auto foreign = body.getArguments().drop_front(numInputs);
+  moveBehind(border, ValueRange(foreign));
+  sliceBehind(border);
+  for (BlockArgument argument : foreign)
+    argument.replaceAllUsesWith(
+        backward->addArgument(argument.getType(), argument.getLoc()));
+  body.eraseArguments(numInputs, body.getNumArguments() - numInputs);
+
+  OperandRange returned = body.getTerminator()->getOperands();
+  SmallVector<Value> outputs(returned.take_front(numOutputs)),
+      gradients(returned.drop_front(numOutputs));
+  Location loc = body.getTerminator()->getLoc();
+  body.getTerminator()->erase();
+  backward->getOperations().splice(backward->end(), body.getOperations(),
+                                   border->getIterator(), body.end());
+  OpBuilder builder = OpBuilder::atBlockEnd(&body);
+  func::ReturnOp::create(builder, loc, outputs);
+  joint.setType(builder.getFunctionType(body.getArgumentTypes(),
+                                        llvm::to_vector(TypeRange(outputs))));
+  builder.setInsertionPointToEnd(backward);
+  func::ReturnOp::create(builder, loc, gradients);
+  if (failed(passResiduals(adjoint)))
+    return failure();
+  symbols.erase(halves.forward);
+  (void)symbols.rename(joint, forwardName);
+  return adjoint;
+}
+
+/// Rewrites the calls of both halves to calls of what they are now. `forwards`
+/// and `backwards` call the halves.
+static void rewriteCalls(ArrayRef<func::CallOp> forwards,
+                         ArrayRef<func::CallOp> backwards,
+                         const CalleeAdjoint &adjoint,
+                         ArrayRef<int64_t> passed) {
+  DenseMap<Value, func::CallOp> forwardOf;
+  for (func::CallOp call : forwards) {
+    OpBuilder builder(call);
+    auto whole = func::CallOp::create(builder, call.getLoc(), adjoint.forward,
+                                      call.getOperands());
+    whole->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+    unsigned numOutputs = call.getNumResults() - 1;
+    for (unsigned index = 0; index < numOutputs; ++index)
+      call.getResult(index).replaceAllUsesWith(whole.getResult(index));
+    forwardOf[call.getResult(numOutputs)] = whole;
+  }
+  for (func::CallOp call : backwards) {
+    OpBuilder builder(call);
+    func::CallOp forward = forwardOf.lookup(call.getOperand(0));
+    SmallVector<Value> operands;
+    for (unsigned read : adjoint.reads) {
+      const int64_t *it = llvm::find(passed, int64_t(read));
+      if (read >= forward.getNumOperands())
+        operands.push_back(forward.getResult(read - forward.getNumOperands()));
+      else if (it != passed.end())
+        operands.push_back(call.getOperand(1 + (it - passed.begin())));
+      else
+        operands.push_back(forward.getOperand(read));
+    }
+    llvm::append_range(operands,
+                       call.getOperands().drop_front(1 + passed.size()));
+    auto whole = func::CallOp::create(builder, call.getLoc(), adjoint.backward,
+                                      operands);
+    whole->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+    call.replaceAllUsesWith(whole);
+    call.erase();
+  }
+  for (func::CallOp call : forwards)
+    call.erase();
+}
+
+namespace {
+struct SplitCallsPass : public remat::impl::SplitCallsBase<SplitCallsPass> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    llvm::MapVector<StringAttr, Halves> pending = collectHalves();
+    if (pending.empty())
+      return markAllAnalysesPreserved();
+    while (!pending.empty()) {
+      // What a joint function calls is taken apart first: no token may become a
+      // residual.
+      auto *next = llvm::find_if(pending, [&](auto &entry) {
+        return !callsHalf(symbols.lookup(entry.first), pending);
+      });
+      assert(next != pending.end() && "functions are not recursive");
+      auto [name, halves] = *next;
+      pending.erase(next);
+      if (failed(splitWithCalls(symbols.lookup<func::FuncOp>(name), halves,
+                                symbols)))
+        return signalPassFailure();
+    }
+  }
+
+private:
+  /// By the names of joint functions.
+  llvm::MapVector<StringAttr, Halves> collectHalves() {
+    llvm::MapVector<StringAttr, Halves> found;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (auto joint =
+              function->getAttrOfType<FlatSymbolRefAttr>(kJointAttrName)) {
+        bool isForward =
+            llvm::any_of(function.getResultTypes(), llvm::IsaPred<NoneType>);
+        Halves &halves = found[joint.getAttr()];
+        (isForward ? halves.forward : halves.backward) = function;
+      }
+    return found;
+  }
+
+  static bool callsHalf(Operation *joint,
+                        llvm::MapVector<StringAttr, Halves> &pending) {
+    return joint
+        ->walk([&](func::CallOp call) {
+          return WalkResult(failure(llvm::any_of(pending, [&](auto &entry) {
+            Halves &halves = entry.second;
+            return call.getCallee() == halves.forward.getName() ||
+                   call.getCallee() == halves.backward.getName();
+          })));
+        })
+        .wasInterrupted();
+  }
+
+  LogicalResult splitWithCalls(func::FuncOp joint, Halves halves,
+                               SymbolTable &symbols) {
+    SmallVector<func::CallOp> forwards, backwards;
+    getOperation().walk([&](func::CallOp call) {
+      if (call.getCallee() == halves.forward.getName())
+        forwards.push_back(call);
+      else if (call.getCallee() == halves.backward.getName())
+        backwards.push_back(call);
+    });
+    SmallVector<int64_t> passed(
+        halves.backward->getAttrOfType<DenseI64ArrayAttr>(kReadsAttrName)
+            .asArrayRef());
+    FailureOr<CalleeAdjoint> adjoint = split(joint, halves, symbols);
+    if (failed(adjoint))
+      return failure();
+    rewriteCalls(forwards, backwards, *adjoint, passed);
+    return success();
+  }
+};
+} // namespace
