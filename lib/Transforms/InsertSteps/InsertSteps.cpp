@@ -8,6 +8,7 @@
 #include "Clipping.h"
 #include "MicroBatches.h"
 #include "StepFunction.h"
+#include "StepPoint.h"
 #include "WriteStates.h"
 
 #include "remat/Analysis/OldValueReads.h"
@@ -39,9 +40,8 @@ using namespace mlir::remat;
 // Where a step may stand
 //===----------------------------------------------------------------------===//
 
-/// The operation behind which `gradient` is final and `param` is read no more;
-/// null for the block's start.
-static Operation *findEarliestPoint(Block &body, Value param, Value gradient) {
+void mlir::remat::setInsertionPointToStep(OpBuilder &builder, Block &body,
+                                          Value param, Value gradient) {
   Operation *point = gradient.getDefiningOp();
   Operation *read = findLastRead(body, param);
   // The terminator returns an old value: as late as possible, with a copy.
@@ -49,7 +49,10 @@ static Operation *findEarliestPoint(Block &body, Value param, Value gradient) {
     read = read->getPrevNode();
   if (!point || (read && point->isBeforeInBlock(read)))
     point = read;
-  return point;
+  if (point)
+    builder.setInsertionPointAfter(point);
+  else
+    builder.setInsertionPointToStart(&body);
 }
 
 /// Whether a result of the function is, or may be, the parameter's old value.
@@ -101,10 +104,7 @@ static void insertEagerSteps(StepFunction &step, FlatSymbolRefAttr optimizer,
       emitWarning(param.getLoc())
           << "the old value of parameter '" << trained.name
           << "' is a result of the step, so that its update needs a copy";
-    if (Operation *point = findEarliestPoint(body, param, trained.gradient))
-      builder.setInsertionPointAfter(point);
-    else
-      builder.setInsertionPointToStart(&body);
+    setInsertionPointToStep(builder, body, param, trained.gradient);
     steps.push_back(createStep(builder, step, trained, optimizer, Value()));
   }
 }

@@ -53,6 +53,34 @@ def InsertSteps : Pass<"remat-insert-steps", "::mlir::ModuleOp"> {
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def SinkSteps : Pass<"remat-sink-steps", "::mlir::ModuleOp"> {
+  let summary = "move updates into the functions that compute their gradients";
+  let description = [{
+    A function that returns gradients returns all of them at once. Where each of its
+    calls is followed by an `opt.eager_step` for one of its results, that step
+    becomes part of the function: the gradient is gone before the next one
+    exists, and its product and the update may be one loop (`remat-tile-updates`).
+    The function takes the parameter, its states, the number of the step and the
+    scale, unless it has them already, and returns the new values in place of the
+    gradient (`remat.updates = <argument>`).
+
+    The steps of all calls must have the same rule, and stand right behind their
+    calls, where `remat-insert-steps` puts them if nothing reads the old value
+    later. A parameter that a call gets twice, or of which it gets a view as well,
+    keeps its step: the function could not know that its arguments are one tensor.
+
+    Example:
+
+    ```mlir
+    %dx, %dw = call @f_bwd(%w, %x, %dy) : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+    %w1 = opt.eager_step @sgd(%w, %dw) step %t {parameter = "w"} : tensor<8x8xf32>, tensor<8x8xf32>
+    // becomes
+    %dx, %w1 = call @f_bwd(%w, %x, %dy, %t) : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, i64) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::opt::OptDialect"];
+}
+
 def LowerSteps : Pass<"opt-lower-steps", "::mlir::ModuleOp"> {
   let summary = "lower opt.eager_step to in-place linalg.generics";
   let description = [{
