@@ -102,6 +102,11 @@ static void buildPlanPipeline(OpPassManager &pm,
   FusePassOptions fuseForward;
   fuseForward.keepAdjoints = true;
   pm.addPass(createFusePass(fuseForward));
+  // Where kernels side by side become one, more of them are in one function.
+  if (options.layersOnce > 0)
+    pm.addPass(createOutlineLayersPass({options.layersOnce, /*minOps=*/0}));
+  else if (options.layersOnce == -1 && !options.getTarget().mergesKernels())
+    pm.addPass(createOutlineLayersPass());
   if (withoutRegions)
     pm.addPass(createOverridePass({options.policy, /*mode=*/""}));
   pm.addPass(createDifferentiate());
@@ -117,6 +122,7 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
   pm.addPass(createMaterialize());
   cleanUp(pm);
   pm.addPass(createInlineRegions());
+  pm.addPass(createJoinCalls());
   pm.addPass(createDropZerosPass());
   options.getTarget().addBeforeDecomposing(pm);
   DecomposeAggregatesOptions decompose;
@@ -153,10 +159,12 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createFusePass());
   // From here on nothing changes what crosses from forward to backward.
   pm.addPass(createInlineRegions());
+  pm.addPass(createSplitCalls());
   pm.addPass(createCheckOrdersPass());
   InsertStepsOptions steps;
   steps.dropLoss = true;
   pm.addPass(createInsertSteps(steps));
+  pm.addPass(createSinkSteps());
   pm.addPass(createLowerSteps());
   pm.addPass(createSymbolDCEPass());
   cleanUp(pm);
@@ -178,6 +186,7 @@ void remat::buildPackedPipeline(OpPassManager &pm,
   toTensors.policy = options.policy;
   toTensors.mode = options.mode;
   toTensors.lossTile = options.lossTile;
+  toTensors.layersOnce = options.layersOnce;
   toTensors.target = options.target;
   toTensors.threads = options.threads;
   toTensors.convWorkspace = options.convWorkspace;

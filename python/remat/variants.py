@@ -67,7 +67,7 @@ int64_t remat_allocated_peak(void) { return peak; }
 
 
 # Options of remat-train that end before bufferization.
-ON_TENSORS = ("loss-tile",)
+ON_TENSORS = ("loss-tile", "layers-once")
 
 
 # --- Signatures --------------------------------------------------------------------------------

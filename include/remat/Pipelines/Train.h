@@ -26,6 +26,12 @@ struct VariantOptions : public virtual mlir::detail::PassOptions {
                      "bytes of the logits of a tile; 0: logits stay whole; -1: "
                      "chosen by their size, see remat-tile-loss-heads"),
       llvm::cl::init(-1)};
+  CheckedOption<int64_t> layersOnce{
+      *this, "layers-once",
+      llvm::cl::desc("so many equal layers or more become one function, which "
+                     "is compiled once; 0: none do; -1: on the CPU, large ones "
+                     "of which there are 8, see remat-outline-layers"),
+      llvm::cl::init(-1)};
 };
 
 struct ReportOptions : public virtual mlir::detail::PassOptions {

@@ -84,6 +84,11 @@ static std::optional<int64_t> countBytes(Value memref) {
          getBytesInMemory(cast<MemRefType>(memref.getType()).getElementType());
 }
 
+static std::optional<int64_t> multiply(std::optional<int64_t> a,
+                                       std::optional<int64_t> b) {
+  return a && b ? std::optional(*a * *b) : std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
@@ -93,7 +98,7 @@ namespace {
 class Printer {
 public:
   Printer(llvm::json::OStream &json, ModuleOp module)
-      : json(json), module(module) {}
+      : json(json), module(module), symbols(module) {}
 
   void print(func::FuncOp function) {
     json.object([&] {
@@ -101,13 +106,12 @@ public:
       int64_t kernels = 0;
       module.walk([&](gpu::GPUFuncOp) { ++kernels; });
       json.attribute("kernels", kernels);
-      json.attributeArray("launches", [&] {
-        function.walk([&](Operation *op) { printOperation(op); });
-      });
+      json.attributeArray("launches", [&] { printBody(function); });
     });
   }
 
 private:
+  void printBody(func::FuncOp function);
   void printOperation(Operation *op);
   void printKernel(gpu::LaunchFuncOp launch);
   /// An entry for a call or operation on memory.
@@ -120,6 +124,9 @@ private:
 
   llvm::json::OStream &json;
   ModuleOp module;
+  SymbolTable symbols;
+  /// How often the function runs in which operations are printed.
+  std::optional<int64_t> runs = 1;
 };
 
 } // namespace
@@ -131,7 +138,21 @@ void Printer::printHead(Operation *op, StringRef kind, StringRef name) {
   llvm::raw_string_ostream(location) << op->getLoc();
   json.attribute("location", location);
   json.attribute("phase", getPhase(op));
-  printNumber("times", countTimes(op));
+  printNumber("times", multiply(countTimes(op), runs));
+}
+
+void Printer::printBody(func::FuncOp function) {
+  function.walk([&](Operation *op) {
+    auto call = dyn_cast<func::CallOp>(op);
+    auto callee =
+        call ? symbols.lookup<func::FuncOp>(call.getCallee()) : func::FuncOp();
+    if (!callee || callee.isExternal())
+      return printOperation(op);
+    std::optional<int64_t> around = runs;
+    runs = multiply(countTimes(op), around);
+    printBody(callee);
+    runs = around;
+  });
 }
 
 void Printer::printKernel(gpu::LaunchFuncOp launch) {

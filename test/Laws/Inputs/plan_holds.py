@@ -28,12 +28,13 @@ def run(*arguments):
 
 
 def read_bytes(tables, function, heading, decision):
-    """How often the table of `function` has `decision` for how many bytes."""
+    """How often the table of `function`, once for each of its calls, has `decision` for how many bytes."""
     found = Counter()
     for table in re.split(r"\n(?=\S)", tables):
-        if re.match(rf"@{function}, {heading}", table):
+        if title := re.match(rf"@{function}, (?:called (\d+) times, )?{heading}", table):
             # A value's name may have spaces in it.
-            found.update(row.split(f"  {decision} ")[1].split()[0] for row in table.splitlines() if f"  {decision} " in row)
+            rows = [row.split(f"  {decision} ")[1].split()[0] for row in table.splitlines() if f"  {decision} " in row]
+            found.update(rows * int(title[1] or 1))
     return found
 
 

@@ -62,12 +62,13 @@ def sequence(layers):
 class Model:
     """The text of the program is `text`; `data()` makes its arrays. The text of a `plain` one has neither regions nor
     names, and is the same otherwise. With `vectors`, there are products of matrices and vectors, too,
-    and more views of shared weights."""
+    and more views of shared weights; with `stacks`, layers are regions of which there are several equal ones, each
+    with weights of its own but for those that the whole model shares."""
 
-    def __init__(self, seed, skip=(), plain=False, vectors=False):
+    def __init__(self, seed, skip=(), plain=False, vectors=False, stacks=False):
         self.random = random.Random(f"{seed}")
         self.seed, self.functions, self.arguments, self.derived = seed, [], {}, {}
-        self.skip, self.plain, self.with_vectors = skip, plain, vectors
+        self.skip, self.plain, self.with_vectors, self.with_stacks = skip, plain, vectors, stacks
         self.is_dynamic = False  # whether some tape has a size that is only known when the program runs
         self.batch, self.channels = self.random.choice([3, 4, 7, 8]), self.random.choice([1, 2, 3])
         self.width = 16 * self.channels
@@ -77,13 +78,17 @@ class Model:
         count, start = self.random.randint(2, 5), self.random.choice([self.dense_input, self.embedding])
         layers = []
         for i in range(count):
-            self.random = random.Random(f"{seed}.{i}")
-            self.prefix = f"{i}."
-            layer = self.layer(depth=3)
-            if i not in skip:
-                layers.append(layer)
+            for copy in range(random.Random(f"{seed}.{i}.copies").randint(1, 4) if stacks else 1):
+                self.random = random.Random(f"{seed}.{i}")
+                self.prefix = f"{i}.{copy}." if stacks else f"{i}."
+                layer = self.region(depth=2) if stacks else self.layer(depth=3)
+                if i not in skip:
+                    layers.append(layer)
         self.prefix = ""
         self.count, self.text = count, self.program(start, sequence(layers) if layers else None)
+
+    def without_regions(self):
+        return Model(self.seed, self.skip, plain=True, vectors=self.with_vectors, stacks=self.with_stacks)
 
     # What the step takes -----------------------------------------------------------------------------------------
 

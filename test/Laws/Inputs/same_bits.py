@@ -2,7 +2,8 @@
 without regions and names, and with those of remat-annotate, and the arena that the compiler predicts is what the
 runtime measures.
 
-    same_bits.py [--count N] [--seed SEED] [--all | --sample N] [--skip LAYERS] [--vectors] [--keep FOLDER] [--target OPTIONS]
+    same_bits.py [--count N] [--seed SEED] [--all | --sample N] [--skip LAYERS] [--vectors] [--stacks] [--keep FOLDER]
+                 [--target OPTIONS]
     same_bits.py --files MODEL.mlir ... [--target OPTIONS]
 
 A model that fails is reduced (layers are left out as long as it fails) and kept in FOLDER. LIBRARIES names what mlir-runner loads.
@@ -94,7 +95,7 @@ def train(program, threads, **options):
 
 
 def target_options(target, threads, model=None):
-    tile = f"loss-tile={model.loss_tile}" if model else ""
+    tile = f"loss-tile={model.loss_tile}" + (" layers-once=2" if model.with_stacks else "") if model else ""
     return f"{target} block-size={BLOCK_SIZES[threads]} {tile}" if target else tile
 
 
@@ -129,7 +130,7 @@ def check(folder, model, every, target=""):
     """Raises Failure with what is wrong; returns whether the model diverges, in all variants."""
     (Path(folder) / "model.mlir").write_text(model.text)
     np.savez(Path(folder) / "data.npz", **model.data())
-    plain = Model(model.seed, model.skip, plain=True, vectors=model.with_vectors)
+    plain = model.without_regions()
     (Path(folder) / "plain.mlir").write_text(plain.text)
     reference, compared = None, list(variants(model.text, model.seed, every))
     compared = [("model.mlir", "", *variant) for variant in compared]
@@ -170,7 +171,7 @@ def check_sample(folder, model, count, target):
     first step in float64."""
     rng = random.Random(f"{model.seed}.sample")
     np.savez(Path(folder) / "data.npz", **model.data())
-    texts = {"model": model.text, "plain": Model(model.seed, model.skip, plain=True, vectors=model.with_vectors).text}
+    texts = {"model": model.text, "plain": model.without_regions().text}
     for name, text in texts.items():
         (Path(folder) / f"{name}.mlir").write_text(text)
     policies = [*POLICIES, *(f'save_only_names<"{name}">' for name in names_in_regions(model.text)[:1])]
@@ -252,7 +253,7 @@ def compare_policies(path, target):
 def failure_of(seed, skip, options, diverged=None):
     """What is wrong; adds the seed of a model that diverges to `diverged`."""
     with tempfile.TemporaryDirectory() as folder:
-        model = Model(seed, skip, vectors=options.vectors)
+        model = Model(seed, skip, vectors=options.vectors, stacks=options.stacks)
         try:
             if (check_sample(folder, model, options.sample, options.target) if options.sample else
                     check(folder, model, options.all, options.target)) and diverged is not None:
@@ -265,7 +266,7 @@ def failure_of(seed, skip, options, diverged=None):
 def reduce(seed, skip, options):
     """The layers that can be left out of a model that fails."""
     skip = set(skip)
-    for i in range(Model(seed, vectors=options.vectors).count):
+    for i in range(Model(seed, vectors=options.vectors, stacks=options.stacks).count):
         if i not in skip and failure_of(seed, skip | {i}, options):
             skip.add(i)
     return skip
@@ -278,9 +279,9 @@ def examine(seed, skip, options, diverged):
     skip = reduce(seed, skip, options)
     path = Path(options.keep) / f"model{seed}.mlir"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(Model(seed, skip, vectors=options.vectors).text)
+    path.write_text(Model(seed, skip, vectors=options.vectors, stacks=options.stacks).text)
     return f"model {seed}: {failure_of(seed, skip, options) or message}\n  kept as {path}; same_bits.py --seed {seed} --count 1" + \
-        (" --vectors" if options.vectors else "") + (f" --skip {','.join(map(str, sorted(skip)))}" if skip else "")
+        (" --vectors" if options.vectors else "") + (" --stacks" if options.stacks else "") + (f" --skip {','.join(map(str, sorted(skip)))}" if skip else "")
 
 
 def main():
@@ -292,6 +293,7 @@ def main():
     parser.add_argument("--skip", default="", help="layers to leave out, such as 0,2")
     parser.add_argument("--vectors", action="store_true",
                         help="models with products of matrices and vectors and more views, too")
+    parser.add_argument("--stacks", action="store_true", help="models of equal layers, of which two are one function")
     parser.add_argument("--keep", default=tempfile.gettempdir(), help="folder for models that fail")
     parser.add_argument("--files", nargs="+", type=Path, help="these models, not random ones")
     parser.add_argument("--target", default="", help='another target than the CPU: "target=cuda emulate"')
@@ -302,7 +304,7 @@ def main():
         return failures != 0
     skip = {int(i) for i in options.skip.split(",") if i}
     seeds = range(options.seed, options.seed + options.count)
-    models = [Model(seed, skip, vectors=options.vectors) for seed in seeds]
+    models = [Model(seed, skip, vectors=options.vectors, stacks=options.stacks) for seed in seeds]
     regions = sum("remat.region" in model.text for model in models)
     static = sum(not model.is_dynamic for model in models)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

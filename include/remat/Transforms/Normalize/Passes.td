@@ -44,6 +44,50 @@ def DecomposePass : Pass<"remat-decompose"> {
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def OutlineLayersPass : Pass<"remat-outline-layers", "::mlir::ModuleOp"> {
+  let summary = "make one function of equal layers";
+  let description = [{
+    `remat.region`s of which the bodies, policies and types of operands and results
+    are the same, up to labels and locations, become calls of one private function
+    that holds such a region. It is `no_inline`: what comes after this pass
+    differentiates, schedules, packs and lowers it once. `remat-join-calls`,
+    `remat-sink-steps` and `remat-pack-memory` see to it that a call takes
+    about as many bytes as the layer in its place would.
+
+    Gradients stay the same, to the bit. So a region stays where it is if
+
+    - something in it is computed elsewhere, too (see `remat-differentiate`), or one
+      of its operands is;
+    - two of its operands are the same value, of which a gradient is wanted;
+    - it yields what it also uses otherwise, or the same value twice;
+    - types are dynamic.
+
+    Run it where the forward has the form in which it is differentiated: what is
+    an equal layer then had the same context before.
+
+    Example:
+
+    ```mlir
+    %1 = remat.region (%a = %0 : tensor<8x8xf32>, %b = %w0 : tensor<8x8xf32>) -> tensor<8x8xf32> attributes {label = "layer0"} {...}
+    %2 = remat.region (%a = %1 : tensor<8x8xf32>, %b = %w1 : tensor<8x8xf32>) -> tensor<8x8xf32> attributes {label = "layer1"} {...}
+    // becomes
+    func.func private @layer(%0: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {no_inline} {
+      %1 = remat.region (%a = %0 : tensor<8x8xf32>, %b = %w : tensor<8x8xf32>) -> tensor<8x8xf32> attributes {label = "layer"} {...}
+      return %1 : tensor<8x8xf32>
+    }
+    ...
+    %1 = call @layer(%0, %w0) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %2 = call @layer(%1, %w1) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let options = [
+    Option<"minLayers", "min-layers", "int64_t", /*default=*/"8",
+           "how many equal layers become a function">,
+    Option<"minOps", "min-ops", "int64_t", /*default=*/"16",
+           "how many operations such a layer has: small ones are better fused with their neighbours">];
+}
+
 def RoundProductsPass : Pass<"remat-round-products"> {
   let summary = "make one operation of a product of bf16 or f16 and its rounding";
   let description = [{
