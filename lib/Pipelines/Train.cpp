@@ -103,10 +103,11 @@ static void buildPlanPipeline(OpPassManager &pm,
   fuseForward.keepAdjoints = true;
   pm.addPass(createFusePass(fuseForward));
   // Where kernels side by side become one, more of them are in one function.
-  if (options.layersOnce > 0)
-    pm.addPass(createOutlineLayersPass({options.layersOnce, /*minOps=*/0}));
-  else if (options.layersOnce == -1 && !options.getTarget().mergesKernels())
+  bool isDefault = options.layersOnce == -1;
+  if (isDefault && !options.getTarget().mergesKernels())
     pm.addPass(createOutlineLayersPass());
+  else if (!isDefault && options.layersOnce != 0)
+    pm.addPass(createOutlineLayersPass({options.layersOnce, /*minOps=*/0}));
   if (withoutRegions)
     pm.addPass(createOverridePass({options.policy, /*mode=*/""}));
   pm.addPass(createDifferentiate());

@@ -209,6 +209,12 @@ struct OutlineLayersPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (minLayers < 1 || minOps < 0) {
+      module.emitError("min-layers (layers-once) must be at least 1, and "
+                       "min-ops at least 0, but they are ")
+          << minLayers.getValue() << " and " << minOps.getValue();
+      return signalPassFailure();
+    }
     SymbolTable symbols(module);
     // By hash, then those that are equal.
     llvm::MapVector<llvm::hash_code, SmallVector<SmallVector<RegionOp>, 1>>
