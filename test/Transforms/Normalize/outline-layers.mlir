@@ -129,12 +129,14 @@ func.func @computed_twice(%w: tensor<8xf32> {opt.param}) -> (tensor<8xf32>, tens
   %0 = linalg.exp ins(%w : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
   %1 = remat.region (%a = %w : tensor<8xf32>) -> tensor<8xf32> {
     %e1 = tensor.empty() : tensor<8xf32>
-    %y = linalg.exp ins(%a : tensor<8xf32>) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
+    %p = linalg.exp ins(%a : tensor<8xf32>) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
+    %y = linalg.sqrt ins(%p : tensor<8xf32>) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
     remat.yield %y : tensor<8xf32>
   }
   %2 = remat.region (%a = %1 : tensor<8xf32>) -> tensor<8xf32> {
     %e1 = tensor.empty() : tensor<8xf32>
-    %y = linalg.exp ins(%a : tensor<8xf32>) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
+    %p = linalg.exp ins(%a : tensor<8xf32>) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
+    %y = linalg.sqrt ins(%p : tensor<8xf32>) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
     remat.yield %y : tensor<8xf32>
   }
   return %0, %2 : tensor<8xf32>, tensor<8xf32>
