@@ -14,6 +14,7 @@
 #include "WhileToFor.h"
 #include "remat/Analysis/BackwardBorder.h"
 #include "remat/Transforms/Normalize/Structured.h"
+#include "remat/Transforms/Utils/Callees.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -185,9 +186,7 @@ LogicalResult Adjoint::reverseCall(func::CallOp call, AdjointScope &outer) {
   for (unsigned index : adjoint->seeded)
     cotangents.push_back(outer.getCotangent(call.getResult(index)));
 
-  OpBuilder builder(call);
-  auto saving = func::CallOp::create(builder, loc, adjoint->forward, arguments);
-  saving->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+  func::CallOp saving = createCallLike(call, adjoint->forward, arguments);
   call->replaceAllUsesWith(
       saving.getResults().take_front(call.getNumResults()));
   call->erase();

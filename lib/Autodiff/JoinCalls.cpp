@@ -241,14 +241,8 @@ static void join(const Pair &pair, const Calls &calls, SymbolTable &symbols) {
                     builder.getDenseI64ArrayAttr(pair.getReads()));
 
   DenseMap<Operation *, Value> tokens;
-  auto copyAttributes = [](func::CallOp from, func::CallOp to) {
-    to->setDiscardableAttrs(from->getDiscardableAttrDictionary());
-  };
   for (func::CallOp call : calls.find(forward)->second) {
-    builder.setInsertionPoint(call);
-    auto half = func::CallOp::create(builder, call.getLoc(), forward,
-                                     call.getOperands());
-    copyAttributes(call, half);
+    func::CallOp half = createCallLike(call, forward, call.getOperands());
     for (auto [index, result] :
          llvm::zip(outputs.set_bits(), half.getResults()))
       call.getResult(index).replaceAllUsesWith(result);
@@ -257,13 +251,10 @@ static void join(const Pair &pair, const Calls &calls, SymbolTable &symbols) {
   for (auto [known, forwardCall] :
        llvm::zip_equal(calls.find(backward)->second, pair.forwardCalls)) {
     func::CallOp call = known;
-    builder.setInsertionPoint(call);
     SmallVector<Value> operands{tokens.lookup(forwardCall)};
     for (unsigned index : passed)
       operands.push_back(call.getOperand(index));
-    auto half =
-        func::CallOp::create(builder, call.getLoc(), backward, operands);
-    copyAttributes(call, half);
+    func::CallOp half = createCallLike(call, backward, operands);
     call.replaceAllUsesWith(half);
     call.erase();
   }

@@ -12,6 +12,7 @@
 #include "remat/Autodiff/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
+#include "remat/Transforms/Utils/Callees.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -143,17 +144,14 @@ static void rewriteCalls(ArrayRef<func::CallOp> forwards,
                          ArrayRef<int64_t> passed) {
   DenseMap<Value, func::CallOp> forwardOf;
   for (func::CallOp call : forwards) {
-    OpBuilder builder(call);
-    auto whole = func::CallOp::create(builder, call.getLoc(), adjoint.forward,
-                                      call.getOperands());
-    whole->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+    func::CallOp whole =
+        createCallLike(call, adjoint.forward, call.getOperands());
     unsigned numOutputs = call.getNumResults() - 1;
     for (unsigned index = 0; index < numOutputs; ++index)
       call.getResult(index).replaceAllUsesWith(whole.getResult(index));
     forwardOf[call.getResult(numOutputs)] = whole;
   }
   for (func::CallOp call : backwards) {
-    OpBuilder builder(call);
     func::CallOp forward = forwardOf.lookup(call.getOperand(0));
     SmallVector<Value> operands;
     for (unsigned read : adjoint.reads) {
@@ -167,9 +165,7 @@ static void rewriteCalls(ArrayRef<func::CallOp> forwards,
     }
     llvm::append_range(operands,
                        call.getOperands().drop_front(1 + passed.size()));
-    auto whole = func::CallOp::create(builder, call.getLoc(), adjoint.backward,
-                                      operands);
-    whole->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+    func::CallOp whole = createCallLike(call, adjoint.backward, operands);
     call.replaceAllUsesWith(whole);
     call.erase();
   }

@@ -229,12 +229,9 @@ private:
   }
 
   void rewriteCall(unsigned index, func::CallOp call) {
-    OpBuilder builder(call);
     SmallVector<Value> operands(call.getOperands());
     llvm::append_range(operands, added[index]);
-    auto rewritten =
-        func::CallOp::create(builder, call.getLoc(), function, operands);
-    rewritten->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+    func::CallOp rewritten = createCallLike(call, function, operands);
     unsigned next = call.getNumResults();
     for (const Sinkable &sinkable : callee.sinkable) {
       EagerStepOp step = sinkable.steps[index];

@@ -9,6 +9,7 @@
 
 #include "remat/Dialect/Remat/IR/Branches.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Utils/Callees.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
@@ -115,22 +116,11 @@ static bool dropDeadSignature(func::FuncOp function,
       arguments.set(argument.getArgNumber());
   if (results.none() && arguments.none())
     return false;
-  function.getBody().front().getTerminator()->eraseOperands(results);
-  if (failed(function.eraseResults(results)) ||
-      failed(function.eraseArguments(arguments)))
+  if (failed(function.eraseArguments(arguments)))
     return false;
-  for (func::CallOp call : calls) {
+  for (func::CallOp call : calls)
     call->eraseOperands(arguments);
-    OpBuilder builder(call);
-    auto slim = func::CallOp::create(builder, call.getLoc(), function,
-                                     call.getOperands());
-    slim->setDiscardableAttrs(call->getDiscardableAttrDictionary());
-    unsigned next = 0;
-    for (OpResult result : call.getResults())
-      if (!results.test(result.getResultNumber()))
-        result.replaceAllUsesWith(slim.getResult(next++));
-    call.erase();
-  }
+  eraseCalledResults(function, calls, results);
   return true;
 }
 

@@ -7,6 +7,8 @@
 
 #include "Borrow.h"
 
+#include "CastMemory.h"
+
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -127,8 +129,8 @@ bool Borrowing::isResult(BlockArgument argument) {
       argument.getArgNumber(), RematDialect::getResultAttrName()));
 }
 
-Operation *Borrowing::findOperation(int64_t at) {
-  for (Operation &op : function.front())
+Operation *Borrowing::findOperation(int64_t at) const {
+  for (Operation &op : func::FuncOp(function).front())
     if (lifetimes.getPositions(&op).first == at)
       return &op;
   return nullptr;
@@ -201,8 +203,7 @@ bool Borrowing::canMerge(BlockArgument result, const Lender &operand) const {
           last = operand.taken.front().last;
   return last < first ||
          (last == first &&
-          isElementwise(const_cast<Borrowing *>(this)->findOperation(first),
-                        operand.argument, result));
+          isElementwise(findOperation(first), operand.argument, result));
 }
 
 BlockArgument Borrowing::take(Lifetime lifetime, int64_t size, Type type) {
@@ -219,15 +220,6 @@ BlockArgument Borrowing::take(Lifetime lifetime, int64_t size, Type type) {
     return lender.argument;
   }
   return nullptr;
-}
-
-Value mlir::remat::castMemory(OpBuilder &builder, Location loc, Value value,
-                              MemRefType type) {
-  if (value.getType() == type)
-    return value;
-  auto [strides, offset] = type.getStridesAndOffset();
-  return memref::ReinterpretCastOp::create(builder, loc, type, value, offset,
-                                           type.getShape(), strides);
 }
 
 void Borrowing::mergeArguments() {

@@ -35,7 +35,7 @@ private:
   void mergeIntoOperand(BlockArgument result);
   bool canMerge(BlockArgument result, const Lender &operand) const;
   bool isResult(BlockArgument argument);
-  Operation *findOperation(int64_t at);
+  Operation *findOperation(int64_t at) const;
 
   func::FuncOp function;
   const Lifetimes &lifetimes;
@@ -44,11 +44,6 @@ private:
   /// Results, and the operands where they go.
   SmallVector<std::pair<BlockArgument, BlockArgument>> merged;
 };
-
-/// `value`, whose elements lie next to each other, as another such type of as
-/// many elements or fewer.
-Value castMemory(OpBuilder &builder, Location loc, Value value,
-                 MemRefType type);
 
 } // namespace mlir::remat
 

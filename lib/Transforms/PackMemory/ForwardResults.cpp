@@ -55,23 +55,6 @@ static BitVector forward(func::FuncOp function, ArrayRef<func::CallOp> calls) {
   return gone;
 }
 
-static void eraseResults(func::FuncOp function, ArrayRef<func::CallOp> calls,
-                         const BitVector &gone) {
-  function.front().getTerminator()->eraseOperands(gone);
-  (void)function.eraseResults(gone);
-  for (func::CallOp call : calls) {
-    OpBuilder builder(call);
-    auto rewritten = func::CallOp::create(builder, call.getLoc(), function,
-                                          call.getOperands());
-    rewritten->setDiscardableAttrs(call->getDiscardableAttrDictionary());
-    unsigned next = 0;
-    for (OpResult result : call.getResults())
-      if (!gone.test(result.getResultNumber()))
-        result.replaceAllUsesWith(rewritten.getResult(next++));
-    call.erase();
-  }
-}
-
 void mlir::remat::forwardResults(ModuleOp module) {
   // What a function no longer takes from another one may be an argument of its
   // own that it returns.
@@ -82,7 +65,7 @@ void mlir::remat::forwardResults(ModuleOp module) {
       BitVector gone = forward(function, calls);
       if (gone.none() || !isOnlyCalled)
         continue;
-      eraseResults(function, calls, gone);
+      eraseCalledResults(function, calls, gone);
       changed = true;
     }
   }

@@ -77,8 +77,9 @@ Lifetimes::Lifetimes(func::FuncOp function) {
   BufferViewFlowAnalysis views(function);
   for (unsigned index = 0; index < buffers.size(); ++index)
     addUses(index, views);
-  for (BlockArgument argument : function.getArguments())
-    argumentUses.push_back(findUse(argument, views));
+  if (function.isPrivate())
+    for (BlockArgument argument : function.getArguments())
+      argumentUses.push_back(findUse(argument, views));
 }
 
 ArgumentUse Lifetimes::findUse(BlockArgument argument,

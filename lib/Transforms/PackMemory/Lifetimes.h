@@ -61,7 +61,8 @@ public:
   explicit Lifetimes(func::FuncOp function);
 
   MutableArrayRef<Buffer> getBuffers() { return buffers; }
-  /// One for each argument of the function.
+  /// One for each argument of a private function: others do not know what their
+  /// callers have.
   ArrayRef<ArgumentUse> getArgumentUses() const { return argumentUses; }
   /// Program position of an operation. Nested operations of structured control
   /// flow stand between its own first and last position.

@@ -13,6 +13,7 @@
 
 #include "Borrow.h"
 #include "CallOrder.h"
+#include "CastMemory.h"
 #include "Figures.h"
 #include "TakeOver.h"
 
@@ -309,15 +310,8 @@ private:
       builder.setInsertionPointAfter(first.alloc);
       for (unsigned index : ArrayRef(place.buffers).drop_front()) {
         memref::AllocOp alloc = lifetimes.getBuffers()[index].alloc;
-        Value value = first.alloc;
-        if (alloc.getType() != first.alloc.getType()) {
-          SmallVector<int64_t> strides;
-          int64_t offset;
-          (void)alloc.getType().getStridesAndOffset(strides, offset);
-          value = memref::ReinterpretCastOp::create(
-              builder, alloc.getLoc(), alloc.getType(), first.alloc, offset,
-              alloc.getType().getShape(), strides);
-        }
+        Value value =
+            castMemory(builder, alloc.getLoc(), first.alloc, alloc.getType());
         alloc.replaceAllUsesWith(value);
         alloc.erase();
       }

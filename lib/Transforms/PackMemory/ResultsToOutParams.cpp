@@ -9,6 +9,7 @@
 #include "remat/Transforms/PackMemory/Passes.h"
 
 #include "CallOrder.h"
+#include "CastMemory.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -52,16 +53,8 @@ struct Decision {
 
 /// Puts the allocation's bytes into `argument`.
 void replaceAllocation(memref::AllocOp alloc, Value argument) {
-  auto type = alloc.getType();
-  if (type != argument.getType()) {
-    OpBuilder builder(alloc->getBlock(), alloc->getBlock()->begin());
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    (void)type.getStridesAndOffset(strides, offset);
-    argument = memref::ReinterpretCastOp::create(builder, alloc.getLoc(), type,
-                                                 argument, offset,
-                                                 type.getShape(), strides);
-  }
+  OpBuilder builder(alloc->getBlock(), alloc->getBlock()->begin());
+  argument = castMemory(builder, alloc.getLoc(), argument, alloc.getType());
   for (Operation *user : llvm::make_early_inc_range(alloc->getUsers()))
     if (isa<memref::DeallocOp>(user))
       user->erase();

@@ -42,3 +42,26 @@ remat::collectCalledFunctions(ModuleOp module) {
       found, [](const CalledFunction &called) { return called.calls.empty(); });
   return found;
 }
+
+func::CallOp remat::createCallLike(func::CallOp call, func::FuncOp callee,
+                                   ValueRange operands) {
+  OpBuilder builder(call);
+  auto other = func::CallOp::create(builder, call.getLoc(), callee, operands);
+  other->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+  return other;
+}
+
+void remat::eraseCalledResults(func::FuncOp function,
+                               ArrayRef<func::CallOp> calls,
+                               const BitVector &results) {
+  function.front().getTerminator()->eraseOperands(results);
+  (void)function.eraseResults(results);
+  for (func::CallOp call : calls) {
+    func::CallOp slim = createCallLike(call, function, call.getOperands());
+    unsigned next = 0;
+    for (OpResult result : call.getResults())
+      if (!results.test(result.getResultNumber()))
+        result.replaceAllUsesWith(slim.getResult(next++));
+    call.erase();
+  }
+}

@@ -26,6 +26,15 @@ struct CalledFunction {
 /// The functions of `module` that it calls.
 SmallVector<CalledFunction> collectCalledFunctions(ModuleOp module);
 
+/// A call of `callee` in front of `call`, with its location and attributes.
+func::CallOp createCallLike(func::CallOp call, func::FuncOp callee,
+                            ValueRange operands);
+
+/// Drops `results`, which none of the `calls` needs, from `function` and them.
+/// The calls are built anew.
+void eraseCalledResults(func::FuncOp function, ArrayRef<func::CallOp> calls,
+                        const BitVector &results);
+
 } // namespace mlir::remat
 
 #endif // REMAT_TRANSFORMS_UTILS_CALLEES_H
