@@ -136,6 +136,36 @@ static FailureOr<CalleeAdjoint> split(func::FuncOp joint, Halves halves,
   return adjoint;
 }
 
+/// Whether the halves and the function fit each other, as those that
+/// remat-join-calls makes do.
+static LogicalResult check(StringAttr name, func::FuncOp joint, Halves halves) {
+  func::FuncOp some = halves.forward ? halves.forward : halves.backward;
+  auto fail = [&](const Twine &what) {
+    return some.emitError()
+           << "stands for a half of @" << name.getValue() << ", but " << what
+           << "; leave remat.joint to remat-join-calls";
+  };
+  if (!halves.forward || !halves.backward)
+    return fail("there is no declaration for the other half");
+  if (!halves.forward.isExternal() || !halves.backward.isExternal())
+    return fail("a half has a body");
+  if (!joint || !joint.getBody().hasOneBlock() ||
+      joint.front().getOps<BeginBackwardOp>().empty())
+    return fail("that is no function of one block with a remat.begin_backward");
+  auto reads =
+      halves.backward->getAttrOfType<DenseI64ArrayAttr>(kReadsAttrName);
+  ArrayRef<Type> operands = halves.backward.getArgumentTypes();
+  if (!reads || operands.empty() || !isa<NoneType>(operands.front()) ||
+      !isa<NoneType>(halves.forward.getResultTypes().back()) ||
+      operands.size() < 1 + reads.size() ||
+      joint.getNumArguments() != halves.forward.getNumArguments() +
+                                     operands.size() - 1 - reads.size() ||
+      joint.getNumResults() !=
+          halves.forward.getNumResults() - 1 + halves.backward.getNumResults())
+    return fail("their types do not fit");
+  return success();
+}
+
 /// Rewrites the calls of both halves to calls of what they are now. `forwards`
 /// and `backwards` call the halves.
 static void rewriteCalls(ArrayRef<func::CallOp> forwards,
@@ -180,13 +210,20 @@ struct SplitCallsPass : public remat::impl::SplitCallsBase<SplitCallsPass> {
     llvm::MapVector<StringAttr, Halves> pending = collectHalves();
     if (pending.empty())
       return markAllAnalysesPreserved();
+    for (auto &[name, halves] : pending)
+      if (failed(check(name, symbols.lookup<func::FuncOp>(name), halves)))
+        return signalPassFailure();
     while (!pending.empty()) {
       // What a joint function calls is taken apart first: no token may become a
       // residual.
       auto *next = llvm::find_if(pending, [&](auto &entry) {
         return !callsHalf(symbols.lookup(entry.first), pending);
       });
-      assert(next != pending.end() && "functions are not recursive");
+      if (next == pending.end()) {
+        getOperation().emitError("functions that remat-join-calls has joined "
+                                 "call each other; write recursion as a loop");
+        return signalPassFailure();
+      }
       auto [name, halves] = *next;
       pending.erase(next);
       if (failed(splitWithCalls(symbols.lookup<func::FuncOp>(name), halves,
@@ -235,6 +272,11 @@ private:
     SmallVector<int64_t> passed(
         halves.backward->getAttrOfType<DenseI64ArrayAttr>(kReadsAttrName)
             .asArrayRef());
+    for (func::CallOp call : backwards)
+      if (!llvm::is_contained(forwards,
+                              call.getOperand(0).getDefiningOp<func::CallOp>()))
+        return call.emitError(
+            "takes a token that no call of the other half gives");
     FailureOr<CalleeAdjoint> adjoint = split(joint, halves, symbols);
     if (failed(adjoint))
       return failure();
