@@ -31,14 +31,17 @@ Matrix<T> matrixAt(const MemRef<T, 4> &memref, int64_t index,
 }
 
 /// What moving operands costs a product: packing its right one, where that is
-/// done, and columns of the result that do not lie side by side.
+/// done, and columns of the result that do not lie side by side, for each part
+/// of the sum.
 template <typename T>
 int64_t movingCost(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c) {
   // In units of copying an element of a row.
   constexpr int64_t kTransposing = 4, kScattering = 32;
   int64_t packing = !b.isRowMajor() ? kTransposing : a.rows <= kFewRows ? 0 : 1;
   return packing * b.rows * b.columns +
-         (c.isRowMajor() ? 0 : kScattering * c.rows * c.columns);
+         (c.isRowMajor() ? 0
+                         : kScattering * c.rows * c.columns *
+                               ceilDiv(b.rows, kPanelDepth));
 }
 
 /// Whether c' = b' a' is computed rather than c = a b.
@@ -66,13 +69,14 @@ struct Parts {
     if (a.isRowMajor()) {
       panelParts = panels;
       rowParts = std::clamp<int64_t>(ceilDiv(wantedTasks(), batch * panels), 1,
-                                     ceilDiv(rows, kMinTaskRows));
+                                     std::max<int64_t>(1, rows / kMinTaskRows));
     } else {
-      int64_t least = ceilDiv(rows, kLeftRows);
+      int64_t least = ceilDiv(rows, leftRows(a.columns));
       rowParts = std::clamp<int64_t>(ceilDiv(wantedTasks(), batch * panels),
                                      least, std::max(least, rows / kFewRows));
-      panelParts = std::clamp<int64_t>(ceilDiv(wantedTasks(), batch * rowParts),
-                                       1, panels);
+      int64_t tasks = batch * rowParts;
+      panelParts = evenParts(
+          tasks, std::min(panels, ceilDiv(wantedTasks(), tasks)), panels);
     }
   }
   int64_t count() const { return rowParts * panelParts; }

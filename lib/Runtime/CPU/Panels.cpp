@@ -66,13 +66,21 @@ template <typename T> T *remat::sumsBuffer() {
   return buffer.data;
 }
 
+/// Rows that are further apart than a page, where the processor itself fetches
+/// nothing before it is read, are fetched so many rows ahead.
+static constexpr int64_t kPageBytes = 4 << 10, kRowsAhead = 8;
+
 /// Rows of `width` elements from rows that lie `stride` apart.
 template <typename T>
 static void copyRows(const T *from, int64_t stride, int64_t rows,
                      int64_t columns, int64_t width, T *to) {
   constexpr int64_t kBlock = 16;
+  int64_t fetched =
+      stride * static_cast<int64_t>(sizeof(T)) > kPageBytes ? columns : 0;
   for (int64_t i = 0; i < rows; ++i, from += stride, to += width) {
     int64_t j = 0;
+    for (int64_t line = 0; line < fetched; line += kLine<T>)
+      __builtin_prefetch(from + kRowsAhead * stride + line);
     for (; j + kBlock <= columns; j += kBlock)
       std::copy_n(from + j, kBlock, to + j);
     for (; j < columns; ++j)

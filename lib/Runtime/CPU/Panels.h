@@ -31,14 +31,18 @@ int64_t evenParts(int64_t count, int64_t least, int64_t most);
 /// A task packs its panel itself: for so many rows that this costs little.
 constexpr int64_t kMinTaskRows = 192;
 
-/// Rows of a left operand that are packed together: not a power of two, so that
-/// they use all of a cache.
-constexpr int64_t kLeftRows = 232;
+/// Rows of a left operand that are packed together, more where the sum has
+/// fewer than `kPanelDepth` terms: not a power of two, so that they use all of
+/// a cache.
+constexpr int64_t kLeftRows = 264;
+constexpr int64_t leftRows(int64_t depth) {
+  return kLeftRows * kPanelDepth / std::min(kPanelDepth, depth);
+}
 
 /// Memory of the calling thread for one panel of `kPanelDepth` rows.
 template <typename T> T *panelBuffer();
 
-/// The same for `kPanelDepth` columns of `kLeftRows` rows.
+/// The same for `leftRows(depth)` rows of a left operand.
 template <typename T> T *leftBuffer();
 
 /// And for the sums of `kSumPanels` panels of `kLeftRows` rows.
