@@ -10,6 +10,7 @@ import sys
 from mlir_text import Printer, Value, scalar_body
 
 SHAPE = (4, 16)
+ROWS = Value("%rows", SHAPE[:1], "index")
 
 
 def pointwise(p, x, *others, body):
@@ -82,6 +83,15 @@ def transposes(p, x, w, count):
     for _ in range(count // 3):
         y = p.generic([(x, "d1 d0")], SHAPE[::-1], scalar_body("math.tanh a0"))
         x = p.expand(p.collapse(y, "[[0, 1]]", (SHAPE[0] * SHAPE[1],)), "[[0, 1]]", SHAPE)
+    return x
+
+
+def gathers(p, x, w, count):
+    """Rows that one shared array of indices chooses."""
+    for _ in range(count):
+        x = p.generic([(ROWS, "d0")], SHAPE, lambda row, _: (
+            ["%column = linalg.index 1 : index", f"%picked = tensor.extract {x}[{row}, %column] : {x.type}",
+             "%t = math.tanh %picked : f32"], "%t"))
     return x
 
 
@@ -181,7 +191,7 @@ def layers(p, x, ws, count):
 
 
 KINDS = {f.__name__: f for f in (elementwise, broadcasts, products, products_in_four, residual_layers, reused, slices,
-                                 insertions, transposes, softmaxes, names, loops, products_in_a_loop,
+                                 insertions, transposes, gathers, softmaxes, names, loops, products_in_a_loop,
                                  insertions_in_a_loop, branches, draws, regions, parameters, layers)}
 
 
@@ -194,6 +204,7 @@ def mlir(kind, count):
     weights = [Value(f"%p{i}", shape) for i in range(count if many else 1)]
     for name, value in (("zero", 0), ("one", 1), ("four", 4)):
         p.emit(f"%{name} = arith.constant {value} : index")
+    p.emit(f"{ROWS} = arith.constant dense<[1, 0, 3, 2]> : {ROWS.type}")
     p.emit("%corner = tensor.extract %x[%zero, %zero] : " + x.type)
     p.emit(f"%choice = arith.cmpf ogt, %corner, {p.scalar('0.0')} : f32")
     first = p.matmul(x, weights[0]) if not many else x
