@@ -2,6 +2,7 @@
 an operation comes from, and errors that do so."""
 
 import contextlib
+import functools
 import re
 import traceback
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras import fx_importer
 from torch_mlir.passmanager import PassManager
 
-from remat import torch_complex, torch_decompositions, torch_grouped, torch_operators, torch_stops, torch_traced
+from remat import torch_complex, torch_decompositions, torch_grouped, torch_operators, torch_special, torch_stops, torch_traced
 from remat.export import ExportError
 from remat.locations import describe_line, describe_location, find_in_trace, from_forward
 from remat.torch_custom import Application
@@ -67,11 +68,40 @@ def recorded_calls() -> Iterator[None]:
         torch.fx.proxy.TracerBase._filter_traceback_frames = saved
 
 
-def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any) -> torch.export.ExportedProgram:
+@contextlib.contextmanager
+def noted_derivatives() -> Iterator[list[str]]:
+    """The places of the model that ask for a derivative (`torch.func.grad`, too, ends in this function)."""
+    places: list[str] = []
+    grad = torch.autograd.grad
+
+    @functools.wraps(grad)
+    def note(*arguments: Any, **named: Any) -> Any:
+        if frames := from_forward(traceback.extract_stack()):
+            places.append(f"{frames[-1].filename}:{frames[-1].lineno}")
+        return grad(*arguments, **named)
+
+    torch.autograd.grad = note
     try:
-        with recorded_calls(), plain_checkpoints(), torch_traced.kept_semantics(module), torch.fx.traceback.preserve_node_meta():
-            return torch.export.export(module, inputs, dynamic_shapes=shapes)
+        yield places
+    finally:
+        torch.autograd.grad = grad
+
+
+def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any) -> torch.export.ExportedProgram:
+    derivatives: list[str] = []
+    try:
+        with (recorded_calls(), plain_checkpoints(), torch_traced.kept_semantics(module), torch.fx.traceback.preserve_node_meta(),
+              noted_derivatives() as derivatives):
+            program = torch.export.export(module, inputs, dynamic_shapes=shapes)
+        if derivatives and any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in program.constants.values()
+                               if isinstance(t, torch.Tensor)):
+            raise ExportError("an intermediate of a derivative became a constant")
+        return program
     except Exception as error:  # of the model, too
+        if derivatives:
+            raise ExportError(f"PyTorch cannot export the model: {derivatives[0]}: forward takes a derivative by autograd.grad or what is "
+                              "made of it (torch.func.grad), which torch.export does not trace; torch.func.jvp can be exported, and "
+                              "so can any derivative within a loss in JAX") from error
         frames = from_forward(traceback.extract_tb(error.__traceback__))
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
         raise ExportError(f"PyTorch cannot export the model: {place}{error}") from error
@@ -152,8 +182,8 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
     """`program` without what torch-mlir cannot lower."""
     try:
         with traced_bodies():
-            program = program.run_decompositions(
-                fx.get_decomposition_table() | torch_decompositions.TABLE | torch_complex.TABLE | torch_grouped.table())
+            program = program.run_decompositions(fx.get_decomposition_table() | torch_decompositions.TABLE | torch_special.TABLE
+                                                 | torch_complex.TABLE | torch_grouped.table())
     except Exception as error:  # of any decomposition
         raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{error}") from error
     settle_numbers(program)

@@ -18,6 +18,7 @@ from remat.export import ExportError
 
 HOOKS = (torch.Tensor.register_hook, torch.Tensor.register_post_accumulate_grad_hook)
 DATA = torch.Tensor.data.__get__
+LOGITS_IN_PIECES: Any = getattr(F, "linear_cross_entropy", None)  # PyTorch 2.13 has it.
 
 
 def as_memory(tensor: torch.Tensor) -> Any:
@@ -71,13 +72,19 @@ def is_said_to_be_causal(mask: Any, is_causal: bool | None = None, size: int | N
 
 
 class Semantics(TorchFunctionMode):
-    """Of the thread it is entered in. Hooks are errors, and `data` is a `detach`, which can be traced."""
+    """Of the thread it is entered in. Hooks are errors, `data` is a `detach`, which can be traced, and the arguments of a
+    distribution are not looked at to see whether they are valid, which would be control flow on data."""
 
     def __torch_function__(self, function: Any, types: Any, arguments: tuple[Any, ...] = (), named: dict[str, Any] | None = None) -> Any:
         if function in HOOKS:
             raise ExportError("a hook on the gradient of a tensor is no part of what is exported; write a torch.autograd.Function")
         if function == DATA:
             return arguments[0].detach()
+        if function is torch._is_all_true:
+            return True
+        if function is LOGITS_IN_PIECES:
+            # Its options say in which, but the compiler decides that.
+            return function(*arguments, **{**(named or {}), "options": None})
         if function is F.gaussian_nll_loss:
             return gaussian_nll_loss(*arguments, **(named or {}))
         return function(*arguments, **(named or {}))

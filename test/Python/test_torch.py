@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_mlir")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
+from torch import distributions as D  # noqa: E402
 
 
 class Net(nn.Module):
@@ -243,7 +244,22 @@ DECOMPOSED = {
     "histogram": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 5, -1.0, 1.0)),
     "histogram of all": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 3)),
     "distances": ((2, 4, 3), lambda x: torch.cdist(x, 2 * x[:, :2] + 1)), "no distance": ((4, 3), lambda x: torch.cdist(x, x)),
-    "distances of order 1": ((4, 3), lambda x: torch.cdist(x, x[:2] + 1, p=1))}
+    "distances of order 1": ((4, 3), lambda x: torch.cdist(x, x[:2] + 1, p=1)),
+    "gamma function": ((3, 4), lambda x: torch.lgamma(3 * x) + torch.digamma(x.abs() + 0.1) + torch.lgamma(12 * x.abs())),
+    "its derivatives": ((3, 4), lambda x: torch.polygamma(1, x.abs() + 0.5) + torch.polygamma(3, 8 * x.abs() + 1)),
+    "logits in pieces": ((6, 4), lambda x: F.linear_cross_entropy(
+        x, x[:5].detach(), torch.arange(6) % 5, ignore_index=3, options=nn.LinearCrossEntropyOptions()) * x[0, 0].detach())}
+
+# Whose constructors and methods look whether all numbers are valid.
+DISTRIBUTIONS = {
+    "normal": lambda x: D.Normal(x, x.exp()).log_prob(x.detach() + 1) + D.Normal(x, 1.0).entropy(),
+    "independent": lambda x: D.Independent(D.Laplace(x, F.softplus(x)), 1).log_prob(torch.zeros(3, 4)),
+    "divergence": lambda x: D.kl_divergence(D.Normal(x, x.exp()), D.Normal(0.0, 2.0)) + D.kl_divergence(D.Beta(x.exp(), 2.0), D.Beta(2.0, 1.0)),
+    "categorical": lambda x: D.Categorical(logits=x).log_prob(torch.tensor([2, 0, 3])) + D.Categorical(probs=x.softmax(1)).entropy(),
+    "squashed": lambda x: D.TransformedDistribution(D.Normal(x, 1.0), [D.TanhTransform(cache_size=1)]).log_prob(torch.full((3, 4), 0.3)),
+    "mixture": lambda x: D.MixtureSameFamily(D.Categorical(logits=x), D.Normal(x, x.exp())).log_prob(torch.tensor([0.1, -1.0, 2.0])),
+    "gamma": lambda x: D.Gamma(x.exp(), 1 + x * x).log_prob(x.detach().abs() + 0.1) + D.Dirichlet(x.exp()).entropy().sum(),
+}
 
 
 class Scaled(nn.Module):
@@ -259,6 +275,11 @@ class Scaled(nn.Module):
 @pytest.mark.parametrize("name", DECOMPOSED)
 def test_what_torch_mlir_lacks_is_made_of_other_operations(name):
     check_gradient(*DECOMPOSED[name])
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_distributions(name):
+    check_gradient((3, 4), DISTRIBUTIONS[name])
 
 
 def check_gradient(shape, function):
@@ -710,6 +731,19 @@ def test_what_is_wrong_is_said():
             return self.weight * (x if x.sum() > 0 else -x)
     with pytest.raises(remat.export.ExportError, match=r"PyTorch cannot export the model: .*test_torch.py:\d+: "):
         compile(Data(), F.mse_loss, (torch.ones(3), torch.ones(3)), optimizer=remat.SGD(0.1))
+
+    class Penalty(Data):
+        def forward(self, x):
+            x = x.detach().requires_grad_()
+            slope, = torch.autograd.grad(torch.tanh(self.weight * x).sum(), x, create_graph=True)
+            return slope
+
+    class Slope(Data):
+        def forward(self, x):
+            return torch.func.grad(lambda x: torch.tanh(self.weight * x).sum())(x)
+    for model_with_derivative in Penalty(), Slope():
+        with pytest.raises(remat.export.ExportError, match=r"test_torch.py:\d+: forward takes a derivative by autograd.grad"):
+            compile(model_with_derivative, F.mse_loss, (torch.ones(3), torch.ones(3)), optimizer=remat.SGD(0.1))
     step = compile(model, F.cross_entropy, data, optimizer=remat.SGD(0.1))
     with pytest.raises(ValueError, match=r"argument 0 \('batch.0'\) must be of float32\[4, 3, 5, 5\]"):
         step(data[0][:2], *data[1:])
