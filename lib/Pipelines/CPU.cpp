@@ -42,8 +42,6 @@ struct CPUTarget : remat::Target {
   /// A cache line, and the widest vector.
   int64_t getAlignment() const override { return 64; }
   int64_t getDefaultThreads() const override { return 2; }
-  /// The last one of a common processor.
-  int64_t getCacheBytes() const override { return 32 << 20; }
   ArrayRef<StringRef> getWholeAggregates() const override {
     static constexpr StringRef kNames[] = {"remat.attention",
                                            "remat.attention_backward"};

@@ -88,7 +88,6 @@ static void buildPlanPipeline(OpPassManager &pm,
     TileLossHeadsPassOptions heads;
     heads.tileBytes = options.lossTile == -1 ? 0 : options.lossTile.getValue();
     heads.rows = options.getTarget().getTileRows();
-    heads.cacheBytes = options.getTarget().getCacheBytes();
     pm.addPass(createTileLossHeadsPass(heads));
   }
   pm.addPass(createDetachMaximaPass());

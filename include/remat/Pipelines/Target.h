@@ -41,9 +41,6 @@ public:
   /// The fewest rows of a loss head that keep it busy: each tile reads and
   /// writes the gradient of the weights beside its products.
   virtual int64_t getTileRows() const { return 256; }
-  /// Bytes of weights from which on it needs four times as many, as no cache
-  /// holds them; 0: none.
-  virtual int64_t getCacheBytes() const { return 0; }
 
   /// Whether a pass over memory costs more than another kernel, so that squares
   /// for a variance are added up before the mean is known.

@@ -87,8 +87,6 @@ static void splitSum(RewriterBase &rewriter, linalg::GenericOp op,
 static constexpr int64_t kLargeLogits = 64 << 20;
 /// The bytes of a tile for each of the rows that it has at least.
 static constexpr int64_t kTileBytesOfRow = 128 << 10;
-/// How many times as many these are if the weights are in no cache.
-static constexpr int64_t kRowsOfUncached = 4;
 
 /// Whether `product` makes so much of so little that tiles of it are worth a
 /// second product.
@@ -111,9 +109,8 @@ namespace {
 class HeadTiler {
 public:
   HeadTiler(Operation *function, int64_t tileBytes, int64_t rows,
-            int64_t cacheBytes, int64_t threshold)
-      : plain(function), tileBytes(tileBytes), rows(rows),
-        cacheBytes(cacheBytes), threshold(threshold),
+            int64_t threshold)
+      : plain(function), tileBytes(tileBytes), rows(rows), threshold(threshold),
         listener(plain.getListener()),
         rewriter(function->getContext(), &listener) {}
 
@@ -131,13 +128,12 @@ private:
   };
 
   LogicalResult normalize();
-  std::optional<int64_t> chooseMaxRows(int64_t bytes, int64_t numRows,
-                                       int64_t weightBytes);
+  std::optional<int64_t> chooseMaxRows(int64_t bytes, int64_t numRows);
   void tile(LinalgOp product);
   bool tile(LinalgOp product, OpOperand *activations, Refusal &refusal);
 
   PlainCopy plain;
-  int64_t tileBytes, rows, cacheBytes, threshold;
+  int64_t tileBytes, rows, threshold;
   Listener listener;
   IRRewriter rewriter;
 };
@@ -209,18 +205,15 @@ void HeadTiler::tile(LinalgOp product) {
 
 /// How many rows a tile has at most, of logits of so many `bytes`; none if they
 /// had better stay whole. Each tile reads the weights, and reads and writes
-/// their gradient: on a CPU, that takes a tenth of what its products take if it
-/// has 256 rows and the weights are in a cache, and nearly as much as these if
-/// they are not.
-std::optional<int64_t> HeadTiler::chooseMaxRows(int64_t bytes, int64_t numRows,
-                                                int64_t weightBytes) {
+/// their gradient: on a CPU, that takes less than a tenth of what its products
+/// take if it has 256 rows, whether a cache holds the weights or not.
+std::optional<int64_t> HeadTiler::chooseMaxRows(int64_t bytes,
+                                                int64_t numRows) {
   int64_t bytesOfRow = std::max<int64_t>(1, bytes / numRows);
   if (tileBytes != 0)
     return std::max<int64_t>(1, tileBytes / bytesOfRow);
-  bool isCached = cacheBytes == 0 || weightBytes <= cacheBytes;
-  int64_t least = isCached ? rows : kRowsOfUncached * rows;
   int64_t maxRows =
-      std::clamp(least * kTileBytesOfRow / bytesOfRow, least, 2 * least);
+      std::clamp(rows * kTileBytesOfRow / bytesOfRow, rows, 2 * rows);
   return numRows > 2 * maxRows ? std::optional(maxRows) : std::nullopt;
 }
 
@@ -246,11 +239,8 @@ bool HeadTiler::tile(LinalgOp product, OpOperand *activations,
     return false;
   }
   Operation *place = plain.findPlace(head.getOps().back());
-  Value weights =
-      product->getOperand(activations->getOperandNumber() == 0 ? 1 : 0);
-  std::optional<int64_t> maxRows =
-      chooseMaxRows(estimateBytes(product->getResult(0).getType()),
-                    head.getNumRows(), estimateBytes(weights.getType()));
+  std::optional<int64_t> maxRows = chooseMaxRows(
+      estimateBytes(product->getResult(0).getType()), head.getNumRows());
   if (!place || !maxRows)
     return false;
   plain.transplant(tileRows(rewriter, head, *sizes, *maxRows), place);
@@ -263,12 +253,12 @@ struct TileLossHeadsPass
   using TileLossHeadsPassBase::TileLossHeadsPassBase;
 
   void runOnOperation() override {
-    if (tileBytes < 0 || rows <= 0 || cacheBytes < 0 || threshold < 0) {
+    if (tileBytes < 0 || rows <= 0 || threshold < 0) {
       emitError(getOperation()->getLoc())
-          << "tile-bytes, cache-bytes and threshold must be at least 0, and "
-             "rows positive, but they are "
-          << tileBytes.getValue() << ", " << cacheBytes.getValue() << ", "
-          << threshold.getValue() << " and " << rows.getValue();
+          << "tile-bytes and threshold must be at least 0, and rows positive, "
+             "but they are "
+          << tileBytes.getValue() << ", " << threshold.getValue() << " and "
+          << rows.getValue();
       return signalPassFailure();
     }
     int64_t minBytes = threshold   ? threshold
@@ -283,8 +273,7 @@ struct TileLossHeadsPass
     if (functions.empty())
       return markAllAnalysesPreserved();
     for (Operation *function : functions)
-      if (failed(
-              HeadTiler(function, tileBytes, rows, cacheBytes, minBytes).run()))
+      if (failed(HeadTiler(function, tileBytes, rows, minBytes).run()))
         return signalPassFailure();
   }
 };

@@ -1,12 +1,10 @@
-// How many rows a tile has where nothing says how many bytes: weights of 1280 bytes that fit into a cache, or do not.
+// How many rows a tile has where nothing says how many bytes.
 // RUN: remat-opt %s --remat-tile-loss-heads="rows=2 threshold=1" | FileCheck %s --check-prefix=TILES
-// RUN: remat-opt %s --remat-tile-loss-heads="rows=2 threshold=1 cache-bytes=1280" | FileCheck %s --check-prefix=TILES
-// RUN: remat-opt %s --remat-tile-loss-heads="rows=2 threshold=1 cache-bytes=1279" | FileCheck %s --check-prefix=WHOLE
-// RUN: remat-opt %s --remat-tile-loss-heads="rows=1 threshold=1 cache-bytes=1279" | FileCheck %s --check-prefix=WHOLE
+// RUN: remat-opt %s --remat-tile-loss-heads="rows=3 threshold=1" | FileCheck %s --check-prefix=WHOLE
 
 // TILES: scf.for
 // TILES: linalg.matmul {{.*}} -> tensor<4x40xf32>
-// Eight rows at least, of which there are less than three tiles.
+// Six rows at most, of which there are less than three tiles.
 // WHOLE-NOT: scf.for
 // WHOLE: linalg.matmul {{.*}} -> tensor<12x40xf32>
 

@@ -452,8 +452,6 @@ def TileLossHeadsPass : Pass<"remat-tile-loss-heads"> {
            "bytes of the logits of one tile, which has at least one row; 0: as `rows` says">,
     Option<"rows", "rows", "int64_t", /*default=*/"256",
            "how many rows a tile has at least, and half of what it has at most: as many as fit into 128 KiB for each of these">,
-    Option<"cacheBytes", "cache-bytes", "int64_t", /*default=*/"0",
-           "bytes of weights from which on a tile needs four times as many rows; 0: none">,
     Option<"threshold", "threshold", "int64_t", /*default=*/"0",
            "bytes of logits from which on they are tiled; 0: two tiles if `tile-bytes` says how large these are, else 64 MiB">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
