@@ -38,6 +38,8 @@ struct Waiting {
   unsigned buffer;
   /// The node that makes it, and the first one behind the peak that reads it.
   unsigned maker, reader;
+  /// Nodes whose results it is made of, and which are computed again with it.
+  SmallVector<unsigned, 1> before;
   int64_t time;
 };
 
@@ -87,29 +89,86 @@ static DestinationStyleOpInterface getRepeatable(const Node &node,
              : DestinationStyleOpInterface();
 }
 
-/// Bytes that live longer if `inputs` are read by `reader` as they were by
-/// `maker`; none if something else is written to one of them in between.
-static std::optional<int64_t> getLongerBytes(const BlockGraph &graph,
-                                             ArrayRef<Value> inputs,
-                                             unsigned maker, unsigned reader) {
-  int64_t bytes = 0;
-  DenseSet<unsigned> seen;
-  for (Value input : inputs) {
-    if (!isa<TensorType>(input.getType()))
-      continue;
-    std::optional<unsigned> number = graph.getBuffer(input);
-    if (!number)
-      return std::nullopt;
-    const TensorBuffer &buffer = graph.getBuffers()[*number];
-    if (llvm::any_of(buffer.users, [&](unsigned user) {
-          return maker < user && user < reader && graph.writes(user, *number);
-        }))
-      return std::nullopt;
-    if (buffer.users.back() < reader && seen.insert(*number).second)
-      bytes += buffer.bytes;
+/// What `value` is a view of, if anything, views that keep an order apart.
+static Value skipViews(Value value) {
+  while (auto result = dyn_cast<OpResult>(value)) {
+    Value viewed = getViewedTensor(result);
+    if (!viewed || isa<BarrierOp>(result.getOwner()))
+      break;
+    value = viewed;
   }
-  return bytes;
+  return value;
 }
+
+namespace {
+/// What has to be alive, or to be computed again, for a computation that is
+/// repeated.
+class Inputs {
+public:
+  /// `forward` is not computed again. `deep`: what is not alive may be computed
+  /// again, too.
+  Inputs(const BlockGraph &graph, const DenseSet<Operation *> &forward,
+         unsigned reader, bool deep)
+      : graph(graph), forward(forward), reader(reader), deep(deep) {}
+
+  /// Bytes that live longer if `op` of the node `maker` is repeated for
+  /// `reader`; none if something else is written to what it reads in between.
+  std::optional<int64_t> addAll(DestinationStyleOpInterface op,
+                                unsigned maker) {
+    SetVector<Value> inputs(llvm::from_range, op.getDpsInputs());
+    getUsedValuesDefinedAbove(op->getRegions(), inputs);
+    int64_t bytes = 0;
+    for (Value input : inputs) {
+      if (!isa<TensorType>(input.getType()))
+        continue;
+      std::optional<unsigned> number = graph.getBuffer(input);
+      if (!number)
+        return std::nullopt;
+      const TensorBuffer &buffer = graph.getBuffers()[*number];
+      if (llvm::any_of(buffer.users, [&](unsigned user) {
+            return maker < user && user < reader && graph.writes(user, *number);
+          }))
+        return std::nullopt;
+      if (buffer.users.back() < reader && seen.insert(*number).second &&
+          !(deep && makeAgain(input, *number)))
+        bytes += buffer.bytes;
+    }
+    return bytes;
+  }
+
+  /// The nodes of what is computed again, in their order.
+  ArrayRef<unsigned> getMakers() const { return makers; }
+
+private:
+  /// Whether that needs no more than what is alive.
+  bool makeAgain(Value value, unsigned number) {
+    const TensorBuffer &buffer = graph.getBuffers()[number];
+    unsigned maker = buffer.users.front();
+    const Node &node = graph.getNodes()[maker];
+    DestinationStyleOpInterface op = getRepeatable(node, /*products=*/true);
+    if (!op || forward.contains(op) || skipViews(value).getDefiningOp() != op ||
+        !llvm::is_contained(node.created, number) ||
+        llvm::any_of(buffer.users, [&](unsigned user) {
+          return user != maker && graph.writes(user, number);
+        }))
+      return false;
+    size_t before = makers.size();
+    if (addAll(op, maker) != 0) {
+      makers.truncate(before);
+      return false;
+    }
+    makers.push_back(maker);
+    return true;
+  }
+
+  const BlockGraph &graph;
+  const DenseSet<Operation *> &forward;
+  unsigned reader;
+  bool deep;
+  DenseSet<unsigned> seen;
+  SmallVector<unsigned, 2> makers;
+};
+} // namespace
 
 /// What the forward keeps for the backward was decided before.
 static std::optional<Waiting> getWaiting(const BlockGraph &graph,
@@ -131,16 +190,19 @@ static std::optional<Waiting> getWaiting(const BlockGraph &graph,
                    [&](unsigned user) { return graph.writes(user, number); }))
     return std::nullopt;
   // What reads nothing is no computation that could be told from another one.
-  SetVector<Value> inputs(llvm::from_range, op.getDpsInputs());
-  if (llvm::none_of(
-          inputs, [](Value input) { return isa<TensorType>(input.getType()); }))
+  if (llvm::none_of(op.getDpsInputs(), [](Value input) {
+        return isa<TensorType>(input.getType());
+      }))
     return std::nullopt;
-  getUsedValuesDefinedAbove(op->getRegions(), inputs);
-  std::optional<int64_t> longer =
-      getLongerBytes(graph, inputs.getArrayRef(), maker, *reader);
+  Waiting waiting{number, maker, *reader, {}, estimateTime(op)};
+  Inputs inputs(graph, forward, *reader, /*deep=*/products);
+  std::optional<int64_t> longer = inputs.addAll(op, maker);
   if (!longer || *longer > buffer.bytes / 2)
     return std::nullopt;
-  return Waiting{number, maker, *reader, estimateTime(op)};
+  waiting.before.append(inputs.getMakers().begin(), inputs.getMakers().end());
+  for (unsigned before : waiting.before)
+    waiting.time += estimateTime(graph.getNodes()[before].ops.back());
+  return waiting;
 }
 
 /// The operand of `op` that is known last in front of `place`, of those that
@@ -202,21 +264,45 @@ static std::optional<Repetition> repeat(const BlockGraph &graph,
 
   OpBuilder builder(place);
   IRMapping mapping;
-  auto op = cast<DestinationStyleOpInterface>(node.ops.back());
+  Location loc = node.ops.back()->getLoc();
+  SmallVector<const Node *, 2> again;
+  for (unsigned before : waiting.before)
+    again.push_back(&graph.getNodes()[before]);
+  again.push_back(&node);
+  DenseSet<Operation *> remade;
   SetVector<Value> inputs;
-  for (Value input : op.getDpsInputs())
-    if (isa<TensorType>(input.getType()))
-      inputs.insert(input);
+  auto isRemade = [&](Value value) {
+    return remade.contains(skipViews(value).getDefiningOp());
+  };
+  for (const Node *part : again) {
+    auto op = cast<DestinationStyleOpInterface>(part->ops.back());
+    for (Value input : op.getDpsInputs())
+      if (isa<TensorType>(input.getType()) && !isRemade(input))
+        inputs.insert(input);
+    remade.insert(op);
+  }
   // Otherwise it would be the same computation as the first one.
   Value latest = getLatest(last, place, values);
-  auto barrier = BarrierOp::create(builder, op.getLoc(), inputs.getArrayRef(),
+  auto barrier = BarrierOp::create(builder, loc, inputs.getArrayRef(),
                                    latest ? ValueRange(latest) : ValueRange());
   barrier->setAttr(RematDialect::getRepeatedAttrName(), builder.getUnitAttr());
   mapping.map(inputs.getArrayRef(), barrier.getResults());
   repetition.ops.push_back(barrier);
-  for (Operation *part : node.ops)
-    repetition.ops.push_back(builder.clone(*part, mapping));
-  setPhase(repetition.ops.back(), kRecomputePhase);
+  std::function<void(Value)> viewAgain = [&](Value value) {
+    if (mapping.contains(value) || !isRemade(value))
+      return;
+    viewAgain(getViewedTensor(cast<OpResult>(value)));
+    repetition.ops.push_back(builder.clone(*value.getDefiningOp(), mapping));
+  };
+  for (const Node *part : again) {
+    for (Value input :
+         cast<DestinationStyleOpInterface>(part->ops.back()).getDpsInputs())
+      viewAgain(input);
+    for (Operation *op : part->ops)
+      repetition.ops.push_back(builder.clone(*op, mapping));
+    setPhase(repetition.ops.back(), kRecomputePhase);
+  }
+  size_t numRepeated = repetition.ops.size();
   SmallVector<Operation *> repeatedViews;
   for (Operation *view : views)
     repeatedViews.push_back(builder.clone(*view, mapping));
@@ -226,7 +312,7 @@ static std::optional<Repetition> repeat(const BlockGraph &graph,
     if (view->use_empty())
       view->erase();
     else
-      repetition.ops.insert(repetition.ops.begin() + 1 + node.ops.size(), view);
+      repetition.ops.insert(repetition.ops.begin() + numRepeated, view);
   return repetition;
 }
 
@@ -294,31 +380,44 @@ private:
   /// peak.
   static constexpr double kGainOfTime = 2;
   /// A peak for each of the last layers: earlier ones have fewer residuals.
-  static constexpr unsigned kMaxRounds = 16;
+  static constexpr unsigned kMaxRounds = 24;
 
   /// Repeats what is alive at one peak after another, and takes out again what
   /// did not lower the highest one enough, or all if it fell by less than a
   /// part in `leastGain`. `graph` is that of the block.
   void improve(const BlockGraph &graph, bool products, int64_t budget,
                int64_t leastGain) {
-    int64_t first = 0, lowest = 0, left = budget, paid = budget;
+    int64_t left = budget, paid = budget;
     size_t before = repetitions.size(), useful = before;
+    auto [bytes, peak] = graph.estimatePeak(alignment);
+    int64_t first = bytesAround + bytes, lowest = first;
+    DenseSet<Operation *> vain;
     std::optional<BlockGraph> changed;
-    for (unsigned round = 0; round <= kMaxRounds; ++round) {
-      const BlockGraph &now = changed ? *changed : graph;
-      auto [bytes, peak] = now.estimatePeak(alignment);
-      bytes += bytesAround;
-      if (round == 0)
-        first = lowest = bytes;
-      double gain = double(lowest - bytes) / first;
-      if (bytes < lowest && gain >= kGainOfTime * (paid - left) / time) {
-        lowest = bytes;
+    for (unsigned round = 0; round < kMaxRounds; ++round) {
+      int64_t leftBefore = left;
+      Operation *last =
+          repeatAcross(changed ? *changed : graph, peak, products, vain, left);
+      if (!last)
+        break;
+      BlockGraph next(block, nestedPeaks);
+      auto [nextBytes, nextPeak] = next.estimatePeak(alignment);
+      // A product that makes a higher peak where it is repeated.
+      if (products && nextBytes > bytes) {
+        vain.insert(last);
+        takeOut(repetitions.pop_back_val());
+        left = leftBefore;
+        continue;
+      }
+      changed.emplace(std::move(next));
+      bytes = nextBytes;
+      peak = nextPeak;
+      int64_t now = bytesAround + bytes;
+      if (now < lowest &&
+          double(lowest - now) / first >= kGainOfTime * (paid - left) / time) {
+        lowest = now;
         paid = left;
         useful = repetitions.size();
       }
-      if (round == kMaxRounds || !repeatAcross(now, peak, products, left))
-        break;
-      changed.emplace(block, nestedPeaks);
     }
     if (first - lowest < first / leastGain)
       useful = before;
@@ -326,10 +425,10 @@ private:
       takeOut(repetitions.pop_back_val());
   }
 
-  /// Repeats what is alive at the peak for nothing. Returns whether there was
-  /// something.
-  bool repeatAcross(const BlockGraph &graph, unsigned peak, bool products,
-                    int64_t &budget) {
+  /// Repeats what is alive at the peak for nothing, but for what `vain` made.
+  /// Returns what made the last of that, if there was something.
+  Operation *repeatAcross(const BlockGraph &graph, unsigned peak, bool products,
+                          const DenseSet<Operation *> &vain, int64_t &budget) {
     SmallVector<Waiting> found;
     for (unsigned number = 0; number < graph.getBuffers().size(); ++number)
       if (std::optional<Waiting> waiting =
@@ -346,10 +445,10 @@ private:
              std::pair(getValue(a), b.buffer);
     });
     DenseSet<unsigned> repeated;
-    bool changed = false;
+    Operation *last = nullptr;
     for (const Waiting &waiting : found) {
       // One product may lower this peak below the next one.
-      if (products && changed)
+      if (products && last)
         break;
       // What an earlier one reads must not be repeated along with it.
       auto op = cast<DestinationStyleOpInterface>(
@@ -358,7 +457,7 @@ private:
         std::optional<unsigned> buffer = graph.getBuffer(input);
         return buffer && repeated.contains(*buffer);
       });
-      if (readsRepeated || waiting.time > budget)
+      if (readsRepeated || waiting.time > budget || vain.contains(op))
         continue;
       std::optional<Repetition> repetition = repeat(graph, waiting);
       if (!repetition)
@@ -366,9 +465,9 @@ private:
       budget -= waiting.time;
       repetitions.push_back(std::move(*repetition));
       repeated.insert(waiting.buffer);
-      changed = true;
+      last = op;
     }
-    return changed;
+    return last;
   }
 
   Block &block;

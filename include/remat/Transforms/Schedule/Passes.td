@@ -68,16 +68,20 @@ def RepeatAtPeakPass : Pass<"remat-repeat-at-peak"> {
     Only where it costs little: what the kernel reads has the same elements there, and
     is alive anyway but for less than half of the bytes that are saved; together the
     repetitions take at most a part in 64 of the block's estimated time; and the
-    peak gets lower by a part in 64 at least. Then it looks for the new peak, 16
+    peak gets lower by a part in 64 at least. Then it looks for the new peak, 24
     times at most. The second computation reads through a `remat.barrier`, so that
     nothing merges it with the first, which is marked as `remat.repeated`: a block
     that has one stays as it is.
 
     Then the same for products, convolutions and sums of the backward, one at each
     peak: the first convolution of a block waits for the derivative of its norm,
-    while the second one has its gradients computed. These may take a part in 32 of
+    while the second one has its gradients computed. What they read and is not alive
+    any more is computed again with them, if that needs nothing but what is alive: the
+    queries of an attention are a norm, a product and a sum with a bias away from the
+    layer's input. These may take a part in 32 of
     the time, if they lower the peak by twice as much, and each step to a lower one
-    by at least twice the part that it takes.
+    by at least twice the part that it takes. One that makes a higher peak where it
+    is repeated is taken out again.
 
     If an `scf.for` runs at the peak (the loop over micro-batches has all of a step
     in its body), then the same in its body, in proportion to its time and to all
