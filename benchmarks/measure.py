@@ -1,6 +1,6 @@
 """One configuration in this process; prints one JSON line.
 
-usage: measure.py ours|jax|torch|torch-compile WORKLOAD none|full|dots [--eager] [--flash] [--steps N] [--optimizer RULE]
+usage: measure.py ours|jax|torch|torch-compile WORKLOAD none|full|dots [--eager] [--flash] [--pieces] [--steps N] [--optimizer RULE]
                   [K=V ...]
 
 `--eager` is the optimizer in the backward pass (in JAX the step is one program, which decides that itself).
@@ -22,7 +22,7 @@ def peer(arguments, dims):
     else:
         import peers_torch
         step, facts = peers_torch.build(arguments.workload, dims, arguments.policy, arguments.eager,
-                                        arguments.framework == "torch-compile", arguments.flash)
+                                        arguments.framework == "torch-compile", arguments.flash, arguments.pieces)
     losses = [facts.pop("first_loss")] if "first_loss" in facts else [step()]
     times = []
     for _ in range(arguments.steps):
@@ -42,6 +42,7 @@ def main():
     parser.add_argument("policy", choices=workloads.POLICIES)
     parser.add_argument("--eager", action="store_true")
     parser.add_argument("--flash", action="store_true")
+    parser.add_argument("--pieces", action="store_true")
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--optimizer", choices=list(workloads.RULES))
     parser.add_argument("--threads", type=int, default=2)

@@ -21,7 +21,15 @@ def remat(policy):
     return lambda block: partial(checkpoint, block, use_reentrant=False, preserve_rng_state=False, **options)
 
 
-def gpt(params, batch, dims, policy, flash=False):
+def loss_head(x, weight, targets, pieces):
+    """Cross entropy of a projection to the vocabulary; in `pieces` of rows by PyTorch's own operator, which computes gradients in
+    the forward."""
+    if pieces:
+        return F.linear_cross_entropy(x.flatten(0, 1), weight, targets.flatten(), options=torch.nn.LinearCrossEntropyOptions())
+    return F.cross_entropy(F.linear(x, weight).flatten(0, 1), targets.flatten())
+
+
+def gpt(params, batch, dims, policy, flash=False, pieces=False):
     heads, d, T = dims["heads"], dims["d"], dims["T"]
     hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
 
@@ -44,8 +52,7 @@ def gpt(params, batch, dims, policy, flash=False):
     x = F.embedding(batch["tokens"], params["tok"]) + params["pos"]
     for i in range(dims["L"]):
         x = block(workloads.within(params, str(i)), x)
-    logits = F.linear(F.layer_norm(x, (d,), params["ln_g"], params["ln_b"]), params["tok"])
-    return F.cross_entropy(logits.flatten(0, 1), batch["targets"].flatten()), {}
+    return loss_head(F.layer_norm(x, (d,), params["ln_g"], params["ln_b"]), params["tok"], batch["targets"], pieces), {}
 
 
 def batch_norm(x, gain, bias):
@@ -116,7 +123,7 @@ def rotate(x, cos, sin):
     return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
 
 
-def llama(params, batch, dims, policy, flash=False):
+def llama(params, batch, dims, policy, flash=False, pieces=False):
     heads, shared, d, T = (dims[k] for k in ("heads", "shared", "d", "T"))
     head = d // heads
     hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
@@ -142,8 +149,7 @@ def llama(params, batch, dims, policy, flash=False):
     x = F.embedding(batch["tokens"], params["tok"])
     for i in range(dims["L"]):
         x = block(workloads.within(params, str(i)), x)
-    logits = F.rms_norm(x, (d,), params["norm"], 1e-5) @ params["head"]
-    return F.cross_entropy(logits.flatten(0, 1), batch["targets"].flatten()), {}
+    return loss_head(F.rms_norm(x, (d,), params["norm"], 1e-5), params["head"].t(), batch["targets"], pieces), {}
 
 
 def convnext(params, batch, dims, policy):
@@ -199,15 +205,15 @@ def to_torch(array, images):
     return tensor if tensor.is_floating_point() else tensor.long()
 
 
-def build(workload, dims, policy, eager=False, compiled=False, flash=False):
+def build(workload, dims, policy, eager=False, compiled=False, flash=False, pieces=False):
     """Returns a function that runs one step and returns the loss, and what is known before the first step."""
     params = {k: to_torch(v, "weight" if v.ndim == 4 else None).requires_grad_()
               for k, v in workloads.draw_parameters(workload, dims)}
     batch = {k: to_torch(v, v.ndim == 4) for k, v in workloads.batch(workload, dims).items()}
     running = {k: torch.from_numpy(v) for k, v in workloads.states(workload, dims).items()}
     loss_of = globals()[workload]
-    if flash:
-        loss_of = partial(loss_of, flash=True)
+    if flash or pieces:
+        loss_of = partial(loss_of, flash=flash, pieces=pieces)
     if compiled:
         # The whole loop of the rnn as one graph takes minutes to compile.
         loss_of = partial(rnn, compiled=True) if workload == "rnn" else torch.compile(loss_of, fullgraph=True, dynamic=False)
