@@ -233,8 +233,11 @@ static Value getLatest(Operation *op, Operation *place,
 static std::optional<Repetition> repeat(const BlockGraph &graph,
                                         const Waiting &waiting) {
   const Node &node = graph.getNodes()[waiting.maker];
-  Operation *place = graph.getNodes()[waiting.reader].ops.front();
-  Operation *last = graph.getNodes()[waiting.reader].ops.back();
+  // In front of the reader's destination, if that does not stand further up.
+  ArrayRef<Operation *> reader = graph.getNodes()[waiting.reader].ops;
+  Operation *place = *llvm::find_if(reader, [&](Operation *op) {
+    return node.ops.back()->isBeforeInBlock(op);
+  });
   Block *block = place->getBlock();
   auto isLate = [&](Operation *user) {
     Operation *ancestor = block->findAncestorOpInBlock(*user);
@@ -282,7 +285,7 @@ static std::optional<Repetition> repeat(const BlockGraph &graph,
     remade.insert(op);
   }
   // Otherwise it would be the same computation as the first one.
-  Value latest = getLatest(last, place, values);
+  Value latest = getLatest(reader.back(), place, values);
   auto barrier = BarrierOp::create(builder, loc, inputs.getArrayRef(),
                                    latest ? ValueRange(latest) : ValueRange());
   barrier->setAttr(RematDialect::getRepeatedAttrName(), builder.getUnitAttr());

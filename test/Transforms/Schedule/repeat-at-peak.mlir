@@ -56,6 +56,45 @@ func.func @waits_out_the_peak(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>,
   return %dw : tensor<128x2048xf32>
 }
 
+// The destination of what reads it again stands in front of what it is made of.
+// CHECK-LABEL: func.func @behind_the_destination(
+// CHECK: linalg.fill {{.*}}tensor<128x2048xf32>
+// CHECK: %[[Y:.*]] = linalg.exp
+// CHECK: %[[B:.*]] = linalg.generic {{.*}}tensor<512x2048xf32>) outs
+// CHECK: remat.barrier %[[Y]] after %[[B]] {remat.repeated}
+func.func @behind_the_destination(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>) -> (tensor<512x128xf32>, tensor<128x2048xf32> {remat.gradient_of = 1}) {
+  %zero = arith.constant 0.0 : f32
+  %ew = tensor.empty() : tensor<128x2048xf32>
+  %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<128x2048xf32>) -> tensor<128x2048xf32>
+  %ey = tensor.empty() : tensor<512x128xf32>
+  %y = linalg.exp ins(%x : tensor<512x128xf32>) outs(%ey : tensor<512x128xf32>) -> tensor<512x128xf32>
+  %e = tensor.empty() : tensor<512x128xf32>
+  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<512x128xf32>) outs(%e : tensor<512x128xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.mulf %a, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<512x128xf32>
+  %eh = tensor.empty() : tensor<512x2048xf32>
+  %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %h = linalg.matmul ins(%n, %w : tensor<512x128xf32>, tensor<128x2048xf32>) outs(%zh : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %et = tensor.empty() : tensor<512x2048xf32>
+  %t = linalg.exp ins(%h : tensor<512x2048xf32>) outs(%et : tensor<512x2048xf32>) -> tensor<512x2048xf32>
+  %eb = tensor.empty() : tensor<512x2048xf32>
+  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%h, %t : tensor<512x2048xf32>, tensor<512x2048xf32>) outs(%eb : tensor<512x2048xf32>) {
+  ^bb0(%a: f32, %c: f32, %o: f32):
+    %0 = math.cos %a : f32
+    %1 = arith.mulf %0, %c : f32
+    linalg.yield %1 : f32
+  } -> tensor<512x2048xf32>
+  %dw = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%n, %b : tensor<512x128xf32>, tensor<512x2048xf32>) outs(%zw : tensor<128x2048xf32>) {
+  ^bb0(%a: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %c : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<128x2048xf32>
+  return %y, %dw : tensor<512x128xf32>, tensor<128x2048xf32>
+}
+
 // The later reader sees it in another shape.
 // CHECK-LABEL: func.func @through_a_view(
 // CHECK: %[[B:.*]] = linalg.generic {{.*}}tensor<512x2048xf32>) outs
