@@ -9,8 +9,12 @@
 
 #include "Rules.h"
 
+#include "remat/Analysis/EqualValues.h"
 #include "remat/Autodiff/ScalarDifferentiableOpInterface.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -242,17 +246,89 @@ static void choose(D &d) {
   d.add(2, isFirst.select(0.0, d.ct()));
 }
 
-/// Whether |value| is computed, too. softplus and log_sigmoid are written as
-/// max(x, 0) + log1p(exp(-|x|)): at 0, where neither part has a derivative,
-/// theirs is 1/2, which is what equal shares and 0 for |x| add up to.
-static bool isBesideItsSize(Value value) {
-  if (auto negation = value.getDefiningOp<arith::NegFOp>())
-    value = negation.getOperand();
-  return llvm::any_of(value.getUsers(), [](Operation *user) {
-    return isa<math::AbsFOp>(user) ||
-           (isa<arith::NegFOp>(user) &&
-            llvm::any_of(user->getUsers(), llvm::IsaPred<math::AbsFOp>));
+/// Calls `visit` for the arguments of bodies that elements of `tensor` are,
+/// names, barriers and borders of regions aside.
+static void forEachElement(Value tensor, function_ref<void(Value)> visit) {
+  SmallVector<Value> same = {tensor};
+  while (!same.empty())
+    for (OpOperand &use : same.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      unsigned index = use.getOperandNumber();
+      if (auto op = dyn_cast<linalg::LinalgOp>(user)) {
+        if (op.isDpsInput(&use))
+          visit(op.getMatchingBlockArgument(&use));
+      } else if (auto region = dyn_cast<RegionOp>(user)) {
+        same.push_back(region.getBody().getArgument(index));
+      } else if (isa<YieldOp>(user) && isa<RegionOp>(user->getParentOp())) {
+        same.push_back(user->getParentOp()->getResult(index));
+      } else if (isa<NameOp, BarrierOp>(user) &&
+                 index < user->getNumResults()) {
+        same.push_back(user->getResult(index));
+      }
+    }
+}
+
+/// Whether `matches` holds for an operation that reads `scalar`, in its own
+/// body or in that of an operation that reads the tensor of these.
+static bool isReadBy(Value scalar, function_ref<bool(Operation *)> matches) {
+  return llvm::any_of(scalar.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (!isa<linalg::YieldOp>(user))
+      return matches(user);
+    bool found = false;
+    forEachElement(user->getParentOp()->getResult(use.getOperandNumber()),
+                   [&](Value element) { found |= isReadBy(element, matches); });
+    return found;
   });
+}
+
+/// Whether exp(-|x|) is computed of `scalar`, or of what it is the negation of.
+static bool isBesideItsDecay(Value scalar) {
+  auto isExp = [](Operation *op) { return isa<math::ExpOp>(op); };
+  auto isNegatedInExp = [&](Operation *op) {
+    return isa<arith::NegFOp>(op) && isReadBy(op->getResult(0), isExp);
+  };
+  auto isSize = [&](Operation *op) {
+    return isa<math::AbsFOp>(op) && isReadBy(op->getResult(0), isNegatedInExp);
+  };
+  return isReadBy(scalar, [&](Operation *op) {
+    return isSize(op) ||
+           (isa<arith::NegFOp>(op) && isReadBy(op->getResult(0), isSize));
+  });
+}
+
+/// softplus and log_sigmoid are written as max(x, 0) + log1p(exp(-|x|)): at 0,
+/// where neither part has a derivative, theirs is 1/2, which is what equal
+/// shares and 0 for |x| add up to. The parts of `value`, which is a scalar in
+/// some body, may be in bodies of their own.
+static bool isPartOfSoftplus(Value value) {
+  while (true) {
+    if (auto negation = value.getDefiningOp<arith::NegFOp>()) {
+      if (isBesideItsDecay(value))
+        return true;
+      value = negation.getOperand();
+      continue;
+    }
+    auto argument = dyn_cast<BlockArgument>(value);
+    auto op =
+        argument
+            ? dyn_cast<linalg::LinalgOp>(argument.getOwner()->getParentOp())
+            : linalg::LinalgOp();
+    if (!op)
+      return isBesideItsDecay(value);
+    Value tensor = lookThroughBorders(op.getMatchingOpOperand(argument)->get());
+    auto producer = tensor.getDefiningOp<linalg::LinalgOp>();
+    if (!producer) {
+      bool found = false;
+      forEachElement(
+          tensor, [&](Value element) { found |= isBesideItsDecay(element); });
+      return found;
+    }
+    value = producer.getBlock()->getTerminator()->getOperand(
+        cast<OpResult>(tensor).getResultNumber());
+    if (!value.getDefiningOp<arith::NegFOp>())
+      return isBesideItsDecay(value);
+  }
 }
 
 static void extremum(D &d, CmpFPredicate isBeyond) {
@@ -260,7 +336,7 @@ static void extremum(D &d, CmpFPredicate isBeyond) {
   // derivative at the bound is 0 (as jax.nn.relu's, not jnp.maximum's).
   for (unsigned i : {0, 1}) {
     if (!d.getConstant(d.op->getOperand(1 - i)) ||
-        isBesideItsSize(d.op->getOperand(i)))
+        isPartOfSoftplus(d.op->getOperand(i)))
       continue;
     Scalar bound = d.x(1 - i);
     return d.add(i, d.y().compare(isBeyond, bound).select(d.ct(), 0.0));

@@ -3,6 +3,7 @@
     kinks.py [--jax]   compares with what the table says; with --jax, what the table says with JAX
 """
 
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -42,6 +43,8 @@ SCALAR = [
     ("logaddexp of equals", "%m = arith.maximumf %x, %y : f64\n%d = arith.subf %x, %y : f64\n%s = math.absf %d : f64\n"
      "%n = arith.negf %s : f64\n%ex = math.exp %n : f64\n%l = math.log1p %ex : f64\n%r = arith.addf %m, %l : f64",
      1, 1, (0.5, 0.5), "jnp.logaddexp(x, y)"),
+    ("relu beside a size", "%c = arith.constant 0.0 : f64\n%m = arith.maximumf %x, %c : f64\n%s = math.absf %x : f64\n"
+     "%t = arith.mulf %m, %s : f64\n%r = arith.addf %t, %m : f64", 0, 0, (0, 0), None),
     ("floor", "%r = math.floor %x : f64", 0.5, 0, (0, 0), "jnp.floor(x)"),
     ("ceil", "%r = math.ceil %x : f64", 1, 0, (0, 0), "jnp.ceil(x)"),
     ("round", "%r = math.round %x : f64", 0.5, 0, (0, 0), "jax.lax.round(x)"),
@@ -85,6 +88,9 @@ SCALAR = [
      "%r = arith.select %p, %l, %y : f64", 0, 3, (0, 1), "jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1.)), y)"),
 ]
 
+# Those that are written with an operation on tensors for each of their lines as well.
+PARTED = "relu", "maximum of equals", "absf", "softplus", "log_sigmoid", "relu beside a size"
+
 # (what, combiner of a reduction over four elements, start, elements, expected gradient, the same in JAX)
 REDUCTION = [
     ("equal maxima", "maximumf", -INF, [1, 3, 3, 3], [0, 1 / 3, 1 / 3, 1 / 3], "jnp.max(x)"),
@@ -112,6 +118,27 @@ func.func @{name}(%a: tensor<f64> {{opt.param}}, %b: tensor<f64> {{opt.param}}) 
   }} -> tensor<f64>
   return %l : tensor<f64>
 }}"""
+
+
+def parted_function(name, body):
+    """The same on tensors, an operation for each line, as exporters write it."""
+    scalar = "linalg.generic {{indexing_maps = [{maps}], iterator_types = []}} ins({ins} : {types}) outs(%e : tensor<f64>)"
+    lines = []
+    for line in body.splitlines():
+        result, op, operands = re.fullmatch(r"(%\w+) = (\S+) (.*) : f64", line).groups()
+        if op == "arith.constant":
+            lines.append(line)
+            continue
+        tensors = [t for t in operands.split(", ") if t != "%c"]
+        head = scalar.format(maps=", ".join(["affine_map<() -> ()>"] * (len(tensors) + 1)), ins=", ".join(tensors),
+                             types=", ".join(["tensor<f64>"] * len(tensors)))
+        arguments = ", ".join(f"%in{i}: f64" for i in range(len(tensors)))
+        inner = ", ".join("%c" if t == "%c" else f"%in{tensors.index(t)}" for t in operands.split(", "))
+        text = f"{head} {{\n  ^bb0({arguments}, %o: f64):\n    %v = {op} {inner} : f64\n    linalg.yield %v : f64\n  }} -> tensor<f64>"
+        lines.append(f"{result} = {text}")
+    return "\n  ".join([
+        f"func.func @{name}(%x: tensor<f64> {{opt.param}}, %y: tensor<f64> {{opt.param}}) -> tensor<f64> {{",
+        "%e = tensor.empty() : tensor<f64>", *lines, "return %r : tensor<f64>\n}\n"])
 
 
 def reduction_function(name, combiner, start):
@@ -233,12 +260,16 @@ def gradients(library, name, arrays):
 def compute():
     """(what, derivatives, what the table says) of every row."""
     functions = [scalar_function(f"s{i}", row[1]) for i, row in enumerate(SCALAR)]
+    parted = [(i, row) for i, row in enumerate(SCALAR) if row[0] in PARTED]
+    functions += [parted_function(f"p{i}", row[1]) for i, row in parted]
     functions += [reduction_function(f"r{i}", row[1], row[2]) for i, row in enumerate(REDUCTION)]
     with tempfile.TemporaryDirectory() as folder:
         masked = [MASKED % {"name": name, "softmax": text} for name, text in (("whole", WHOLE), ("parts", PARTS))]
         library = Library(MAPS + "\n".join(functions + masked) + POOLING + NORMALIZED, folder, "remat-differentiate")
         for i, row in enumerate(SCALAR):
             yield row[0], gradients(library, f"s{i}", [np.array(float(v)) for v in row[2:4]]), row[4]
+        for i, row in parted:
+            yield f"{row[0]} in parts", gradients(library, f"p{i}", [np.array(float(v)) for v in row[2:4]]), row[4]
         for i, row in enumerate(REDUCTION):
             yield row[0], gradients(library, f"r{i}", [np.array(row[3], "f8")])[0], row[4]
         image, weights = np.array([1., 5., 5., 5.]).reshape(1, 4, 1), np.array([2., 3.]).reshape(1, 2, 1)
