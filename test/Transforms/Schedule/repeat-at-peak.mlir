@@ -486,6 +486,57 @@ func.func @a_chain_waits_out_the_peak(%x: tensor<512x64xf32>, %w: tensor<64x4096
   return %b : tensor<512x64x64xf32>
 }
 
+// Nor with what the forward made.
+// CHECK-LABEL: func.func @must_not_make_the_forward_again(
+// CHECK-NOT: remat.barrier
+// CHECK: return
+func.func @must_not_make_the_forward_again(%x: tensor<512x64xf32>, %w: tensor<64x4096xf32>, %v: tensor<4096x4096xf32>, %c: tensor<64x64xf32>) -> (tensor<512xf32>, tensor<512x64x64xf32> {remat.gradient_of = 0}) {
+  %zero = arith.constant 0.0 : f32
+  %en = tensor.empty() : tensor<512x64xf32>
+  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x64xf32>) outs(%en : tensor<512x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.mulf %a, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<512x64xf32>
+  %el = tensor.empty() : tensor<512xf32>
+  %zl = linalg.fill ins(%zero : f32) outs(%el : tensor<512xf32>) -> tensor<512xf32>
+  %loss = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%n : tensor<512x64xf32>) outs(%zl : tensor<512xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %o, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<512xf32>
+  %eh = tensor.empty() : tensor<512x4096xf32>
+  %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %h = linalg.matmul ins(%n, %w : tensor<512x64xf32>, tensor<64x4096xf32>) outs(%zh : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %view = tensor.expand_shape %h [[0], [1, 2]] output_shape [512, 64, 64] : tensor<512x4096xf32> into tensor<512x64x64xf32>
+  %eq = tensor.empty() : tensor<512x64x64xf32>
+  %q = linalg.generic {indexing_maps = [#id3, #last, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%view, %c : tensor<512x64x64xf32>, tensor<64x64xf32>) outs(%eq : tensor<512x64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.addf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<512x64x64xf32>
+  %flat = tensor.collapse_shape %q [[0], [1, 2]] : tensor<512x64x64xf32> into tensor<512x4096xf32>
+  %et = tensor.empty() : tensor<512x4096xf32>
+  %t = linalg.exp ins(%flat : tensor<512x4096xf32>) outs(%et : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %ep = tensor.empty() : tensor<512x4096xf32>
+  %zp = linalg.fill ins(%zero : f32) outs(%ep : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %p = linalg.matmul ins(%t, %v : tensor<512x4096xf32>, tensor<4096x4096xf32>) outs(%zp : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %er = tensor.empty() : tensor<512xf32>
+  %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<512xf32>) -> tensor<512xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<512x4096xf32>) outs(%zr : tensor<512xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %o, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<512xf32>
+  %eb = tensor.empty() : tensor<512x64x64xf32>
+  %b = linalg.generic {indexing_maps = [#id3, #first, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%q, %r : tensor<512x64x64xf32>, tensor<512xf32>) outs(%eb : tensor<512x64x64xf32>) {
+  ^bb0(%a: f32, %d: f32, %o: f32):
+    %0 = arith.mulf %a, %d : f32
+    linalg.yield %0 : f32
+  } -> tensor<512x64x64xf32>
+  return %loss, %b : tensor<512xf32>, tensor<512x64x64xf32>
+}
+
 // What the forward keeps was decided before.
 // CHECK-LABEL: func.func @must_not_repeat_a_product_of_the_forward(
 // CHECK-NOT: remat.barrier
