@@ -28,13 +28,12 @@ void remat::addHostLowering(OpPassManager &pm) {
   // Views are gone with it, which what follows need not look at.
   pm.addPass(remat::createPassBarePointers());
 
-  pm.addPass(createConvertVectorToSCFPass());
+  pm.addPass(remat::createLowerVectorsAndMath());
   // Processors without instructions for bf16 would call a function that not
   // every C library has, and those with some take denormals for zero.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));
-  pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
   // Conversions visit blocks by dominance, which takes long for thousands.
   pm.addPass(remat::createConvertStructuredToBranches());
