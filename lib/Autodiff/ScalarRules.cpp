@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -282,8 +283,43 @@ static bool isReadBy(Value scalar, function_ref<bool(Operation *)> matches) {
   });
 }
 
-/// Whether exp(-|x|) is computed of `scalar`, or of what it is the negation of.
-static bool isBesideItsDecay(Value scalar) {
+/// The scalar that `value` is: where it is computed, or itself if that is in no
+/// body of linalg; null if it is an element of a tensor that is `from`.
+static Value findSource(Value value, Value &from) {
+  while (true) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument)
+      return value;
+    auto op = dyn_cast<linalg::LinalgOp>(argument.getOwner()->getParentOp());
+    if (!op)
+      return value;
+    Value tensor = lookThroughBorders(op.getMatchingOpOperand(argument)->get());
+    auto producer = tensor.getDefiningOp<linalg::LinalgOp>();
+    if (!producer) {
+      from = tensor;
+      return {};
+    }
+    value = producer.getBlock()->getTerminator()->getOperand(
+        cast<OpResult>(tensor).getResultNumber());
+  }
+}
+
+/// Whether `matches` holds for an operation that reads what `value` is, in
+/// whichever body.
+static bool isReadAnywhereBy(Value value,
+                             function_ref<bool(Operation *)> matches) {
+  Value from, source = findSource(value, from);
+  if (source)
+    return isReadBy(source, matches);
+  bool found = false;
+  forEachElement(from,
+                 [&](Value element) { found |= isReadBy(element, matches); });
+  return found;
+}
+
+/// Whether log1p(exp(-|x|)) stands beside a maximum or minimum of `value`, x or
+/// -x, and zero.
+static bool isPartOfSoftplus(Value value) {
   auto isExp = [](Operation *op) { return isa<math::ExpOp>(op); };
   auto isNegatedInExp = [&](Operation *op) {
     return isa<arith::NegFOp>(op) && isReadBy(op->getResult(0), isExp);
@@ -291,52 +327,49 @@ static bool isBesideItsDecay(Value scalar) {
   auto isSize = [&](Operation *op) {
     return isa<math::AbsFOp>(op) && isReadBy(op->getResult(0), isNegatedInExp);
   };
-  return isReadBy(scalar, [&](Operation *op) {
+  auto isSizeOfEither = [&](Operation *op) {
     return isSize(op) ||
            (isa<arith::NegFOp>(op) && isReadBy(op->getResult(0), isSize));
+  };
+  if (isReadAnywhereBy(value, isSizeOfEither))
+    return true;
+  Value from, source = findSource(value, from);
+  auto negation = source ? source.getDefiningOp<arith::NegFOp>() : nullptr;
+  return negation && isReadAnywhereBy(negation.getOperand(), isSizeOfEither);
+}
+
+/// Whether the other extremum of the same two stands beside `op`, of `value`
+/// and a constant.
+static bool isBesideItsOpposite(Operation *op, Value value,
+                                const APFloat &bound) {
+  return isReadAnywhereBy(value, [&](Operation *other) {
+    bool isOpposite = isa<arith::MaximumFOp>(op)
+                          ? isa<arith::MinimumFOp>(other)
+                          : isa<arith::MaximumFOp>(other);
+    return isOpposite && llvm::any_of(other->getOperands(), [&](Value operand) {
+             FloatAttr constant;
+             return matchPattern(lookThroughBorders(operand),
+                                 m_Constant(&constant)) &&
+                    constant.getValue().bitwiseIsEqual(bound);
+           });
   });
 }
 
-/// softplus and log_sigmoid are written as max(x, 0) + log1p(exp(-|x|)): at 0,
-/// where neither part has a derivative, theirs is 1/2, which is what equal
-/// shares and 0 for |x| add up to. The parts of `value`, which is a scalar in
-/// some body, may be in bodies of their own.
-static bool isPartOfSoftplus(Value value) {
-  while (true) {
-    if (auto negation = value.getDefiningOp<arith::NegFOp>()) {
-      if (isBesideItsDecay(value))
-        return true;
-      value = negation.getOperand();
-      continue;
-    }
-    auto argument = dyn_cast<BlockArgument>(value);
-    auto op =
-        argument
-            ? dyn_cast<linalg::LinalgOp>(argument.getOwner()->getParentOp())
-            : linalg::LinalgOp();
-    if (!op)
-      return isBesideItsDecay(value);
-    Value tensor = lookThroughBorders(op.getMatchingOpOperand(argument)->get());
-    auto producer = tensor.getDefiningOp<linalg::LinalgOp>();
-    if (!producer) {
-      bool found = false;
-      forEachElement(
-          tensor, [&](Value element) { found |= isBesideItsDecay(element); });
-      return found;
-    }
-    value = producer.getBlock()->getTerminator()->getOperand(
-        cast<OpResult>(tensor).getResultNumber());
-    if (!value.getDefiningOp<arith::NegFOp>())
-      return isBesideItsDecay(value);
-  }
+/// Whether what is made of an extremum of `value` and the constant `bound` is
+/// smooth where they are equal, because another part makes up for it: each part
+/// has no derivative there, and equal shares add up to that of the whole.
+/// softplus and log_sigmoid are written as max(x, 0) + log1p(exp(-|x|)), celu
+/// as max(x, 0) + expm1(min(x, 0)), hypot by the larger and the smaller one.
+static bool isPartOfSmooth(Operation *op, Value value, const APFloat &bound) {
+  return isPartOfSoftplus(value) || isBesideItsOpposite(op, value, bound);
 }
 
 static void extremum(D &d, CmpFPredicate isBeyond) {
   // Against a constant this is ReLU's kin: the result alone tells, and the
   // derivative at the bound is 0 (as jax.nn.relu's, not jnp.maximum's).
   for (unsigned i : {0, 1}) {
-    if (!d.getConstant(d.op->getOperand(1 - i)) ||
-        isPartOfSoftplus(d.op->getOperand(i)))
+    std::optional<APFloat> constant = d.getConstant(d.op->getOperand(1 - i));
+    if (!constant || isPartOfSmooth(d.op, d.op->getOperand(i), *constant))
       continue;
     Scalar bound = d.x(1 - i);
     return d.add(i, d.y().compare(isBeyond, bound).select(d.ct(), 0.0));

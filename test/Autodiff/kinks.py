@@ -43,6 +43,11 @@ SCALAR = [
     ("logaddexp of equals", "%m = arith.maximumf %x, %y : f64\n%d = arith.subf %x, %y : f64\n%s = math.absf %d : f64\n"
      "%n = arith.negf %s : f64\n%ex = math.exp %n : f64\n%l = math.log1p %ex : f64\n%r = arith.addf %m, %l : f64",
      1, 1, (0.5, 0.5), "jnp.logaddexp(x, y)"),
+    ("celu", "%c = arith.constant 0.0 : f64\n%m = arith.maximumf %x, %c : f64\n%n = arith.minimumf %x, %c : f64\n"
+     "%ex = math.expm1 %n : f64\n%r = arith.addf %m, %ex : f64", 0, 0, (1, 0), "jax.nn.celu(x)"),
+    ("hypot of equals", "%c = arith.constant 1.0 : f64\n%m = arith.maximumf %x, %c : f64\n%n = arith.minimumf %c, %x : f64\n"
+     "%q = arith.divf %n, %m : f64\n%s = arith.mulf %q, %q : f64\n%t = arith.addf %s, %c : f64\n%u = math.sqrt %t : f64\n"
+     "%r = arith.mulf %m, %u : f64", 1, 0, (0.5**0.5, 0), "jnp.hypot(x, 1.)"),
     ("relu beside a size", "%c = arith.constant 0.0 : f64\n%m = arith.maximumf %x, %c : f64\n%s = math.absf %x : f64\n"
      "%t = arith.mulf %m, %s : f64\n%r = arith.addf %t, %m : f64", 0, 0, (0, 0), None),
     ("floor", "%r = math.floor %x : f64", 0.5, 0, (0, 0), "jnp.floor(x)"),
@@ -89,7 +94,7 @@ SCALAR = [
 ]
 
 # Those that are written with an operation on tensors for each of their lines as well.
-PARTED = "relu", "maximum of equals", "absf", "softplus", "log_sigmoid", "relu beside a size"
+PARTED = "relu", "maximum of equals", "absf", "softplus", "log_sigmoid", "celu", "hypot of equals", "relu beside a size"
 
 # (what, combiner of a reduction over four elements, start, elements, expected gradient, the same in JAX)
 REDUCTION = [
