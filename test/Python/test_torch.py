@@ -282,6 +282,34 @@ def test_distributions(name):
     check_gradient((3, 4), DISTRIBUTIONS[name])
 
 
+POINTS = torch.tensor([0.0, 1.0, -1.0, 3.0, -3.0, 6.0])
+KINKS = {
+    **{f.__name__: f for f in (F.relu, F.relu6, F.elu, F.selu, F.celu, F.leaky_relu, F.hardtanh, F.hardswish, F.hardsigmoid, F.softplus,
+                               F.logsigmoid, F.silu, torch.abs)},
+    "maximum": lambda w: torch.maximum(w, torch.zeros(6)) + torch.minimum(w, w.flip(0).detach()),
+    "logaddexp": lambda w: torch.logaddexp(w, torch.zeros(())),
+    "infinities": lambda w: torch.logaddexp(w, torch.full((6,), -math.inf)) + torch.maximum(w, torch.full((6,), -math.inf)),
+    "logits": lambda w: F.binary_cross_entropy_with_logits(w, torch.full((6,), 0.3), reduction="none"),
+    "clamp": lambda w: w.clamp(-1, 3), "deviation of equals": lambda w: (0 * w + w[0]).std() + torch.std_mean(0 * w + w[1], dim=0)[0] + w}
+
+
+@pytest.mark.parametrize("name", KINKS)
+def test_derivatives_where_pieces_meet(name):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(POINTS.clone())
+
+        def forward(self, weights):
+            return (KINKS[name](self.w) * weights).sum()
+    model, weights = Model(), torch.linspace(0.5, 1.5, 6)
+    loss = model(weights)
+    loss.backward()
+    step = remat.torch.train_step(model, None, (weights,), optimizer=remat.SGD(1.0))
+    np.testing.assert_allclose(step(weights), loss.item(), 1e-5, 1e-5)
+    np.testing.assert_allclose(POINTS.numpy() - step.parameters["w"], model.w.grad.numpy(), 1e-5, 1e-6)
+
+
 def check_gradient(shape, function):
     torch.manual_seed(0)
     model, x = Scaled(shape, function), torch.randn(shape)
