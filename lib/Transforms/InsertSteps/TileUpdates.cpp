@@ -64,9 +64,12 @@ static std::optional<ProductUpdate> getProductUpdate(LinalgOp op) {
   if (llvm::none_of(op.getDpsInits(), isTrained) || !updatesElements(op))
     return std::nullopt;
   std::optional<ProductUpdate> found;
-  for (Value input : op.getDpsInputs()) {
-    auto product = input.getDefiningOp<LinalgOp>();
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    auto product = input->get().getDefiningOp<LinalgOp>();
     if (!isProductOfZeros(product) || product->getBlock() != op->getBlock())
+      continue;
+    // A number that all elements of the gradient have in them is none of it.
+    if (!op.getMatchingIndexingMap(input).isIdentity())
       continue;
     if (found)
       return std::nullopt;

@@ -142,3 +142,25 @@ func.func @must_not_keep_activations(%w: tensor<70x80xf32> {opt.param}, %x: tens
   } -> tensor<70x80xf32>
   return %u : tensor<70x80xf32>
 }
+
+// -----
+
+// A product of vectors is a number that the gradient of each element has in it, and not the gradient.
+// CHECK-LABEL: func @a_number(
+// CHECK: linalg.dot
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @a_number(%w: tensor<7000xf32> {opt.param}, %x: tensor<7000xf32>, %d: tensor<7000xf32>) -> tensor<7000xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %n = linalg.dot ins(%x, %d : tensor<7000xf32>, tensor<7000xf32>) outs(%z : tensor<f32>) -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> ()>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%n, %x : tensor<f32>, tensor<7000xf32>) outs(%w : tensor<7000xf32>) attrs = {remat.phase = "update"} {
+  ^bb0(%a: f32, %b: f32, %w1: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.subf %w1, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<7000xf32>
+  return %r : tensor<7000xf32>
+}
