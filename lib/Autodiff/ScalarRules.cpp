@@ -276,8 +276,11 @@ static bool isReadBy(Value scalar, function_ref<bool(Operation *)> matches) {
     Operation *user = use.getOwner();
     if (!isa<linalg::YieldOp>(user))
       return matches(user);
+    auto op = dyn_cast<linalg::LinalgOp>(user->getParentOp());
+    if (!op || !op.hasPureTensorSemantics())
+      return false;
     bool found = false;
-    forEachElement(user->getParentOp()->getResult(use.getOperandNumber()),
+    forEachElement(op->getResult(use.getOperandNumber()),
                    [&](Value element) { found |= isReadBy(element, matches); });
     return found;
   });

@@ -41,16 +41,16 @@ struct LowerVectorsAndMath
 
   void runOnOperation() override {
     OpPassManager pipeline = makePipeline();
-    bool changed = false;
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (!hasVectorsOrMath(function))
-        continue;
-      changed = true;
+    SmallVector<func::FuncOp> functions;
+    getOperation()->walk([&](func::FuncOp function) {
+      if (hasVectorsOrMath(function))
+        functions.push_back(function);
+    });
+    if (functions.empty())
+      return markAllAnalysesPreserved();
+    for (func::FuncOp function : functions)
       if (failed(runPipeline(pipeline, function)))
         return signalPassFailure();
-    }
-    if (!changed)
-      markAllAnalysesPreserved();
   }
 
 private:

@@ -101,7 +101,7 @@ def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any
         if derivatives:
             raise ExportError(f"PyTorch cannot export the model: {derivatives[0]}: forward takes a derivative by autograd.grad or what is "
                               "made of it (torch.func.grad), which torch.export does not trace; torch.func.jvp can be exported, and "
-                              "so can any derivative within a loss in JAX") from error
+                              f"so can any derivative within a loss in JAX (PyTorch says: {error})") from error
         frames = from_forward(traceback.extract_tb(error.__traceback__))
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
         raise ExportError(f"PyTorch cannot export the model: {place}{error}") from error

@@ -153,8 +153,10 @@ private:
         }))
       return false;
     size_t before = makers.size();
+    DenseSet<unsigned> seenBefore = seen;
     if (addAll(op, maker) != 0) {
       makers.truncate(before);
+      seen = std::move(seenBefore);
       return false;
     }
     makers.push_back(maker);
