@@ -31,6 +31,8 @@
 #include "remat/Transforms/Schedule/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
 
+#include <cstdlib>
+
 using namespace mlir;
 
 void mlir::remat::registerAllDialects(DialectRegistry &registry) {
@@ -68,4 +70,9 @@ void mlir::remat::registerAllPasses() {
   registerCPUPipelines();
   registerCUDAPipelines();
   registerTrainPipelines();
+}
+
+bool mlir::remat::verifiesAfterEachPass() {
+  const char *value = std::getenv("REMAT_VERIFY_EACH");
+  return value && *value && StringRef(value) != "0";
 }

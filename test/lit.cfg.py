@@ -17,6 +17,7 @@ config.environment["PATH"] = os.path.pathsep.join(path)
 config.environment["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", "2")
 config.environment["REMAT_LIB"] = os.path.join(config.remat_build, "lib")
 config.environment["PYTHONPATH"] = os.path.join(config.remat_source, "python")
+config.environment["REMAT_VERIFY_EACH"] = "1"
 # Nothing of a user, and nothing of an earlier run, has a part in a test.
 config.environment["REMAT_CACHE_DIR"] = ""
 

@@ -11,6 +11,9 @@ namespace remat {
 void registerAllDialects(DialectRegistry &registry);
 /// Registers the project's passes and pipelines.
 void registerAllPasses();
+/// Whether tools verify after each pass unless told otherwise: only where
+/// REMAT_VERIFY_EACH is set, to anything but 0. The tests set it.
+bool verifiesAfterEachPass();
 } // namespace remat
 } // namespace mlir
 

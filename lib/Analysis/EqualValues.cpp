@@ -38,6 +38,25 @@ Value mlir::remat::lookThroughBorders(Value value) {
   }
 }
 
+static bool isConstant(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && op->hasTrait<OpTrait::ConstantLike>();
+}
+
+size_t mlir::remat::hashReads(Operation *op,
+                              function_ref<llvm::hash_code(Value)> hashValue) {
+  // A sum, as operands of commutative operations may be in any order.
+  size_t sum = 0;
+  for (Region &region : op->getRegions())
+    region.walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        if (!isConstant(operand) &&
+            !region.isAncestor(operand.getParentRegion()))
+          sum += llvm::hash_combine(hashValue(operand));
+    });
+  return sum;
+}
+
 /// The hash depends on addresses, but decides only what is compared.
 class EqualValues::Numbering {
 public:
@@ -76,10 +95,14 @@ private:
 
   /// Whether there is an equal operation before `op`.
   bool number(Operation *op) {
-    llvm::hash_code hash = OperationEquivalence::computeHash(
-        op, [&](Value value) { return hash_value(equal.resolve(value)); },
-        OperationEquivalence::ignoreHashValue,
-        OperationEquivalence::IgnoreLocations);
+    auto hashValue = [&](Value value) {
+      return hash_value(equal.resolve(value));
+    };
+    llvm::hash_code hash = llvm::hash_combine(
+        OperationEquivalence::computeHash(
+            op, hashValue, OperationEquivalence::ignoreHashValue,
+            OperationEquivalence::IgnoreLocations),
+        hashReads(op, hashValue));
     auto &candidates = table[hash];
     for (Operation *first : candidates)
       if (isEqual(first, op)) {

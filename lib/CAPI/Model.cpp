@@ -5,6 +5,7 @@
 #include "remat-c/Registration.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Init.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/CAPI/IR.h"
@@ -123,11 +124,7 @@ LogicalResult Model::load() {
 
 LogicalResult
 Model::run(llvm::function_ref<LogicalResult(OpPassManager &)> build) {
-#ifdef NDEBUG
-  constexpr bool verifyEach = false;
-#else
-  constexpr bool verifyEach = true;
-#endif
+  bool verifyEach = verifiesAfterEachPass();
   return success(succeeded(run(*module, build, verifyEach)) &&
                  (verifyEach || succeeded(verify(*module))));
 }

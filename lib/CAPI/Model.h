@@ -32,7 +32,7 @@ public:
   /// Adds a `remat.train_step` unless there is one, and the evaluation.
   LogicalResult addTrainStep();
   /// Runs what `build` appends, passes of this project; fails, after a
-  /// diagnostic, if it does. Builds with assertions verify after each pass.
+  /// diagnostic, if it does. The module is verified in the end.
   LogicalResult run(llvm::function_ref<LogicalResult(OpPassManager &)> build);
 
   ModuleOp getModule() { return *module; }

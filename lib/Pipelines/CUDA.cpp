@@ -14,6 +14,7 @@
 #include "remat/Emulator/Passes.h"
 #include "remat/Pipelines/Passes.h"
 #include "remat/Transforms/Checks/Passes.h"
+#include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -37,7 +38,7 @@ static void addKernelLowering(OpPassManager &module) {
   expandMath.opMnemonics = {"rsqrt"};
   pm.addPass(math::createMathExpandOpsPass(expandMath));
   pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  pm.addPass(createCommonSubexpressionsPass());
   pm.addPass(memref::createExpandOpsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
@@ -50,7 +51,7 @@ static void addKernelLowering(OpPassManager &module) {
   pm.addPass(createConvertKernelsToNVVM());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  pm.addPass(createCommonSubexpressionsPass());
 }
 
 void mlir::remat::buildLowerToCUDAPipeline(OpPassManager &pm,

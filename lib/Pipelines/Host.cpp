@@ -7,6 +7,7 @@
 #include "Host.h"
 
 #include "remat/Conversion/Passes.h"
+#include "remat/Transforms/Normalize/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -18,13 +19,13 @@ using namespace mlir;
 
 void remat::addHostLowering(OpPassManager &pm) {
   // Polynomials have constants of their own, which take long to canonicalize.
-  pm.addPass(createCSEPass());
+  pm.addPass(remat::createCommonSubexpressionsPass());
   pm.addPass(createCanonicalizerPass());
   // memref.reshape has no conversion of its own beside others.
   pm.addPass(memref::createExpandOpsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
-  pm.addPass(createCSEPass());
+  pm.addPass(remat::createCommonSubexpressionsPass());
   // Views are gone with it, which what follows need not look at.
   pm.addPass(remat::createPassBarePointers());
 

@@ -46,7 +46,7 @@ static std::unique_ptr<Pass> createCanonicalizer() {
 
 static void cleanUp(OpPassManager &pm) {
   pm.addPass(createCanonicalizer());
-  pm.addPass(createCSEPass());
+  pm.addPass(remat::createCommonSubexpressionsPass());
 }
 
 namespace mlir::remat {
@@ -238,7 +238,7 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
     pm.addPass(createPackMemoryPass(pack, *options.reportStream));
   else
     pm.addPass(createPackMemoryPass(pack));
-  pm.addPass(createCSEPass());
+  pm.addPass(createCommonSubexpressionsPass());
 }
 
 void remat::registerTrainPipelines() {

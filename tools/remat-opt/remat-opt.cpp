@@ -28,15 +28,12 @@ int main(int argc, char **argv) {
       llvm::cl::getRegisteredOptions().lookup("mlir-print-op-on-diagnostic");
   if (printOp)
     static_cast<llvm::cl::opt<bool> *>(printOp)->setInitialValue(false);
-#ifdef NDEBUG
-  // What our own passes make is checked where assertions are, as LLVM's opt
-  // does; it takes half of the time. Input is verified in any case.
+  // It takes half of the time, as in LLVM's opt. Input is verified in any case.
   mlir::MlirOptMainConfig::registerCLOptions(registry);
   auto *verifyEach = llvm::cl::getRegisteredOptions().lookup("verify-each");
   if (verifyEach)
     static_cast<llvm::cl::opt<bool, /*ExternalStorage=*/true> *>(verifyEach)
-        ->setInitialValue(false);
-#endif
+        ->setInitialValue(mlir::remat::verifiesAfterEachPass());
 
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "Differentiation and rematerialization in MLIR\n", registry));

@@ -19,6 +19,11 @@ namespace mlir::remat {
 /// regions: the one that is named, passed into a region or yielded by it.
 Value lookThroughBorders(Value value);
 
+/// A hash of the values, other than constants, that the regions of `op` read
+/// from around it, by the hashes of these values; zero if there are none. The
+/// hash of an operation has its operands in it, but not these.
+size_t hashReads(Operation *op, function_ref<llvm::hash_code(Value)> hashValue);
+
 /// Values of a block, and of functions in it, that an earlier operation has
 /// computed already, were names and regions not there.
 class EqualValues {

@@ -12,6 +12,7 @@
 
 #include "Buffers.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -26,7 +27,7 @@ static constexpr unsigned kGroupSize = 32;
 /// buffer.
 static bool ownsBuffer(Value value) {
   while (auto result = dyn_cast<OpResult>(value)) {
-    if (isa<tensor::EmptyOp>(result.getOwner()))
+    if (isa<tensor::EmptyOp, arith::ConstantOp>(result.getOwner()))
       return true;
     auto op = dyn_cast<linalg::LinalgOp>(result.getOwner());
     if (!op || !op.hasPureTensorSemantics())
@@ -40,6 +41,8 @@ static bool ownsBuffer(Value value) {
 }
 
 static bool isRead(OpOperand &use) {
+  if (isa<tensor::ExtractOp>(use.getOwner()))
+    return true;
   auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
   return op && op.hasPureTensorSemantics() && op.isDpsInput(&use);
 }
@@ -62,8 +65,11 @@ static void splitReads(Value value) {
     else if (!firstOther || ancestor->isBeforeInBlock(firstOther))
       firstOther = ancestor;
   }
+  // Nothing writes a constant, or moves it.
+  if (value.getDefiningOp<arith::ConstantOp>())
+    firstOther = nullptr;
   // `-eliminate-empty-tensors` moves what is inserted somewhere to that place.
-  if (firstOther && isa<OpResult>(value))
+  else if (firstOther && isa<OpResult>(value))
     return;
   llvm::erase_if(reads, [&](auto &read) {
     return firstOther && !read.first->isBeforeInBlock(firstOther);

@@ -5,6 +5,29 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CommonSubexpressionsPass : Pass<"remat-cse"> {
+  let summary = "upstream's CSE, in a time that grows with the program";
+  let description = [{
+    What `cse` does, in less time: that compares operations of the same hash, and
+    what a body reads from around it is not in the hash: of two thousand gathers by
+    one array of indices it compares each with all before it. A `cf.assert` of what
+    an earlier one of its block has asserted goes, too: each of these gathers checks
+    the indices.
+
+    Example:
+
+    ```mlir
+    %0 = linalg.generic {...} ins(%rows : tensor<8xindex>) ... { ... tensor.extract %table[%row, %column] ... }
+    %1 = linalg.generic {...} ins(%rows : tensor<8xindex>) ... { ... tensor.extract %0[%row, %column] ... }
+    %2 = linalg.generic {...} ins(%rows : tensor<8xindex>) ... { ... tensor.extract %table[%row, %column] ... }
+    // becomes
+    %0 = linalg.generic {...} ins(%rows : tensor<8xindex>) ... { ... tensor.extract %table[%row, %column] ... }
+    %1 = linalg.generic {...} ins(%rows : tensor<8xindex>) ... { ... tensor.extract %0[%row, %column] ... }
+    // and %0 for %2
+    ```
+  }];
+}
+
 def DecomposePass : Pass<"remat-decompose"> {
   let summary = "replace operations by what they are made of";
   let description = [{

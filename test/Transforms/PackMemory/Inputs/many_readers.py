@@ -34,3 +34,13 @@ print(function("next_block", "%x: tensor<4xf32>",
                [f"  %s = tensor.empty() : {T}", unary("%v", "exp", "%x", "%s"), "  cf.br ^next", "^next:", *readers("%v")], LAST))
 print(function("block_argument", f"{WRITABLE}", [f"  cf.br ^next(%w : {T})", f"^next(%v: {T}):", *readers("%v"),
                                                  unary("%new", "exp", LAST, "%w")], "%new"))
+print(function("constant", f"%x: {T}", [f"  %v = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : {T}",
+                                        unary("%new", "exp", "%x", "%v"), *readers("%v")], "%new", LAST))
+PICK = [f"  %e = tensor.empty() : {T}", *(
+    f"""  %r{i} = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}} outs(%e : {T}) {{
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %v = tensor.extract %w[%i] : {T}
+    linalg.yield %v : f32
+  }} -> {T}""" for i in range(COUNT))]
+print(function("picked", WRITABLE, [*PICK, unary("%new", "exp", LAST, "%w")], "%new"))

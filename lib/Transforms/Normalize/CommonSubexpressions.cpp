@@ -1,0 +1,137 @@
+//===- CommonSubexpressions.cpp - CSE that knows what bodies read
+//----------===//
+//
+// CSE compares operations whose hashes are equal, and hashes what is written
+// before a region, not what the region reads from around it. All gathers by one
+// array of indices then have one hash, whatever they gather from, and each is
+// compared with all before it. An attribute makes the difference part of the
+// hash while CSE runs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Transforms/CSE.h"
+
+#include "remat/Analysis/EqualValues.h"
+#include "remat/Transforms/Normalize/Passes.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_COMMONSUBEXPRESSIONSPASS
+#include "remat/Transforms/Normalize/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+
+static constexpr StringLiteral kReadHash = "remat.read_hash";
+
+namespace {
+/// Operations that CSE would merge get the same hash, also where only CSE
+/// itself finds out that they read the same: values are numbered by how they
+/// are computed. Others may share a hash by chance.
+class ReadHashes {
+public:
+  void visit(Operation *op) {
+    size_t read = 0;
+    if (op->getNumRegions() > 0) {
+      for (Region &region : op->getRegions())
+        visit(region);
+      if (op->getNumResults() > 0 &&
+          !op->mightHaveTrait<OpTrait::IsIsolatedFromAbove>())
+        read = annotate(op);
+    }
+    if (op->getNumResults() == 0)
+      return;
+    // A sum, as operands of commutative operations may be in any order.
+    size_t hash = read;
+    for (Value operand : op->getOperands())
+      hash += lookUp(operand);
+    for (OpResult result : op->getResults())
+      hashes[result] = llvm::hash_combine(op->getName().getAsOpaquePointer(),
+                                          op->hashProperties(), hash,
+                                          result.getResultNumber());
+  }
+
+private:
+  void visit(Region &region) {
+    for (Block &block : region) {
+      for (BlockArgument argument : block.getArguments())
+        hashes[argument] =
+            llvm::hash_combine(argument.getArgNumber(), argument.getType());
+      for (Operation &op : block)
+        visit(&op);
+    }
+  }
+
+  /// Where blocks are not in the order of dominance, a value may be unknown.
+  llvm::hash_code lookUp(Value value) const {
+    auto it = hashes.find(value);
+    return it == hashes.end() ? hash_value(value.getType()) : it->second;
+  }
+
+  size_t annotate(Operation *op) {
+    size_t hash = hashReads(op, [&](Value value) { return lookUp(value); });
+    if (hash)
+      op->setAttr(kReadHash,
+                  Builder(op->getContext())
+                      .getI64IntegerAttr(static_cast<int64_t>(hash)));
+    return hash;
+  }
+
+  DenseMap<Value, llvm::hash_code> hashes;
+};
+
+/// Whether there is anything to tell apart; in most programs there is not.
+bool hasReads(Operation *root) {
+  return root
+      ->walk([](Operation *op) {
+        return op->getNumRegions() > 0 && op->getNumResults() > 0 &&
+                       hashReads(op, [](Value) { return llvm::hash_code(1); })
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// What has been asserted holds from there on.
+bool eraseRepeatedAsserts(Operation *root) {
+  SmallVector<cf::AssertOp> repeated;
+  root->walk([&](Block *block) {
+    SmallPtrSet<Value, 4> asserted;
+    for (auto assertion : block->getOps<cf::AssertOp>())
+      if (!asserted.insert(assertion.getArg()).second)
+        repeated.push_back(assertion);
+  });
+  for (cf::AssertOp assertion : repeated)
+    assertion.erase();
+  return !repeated.empty();
+}
+
+struct CommonSubexpressionsPass
+    : mlir::remat::impl::CommonSubexpressionsPassBase<
+          CommonSubexpressionsPass> {
+  void runOnOperation() override {
+    Operation *root = getOperation();
+    for (Region &region : root->getRegions())
+      for (Operation &op : region.getOps())
+        if (hasReads(&op))
+          ReadHashes().visit(&op);
+    bool changed = false;
+    IRRewriter rewriter(root);
+    eliminateCommonSubExpressions(rewriter, getAnalysis<DominanceInfo>(), root,
+                                  &changed);
+    root->walk([](Operation *op) {
+      if (op->getNumRegions() > 0)
+        op->removeAttr(kReadHash);
+    });
+    changed |= eraseRepeatedAsserts(root);
+    if (!changed)
+      return markAllAnalysesPreserved();
+    markAnalysesPreserved<DominanceInfo, PostDominanceInfo>();
+  }
+};
+} // namespace
