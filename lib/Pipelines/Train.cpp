@@ -62,6 +62,7 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createDecomposePass());
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
+  pm.addPass(createSplitComplexPass());
   // Regions that are to go shape the kernels first: these, and with them the
   // bits of gradients, are the same under every policy.
   OverridePassOptions override{options.policy, options.mode};

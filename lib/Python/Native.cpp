@@ -442,6 +442,8 @@ static void setLearningRates(Step &step, const std::vector<double> &rates) {
 
 NB_MODULE(_native, m) {
   m.doc() = "The compiler and compiled steps; use remat.mlir instead.";
+  // What JAX's caches keep alive up to the end of the process is no leak here.
+  nb::set_leak_warnings(false);
 
   nb::class_<Options>(m, "Options")
       .def(

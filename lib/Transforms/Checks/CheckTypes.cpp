@@ -11,6 +11,7 @@
 #include "remat/Transforms/Utils/Resources.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"
@@ -67,6 +68,26 @@ static LogicalResult checkResources(Operation *op) {
   return success();
 }
 
+/// linalg's named operations take integers for signed unless told otherwise,
+/// and the only number but 0 that one bit has is then -1. Exporters that move a
+/// conversion into a product forget this.
+static void warnOfSignedBits(Operation *op) {
+  auto kernel = dyn_cast<linalg::LinalgOp>(op);
+  if (!kernel || isa<linalg::GenericOp>(op) ||
+      llvm::none_of(op->getOperandTypes(), [](Type type) {
+        return getElementTypeOrSelf(type).isInteger(1);
+      }))
+    return;
+  for (Operation &inner : *kernel.getBlock())
+    if (isa<arith::SIToFPOp, arith::ExtSIOp>(inner) &&
+        inner.getOperand(0).getType().isInteger(1)) {
+      op->emitWarning("takes true for -1: the cast of its operand of i1 is "
+                      "signed; use arith.uitofp or arith.extui before, if it "
+                      "is meant as 1 (iree-compile forgets that in products)");
+      return;
+    }
+}
+
 namespace {
 struct CheckTypesPass : public remat::impl::CheckTypesPassBase<CheckTypesPass> {
   void runOnOperation() override {
@@ -89,6 +110,7 @@ struct CheckTypesPass : public remat::impl::CheckTypesPassBase<CheckTypesPass> {
               return WalkResult::interrupt();
           if (failed(checkResources(op)))
             return WalkResult::interrupt();
+          warnOfSignedBits(op);
           for (Region &region : op->getRegions())
             for (Block &block : region)
               for (Value argument : block.getArguments())

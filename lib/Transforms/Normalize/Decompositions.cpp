@@ -34,11 +34,21 @@ static LogicalResult replaceByParts(RewriterBase &rewriter,
   return linalg::rewriteInDestinationPassingStyle(rewriter, generate);
 }
 
-/// The derivative of padding with a constant is a slice.
+/// The derivative of padding with a constant is a slice, unless there is
+/// nothing to pad: no slice may begin behind the last element.
 static LogicalResult replaceByParts(RewriterBase &rewriter, tensor::PadOp pad) {
   if (Value value = pad.getConstantPaddingValue();
-      value && matchPattern(value, m_Constant()))
-    return failure();
+      value && matchPattern(value, m_Constant())) {
+    RankedTensorType from = pad.getSourceType(), to = pad.getResultType();
+    if (!llvm::is_contained(from.getShape(), 0) || !to.hasStaticShape())
+      return failure();
+    Value padding = rewriter.clone(*value.getDefiningOp())
+                        ->getResult(cast<OpResult>(value).getResultNumber());
+    Value empty = tensor::EmptyOp::create(rewriter, pad.getLoc(), to.getShape(),
+                                          to.getElementType());
+    rewriter.replaceOpWithNewOp<linalg::FillOp>(pad, padding, empty);
+    return success();
+  }
   return linalg::rewriteInDestinationPassingStyle(rewriter, pad);
 }
 

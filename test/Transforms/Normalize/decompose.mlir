@@ -76,3 +76,18 @@ func.func @padding_with_a_constant_has_a_derivative(%x: tensor<4xf32>) -> tensor
   } : tensor<4xf32> to tensor<6xf32>
   return %y : tensor<6xf32>
 }
+
+// Where there is nothing to pad, there is no slice to put it into.
+// CHECK-LABEL: func.func @padding_around_nothing(
+// CHECK-NOT: tensor.pad
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<4x4xf32>
+// CHECK: %[[R:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%[[E]] : tensor<4x4xf32>)
+// CHECK: return %[[R]]
+func.func @padding_around_nothing(%x: tensor<0x3xf32>) -> tensor<4x4xf32> {
+  %c = arith.constant 1.0 : f32
+  %y = tensor.pad %x low[4, 0] high[0, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %c : f32
+  } : tensor<0x3xf32> to tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}

@@ -99,8 +99,11 @@ def CheckTypesPass : Pass<"remat-check-types"> {
     So are constants and initial values (`remat.init`) whose `dense_resource` has
     no bytes or too few.
 
-    Complex numbers may be computed with, where no derivative passes through
-    them. In and out: any IR; nothing changes.
+    Complex numbers may be computed with inside of a function
+    (`remat-split-complex`); its parameters are real.
+
+    A named operation that casts an operand of i1 as a signed integer, so that true
+    is -1, is warned of. In and out: any IR; nothing changes.
 
     Example: `arith.mulf %a, %b : tensor<4xf8E4M3FN>` is refused.
   }];
