@@ -24,18 +24,29 @@ def _name(path: Any) -> str:
     return jax.tree_util.keystr(path, simple=True, separator=".") or "params"
 
 
+def _is_complex(x: Any) -> bool:
+    return bool(np.issubdtype(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype, np.complexfloating))
+
+
+def _to_pairs(x: Any) -> Any:
+    """What a step has of complex numbers: real and imaginary parts, in another dimension; of others, themselves."""
+    return np.stack([np.real(x), np.imag(x)], -1) if _is_complex(x) else x
+
+
 @dataclasses.dataclass
 class _Trees:
     """Of the batch of a loss or an evaluation, and of what it returns besides the loss."""
 
     batch: Any
     auxiliary: Any = None
+    complex_auxiliaries: list[bool] = dataclasses.field(default_factory=list)
 
     def flatten(self, batch: Any) -> list[Any]:
         import jax
         leaves, tree = jax.tree.flatten(batch)
         if tree != self.batch:
             raise TypeError(f"the batch must have the structure {self.batch}, but got {tree}")
+        leaves = list(map(_to_pairs, leaves))
         return [export.as_jax(leaf) if isinstance(leaf, (np.ndarray, np.generic, float, int)) else leaf for leaf in leaves]
 
     def unflatten(self, result: Any) -> Any:
@@ -43,7 +54,9 @@ class _Trees:
         if self.auxiliary is None:
             return result
         loss, extras = result if isinstance(result, tuple) else (result, {})
-        return loss, jax.tree.unflatten(self.auxiliary, extras.values())
+        values = [value[..., 0] + 1j * value[..., 1] if pairs else value
+                  for value, pairs in zip(extras.values(), self.complex_auxiliaries)]
+        return loss, jax.tree.unflatten(self.auxiliary, values)
 
 
 class JaxStep(Step):
@@ -77,16 +90,21 @@ def _export(function: Callable[..., Any], params: Any, batch: Any) -> tuple[Any,
     import jax
 
     leaves, tree = jax.tree.flatten(batch)
-    auxiliary_tree = None
+    complex_leaves = list(map(_is_complex, leaves))
+    leaves = list(map(_to_pairs, leaves))
+    auxiliary_tree, complex_auxiliaries = None, []
 
     def flat(params: Any, *leaves: Any) -> Any:
-        nonlocal auxiliary_tree
+        nonlocal auxiliary_tree, complex_auxiliaries
+        leaves = tuple(jax.lax.complex(leaf[..., 0], leaf[..., 1]) if pairs else leaf
+                       for leaf, pairs in zip(leaves, complex_leaves))
         result = function(params, *jax.tree.unflatten(tree, leaves))
         if not isinstance(result, tuple):
             return result
         loss, auxiliary = result
         extras, auxiliary_tree = jax.tree.flatten(auxiliary)
-        return loss, *extras
+        complex_auxiliaries = list(map(_is_complex, extras))
+        return loss, *(jax.numpy.stack([x.real, x.imag], -1) if pairs else x for x, pairs in zip(extras, complex_auxiliaries))
 
     flat.__name__ = getattr(function, "__name__", "loss")
     shape = jax.eval_shape(flat, params, *leaves)
@@ -101,7 +119,7 @@ def _export(function: Callable[..., Any], params: Any, batch: Any) -> tuple[Any,
                                    check=False)
     for argument in exported.arguments:
         argument.name = argument.name or "params"
-    return exported, _Trees(tree, auxiliary_tree)
+    return exported, _Trees(tree, auxiliary_tree, complex_auxiliaries)
 
 
 def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, optimizer: Optimizer | str | Any = None,
@@ -128,6 +146,9 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
     import jax
 
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
+        if _is_complex(leaf):
+            raise TypeError(f"parameters must be floating-point arrays, but '{_name(path)}' is of {np.asarray(leaf).dtype.name}; "
+                            "make it two, its real and its imaginary part, and jax.lax.complex of them in the loss")
         if not jax.numpy.issubdtype(np.asarray(leaf).dtype, jax.numpy.floating):
             raise TypeError(f"parameters must be floating-point arrays, but '{_name(path)}' is of "
                             f"{np.asarray(leaf).dtype.name}; pass it with the batch, or close over it")
@@ -146,10 +167,12 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
         evaluated, eval_trees = _export(eval_fn, params, eval_batch)
 
     def zeros(shape: tuple[int, ...], like: Any) -> Any:
+        if _is_complex(like):
+            shape = shape[:-1]  # a step has pairs
         return np.broadcast_to(np.zeros((), like.dtype), shape)  # of no size in memory
 
     def exporting_again(function: Callable[..., Any], batch: Any) -> Callable[[Shapes], Any]:
-        parameters, like = jax.tree.map(lambda leaf: zeros(np.shape(leaf), np.asarray(leaf)), (params, batch))
+        parameters, like = jax.tree.map(lambda leaf: zeros(np.shape(_to_pairs(leaf)), np.asarray(leaf)), (params, batch))
         leaves, tree = jax.tree.flatten(like)
         return lambda shapes: _export(function, parameters, jax.tree.unflatten(tree, map(zeros, shapes, leaves)))[0]
 

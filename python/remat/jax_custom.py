@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from remat import jax_linalg
+
 SCOPE = "custom_derivative#"
 # Of JAX itself: the derivative of what they compute is the same (docs/kinks.md), and a call would hide it from fusion.
 PLAIN = "relu", "relu6", "_softmax", "logaddexp", "logaddexp2"
@@ -31,15 +33,55 @@ def is_custom(equation: Any) -> bool:
     return name not in PLAIN or not source.startswith(str(Path(jax.__file__).parent))
 
 
+def is_complex(value: Any) -> bool:
+    import numpy as np
+    return bool(np.issubdtype(value.dtype, np.complexfloating))
+
+
+def split(values: Sequence[Any]) -> list[Any]:
+    """Complex arrays by their real and imaginary parts: functions with a derivative by hand have no others at their border."""
+    return [part for v in values for part in ((v.real, v.imag) if is_complex(v) else (v,))]
+
+
+def split_avals(avals: Sequence[Any]) -> list[Any]:
+    import jax
+    import numpy as np
+
+    def part(aval: Any) -> Any:
+        return jax.ShapeDtypeStruct(aval.shape, np.finfo(aval.dtype).dtype)
+
+    return [each for aval in avals for each in ([part(aval)] * 2 if is_complex(aval) else [aval])]
+
+
+def join(parts: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
+    """What `split` made these of."""
+    import jax
+    remaining = iter(parts)
+    return [jax.lax.complex(next(remaining), next(remaining)) if is_complex(aval) else next(remaining) for aval in avals]
+
+
+def in_parts(program: Any) -> Any:
+    """The closed jaxpr `program` as one of these parts; itself where nothing is complex."""
+    import jax
+    from jax.extend import core
+    if not any(map(is_complex, (*program.in_avals, *program.out_avals))):
+        return program
+    function = core.jaxpr_as_fun(program)
+    return jax.make_jaxpr(lambda *parts: split(function(*join(parts, program.in_avals))))(*split_avals(program.in_avals))
+
+
 def stand_in(equation: Any, number: int) -> Callable[..., Any]:
     """A function like the one that `equation` calls, to be found again in StableHLO: a barrier, in a scope with `number`."""
     import jax
     from jax import numpy as jnp
 
     def compute(*operands: Any) -> Any:
+        avals = [v.aval for v in equation.outvars]
+        operands = tuple(split(operands))
         with jax.named_scope(f"{SCOPE}{number}"):
-            results = [jnp.zeros(v.aval.shape, v.aval.dtype) for v in equation.outvars]
-            return jax.lax.optimization_barrier((*operands, *results))[len(operands):]
+            results = [jnp.zeros(aval.shape, aval.dtype) for aval in split_avals(avals)]
+            results = jax.lax.optimization_barrier((*operands, *results))[len(operands):]
+        return join(results, avals)
 
     return compute
 
@@ -57,7 +99,7 @@ def apply(equation: Any) -> Callable[..., Any]:
 
 def get_vjp(equation: Any) -> tuple[Callable[..., list[Any]], tuple[list[Any], list[Any], list[Any]]]:
     """Cotangents of the floating-point operands of `equation`, from operands, results and cotangents of floating-point
-    results."""
+    results, in real parts."""
     import jax
     import numpy as np
 
@@ -65,9 +107,11 @@ def get_vjp(equation: Any) -> tuple[Callable[..., list[Any]], tuple[list[Any], l
         return bool(jax.numpy.issubdtype(value.dtype, np.floating))
 
     constants = equation.params["num_consts"]  # closed over: JAX has no derivative by these
+    operands, results = ([v.aval for v in values] for values in (equation.invars, equation.outvars))
 
-    def call(*operands: Any) -> Any:
-        return apply(equation)(*map(jax.lax.stop_gradient, operands[:constants]), *operands[constants:])
+    def call(*parts: Any) -> Any:
+        values = join(parts, operands)
+        return split(apply(equation)(*map(jax.lax.stop_gradient, values[:constants]), *values[constants:]))
 
     def vjp(operands: Any, results: Any, cotangents: Any) -> list[Any]:
         given = iter(cotangents)
@@ -75,8 +119,8 @@ def get_vjp(equation: Any) -> tuple[Callable[..., list[Any]], tuple[list[Any], l
         found = jax.vjp(call, *operands)[1](seeds)
         return [c for c, o in zip(found, operands) if is_float(o)]
 
-    operands, results = ([v.aval for v in values] for values in (equation.invars, equation.outvars))
-    return vjp, (operands, results, [r for r in results if is_float(r)])
+    split_results = split_avals(results)
+    return vjp, (split_avals(operands), split_results, [r for r in split_results if is_float(r)])
 
 
 def replace_barriers(module: Any, names: Sequence[Any]) -> None:
@@ -134,14 +178,16 @@ def add_functions(module: Any, marker: Any) -> int:
     while len(functions) < len(marker.custom):  # a function may call others
         equation = marker.custom[len(functions)]
         name, _ = get_name(equation)
-        forward = to_stablehlo(marker.mark(equation.params["call_jaxpr"]), name, [v.aval for v in equation.invars])
+        program = in_parts(equation.params["call_jaxpr"])
+        program = (Decomposer() if jax_linalg.is_own(equation) else marker).mark_program(program)
+        forward = to_stablehlo(program, name, program.in_avals)
         vjp, avals = get_vjp(equation)
-        rule = Decomposer().mark(jax.jit(vjp, keep_unused=True).trace(*avals).jaxpr)
+        rule = Decomposer().mark_program(jax.jit(vjp, keep_unused=True).trace(*avals).jaxpr)
         if len(rule.in_avals) != len(jax.tree.leaves(avals)):
             raise ExportError(f"the derivative of {name} reads a value that is computed around it, which JAX does not "
                               "differentiate under jit either; make it an argument")
         rule = to_stablehlo(rule, f"{name}_vjp", jax.tree.leaves(avals))
-        functions.append((forward, rule, len(equation.invars)))
+        functions.append((forward, rule, len(program.in_avals)))
     known: dict[tuple[str, str], str] = {}
     names: list[tuple[str, int] | None] = [None] * len(functions)
     for number, (forward, rule, operand_count) in reversed(list(enumerate(functions))):

@@ -1,12 +1,13 @@
-"""Operations of JAX that StableHLO's way to linalg leaves in a dialect of IREE's own, by others that it does not: cumulative
-sums and the like, sorts, scatters, and products of groups of rows. They compute the same, a sort in n^2 comparisons instead of n log n. Products and
-convolutions of 16 bits, which linalg would add up in these, by ones that XLA's devices compute: added up in float32."""
+"""Operations of JAX that StableHLO's way to linalg leaves in a dialect of IREE's own, or has none for, by others that it does not:
+cumulative sums and the like, sorts, scatters, products of groups of rows, Fourier transforms, linear algebra. They compute the
+same, a sort in n^2 comparisons instead of n log n. Products and convolutions of 16 bits, which linalg would add up in these, by
+ones that XLA's devices compute: added up in float32."""
 
 import functools
 from collections.abc import Callable
 from typing import Any
 
-from remat import jax_grouped
+from remat import jax_fourier, jax_grouped, jax_linalg
 
 
 def cumulative(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -128,6 +129,29 @@ def refuse_callback(*_: Any, **__: Any) -> Any:
     raise ExportError("a compiled step cannot call Python; compute the value in JAX, or outside and pass it with the batch")
 
 
+def gather(x: Any, indices: Any, *, primitive: Any, **params: Any) -> Any:
+    """With indices that are no small unsigned integers, which become an index as if they had a sign."""
+    return primitive.bind(x, indices.astype("int32"), **params)
+
+
+def complex_abs(x: Any) -> Any:
+    """Without overflow, and with the derivative 0 at 0; StableHLO's way to linalg takes the root of a sum of squares."""
+    from jax import lax
+    from jax import numpy as jnp
+    real, imaginary = lax.abs(lax.real(x)), lax.abs(lax.imag(x))
+    longer, shorter = lax.max(real, imaginary), lax.min(real, imaginary)
+    ratio = shorter / jnp.where((longer == 0) | (longer == jnp.inf), 1, longer)
+    return longer * lax.sqrt(1 + ratio * ratio)
+
+
+def complex_sign(x: Any) -> Any:
+    """Which has no derivative in JAX, though it has one."""
+    import jax
+    from jax import numpy as jnp
+    length = complex_abs(x)
+    return jax.lax.stop_gradient(x / jnp.where(length == 0, 1, length))
+
+
 def keep(x: Any, **_: Any) -> Any:
     """Of shardings, which a step on one device has none of."""
     return x
@@ -149,6 +173,10 @@ def find(equation: Any) -> Callable[..., Any] | None:
     """What computes the same as `equation`, if that is to be decomposed."""
     if adds_in_16_bits(equation):
         return functools.partial(sum_in_float32, primitive=equation.primitive, kind=equation.outvars[0].aval.dtype)
+    if equation.primitive.name == "gather" and (kind := equation.invars[1].aval.dtype).kind == "u" and kind.itemsize < 4:
+        return functools.partial(gather, primitive=equation.primitive)
+    if equation.primitive.name in ("abs", "sign") and equation.invars[0].aval.dtype.kind == "c":
+        return {"abs": complex_abs, "sign": complex_sign}[equation.primitive.name]
     if equation.primitive.name == "pad" and not any(interior for _, _, interior in equation.params["padding_config"]):
         return None
     return table().get(equation.primitive.name)
@@ -164,6 +192,8 @@ def table() -> dict[str, Callable[..., Any]]:
     return {"cumsum": cumulative(lax.add), "cumprod": cumulative(lax.mul),
             "cummax": cumulative(lax.max), "cummin": cumulative(lax.min),
             "cumlogsumexp": cumulative(jnp.logaddexp), "sort": sort, "top_k": top_k,
-            "pad": pad, "reduce_precision": reduce_precision, "ragged_dot_general": jax_grouped.ragged_dot,
+            "pad": pad, "fft": jax_fourier.fft, "reduce_precision": reduce_precision, "ragged_dot_general": jax_grouped.ragged_dot,
             "pure_callback": refuse_callback, "io_callback": refuse_callback, "sharding_constraint": keep, "reshard": keep,
+            "lu_pivots_to_permutation": jax_linalg.lu_pivots_to_permutation,
+            **{name: compute for name, compute in jax_linalg.ALGORITHMS.items() if compute},
             **{name: scatter(combine) for name, combine in combinations.items()}}

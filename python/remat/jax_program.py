@@ -6,15 +6,16 @@ gradients travel as optimization barriers, which become `remat.name` and `remat.
 not change a value, and are taken out. Functions with a derivative by hand stay functions (jax_custom.py).
 """
 
+import contextlib
 import functools
 import itertools
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from remat import jax_custom, jax_decompositions
+from remat import jax_custom, jax_decompositions, jax_linalg, jax_widening
 
 NAME_SCOPE = "checkpoint_name#"
 STOP_SCOPE = "stop_gradient#"
@@ -22,6 +23,14 @@ STOP_SCOPE = "stop_gradient#"
 
 class Decomposer:
     """Decomposes what has no way to linalg, in jaxprs."""
+
+    def __init__(self) -> None:
+        self.widened: dict[int, Any] = {}
+
+    def mark_program(self, program: Any) -> Any:
+        """The closed jaxpr `program` marked."""
+        self.widened |= jax_widening.find(program.jaxpr)
+        return self.mark(program)
 
     def mark(self, value: Any) -> Any:
         """`value` with all jaxprs in it marked; itself if there is nothing to mark, so that functions stay shared."""
@@ -32,23 +41,38 @@ class Decomposer:
         if isinstance(value, core.ClosedJaxpr):
             jaxpr = self.mark(value.jaxpr)
             return value if jaxpr is value.jaxpr else value.replace(jaxpr=jaxpr)
-        if type(value) is tuple:
+        if isinstance(value, tuple):
             parts = tuple(map(self.mark, value))
-            return value if is_same(parts, value) else parts
+            return value if is_same(parts, value) else type(value)(*parts) if hasattr(value, "_fields") else parts
         return value
 
     def mark_equation(self, equation: Any) -> Any:
-        if compute := jax_decompositions.find(equation):
-            from jax.extend import source_info_util
-
-            from remat.export import ExportError
-            compute = functools.partial(compute, **equation.params)
-            try:
+        compute = jax_decompositions.find(equation)
+        if id(equation) in self.widened:
+            compute = jax_widening.product(equation, compute)
+        with located(equation):
+            if compute:
+                compute = functools.partial(compute, **equation.params)
                 equation = computed_by(equation, compute, equation.primitive.name)
-            except ExportError as error:
-                raise ExportError(f"{source_info_util.summarize(equation.source_info)}: {error}") from error
-        params = {key: self.mark(value) for key, value in equation.params.items()}
+            params = {key: self.mark(value) for key, value in equation.params.items()}
         return equation if is_same(params.values(), equation.params.values()) else equation.replace(params=params)
+
+
+@contextlib.contextmanager
+def located(equation: Any) -> Iterator[None]:
+    """Says where `equation` is in errors about what is in it; within JAX's own functions no line is known."""
+    from jax.extend import source_info_util
+
+    from remat.export import ExportError
+    try:
+        yield
+    except ExportError as error:
+        where = source_info_util.summarize(equation.source_info)
+        if not where or hasattr(error, "where"):
+            raise
+        found = ExportError(f"{where}: {error}")
+        found.where = where  # type: ignore[attr-defined]
+        raise found from error
 
 
 class Marker(Decomposer):
@@ -56,6 +80,7 @@ class Marker(Decomposer):
     names and custom derivatives that it collects."""
 
     def __init__(self) -> None:
+        super().__init__()
         import jax
         from jax.extend.core import primitives
         self.name, self.checkpoint = primitives.name_p, primitives.remat_p
@@ -68,6 +93,9 @@ class Marker(Decomposer):
         if jax_custom.is_custom(equation):
             self.custom.append(equation)
             return computed_by(equation, jax_custom.stand_in(equation, len(self.custom) - 1), jax_custom.get_name(equation)[0])
+        if jax_linalg.is_factorization(equation):
+            with located(equation):
+                equation = computed_by(equation, jax_linalg.with_own_derivative(equation), equation.primitive.name)
         if equation.primitive.name == "stop_gradient":
             return self.make_barrier(equation, STOP_SCOPE)
         if equation.primitive is self.name:
@@ -149,7 +177,7 @@ def lower(loss: Callable[..., Any], params: Any, inputs: list[Any]) -> tuple[str
     functions have a derivative by hand."""
     import jax
     marker = Marker()
-    program = marker.mark(jax.jit(loss, keep_unused=True).trace(params, *inputs).jaxpr)
+    program = marker.mark_program(jax.jit(loss, keep_unused=True).trace(params, *inputs).jaxpr)
     module = to_stablehlo(program, getattr(loss, "__name__", "loss"), jax.tree.leaves((params, inputs)))
     customs = jax_custom.add_functions(module, marker)
     return module.operation.get_asm(enable_debug_info=True), marker.names, customs

@@ -1,6 +1,6 @@
 """Complex numbers of PyTorch, of which torch-mlir lowers next to nothing, by their real and imaginary parts: what makes a complex
-tensor makes PyTorch's own pair of tensors, and that decomposes what comes after. Fourier transforms are products with
-matrices, in n^2 multiplications instead of n log n."""
+tensor makes PyTorch's own pair of tensors, and that decomposes what comes after. Fourier transforms are products with matrices
+(fourier.py)."""
 
 import functools
 import math
@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.export.graph_signature import InputKind
 from torch.nn import functional as F
 
-from remat import torch_decompositions
+from remat import fourier, torch_decompositions
 from remat.export import ExportError
 from remat.locations import describe_line
 
@@ -80,32 +80,6 @@ def split_constants(program: torch.export.ExportedProgram, inner: str) -> None:
 # --- Fourier transforms ---------------------------------------------------------------------------
 
 
-def rotations(rows: int, columns: int, size: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Cosine and sine of 2 pi j k / size. Whole turns are left out, so that angles are small."""
-    turns = torch.arange(rows)[:, None] * torch.arange(columns) % size
-    angles = turns.to(like.dtype) * (2 * math.pi / size)
-    return torch.cos(angles), torch.sin(angles)
-
-
-def transform(real: Tensor, imaginary: Tensor, dim: int, count: int, is_inverse: bool) -> tuple[Tensor, Tensor]:
-    """The first `count` frequencies along `dim`."""
-    real, imaginary = real.movedim(dim, -1), imaginary.movedim(dim, -1)
-    cosine, sine = rotations(real.shape[-1], count, real.shape[-1], real)
-    sine = -sine if is_inverse else sine
-    result = real @ cosine + imaginary @ sine, imaginary @ cosine - real @ sine
-    return result[0].movedim(-1, dim), result[1].movedim(-1, dim)
-
-
-def combine(real: Tensor, imaginary: Tensor, dim: int, size: int) -> Tensor:
-    """What the frequencies of a real tensor are those of: there are two of each but of the first one and, of an even size, the last."""
-    count = size // 2 + 1
-    real, imaginary = real.movedim(dim, -1), imaginary.movedim(dim, -1)
-    number = torch.arange(count)
-    times = torch.where((number == 0) | (2 * number == size), 1, 2).to(real.dtype)
-    cosine, sine = rotations(count, size, size, real)
-    return ((real * times) @ cosine - (imaginary * times) @ sine).movedim(-1, dim)
-
-
 def resize(x: Tensor, dim: int, size: int) -> Tensor:
     """Cut, or with zeros behind."""
     if size <= x.shape[dim]:
@@ -114,7 +88,7 @@ def resize(x: Tensor, dim: int, size: int) -> Tensor:
     return torch.cat([x, zeros], dim)
 
 
-def fourier(x: Any, sizes: Any, dims: Any, norm: str | None, *, is_inverse: bool, of_real: bool = False, to_real: bool = False,
+def compute_fourier(x: Any, sizes: Any, dims: Any, norm: str | None, *, is_inverse: bool, of_real: bool = False, to_real: bool = False,
             is_conjugate: bool = False) -> Any:
     """`torch.fft`'s functions. Those of and to real tensors have about half of the frequencies of the last dimension."""
     sizes, dims = ([v] if isinstance(v, int) else v for v in (sizes, dims))
@@ -136,30 +110,32 @@ def fourier(x: Any, sizes: Any, dims: Any, norm: str | None, *, is_inverse: bool
         size = size // 2 + 1 if to_real and d == last else size
         real, imaginary = resize(real, d, size), resize(imaginary, d, size)
     factor = math.prod(whole) ** -0.5 if norm == "ortho" else 1 / math.prod(whole) if (norm == "forward") != is_inverse else 1.0
+    direction = 1 if is_inverse and not of_real else -1
     if of_real:
-        real, imaginary = transform(real, imaginary, last, whole[-1] // 2 + 1, False)
+        real, imaginary = fourier.along(torch, last, real, None, direction, whole[-1] // 2 + 1)
     for d in others if of_real or to_real else dims:
-        real, imaginary = transform(real, imaginary, d, real.shape[d], is_inverse and not of_real)
+        real, imaginary = fourier.along(torch, d, real, imaginary, direction)
     if to_real:
-        return combine(real, imaginary, last, whole[-1]) * factor
+        real, imaginary = real.movedim(last, -1), imaginary.movedim(last, -1)
+        return fourier.to_real(torch, real, imaginary, whole[-1]).movedim(-1, last) * factor
     return ComplexTensor(real * factor, (-imaginary if is_conjugate else imaginary) * factor)
 
 
 def of_one(**kind: bool) -> Callable[..., Any]:
     def compute(x: Any, size: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-        return fourier(x, size, dim, norm, **kind)
+        return compute_fourier(x, size, dim, norm, **kind)
     return compute
 
 
 def of_two(**kind: bool) -> Callable[..., Any]:
     def compute(x: Any, sizes: Sequence[int] | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-        return fourier(x, sizes, dim, norm, **kind)
+        return compute_fourier(x, sizes, dim, norm, **kind)
     return compute
 
 
 def of_many(**kind: bool) -> Callable[..., Any]:
     def compute(x: Any, sizes: Sequence[int] | None = None, dim: Sequence[int] | None = None, norm: str | None = None) -> Any:
-        return fourier(x, sizes, dim, norm, **kind)
+        return compute_fourier(x, sizes, dim, norm, **kind)
     return compute
 
 
@@ -184,7 +160,7 @@ def stft(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int |
         window = torch.ones(length, dtype=x.dtype) if window is None else window
         parts = parts * F.pad(window, ((n_fft - length) // 2, n_fft - length - (n_fft - length) // 2))
     half = onesided is not False
-    result = fourier(parts, None, -1, "ortho" if normalized else None, is_inverse=False, of_real=half)
+    result = compute_fourier(parts, None, -1, "ortho" if normalized else None, is_inverse=False, of_real=half)
     return ComplexTensor(*(part.transpose(1, 2).reshape(*x.shape[:-1], -1, places.shape[0]) for part in (result.re, result.im)))
 
 
