@@ -73,6 +73,7 @@ CASES = {
     "from the right, transposed": (lambda w: weighted(jax.lax.linalg.triangular_solve(w, jnp.arange(8.0).reshape(2, 4), transpose_a=True)), SQUARE),
     "expm": (lambda w: weighted(linalg.expm(w / 3)), SQUARE),
     "conjugate gradients": (lambda w: weighted(jax.scipy.sparse.linalg.cg(lambda v: positive(w) @ v, jnp.arange(4.0), tol=1e-13)[0]), SQUARE),
+    "gmres": (lambda w: weighted(jax.scipy.sparse.linalg.gmres(lambda v: w @ v, jnp.arange(4.0), tol=1e-13)[0]), SQUARE),
     "mapped": (lambda w: jax.vmap(lambda a: weighted(linalg.cho_solve(linalg.cho_factor(positive(a)), jnp.arange(3.0))))(w).sum(), MANY),
     "checkpoint": (lambda w: weighted(jax.checkpoint(lambda w: jnp.linalg.cholesky(positive(w)))(w)), SQUARE),
     "density": (lambda w: jax.scipy.stats.multivariate_normal.logpdf(jnp.ones((2, 4)), jnp.zeros(4), positive(w)).sum(), SQUARE),

@@ -81,9 +81,25 @@ static bool isReadBehind(Value value, LoopLikeOpInterface loop) {
   });
 }
 
+/// Whether `value` is carried by a loop whose condition reads it, too: it does
+/// so before the body runs, which one-shot bufferization does not see.
+static bool isReadByCondition(Value value, LoopLikeOpInterface loop) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto around = argument
+                    ? dyn_cast<scf::WhileOp>(argument.getOwner()->getParentOp())
+                    : scf::WhileOp();
+  if (!isa<scf::WhileOp>(loop) || !around ||
+      argument.getOwner() != around.getAfterBody())
+    return false;
+  scf::ConditionOp condition = around.getConditionOp();
+  Value passed = condition.getArgs()[argument.getArgNumber()];
+  return llvm::any_of(passed.getUsers(),
+                      [&](Operation *user) { return user != condition; });
+}
+
 /// Loops that update such an argument's own buffer would have written it before
 /// the end, and those that start from a tensor that they or operations behind
-/// them read would leave it changed. One-shot bufferization rejects both: they
+/// them read would leave it changed. One-shot bufferization rejects these: they
 /// work on a copy.
 static void startFromCopies(LoopLikeOpInterface loop) {
   OpBuilder builder(loop);
@@ -93,8 +109,9 @@ static void startFromCopies(LoopLikeOpInterface loop) {
     bool isReadInside = llvm::any_of(value.getUsers(), [&](Operation *user) {
       return loop->isProperAncestor(user);
     });
-    if (type && (isReadInside || isReadBehind(value, loop) ||
-                 isArgumentWrittenBack(value)))
+    if (type &&
+        (isReadInside || isReadBehind(value, loop) ||
+         isReadByCondition(value, loop) || isArgumentWrittenBack(value)))
       init.set(bufferization::AllocTensorOp::create(
           builder, loop.getLoc(), type, /*dynamicSizes=*/ValueRange(),
           /*copy=*/value));
