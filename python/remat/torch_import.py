@@ -15,7 +15,7 @@ from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras import fx_importer
 from torch_mlir.passmanager import PassManager
 
-from remat import torch_complex, torch_decompositions, torch_grouped, torch_kinks, torch_operators, torch_special, torch_stops, torch_traced
+from remat import torch_complex, torch_decompositions, torch_grouped, torch_kinks, torch_linalg, torch_operators, torch_special, torch_stops, torch_traced
 from remat.export import ExportError
 from remat.locations import describe_line, describe_location, find_in_trace, from_forward
 from remat.torch_custom import Application
@@ -183,7 +183,8 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
     try:
         with traced_bodies():
             program = program.run_decompositions(fx.get_decomposition_table() | torch_decompositions.TABLE | torch_kinks.TABLE
-                                                 | torch_special.TABLE | torch_complex.TABLE | torch_grouped.table())
+                                                 | torch_special.TABLE | torch_linalg.TABLE | torch_complex.TABLE
+                                                 | torch_grouped.table())
     except Exception as error:  # of any decomposition
         raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{error}") from error
     settle_numbers(program)

@@ -121,11 +121,14 @@ def kept_semantics(module: torch.nn.Module) -> Iterator[None]:
     module.__dict__["forward"] = run
     looks = transformer._detect_is_causal_mask
     transformer._detect_is_causal_mask = is_said_to_be_causal
+    validates = torch.distributions.Distribution._validate_args  # which takes decisions on data for a matrix
+    torch.distributions.Distribution.set_default_validate_args(False)
     try:
         with Semantics():
             yield
     finally:
         transformer._detect_is_causal_mask = looks
+        torch.distributions.Distribution.set_default_validate_args(validates)
         if had is None:
             del module.__dict__["forward"]
         else:

@@ -340,6 +340,7 @@ def shifted(x):
 
 COMPLEX = {
     "positions": ((5, 4), turn), "frequencies": ((2, 6, 5), filter_frequencies), "shifted": ((3, 7), shifted),
+    "frequencies of many": ((2, 96), filter_frequencies), "of a prime": ((67,), lambda x: torch.fft.fft(x).abs()),
     "Fourier net": ((2, 6, 5), lambda x: torch.fft.fft(torch.fft.fft(x, dim=-1), dim=-2).real),
     "all dimensions": ((3, 2, 5), lambda x: torch.fft.ifftn(torch.fft.rfftn(x, s=(2, 6))).real),
     "longer and shorter": ((3, 5), lambda x: torch.fft.irfft(torch.complex(x, x * x), n=12)[:, :5] + torch.fft.irfft(torch.complex(x, x), n=5)),
@@ -356,6 +357,54 @@ COMPLEX = {
 @pytest.mark.parametrize("name", COMPLEX)
 def test_complex_numbers(name):
     check_gradient(*COMPLEX[name])
+
+
+def shifted_by(x, number):
+    return x + number * torch.eye(x.shape[-1])
+
+
+def positive(x):
+    return shifted_by(x @ x.mT, 1)
+
+
+def weighted(x):
+    return x * torch.cos(torch.arange(x.numel(), dtype=x.dtype)).reshape(x.shape)
+
+
+def density(x):
+    return torch.distributions.MultivariateNormal(torch.zeros(4), positive(x[:, :4])).log_prob(x[:, 4])
+
+
+LINEAR = {
+    "cholesky": ((2, 3, 3), lambda x: weighted(torch.linalg.cholesky(positive(x)))),
+    "upper": ((3, 3), lambda x: weighted(torch.linalg.cholesky(positive(x), upper=True)) + torch.cholesky(positive(x))),
+    "blocks": ((40, 40), lambda x: weighted(torch.linalg.cholesky(shifted_by(x @ x.mT, 40)))),
+    "solve": ((2, 3, 3), lambda x: weighted(torch.linalg.solve(shifted_by(x, 3), torch.arange(12.0).reshape(2, 3, 2)))),
+    "solve for a vector": ((4, 4), lambda x: weighted(torch.linalg.solve(x, torch.arange(4.0)))),
+    "solve from the right": ((3, 3), lambda x: weighted(torch.linalg.solve(shifted_by(x, 3), torch.arange(6.0).reshape(2, 3), left=False))),
+    "solve for all": ((3, 3), lambda x: weighted(torch.linalg.solve(shifted_by(x, 3), torch.arange(12.0).reshape(2, 3, 2)))),
+    "inverse": ((2, 3, 3), lambda x: weighted(torch.linalg.inv(shifted_by(x, 2))) + torch.inverse(shifted_by(x, 4))),
+    "determinant": ((4, 4), lambda x: torch.linalg.det(x) + torch.linalg.slogdet(x)[1]),
+    "determinants": ((2, 3, 3), lambda x: weighted(torch.linalg.det(x)) + weighted(torch.slogdet(x)[1]) + torch.logdet(positive(x))),
+    "sign": ((2, 3, 3), lambda x: torch.linalg.slogdet(x)[0] * x.sum()),
+    "qr": ((2, 3, 3), lambda x: weighted(torch.linalg.qr(x)[0]) + weighted(torch.linalg.qr(x)[1])),
+    "qr of a tall matrix": ((5, 3), lambda x: weighted(torch.linalg.qr(x)[0])),
+    "qr of a wide matrix": ((3, 5), lambda x: weighted(torch.linalg.qr(x)[1])),
+    "triangular": ((2, 3, 3), lambda x: weighted(torch.linalg.solve_triangular(shifted_by(x, 3), torch.arange(6.0).reshape(3, 2), upper=True))),
+    "unit diagonal": ((3, 3), lambda x: weighted(torch.linalg.solve_triangular(x, torch.ones(2, 3), upper=False, left=False, unitriangular=True))),
+    "after cholesky": ((3, 3), lambda x: weighted(torch.cholesky_solve(torch.ones(3, 2), torch.linalg.cholesky(positive(x))))),
+    "density": ((4, 5), density),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_linear_algebra(name):
+    check_gradient(*LINEAR[name])
+
+
+def test_linear_algebra_of_a_large_matrix():
+    with pytest.raises(remat.ExportError, match=r"unrolled for matrices of up to 128 rows and columns, but here they have the shape \[129, 129\]"):
+        remat.torch.train_step(Scaled((129, 129), lambda x: torch.linalg.inv(x)), None, (torch.eye(129),), optimizer=remat.SGD(0.1))
 
 
 class Turned(nn.Module):

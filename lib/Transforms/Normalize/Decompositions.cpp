@@ -40,7 +40,8 @@ static LogicalResult replaceByParts(RewriterBase &rewriter, tensor::PadOp pad) {
   if (Value value = pad.getConstantPaddingValue();
       value && matchPattern(value, m_Constant())) {
     RankedTensorType from = pad.getSourceType(), to = pad.getResultType();
-    if (!llvm::is_contained(from.getShape(), 0) || !to.hasStaticShape())
+    if (!llvm::is_contained(from.getShape(), 0) || !to.hasStaticShape() ||
+        llvm::is_contained(to.getShape(), 0))
       return failure();
     Value padding = rewriter.clone(*value.getDefiningOp())
                         ->getResult(cast<OpResult>(value).getResultNumber());
