@@ -68,6 +68,9 @@ def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Polic
     if optimizer is not None and not isinstance(optimizer, (Optimizer, str)):
         raise TypeError(f"the optimizer must be one of remat's, such as remat.AdamW(3e-4), or the text of an attribute, "
                         f"but got {type(optimizer).__name__}")
+    if isinstance(optimizer, str) and not optimizer.lstrip().startswith(("#", "@")):
+        raise ValueError(f"the optimizer must be one of remat's, such as remat.AdamW(3e-4), or the text of an attribute, such as "
+                         f"'#opt.sgd<lr = 0.1>', but got {optimizer!r}")
     rates: dict[str, Callable[[int], float]] = {}
     if isinstance(optimizer, Optimizer):
         optimizer, rates = bind_rates(optimizer)

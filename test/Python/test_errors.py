@@ -76,6 +76,12 @@ def test_arguments_of_wrong_types(arguments, message):
         remat.mlir.train_step(**({"text": mlp(), "optimizer": SGD} | arguments))
 
 
+@pytest.mark.parametrize("optimizer", ["sgd", "opt.sgd<lr = 0.1>", ""])
+def test_an_optimizer_that_is_no_attribute(optimizer):
+    with pytest.raises(ValueError, match=r"the text of an attribute, such as '#opt.sgd<lr = 0.1>', but got"):
+        remat.mlir.train_step("module {}", optimizer=optimizer)
+
+
 def test_arguments_of_other_names():
     with pytest.raises(TypeError, match="train_step has no argument called optimiser; it has optimizer, policy"):
         remat.mlir.explain(mlp(), optimiser=SGD)
