@@ -15,7 +15,8 @@ from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras import fx_importer
 from torch_mlir.passmanager import PassManager
 
-from remat import torch_complex, torch_decompositions, torch_grouped, torch_kinks, torch_linalg, torch_operators, torch_special, torch_stops, torch_traced
+from remat import (torch_bytes, torch_complex, torch_decompositions, torch_grouped, torch_kinks, torch_linalg, torch_operators, torch_special,
+                   torch_stops, torch_traced)
 from remat.export import ExportError
 from remat.locations import describe_line, describe_location, find_in_trace, from_forward
 from remat.torch_custom import Application
@@ -188,6 +189,7 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
     except Exception as error:  # of any decomposition
         raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{error}") from error
     settle_numbers(program)
+    torch_bytes.widen(program)
     copy_constants(program)
     return program
 

@@ -359,6 +359,51 @@ def test_complex_numbers(name):
     check_gradient(*COMPLEX[name])
 
 
+class WithBytes(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.weight, self.function = nn.Parameter(torch.linspace(-1, 2, 9).reshape(3, 3)), function
+
+    def forward(self, x):
+        return self.function(self.weight, x).sum()
+
+
+# torch-mlir takes bytes above 127 for negative numbers, if nothing is done about it.
+UNSIGNED = {
+    "product": lambda w, x: x * w, "image": lambda w, x: F.conv2d((x / 255.0 - 0.5)[None, None], w[None, None], padding=1),
+    "sums": lambda w, x: x.sum() * w + x.sum(1, keepdim=True) * w + x.cumsum(1) * w, "division": lambda w, x: (x // 3 + x % 7) * w,
+    "extrema": lambda w, x: x.max(1)[0] * w + x.min() * w + x.amax() * w + x.argmax() * w + torch.maximum(x, x.flip(1)) * w,
+    "clamp": lambda w, x: x.clamp(5, 180) * w, "order": lambda w, x: x.topk(2)[0].sum() * w + x.sort(1)[0][0, 2] * w,
+    "bits": lambda w, x: ((x >> 1) + 0.5) * w + (x << 1) * w + (x + 100) * w + (x * 2) * w + (x & 15) * w + (~x) * w + (-x) * w,
+    "comparison": lambda w, x: torch.where(x > x.flip(1), w, 0) + torch.where(x >= 150, w, 0) + torch.where(x == 200, w, 0),
+    "moved": lambda w, x: torch.cat([x.float(), x * 1.0]).sum() * w + torch.stack([x, x])[0] * w[0] + x.where(x > 3, 0).T * w,
+    "conversions": lambda w, x: x.int() * w + x.long() * w + ((w * 0 + 200.7).to(torch.uint8)) * w + x.to(torch.int8) * w,
+    "indices": lambda w, x: F.embedding((x % 3).long(), w) + w.repeat(90, 1)[x.long()],
+}
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+def test_bytes(name):
+    model, x = WithBytes(UNSIGNED[name]), torch.tensor([[200, 3, 129], [255, 0, 7], [128, 127, 1]], dtype=torch.uint8)
+    loss = model(x)
+    loss.backward()
+    start, gradient = model.weight.detach().numpy().copy(), model.weight.grad.numpy()
+    step = remat.torch.train_step(model, None, (x,), optimizer=remat.SGD(1e-3))
+    np.testing.assert_allclose(step(x), loss.item(), 1e-5)
+    np.testing.assert_allclose(step.parameters["weight"], start - 1e-3 * gradient, 1e-5, 1e-6)
+
+
+def test_bytes_that_come_back():
+    class Model(WithBytes):
+        def forward(self, x):
+            return (self.weight * x).sum(), x // 2 + 100
+
+    x = torch.tensor([[200, 3, 129]], dtype=torch.uint8)
+    step = remat.torch.train_step(Model(None), None, (x,), optimizer=remat.SGD(1e-3))
+    _, found = step(x)
+    np.testing.assert_array_equal(np.asarray(next(iter(found.values())) if isinstance(found, dict) else found), (x // 2 + 100).numpy())
+
+
 def shifted_by(x, number):
     return x + number * torch.eye(x.shape[-1])
 
