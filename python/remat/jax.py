@@ -24,13 +24,9 @@ def _name(path: Any) -> str:
     return jax.tree_util.keystr(path, simple=True, separator=".") or "params"
 
 
-def _is_complex(x: Any) -> bool:
-    return bool(np.issubdtype(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype, np.complexfloating))
-
-
 def _to_pairs(x: Any) -> Any:
     """What a step has of complex numbers: real and imaginary parts, in another dimension; of others, themselves."""
-    return np.stack([np.real(x), np.imag(x)], -1) if _is_complex(x) else x
+    return np.stack([np.real(x), np.imag(x)], -1) if np.iscomplexobj(x) else x
 
 
 @dataclasses.dataclass
@@ -90,7 +86,7 @@ def _export(function: Callable[..., Any], params: Any, batch: Any) -> tuple[Any,
     import jax
 
     leaves, tree = jax.tree.flatten(batch)
-    complex_leaves = list(map(_is_complex, leaves))
+    complex_leaves = list(map(np.iscomplexobj, leaves))
     leaves = list(map(_to_pairs, leaves))
     auxiliary_tree, complex_auxiliaries = None, []
 
@@ -103,7 +99,7 @@ def _export(function: Callable[..., Any], params: Any, batch: Any) -> tuple[Any,
             return result
         loss, auxiliary = result
         extras, auxiliary_tree = jax.tree.flatten(auxiliary)
-        complex_auxiliaries = list(map(_is_complex, extras))
+        complex_auxiliaries = list(map(np.iscomplexobj, extras))
         return loss, *(jax.numpy.stack([x.real, x.imag], -1) if pairs else x for x, pairs in zip(extras, complex_auxiliaries))
 
     flat.__name__ = getattr(function, "__name__", "loss")
@@ -146,7 +142,7 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
     import jax
 
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
-        if _is_complex(leaf):
+        if np.iscomplexobj(leaf):
             raise TypeError(f"parameters must be floating-point arrays, but '{_name(path)}' is of {np.asarray(leaf).dtype.name}; "
                             "make it two, its real and its imaginary part, and jax.lax.complex of them in the loss")
         if not jax.numpy.issubdtype(np.asarray(leaf).dtype, jax.numpy.floating):
@@ -167,7 +163,7 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
         evaluated, eval_trees = _export(eval_fn, params, eval_batch)
 
     def zeros(shape: tuple[int, ...], like: Any) -> Any:
-        if _is_complex(like):
+        if np.iscomplexobj(like):
             shape = shape[:-1]  # a step has pairs
         return np.broadcast_to(np.zeros((), like.dtype), shape)  # of no size in memory
 

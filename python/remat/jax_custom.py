@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from remat import jax_linalg
 
 SCOPE = "custom_derivative#"
@@ -33,38 +35,32 @@ def is_custom(equation: Any) -> bool:
     return name not in PLAIN or not source.startswith(str(Path(jax.__file__).parent))
 
 
-def is_complex(value: Any) -> bool:
-    import numpy as np
-    return bool(np.issubdtype(value.dtype, np.complexfloating))
-
-
 def split(values: Sequence[Any]) -> list[Any]:
     """Complex arrays by their real and imaginary parts: functions with a derivative by hand have no others at their border."""
-    return [part for v in values for part in ((v.real, v.imag) if is_complex(v) else (v,))]
+    return [part for v in values for part in ((v.real, v.imag) if np.iscomplexobj(v) else (v,))]
 
 
 def split_avals(avals: Sequence[Any]) -> list[Any]:
     import jax
-    import numpy as np
 
     def part(aval: Any) -> Any:
         return jax.ShapeDtypeStruct(aval.shape, np.finfo(aval.dtype).dtype)
 
-    return [each for aval in avals for each in ([part(aval)] * 2 if is_complex(aval) else [aval])]
+    return [each for aval in avals for each in ([part(aval)] * 2 if np.iscomplexobj(aval) else [aval])]
 
 
 def join(parts: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
     """What `split` made these of."""
     import jax
     remaining = iter(parts)
-    return [jax.lax.complex(next(remaining), next(remaining)) if is_complex(aval) else next(remaining) for aval in avals]
+    return [jax.lax.complex(next(remaining), next(remaining)) if np.iscomplexobj(aval) else next(remaining) for aval in avals]
 
 
 def in_parts(program: Any) -> Any:
     """The closed jaxpr `program` as one of these parts; itself where nothing is complex."""
     import jax
     from jax.extend import core
-    if not any(map(is_complex, (*program.in_avals, *program.out_avals))):
+    if not any(map(np.iscomplexobj, (*program.in_avals, *program.out_avals))):
         return program
     function = core.jaxpr_as_fun(program)
     return jax.make_jaxpr(lambda *parts: split(function(*join(parts, program.in_avals))))(*split_avals(program.in_avals))
@@ -101,7 +97,6 @@ def get_vjp(equation: Any) -> tuple[Callable[..., list[Any]], tuple[list[Any], l
     """Cotangents of the floating-point operands of `equation`, from operands, results and cotangents of floating-point
     results, in real parts."""
     import jax
-    import numpy as np
 
     def is_float(value: Any) -> bool:
         return bool(jax.numpy.issubdtype(value.dtype, np.floating))

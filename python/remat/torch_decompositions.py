@@ -132,8 +132,6 @@ def truncate(x: Tensor) -> Tensor:
 
 def remainder(x: Tensor, divisor: float) -> Tensor:
     """By a tensor: torch-mlir folds the remainder of a negative constant to a negative one."""
-    if is_of_8_bits(x):
-        return in_32_bits(aten.remainder.Scalar)(x, divisor)
     kind = torch.result_type(x, divisor)
     return aten.remainder.Tensor(x.to(kind), torch.full((), divisor, dtype=kind))
 
@@ -278,16 +276,6 @@ def running(best: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Any]:
 
 def is_of_8_bits(value: Any) -> bool:
     return isinstance(value, Tensor) and value.dtype in (torch.uint8, torch.int8)
-
-
-def in_32_bits(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """`operator` by int32, to whose lowest bits it comes down: torch-mlir crashes or fails where it converts numbers to 8 bits."""
-    def compute(*values: Any, **options: Any) -> Tensor:
-        kind = torch.result_type(*values[:2]) if len(values) > 1 else values[0].dtype
-        if kind not in (torch.uint8, torch.int8):
-            return NotImplemented
-        return operator(*(v.to(torch.int32) if is_of_8_bits(v) else v for v in values), **options).to(kind)
-    return compute
 
 
 def truth(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -441,10 +429,6 @@ def index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulat
 TABLE = {
     aten.view.default: view,
     aten.gelu.default: gelu,
-    **{operator: in_32_bits(operator) for operator in (
-        aten.mul.Scalar, aten.mul.Tensor, aten.sub.Scalar, aten.sub.Tensor, aten.rsub.Scalar, aten.div.Scalar_mode,
-        aten.div.Tensor_mode, aten.floor_divide.default, aten.floor_divide.Scalar, aten.remainder.Tensor,
-        aten.max.default, aten.min.default)},
     **{operator: compare(operator) for operator in (
         aten.eq.Scalar, aten.ne.Scalar, aten.lt.Scalar, aten.le.Scalar, aten.gt.Scalar, aten.ge.Scalar)},
     aten.sign.default: sign,

@@ -1,6 +1,7 @@
 """Linear algebra in PyTorch, of which torch-mlir lowers nothing, column by column. There is no loop: each column is operations of
 its own, so that matrices are small, of up to LARGEST rows."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,14 +18,17 @@ LARGEST = 128
 BLOCK = 16
 
 
-def check_size(x: Tensor) -> None:
-    if not all(isinstance(size, int) for size in x.shape[-2:]) or max(x.shape[-2:]) > LARGEST:
-        raise ExportError(f"linear algebra is unrolled for matrices of up to {LARGEST} rows and columns, but here they have the "
-                          f"shape {list(x.shape[-2:])}")
-
-
-def is_real(*tensors: Tensor) -> bool:
-    return all(x.is_floating_point() for x in tensors)
+def of_small(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """`compute`, whose first operand is a matrix, if that is small enough and everything is real."""
+    @functools.wraps(compute)
+    def checked(a: Tensor, *operands: Any, **options: Any) -> Any:
+        if not all(x.is_floating_point() for x in (a, *operands) if isinstance(x, Tensor)):
+            return NotImplemented
+        if not all(isinstance(size, int) for size in a.shape[-2:]) or max(a.shape[-2:]) > LARGEST:
+            raise ExportError(f"linear algebra is unrolled for matrices of up to {LARGEST} rows and columns, but here they have "
+                              f"the shape {list(a.shape[-2:])}")
+        return compute(a, *operands, **options)
+    return checked
 
 
 def nothing(*sizes: int) -> Tensor:
@@ -48,10 +52,8 @@ def solve_lower(a: Tensor, b: Tensor, unit_diagonal: bool) -> Tensor:
     return torch.cat(rows, -2)
 
 
+@of_small
 def solve_triangular(a: Tensor, b: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    if not is_real(a, b):
-        return NotImplemented
-    check_size(a)
     if not left:
         return solve_triangular(a.mT, b.mT, upper=not upper, unitriangular=unitriangular).mT
     shape = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -82,11 +84,9 @@ def factor_cholesky(a: Tensor) -> Tensor:
     return torch.cat(columns, -1)
 
 
+@of_small
 def cholesky(x: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """What is not positive definite has NaNs in it, where PyTorch raises an error."""
-    if not is_real(x):
-        return NotImplemented
-    check_size(x)
     # The gradient is that of a symmetric matrix, as PyTorch's.
     factor = factor_cholesky((x + x.mT) / 2)
     return factor.mT if upper else factor, nothing(*x.shape[:-2])
@@ -126,44 +126,34 @@ def solve_by_elimination(a: Tensor, b: Tensor) -> Tensor:
     return solve_triangular(upper, torch.cat([row[..., size - k:] for k, row in enumerate(rows)], -2), upper=True)
 
 
+@of_small
 def solve(a: Tensor, b: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    if not is_real(a, b):
-        return NotImplemented
-    check_size(a)
     is_vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
     columns = b.unsqueeze(-1) if is_vector else b
     x = solve_by_elimination(a, columns) if left else solve_by_elimination(a.mT, columns.mT).mT
     return x.squeeze(-1) if is_vector else x, a, nothing(*a.shape[:-1]), nothing(*a.shape[:-2])
 
 
+@of_small
 def inverse(a: Tensor, *, check_errors: bool = False) -> Any:
-    if not is_real(a):
-        return NotImplemented
-    check_size(a)
     return solve_by_elimination(a, torch.eye(a.shape[-1], dtype=a.dtype)), nothing(*a.shape[:-2])
 
 
+@of_small
 def determinant(a: Tensor) -> Any:
-    if not is_real(a):
-        return NotImplemented
-    check_size(a)
     _, diagonal, sign = eliminate(a)
     return sign * diagonal.prod(-1), a, nothing(*a.shape[:-1])
 
 
+@of_small
 def logarithm_of_determinant(a: Tensor) -> Any:
-    if not is_real(a):
-        return NotImplemented
-    check_size(a)
     _, diagonal, sign = eliminate(a)
     return sign * torch.sign(diagonal).prod(-1), diagonal.abs().log().sum(-1), a, nothing(*a.shape[:-1])
 
 
+@of_small
 def qr(a: Tensor, mode: str = "reduced") -> Any:
     """By reflections, with LAPACK's signs."""
-    if not is_real(a):
-        return NotImplemented
-    check_size(a)
     size, count = a.shape[-2], min(a.shape[-2:])
     q, rows, rest = torch.eye(size, dtype=a.dtype).expand(*a.shape[:-2], size, size), [], a
     for k in range(count):

@@ -29,6 +29,12 @@ using namespace mlir::remat;
 
 static constexpr StringLiteral kReadHash = "remat.read_hash";
 
+/// Whether the regions of `op` may read from around it what CSE would not hash.
+static bool mayRead(Operation *op) {
+  return op->getNumRegions() > 0 && op->getNumResults() > 0 &&
+         !op->mightHaveTrait<OpTrait::IsIsolatedFromAbove>();
+}
+
 namespace {
 /// Operations that CSE would merge get the same hash, also where only CSE
 /// itself finds out that they read the same: values are numbered by how they
@@ -36,18 +42,12 @@ namespace {
 class ReadHashes {
 public:
   void visit(Operation *op) {
-    size_t read = 0;
-    if (op->getNumRegions() > 0) {
-      for (Region &region : op->getRegions())
-        visit(region);
-      if (op->getNumResults() > 0 &&
-          !op->mightHaveTrait<OpTrait::IsIsolatedFromAbove>())
-        read = annotate(op);
-    }
+    for (Region &region : op->getRegions())
+      visit(region);
     if (op->getNumResults() == 0)
       return;
     // A sum, as operands of commutative operations may be in any order.
-    size_t hash = read;
+    size_t hash = mayRead(op) ? annotate(op) : 0;
     for (Value operand : op->getOperands())
       hash += lookUp(operand);
     for (OpResult result : op->getResults())
@@ -89,7 +89,7 @@ private:
 bool hasReads(Operation *root) {
   return root
       ->walk([](Operation *op) {
-        return op->getNumRegions() > 0 && op->getNumResults() > 0 &&
+        return mayRead(op) &&
                        hashReads(op, [](Value) { return llvm::hash_code(1); })
                    ? WalkResult::interrupt()
                    : WalkResult::advance();

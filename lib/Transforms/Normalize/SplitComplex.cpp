@@ -56,6 +56,26 @@ static Value getPart(OpBuilder &builder, Location loc, Value number,
   return complex::ImOp::create(builder, loc, number);
 }
 
+/// Both parts of a complex number; any other value itself.
+static SmallVector<Value> getParts(OpBuilder &builder, Location loc,
+                                   Value value) {
+  if (!isa<ComplexType>(value.getType()))
+    return {value};
+  return {getPart(builder, loc, value, 0), getPart(builder, loc, value, 1)};
+}
+
+/// Which of `values` stand for each value of `types`: two for a complex tensor.
+static SmallVector<SmallVector<Value>> group(ValueRange values,
+                                             TypeRange types) {
+  SmallVector<SmallVector<Value>> groups;
+  for (Type type : types) {
+    unsigned count = isComplexTensor(type) ? 2 : 1;
+    groups.emplace_back(values.take_front(count));
+    values = values.drop_front(count);
+  }
+  return groups;
+}
+
 //===----------------------------------------------------------------------===//
 // Where complex tensors come from outside, or go there
 //===----------------------------------------------------------------------===//
@@ -232,11 +252,8 @@ struct SplitGeneric : OpConversionPattern<linalg::GenericOp> {
     for (auto [operand, range] :
          llvm::zip_equal(op->getOpOperands(), adaptor.getOperands())) {
       SmallVector<Value> values(range);
-      if (isa<ComplexType>(values.front().getType())) {
-        Value number = values.front();
-        values = {getPart(rewriter, loc, number, 0),
-                  getPart(rewriter, loc, number, 1)};
-      }
+      if (range.size() == 1)
+        values = getParts(rewriter, loc, range.front());
       for (Value value : values) {
         maps.push_back(op.getMatchingIndexingMap(&operand));
         types.push_back(getElementTypeOrSelf(value.getType()));
@@ -267,24 +284,13 @@ struct SplitGeneric : OpConversionPattern<linalg::GenericOp> {
     rewriter.inlineBlockBefore(old, body, body->end(), arguments);
     rewriter.setInsertionPoint(yield);
     SmallVector<Value> yielded;
-    for (Value value : yield.getValues()) {
-      value = rewriter.getRemappedValue(value);
-      if (!isa<ComplexType>(value.getType()))
-        yielded.push_back(value);
-      else
-        for (unsigned part : {0, 1})
-          yielded.push_back(getPart(rewriter, loc, value, part));
-    }
+    for (Value value : yield.getValues())
+      llvm::append_range(
+          yielded, getParts(rewriter, loc, rewriter.getRemappedValue(value)));
     rewriter.replaceOpWithNewOp<linalg::YieldOp>(yield, yielded);
 
-    SmallVector<SmallVector<Value>> results;
-    unsigned result = 0;
-    for (Value value : op.getResults()) {
-      results.push_back({kernel.getResult(result++)});
-      if (isComplexTensor(value.getType()))
-        results.back().push_back(kernel.getResult(result++));
-    }
-    rewriter.replaceOpWithMultiple(op, results);
+    rewriter.replaceOpWithMultiple(
+        op, group(kernel.getResults(), op.getResultTypes()));
     return success();
   }
 };
@@ -363,14 +369,8 @@ struct SplitRegion : OpConversionPattern<RegionOp> {
     if (failed(rewriter.convertRegionTypes(body, *getTypeConverter())))
       return failure();
     Operation *region = rewriter.create(state);
-    SmallVector<SmallVector<Value>> results;
-    unsigned result = 0;
-    for (Value value : op.getOutputs()) {
-      results.push_back({region->getResult(result++)});
-      if (isComplexTensor(value.getType()))
-        results.back().push_back(region->getResult(result++));
-    }
-    rewriter.replaceOpWithMultiple(op, results);
+    rewriter.replaceOpWithMultiple(
+        op, group(region->getResults(), op.getOutputs().getTypes()));
     return success();
   }
 };
