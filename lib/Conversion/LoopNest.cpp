@@ -123,6 +123,8 @@ static FailureOr<Access> buildAccess(Arithmetic &arith, Value source,
     });
     for (auto [loop, coefficient] :
          llvm::enumerate(ArrayRef(coefficients).drop_back())) {
+      if (coefficient == 0)
+        continue;
       access.strides[loop] = arith.add(
           access.strides[loop], arith.mul(stride, arith.constant(coefficient)));
       OpFoldResult last = arith.add(ranges[loop].size, arith.constant(-1));
@@ -237,7 +239,7 @@ bool mlir::remat::keepsOrder(AffineMap map) {
 
 bool mlir::remat::isStrided(Value operand) {
   auto type = dyn_cast<MemRefType>(operand.getType());
-  return !type || type.isStrided();
+  return !type || type.getLayout().isIdentity() || type.isStrided();
 }
 
 void mlir::remat::convertCopiesToLinalg(Operation *root) {

@@ -8,6 +8,7 @@
 #include "remat/Conversion/Passes.h"
 
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -58,6 +59,7 @@ private:
     OpPassManager pipeline(func::FuncOp::getOperationName());
     pipeline.addPass(createConvertVectorToSCFPass());
     pipeline.addPass(createConvertMathToLLVMPass());
+    pipeline.addPass(createConvertVectorToLLVMPass());
     return pipeline;
   }
 };

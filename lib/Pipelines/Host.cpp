@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -20,7 +21,7 @@ using namespace mlir;
 void remat::addHostLowering(OpPassManager &pm) {
   // Polynomials have constants of their own, which take long to canonicalize.
   pm.addPass(remat::createCommonSubexpressionsPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCanonicalizerPass(GreedyRewriteConfig().setUseTopDownTraversal(true).setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)));
   // memref.reshape has no conversion of its own beside others.
   pm.addPass(memref::createExpandOpsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
@@ -38,12 +39,11 @@ void remat::addHostLowering(OpPassManager &pm) {
   pm.addPass(createConvertMathToLibmPass());
   // Conversions visit blocks by dominance, which takes long for thousands.
   pm.addPass(remat::createConvertStructuredToBranches());
-  pm.addPass(createConvertVectorToLLVMPass());
   // One conversion: each of the single ones reaches a function's arguments
   // through casts, in a time that grows with the square of their number.
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   // Takes descriptors apart again that nobody needs as a whole.
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCanonicalizerPass(GreedyRewriteConfig().setUseTopDownTraversal(true).setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)));
   pm.addPass(remat::createPrepareForJIT());
 }

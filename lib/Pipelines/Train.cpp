@@ -121,7 +121,6 @@ static void buildPlanPipeline(OpPassManager &pm,
 static void buildPlanFunctionsPipeline(OpPassManager &pm,
                                        const ToTensorsOptions &options) {
   pm.addPass(createMaterialize());
-  cleanUp(pm);
   pm.addPass(createInlineRegions());
   pm.addPass(createJoinCalls());
   pm.addPass(createDropZerosPass());
@@ -225,7 +224,7 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(oneShot));
   pm.addPass(createRestoreLayoutsPass());
-  cleanUp(pm);
+  pm.addPass(createCommonSubexpressionsPass());
   pm.addPass(createResultsToOutParamsPass());
   pm.addPass(createCanonicalizer());
   options.getTarget().addBeforePacking(pm, options);

@@ -200,9 +200,11 @@ private:
 static bool hasStaticStrides(linalg::LinalgOp op) {
   return llvm::all_of(op->getOperandTypes(), [](Type type) {
     auto memref = dyn_cast<MemRefType>(type);
+    if (!memref || (memref.hasStaticShape() && memref.getLayout().isIdentity()))
+      return true;
     SmallVector<int64_t> strides;
     int64_t offset;
-    return !memref || (memref.hasStaticShape() &&
+    return (memref.hasStaticShape() &&
                        succeeded(memref.getStridesAndOffset(strides, offset)) &&
                        llvm::none_of(strides, ShapedType::isDynamic));
   });

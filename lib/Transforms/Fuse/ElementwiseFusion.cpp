@@ -38,7 +38,12 @@ static bool isAllParallel(LinalgOp op) {
 }
 
 bool remat::isLibraryKernel(LinalgOp op) {
-  if (op->hasAttr("remat.conv") || isaConvolutionOpInterface(op))
+  if (op->hasAttr("remat.conv"))
+    return true;
+  // Neither adds anything up, as most operations do not.
+  if (isAllParallel(op))
+    return false;
+  if (isaConvolutionOpInterface(op))
     return true;
   if (!isaContractionOpInterface(op))
     return false;

@@ -1,5 +1,4 @@
-//===- CommonSubexpressions.cpp - CSE that knows what bodies read
-//----------===//
+//===- CommonSubexpressions.cpp - CSE that knows what bodies read ---------===//
 //
 // CSE compares operations whose hashes are equal, and hashes what is written
 // before a region, not what the region reads from around it. All gathers by one
@@ -85,26 +84,34 @@ private:
   DenseMap<Value, llvm::hash_code> hashes;
 };
 
-/// Whether there is anything to tell apart; in most programs there is not.
-bool hasReads(Operation *root) {
-  return root
-      ->walk([](Operation *op) {
-        return mayRead(op) &&
-                       hashReads(op, [](Value) { return llvm::hash_code(1); })
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
+/// What there is for this pass beside CSE; in most programs there is nothing.
+struct Extras {
+  explicit Extras(Operation *root) {
+    root->walk([&](Operation *op) {
+      hasAsserts |= isa<cf::AssertOp>(op);
+      hasReads = hasReads || (mayRead(op) && hashReads(op, [](Value) {
+                                return llvm::hash_code(1);
+                              }));
+      return hasAsserts && hasReads ? WalkResult::interrupt()
+                                    : WalkResult::advance();
+    });
+  }
+  bool hasReads = false, hasAsserts = false;
+};
 
-/// What has been asserted holds from there on.
-bool eraseRepeatedAsserts(Operation *root) {
+/// Removes the hashes and all but the first of equal assertions in a block:
+/// what has been asserted holds from there on. Returns whether there were any.
+bool cleanUp(Operation *root) {
   SmallVector<cf::AssertOp> repeated;
   root->walk([&](Block *block) {
     SmallPtrSet<Value, 4> asserted;
-    for (auto assertion : block->getOps<cf::AssertOp>())
-      if (!asserted.insert(assertion.getArg()).second)
+    for (Operation &op : *block) {
+      if (op.getNumRegions() > 0)
+        op.removeAttr(kReadHash);
+      auto assertion = dyn_cast<cf::AssertOp>(op);
+      if (assertion && !asserted.insert(assertion.getArg()).second)
         repeated.push_back(assertion);
+    }
   });
   for (cf::AssertOp assertion : repeated)
     assertion.erase();
@@ -116,19 +123,15 @@ struct CommonSubexpressionsPass
           CommonSubexpressionsPass> {
   void runOnOperation() override {
     Operation *root = getOperation();
-    for (Region &region : root->getRegions())
-      for (Operation &op : region.getOps())
-        if (hasReads(&op))
-          ReadHashes().visit(&op);
+    Extras extras(root);
+    if (extras.hasReads)
+      ReadHashes().visit(root);
     bool changed = false;
     IRRewriter rewriter(root);
     eliminateCommonSubExpressions(rewriter, getAnalysis<DominanceInfo>(), root,
                                   &changed);
-    root->walk([](Operation *op) {
-      if (op->getNumRegions() > 0)
-        op->removeAttr(kReadHash);
-    });
-    changed |= eraseRepeatedAsserts(root);
+    if (extras.hasReads || extras.hasAsserts)
+      changed |= cleanUp(root);
     if (!changed)
       return markAllAnalysesPreserved();
     markAnalysesPreserved<DominanceInfo, PostDominanceInfo>();

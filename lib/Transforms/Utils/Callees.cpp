@@ -17,8 +17,12 @@ void remat::collectCalled(Operation *op, SymbolTableCollection &symbols,
 
 SmallVector<remat::CalledFunction>
 remat::collectCalledFunctions(ModuleOp module) {
-  SymbolTable symbols(module);
   SmallVector<CalledFunction> found;
+  // Uses of symbols are looked for in every attribute of every operation.
+  if (!module.walk([](func::CallOp) { return WalkResult::interrupt(); })
+           .wasInterrupted())
+    return found;
+  SymbolTable symbols(module);
   std::optional<SymbolTable::UseRange> uses =
       SymbolTable::getSymbolUses(&module.getBodyRegion());
   if (!uses)
