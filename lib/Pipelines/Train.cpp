@@ -238,7 +238,6 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
     pm.addPass(createPackMemoryPass(pack, *options.reportStream));
   else
     pm.addPass(createPackMemoryPass(pack));
-  pm.addPass(createCommonSubexpressionsPass());
 }
 
 void remat::registerTrainPipelines() {
