@@ -224,7 +224,8 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(oneShot));
   pm.addPass(createRestoreLayoutsPass());
-  pm.addPass(createCommonSubexpressionsPass());
+  // Loops that pass buffers on as they are would hide what is in place.
+  cleanUp(pm);
   pm.addPass(createResultsToOutParamsPass());
   pm.addPass(createCanonicalizer());
   options.getTarget().addBeforePacking(pm, options);
