@@ -25,6 +25,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_PREPAREBUFFERIZATIONPASS
@@ -160,11 +161,9 @@ static void lowerSwitch(scf::IndexSwitchOp op) {
 /// can. A thousand recomputes of a layer with shared weights would otherwise
 /// give these a thousand aliases, each of which bufferization compares with all
 /// uses of the others.
-static void dropBarriers(Operation *root) {
-  root->walk([](BarrierOp barrier) {
-    barrier.replaceAllUsesWith(barrier.getValues());
-    barrier.erase();
-  });
+static void dropBarrier(BarrierOp op) {
+  op.replaceAllUsesWith(op.getValues());
+  op.erase();
 }
 
 /// Whether `value` is computed in a buffer of its own.
@@ -242,13 +241,16 @@ static void protectArguments(func::FuncOp function) {
 /// for the callers' sake which of its arguments it is, and a step has thousands
 /// of both.
 static void returnBuffers(func::FuncOp function) {
-  function.walk([](func::ReturnOp op) {
+  for (Block &block : function.getBody()) {
+    auto op = dyn_cast<func::ReturnOp>(block.getTerminator());
+    if (!op)
+      continue;
     OpBuilder builder(op);
     for (OpOperand &operand : op->getOpOperands())
       if (isa<RankedTensorType>(operand.get().getType()))
         operand.set(createBuffer(builder, op.getLoc(), operand.get(),
                                  /*readOnly=*/true));
-  });
+  }
   SmallVector<Type> results;
   for (Type type : function.getResultTypes()) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -263,11 +265,14 @@ struct PrepareBufferizationPass
     : public impl::PrepareBufferizationPassBase<PrepareBufferizationPass> {
   void runOnOperation() override {
     eraseUnreachable(getOperation());
-    getOperation().walk(readResource);
-    dropBarriers(getOperation());
+    getOperation().walk([](Operation *op) {
+      llvm::TypeSwitch<Operation *>(op)
+          .Case(readResource)
+          .Case(dropBarrier)
+          .Case(lowerSwitch)
+          .Case(foldUndefined);
+    });
     forwardResults(getOperation());
-    getOperation().walk(lowerSwitch);
-    getOperation().walk(foldUndefined);
     shareBranchBuffers(getOperation());
     DenseSet<StringAttr> called;
     getOperation().walk([&](Operation *op) {
@@ -283,7 +288,9 @@ struct PrepareBufferizationPass
     });
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       bool isCalled = called.contains(function.getSymNameAttr());
-      function.walk(computeResultsInPlace);
+      for (Block &block : function.getBody())
+        if (auto op = dyn_cast<func::ReturnOp>(block.getTerminator()))
+          computeResultsInPlace(op);
       splitAccumulations(function, isCalled);
       splitReads(function);
       if (!function.isDeclaration() && !isCalled) {

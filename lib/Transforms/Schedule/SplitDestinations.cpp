@@ -92,17 +92,15 @@ struct SplitDestinationsPass
     bool changed = false;
     getOperation()->walk(
         [&](BarrierOp barrier) { changed |= releaseEmptyTensors(barrier); });
-    // Fills first: each copy then asks for an empty tensor of its own.
     SmallVector<Operation *> fills, empties;
     getOperation()->walk([&](Operation *op) {
-      if (isCheapDestination(op) && !isa<tensor::EmptyOp>(op))
-        fills.push_back(op);
+      if (isCheapDestination(op))
+        (isa<tensor::EmptyOp>(op) ? empties : fills).push_back(op);
     });
-    for (Operation *fill : fills)
-      changed |= splitDestination(fill);
-    getOperation()->walk([&](tensor::EmptyOp op) { empties.push_back(op); });
-    for (Operation *empty : empties)
-      changed |= splitDestination(empty);
+    // Fills first: each copy then asks for an empty tensor of its own.
+    for (ArrayRef<Operation *> destinations : {fills, empties})
+      for (Operation *destination : destinations)
+        changed |= splitDestination(destination);
     if (!changed)
       markAllAnalysesPreserved();
   }
