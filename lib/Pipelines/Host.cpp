@@ -18,10 +18,18 @@
 
 using namespace mlir;
 
+std::unique_ptr<Pass> remat::createOpCanonicalizer() {
+  GreedyRewriteConfig config;
+  // The pass's own default, which the configuration does not have.
+  config.setUseTopDownTraversal(true);
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  return createCanonicalizerPass(config);
+}
+
 void remat::addHostLowering(OpPassManager &pm) {
   // Polynomials have constants of their own, which take long to canonicalize.
   pm.addPass(remat::createCommonSubexpressionsPass());
-  pm.addPass(createCanonicalizerPass(GreedyRewriteConfig().setUseTopDownTraversal(true).setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)));
+  pm.addPass(createOpCanonicalizer());
   // memref.reshape has no conversion of its own beside others.
   pm.addPass(memref::createExpandOpsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
@@ -44,6 +52,6 @@ void remat::addHostLowering(OpPassManager &pm) {
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   // Takes descriptors apart again that nobody needs as a whole.
-  pm.addPass(createCanonicalizerPass(GreedyRewriteConfig().setUseTopDownTraversal(true).setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)));
+  pm.addPass(createOpCanonicalizer());
   pm.addPass(remat::createPrepareForJIT());
 }

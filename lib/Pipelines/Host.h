@@ -3,9 +3,16 @@
 #ifndef REMAT_LIB_PIPELINES_HOST_H
 #define REMAT_LIB_PIPELINES_HOST_H
 
+#include <memory>
+
 namespace mlir {
 class OpPassManager;
+class Pass;
 namespace remat {
+
+/// Canonicalizes operations and leaves blocks alone: structured operations have
+/// none to simplify, and the body of every kernel would be searched for some.
+std::unique_ptr<Pass> createOpCanonicalizer();
 
 /// Appends the passes that take scf, memref, vector, arith, math and func to
 /// the LLVM dialect, as `mlir-runner` expects it.

@@ -8,6 +8,8 @@
 
 #include "remat/Pipelines/Train.h"
 
+#include "Host.h"
+
 #include "remat/Autodiff/Passes.h"
 #include "remat/Conversion/Passes.h"
 #include "remat/Pipelines/Passes.h"
@@ -27,25 +29,14 @@
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 
-/// On tensors and structured operations there are no blocks to simplify, but
-/// the body of every kernel would be searched for some.
-static std::unique_ptr<Pass> createCanonicalizer() {
-  GreedyRewriteConfig config;
-  // The pass's own default, which the configuration does not have.
-  config.setUseTopDownTraversal(true);
-  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  return createCanonicalizerPass(config);
-}
-
 static void cleanUp(OpPassManager &pm) {
-  pm.addPass(createCanonicalizer());
+  pm.addPass(remat::createOpCanonicalizer());
   pm.addPass(remat::createCommonSubexpressionsPass());
 }
 
@@ -227,7 +218,7 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
   // Loops that pass buffers on as they are would hide what is in place.
   cleanUp(pm);
   pm.addPass(createResultsToOutParamsPass());
-  pm.addPass(createCanonicalizer());
+  pm.addPass(createOpCanonicalizer());
   options.getTarget().addBeforePacking(pm, options);
   PackMemoryPassOptions pack;
   pack.alignment = options.getTarget().getAlignment();

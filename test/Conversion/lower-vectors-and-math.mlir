@@ -4,7 +4,8 @@
 // CHECK-LABEL: func.func private @vectors(
 // CHECK-NOT: vector.transfer_read {{.*}}vector<2x4xf32>
 // CHECK: scf.for
-// CHECK: vector.transfer_read {{.*}}vector<4xf32>
+// CHECK: llvm.load {{.*}} -> vector<4xf32>
+// CHECK-NOT: vector.transfer_read
 // CHECK: return
 func.func private @vectors(%a: memref<2x4xf32>, %b: memref<2x4xf32>) {
   %zero = arith.constant 0 : index

@@ -225,12 +225,12 @@ def ApproximateMath : Pass<"remat-approximate-math"> {
 def LowerVectorsAndMath : Pass<"remat-lower-vectors-and-math", "::mlir::ModuleOp"> {
   let summary = "vectors and mathematical functions where there are some";
   let description = [{
-    Runs `convert-vector-to-scf` and `convert-math-to-llvm` on the functions in which operations
-    of `vector` or `math` stand, which are kernels. The others are left alone: a step is one block of thousands
+    Runs `convert-vector-to-scf`, `convert-math-to-llvm` and `convert-vector-to-llvm` on the functions in which
+    operations of `vector` or `math` stand, which are kernels. The others are left alone: a step is one block of thousands
     of calls, and a tenth of the time of a compilation goes by where upstream's passes look for such operations in it.
 
-    In: kernels on memrefs and vectors, below `convert-linalg-to-kernels`. Out: `vector`
-    operations that have a conversion to LLVM, and functions in LLVM or, where there is no instruction, in `math`
+    In: kernels on memrefs and vectors, below `convert-linalg-to-kernels`. Out: vectors in LLVM, with casts to what
+    is still memrefs and indices, and functions in LLVM or, where there is no instruction, in `math`
     (`convert-math-to-libm` takes these).
   }];
 }

@@ -205,8 +205,8 @@ static bool hasStaticStrides(linalg::LinalgOp op) {
     SmallVector<int64_t> strides;
     int64_t offset;
     return (memref.hasStaticShape() &&
-                       succeeded(memref.getStridesAndOffset(strides, offset)) &&
-                       llvm::none_of(strides, ShapedType::isDynamic));
+            succeeded(memref.getStridesAndOffset(strides, offset)) &&
+            llvm::none_of(strides, ShapedType::isDynamic));
   });
 }
 

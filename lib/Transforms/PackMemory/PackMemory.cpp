@@ -233,7 +233,11 @@ private:
 
   Value createView(OpBuilder &builder, Location loc, Value arena,
                    int64_t offset, MemRefType type) {
-    Value start = arith::ConstantIndexOp::create(builder, loc, offset);
+    Value &start = starts[offset];
+    if (!start) {
+      auto entry = OpBuilder::atBlockBegin(&function.front());
+      start = arith::ConstantIndexOp::create(entry, loc, offset);
+    }
     return memref::ViewOp::create(builder, loc, type, arena, start,
                                   ValueRange{});
   }
@@ -320,6 +324,8 @@ private:
   }
 
   func::FuncOp function;
+  /// Offsets in the arena, as constants in front of everything.
+  DenseMap<int64_t, Value> starts;
   const Options &options;
   const DenseMap<Operation *, Frame> &frames;
   const CallOrder &order;
