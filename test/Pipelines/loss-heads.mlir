@@ -48,14 +48,14 @@ func.func @loss(%x: tensor<23x8xf32>, %w: tensor<8x40xf32> {opt.param}, %soft: t
 #all = affine_map<(r, v) -> (r, v)>
 
 // The backward computes the activations again: the loop of the forward reads these then, and computes logits once. Tiles have at
-// most 512 rows.
+// most 256 rows.
 // SMALL: remat.train_step @from_activations_computed_again
 // DEFAULT: remat.train_step @from_activations_computed_again
 // DEFAULT: func @from_activations_computed_again
 // DEFAULT-NOT: tensor<2048x16384xf32>
-// DEFAULT: scf.for {{.*}} = %c0 to %c4
-// DEFAULT: linalg.matmul {{.*}} ins({{.*}} : tensor<512x64xf32>, tensor<64x16384xf32>)
-// DEFAULT-NOT: tensor<64x16384xf32>) outs({{.*}} : tensor<512x16384xf32>)
+// DEFAULT: scf.for {{.*}} = %c0 to %c8
+// DEFAULT: linalg.matmul {{.*}} ins({{.*}} : tensor<256x64xf32>, tensor<64x16384xf32>)
+// DEFAULT-NOT: tensor<64x16384xf32>) outs({{.*}} : tensor<256x16384xf32>)
 // DEFAULT: } {remat.phase = "backward"}
 // DEFAULT-NOT: scf.for
 // WHOLE: remat.train_step @from_activations_computed_again

@@ -40,7 +40,7 @@ public:
 
   /// The fewest rows of a loss head that keep it busy: each tile reads and
   /// writes the gradient of the weights beside its products.
-  virtual int64_t getTileRows() const { return 256; }
+  virtual int64_t getTileRows() const { return 128; }
 
   /// Whether a pass over memory costs more than another kernel, so that squares
   /// for a variance are added up before the mean is known.

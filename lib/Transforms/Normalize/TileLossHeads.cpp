@@ -128,7 +128,7 @@ private:
   };
 
   LogicalResult normalize();
-  std::optional<int64_t> chooseMaxRows(int64_t bytes, int64_t numRows);
+  std::optional<int64_t> chooseMaxRows(LinalgOp product, int64_t numRows);
   void tile(LinalgOp product);
   bool tile(LinalgOp product, OpOperand *activations, Refusal &refusal);
 
@@ -203,17 +203,32 @@ void HeadTiler::tile(LinalgOp product) {
   remark.attachNote(refusal.op->getLoc()) << "here";
 }
 
-/// How many rows a tile has at most, of logits of so many `bytes`; none if they
-/// had better stay whole. Each tile reads the weights, and reads and writes
-/// their gradient: on a CPU, that takes less than a tenth of what its products
-/// take if it has 256 rows, whether a cache holds the weights or not.
-std::optional<int64_t> HeadTiler::chooseMaxRows(int64_t bytes,
+/// How many terms an element of `product` is the sum of.
+static int64_t countTerms(LinalgOp product) {
+  int64_t terms = 1;
+  for (auto [size, kind] : llvm::zip_equal(product.getStaticLoopRanges(),
+                                           product.getIteratorTypesArray()))
+    if (kind == utils::IteratorType::reduction)
+      terms *= size;
+  return terms;
+}
+
+/// How many rows a tile has at most, of the logits that `product` makes; none
+/// if they had better stay whole. Each tile reads the weights, and reads and
+/// writes their gradient, which on a CPU takes a tenth of the time of its
+/// products if it has 128 rows, whether a cache holds the weights or not, and
+/// less if it has more. A tile is live beside that gradient, which is as large
+/// as one of as many rows as there are terms: up to a quarter of it does little
+/// to the peak.
+std::optional<int64_t> HeadTiler::chooseMaxRows(LinalgOp product,
                                                 int64_t numRows) {
+  int64_t bytes = estimateBytes(product->getResult(0).getType());
   int64_t bytesOfRow = std::max<int64_t>(1, bytes / numRows);
   if (tileBytes != 0)
     return std::max<int64_t>(1, tileBytes / bytesOfRow);
+  int64_t minRows = std::clamp(countTerms(product) / 4, rows, 2 * rows);
   int64_t maxRows =
-      std::clamp(rows * kTileBytesOfRow / bytesOfRow, rows, 2 * rows);
+      std::clamp(minRows * kTileBytesOfRow / bytesOfRow, minRows, 2 * minRows);
   return numRows > 2 * maxRows ? std::optional(maxRows) : std::nullopt;
 }
 
@@ -239,8 +254,7 @@ bool HeadTiler::tile(LinalgOp product, OpOperand *activations,
     return false;
   }
   Operation *place = plain.findPlace(head.getOps().back());
-  std::optional<int64_t> maxRows = chooseMaxRows(
-      estimateBytes(product->getResult(0).getType()), head.getNumRows());
+  std::optional<int64_t> maxRows = chooseMaxRows(product, head.getNumRows());
   if (!place || !maxRows)
     return false;
   plain.transplant(tileRows(rewriter, head, *sizes, *maxRows), place);

@@ -1,5 +1,5 @@
 // RUN: not remat-opt %s --remat-tile-loss-heads="tile-bytes=-1" 2>&1 | FileCheck %s
-// CHECK: tile-loss-heads-invalid.mlir{{.*}}error: tile-bytes and threshold must be at least 0, and rows positive, but they are -1, 0 and 256
+// CHECK: tile-loss-heads-invalid.mlir{{.*}}error: tile-bytes and threshold must be at least 0, and rows positive, but they are -1, 0 and 128
 // RUN: not remat-opt %s --remat-tile-loss-heads="rows=0" 2>&1 | FileCheck %s --check-prefix=ROWS
 // ROWS: but they are 0, 0 and 0
 module {}

@@ -1,7 +1,9 @@
 // How many rows a tile has where nothing says how many bytes.
 // RUN: remat-opt %s --remat-tile-loss-heads="rows=2 threshold=1" | FileCheck %s --check-prefix=TILES
+// RUN: remat-opt %s --remat-tile-loss-heads="rows=1 threshold=1" | FileCheck %s --check-prefix=TILES
 // RUN: remat-opt %s --remat-tile-loss-heads="rows=3 threshold=1" | FileCheck %s --check-prefix=WHOLE
 
+// A logit is the sum of eight terms, two rows for which are twice as many as one.
 // TILES: scf.for
 // TILES: linalg.matmul {{.*}} -> tensor<4x40xf32>
 // Six rows at most, of which there are less than three tiles.

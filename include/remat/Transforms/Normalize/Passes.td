@@ -513,8 +513,8 @@ def TileLossHeadsPass : Pass<"remat-tile-loss-heads"> {
   let options = [
     Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"0",
            "bytes of the logits of one tile, which has at least one row; 0: as `rows` says">,
-    Option<"rows", "rows", "int64_t", /*default=*/"256",
-           "how many rows a tile has at least, and half of what it has at most: as many as fit into 128 KiB for each of these">,
+    Option<"rows", "rows", "int64_t", /*default=*/"128",
+           "how many rows a tile has at least: up to twice as many if logits are sums of four terms for each of them, and up to twice as many again as fit into 128 KiB for each">,
     Option<"threshold", "threshold", "int64_t", /*default=*/"0",
            "bytes of logits from which on they are tiled; 0: two tiles if `tile-bytes` says how large these are, else 64 MiB">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
