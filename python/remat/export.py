@@ -315,19 +315,20 @@ def stablehlo_to_linalg(text: str) -> str:
 
 
 def from_jax(loss: Callable[..., Any], params: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = ("loss",),
-             dims: dict[str, Any] | None = None, x64: bool | None = None, check: bool = True) -> Export:
+             dims: dict[str, Any] | None = None, x64: bool | None = None, check: bool = True, functions: Any = None) -> Export:
     """Exports `loss(params, *inputs.values())`, the scalar loss or a tuple that starts with it.
 
     params: a pytree of floating-point arrays. x64: the model itself is in float64; JAX's own setting if it is not given.
-    outputs, dims, check: as for `from_torch`.
+    outputs, dims, check: as for `from_torch`. functions: those of an optimizer (`optax_traced.Functions`).
     """
     import jax
     values = list(inputs.values())
     x64 = jax.config.jax_enable_x64 if x64 is None else x64
     with jax.enable_x64(x64):
         own = run_jax(loss, params, values) if check else ([], [])
-        text, names, customs = jax_program.lower(loss, params, values)
+        text, names, customs = jax_program.lower(loss, params, values, functions.texts if functions else {})
         text = keep_scopes(jax_program.restore(stablehlo_to_linalg(text), names, customs))
+        text = functions.restore(text) if functions else text
         shapes = as_tuple(jax.eval_shape(loss, params, *values))
         arguments = [Value(jax.tree_util.keystr(path, simple=True, separator="."), "parameter", as_jax(leaf))
                      for path, leaf in jax.tree_util.tree_leaves_with_path(params)]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from remat import export, extras, optax_rules
+from remat.optax_traced import Functions
 from remat.optimizers import Optimizer
 from remat.progress import timed
 from remat.spec import compile_exported
@@ -81,8 +82,8 @@ class JaxStep(Step):
         return jax.tree.unflatten(self._params_tree, self.parameters.values())
 
 
-def _export(function: Callable[..., Any], params: Any, batch: Any) -> tuple[Any, _Trees]:
-    """`function(params, *batch)` as a `remat.export.Export`, and its trees."""
+def _export(function: Callable[..., Any], params: Any, batch: Any, functions: Functions | None = None) -> tuple[Any, _Trees]:
+    """`function(params, *batch)` as a `remat.export.Export`, with the `functions` of an optimizer, and its trees."""
     import jax
 
     leaves, tree = jax.tree.flatten(batch)
@@ -112,7 +113,7 @@ def _export(function: Callable[..., Any], params: Any, batch: Any) -> tuple[Any,
     outputs = ["loss", *(f"result{i}" for i in range(1, len(results)))]
     with timed(f"the export of {flat.__name__}"):
         exported = export.from_jax(flat, params, dict(zip((f"batch.{name}" for name in names), leaves)), outputs=outputs,
-                                   check=False)
+                                   check=False, functions=functions)
     for argument in exported.arguments:
         argument.name = argument.name or "params"
     return exported, _Trees(tree, auxiliary_tree, complex_auxiliaries)
@@ -126,8 +127,9 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
     `params` is a pytree of floating-point arrays, which the step starts from (and leaves alone: it has a copy); the leaves
     of `example_batch` say what types and shapes all batches have, or, with `accumulate`, all micro-batches. States are named by
     their paths in the tree (`dense.kernel`, `dense.kernel.m`). What is under `jax.checkpoint` is selected by
-    `policy=remat.checkpoints()`, values of `checkpoint_name` by `remat.save_names`. `optimizer` is one of remat's, or optax's
-    `sgd`, `adam`, `adamw`, `lion` or `lamb`, with schedules, masks and clipping. The other arguments are those of
+    `policy=remat.checkpoints()`, values of `checkpoint_name` by `remat.save_names`. `optimizer` is one of remat's, or any of
+    optax's whose update of a parameter reads no other one's gradient (but for clipping by the norm of all, first in a chain); its
+    states have optax's names then. The other arguments are those of
     `remat.mlir.train_step`.
 
     `eval_fn(params, *batch)`, which returns what a loss does, is what `step.eval` computes; `eval_batch` is an example of its
@@ -150,12 +152,14 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
                             f"{np.asarray(leaf).dtype.name}; pass it with the batch, or close over it")
     if eval_batch is not None and (eval_fn is None or not isinstance(eval_batch, tuple)):
         raise TypeError("eval_batch must be the tuple of arguments that eval_fn takes behind the parameters")
+    functions: Functions | None = None
+    starts: dict[str, Any] = {}
     if callable(getattr(optimizer, "update", None)):
-        optimizer, more = optax_rules.from_optax(optimizer, params, _name)
+        optimizer, more, functions, starts = optax_rules.convert(optimizer, params, _name)
         if twice := set(more).intersection(arguments):
             raise TypeError(f"{', '.join(twice)} is in the optimizer, too")
         arguments |= more
-    exported, trees = _export(loss_fn, params, example_batch)
+    exported, trees = _export(loss_fn, params, example_batch, functions)
     evaluated, eval_trees = None, None
     if eval_batch is None:
         eval_batch = example_batch
@@ -167,13 +171,15 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
             shape = shape[:-1]  # a step has pairs
         return np.broadcast_to(np.zeros((), like.dtype), shape)  # of no size in memory
 
-    def exporting_again(function: Callable[..., Any], batch: Any) -> Callable[[Shapes], Any]:
+    def exporting_again(function: Callable[..., Any], batch: Any, *more: Any) -> Callable[[Shapes], Any]:
         parameters, like = jax.tree.map(lambda leaf: zeros(np.shape(_to_pairs(leaf)), np.asarray(leaf)), (params, batch))
         leaves, tree = jax.tree.flatten(like)
-        return lambda shapes: _export(function, parameters, jax.tree.unflatten(tree, map(zeros, shapes, leaves)))[0]
+        return lambda shapes: _export(function, parameters, jax.tree.unflatten(tree, map(zeros, shapes, leaves)), *more)[0]
 
-    return compile_exported(lambda *compiled: JaxStep(compiled, jax.tree.structure(params), trees, eval_trees), exported,
+    step = compile_exported(lambda *compiled: JaxStep(compiled, jax.tree.structure(params), trees, eval_trees), exported,
                             getattr(loss_fn, "__name__", "loss"), evaluated=evaluated, optimizer=optimizer,
-                            export_again=exporting_again(loss_fn, example_batch) if dynamic else None,
+                            export_again=exporting_again(loss_fn, example_batch, functions) if dynamic else None,
                             evaluate_again=exporting_again(eval_fn, eval_batch) if dynamic and eval_fn else None,
                             **arguments)
+    step.load_state_dict(starts, strict=False)
+    return step

@@ -172,14 +172,16 @@ def to_stablehlo(program: Any, name: str, avals: Sequence[Any]) -> Any:
     return module
 
 
-def lower(loss: Callable[..., Any], params: Any, inputs: list[Any]) -> tuple[str, list[str], int]:
-    """`loss(params, *inputs)` in StableHLO with locations, the names that its barriers stand for, and how many of its
+def lower(loss: Callable[..., Any], params: Any, inputs: list[Any], more: dict[str, str]) -> tuple[str, list[str], int]:
+    """`loss(params, *inputs)` in StableHLO with locations and `more` modules as functions, the names that its barriers stand for, and how many of its
     functions have a derivative by hand."""
     import jax
     marker = Marker()
     program = marker.mark_program(jax.jit(loss, keep_unused=True).trace(params, *inputs).jaxpr)
     module = to_stablehlo(program, getattr(loss, "__name__", "loss"), jax.tree.leaves((params, inputs)))
     customs = jax_custom.add_functions(module, marker)
+    for name, text in more.items():
+        jax_custom.merge(module, text, name)
     return module.operation.get_asm(enable_debug_info=True), marker.names, customs
 
 

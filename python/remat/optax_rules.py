@@ -1,15 +1,15 @@
 """Optimizers of optax as rules of the `opt` dialect.
 
 An `optax.GradientTransformation` is two functions. What they were made of is in their closures, by names that optax may
-change: whatever is not recognized, down to each value in a closure, is an error, never a guess.
+change: whatever is not recognized, down to each value in a closure, is traced (optax_traced.py), never guessed.
 """
 import inspect
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from remat.optax_traced import Functions, trace
 from remat.optimizers import LAMB, SGD, Adam, AdamW, Group, Lion, Optimizer
 
-OURS = "there are remat.SGD, Adam, AdamW, Lion, LAMB, Adafactor and Custom"
 # What else closures must hold, by transformation: what is the same in our rules.
 FIXED: dict[str, dict[str, Any]] = {
     "trace": {"accumulator_dtype": None},
@@ -34,20 +34,51 @@ RULES: dict[tuple[str, ...], type[Optimizer]] = {
     ("scale_by_adam", "scale_by_trust_ratio"): LAMB,
     ("scale_by_adam", "add_decayed_weights", "scale_by_trust_ratio"): LAMB,
 }
-ELSEWHERE = {
-    "multisteps": "accumulate= of train_step adds up gradients of several batches",
-    "masked": "groups=[remat.Group(...)] give parameters other hyperparameters",
-    "partition": "groups=[remat.Group(...)] give parameters other hyperparameters or rules, or freeze them",
-    "set_to_zero": "remat.Group(..., frozen=True) keeps parameters as they are",
-    "inject_hyperparams": "a learning rate may be a function of the step: remat.AdamW(schedule)",
-}
+
+
+class _Unknown(TypeError):
+    """No rule of ours is known to do the same."""
 
 
 def _refuse(what: str) -> NoReturn:
-    for name, instead in ELSEWHERE.items():
-        if name in what.lower():
-            raise TypeError(f"optax: {what} has no counterpart here; {instead}")
-    raise TypeError(f"optax: {what} has no counterpart here; {OURS}")
+    raise _Unknown(f"optax: {what} has no counterpart here")
+
+
+def convert(transformation: Any, params: Any, name_of: Callable[[Any], str]) \
+        -> tuple[Optimizer, dict[str, Any], Functions | None, dict[str, Any]]:
+    """An optimizer that does what `transformation` does to `params`, the tree that is trained; what of it is an argument of
+    `train_step`; functions that the module needs for it, and what its states start from where that is not zero.
+    `name_of(path)` is what a leaf is called."""
+    if "MultiSteps" in getattr(transformation.update, "__qualname__", ""):
+        raise TypeError("optax: MultiSteps would keep gradients from step to step; accumulate= of train_step adds up those of "
+                        "several batches")
+    try:
+        return *from_optax(transformation, params, name_of), None, {}
+    except _Unknown:
+        rest, arguments = _split_clipping(transformation)
+        optimizer, functions, initial = trace(rest, params, name_of)
+        return optimizer, arguments, functions, initial
+
+
+def _split_clipping(transformation: Any) -> tuple[Any, dict[str, Any]]:
+    """What follows clipping by the norm of all gradients, which no update of one parameter can do, and that."""
+    try:
+        owner, closure = _describe(transformation.update)
+        clip, *updates = closure["update_fns"] if owner == "chain" else [None]
+        (first, inner), *more = _flatten(clip) if updates else [("", {})]
+    except _Unknown:
+        return transformation, {}
+    if first != "clip_by_global_norm" or more or set(inner) != {"max_norm"}:
+        return transformation, {}
+
+    def update(gradients: Any, states: Any, params: Any = None) -> Any:
+        states = list(states)
+        for i, each in enumerate(updates):
+            gradients, states[i] = each(gradients, states[i], params)
+        return gradients, tuple(states)
+
+    rest = type(transformation)(lambda params: transformation.init(params)[1:], update)
+    return rest, {"clip_global_norm": float(inner["max_norm"])}
 
 
 def _describe(update: Any) -> tuple[str, dict[str, Any]]:
@@ -136,4 +167,4 @@ def _groups(mask: Any, params: Any, name_of: Callable[[Any], str]) -> list[Group
     mask = mask(params) if callable(mask) else mask
     if jax.tree.structure(mask) != jax.tree.structure(params):
         _refuse("a mask of add_decayed_weights whose structure is not that of the parameters")
-    return [Group(name_of(path), weight_decay=0.0) for path, decays in jax.tree_util.tree_leaves_with_path(mask) if not decays]
+    return [Group.named(name_of(path), weight_decay=0.0) for path, decays in jax.tree_util.tree_leaves_with_path(mask) if not decays]

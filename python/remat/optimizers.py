@@ -11,6 +11,7 @@ a function of the module from i64 to f32 or f64 ("@my_schedule").
 """
 import dataclasses
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -100,6 +101,15 @@ class Group:
         if rule is not None and rule.clauses():
             raise ValueError("groups and clipping belong to the optimizer, not to the rule of a group")
         self.pattern, self.frozen, self.rule, self.overrides = pattern, frozen, rule, overrides
+
+    @classmethod
+    def named(cls, name: str, **arguments: Any) -> "Group":
+        """Of the one parameter that is called so, whatever characters are in its name.
+
+        >>> print(Group.named("scale[0]*", frozen=True))
+        #opt.group<"scale\\\\[0\\\\]\\\\*", frozen>
+        """
+        return cls(re.sub(r"[][*?\\{}]", r"\\\g<0>", name), **arguments)
 
     def __str__(self) -> str:
         parts = [json.dumps(self.pattern)] + ["frozen"] * self.frozen

@@ -349,8 +349,8 @@ def from_torch_optimizer(optimizer: Any, names: dict[int, Collection[str]]) -> O
     if not settings:
         raise ValueError("the optimizer has no parameter that is trained")
     common = next(iter(settings.values()))
-    groups = [Group(name, **{key: value for key, value in values.items() if value != common[key]})
+    groups = [Group.named(name, **{key: value for key, value in values.items() if value != common[key]})
               for name, values in settings.items() if values != common]
-    groups += [Group(name, frozen=True) for own in names.values() for name in sorted(own) if name not in settings]
+    groups += [Group.named(name, frozen=True) for own in names.values() for name in sorted(own) if name not in settings]
     rule: Callable[..., Optimizer] = RULES[kind][0]
     return rule(**common, groups=groups)

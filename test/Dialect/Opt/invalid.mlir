@@ -236,3 +236,14 @@ func.func private @two_roles(tensor<4xf32> {opt.param, remat.state = "m"})
 
 // expected-error @+1 {{'remat.data' of argument 0 stands beside 'opt.param', but an argument must be a parameter, a state or data}}
 func.func private @data_and_parameter(tensor<4xf32> {opt.param, remat.data = "x"})
+
+// -----
+
+// A rule on scalars becomes the body of a kernel, of which each number has one type.
+
+// expected-note @+1 {{the rule is defined here}}
+func.func private @counting(%p: f32, %g: f32, %n: i32, %step: i64, %lr: f32) -> (f32, i32) {
+  return %p, %n : f32, i32
+}
+// expected-error @+1 {{a rule with 1 states is a function of parameter, gradient, 1 states}}
+opt.optimizer @own = #opt.custom<@counting, states = 1, lr = 0.1>

@@ -61,3 +61,23 @@ func.func @a_body_becomes_part_of_the_step(%w: tensor<4xf32>, %g: tensor<4xf32>,
   %w1, %m1 = opt.eager_step @own(%w, %g, %m) step %t : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   return %w1, %m1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// States of a rule on tensors may count.
+
+opt.optimizer @own = #opt.custom<@counting, states = 1, lr = 0.1>
+func.func private @counting(%p: tensor<4xf32>, %g: tensor<4xf32>, %n: tensor<i32> {opt.state = "count"}, %step: i64, %lr: f32) -> (tensor<4xf32>, tensor<i32>) {
+  %one = arith.constant dense<1> : tensor<i32>
+  %m = arith.addi %n, %one : tensor<i32>
+  return %g, %m : tensor<4xf32>, tensor<i32>
+}
+
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %[[N:[^ ]*]]: tensor<i32>, %{{.*}}: i64
+// CHECK: %[[M:.*]] = arith.addi %[[N]], %{{.*}} : tensor<i32>
+// CHECK: bufferization.materialize_in_destination %[[M]] in %[[N]]
+func.func @step(%w: tensor<4xf32>, %g: tensor<4xf32>, %n: tensor<i32>, %t: i64) -> (tensor<4xf32>, tensor<i32>) {
+  %w1, %n1 = opt.eager_step @own(%w, %g, %n) step %t : tensor<4xf32>, tensor<4xf32>, tensor<i32>
+  return %w1, %n1 : tensor<4xf32>, tensor<i32>
+}

@@ -97,8 +97,11 @@ static LogicalResult verifyCustomRule(OptimizerOp op, CustomAttr custom,
   for (unsigned i = 0; i < states + 2; ++i) {
     Type argument = type.getInput(i);
     bool isTensor = isa<RankedTensorType>(argument);
-    if (!isa<FloatType>(getElementTypeOrSelf(argument)) ||
-        isTensor != isa<RankedTensorType>(type.getInput(0)))
+    Type element = getElementTypeOrSelf(argument);
+    // States of rules on tensors may count something.
+    bool isNumber = isa<FloatType>(element) ||
+                    (isTensor && i > 1 && element.isSignlessInteger());
+    if (!isNumber || isTensor != isa<RankedTensorType>(type.getInput(0)))
       return fail();
     // What goes in comes out: 0 the parameter, 1 the gradient, then states.
     if (i != 1 && type.getResult(i == 0 ? 0 : i - 1) != argument)

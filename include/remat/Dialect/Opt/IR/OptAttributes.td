@@ -292,8 +292,8 @@ def Opt_Custom : AttrDef<Opt_Dialect, "Custom", [
     called), and its results are copied into the parameter and the states where
     it does not compute them in place.
 
-    A state of a rule on tensors has the type of the function's argument; one
-    of dynamic sizes has the parameter's shape. An argument of the function may
+    A state of a rule on tensors has the type of the function's argument, whose
+    elements may be integers; one of dynamic sizes has the parameter's shape. An argument of the function may
     name its state (`opt.state = "m"`; default: `s0`, `s1`, ...) and say what it
     starts from (`opt.init = "constant(0.1)"`; default: zeros).
 
