@@ -9,19 +9,20 @@ Needs torch and torch-mlir (`pip install remat[torch]`).
 import contextlib
 import importlib
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from remat import extras
-from remat.optimizers import SGD, Adafactor, Adam, AdamW, Group, Optimizer
+from remat.optimizers import Optimizer
 from remat.progress import timed
 from remat.spec import compile_exported
 from remat.step import Step
 
 if TYPE_CHECKING:
     from remat.export import Export
+    from remat.torch_optimizers import Functions
 
 # The submodules of what is exported: the model, and a loss that is a module, too.
 MODEL, LOSS = "model", "loss_fn"
@@ -200,7 +201,7 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
     - `example_batch`: a tensor, or a tuple of tensors, of the types and shapes that all batches have. With `loss_fn=None` it
       may be a dictionary, for models that take their arguments by name; so does the step then. With `accumulate`, it is an
       example of a micro-batch.
-    - `optimizer`: one of remat's, or a fresh `torch.optim.SGD`, `Adam`, `AdamW` or `Adafactor` of the model's parameters.
+    - `optimizer`: one of remat's, or a fresh one of `torch.optim` of the model's parameters.
     - `evaluate`: whether `step.eval` is compiled, too: the model in the mode of `model.eval()`, and the loss. For batches of
       other shapes, such an example batch.
     - `dynamic`: whether batches may be of other sizes than the example: for each, another step or evaluation is compiled,
@@ -226,9 +227,12 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
         eval_inputs = inputs if evaluate is True else _inputs(evaluate, keys, loss_fn)
     module, tensors = _combine(model, loss_fn, keys), _names(model)
     exported, evaluated = _export(module, inputs), None
+    functions: "Functions | None" = None
     if isinstance(optimizer, torch.optim.Optimizer):
+        from remat import torch_optimizers
         trained = {a.name for a in exported.arguments if a.role == "parameter"}
-        optimizer = from_torch_optimizer(optimizer, {key: trained.intersection(own) for key, own in tensors.items()})
+        optimizer, functions = torch_optimizers.convert(optimizer, {key: trained.intersection(own) for key, own in tensors.items()})
+        exported.text = functions.add_to(exported.text)
     known = {a.name for a in exported.arguments}
     tied = {other: name for own in tensors.values() for name in own if name in known for other in own if other not in known}
 
@@ -245,18 +249,22 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
 
     def export_step(inputs: dict[str, Any]) -> "Export":
         with _in_modes(modes):
-            return _export(module, inputs)
+            again = _export(module, inputs)
+        again.text = functions.add_to(again.text) if functions else again.text
+        return again
 
     def exporting_again(export: Callable[[dict[str, Any]], "Export"], inputs: dict[str, Any]) -> Callable[[Any], "Export"]:
         kinds = {name: (value.dtype, value.device) for name, value in inputs.items()}
         return lambda shapes: export({name: torch.zeros(shape, dtype=dtype, device=device)
                                       for shape, (name, (dtype, device)) in zip(shapes, kinds.items(), strict=True)})
 
-    return compile_exported(lambda *compiled: TorchStep(compiled, keys, tied, known), exported, type(model).__name__,
+    step = compile_exported(lambda *compiled: TorchStep(compiled, keys, tied, known), exported, type(model).__name__,
                             evaluated=evaluated, optimizer=optimizer,
                             export_again=exporting_again(export_step, inputs) if dynamic else None,
                             evaluate_again=exporting_again(export_evaluation, eval_inputs) if dynamic and evaluated else None,
                             **arguments)
+    step.load_state_dict(functions.initial if functions else {}, strict=False)
+    return step
 
 
 def _inputs(batch: Any, keys: list[str] | None, loss_fn: Callable[..., Any] | None) -> dict[str, Any]:
@@ -300,57 +308,3 @@ def _export(module: Any, inputs: dict[str, Any]) -> "Export":
         raise TypeError(f"the loss must be a floating-point scalar, but it is "
                         f"{loss['dtype'] + str(loss['shape']) if loss else 'nothing'}")
     return exported
-
-
-# --- Optimizers --------------------------------------------------------------------------------
-
-# What of torch's options a rule here has, by the same names, and those that must have one value.
-RULES = {
-    "SGD": (SGD, ("lr", "momentum", "dampening", "nesterov", "weight_decay"), {"maximize": False}),
-    "Adam": (Adam, ("lr", "eps", "weight_decay"),
-             {"amsgrad": False, "maximize": False, "decoupled_weight_decay": False}),
-    "AdamW": (AdamW, ("lr", "eps", "weight_decay"),
-              {"amsgrad": False, "maximize": False, "decoupled_weight_decay": True}),
-    "Adafactor": (Adafactor, ("lr", "beta2_decay", "d", "weight_decay"), {"maximize": False}),
-}
-
-
-def _hyperparameters(kind: str, group: dict[str, Any]) -> dict[str, Any]:
-    _, names, fixed = RULES[kind]
-    wrong = [f"{name}={group[name]}" for name, value in fixed.items() if name in group and group[name] != value]
-    if wrong:
-        raise ValueError(f"torch.optim.{kind} with {', '.join(wrong)} has no counterpart here")
-    values = {name: group[name] for name in names}
-    if "betas" in group:
-        values |= dict(zip(("b1", "b2"), group["betas"]))
-    if kind == "Adafactor":
-        eps1, eps2 = group["eps"]
-        values |= {"eps1": 2.0**-23 if eps1 is None else eps1, "eps2": eps2}
-    return {name: value if isinstance(value, bool) else float(value) for name, value in values.items()}
-
-
-def from_torch_optimizer(optimizer: Any, names: dict[int, Collection[str]]) -> Optimizer:
-    """The same rule for the same parameters: `names` are those of each one that is trained, by its id. Learning rates are what
-    they are now; `torch.optim.lr_scheduler` has its counterparts in `remat.LinearWarmupCosine` and others."""
-    kind = type(optimizer).__name__
-    if type(optimizer).__module__.partition(".")[0] != "torch" or kind not in RULES:
-        raise TypeError(f"{type(optimizer).__module__}.{kind} has no counterpart here; there are remat.SGD, Adam, AdamW, Lion, "
-                        "LAMB, Adafactor and Custom")
-    if optimizer.state:
-        raise ValueError("the optimizer has made steps already: take a fresh one, and load its states with "
-                         "step.load_state_dict(..., strict=False)")
-    settings: dict[str, dict[str, Any]] = {}
-    for group in optimizer.param_groups:
-        values = _hyperparameters(kind, group)
-        for parameter in group["params"]:
-            if id(parameter) not in names:
-                raise ValueError(f"the optimizer has a parameter of shape {list(parameter.shape)} that is none of the model's")
-            settings |= {name: values for name in names[id(parameter)]}
-    if not settings:
-        raise ValueError("the optimizer has no parameter that is trained")
-    common = next(iter(settings.values()))
-    groups = [Group.named(name, **{key: value for key, value in values.items() if value != common[key]})
-              for name, values in settings.items() if values != common]
-    groups += [Group.named(name, frozen=True) for own in names.values() for name in sorted(own) if name not in settings]
-    rule: Callable[..., Optimizer] = RULES[kind][0]
-    return rule(**common, groups=groups)

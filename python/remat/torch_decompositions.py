@@ -169,6 +169,12 @@ def take(x: Tensor, places: Tensor) -> Tensor:
     return x.reshape(-1).gather(0, places.reshape(-1)).reshape(places.shape)
 
 
+def reciprocal(x: Tensor) -> Tensor:
+    """torch-mlir's lowering stops where x is 0."""
+    x = x if x.is_floating_point() or x.is_complex() else x.to(torch.get_default_dtype())
+    return torch.div(torch.scalar_tensor(1.0, dtype=x.dtype, device=x.device), x)
+
+
 def hypot(x: Tensor, y: Tensor) -> Tensor:
     return torch.sqrt(x * x + y * y)
 
@@ -435,6 +441,7 @@ TABLE = {
     aten.fmod.Scalar: fmod,
     aten.fmod.Tensor: fmod,
     aten.hypot.default: hypot,
+    aten.reciprocal.default: reciprocal,
     aten.empty.memory_format: empty,
     aten.empty_like.default: empty_like,
     aten.empty_strided.default: empty_strided,

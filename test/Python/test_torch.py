@@ -64,6 +64,17 @@ OPTIMIZERS = {
     "adam": lambda p: torch.optim.Adam(p, 0.01, betas=(0.8, 0.99), weight_decay=0.1),
     "adamw": lambda p: torch.optim.AdamW(p, 0.01, weight_decay=0.1),
     "adafactor": lambda p: torch.optim.Adafactor(p, 0.02),
+    # What has no rule of ours.
+    "adadelta": lambda p: torch.optim.Adadelta(p, 0.5),
+    "adagrad": lambda p: torch.optim.Adagrad(p, 0.1, lr_decay=0.1, initial_accumulator_value=0.1),
+    "adamax": lambda p: torch.optim.Adamax(p, 0.01),
+    "amsgrad": lambda p: torch.optim.Adam(p, 0.01, amsgrad=True),
+    "asgd": lambda p: torch.optim.ASGD(p, 0.05, t0=3),
+    "maximize": lambda p: torch.optim.AdamW(p, 0.001, maximize=True),
+    "nadam": lambda p: torch.optim.NAdam(p, 0.01, weight_decay=0.1, decoupled_weight_decay=True),
+    "radam": lambda p: torch.optim.RAdam(p, 0.01),
+    "rmsprop": lambda p: torch.optim.RMSprop(p, torch.tensor(0.002), centered=True, momentum=0.9),
+    "rprop": lambda p: torch.optim.Rprop(p, 0.01),
 }
 
 
@@ -76,6 +87,29 @@ def test_trains_as_pytorch_does(kind):
     expected = train(theirs, F.cross_entropy, data, OPTIMIZERS[kind](theirs.parameters()))
     np.testing.assert_allclose(losses, expected, 2e-5)
     assert_same_state(model, make())  # it was copied
+    step.copy_to(model)
+    assert_same_state(model, theirs)
+
+
+def test_groups_of_an_optimizer_without_a_rule_of_ours(tmp_path):
+    model, data = make(), batches(6)
+    model.conv.weight.requires_grad_(False)
+    theirs = copy.deepcopy(model)
+
+    def optimizer(model):
+        matrices = [p for p in model.parameters() if p.ndim > 1 and p.requires_grad]
+        return torch.optim.RMSprop([{"params": matrices, "lr": 0.02}, {"params": [model.head.bias], "alpha": 0.9}], 0.01)
+
+    step = remat.torch.train_step(model, F.cross_entropy, data[0], optimizer=optimizer(model))
+    assert step.memory.gradients < sum(p.nbytes for p in step.parameters.values())
+    for batch in data[:3]:
+        step(*batch)
+    step.save(tmp_path / "run.safetensors")
+    step = remat.torch.train_step(model, F.cross_entropy, data[0], optimizer=optimizer(model), eager=False)
+    step.load(tmp_path / "run.safetensors")
+    for batch in data[3:]:
+        step(*batch)
+    train(theirs, F.cross_entropy, data, optimizer(theirs))
     step.copy_to(model)
     assert_same_state(model, theirs)
 
@@ -822,6 +856,20 @@ def test_operations_without_a_lowering_are_named():
                                optimizer=remat.SGD(0.1))
 
 
+def test_reciprocals_of_zero():
+    class Reciprocals(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            return sum((torch.exp(-y) * self.weight).sum() for y in (torch.reciprocal(x), 1 / x, x**-1, 2 / x.int()))
+
+    model, x = Reciprocals(), torch.tensor([0.0, 1.0, 2.0])
+    step = remat.torch.train_step(model, None, x, optimizer=remat.SGD(0.1))
+    assert step(x) == pytest.approx(model(x).item())
+
+
 def test_what_is_wrong_is_said():
     model, data = make(), batches(1)[0]
     compile = remat.torch.train_step
@@ -831,10 +879,16 @@ def test_what_is_wrong_is_said():
         compile(model, F.cross_entropy, (data[0], 3, data[2]), optimizer=remat.SGD(0.1))
     with pytest.raises(TypeError, match="must be a floating-point scalar, but it is f32"):
         compile(model, lambda output, _: output, data, optimizer=remat.SGD(0.1))
-    with pytest.raises(TypeError, match="RMSprop has no counterpart here; there are remat.SGD"):
-        compile(model, F.cross_entropy, data, optimizer=torch.optim.RMSprop(model.parameters()))
-    with pytest.raises(ValueError, match="amsgrad=True has no counterpart"):
-        compile(model, F.cross_entropy, data, optimizer=torch.optim.Adam(model.parameters(), amsgrad=True))
+    with pytest.raises(TypeError, match="LBFGS.* has no counterpart here: it does not update each parameter by its own gradient"):
+        compile(model, F.cross_entropy, data, optimizer=torch.optim.LBFGS(model.parameters()))
+    with pytest.raises(TypeError, match="SGD.*maximize=True.* its state 'momentum_buffer' is not there from the start"):
+        compile(model, F.cross_entropy, data, optimizer=torch.optim.SGD(model.parameters(), 0.1, momentum=0.9, maximize=True))
+
+    class Own(torch.optim.SGD):
+        pass
+
+    with pytest.raises(TypeError, match="Own is no optimizer of torch.optim; beside those there are remat.SGD"):
+        compile(model, F.cross_entropy, data, optimizer=Own(model.parameters(), 0.1))
     with pytest.raises(ValueError, match="none of the model's"):
         compile(model, F.cross_entropy, data, optimizer=torch.optim.SGD([nn.Parameter(torch.ones(2))], 0.1))
     used = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)

@@ -56,6 +56,18 @@ static void foldUndefined(arith::SelectOp op) {
     }
 }
 
+/// What is read behind `op` is read from where it puts it. One-shot
+/// bufferization takes that for a conflict between the two, if it may also be
+/// computed there.
+static void readFromDestination(bufferization::MaterializeInDestinationOp op) {
+  if (op->getNumResults() == 0)
+    return;
+  op.getSource().replaceUsesWithIf(op->getResult(0), [&](OpOperand &use) {
+    Operation *user = op->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    return user && op->isBeforeInBlock(user);
+  });
+}
+
 /// Whether `value` is an argument that the function writes at its end, such as
 /// a model state.
 static bool isArgumentWrittenBack(Value value) {
@@ -270,6 +282,7 @@ struct PrepareBufferizationPass
           .Case(readResource)
           .Case(dropBarrier)
           .Case(lowerSwitch)
+          .Case(readFromDestination)
           .Case(foldUndefined);
     });
     forwardResults(getOperation());

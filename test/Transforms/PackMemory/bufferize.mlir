@@ -567,3 +567,38 @@ func.func @one_of_two_is_undefined(%x: tensor<8xf32>, %flag: i1, %other: i1) -> 
   }
   return %r, %s : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// An update is computed in place of the parameter, which the backward reads again after that, and is read itself once it is there.
+
+#m = affine_map<(d0) -> (d0)>
+
+// CHECK-LABEL: func.func private @update_that_is_read
+// CHECK-SAME: %[[W:[^:]*]]: memref<4xf32>{{[^%]*}}, %[[G:[^:]*]]: memref<4xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[W]], %[[G]] : {{.*}}) outs(%[[NEW:.*]] :
+// CHECK: linalg.generic {{.*}} ins(%[[W]] :
+// CHECK: memref.copy %[[NEW]], %[[W]]
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[W]] :
+func.func private @update_that_is_read(%w: tensor<4xf32> {bufferization.writable = true}, %g: tensor<4xf32>, %e: tensor<4xf32> {bufferization.writable = true}) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %y = tensor.empty() : tensor<4xf32>
+  %n = linalg.generic {indexing_maps = [#m, #m, #m], iterator_types = ["parallel"]} ins(%w, %g : tensor<4xf32>, tensor<4xf32>) outs(%y : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.subf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %x = tensor.empty() : tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [#m, #m], iterator_types = ["parallel"]} ins(%w : tensor<4xf32>) outs(%x : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %a, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %d = bufferization.materialize_in_destination %n in %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %t = linalg.generic {indexing_maps = [#m, #m, #m], iterator_types = ["parallel"]} ins(%e, %n : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.subf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %d2 = bufferization.materialize_in_destination %t in %e : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %d, %d2, %r : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
