@@ -201,7 +201,8 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
     - `example_batch`: a tensor, or a tuple of tensors, of the types and shapes that all batches have. With `loss_fn=None` it
       may be a dictionary, for models that take their arguments by name; so does the step then. With `accumulate`, it is an
       example of a micro-batch.
-    - `optimizer`: one of remat's, or a fresh one of `torch.optim` of the model's parameters.
+    - `optimizer`: one of remat's, or a fresh one of `torch.optim` of the model's parameters. Each step reads its learning rates
+      then, which a scheduler may change.
     - `evaluate`: whether `step.eval` is compiled, too: the model in the mode of `model.eval()`, and the loss. For batches of
       other shapes, such an example batch.
     - `dynamic`: whether batches may be of other sizes than the example: for each, another step or evaluation is compiled,

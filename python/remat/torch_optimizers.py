@@ -43,7 +43,7 @@ def _hyperparameters(kind: str, group: dict[str, Any]) -> dict[str, Any]:
     if kind == "Adafactor":
         eps1, eps2 = group["eps"]
         values |= {"eps1": 2.0**-23 if eps1 is None else eps1, "eps2": eps2}
-    return {name: value if isinstance(value, bool) else float(value) for name, value in values.items()}
+    return {name: value if isinstance(value, (bool, Rate)) else float(value) for name, value in values.items()}
 
 
 @dataclasses.dataclass
@@ -59,9 +59,26 @@ class Functions:
         return head + "".join(f"\n{function}" for function in self.texts) + brace + tail
 
 
+class Rate:
+    """What the learning rate of a group of parameters is when a step begins. Nothing else may change: it is compiled."""
+
+    def __init__(self, optimizer: Any, group: dict[str, Any]):
+        self.optimizer, self.group = optimizer, group
+        self.fixed = {key: value for key, value in group.items()
+                      if key not in ("params", "lr") and key in inspect.signature(type(optimizer)).parameters}
+
+    def __call__(self, step: int) -> float:
+        self.optimizer._opt_called = True  # for schedulers, which warn if they come first
+        for key, value in self.fixed.items():
+            if self.group[key] is not value and self.group[key] != value:
+                raise ValueError(f"{key} of the optimizer was {value} when the step was compiled, and is {self.group[key]} now; only "
+                                 "learning rates may change")
+        return float(self.group["lr"])
+
+
 def convert(optimizer: Any, names: dict[int, Collection[str]]) -> tuple[Optimizer, Functions]:
-    """The same rule for the same parameters: `names` are those of each one that is trained, by its id. Learning rates are what
-    they are now; `torch.optim.lr_scheduler` has its counterparts in `remat.LinearWarmupCosine` and others."""
+    """The same rule for the same parameters: `names` are those of each one that is trained, by its id. Learning rates stay in the
+    optimizer, where schedulers find them."""
     kind = type(optimizer).__name__
     if type(optimizer).__module__.partition(".")[0] != "torch":
         raise TypeError(f"{type(optimizer).__module__}.{kind} is no optimizer of torch.optim; beside those there are remat.SGD, Adam, "
@@ -71,10 +88,11 @@ def convert(optimizer: Any, names: dict[int, Collection[str]]) -> tuple[Optimize
                          "step.load_state_dict(..., strict=False)")
     settings: dict[str, tuple[Any, dict[str, Any]]] = {}
     for group in optimizer.param_groups:
+        own = dict(group, lr=Rate(optimizer, group))
         for parameter in group["params"]:
             if id(parameter) not in names:
                 raise ValueError(f"the optimizer has a parameter of shape {list(parameter.shape)} that is none of the model's")
-            settings |= {name: (parameter, group) for name in names[id(parameter)]}
+            settings |= {name: (parameter, own) for name in names[id(parameter)]}
     if not settings:
         raise ValueError("the optimizer has no parameter that is trained")
     try:
@@ -103,24 +121,26 @@ def _known_rule(kind: str, settings: dict[str, tuple[Any, dict[str, Any]]]) -> O
 
 def _exported_rules(kind: Any, settings: dict[str, tuple[Any, dict[str, Any]]]) -> tuple[Optimizer, Functions]:
     functions, groups = Functions(), []
-    known: dict[str, tuple[Custom, dict[str, Any]]] = {}
+    known: dict[str, tuple[str, dict[str, Any]]] = {}
     for name, (parameter, group) in settings.items():
-        options = {key: float(value) if key == "lr" else value for key, value in group.items()
-                   if key in inspect.signature(kind).parameters and key != "params"}
+        options = {key: value for key, value in group.items() if key != "params" and key in inspect.signature(kind).parameters}
+        # States may start from it.
+        options["lr"] = float(group["lr"].group["lr"])
         key = f"{list(parameter.shape)} {parameter.dtype} {sorted(options.items())}"
         if key not in known:
-            text, states = _export_update(kind, options, parameter, f"{PREFIX}{len(known)}")
+            function = f"{PREFIX}{len(known)}"
+            text, states = _export_update(kind, options, parameter, function)
             functions.texts.append(text)
-            known[key] = Custom(f"@{PREFIX}{len(known)}", len(states), 1.0), states
-        rule, states = known[key]
-        groups.append(Group.named(name, rule=rule))
+            known[key] = function, states
+        function, states = known[key]
+        groups.append(Group.named(name, rule=Custom(f"@{function}", len(states), group["lr"])))
         functions.initial |= {f"{name}.{state}": value for state, value in states.items() if value.any()}
-    rule, _ = next(iter(known.values()))
+    rule = next(group.rule for group in groups if group.rule)
     return dataclasses.replace(rule, groups=groups), functions
 
 
 def _make_update(kind: Any, options: dict[str, Any], states: Sequence[str]) -> Any:
-    """A module that is one step of one parameter: from parameter, gradient and states to parameter and states."""
+    """A module that is one step of one parameter: from parameter, gradient, states and learning rate to parameter and states."""
     import torch
 
     # As torch.compile runs it: counts are tensors, and nothing waits for a device.
@@ -132,6 +152,7 @@ def _make_update(kind: Any, options: dict[str, Any], states: Sequence[str]) -> A
             parameter = parameter.clone()
             parameter.grad = gradient.clone()
             optimizer = kind([parameter], **options)
+            optimizer.param_groups[0]["lr"] = values[-1].clone()
             optimizer.state[parameter] = {name: value.clone() for name, value in zip(states, values)}
             optimizer.step()
             after = optimizer.state[parameter]
@@ -161,7 +182,8 @@ def _export_update(kind: Any, options: dict[str, Any], parameter: Any, name: str
     import torch
     try:
         states = _initial_states(kind, options, parameter)
-        inputs = {"parameter": parameter.detach(), "gradient": torch.zeros_like(parameter), **states}
+        inputs = {"parameter": parameter.detach(), "gradient": torch.zeros_like(parameter), **states,
+                  "learning rate": torch.tensor(options["lr"], dtype=torch.float64)}
         exported = export.from_torch(_make_update(kind, options, list(states)), inputs, outputs=("parameter", *states), check=False)
     except Exception as error:  # of the optimizer, or of an export
         shown = ", ".join(f"{key}={value}" for key, value in options.items() if value is not None and value is not False)
@@ -170,9 +192,10 @@ def _export_update(kind: Any, options: dict[str, Any], parameter: Any, name: str
     text = exported.text[exported.text.index("  func.func @loss"):exported.text.rindex("\n}")]
     text = re.sub(r' loc\((?:#loc\d*|"[^"]*")\)', "", text)
     text = re.sub(r"#map\d*\b", lambda match: maps[match[0]], text)
-    signature, arrow, body = text.partition(") -> ")
-    arguments = signature.removeprefix("  func.func @loss(").split(", %")
+    signature, results, body = re.fullmatch(r"  func\.func @loss\(%(.*?)\) (->.*? \{\n)(.*)", text, re.S).groups()  # type: ignore[union-attr]
+    *arguments, rate = signature.split(", %")
     for i, state in enumerate(states, 2):
         arguments[i] += f' {{opt.state = "{state}"}}'
-    return (f"  func.func private @{name}({', %'.join(arguments)}, %step: i64, %lr: f32{arrow}{body}",
+    return (f"  func.func private @{name}(%{', %'.join(arguments)}, %step: i64, %lr: f64) {results}"
+            f"    %{rate.partition(':')[0]} = tensor.from_elements %lr : tensor<f64>\n{body}",
             {state: export.to_numpy(value) for state, value in states.items()})

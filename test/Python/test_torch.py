@@ -2,6 +2,7 @@
 import copy
 import math
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -854,6 +855,46 @@ def test_operations_without_a_lowering_are_named():
     with pytest.raises(remat.ExportError, match=r"test_torch.py:\d+.*: torch-mlir has no lowering of torch.aten.view.dtype"):
         remat.torch.train_step(Scaled((3,), lambda x: torch.copysign(x, torch.tensor(-1.0))), None, (torch.ones(3),),
                                optimizer=remat.SGD(0.1))
+
+
+SCHEDULERS = {
+    "cosine": (lambda p: torch.optim.AdamW(p, 0.05), lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, 5)),
+    "lambda": (lambda p: torch.optim.SGD(p, 0.05, momentum=0.9), lambda o: torch.optim.lr_scheduler.LambdaLR(o, lambda k: 1 / (k + 1))),
+    "sequence": (lambda p: torch.optim.NAdam(p, 0.05), lambda o: torch.optim.lr_scheduler.SequentialLR(
+        o, [torch.optim.lr_scheduler.LinearLR(o, 0.1, 1.0, 2), torch.optim.lr_scheduler.ExponentialLR(o, 0.8)], [2])),
+    "step": (lambda p: torch.optim.Adafactor(p, 0.05), lambda o: torch.optim.lr_scheduler.StepLR(o, 2, 0.5)),
+}
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+@pytest.mark.parametrize("kind", SCHEDULERS)
+def test_schedulers_of_pytorch(kind, is_late):
+    make_optimizer, make_scheduler = SCHEDULERS[kind]
+    model, data = make(), batches(6)
+    theirs = copy.deepcopy(model)
+    optimizer = make_optimizer(model.parameters())
+    scheduler = None if is_late else make_scheduler(optimizer)
+    step = remat.torch.train_step(model, F.cross_entropy, data[0], optimizer=optimizer)
+    scheduler = scheduler or make_scheduler(optimizer)
+    their_optimizer = make_optimizer(theirs.parameters())
+    their_scheduler = make_scheduler(their_optimizer)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # that the scheduler has come first
+        for batch in data:
+            loss = step(*batch)
+            scheduler.step()
+            assert loss == pytest.approx(train(theirs, F.cross_entropy, [batch], their_optimizer)[0], rel=2e-5)
+            their_scheduler.step()
+
+
+def test_what_a_scheduler_may_not_change():
+    model, data = make(), batches(2)
+    optimizer = torch.optim.AdamW(model.parameters(), 0.01)
+    step = remat.torch.train_step(model, F.cross_entropy, data[0], optimizer=optimizer)
+    step(*data[0])
+    optimizer.param_groups[0]["weight_decay"] = 0.1
+    with pytest.raises(ValueError, match="weight_decay of the optimizer was 0.01 when the step was compiled, and is 0.1 now"):
+        step(*data[1])
 
 
 def test_reciprocals_of_zero():
