@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from remat.export import ExportError
+
 aten = torch.ops.aten
 
 
@@ -413,10 +415,25 @@ def index_reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str
     return scatter_reduce(x, dim, places, source, reduce, include_self=include_self)
 
 
+def put_where(x: Tensor, first: int, mask: Tensor, values: Tensor, accumulate: bool) -> Tensor:
+    """`x[mask] = values`, of a mask of the dimensions from `first` on; the values may not be as many as the mask chooses."""
+    behind = x.ndim - first - mask.ndim
+    if values.ndim > behind:
+        chosen = values.ndim - behind - 1
+        if not isinstance(values.shape[chosen], int) or values.shape[chosen] != 1:
+            raise ExportError("it assigns as many values as a mask chooses, which no shape says; write x = torch.where(mask, values, x), "
+                              "with values for all elements")
+        values = values.reshape(*values.shape[:chosen], *[1] * mask.ndim, *values.shape[chosen + 1:])
+    values = values.to(x.dtype)
+    return torch.where(mask.reshape(*mask.shape, *[1] * behind), x + values if accumulate else values, x)
+
+
 def index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
-    """By one index into dimensions that follow each other."""
+    """By one mask, or by indices into dimensions that follow each other."""
     first = next((i for i, index in enumerate(indices) if index is not None), len(indices))
     used = [index for index in indices[first:] if index is not None]
+    if len(used) == 1 and used[0].dtype == torch.bool:
+        return put_where(x, first, used[0], values, accumulate)
     if len(used) < len(indices) - first or any(not index.dtype.is_signed for index in used):
         return NotImplemented
     sizes, before, behind = x.shape[first:first + len(used)], x.shape[:first], x.shape[first + len(used):]

@@ -58,10 +58,21 @@ def stop_padding(graph: Graph, node: Node) -> None:
     graph.erase_node(node)
 
 
-def get_alias(user: Node, node: Node) -> Any:
-    """What the schema of an operation says of sharing memory with `node`, its first argument, if anything."""
+def find_aliases(user: Node) -> Iterator[tuple[Node, Any]]:
+    """The arguments of an operation that its schema says something of: its results share their memory, or it writes to them."""
     schema = getattr(user.target, "_schema", None)
-    return schema.arguments[0].alias_info if schema and user.args[:1] == (node,) and schema.arguments else None
+    given = dict(zip([a.name for a in schema.arguments], user.args), **user.kwargs) if schema else {}
+    for argument in schema.arguments if schema else ():
+        values = given.get(argument.name)
+        for value in values if isinstance(values, (list, tuple)) else [values]:
+            if argument.alias_info and isinstance(value, Node):
+                yield value, argument.alias_info
+
+
+def get_alias(user: Node, node: Node) -> Any:
+    """What the schema of an operation says of sharing memory with `node`, if anything: first of all that it writes to it."""
+    found = [alias for value, alias in find_aliases(user) if value is node]
+    return max(found, key=lambda alias: alias.is_write, default=None)
 
 
 def find_writes(node: Node) -> Iterator[Node]:
@@ -77,8 +88,8 @@ def is_written(node: Node) -> bool:
 
 def find_root(node: Node) -> Node:
     """What `node` is a view of, or itself."""
-    while node.args and isinstance(node.args[0], Node) and get_alias(node, node.args[0]):
-        node = node.args[0]
+    while source := next((value for value, _ in find_aliases(node)), None):
+        node = source
     return node
 
 

@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from remat.export import ExportError
 
 HOOKS = (torch.Tensor.register_hook, torch.Tensor.register_post_accumulate_grad_hook)
-DATA = torch.Tensor.data.__get__
+DATA, SET_DATA = torch.Tensor.data.__get__, torch.Tensor.data.__set__
 LOGITS_IN_PIECES: Any = getattr(F, "linear_cross_entropy", None)  # PyTorch 2.13 has it.
 
 
@@ -80,6 +80,8 @@ class Semantics(TorchFunctionMode):
             raise ExportError("a hook on the gradient of a tensor is no part of what is exported; write a torch.autograd.Function")
         if function == DATA:
             return arguments[0].detach()
+        if function == SET_DATA:
+            return set_data(*arguments)
         if function is torch._is_all_true:
             return True
         if function is LOGITS_IN_PIECES:
@@ -88,6 +90,14 @@ class Semantics(TorchFunctionMode):
         if function is F.gaussian_nll_loss:
             return gaussian_nll_loss(*arguments, **(named or {}))
         return function(*arguments, **(named or {}))
+
+
+def set_data(tensor: torch.Tensor, value: torch.Tensor) -> None:
+    """`tensor.data = value`, as a write that no gradient notices."""
+    if tensor.shape != value.shape or tensor.dtype != value.dtype:
+        raise ExportError(f"forward assigns data of shape {list(value.shape)} and type {value.dtype} to a tensor of shape "
+                          f"{list(tensor.shape)} and type {tensor.dtype}")
+    tensor.detach().copy_(value.detach())
 
 
 def write_back(module: torch.nn.Module, before: list[tuple[str, torch.nn.Module, str, torch.Tensor]]) -> None:

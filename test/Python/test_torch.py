@@ -1014,7 +1014,37 @@ def write_batch(m, x):
     return x @ m.weight
 
 
-@pytest.mark.parametrize("function", [assign, write_data, write_detached, write_batch])
+def write_out(m, x):
+    h = x @ m.weight
+    with torch.no_grad():
+        F.normalize(m.mean + h.mean(0), dim=0, out=m.mean)
+        torch.mul(m.mean, 0.5, out=m.mean)
+    return h - m.mean
+
+
+def assign_data(m, x):
+    h = x @ m.weight
+    m.mean.data = 0.9 * m.mean.data + 0.1 * h.mean(0)
+    return h - m.mean
+
+
+def write_where(m, x):
+    h = (x @ m.weight).clone()
+    h[h < 0] *= 1  # as many as it chooses
+    return h
+
+
+def write_masked(m, x):
+    h = (x @ m.weight).clone()
+    h[h > 1] = 0.5
+    h[h.sum(1) > 0] = torch.arange(3.0)
+    h[:, torch.tensor([True, False, True])] = h[:, 1:2]
+    h[None, h < -1] = m.mean[:1]
+    m.mean[m.mean > 0] = 0.25
+    return h - m.mean
+
+
+@pytest.mark.parametrize("function", [assign, assign_data, write_data, write_detached, write_batch, write_masked, write_out])
 def test_what_forward_writes(function):
     model, data = make(lambda: Applies(function)), [(torch.randn(4, 3), torch.randn(4, 3)) for _ in range(3)]
     theirs = copy.deepcopy(model)
@@ -1030,6 +1060,16 @@ def test_what_forward_writes(function):
 def write_parameter(m, x):
     with torch.no_grad():
         m.weight.clamp_(-1, 1)
+    return x @ m.weight
+
+
+def assign_parameter(m, x):
+    m.weight.data = m.weight.data.clamp(-1, 1)
+    return x @ m.weight
+
+
+def assign_other_data(m, x):
+    m.mean.data = x.mean(1)
     return x @ m.weight
 
 
@@ -1050,10 +1090,25 @@ def assign_other(m, x):
     return x @ m.weight
 
 
+@pytest.mark.parametrize("norm", [nn.utils.parametrizations.spectral_norm, nn.utils.spectral_norm, nn.utils.parametrizations.weight_norm])
+def test_normalized_weights(norm):
+    """The buffers of a spectral norm are written without gradients, as `out=` of what they are computed from."""
+    model = make(lambda: nn.Sequential(norm(nn.Linear(3, 8)), nn.Tanh(), nn.Linear(8, 3)))
+    theirs, data = copy.deepcopy(model), [(torch.randn(4, 3), torch.randn(4, 3)) for _ in range(4)]
+    step = remat.torch.train_step(model, F.mse_loss, data[0], optimizer=remat.SGD(0.05))
+    losses = [step(*batch) for batch in data]
+    np.testing.assert_allclose(losses, train(theirs, F.mse_loss, data, torch.optim.SGD(theirs.parameters(), 0.05)), 2e-5)
+    step.copy_to(model)
+    assert_same_state(model, theirs)
+
+
 @pytest.mark.parametrize("make_model, message", [
     (lambda: Applies(write_parameter), r"test_torch.py:\d+: forward writes to the parameter (inner\.)?weight, which only the optimizer"),
+    (lambda: Applies(assign_parameter), r"test_torch.py:\d+: forward writes to the parameter (inner\.)?weight, which only the optimizer"),
+    (lambda: Applies(assign_other_data), r"forward assigns data of shape \[4\] and type torch.float32 to a tensor of shape \[3\]"),
     (lambda: nn.Sequential(nn.Embedding(5, 3, max_norm=1.0)), "forward writes to the parameter 0.weight"),
     (lambda: Applies(read_what_was_detached), r"test_torch.py:\d+: the model writes to a tensor through its detach\(\) or data, and reads"),
+    (lambda: Applies(write_where), r"test_torch.py:\d+.* as many values as a mask chooses|data-dependent"),
     (lambda: Applies(hook), r"test_torch.py:\d+: a hook on the gradient of a tensor is no part of what is exported"),
     (lambda: Applies(assign_other, 0), r"forward assigns to the buffer model.mean what is not of its shape \[3\]")])
 def test_what_forward_must_not_write(make_model, message):

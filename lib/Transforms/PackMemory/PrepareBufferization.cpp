@@ -56,14 +56,18 @@ static void foldUndefined(arith::SelectOp op) {
     }
 }
 
-/// What is read behind `op` is read from where it puts it. One-shot
+/// What kernels read behind `op` they read from where it puts it. One-shot
 /// bufferization takes that for a conflict between the two, if it may also be
 /// computed there.
 static void readFromDestination(bufferization::MaterializeInDestinationOp op) {
-  if (op->getNumResults() == 0)
+  if (op->getNumResults() == 0 || !op.getSource().getDefiningOp())
     return;
   op.getSource().replaceUsesWithIf(op->getResult(0), [&](OpOperand &use) {
-    Operation *user = op->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    auto kernel = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
+    Operation *user =
+        kernel && kernel.isDpsInput(&use)
+            ? op->getBlock()->findAncestorOpInBlock(*kernel.getOperation())
+            : nullptr;
     return user && op->isBeforeInBlock(user);
   });
 }

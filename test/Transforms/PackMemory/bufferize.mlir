@@ -602,3 +602,26 @@ func.func private @update_that_is_read(%w: tensor<4xf32> {bufferization.writable
   %d2 = bufferization.materialize_in_destination %t in %e : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %d, %d2, %r : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Arguments that change places: nothing is read from where it is put if that is written again.
+
+#m = affine_map<(d0) -> (d0)>
+
+// CHECK-LABEL: func.func private @arguments_that_change_places
+// CHECK-SAME: %[[A:[^:]*]]: memref<4xf32>{{[^%]*}}, %[[B:[^:]*]]: memref<4xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[A]] : {{.*}}) outs(%[[NEW:.*]] :
+// CHECK: memref.copy %[[B]], %[[A]]
+// CHECK: memref.copy %[[NEW]], %[[B]]
+func.func private @arguments_that_change_places(%a: tensor<4xf32> {bufferization.writable = true}, %b: tensor<4xf32> {bufferization.writable = true}) -> (tensor<4xf32>, tensor<4xf32>) {
+  %y = tensor.empty() : tensor<4xf32>
+  %n = linalg.generic {indexing_maps = [#m, #m], iterator_types = ["parallel"]} ins(%a : tensor<4xf32>) outs(%y : tensor<4xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.addf %x, %x : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %c = bufferization.materialize_in_destination %b in %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %d = bufferization.materialize_in_destination %n in %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %c, %d : tensor<4xf32>, tensor<4xf32>
+}
