@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch_mlir import fx, ir
 from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras import fx_importer
@@ -97,7 +98,6 @@ def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any
         if derivatives and any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in program.constants.values()
                                if isinstance(t, torch.Tensor)):
             raise ExportError("an intermediate of a derivative became a constant")
-        return program
     except Exception as error:  # of the model, too
         if derivatives:
             raise ExportError(f"PyTorch cannot export the model: {derivatives[0]}: forward takes a derivative by autograd.grad or what is "
@@ -106,6 +106,19 @@ def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any
         frames = from_forward(traceback.extract_tb(error.__traceback__))
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
         raise ExportError(f"PyTorch cannot export the model: {place}{error}") from error
+    check_shapes(program)
+    return program
+
+
+def check_shapes(program: torch.export.ExportedProgram) -> None:
+    """Fails at what has a shape that depends on data: torch-mlir's passes may not come to an end."""
+    for module in program.graph_module.modules():
+        for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
+            value = node.meta.get("val")
+            if isinstance(value, torch.Tensor) and free_unbacked_symbols(value.shape):
+                raise ExportError(f"PyTorch cannot export the model: {describe_line(node.meta.get('stack_trace'))}how many elements "
+                                  f"{getattr(node.target, '__name__', node.target)} returns depends on data, and no shape says it; keep all, as in "
+                                  "torch.where(mask, x, 0).sum() / mask.sum() or cross_entropy(..., ignore_index=-100)")
 
 
 def nodes_at(error: BaseException) -> Iterator[torch.fx.Node]:

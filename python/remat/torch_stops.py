@@ -1,4 +1,4 @@
-"""Where no gradient passes in a PyTorch module: `Tensor.detach`, `torch.no_grad`, the row of an embedding's `padding_idx`.
+"""Where no gradient passes in a PyTorch module: `Tensor.detach`, `Tensor.item`, `torch.no_grad`, the row of an embedding's `padding_idx`.
 
 Lowered, they leave nothing behind. So before an exported program is lowered, a stand-in is put there: an operator of our own,
 then a call of a function that nothing looks into, and a `remat.stop_gradient` in the end. None can be lost on the way without an
@@ -136,6 +136,9 @@ def mark(module: GraphModule) -> None:
     for node in list(module.graph.nodes):
         if node.target in (aten.detach.default, aten.detach_.default) and is_float(node):
             stop_detached(node)
+        elif node.target in (aten.item.default, aten._local_scalar_dense.default) and is_float(node.args[0]):
+            with module.graph.inserting_before(node):
+                node.replace_input_with(node.args[0], stop(module.graph, node.args[0], node))
         elif node.target is aten.embedding.default and len(node.args) > 2 and node.args[2] >= 0:
             stop_padding(module.graph, node)
         elif node.target is torch.ops.higher_order.wrap_with_set_grad_enabled and not node.args[0]:
