@@ -86,6 +86,8 @@ def convert(optimizer: Any, names: dict[int, Collection[str]]) -> tuple[Optimize
     if optimizer.state and any(state for state in optimizer.state.values() if _has_moved(state)):
         raise ValueError("the optimizer has made steps already: take a fresh one, and load its states with "
                          "step.load_state_dict(..., strict=False)")
+    if any(getattr(optimizer, f"_optimizer_step_{when}_hooks", None) for when in ("pre", "post")):
+        raise ValueError("the optimizer has hooks on its step, which a compiled step would not call")
     settings: dict[str, tuple[Any, dict[str, Any]]] = {}
     for group in optimizer.param_groups:
         own = dict(group, lr=Rate(optimizer, group))

@@ -925,6 +925,11 @@ def test_what_is_wrong_is_said():
     with pytest.raises(TypeError, match="SGD.*maximize=True.* its state 'momentum_buffer' is not there from the start"):
         compile(model, F.cross_entropy, data, optimizer=torch.optim.SGD(model.parameters(), 0.1, momentum=0.9, maximize=True))
 
+    hooked = torch.optim.SGD(model.parameters(), 0.1)
+    hooked.register_step_post_hook(lambda *_: None)
+    with pytest.raises(ValueError, match="the optimizer has hooks on its step"):
+        compile(model, F.cross_entropy, data, optimizer=hooked)
+
     class Own(torch.optim.SGD):
         pass
 
