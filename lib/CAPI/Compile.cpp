@@ -189,13 +189,16 @@ MlirLogicalResult rematExplain(const RematStepOptions *request,
                                RematDiagnosticCallback callback, void *userData,
                                MlirStringCallback result, void *resultData) {
   Model model(*request, callback, userData);
-  ToTensorsOptions options;
+  TrainOptions options;
+  ToTensorsOptions toTensors;
   std::string table;
   llvm::raw_string_ostream os(table);
-  if (failed(parseOptions(model, unwrap(request->trainOptions), options)) ||
-      failed(model.load()) || failed(model.addTrainStep()) ||
+  if (failed(parseOptions(model, unwrap(request->trainOptions), options)))
+    return mlirLogicalResultFailure();
+  setOptions(toTensors, options);
+  if (failed(model.load()) || failed(model.addTrainStep()) ||
       failed(model.run([&](OpPassManager &pm) {
-        buildExplainPipeline(pm, options, os);
+        buildExplainPipeline(pm, toTensors, os);
         return success();
       })))
     return mlirLogicalResultFailure();

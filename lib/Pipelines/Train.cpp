@@ -171,9 +171,8 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
     pm.addPass(createImproveLocalityPass({schedule.alignment}));
 }
 
-void remat::buildPackedPipeline(OpPassManager &pm,
-                                const TrainOptions &options) {
-  ToTensorsOptions toTensors;
+void remat::setOptions(ToTensorsOptions &toTensors,
+                       const TrainOptions &options) {
   toTensors.policy = options.policy;
   toTensors.mode = options.mode;
   toTensors.lossTile = options.lossTile;
@@ -181,6 +180,12 @@ void remat::buildPackedPipeline(OpPassManager &pm,
   toTensors.target = options.target;
   toTensors.threads = options.threads;
   toTensors.convWorkspace = options.convWorkspace;
+}
+
+void remat::buildPackedPipeline(OpPassManager &pm,
+                                const TrainOptions &options) {
+  ToTensorsOptions toTensors;
+  setOptions(toTensors, options);
   buildToTensorsPipeline(pm, toTensors);
   BufferizeOptions bufferize;
   bufferize.report = options.report;

@@ -72,6 +72,9 @@ struct TrainOptions : public PassPipelineOptions<TrainOptions>,
       llvm::cl::init(false)};
 };
 
+/// What `options` say of the part on tensors.
+void setOptions(ToTensorsOptions &toTensors, const TrainOptions &options);
+
 /// Appends the passes that take an annotated model to flat functions on
 /// tensors, ordered for memory.
 void buildToTensorsPipeline(OpPassManager &pm, const ToTensorsOptions &options);
