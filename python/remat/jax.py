@@ -129,8 +129,7 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
     their paths in the tree (`dense.kernel`, `dense.kernel.m`). What is under `jax.checkpoint` is selected by
     `policy=remat.checkpoints()`, values of `checkpoint_name` by `remat.save_names`. `optimizer` is one of remat's, or any of
     optax's whose update of a parameter reads no other one's gradient (but for clipping by the norm of all, first in a chain); its
-    states have optax's names then. The other arguments are those of
-    `remat.mlir.train_step`.
+    states have optax's names then. The other arguments are those of `remat.mlir.train_step`.
 
     `eval_fn(params, *batch)`, which returns what a loss does, is what `step.eval` computes; `eval_batch` is an example of its
     batches, a tuple, where they differ from those of the loss.
@@ -176,10 +175,8 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
         leaves, tree = jax.tree.flatten(like)
         return lambda shapes: _export(function, parameters, jax.tree.unflatten(tree, map(zeros, shapes, leaves)), *more)[0]
 
-    step = compile_exported(lambda *compiled: JaxStep(compiled, jax.tree.structure(params), trees, eval_trees), exported,
+    return compile_exported(lambda *compiled: JaxStep(compiled, jax.tree.structure(params), trees, eval_trees), exported,
                             getattr(loss_fn, "__name__", "loss"), evaluated=evaluated, optimizer=optimizer,
                             export_again=exporting_again(loss_fn, example_batch, functions) if dynamic else None,
                             evaluate_again=exporting_again(eval_fn, eval_batch) if dynamic and eval_fn else None,
-                            **arguments)
-    step.load_state_dict(starts, strict=False)
-    return step
+                            starts=starts, **arguments)

@@ -173,8 +173,8 @@ def to_stablehlo(program: Any, name: str, avals: Sequence[Any]) -> Any:
 
 
 def lower(loss: Callable[..., Any], params: Any, inputs: list[Any], more: dict[str, str]) -> tuple[str, list[str], int]:
-    """`loss(params, *inputs)` in StableHLO with locations and `more` modules as functions, the names that its barriers stand for, and how many of its
-    functions have a derivative by hand."""
+    """`loss(params, *inputs)` in StableHLO with locations and `more` modules as functions, the names that its barriers stand for,
+    and how many of its functions have a derivative by hand."""
     import jax
     marker = Marker()
     program = marker.mark_program(jax.jit(loss, keep_unused=True).trace(params, *inputs).jaxpr)

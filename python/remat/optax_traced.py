@@ -45,10 +45,6 @@ class Functions:
         return re.sub(rf"util\.func (?:public|private) @({PREFIX}\d+)\((.*?)\)(?= ->)", signature, text)
 
 
-class Coupled(TypeError):
-    """The update of a parameter reads the gradient of another one."""
-
-
 def trace(transformation: Any, params: Any, name_of: Callable[[Any], str]) -> tuple[Optimizer, Functions, dict[str, Any]]:
     """The optimizer, its functions, and what its states start from where that is not zero."""
     import jax
@@ -151,8 +147,8 @@ class _Update:
                 break
             outputs = found
         if others := [self.names[k % count] for k in read if k < 2 * count and k % count != i]:
-            raise Coupled(f"optax: the update of '{self.names[i]}' reads '{others[0]}' or its gradient, but parameters are updated "
-                          "one by one, each as soon as its gradient is final")
+            raise TypeError(f"optax: the update of '{self.names[i]}' reads '{others[0]}' or its gradient, but parameters are updated "
+                            "one by one, each as soon as its gradient is final")
         numbers = sorted(k - count for k in outputs if k >= count)
         inputs = [i, count + i, *(2 * count + k for k in numbers)]
 

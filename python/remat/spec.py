@@ -32,9 +32,10 @@ def importing(exported: Any) -> str:
 
 def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str, evaluated: Any = None,
                      export_again: Callable[[Shapes], Any] | None = None,
-                     evaluate_again: Callable[[Shapes], Any] | None = None, **arguments: Any) -> AnyStep:
-    """A step of the export of what is called `name`, which starts from the exported values: `make_step` of what
-    `remat.Step` is made of. `evaluated` is an export of the evaluation; `export_again` exports for data of other shapes,
+                     evaluate_again: Callable[[Shapes], Any] | None = None, starts: dict[str, Any] | None = None,
+                     **arguments: Any) -> AnyStep:
+    """A step of the export of what is called `name`, which starts from the exported values, and states of an optimizer from
+    `starts`, by name: `make_step` of what `remat.Step` is made of. `evaluated` is an export of the evaluation; `export_again` exports for data of other shapes,
     `evaluate_again` the evaluation. The `arguments` are those of `remat.mlir.train_step`."""
     if "eval_function" in arguments:
         raise TypeError("eval_function names a function of a module in MLIR; this step has an argument of its own for that")
@@ -60,5 +61,5 @@ def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str
     step = make_step(*mlir.compile_request(request(*program, evaluated)), recompile if export_again else None,
                      recompile_evaluation if evaluate_again else None)
     step.take_signs(exported, evaluated)
-    step.load_state_dict({a.name: a.own for a in exported.arguments if a.role != "data"}, strict=False)
+    step.load_state_dict({a.name: a.own for a in exported.arguments if a.role != "data"} | (starts or {}), strict=False)
     return step

@@ -259,13 +259,11 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
         return lambda shapes: export({name: torch.zeros(shape, dtype=dtype, device=device)
                                       for shape, (name, (dtype, device)) in zip(shapes, kinds.items(), strict=True)})
 
-    step = compile_exported(lambda *compiled: TorchStep(compiled, keys, tied, known), exported, type(model).__name__,
+    return compile_exported(lambda *compiled: TorchStep(compiled, keys, tied, known), exported, type(model).__name__,
                             evaluated=evaluated, optimizer=optimizer,
                             export_again=exporting_again(export_step, inputs) if dynamic else None,
                             evaluate_again=exporting_again(export_evaluation, eval_inputs) if dynamic and evaluated else None,
-                            **arguments)
-    step.load_state_dict(functions.initial if functions else {}, strict=False)
-    return step
+                            starts=functions.initial if functions else {}, **arguments)
 
 
 def _inputs(batch: Any, keys: list[str] | None, loss_fn: Callable[..., Any] | None) -> dict[str, Any]:

@@ -204,9 +204,9 @@ static bool hasStaticStrides(linalg::LinalgOp op) {
       return true;
     SmallVector<int64_t> strides;
     int64_t offset;
-    return (memref.hasStaticShape() &&
-            succeeded(memref.getStridesAndOffset(strides, offset)) &&
-            llvm::none_of(strides, ShapedType::isDynamic));
+    return memref.hasStaticShape() &&
+           succeeded(memref.getStridesAndOffset(strides, offset)) &&
+           llvm::none_of(strides, ShapedType::isDynamic);
   });
 }
 

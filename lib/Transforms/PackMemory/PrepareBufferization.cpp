@@ -257,10 +257,7 @@ static void protectArguments(func::FuncOp function) {
 /// for the callers' sake which of its arguments it is, and a step has thousands
 /// of both.
 static void returnBuffers(func::FuncOp function) {
-  for (Block &block : function.getBody()) {
-    auto op = dyn_cast<func::ReturnOp>(block.getTerminator());
-    if (!op)
-      continue;
+  for (auto op : function.getOps<func::ReturnOp>()) {
     OpBuilder builder(op);
     for (OpOperand &operand : op->getOpOperands())
       if (isa<RankedTensorType>(operand.get().getType()))
@@ -305,9 +302,8 @@ struct PrepareBufferizationPass
     });
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       bool isCalled = called.contains(function.getSymNameAttr());
-      for (Block &block : function.getBody())
-        if (auto op = dyn_cast<func::ReturnOp>(block.getTerminator()))
-          computeResultsInPlace(op);
+      for (auto op : function.getOps<func::ReturnOp>())
+        computeResultsInPlace(op);
       splitAccumulations(function, isCalled);
       splitReads(function);
       if (!function.isDeclaration() && !isCalled) {
