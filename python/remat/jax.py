@@ -153,7 +153,7 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
         raise TypeError("eval_batch must be the tuple of arguments that eval_fn takes behind the parameters")
     functions: Functions | None = None
     starts: dict[str, Any] = {}
-    if callable(getattr(optimizer, "update", None)):
+    if all(callable(getattr(optimizer, name, None)) for name in ("init", "update")):
         optimizer, more, functions, starts = optax_rules.convert(optimizer, params, _name)
         if twice := set(more).intersection(arguments):
             raise TypeError(f"{', '.join(twice)} is in the optimizer, too")

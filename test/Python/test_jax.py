@@ -542,6 +542,11 @@ def test_optimizers_of_optax_without_a_counterpart(make, message):
         remat.jax.train_step(mlp, mlp_params(), *mlp_batches(1)[0], optimizer=make(optax))
 
 
+def test_what_is_no_optimizer():
+    with pytest.raises(TypeError, match="the optimizer must be one of remat's, .* but got dict"):  # which has an update()
+        remat.jax.train_step(mlp, mlp_params(), *mlp_batches(1)[0], optimizer={"lr": 0.1})
+
+
 def test_clipping_twice():
     optax = pytest.importorskip("optax")
     with pytest.raises(TypeError, match="clip_global_norm is in the optimizer, too"):
