@@ -1,7 +1,7 @@
 """One configuration in this process; prints one JSON line.
 
 usage: measure.py ours|jax|torch|torch-compile WORKLOAD none|full|dots [--eager] [--flash] [--pieces] [--steps N] [--optimizer RULE]
-                  [K=V ...]
+                  [--device cuda] [--precision f32|tf32|bf16] [K=V ...]
 
 `--eager` is the optimizer in the backward pass (in JAX the step is one program, which decides that itself).
 `resident` is the most memory that a peer's process had.
@@ -18,11 +18,12 @@ import workloads
 def peer(arguments, dims):
     if arguments.framework == "jax":
         import peers_jax
-        step, facts = peers_jax.build(arguments.workload, dims, arguments.policy)
+        step, facts = peers_jax.build(arguments.workload, dims, arguments.policy, precision=arguments.precision)
     else:
         import peers_torch
         step, facts = peers_torch.build(arguments.workload, dims, arguments.policy, arguments.eager,
-                                        arguments.framework == "torch-compile", arguments.flash, arguments.pieces)
+                                        arguments.framework == "torch-compile", arguments.flash, arguments.pieces,
+                                        arguments.device, arguments.precision)
     losses = [facts.pop("first_loss")] if "first_loss" in facts else [step()]
     times = []
     for _ in range(arguments.steps):
@@ -30,7 +31,7 @@ def peer(arguments, dims):
         losses.append(step())
         times.append(time.perf_counter() - start)
     if arguments.framework != "jax":
-        facts["bytes"] = peers_torch.peak_bytes(step)
+        facts["bytes"] = peers_torch.peak_bytes(step, arguments.device)
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {"times": times, "losses": losses, "compile_s": 0.0, "resident": 1024 * kilobytes} | facts
 
@@ -46,6 +47,8 @@ def main():
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--optimizer", choices=list(workloads.RULES))
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--precision", choices=["f32", "tf32", "bf16"], default="f32")
     parser.add_argument("dims", nargs="*")
     arguments = parser.parse_intermixed_args()
     # XLA and OpenMP size their pools by the processors that a process may use; before either is imported.

@@ -186,12 +186,13 @@ def initial_state(workload, params):
     return {"m": zeros()} if options.get("momentum") else {}
 
 
-def training_step(workload, dims, policy):
+def training_step(workload, dims, policy, precision="f32"):
+    loss_of = compute_in_bf16(globals()[workload]) if precision == "bf16" else globals()[workload]
     kind, options = workloads.OPTIMIZERS[workload]
     optimizer = {"adamw": adamw, "sgd": sgd}[kind]
 
     def step(params, state, batch):
-        (loss, stats), grads = jax.value_and_grad(globals()[workload], has_aux=True)(params, batch, dims, policy)
+        (loss, stats), grads = jax.value_and_grad(loss_of, has_aux=True)(params, batch, dims, policy)
         params, optimizer_state = optimizer(params, grads, state["optimizer"], **options)
         running = {k: 0.9 * old + 0.1 * stats[k] for k, old in state["running"].items()}
         return params, {"optimizer": optimizer_state, "running": running}, loss
@@ -199,14 +200,21 @@ def training_step(workload, dims, policy):
     return step
 
 
-def build(workload, dims, policy, eager=False):
+def compute_in_bf16(loss):
+    """Parameters are f32, and the model takes them rounded."""
+    return lambda params, *rest: loss({name: a.astype(jnp.bfloat16) for name, a in params.items()}, *rest)
+
+
+def build(workload, dims, policy, eager=False, precision="f32"):
     """Returns a function that runs one step and returns the loss, and what is known before the first step."""
+    if jax.default_backend() == "gpu":  # which rounds to TF32 unless told not to
+        jax.config.update("jax_default_matmul_precision", "tensorfloat32" if precision == "tf32" else "highest")
     to_jax = lambda arrays: {k: jnp.array(v) for k, v in arrays.items()}
     params, batch = to_jax(workloads.parameters(workload, dims)), to_jax(workloads.batch(workload, dims))
     running = to_jax(workloads.states(workload, dims))
     state = {"optimizer": initial_state(workload, params), "running": running}
     start = time.perf_counter()
-    compiled = jax.jit(training_step(workload, dims, policy), donate_argnums=(0, 1)).lower(params, state, batch).compile()
+    compiled = jax.jit(training_step(workload, dims, policy, precision), donate_argnums=(0, 1)).lower(params, state, batch).compile()
     facts = {"compile_s": time.perf_counter() - start,
              "bytes": compiled.memory_analysis().temp_size_in_bytes,
              "products": len(re.findall(r" (?:dot|convolution)\(|__onednn", compiled.as_text()))}

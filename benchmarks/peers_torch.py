@@ -127,7 +127,7 @@ def llama(params, batch, dims, policy, flash=False, pieces=False):
     heads, shared, d, T = (dims[k] for k in ("heads", "shared", "d", "T"))
     head = d // heads
     hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
-    cos, sin = (torch.from_numpy(table) for table in workloads.rotations(dims))
+    cos, sin = (torch.tensor(table, dtype=params["norm"].dtype) for table in workloads.rotations(dims))
 
     def attention(q, k, v):
         k, v = (t.repeat_interleave(shared, 1) for t in (k, v))
@@ -205,13 +205,24 @@ def to_torch(array, images):
     return tensor if tensor.is_floating_point() else tensor.long()
 
 
-def build(workload, dims, policy, eager=False, compiled=False, flash=False, pieces=False):
+def compute_in_bf16(loss):
+    """Parameters are f32, and the model takes them rounded."""
+    return lambda params, *rest, **options: loss({k: v.bfloat16() for k, v in params.items()}, *rest, **options)
+
+
+def build(workload, dims, policy, eager=False, compiled=False, flash=False, pieces=False, device="cpu", precision="f32"):
     """Returns a function that runs one step and returns the loss, and what is known before the first step."""
-    params = {k: to_torch(v, "weight" if v.ndim == 4 else None).requires_grad_()
+    torch.set_default_device(device)
+    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.benchmark = True
+    params = {k: to_torch(v, "weight" if v.ndim == 4 else None).to(device).requires_grad_()
               for k, v in workloads.draw_parameters(workload, dims)}
-    batch = {k: to_torch(v, v.ndim == 4) for k, v in workloads.batch(workload, dims).items()}
-    running = {k: torch.from_numpy(v) for k, v in workloads.states(workload, dims).items()}
+    batch = {k: to_torch(v, v.ndim == 4).to(device) for k, v in workloads.batch(workload, dims).items()}
+    running = {k: torch.from_numpy(v).to(device) for k, v in workloads.states(workload, dims).items()}
     loss_of = globals()[workload]
+    if precision == "bf16":
+        loss_of = compute_in_bf16(loss_of)
     if flash or pieces:
         loss_of = partial(loss_of, flash=flash, pieces=pieces)
     if compiled:
@@ -247,8 +258,13 @@ def build(workload, dims, policy, eager=False, compiled=False, flash=False, piec
     return step, facts
 
 
-def peak_bytes(step):
-    """Runs one step under the profiler: the peak of its allocated bytes above the start."""
+def peak_bytes(step, device="cpu"):
+    """Runs one step, on the CPU under the profiler: the peak of its allocated bytes above the start."""
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        step()
+        return torch.cuda.max_memory_allocated() - before
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
         step()
     level = peak = 0

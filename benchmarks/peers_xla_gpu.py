@@ -149,7 +149,6 @@ class Counts:
 
 def compile_step(workload, dims, policy, precision):
     import jax
-    import jax.numpy as jnp
     import numpy as np
     from jax.experimental import topologies
 
@@ -171,11 +170,7 @@ def compile_step(workload, dims, policy, precision):
         optimizer = {"t": jax.ShapeDtypeStruct((), np.float32, sharding=sharding), "m": params, "v": params}
     else:
         optimizer = {"m": params} if options.get("momentum") else {}
-    if precision == "bf16":
-        inner = getattr(peers_jax, workload)
-        setattr(peers_jax, workload,
-                lambda p, *rest: inner({name: a.astype(jnp.bfloat16) for name, a in p.items()}, *rest))
-    step = peers_jax.training_step(workload, dims, policy)
+    step = peers_jax.training_step(workload, dims, policy, precision)
     lowered = jax.jit(step, donate_argnums=(0, 1)).lower(params, {"optimizer": optimizer, "running": running}, batch)
     return lowered.compile()
 
