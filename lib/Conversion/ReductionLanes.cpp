@@ -22,6 +22,10 @@ static constexpr int64_t kMinElementsPerLane = 4;
 /// A kernel of fewer threads leaves most of the device idle: an eighth of those
 /// that are wanted, 32 blocks of 1024.
 static constexpr int64_t kFewThreads = kWantedThreads / 8;
+/// Many results side by side have long rows of memory between a lane's elements,
+/// and a block for each 8 of them: chunks until there are as many threads.
+static constexpr int64_t kManyResults = 256;
+static constexpr int64_t kFewThreadsAcross = 2 * kWantedThreads;
 /// Elements of one lane that take longer than another launch.
 static constexpr int64_t kLongLane = 128;
 /// Elements that a lane of a chunk should add up.
@@ -97,14 +101,15 @@ mlir::remat::planChunks(ReductionOrder order, ArrayRef<int64_t> reductionSizes,
   if (elements == 0 || results == 0)
     return {};
   int64_t lanes = countLanes(order, elements, results);
-  if (multiplySizes({results, lanes}) > kFewThreads ||
-      elements / lanes < kLongLane)
+  bool isAcross = order != ReductionOrder::Along && results >= kManyResults;
+  int64_t few = isAcross ? kFewThreadsAcross : kFewThreads;
+  if (multiplySizes({results, lanes}) > few || elements / lanes < kLongLane)
     return {};
   // Each chunk of a result counts as a result of the kernel that reduces them.
-  int64_t lanesOfChunk = getMaxLanes(order, kFewResults);
+  int64_t lanesOfChunk = isAcross ? kWarp : getMaxLanes(order, kFewResults);
   return cutLoops(
       reductionSizes,
-      std::min(kWantedThreads / (results * lanesOfChunk),
+      std::min((isAcross ? few : kWantedThreads) / (results * lanesOfChunk),
                elements / (kMinElementsPerChunkLane * lanesOfChunk)));
 }
 

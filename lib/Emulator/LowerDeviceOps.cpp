@@ -101,6 +101,12 @@ static std::string getHostFunction(StringRef callee) {
 
 static constexpr StringLiteral kAssertFail = "__assertfail";
 
+/// The processor's approximation, for which the host's function stands in.
+static bool isPowerOfTwo(Operation *op) {
+  auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
+  return call && call.getIntrin() == "llvm.nvvm.ex2.approx.ftz.f";
+}
+
 static bool isKnownCall(LLVM::CallOp call, const SymbolTable &device) {
   std::optional<StringRef> callee = call.getCallee();
   if (!callee)
@@ -123,6 +129,8 @@ static LogicalResult checkDeviceOp(Operation *op, const SymbolTable &device) {
   }
   if (isa<LLVM::InlineAsmOp>(op))
     return op->emitError("inline PTX has no emulation");
+  if (isPowerOfTwo(op))
+    return success();
   if (isa<LLVM::CallIntrinsicOp>(op))
     return op->emitError("an intrinsic called by name has no emulation");
   if (isa<LLVM::LLVMDialect>(op->getDialect()) || getRegisterOffset(op) ||
@@ -293,6 +301,9 @@ LogicalResult Lowering::lower(Operation *op) {
   };
   if (std::optional<size_t> offset = getRegisterOffset(op))
     return replaceByValue(loadRegister(loc, getThread(op), *offset));
+  if (isPowerOfTwo(op))
+    return replaceByValue(
+        LLVM::Exp2Op::create(builder, loc, op->getOperand(0)));
   if (isFence(op)) {
     op->erase();
     return success();

@@ -30,7 +30,7 @@ using namespace mlir;
 using namespace mlir::remat;
 
 /// From kernels in the gpu dialect to NVVM.
-static void addKernelLowering(OpPassManager &module) {
+static void addKernelLowering(OpPassManager &module, bool emulate) {
   OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
   pm.addPass(createConvertPhiloxToArith());
   pm.addPass(createApproximateMath());
@@ -44,6 +44,8 @@ static void addKernelLowering(OpPassManager &module) {
   pm.addPass(createLowerAffinePass());
   pm.addPass(createConvertVectorToSCFPass());
   pm.addPass(createConvertStructuredToBranches());
+  if (!emulate)
+    pm.addPass(createUseDeviceInstructions());
   // As on the CPU, for the same bits.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
@@ -68,7 +70,7 @@ void mlir::remat::buildLowerToCUDAPipeline(OpPassManager &pm,
   pm.addPass(createConvertPhiloxToArith());
   pm.addPass(createApproximateMath());
   pm.addPass(createConvertLaunchesToRuntime());
-  addKernelLowering(pm);
+  addKernelLowering(pm, options.emulate);
   if (options.emulate) {
     EmulateKernelsOptions emulator;
     emulator.check = options.check;

@@ -112,6 +112,13 @@ protected:
   /// Without a condition, always.
   void emitIf(Value condition, function_ref<void()> emitThen);
   Value emitOrZero(Value condition, Type type, function_ref<Value()> emitThen);
+  /// e^x. Of f32 the processor's power of two: sums have an order of their own,
+  /// so that these bits need not be those of other kernels either.
+  Value power(Value exponent);
+  /// Of scores, of which the order of -0 and +0 says nothing.
+  Value larger(Value x, Value y) {
+    return arith::MaximumFOp::create(b, loc, x, y, arith::FastMathFlags::nsz);
+  }
   void emitBarrier() { gpu::BarrierOp::create(b, loc); }
   /// Behind `share`.
   void emitShared() {
@@ -165,7 +172,7 @@ protected:
   std::pair<Value, Value> findKeys(Value firstQuery, ScoreTile tile);
   std::pair<Value, Value> findQueries(Value firstKey, ScoreTile tile);
   /// Combines what the threads of a row have.
-  template <typename Op> Value reduceLanes(Value value);
+  Value reduceLanes(Value value, function_ref<Value(Value, Value)> combine);
 
   /// Writes the thread's sums to its rows from `first` on.
   void storeSums(const Tile &to, Value first, ValueRange sums,
@@ -228,13 +235,18 @@ private:
   Values multiplyMatrices(const Tile &x, const Tile &y);
   Values accumulateMatrices(ValueRange scores, int64_t count, const Tile &y,
                             ValueRange sums);
-  /// Two neighbours in workgroup memory, or in registers, as a register.
-  Value loadPair(Value buffer, Value row, int64_t stride, Value column);
+  /// Two neighbours as a register.
   Value toRegister(Value pair);
-  /// The pair rounded to factors, and what that leaves of it.
+  /// The pair rounded to factors; what that leaves of it, too, or null where
+  /// results are rounded as well.
   std::pair<Value, Value> splitPair(Value first, Value second);
-  /// Registers of the factors of two products: 16 rows from `row` on, 8 columns
-  /// each.
+  Values loadMatrices(const Tile &from, Value row, Value column,
+                      bool transposed);
+  /// Registers of a left factor: the warp's rows of `x`.
+  Values loadLeft(const Tile &x, Value column);
+  /// Registers of the right factors of two products: 16 rows of `y` from `row`
+  /// on, as columns; or, of 16 rows from `row` on, 8 columns each.
+  Values loadRows(const Tile &y, int64_t row, Value column);
   Values loadColumns(const Tile &y, int64_t row, int64_t column);
   /// Adds a product to the thread's sums `first`, `first` + 1 in two rows of
   /// `perRow`.
@@ -244,12 +256,6 @@ private:
   std::pair<Value, Value> toBounds(std::pair<OpFoldResult, OpFoldResult> range);
   Value shuffle(Value value, int32_t distance);
 };
-
-template <typename Op> Value AttentionEmitter::reduceLanes(Value value) {
-  for (int64_t distance = layout.lanes / 2; distance > 0; distance /= 2)
-    value = create<Op>(value, shuffle(value, distance));
-  return value;
-}
 
 } // namespace mlir::remat
 

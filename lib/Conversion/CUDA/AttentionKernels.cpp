@@ -47,7 +47,7 @@ private:
   void store(State state);
 
   std::optional<Operand> query, key, value, result, logSum;
-  Value queryMemory, keyMemory;
+  Value queryMemory, keyMemory, valueMemory;
   ScoreBuffer powers;
 };
 
@@ -57,11 +57,13 @@ ForwardKernel::State ForwardKernel::emitTile(Value firstKey, State state) {
   Tile queries{*query,       queryMemory,     plan.queryLoop,
                tile.queries, plan.dims.depth, depth};
   Tile keys{*key, keyMemory, plan.dims.key, tile.keys, plan.dims.depth, depth};
-  Tile values{*value,    keyMemory,         plan.dims.key,
+  Tile values{*value,    valueMemory,       plan.dims.key,
               tile.keys, plan.dims.columns, columns};
   int64_t rows = layout.countRows(tile.queries),
           perRow = layout.countScores(tile.keys);
   loadTile(keys, firstKey);
+  if (tile.hasValueMemory)
+    loadTile(values, firstKey);
   emitBarrier();
   Values scores = multiply(queries, keys);
   Value lowest = constant(-std::numeric_limits<double>::infinity());
@@ -79,23 +81,22 @@ ForwardKernel::State ForwardKernel::emitTile(Value firstKey, State state) {
         factors[i * perRow + j] = yielded.back();
       if (Value isKey = isInside(position, plan.dims.key, tile.keys))
         score = arith::SelectOp::create(b, loc, isKey, score, lowest);
-      largest = largest ? create<arith::MaximumFOp>(largest, score) : score;
+      largest = largest ? larger(largest, score) : score;
     }
-    largest = create<arith::MaximumFOp>(
-        state.maxima[i], reduceLanes<arith::MaximumFOp>(largest));
+    largest = reduceLanes(largest, [&](Value x, Value y) { return larger(x, y); });
+    largest = larger(state.maxima[i], largest);
     // Of a row of which all is masked so far, each power is zero.
     Value isMasked = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
                                            largest, lowest);
     Value reference =
         arith::SelectOp::create(b, loc, isMasked, constant(0.0), largest);
-    auto power = [&](Value score) -> Value {
-      return math::ExpOp::create(b, loc,
-                                 create<arith::SubFOp>(score, reference));
+    auto powerOf = [&](Value score) {
+      return power(create<arith::SubFOp>(score, reference));
     };
-    Value scale = power(state.maxima[i]);
+    Value scale = powerOf(state.maxima[i]);
     Value sum = create<arith::MulFOp>(state.powers[i], scale);
     for (int64_t j : llvm::seq(perRow)) {
-      Value weight = power(scores[i * perRow + j]);
+      Value weight = powerOf(scores[i * perRow + j]);
       sum = create<arith::AddFOp>(sum, weight);
       if (Value factor = factors[i * perRow + j])
         weight = create<arith::MulFOp>(weight, factor);
@@ -108,10 +109,12 @@ ForwardKernel::State ForwardKernel::emitTile(Value firstKey, State state) {
       s = create<arith::MulFOp>(s, scale);
   }
   share(powers, weights);
-  emitBarrier();
-  // Values take the place of keys.
-  loadTile(values, firstKey);
-  emitBarrier();
+  if (!tile.hasValueMemory) {
+    // Values take the place of keys.
+    emitBarrier();
+    loadTile(values, firstKey);
+    emitBarrier();
+  }
   state.sums = accumulate(powers, weights, tile.keys, values, state.sums);
   if (!isOneTile(plan.dims.key, tile.keys))
     emitBarrier();
@@ -123,7 +126,9 @@ void ForwardKernel::store(State state) {
   Value none = constant(std::numeric_limits<double>::quiet_NaN());
   Value zero = constant(0.0);
   for (int64_t i : llvm::seq(layout.countRows(tile.queries))) {
-    Value sum = reduceLanes<arith::AddFOp>(state.powers[i]);
+    Value sum = reduceLanes(state.powers[i], [&](Value x, Value y) -> Value {
+      return create<arith::AddFOp>(x, y);
+    });
     for (Value &s : MutableArrayRef(state.sums).slice(i * perRow, perRow))
       s = create<arith::DivFOp>(s, sum);
     Value row = rowOf(firstOfPart[0], i);
@@ -145,9 +150,13 @@ void ForwardKernel::store(State state) {
 
 void ForwardKernel::run(KernelTable<gpu::GPUFuncOp> &table) {
   powers.stride = getScoreStride(tile.keys, perVector);
-  SmallVector<Type> memory = {
-      getMemory(tile.queries * depth.stride),
-      getMemory(tile.keys * std::max(depth.stride, columns.stride))};
+  int64_t perKey = tile.hasValueMemory
+                       ? depth.stride
+                       : std::max(depth.stride, columns.stride);
+  SmallVector<Type> memory = {getMemory(tile.queries * depth.stride),
+                              getMemory(tile.keys * perKey)};
+  if (tile.hasValueMemory)
+    memory.push_back(getMemory(tile.keys * columns.stride));
   if (!tile.usesMatrices)
     memory.push_back(getMemory(tile.queries * powers.stride));
   begin(plan.outer, {{plan.queryLoop, tile.queries}}, memory);
@@ -168,8 +177,9 @@ void ForwardKernel::run(KernelTable<gpu::GPUFuncOp> &table) {
   ValueRange workgroup = beginCode();
   queryMemory = workgroup[0];
   keyMemory = workgroup[1];
+  valueMemory = tile.hasValueMemory ? workgroup[2] : keyMemory;
   if (!tile.usesMatrices)
-    powers.buffer = workgroup[2];
+    powers.buffer = workgroup.back();
 
   loadTile({*query, queryMemory, plan.queryLoop, tile.queries, plan.dims.depth,
             depth},

@@ -3,8 +3,8 @@
 // A warp computes 16 rows of scores: what a thread has of them is what it needs
 // of the left matrix of the product with values, so that scores stay in
 // registers (Dao, FlashAttention-2, 2023, section 3.3). They are sums of f32:
-// as factors each is rounded to the operands' type, and what that leaves is
-// rounded and multiplied as well.
+// as factors each is rounded to the operands' type. Where results are not, what
+// that leaves is rounded and multiplied as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,45 +30,75 @@ Value AttentionEmitter::toRegister(Value pair) {
       b, loc, vector::BitCastOp::create(b, loc, word, pair), int64_t(0));
 }
 
-Value AttentionEmitter::loadPair(Value buffer, Value row, int64_t stride,
-                                 Value column) {
-  auto pair = VectorType::get({2}, storedType);
-  return toRegister(vector::LoadOp::create(
-      b, loc, pair, buffer, math.add(math.mul(row, index(stride)), column),
-      /*nontemporal=*/false, llvm::Align(sizeof(uint32_t))));
-}
-
 std::pair<Value, Value> AttentionEmitter::splitPair(Value first, Value second) {
   auto sums = VectorType::get({2}, type),
        pair = VectorType::get({2}, storedType);
   Value numbers =
       vector::FromElementsOp::create(b, loc, sums, ValueRange{first, second});
   Value rounded = arith::TruncFOp::create(b, loc, pair, numbers);
+  if (plan.roundsFactors)
+    return {toRegister(rounded), Value()};
   Value rest = create<arith::SubFOp>(
       numbers, arith::ExtFOp::create(b, loc, sums, rounded));
   return {toRegister(rounded),
           toRegister(arith::TruncFOp::create(b, loc, pair, rest))};
 }
 
-AttentionEmitter::Values
-AttentionEmitter::loadColumns(const Tile &y, int64_t row, int64_t column) {
+/// Lanes of a warp, eight by eight, say where the rows of four matrices are.
+AttentionEmitter::Values AttentionEmitter::loadMatrices(const Tile &from,
+                                                        Value row, Value column,
+                                                        bool transposed) {
   constexpr int64_t kMatrices = 4;
-  // Lanes of a warp say where the rows of four matrices are: the upper and the
-  // lower half of the first product's, then those of the second one's.
-  Value lane = math.rem(thread, index(32));
-  Value at = math.add(
-      math.mul(math.add(math.rem(lane, index(kMatrixDepth)), index(row)),
-               index(y.width.stride)),
-      math.add(
-          math.mul(math.div(lane, index(kMatrixDepth)), index(kMatrixColumns)),
-          index(column)));
+  Value at = math.add(math.mul(row, index(from.width.stride)), column);
   Value all = nvgpu::LdMatrixOp::create(
-      b, loc, VectorType::get({kMatrices, 2}, storedType), y.buffer, at,
-      /*transpose=*/true, kMatrices);
+      b, loc, VectorType::get({kMatrices, 2}, storedType), from.buffer, at,
+      transposed, kMatrices);
   Values registers;
   for (int64_t i : llvm::seq(kMatrices))
     registers.push_back(toRegister(vector::ExtractOp::create(b, loc, all, i)));
   return registers;
+}
+
+/// The upper and the lower half of the warp's rows, then those of the second
+/// half of columns.
+AttentionEmitter::Values AttentionEmitter::loadLeft(const Tile &x,
+                                                    Value column) {
+  Value warp = math.div(thread, index(kWarp)),
+        lane = math.rem(thread, index(kWarp));
+  return loadMatrices(x,
+                      math.add(math.mul(warp, index(kMatrixRows)),
+                               math.rem(lane, index(kMatrixRows))),
+                      math.add(column, math.mul(math.div(lane, index(kMatrixRows)),
+                                                index(kMatrixDepth / 2))),
+                      /*transposed=*/false);
+}
+
+/// The two halves of the first product's columns of `y`'s transpose, then those
+/// of the second one's.
+AttentionEmitter::Values
+AttentionEmitter::loadRows(const Tile &y, int64_t row, Value column) {
+  Value lane = math.rem(thread, index(kWarp));
+  Value second = math.div(lane, index(2 * kMatrixColumns)),
+        half = math.rem(math.div(lane, index(kMatrixColumns)), index(2));
+  return loadMatrices(
+      y,
+      math.add(math.add(math.rem(lane, index(kMatrixColumns)), index(row)),
+               math.mul(second, index(kMatrixColumns))),
+      math.add(column, math.mul(half, index(kMatrixDepth / 2))),
+      /*transposed=*/false);
+}
+
+/// The upper and the lower half of the first product's columns, then those of
+/// the second one's.
+AttentionEmitter::Values
+AttentionEmitter::loadColumns(const Tile &y, int64_t row, int64_t column) {
+  Value lane = math.rem(thread, index(kWarp));
+  return loadMatrices(
+      y, math.add(math.rem(lane, index(kMatrixDepth)), index(row)),
+      math.add(
+          math.mul(math.div(lane, index(kMatrixDepth)), index(kMatrixColumns)),
+          index(column)),
+      /*transposed=*/true);
 }
 
 void AttentionEmitter::addProduct(ArrayRef<Value> left, ArrayRef<Value> right,
@@ -98,26 +128,15 @@ void AttentionEmitter::addProduct(ArrayRef<Value> left, ArrayRef<Value> right,
 AttentionEmitter::Values AttentionEmitter::multiplyMatrices(const Tile &x,
                                                             const Tile &y) {
   int64_t perRow = layout.countScores(y.rows);
-  Value pair = math.mul(lane, index(2));
-  Value group =
-      math.rem(math.div(thread, index(layout.lanes)), index(kMatrixColumns));
   return emitFor(
       index(0), index(x.width.padded), kMatrixDepth,
       Values(2 * perRow, constant(0.0)), [&](Value column, ValueRange carried) {
-        Value low = math.add(column, pair),
-              high = math.add(low, index(kMatrixDepth / 2));
-        Values left;
-        for (Value at : {low, high})
-          for (int64_t i : llvm::seq(2))
-            left.push_back(
-                loadPair(x.buffer, rowOf(index(0), i), x.width.stride, at));
-        Values sums(carried);
-        for (int64_t i = 0; i < y.rows; i += kMatrixColumns) {
-          Value row = math.add(group, index(i));
-          Values right;
-          for (Value at : {low, high})
-            right.push_back(loadPair(y.buffer, row, y.width.stride, at));
-          addProduct(left, right, sums, i / kMatrixColumns * 2, perRow);
+        Values left = loadLeft(x, column), sums(carried);
+        for (int64_t i = 0; i < y.rows; i += 2 * kMatrixColumns) {
+          Values rows = loadRows(y, i, column);
+          for (int64_t product : llvm::seq(2))
+            addProduct(left, ArrayRef(rows).slice(2 * product, 2), sums,
+                       (i / kMatrixColumns + product) * 2, perRow);
         }
         return sums;
       });
@@ -146,7 +165,8 @@ AttentionEmitter::Values AttentionEmitter::accumulateMatrices(ValueRange scores,
       for (int64_t product : llvm::seq(2)) {
         auto right = ArrayRef(columns).slice(2 * product, 2);
         int64_t first = (column / kMatrixColumns + product) * 2;
-        addProduct(rests, right, next, first, perRow);
+        if (!plan.roundsFactors)
+          addProduct(rests, right, next, first, perRow);
         addProduct(left, right, next, first, perRow);
       }
     }

@@ -10,13 +10,17 @@ using namespace mlir::remat;
 /// Bytes of workgroup memory that every chip gives a block without asking.
 static constexpr int64_t kWorkgroupBytes = 48 << 10;
 /// Registers of a thread, of 4 bytes, for sums that it keeps. With tensor cores
-/// little else is in registers.
-static constexpr int64_t kSumRegisters = 64, kMatrixSumRegisters = 128;
+/// little else is in registers but scores, and their products in the backward.
+static constexpr int64_t kSumRegisters = 64, kMatrixSumRegisters = 128,
+                         kMatrixRegisters = 140;
 /// Queries and keys of tiles, the most first. With tensor cores each warp has
 /// 16 of the rows that the block owns.
 static constexpr ScoreTile kForwardTiles[] = {
-    {64, 64, true}, {64, 32, true}, {64, 16, true}, {64, 32},
-    {32, 32},       {32, 16},       {16, 16},       {16, 8}};
+    {64, 64, true, true}, {64, 32, true, true},
+    {64, 64, true},       {64, 32, true},
+    {64, 16, true},       {64, 32},
+    {32, 32},             {32, 16},
+    {16, 16},             {16, 8}};
 static constexpr ScoreTile kTilesByQueries[] = {
     {64, 32, true}, {64, 16, true}, {32, 32}, {32, 16}, {16, 32}, {16, 16}};
 static constexpr ScoreTile kTilesByKeys[] = {
@@ -54,9 +58,15 @@ struct Resources {
   int64_t countScores(int64_t rows, int64_t others) const {
     return tile.usesMatrices ? 0 : rows * getScoreStride(others, perVector);
   }
+  /// A thread's scores are as many in each kernel of matrices.
   bool fits(int64_t elements, int64_t sums) const {
-    return elements * bytes <= kWorkgroupBytes &&
-           sums <= (tile.usesMatrices ? kMatrixSumRegisters : kSumRegisters);
+    if (elements * bytes > kWorkgroupBytes)
+      return false;
+    if (!tile.usesMatrices)
+      return sums <= kSumRegisters;
+    int64_t scores = tile.queries * tile.keys / kAttentionThreads;
+    return sums <= kMatrixSumRegisters &&
+           sums + scores <= kMatrixRegisters;
   }
 
   ScoreTile tile;
@@ -172,6 +182,7 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionOp op,
     return failure();
   plan->matrixType = findMatrixType(
       plan->sumType, {op.getQuery(), op.getKey(), op.getValue()});
+  plan->roundsFactors = getElementTypeOrSelf(op.getInit()) == plan->matrixType;
   auto tile = chooseTile(kForwardTiles, [&](ScoreTile tile) {
     if (tile.usesMatrices && !plan->matrixType)
       return false;
@@ -179,7 +190,9 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionOp op,
     return needs.fits(
         tile.queries * needs.depth.stride +
             needs.countScores(tile.queries, tile.keys) +
-            tile.keys * std::max(needs.depth.stride, needs.columns.stride),
+            tile.keys * (tile.hasValueMemory
+                             ? needs.depth.stride + needs.columns.stride
+                             : std::max(needs.depth.stride, needs.columns.stride)),
         needs.countSums(tile.queries, needs.columns));
   });
   if (!tile)
@@ -211,6 +224,10 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionBackwardOp op,
                                      op.getCotangent()});
   if (plan->matrixType && !plan->matrixType.isBF16())
     plan->matrixType = {};
+  plan->roundsFactors =
+      llvm::all_of(op.getInits().take_front(3), [&](Value gradient) {
+        return getElementTypeOrSelf(gradient) == plan->matrixType;
+      });
   auto choose = [&](ArrayRef<ScoreTile> tiles, auto countScoresAndSums) {
     return chooseTile(tiles, [&](ScoreTile tile) {
       if (tile.usesMatrices && !plan->matrixType)

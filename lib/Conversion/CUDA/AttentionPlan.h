@@ -8,8 +8,8 @@
 
 namespace mlir::remat {
 
-/// Threads of a block.
-constexpr int64_t kAttentionThreads = 128;
+/// Threads of a block, and of a warp.
+constexpr int64_t kAttentionThreads = 128, kWarp = 32;
 /// Of loads and stores.
 constexpr int64_t kVectorBytes = 16;
 /// Rows and columns of a product that a warp's tensor cores add up, and the
@@ -21,6 +21,9 @@ struct ScoreTile {
   int64_t queries = 0, keys = 0;
   /// Whether tensor cores compute products: of the operands' own elements.
   bool usesMatrices = false;
+  /// Whether values have memory of their own in the forward, and come together
+  /// with keys: half the barriers, and loads that wait for each other.
+  bool hasValueMemory = false;
 };
 
 /// How threads share the rows of a tile and their scores and sums. A thread has
@@ -72,6 +75,8 @@ struct AttentionPlan {
   int64_t depth = 0, columns = 0;
   /// The type of sums; that of factors of tensor cores, null if they have none.
   FloatType sumType, matrixType;
+  /// Whether scores are rounded as factors of tensor cores, as results are.
+  bool roundsFactors = false;
   VisibleKeys visible;
   /// Of the forward; of the backward's kernels, which write gradients of
   /// queries, of keys and values, and of other operands.

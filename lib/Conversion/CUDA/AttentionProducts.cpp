@@ -129,6 +129,13 @@ Value AttentionEmitter::constant(double number) {
   return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, number));
 }
 
+Value AttentionEmitter::power(Value exponent) {
+  if (!type.isF32())
+    return math::ExpOp::create(b, loc, exponent);
+  Value ofTwo = create<arith::MulFOp>(exponent, constant(llvm::numbers::log2e));
+  return math::Exp2Op::create(b, loc, ofTwo, arith::FastMathFlags::afn);
+}
+
 Value AttentionEmitter::isInside(Value position, unsigned loop, int64_t tile) {
   return hasRest(loop, tile) ? math.isBelow(position, deviceSize(loop))
                              : Value();
@@ -187,7 +194,11 @@ AttentionEmitter::Values AttentionEmitter::evaluate(Value score, Value query,
     values.map(body.getArgument(next++), value);
   position[plan.queryLoop] = position[plan.dims.key] = Value();
   for (Operation &inner : body.without_terminator())
-    b.clone(inner, values);
+    if (auto exp = dyn_cast<math::ExpOp>(inner); exp && exp.getType() == type)
+      values.map(exp.getResult(),
+                 power(values.lookupOrDefault(exp.getOperand())));
+    else
+      b.clone(inner, values);
   return llvm::map_to_vector(
       body.getTerminator()->getOperands(),
       [&](Value value) { return values.lookupOrDefault(value); });
@@ -213,4 +224,11 @@ Value AttentionEmitter::shuffle(Value value, int32_t distance) {
   Value whole =
       vector::BitCastOp::create(b, loc, VectorType::get({1}, type), bits);
   return vector::ExtractOp::create(b, loc, whole, int64_t(0));
+}
+
+Value AttentionEmitter::reduceLanes(
+    Value value, function_ref<Value(Value, Value)> combine) {
+  for (int64_t distance = layout.lanes / 2; distance > 0; distance /= 2)
+    value = combine(value, shuffle(value, distance));
+  return value;
 }

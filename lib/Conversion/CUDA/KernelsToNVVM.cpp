@@ -68,6 +68,24 @@ struct AbsoluteIntegerPattern : OpConversionPattern<math::AbsIOp> {
   }
 };
 
+/// 2^x as the processor approximates it, to 2 units in the last place, where that
+/// is allowed.
+struct FastExp2Pattern : OpConversionPattern<math::Exp2Op> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(math::Exp2Op op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().isF32() ||
+        !bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::afn))
+      return failure();
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, op.getType(),
+        rewriter.getStringAttr("llvm.nvvm.ex2.approx.ftz.f"),
+        adaptor.getOperand());
+    return success();
+  }
+};
+
 /// Arguments' attributes of all kernels, by name.
 class ArgumentAttributes {
 public:
@@ -113,8 +131,8 @@ struct ConvertKernelsToNVVM
 
     RewritePatternSet patterns(&getContext());
     populateExactMathPatterns(converter, patterns);
-    patterns.add<AbsoluteIntegerPattern>(converter, &getContext(),
-                                         /*benefit=*/10);
+    patterns.add<AbsoluteIntegerPattern, FastExp2Pattern>(
+        converter, &getContext(), /*benefit=*/10);
     populateLibDeviceConversionPatterns(converter, patterns, /*benefit=*/2);
     // What libdevice has no function for, such as the count of a number's bits.
     populateMathToLLVMConversionPatterns(converter, patterns,

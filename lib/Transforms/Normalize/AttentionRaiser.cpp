@@ -8,6 +8,7 @@
 #include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/RoundedProduct.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -106,6 +107,20 @@ static std::optional<Parts> findParts(LinalgOp product, OpOperand *operand) {
   if (!parts.scores || !getZeroFilled(product.getDpsInits()[0]))
     return std::nullopt;
   return parts;
+}
+
+/// Whether nothing reads `value`, in any shape, but what rounds it to `type`.
+static bool isOnlyRounded(Value value, Type type) {
+  return !value.use_empty() &&
+         llvm::all_of(value.getUsers(), [&](Operation *user) {
+           if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
+             return isOnlyRounded(user->getResult(0), type);
+           if (auto transpose = dyn_cast<linalg::TransposeOp>(user))
+             return transpose.getInput() == value &&
+                    isOnlyRounded(transpose->getResult(0), type);
+           return isRounding(user) &&
+                  getElementTypeOrSelf(user->getResult(0)) == type;
+         });
 }
 
 /// Whether all that is read of `op` is read by operations of `readers`.
@@ -405,8 +420,10 @@ std::optional<StringRef> Raiser::raise() {
   maps.push_back(resultMap);
   maps.push_back(AffineMap::get(parts.numLoops, 0, rows, context));
   auto wanted = cast<RankedTensorType>(parts.product->getResult(0).getType());
-  Type resultType =
-      rounds && wanted.getElementType() == factorType ? factorType : sumType;
+  Value whole = parts.product->getResult(0);
+  bool isRounded = wanted.getElementType() == factorType ||
+                   isOnlyRounded(whole, factorType);
+  Type resultType = rounds && isRounded ? factorType : sumType;
   Value init = createEmpty(resultType, resultMap);
   Value logSum = createEmpty(sumType, maps.back());
   auto op = AttentionOp::create(

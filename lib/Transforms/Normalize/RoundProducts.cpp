@@ -29,25 +29,6 @@ using linalg::LinalgOp;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` rounds each element of its input and does nothing else.
-static bool isRounding(Operation *op) {
-  if (isa<arith::TruncFOp>(op))
-    return isa<RankedTensorType>(op->getResult(0).getType());
-  auto generic = dyn_cast<linalg::GenericOp>(op);
-  if (!generic || generic.getNumDpsInputs() != 1 ||
-      generic.getNumDpsInits() != 1 || !generic.hasPureTensorSemantics() ||
-      generic.getNumParallelLoops() != generic.getNumLoops() ||
-      !llvm::all_of(generic.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isIdentity(); }))
-    return false;
-  Block *body = generic.getBlock();
-  auto rounded = body->getTerminator()->getOperand(0);
-  auto truncation = rounded.getDefiningOp<arith::TruncFOp>();
-  return truncation && llvm::hasNItems(*body, 2) &&
-         truncation.getIn() == body->getArgument(0) &&
-         !truncation.getRoundingmodeAttr();
-}
-
 namespace {
 /// The only reader of a product, and the aliases of its result on the way.
 /// Where names stand and regions begin must not decide what a product is.

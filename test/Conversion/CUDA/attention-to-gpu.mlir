@@ -169,8 +169,8 @@ func.func @sizes(%q: memref<?x4xf32>, %k: memref<9x4xf32>, %v: memref<9x4xf32>, 
 
 // -----
 
-// Tensor cores: tiles of bf16 in workgroup memory, one for queries and one for keys and values; weights stay in registers, each as two
-// numbers of bf16.
+// Tensor cores: tiles of bf16 in workgroup memory, for queries, keys and values, which come together; weights stay in registers, rounded to
+// bf16 as the result is.
 #q = affine_map<(h, m, n, d, v) -> (h, m, d)>
 #k = affine_map<(h, m, n, d, v) -> (h, n, d)>
 #v = affine_map<(h, m, n, d, v) -> (h, n, v)>
@@ -179,21 +179,26 @@ func.func @sizes(%q: memref<?x4xf32>, %k: memref<9x4xf32>, %v: memref<9x4xf32>, 
 // TRAFFIC-LABEL: func.func @matrices(
 // CHECK-LABEL: func.func @matrices(
 // CHECK-LABEL: gpu.func @attention(
-// CHECK-SAME: workgroup(%[[Q:[a-z0-9]*]] : memref<4608xbf16, {{.*}}, %[[K:[a-z0-9]*]] : memref<4608xbf16, #gpu.address_space<workgroup>> {llvm.align = 16 : i64}) kernel
+// CHECK-SAME: workgroup(%[[Q:[a-z0-9]*]] : memref<4608xbf16, {{.*}}, %[[K:[a-z0-9]*]] : memref<4608xbf16, {{.*}}, %[[V:[a-z0-9]*]] : memref<4608xbf16, #gpu.address_space<workgroup>> {llvm.align = 16 : i64}) kernel
 // CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<?xbf16>, vector<8xbf16>
 // CHECK: vector.store %{{.*}}, %[[Q]]
 // CHECK: scf.for %{{.*}} step %c64 iter_args
-// CHECK: gpu.barrier
-// CHECK: vector.load %[[Q]]{{.*}} {alignment = 4 : i64} : {{.*}}, vector<2xbf16>
-// CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<bf16>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
-// CHECK: gpu.shuffle xor
-// CHECK-NOT: memref.store
-// CHECK: gpu.barrier
 // CHECK: vector.store %{{.*}}, %[[K]]
+// CHECK: vector.store %{{.*}}, %[[V]]
 // CHECK: gpu.barrier
+// CHECK: nvgpu.ldmatrix %[[Q]]{{.*}} {numTiles = 4 : i32, transpose = false}
+// CHECK: nvgpu.ldmatrix %[[K]]{{.*}} {numTiles = 4 : i32, transpose = false}
+// CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<bf16>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK: arith.maximumf %{{.*}} fastmath<nsz>
+// CHECK: gpu.shuffle xor
+// CHECK: math.exp2 %{{.*}} fastmath<afn> : f32
+// CHECK-NOT: memref.store
+// CHECK-NOT: gpu.barrier
 // CHECK: arith.truncf %{{.*}} : vector<2xf32> to vector<2xbf16>
-// CHECK: nvgpu.ldmatrix %[[K]][%{{.*}}] {numTiles = 4 : i32, transpose = true} : {{.*}} -> vector<4x2xbf16>
+// CHECK-NOT: arith.subf
+// CHECK: nvgpu.ldmatrix %[[V]][%{{.*}}] {numTiles = 4 : i32, transpose = true} : {{.*}} -> vector<4x2xbf16>
 // CHECK: nvvm.mma.sync
+// CHECK: gpu.barrier
 // CHECK: vector.store %{{.*}} {alignment = 4 : i64} : memref<?xbf16>, vector<2xbf16>
 func.func @matrices(%q: memref<4x512x64xbf16>, %k: memref<4x512x64xbf16>, %v: memref<4x512x64xbf16>, %o: memref<4x512x64xbf16>,
                     %l: memref<4x512xf32>) {

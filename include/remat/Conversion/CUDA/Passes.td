@@ -201,6 +201,33 @@ def PrintLaunches : Pass<"remat-print-launches", "::mlir::ModuleOp"> {
            "File to write; - is the standard output">];
 }
 
+def UseDeviceInstructions : Pass<"use-device-instructions", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "roundings, minima and maxima that every chip has an instruction for";
+  let description = [{
+    `arith-expand` makes about ten instructions of `arith.truncf` from f32 to bf16, and
+    four of `arith.maximumf` and `arith.minimumf`. This replaces those of which an
+    instruction of the chip has the same result, NaN or number, by operations of
+    LLVM that NVPTX selects it for (`cvt.rn.bf16x2.f32`, `max.NaN.f32`):
+
+    - every `arith.truncf` from f32 to bf16 that rounds to nearest;
+    - maxima and minima of f32 where the order of -0 and +0, which the chip knows and
+      comparisons do not, cannot matter: one operand is a number other than zero, or the right one
+      is the zero that both would choose, or the operation has `fastmath<nsz>`.
+
+    In: kernels without structured control flow. Out: the same with `llvm.fptrunc`,
+    `llvm.intr.maximum` and `llvm.intr.minimum`. The emulated device is left out: the
+    host's instructions are not these.
+
+    Example:
+
+    ```mlir
+    %m = arith.maximumf %x, %one : f32     // llvm.intr.maximum(%x, %one)
+    %r = arith.truncf %m : f32 to bf16     // llvm.fptrunc %m
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "kernels to the NVVM dialect, with every operation rounded";
   let description = [{
@@ -210,7 +237,8 @@ def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModu
     (`remat.access`, `remat.bytes`), for whoever checks accesses.
 
     Elementary functions on f32 are polynomials before this (`remat-approximate-math`);
-    what is left (f64) calls libdevice (`__nv_exp`).
+    what is left (f64) calls libdevice (`__nv_exp`). Powers of two that say
+    `fastmath<afn>`, which attention's do, are the processor's (`ex2.approx.ftz`).
 
     In: `gpu.module` with `gpu`, `arith`, `math`, `memref`, `vector` and `cf`. Out:
     LLVM and NVVM. An operation that has no lowering is an error at its location.

@@ -19,6 +19,24 @@ template <typename Conversion> static Value lookThrough(Value value) {
   return conversion ? conversion.getIn() : value;
 }
 
+bool mlir::remat::isRounding(Operation *op) {
+  if (isa<arith::TruncFOp>(op))
+    return isa<RankedTensorType>(op->getResult(0).getType());
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || generic.getNumDpsInputs() != 1 ||
+      generic.getNumDpsInits() != 1 || !generic.hasPureTensorSemantics() ||
+      generic.getNumParallelLoops() != generic.getNumLoops() ||
+      !llvm::all_of(generic.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return false;
+  Block *body = generic.getBlock();
+  auto rounded = body->getTerminator()->getOperand(0);
+  auto truncation = rounded.getDefiningOp<arith::TruncFOp>();
+  return truncation && llvm::hasNItems(*body, 2) &&
+         truncation.getIn() == body->getArgument(0) &&
+         !truncation.getRoundingmodeAttr();
+}
+
 bool mlir::remat::isRoundedProduct(linalg::LinalgOp op) {
   return getReductionOrder(op) == ReductionOrder::RoundedProduct;
 }

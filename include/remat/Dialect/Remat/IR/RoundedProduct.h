@@ -20,6 +20,9 @@ namespace mlir::remat {
 
 bool isRoundedProduct(linalg::LinalgOp op);
 
+/// Whether `op` rounds each element of its input and does nothing else.
+bool isRounding(Operation *op);
+
 /// Whether `op` is a matrix product whose body is c + a * b, to whose type
 /// factors of a narrower type are extended; it is rounded after that if `op` is
 /// a rounded product.

@@ -1,0 +1,79 @@
+//===- DeviceInstructions.cpp - Instructions that the host has not --------===//
+//
+// What follows expands f32 -> bf16, minimum and maximum into what gives the same
+// bits on every processor: ten instructions instead of one that all chips have.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Conversion/CUDA/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_USEDEVICEINSTRUCTIONS
+#include "remat/Conversion/CUDA/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+
+/// Scalars and the vectors that LLVM has.
+static bool hasElements(Type type, function_ref<bool(Type)> isWanted) {
+  auto vector = dyn_cast<VectorType>(type);
+  return isWanted(getElementTypeOrSelf(type)) &&
+         (!vector || (vector.getRank() == 1 && !vector.isScalable()));
+}
+
+/// The chip takes -0 for less than +0, which comparisons do not. That makes a
+/// difference only if both operands may be zero.
+template <typename Op> static bool distinguishesZeros(Op op) {
+  if (bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::nsz))
+    return false;
+  for (Value operand : op->getOperands()) {
+    APFloat number(0.0f);
+    if (!matchPattern(operand, m_ConstantFloat(&number)))
+      continue;
+    // Comparisons take the right one of two zeros.
+    bool isRight = operand == op.getRhs() && op.getLhs() != operand;
+    if (!number.isZero() || (isRight && number.isNegative() !=
+                                            isa<arith::MaximumFOp>(op)))
+      return false;
+  }
+  return true;
+}
+
+template <typename LLVMOp, typename Op> static void replace(Op op) {
+  OpBuilder b(op);
+  Type type = op.getResult().getType();
+  op.replaceAllUsesWith(
+      LLVMOp::create(b, op.getLoc(), type, op->getOperands())->getResult(0));
+  op.erase();
+}
+
+namespace {
+struct UseDeviceInstructions
+    : remat::impl::UseDeviceInstructionsBase<UseDeviceInstructions> {
+  void runOnOperation() override {
+    auto isF32 = [](Type type) { return type.isF32(); };
+    auto isBF16 = [](Type type) { return type.isBF16(); };
+    getOperation()->walk([&](Operation *op) {
+      if (auto truncation = dyn_cast<arith::TruncFOp>(op)) {
+        if (hasElements(truncation.getIn().getType(), isF32) &&
+            hasElements(truncation.getType(), isBF16) &&
+            !truncation.getRoundingmodeAttr())
+          replace<LLVM::FPTruncOp>(truncation);
+      } else if (auto maximum = dyn_cast<arith::MaximumFOp>(op)) {
+        if (hasElements(maximum.getType(), isF32) &&
+            !distinguishesZeros(maximum))
+          replace<LLVM::MaximumOp>(maximum);
+      } else if (auto minimum = dyn_cast<arith::MinimumFOp>(op)) {
+        if (hasElements(minimum.getType(), isF32) &&
+            !distinguishesZeros(minimum))
+          replace<LLVM::MinimumOp>(minimum);
+      }
+    });
+  }
+};
+} // namespace
