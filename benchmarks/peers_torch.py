@@ -127,7 +127,10 @@ def llama(params, batch, dims, policy, flash=False, pieces=False):
     heads, shared, d, T = (dims[k] for k in ("heads", "shared", "d", "T"))
     head = d // heads
     hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
-    cos, sin = (torch.tensor(table, dtype=params["norm"].dtype) for table in workloads.rotations(dims))
+    # Like workloads.rotations, of which torch.compile can make nothing on a GPU.
+    exponents = torch.arange(head // 2, dtype=torch.float64) / (head // 2)
+    angles = torch.arange(T, dtype=torch.float64)[:, None] * 10000.0**-exponents
+    cos, sin = angles.cos().to(params["norm"].dtype), angles.sin().to(params["norm"].dtype)
 
     def attention(q, k, v):
         k, v = (t.repeat_interleave(shared, 1) for t in (k, v))

@@ -9,9 +9,9 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Threads for which a large GPU has room. A constant of the project: how a sum
-/// is split must not depend on the chip.
-static constexpr int64_t kWantedThreads = int64_t(1) << 18;
+/// Threads for which a large GPU has room, twice: a thread may have two results.
+/// A constant of the project: how a sum is split must not depend on the chip.
+static constexpr int64_t kWantedThreads = int64_t(1) << 19;
 /// Threads of a warp.
 static constexpr int64_t kWarp = 32;
 /// Lanes of one result where neighbouring threads are results: eight of these
@@ -19,9 +19,8 @@ static constexpr int64_t kWarp = 32;
 static constexpr int64_t kMaxLanesAcross = 128;
 /// Elements that a lane should add up.
 static constexpr int64_t kMinElementsPerLane = 4;
-/// A kernel of fewer threads leaves most of the device idle: an eighth of those
-/// that are wanted, 32 blocks of 1024.
-static constexpr int64_t kFewThreads = kWantedThreads / 8;
+/// A kernel of fewer threads leaves most of the device idle: 32 blocks of 1024.
+static constexpr int64_t kFewThreads = kWantedThreads / 16;
 /// Many results side by side have long rows of memory between a lane's elements,
 /// and a block for each 8 of them: chunks until there are as many threads.
 static constexpr int64_t kManyResults = 256;
@@ -109,7 +108,7 @@ mlir::remat::planChunks(ReductionOrder order, ArrayRef<int64_t> reductionSizes,
   int64_t lanesOfChunk = isAcross ? kWarp : getMaxLanes(order, kFewResults);
   return cutLoops(
       reductionSizes,
-      std::min((isAcross ? few : kWantedThreads) / (results * lanesOfChunk),
+      std::min((isAcross ? few : kWantedThreads / 2) / (results * lanesOfChunk),
                elements / (kMinElementsPerChunkLane * lanesOfChunk)));
 }
 

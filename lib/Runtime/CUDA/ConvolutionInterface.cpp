@@ -64,8 +64,9 @@ static void convolve(ConvolutionShape::Kind kind, cudnnDataType_t type,
   constexpr int kWritten[] = {2, 0, 1};
   if (shape.isEmpty())
     return current.fill(words[kWritten[kind]], 0, shape.destinationBytes());
-  current.call(current.convolutions.plan(shape), words,
-               Convolutions::kNumWords);
+  const LibraryCall &plan =
+      current.convolutions.plan(shape, words[3], [&] { current.flush(); });
+  current.call(plan, words, Convolutions::kNumWords);
 }
 
 #define REMAT_CONVOLUTION(NAME, KIND)                                          \

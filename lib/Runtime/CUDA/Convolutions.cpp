@@ -26,6 +26,7 @@ public:
 
   void issue(CUstream stream, const uint64_t *words) const override;
   std::string describe() const override;
+  size_t getWorkspaceBytes() const { return workspaceBytes; }
 
 private:
   void check(cudnnStatus_t status, const char *call) const {
@@ -46,6 +47,8 @@ private:
   cudnnConvolutionDescriptor_t convolution = nullptr;
   /// Of the kind's enumeration.
   int algorithm = 0;
+  /// What it gets: the program's, or more where none needs as little.
+  size_t workspaceBytes;
 };
 } // namespace remat::cuda
 
@@ -137,7 +140,8 @@ void ConvolutionPlan::createDescriptors() {
         "cudnnSetConvolutionGroupCount");
 }
 
-/// The first of the list that is deterministic, exact enough, and fits.
+/// The first of the list that is deterministic, exact enough, and fits; if none
+/// does, the one that needs the least.
 template <typename Perf, size_t count, typename List, typename Measure>
 void ConvolutionPlan::chooseAlgorithm(bool allowsTF32, const char *name,
                                       List list, Measure measure) {
@@ -146,8 +150,14 @@ void ConvolutionPlan::chooseAlgorithm(bool allowsTF32, const char *name,
         "cudnnSetConvolutionMathType");
   std::array<Perf, count> found = {};
   int returned = 0;
-  /// What the least demanding of those takes that do not fit.
+  /// The least demanding of those that do not fit.
+  const Perf *leanest = nullptr;
   size_t least = std::numeric_limits<size_t>::max();
+  auto setMathOf = [&](const Perf &perf) {
+    if (allowsTF32)
+      check(library.cudnnSetConvolutionMathType(convolution, perf.mathType),
+            "cudnnSetConvolutionMathType");
+  };
   check(list(static_cast<int>(count), &returned, found.data()), name);
   for (int i = 0; i < returned; ++i) {
     const Perf &perf = found[i];
@@ -156,26 +166,25 @@ void ConvolutionPlan::chooseAlgorithm(bool allowsTF32, const char *name,
     if (perf.status != CUDNN_STATUS_SUCCESS ||
         perf.determinism != CUDNN_DETERMINISTIC || (!isExact && !allowsTF32))
       continue;
-    if (allowsTF32)
-      check(library.cudnnSetConvolutionMathType(convolution, perf.mathType),
-            "cudnnSetConvolutionMathType");
+    setMathOf(perf);
     size_t bytes = 0;
     if (measure(perf.algo, &bytes) != CUDNN_STATUS_SUCCESS)
       continue;
-    if (bytes > shape.workspaceBytes) {
-      least = std::min(least, bytes);
-      continue;
+    if (bytes <= shape.workspaceBytes) {
+      algorithm = perf.algo;
+      return;
     }
-    algorithm = perf.algo;
-    return;
+    if (bytes < least) {
+      leanest = &perf;
+      least = bytes;
+    }
   }
-  std::string problem =
-      "cuDNN " + library.version + " has no deterministic algorithm ";
-  if (least == std::numeric_limits<size_t>::max())
-    fail(problem + "for " + describe());
-  fail(problem + "with a workspace of at most " +
-       std::to_string(shape.workspaceBytes) + " bytes for " + describe() +
-       "; compile the program with conv-workspace=" + std::to_string(least));
+  if (!leanest)
+    fail("cuDNN " + library.version + " has no deterministic algorithm for " +
+         describe());
+  setMathOf(*leanest);
+  algorithm = leanest->algo;
+  workspaceBytes = least;
 }
 
 void ConvolutionPlan::chooseAlgorithm(bool allowsTF32) {
@@ -224,7 +233,8 @@ void ConvolutionPlan::chooseAlgorithm(bool allowsTF32) {
 
 ConvolutionPlan::ConvolutionPlan(const CuDNN &library, cudnnHandle_t handle,
                                  const ConvolutionShape &shape, bool allowsTF32)
-    : library(library), handle(handle), shape(shape) {
+    : library(library), handle(handle), shape(shape),
+      workspaceBytes(shape.workspaceBytes) {
   createDescriptors();
   chooseAlgorithm(allowsTF32);
 }
@@ -246,7 +256,7 @@ void ConvolutionPlan::issue(CUstream, const uint64_t *words) const {
   bool isDouble = shape.type == CUDNN_DATA_DOUBLE;
   const void *one = isDouble ? static_cast<void *>(&one64) : &one32;
   const void *zero = isDouble ? static_cast<void *>(&zero64) : &zero32;
-  size_t bytes = shape.workspaceBytes;
+  size_t bytes = workspaceBytes;
   switch (shape.kind) {
   case ConvolutionShape::kForward:
     return check(library.cudnnConvolutionForward(
@@ -273,11 +283,15 @@ void ConvolutionPlan::issue(CUstream, const uint64_t *words) const {
 // Convolutions
 //===----------------------------------------------------------------------===//
 
-Convolutions::Convolutions(const Driver &driver, CUstream stream)
-    : driver(driver), stream(stream), allowsTF32(isTF32Allowed()) {}
+Convolutions::Convolutions(const Driver &driver, CUstream stream,
+                           DeviceMemory &memory)
+    : driver(driver), stream(stream), memory(memory),
+      allowsTF32(isTF32Allowed()) {}
 
 Convolutions::~Convolutions() {
   plans.clear();
+  if (spare)
+    memory.release(spare);
   if (handle)
     library->cudnnDestroy(handle);
 }
@@ -293,11 +307,38 @@ void Convolutions::load() {
   handle = created;
 }
 
-const LibraryCall &Convolutions::plan(const ConvolutionShape &shape) {
+const ConvolutionPlan &Convolutions::plan(const ConvolutionShape &shape) {
   load();
   std::unique_ptr<ConvolutionPlan> &plan = plans[shape];
   if (!plan)
     plan =
         std::make_unique<ConvolutionPlan>(*library, handle, shape, allowsTF32);
   return *plan;
+}
+
+const LibraryCall &Convolutions::plan(const ConvolutionShape &shape,
+                                      uint64_t &workspace,
+                                      const std::function<void()> &flush) {
+  const ConvolutionPlan &found = plan(shape);
+  size_t bytes = found.getWorkspaceBytes();
+  if (bytes <= shape.workspaceBytes)
+    return found;
+  if (bytes > spareBytes) {
+    warn("no deterministic algorithm of cuDNN " + library->version + " for " +
+         found.describe() + " has room in " +
+         std::to_string(shape.workspaceBytes) + " bytes: " +
+         std::to_string(bytes) +
+         " are taken beside the arena; with conv-workspace=" +
+         std::to_string(bytes) +
+         " the compiler reserves them, and predicts what is needed");
+    flush();
+    if (spare)
+      memory.release(spare);
+    spareBytes = 0;
+    spare = memory.allocate(MemoryClass::other, bytes,
+                            "a workspace of convolutions");
+    spareBytes = bytes;
+  }
+  workspace = spare;
+  return found;
 }

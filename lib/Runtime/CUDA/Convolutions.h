@@ -2,7 +2,8 @@
 //
 // The algorithm of a convolution is a function of its shape, chosen once: of
 // those that add in a fixed order and fit in the program's workspace, the first
-// in the library's own order. Nothing is timed: a convolution has the same bits
+// in the library's own order; if none fits, the one that needs the least, with
+// memory beside the program's. Nothing is timed: a convolution has the same bits
 // in every run with one library on one chip.
 //
 //===----------------------------------------------------------------------===//
@@ -12,8 +13,10 @@
 
 #include "CommandList.h"
 #include "CuDNNLibrary.h"
+#include "DeviceMemory.h"
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,7 +51,7 @@ class ConvolutionPlan;
 
 class Convolutions {
 public:
-  Convolutions(const Driver &driver, CUstream stream);
+  Convolutions(const Driver &driver, CUstream stream, DeviceMemory &memory);
   ~Convolutions();
   Convolutions(const Convolutions &) = delete;
 
@@ -56,14 +59,23 @@ public:
   void load();
   /// The call for convolutions of a shape, which is not empty. Its command has
   /// the addresses of images, filters, results and workspace for operands.
-  const LibraryCall &plan(const ConvolutionShape &shape);
+  /// Where the program's workspace is too small, `workspace` becomes the address
+  /// of another one, after a warning; `flush` issues the commands so far, which
+  /// may use a smaller one that is freed.
+  const LibraryCall &plan(const ConvolutionShape &shape, uint64_t &workspace,
+                          const std::function<void()> &flush);
   static constexpr int64_t kNumWords = 4;
   /// Empty until there was a convolution.
   std::string version() const { return library ? library->version : ""; }
 
 private:
+  const ConvolutionPlan &plan(const ConvolutionShape &shape);
+
   const Driver &driver;
   CUstream stream;
+  DeviceMemory &memory;
+  CUdeviceptr spare = 0;
+  size_t spareBytes = 0;
   bool allowsTF32;
   std::optional<CuDNN> library;
   cudnnHandle_t handle = nullptr;

@@ -30,7 +30,7 @@ Stream::~Stream() {
 Session::Session(const Driver &table)
     : driver(table), owner(driver), memory(driver, stream),
       kernels(driver, chip), pool(memory), inputs(driver, stream, memory),
-      products(driver, memory), convolutions(driver, stream),
+      products(driver, memory), convolutions(driver, stream, memory),
       segments(driver, stream, SegmentOptions::fromEnvironment()),
       timer(driver, stream),
       uploads(driver, stream, kUploadSlots, kUploadBytes),

@@ -66,7 +66,7 @@ def count_lanes(order, elements, results):
     along = order == "along"
     least = min(32, floor(elements)) if along else 1
     most = min(1024 if along or results < 8 else 128, floor(elements // 4))
-    return max(min(floor((1 << 18) // max(results, 1)), most), least)
+    return max(min(floor((1 << 19) // max(results, 1)), most), least)
 
 
 def reduce(terms, initial, order, operation, neutral, sizes=None):
@@ -99,11 +99,12 @@ def cut_loop(iterations, wanted):
 
 
 def plan_chunks(order, loops, results):
-    elements, most = int(np.prod(loops)), 1024 if order == "along" else 128
+    many = order != "along" and results >= 256  # rows of memory are long, and each block has few of them
+    elements, most = int(np.prod(loops)), 1024 if order == "along" else 32 if many else 128
     lanes = count_lanes(order, elements, results)
-    if results * lanes > 1 << 15 or elements // lanes < 128:
+    if results * lanes > 1 << (20 if many else 15) or elements // lanes < 128:
         return None
-    wanted, cuts = min((1 << 18) // (results * most), elements // (32 * most)), []
+    wanted, cuts = min((1 << (20 if many else 18)) // (results * most), elements // (32 * most)), []
     for size in loops:
         chunks, length, rest = cut_loop(size, wanted) if wanted > 1 else (1, size, 0)
         wanted = 1 if chunks > 1 and (length > 1 or rest) else wanted // chunks
@@ -291,7 +292,7 @@ def add_long_reductions():
     for name, shape, axes, order in (
             ("all", (1 << 17,), (0,), "along"), ("all_of_prime", (131101,), (0,), "along"), ("all_of_rows", (3, 70001), (0, 1), "along"),
             ("all_of_long_rows", (2, 100, 1009), (0, 1, 2), "along"), ("few_rows", (5, 140000), (1,), "along"),
-            ("columns", (1 << 14, 8), (0,), "across"), ("columns_left_over", (20011, 8), (0,), "across"),
+            ("columns", (1 << 14, 8), (0,), "across"), ("many_columns", (1 << 14, 260), (0,), "across"), ("columns_left_over", (20011, 8), (0,), "across"),
             ("few_columns", (140003, 3), (0,), "across"), ("channels_last", (32, 23, 29, 10), (0, 1, 2), "across"),
             ("channels_first", (16, 3, 97, 101), (0, 2, 3), "along"), ("rest_is_long", (1023, 17, 11, 9), (0, 1, 2), "across")):
         on_tensors(f"long_{name}", [add.format("f32")], normal(*shape), axes, order, [total])

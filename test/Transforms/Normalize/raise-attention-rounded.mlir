@@ -52,3 +52,101 @@ func.func @rounded_product(%q: tensor<16x8xbf16> {opt.param = "q"}, %k: tensor<1
   } -> tensor<f32>
   return %loss : tensor<f32>
 }
+
+#p2 = affine_map<(m, v, n) -> (m, n)>
+#v2 = affine_map<(m, v, n) -> (n, v)>
+#y2 = affine_map<(m, v, n) -> (m, v)>
+#h3 = affine_map<(m, g, v) -> (m, g, v)>
+
+// Exporters print sums of f32 that are rounded later, behind a reshape.
+// CHECK-LABEL: func @rounded_later(
+// ROUNDED: remat.attention {{.*}} outs({{.*}} : tensor<16x8xbf16>, tensor<16xf32>)
+// SUMS: remat.attention {{.*}} outs({{.*}} : tensor<16x8xf32>, tensor<16xf32>)
+func.func @rounded_later(%q: tensor<16x8xbf16>, %k: tensor<16x8xbf16>, %v: tensor<16x8xbf16>) -> tensor<16x2x4xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x16xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %s = linalg.generic {indexing_maps = [#q, #k, #p], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<16x8xbf16>, tensor<16x8xbf16>) outs(%z : tensor<16x16xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %c: f32):
+    %x = arith.extf %a : bf16 to f32
+    %y = arith.extf %b : bf16 to f32
+    %m = arith.mulf %x, %y : f32
+    %r = arith.addf %c, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<16x16xf32>
+  %f = linalg.softmax dimension(1) ins(%s : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %eb = tensor.empty() : tensor<16x16xbf16>
+  %narrow = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>],
+                            iterator_types = ["parallel", "parallel"]} ins(%f : tensor<16x16xf32>) outs(%eb : tensor<16x16xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %t = arith.truncf %a : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<16x16xbf16>
+  %ey = tensor.empty() : tensor<16x8xf32>
+  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<16x8xf32>) -> tensor<16x8xf32>
+  %y = linalg.generic {indexing_maps = [#p2, #v2, #y2], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%narrow, %v : tensor<16x16xbf16>, tensor<16x8xbf16>) outs(%zy : tensor<16x8xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %c: f32):
+    %x = arith.extf %a : bf16 to f32
+    %w = arith.extf %b : bf16 to f32
+    %m = arith.mulf %x, %w : f32
+    %r = arith.addf %c, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<16x8xf32>
+  %heads = tensor.expand_shape %y [[0], [1, 2]] output_shape [16, 2, 4] : tensor<16x8xf32> into tensor<16x2x4xf32>
+  %eh = tensor.empty() : tensor<16x2x4xbf16>
+  %h = linalg.generic {indexing_maps = [#h3, #h3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%heads : tensor<16x2x4xf32>) outs(%eh : tensor<16x2x4xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %t = arith.truncf %a : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<16x2x4xbf16>
+  return %h : tensor<16x2x4xbf16>
+}
+
+// What is read as f32, too, is.
+// CHECK-LABEL: func @rounded_and_read(
+// CHECK: remat.attention {{.*}} outs({{.*}} : tensor<16x8xf32>, tensor<16xf32>)
+func.func @rounded_and_read(%q: tensor<16x8xbf16>, %k: tensor<16x8xbf16>, %v: tensor<16x8xbf16>) -> (tensor<16x2x4xbf16>, tensor<16x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x16xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %s = linalg.generic {indexing_maps = [#q, #k, #p], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<16x8xbf16>, tensor<16x8xbf16>) outs(%z : tensor<16x16xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %c: f32):
+    %x = arith.extf %a : bf16 to f32
+    %y = arith.extf %b : bf16 to f32
+    %m = arith.mulf %x, %y : f32
+    %r = arith.addf %c, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<16x16xf32>
+  %f = linalg.softmax dimension(1) ins(%s : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %eb = tensor.empty() : tensor<16x16xbf16>
+  %narrow = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>],
+                            iterator_types = ["parallel", "parallel"]} ins(%f : tensor<16x16xf32>) outs(%eb : tensor<16x16xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %t = arith.truncf %a : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<16x16xbf16>
+  %ey = tensor.empty() : tensor<16x8xf32>
+  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<16x8xf32>) -> tensor<16x8xf32>
+  %y = linalg.generic {indexing_maps = [#p2, #v2, #y2], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%narrow, %v : tensor<16x16xbf16>, tensor<16x8xbf16>) outs(%zy : tensor<16x8xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %c: f32):
+    %x = arith.extf %a : bf16 to f32
+    %w = arith.extf %b : bf16 to f32
+    %m = arith.mulf %x, %w : f32
+    %r = arith.addf %c, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<16x8xf32>
+  %heads = tensor.expand_shape %y [[0], [1, 2]] output_shape [16, 2, 4] : tensor<16x8xf32> into tensor<16x2x4xf32>
+  %eh = tensor.empty() : tensor<16x2x4xbf16>
+  %h = linalg.generic {indexing_maps = [#h3, #h3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%heads : tensor<16x2x4xf32>) outs(%eh : tensor<16x2x4xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %t = arith.truncf %a : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<16x2x4xbf16>
+  return %h, %y : tensor<16x2x4xbf16>, tensor<16x8xf32>
+}

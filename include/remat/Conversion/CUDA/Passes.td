@@ -222,10 +222,11 @@ def UseDeviceInstructions : Pass<"use-device-instructions", "::mlir::gpu::GPUMod
 
     ```mlir
     %m = arith.maximumf %x, %one : f32     // llvm.intr.maximum(%x, %one)
-    %r = arith.truncf %m : f32 to bf16     // llvm.fptrunc %m
+    %r = arith.truncf %v : vector<8xf32> to vector<8xbf16>  // llvm.fptrunc %v
+    %s = arith.truncf %m : f32 to bf16     // half of llvm.nvvm.ff2bf16x2.rn(0, %m)
     ```
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"];
 }
 
 def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
