@@ -78,6 +78,8 @@ class Linker:
             start.write_text(START)
             run(self.llvm / "bin/clang", "-O2", "-w", ir, start, "-o", output, f"-L{self.libraries}",
                 *(f"-l{name}" for name in runtime), "-lm",
-                "-Wl,-rpath,$ORIGIN/lib,--disable-new-dtags", f"-Wl,-rpath-link,{self.libraries}")
+                # Libraries find others only where the executable has loaded these.
+                "-Wl,--no-as-needed", *(f"-l:{file.name}" for file in self.libraries.glob("lib*") if "remat" not in file.name),
+                "-Wl,-rpath,$ORIGIN/lib", f"-Wl,-rpath-link,{self.libraries}")
             functions = json.loads(report.read_text())["functions"]
             return next(f["arena"] for f in functions if f["name"] == "step")

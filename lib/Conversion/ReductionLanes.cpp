@@ -9,8 +9,9 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Threads for which a large GPU has room, twice: a thread may have two results.
-/// A constant of the project: how a sum is split must not depend on the chip.
+/// Threads for which a large GPU has room, twice: a thread may have two
+/// results. A constant of the project: how a sum is split must not depend on
+/// the chip.
 static constexpr int64_t kWantedThreads = int64_t(1) << 19;
 /// Threads of a warp.
 static constexpr int64_t kWarp = 32;
@@ -21,8 +22,9 @@ static constexpr int64_t kMaxLanesAcross = 128;
 static constexpr int64_t kMinElementsPerLane = 4;
 /// A kernel of fewer threads leaves most of the device idle: 32 blocks of 1024.
 static constexpr int64_t kFewThreads = kWantedThreads / 16;
-/// Many results side by side have long rows of memory between a lane's elements,
-/// and a block for each 8 of them: chunks until there are as many threads.
+/// Many results side by side have long rows of memory between a lane's
+/// elements, and a block for each 8 of them: chunks until there are as many
+/// threads.
 static constexpr int64_t kManyResults = 256;
 static constexpr int64_t kFewThreadsAcross = 2 * kWantedThreads;
 /// Elements of one lane that take longer than another launch.

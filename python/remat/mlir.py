@@ -11,6 +11,7 @@ from typing import Any
 
 from remat import _native
 from remat.cache import folder
+from remat.cuda_libraries import name_libraries
 from remat.errors import CompileError, Diagnostic, gather
 from remat.optimizers import Optimizer, bind_rates, number
 from remat.policies import Annotation, Operation, Policy, parse_operations
@@ -88,6 +89,8 @@ def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Polic
     passes, option = _split_policy(policy, text, file_name, passes)
     if target not in TARGETS:
         raise ValueError(f"target must be {' or '.join(map(repr, TARGETS))}, but got {target!r}")
+    if target == "cuda":
+        name_libraries()
     train_options = [f"target={target}"]
     if option:
         train_options.append(f"policy={{{option}}}")

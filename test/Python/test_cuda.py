@@ -5,6 +5,7 @@ import os
 import pickle
 import re
 import shutil
+import sys
 import threading
 import weakref
 
@@ -16,6 +17,7 @@ from conftest import (ROOT, Program, as_bits, assert_same_bits, assert_unchanged
                       snapshot)
 from random_models import Model
 from remat import _native, mlir
+from remat.cuda_libraries import name_libraries
 from test_dynamic import batch as sized_batch
 from test_dynamic import sized
 from test_processes import in_child
@@ -333,3 +335,19 @@ def test_errors_come_back_from_other_processes():
         remat.mlir.train_step("func.func @f() {", **CUDA)
     copy = pickle.loads(pickle.dumps(caught.value))
     assert str(copy) == str(caught.value) and copy.diagnostics == caught.value.diagnostics
+
+
+def test_libraries_of_the_environment_are_found(tmp_path, monkeypatch):
+    for file in ("cu13/lib/libcublasLt.so.13", "cudnn/lib/libcudnn.so.9"):
+        path = tmp_path / "nvidia" / file
+        path.parent.mkdir(parents=True)
+        path.touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "nvidia", raising=False)
+    environment = {"REMAT_CUDNN": "mine"}
+    name_libraries(environment)
+    assert environment == {"REMAT_CUDNN": "mine", "REMAT_CUBLASLT": str(tmp_path / "nvidia/cu13/lib/libcublasLt.so.13")}
+    monkeypatch.setattr(sys, "path", [])
+    environment = {}
+    name_libraries(environment)
+    assert environment == {}

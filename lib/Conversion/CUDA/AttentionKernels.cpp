@@ -83,7 +83,8 @@ ForwardKernel::State ForwardKernel::emitTile(Value firstKey, State state) {
         score = arith::SelectOp::create(b, loc, isKey, score, lowest);
       largest = largest ? larger(largest, score) : score;
     }
-    largest = reduceLanes(largest, [&](Value x, Value y) { return larger(x, y); });
+    largest =
+        reduceLanes(largest, [&](Value x, Value y) { return larger(x, y); });
     largest = larger(state.maxima[i], largest);
     // Of a row of which all is masked so far, each power is zero.
     Value isMasked = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
@@ -150,9 +151,8 @@ void ForwardKernel::store(State state) {
 
 void ForwardKernel::run(KernelTable<gpu::GPUFuncOp> &table) {
   powers.stride = getScoreStride(tile.keys, perVector);
-  int64_t perKey = tile.hasValueMemory
-                       ? depth.stride
-                       : std::max(depth.stride, columns.stride);
+  int64_t perKey = tile.hasValueMemory ? depth.stride
+                                       : std::max(depth.stride, columns.stride);
   SmallVector<Type> memory = {getMemory(tile.queries * depth.stride),
                               getMemory(tile.keys * perKey)};
   if (tile.hasValueMemory)

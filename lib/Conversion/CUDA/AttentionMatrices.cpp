@@ -65,18 +65,19 @@ AttentionEmitter::Values AttentionEmitter::loadLeft(const Tile &x,
                                                     Value column) {
   Value warp = math.div(thread, index(kWarp)),
         lane = math.rem(thread, index(kWarp));
-  return loadMatrices(x,
-                      math.add(math.mul(warp, index(kMatrixRows)),
-                               math.rem(lane, index(kMatrixRows))),
-                      math.add(column, math.mul(math.div(lane, index(kMatrixRows)),
-                                                index(kMatrixDepth / 2))),
-                      /*transposed=*/false);
+  return loadMatrices(
+      x,
+      math.add(math.mul(warp, index(kMatrixRows)),
+               math.rem(lane, index(kMatrixRows))),
+      math.add(column, math.mul(math.div(lane, index(kMatrixRows)),
+                                index(kMatrixDepth / 2))),
+      /*transposed=*/false);
 }
 
 /// The two halves of the first product's columns of `y`'s transpose, then those
 /// of the second one's.
-AttentionEmitter::Values
-AttentionEmitter::loadRows(const Tile &y, int64_t row, Value column) {
+AttentionEmitter::Values AttentionEmitter::loadRows(const Tile &y, int64_t row,
+                                                    Value column) {
   Value lane = math.rem(thread, index(kWarp));
   Value second = math.div(lane, index(2 * kMatrixColumns)),
         half = math.rem(math.div(lane, index(kMatrixColumns)), index(2));
@@ -93,12 +94,12 @@ AttentionEmitter::loadRows(const Tile &y, int64_t row, Value column) {
 AttentionEmitter::Values
 AttentionEmitter::loadColumns(const Tile &y, int64_t row, int64_t column) {
   Value lane = math.rem(thread, index(kWarp));
-  return loadMatrices(
-      y, math.add(math.rem(lane, index(kMatrixDepth)), index(row)),
-      math.add(
-          math.mul(math.div(lane, index(kMatrixDepth)), index(kMatrixColumns)),
-          index(column)),
-      /*transposed=*/true);
+  return loadMatrices(y,
+                      math.add(math.rem(lane, index(kMatrixDepth)), index(row)),
+                      math.add(math.mul(math.div(lane, index(kMatrixDepth)),
+                                        index(kMatrixColumns)),
+                               index(column)),
+                      /*transposed=*/true);
 }
 
 void AttentionEmitter::addProduct(ArrayRef<Value> left, ArrayRef<Value> right,

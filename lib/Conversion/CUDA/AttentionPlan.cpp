@@ -15,12 +15,16 @@ static constexpr int64_t kSumRegisters = 64, kMatrixSumRegisters = 128,
                          kMatrixRegisters = 140;
 /// Queries and keys of tiles, the most first. With tensor cores each warp has
 /// 16 of the rows that the block owns.
-static constexpr ScoreTile kForwardTiles[] = {
-    {64, 64, true, true}, {64, 32, true, true},
-    {64, 64, true},       {64, 32, true},
-    {64, 16, true},       {64, 32},
-    {32, 32},             {32, 16},
-    {16, 16},             {16, 8}};
+static constexpr ScoreTile kForwardTiles[] = {{64, 64, true, true},
+                                              {64, 32, true, true},
+                                              {64, 64, true},
+                                              {64, 32, true},
+                                              {64, 16, true},
+                                              {64, 32},
+                                              {32, 32},
+                                              {32, 16},
+                                              {16, 16},
+                                              {16, 8}};
 static constexpr ScoreTile kTilesByQueries[] = {
     {64, 32, true}, {64, 16, true}, {32, 32}, {32, 16}, {16, 32}, {16, 16}};
 static constexpr ScoreTile kTilesByKeys[] = {
@@ -65,8 +69,7 @@ struct Resources {
     if (!tile.usesMatrices)
       return sums <= kSumRegisters;
     int64_t scores = tile.queries * tile.keys / kAttentionThreads;
-    return sums <= kMatrixSumRegisters &&
-           sums + scores <= kMatrixRegisters;
+    return sums <= kMatrixSumRegisters && sums + scores <= kMatrixRegisters;
   }
 
   ScoreTile tile;
@@ -190,9 +193,10 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionOp op,
     return needs.fits(
         tile.queries * needs.depth.stride +
             needs.countScores(tile.queries, tile.keys) +
-            tile.keys * (tile.hasValueMemory
-                             ? needs.depth.stride + needs.columns.stride
-                             : std::max(needs.depth.stride, needs.columns.stride)),
+            tile.keys *
+                (tile.hasValueMemory
+                     ? needs.depth.stride + needs.columns.stride
+                     : std::max(needs.depth.stride, needs.columns.stride)),
         needs.countSums(tile.queries, needs.columns));
   });
   if (!tile)

@@ -226,8 +226,8 @@ Value AttentionEmitter::shuffle(Value value, int32_t distance) {
   return vector::ExtractOp::create(b, loc, whole, int64_t(0));
 }
 
-Value AttentionEmitter::reduceLanes(
-    Value value, function_ref<Value(Value, Value)> combine) {
+Value AttentionEmitter::reduceLanes(Value value,
+                                    function_ref<Value(Value, Value)> combine) {
   for (int64_t distance = layout.lanes / 2; distance > 0; distance /= 2)
     value = combine(value, shuffle(value, distance));
   return value;

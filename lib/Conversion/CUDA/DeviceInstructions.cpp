@@ -1,7 +1,8 @@
 //===- DeviceInstructions.cpp - Instructions that the host has not --------===//
 //
-// What follows expands f32 -> bf16, minimum and maximum into what gives the same
-// bits on every processor: ten instructions instead of one that all chips have.
+// What follows expands f32 -> bf16, minimum and maximum into what gives the
+// same bits on every processor: ten instructions instead of one that all chips
+// have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +39,8 @@ template <typename Op> static bool distinguishesZeros(Op op) {
       continue;
     // Comparisons take the right one of two zeros.
     bool isRight = operand == op.getRhs() && op.getLhs() != operand;
-    if (!number.isZero() || (isRight && number.isNegative() !=
-                                            isa<arith::MaximumFOp>(op)))
+    if (!number.isZero() ||
+        (isRight && number.isNegative() != isa<arith::MaximumFOp>(op)))
       return false;
   }
   return true;
@@ -53,19 +54,19 @@ template <typename LLVMOp, typename Op> static void replace(Op op) {
   op.erase();
 }
 
-/// By the instruction for pairs, which runs as often as additions do; the one for
-/// single numbers runs an eighth as often.
+/// By the instruction for pairs, which runs as often as additions do; the one
+/// for single numbers runs an eighth as often.
 static void roundScalar(arith::TruncFOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   Value zero =
       arith::ConstantOp::create(b, loc, b.getZeroAttr(op.getIn().getType()));
   // The first operand is the upper half.
-  Value pair = LLVM::CallIntrinsicOp::create(
-                   b, loc, VectorType::get({2}, op.getType()),
-                   b.getStringAttr("llvm.nvvm.ff2bf16x2.rn"),
-                   ValueRange{zero, op.getIn()})
-                   .getResult(0);
+  Value pair =
+      LLVM::CallIntrinsicOp::create(b, loc, VectorType::get({2}, op.getType()),
+                                    b.getStringAttr("llvm.nvvm.ff2bf16x2.rn"),
+                                    ValueRange{zero, op.getIn()})
+          .getResult(0);
   op.replaceAllUsesWith(
       vector::ExtractOp::create(b, loc, pair, int64_t(0)).getResult());
   op.erase();

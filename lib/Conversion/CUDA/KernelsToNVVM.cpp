@@ -68,8 +68,8 @@ struct AbsoluteIntegerPattern : OpConversionPattern<math::AbsIOp> {
   }
 };
 
-/// 2^x as the processor approximates it, to 2 units in the last place, where that
-/// is allowed.
+/// 2^x as the processor approximates it, to 2 units in the last place, where
+/// that is allowed.
 struct FastExp2Pattern : OpConversionPattern<math::Exp2Op> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -79,8 +79,7 @@ struct FastExp2Pattern : OpConversionPattern<math::Exp2Op> {
         !bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::afn))
       return failure();
     rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
-        op, op.getType(),
-        rewriter.getStringAttr("llvm.nvvm.ex2.approx.ftz.f"),
+        op, op.getType(), rewriter.getStringAttr("llvm.nvvm.ex2.approx.ftz.f"),
         adaptor.getOperand());
     return success();
   }

@@ -326,8 +326,8 @@ const LibraryCall &Convolutions::plan(const ConvolutionShape &shape,
   if (bytes > spareBytes) {
     warn("no deterministic algorithm of cuDNN " + library->version + " for " +
          found.describe() + " has room in " +
-         std::to_string(shape.workspaceBytes) + " bytes: " +
-         std::to_string(bytes) +
+         std::to_string(shape.workspaceBytes) +
+         " bytes: " + std::to_string(bytes) +
          " are taken beside the arena; with conv-workspace=" +
          std::to_string(bytes) +
          " the compiler reserves them, and predicts what is needed");

@@ -3,8 +3,8 @@
 // The algorithm of a convolution is a function of its shape, chosen once: of
 // those that add in a fixed order and fit in the program's workspace, the first
 // in the library's own order; if none fits, the one that needs the least, with
-// memory beside the program's. Nothing is timed: a convolution has the same bits
-// in every run with one library on one chip.
+// memory beside the program's. Nothing is timed: a convolution has the same
+// bits in every run with one library on one chip.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,9 +59,9 @@ public:
   void load();
   /// The call for convolutions of a shape, which is not empty. Its command has
   /// the addresses of images, filters, results and workspace for operands.
-  /// Where the program's workspace is too small, `workspace` becomes the address
-  /// of another one, after a warning; `flush` issues the commands so far, which
-  /// may use a smaller one that is freed.
+  /// Where the program's workspace is too small, `workspace` becomes the
+  /// address of another one, after a warning; `flush` issues the commands so
+  /// far, which may use a smaller one that is freed.
   const LibraryCall &plan(const ConvolutionShape &shape, uint64_t &workspace,
                           const std::function<void()> &flush);
   static constexpr int64_t kNumWords = 4;

@@ -421,8 +421,8 @@ std::optional<StringRef> Raiser::raise() {
   maps.push_back(AffineMap::get(parts.numLoops, 0, rows, context));
   auto wanted = cast<RankedTensorType>(parts.product->getResult(0).getType());
   Value whole = parts.product->getResult(0);
-  bool isRounded = wanted.getElementType() == factorType ||
-                   isOnlyRounded(whole, factorType);
+  bool isRounded =
+      wanted.getElementType() == factorType || isOnlyRounded(whole, factorType);
   Type resultType = rounds && isRounded ? factorType : sumType;
   Value init = createEmpty(resultType, resultMap);
   Value logSum = createEmpty(sumType, maps.back());
