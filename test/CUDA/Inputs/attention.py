@@ -256,7 +256,7 @@ CASES = [
     Case("f16", h=2, m=33, n=65, d=24, v=16, dtype="f2"),
     Case("bf16_rounded", h=2, m=40, n=70, d=24, v=16, dtype="u2", mask="causal", rounded=True),
     Case("f16_rounded", h=2, m=33, n=33, d=7, v=5, dtype="f2", rounded=True),
-    # By tensor cores, but for the backward in f16.
+    # By tensor cores, but for the backward in f16 with gradients in f32.
     Case("matrices", b=2, h=2, m=70, n=135, d=32, v=32, dtype="u2", same=True),
     Case("matrices_one", m=1, n=1, d=1, v=1, dtype="u2", same=True),
     Case("matrices_64", h=2, m=131, n=131, d=64, v=64, dtype="u2", mask="causal", same=True, slow=True),
@@ -269,6 +269,7 @@ CASES = [
     Case("matrices_learned", b=2, m=70, n=33, d=16, v=16, dtype="u2", bias="hmn", learned=True, same=True),
     Case("matrices_dynamic", h=2, m=45, n=70, d=8, v=8, dtype="u2", mask="causal", bias="bmn", same=True, dynamic=True),
     Case("matrices_f16", h=2, m=70, n=70, d=64, v=64, dtype="f2", mask="causal", same=True, slow=True),
+    Case("matrices_f16_rounded", h=2, m=70, n=70, d=64, v=64, dtype="f2", mask="causal", rounded=True, slow=True),
     Case("f64", h=2, m=40, n=70, d=16, v=24, dtype="f8", mask="causal"),
     Case("f64_large", m=33, n=33, d=64, v=64, dtype="f8", slow=True),
     Case("large", m=40, n=40, d=128, v=128, mask="causal", slow=True),

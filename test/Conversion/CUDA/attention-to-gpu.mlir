@@ -212,7 +212,7 @@ func.func @matrices(%q: memref<4x512x64xbf16>, %k: memref<4x512x64xbf16>, %v: me
 
 // -----
 
-// The backward in f16 has scores of f32 in workgroup memory: their cotangents may be larger than all numbers of f16.
+// The backward in f16 of gradients in f32 has scores of f32 in workgroup memory: their cotangents may be larger than all numbers of f16.
 #q = affine_map<(h, m, n, d, v) -> (h, m, d)>
 #k = affine_map<(h, m, n, d, v) -> (h, n, d)>
 #v = affine_map<(h, m, n, d, v) -> (h, n, v)>
@@ -225,10 +225,39 @@ func.func @matrices(%q: memref<4x512x64xbf16>, %k: memref<4x512x64xbf16>, %v: me
 // CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<?xf16>, vector<8xf16>
 // CHECK: arith.extf %{{.*}} : vector<8xf16> to vector<8xf32>
 // CHECK: math.fma
-// CHECK: arith.truncf %{{.*}} : vector<4xf32> to vector<4xf16>
-// CHECK: vector.store %{{.*}} {alignment = 8 : i64} : memref<?xf16>, vector<4xf16>
+// CHECK: vector.store %{{.*}} {alignment = 16 : i64} : memref<?xf32>, vector<4xf32>
 // CHECK-NOT: mma.sync
 func.func @half(%q: memref<4x512x64xf16>, %k: memref<4x512x64xf16>, %v: memref<4x512x64xf16>, %c: memref<4x512x64xf16>,
+                %l: memref<4x512xf32>, %delta: memref<4x512xf32>, %dq: memref<4x512x64xf32>, %dk: memref<4x512x64xf32>, %dv: memref<4x512x64xf32>) {
+  remat.attention_backward ins(%q, %k, %v : memref<4x512x64xf16>, memref<4x512x64xf16>, memref<4x512x64xf16>)
+      cotangent(%c, %l, %delta : memref<4x512x64xf16>, memref<4x512xf32>, memref<4x512xf32>)
+      outs(%dq, %dk, %dv : memref<4x512x64xf32>, memref<4x512x64xf32>, memref<4x512x64xf32>)
+      attributes {indexing_maps = [#q, #k, #v, #o, #l], differentiated = array<i64>} {
+  ^bb0(%h: index, %m: index, %n: index, %s: f32, %sum: f32, %de: f32, %gv: f32):
+    %difference = arith.subf %s, %sum : f32
+    %p = math.exp %difference : f32
+    %change = arith.subf %gv, %de : f32
+    %ds = arith.mulf %p, %change : f32
+    remat.yield %ds, %p : f32, f32
+  }
+  return
+}
+
+// -----
+
+// Where gradients are f16, so are cotangents of scores as factors.
+#q = affine_map<(h, m, n, d, v) -> (h, m, d)>
+#k = affine_map<(h, m, n, d, v) -> (h, n, d)>
+#v = affine_map<(h, m, n, d, v) -> (h, n, v)>
+#o = affine_map<(h, m, n, d, v) -> (h, m, v)>
+#l = affine_map<(h, m, n, d, v) -> (h, m)>
+// TRAFFIC-LABEL: func.func @half_gradients(
+// CHECK-LABEL: func.func @half_gradients(
+// CHECK: gpu.func @attention_backward_keys(
+// CHECK: arith.truncf %{{.*}} : vector<2xf32> to vector<2xf16>
+// CHECK: nvvm.mma.sync {{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK-NOT: math.fma
+func.func @half_gradients(%q: memref<4x512x64xf16>, %k: memref<4x512x64xf16>, %v: memref<4x512x64xf16>, %c: memref<4x512x64xf16>,
                 %l: memref<4x512xf32>, %delta: memref<4x512xf32>, %dq: memref<4x512x64xf16>, %dk: memref<4x512x64xf16>, %dv: memref<4x512x64xf16>) {
   remat.attention_backward ins(%q, %k, %v : memref<4x512x64xf16>, memref<4x512x64xf16>, memref<4x512x64xf16>)
       cotangent(%c, %l, %delta : memref<4x512x64xf16>, memref<4x512xf32>, memref<4x512xf32>)
