@@ -16,8 +16,8 @@ from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras import fx_importer
 from torch_mlir.passmanager import PassManager
 
-from remat import (torch_bytes, torch_complex, torch_decompositions, torch_grouped, torch_kinks, torch_linalg, torch_operators, torch_special,
-                   torch_stops, torch_traced)
+from remat import (torch_bytes, torch_complex, torch_decompositions, torch_grouped, torch_kinks, torch_linalg, torch_masks, torch_operators,
+                   torch_special, torch_stops, torch_traced)
 from remat.export import ExportError
 from remat.locations import describe_line, describe_location, find_in_trace, from_forward
 from remat.torch_custom import Application
@@ -106,19 +106,38 @@ def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any
         frames = from_forward(traceback.extract_tb(error.__traceback__))
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
         raise ExportError(f"PyTorch cannot export the model: {place}{error}") from error
-    check_shapes(program)
+    settle_shapes(program)
     return program
 
 
-def check_shapes(program: torch.export.ExportedProgram) -> None:
-    """Fails at what has a shape that depends on data: torch-mlir's passes may not come to an end."""
-    for module in program.graph_module.modules():
-        for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
-            value = node.meta.get("val")
-            if isinstance(value, torch.Tensor) and free_unbacked_symbols(value.shape):
-                raise ExportError(f"PyTorch cannot export the model: {describe_line(node.meta.get('stack_trace'))}how many elements "
-                                  f"{getattr(node.target, '__name__', node.target)} returns depends on data, and no shape says it; keep all, as in "
-                                  "torch.where(mask, x, 0).sum() / mask.sum() or cross_entropy(..., ignore_index=-100)")
+def describe_target(node: torch.fx.Node) -> str:
+    return str(getattr(node.target, "__name__", node.target))
+
+
+def settle_shapes(program: torch.export.ExportedProgram) -> None:
+    """Keeps all rows where a mask selects some. Fails at what else has a shape that depends on data: torch-mlir's passes may not
+    come to an end."""
+    def find() -> torch.fx.Node | None:
+        for module in program.graph_module.modules():
+            for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
+                value = node.meta.get("val")
+                if isinstance(value, torch.Tensor) and free_unbacked_symbols(value.shape):
+                    return node
+        return None
+
+    selected = find()
+    if selected is None:
+        return
+    refused = torch_masks.keep_all_rows(program)
+    left = selected if refused else find()
+    if left is None:
+        return
+    reason = ""
+    if refused and refused is not left:
+        reason = f" ({describe_line(refused.meta.get('stack_trace'))}{describe_target(refused)} has no rule for rows that do not count)"
+    raise ExportError(f"PyTorch cannot export the model: {describe_line(left.meta.get('stack_trace'))}how many elements "
+                      f"{describe_target(left)} returns depends on data, and no shape says it{reason}; keep all, as in "
+                      "torch.where(mask, x, 0).sum() / mask.sum() or cross_entropy(..., ignore_index=-100)")
 
 
 def nodes_at(error: BaseException) -> Iterator[torch.fx.Node]:

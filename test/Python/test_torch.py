@@ -1035,7 +1035,7 @@ def assign_data(m, x):
 
 def write_where(m, x):
     h = (x @ m.weight).clone()
-    h[h < 0] *= 1  # as many as it chooses
+    h[h < 0] = h[h < 0].sort()[0]  # as many as it chooses
     return h
 
 
@@ -1046,7 +1046,7 @@ def take_number(m, x):
 
 def mean_of_some(m, x):
     h = x @ m.weight
-    return torch.masked_select(h, h > 0).mean()
+    return torch.masked_select(h, h > 0).sort()[0].mean()
 
 
 def write_masked(m, x):

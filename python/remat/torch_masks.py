@@ -1,0 +1,297 @@
+"""Rows that a mask selects, of which data decides how many there are: `x[mask]`, `masked_select(x, mask)`.
+
+A program of fixed shapes has no such array. All rows stay, with the mask that says which count: what computes each row from itself computes all of them,
+sums and means take those that count, cross entropy ignores the others. Rows that do not count have the elements of the first one that does, so that no
+row is computed of what the model would have left out: a logarithm of zero would make gradients NaN, even as a factor of zero.
+"""
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+aten = torch.ops.aten
+SELECTIONS = (aten.index.Tensor, aten.masked_select.default)
+# Each row of the result follows from the same row of the operands that have rows; checked by shapes and `dim`.
+BY_ROWS = {aten.linear.default, aten.matmul.default, aten.mm.default, aten.addmm.default, aten.embedding.default, aten.softmax.int,
+           aten.log_softmax.int, aten.layer_norm.default, aten.rms_norm.default, aten.unsqueeze.default, aten.squeeze.dim,
+           aten.select.int, aten.slice.Tensor, aten.sum.dim_IntList, aten.mean.dim, aten.amax.default, aten.amin.default,
+           aten.logsumexp.default, aten.gather.default, aten.argmax.default, aten.one_hot.default, aten.cumsum.default,
+           aten.expand_as.default, aten.var.correction, aten.std.correction, aten.var.dim, aten.std.dim, aten.linalg_vector_norm.default, aten.norm.ScalarOpt_dim, aten.cosine_similarity.default}
+PUTS = {aten.index_put.default, aten.index_put_.default}
+SHAPES = {aten.view.default, aten.reshape.default, aten._unsafe_view.default}
+LOSSES = {aten.mse_loss.default, aten.l1_loss.default, aten.smooth_l1_loss.default, aten.huber_loss.default,
+          aten.binary_cross_entropy.default, aten.binary_cross_entropy_with_logits.default, aten.kl_div.default,
+          aten.soft_margin_loss.default, aten.margin_ranking_loss.default, aten.hinge_embedding_loss.default,
+          aten.poisson_nll_loss.default}
+CLASS_LOSSES = {aten.cross_entropy_loss.default, aten.nll_loss_nd.default, aten.nll_loss.default}
+REDUCTIONS = {aten.sum.default, aten.mean.default, aten.sum.dim_IntList, aten.mean.dim}
+VARIANCES = {aten.var.correction, aten.std.correction, aten.var.dim, aten.std.dim, aten.var.default, aten.std.default}
+WHERE = {aten.where.self, aten.where.ScalarOther, aten.where.ScalarSelf, aten.where.Scalar}
+EXTREMES = {aten.max.default: -float("inf"), aten.min.default: float("inf")}
+MEAN, NONE = 1, 0
+
+
+class Refusal(Exception):
+    """An operation on selected rows that there is no rule for; the first argument is its node."""
+
+
+def is_alias(node: torch.fx.Node) -> bool:
+    return not isinstance(node.target, torch._ops.OpOverload) or any(r.alias_info is not None for r in node.target._schema.returns)
+
+
+def has_effect(node: torch.fx.Node) -> bool:
+    return node.target in EFFECTS or isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
+
+
+def value_of(node: Any) -> Any:
+    return node.meta.get("val") if isinstance(node, torch.fx.Node) else node
+
+
+def named_arguments(node: torch.fx.Node) -> dict[str, Any]:
+    """All arguments by the names of the operator's schema, defaults as well."""
+    parameters = node.target._schema.arguments
+    given = {p.name: p.default_value for p in parameters if p.has_default_value()}
+    return {**given, **dict(zip((p.name for p in parameters), node.args)), **node.kwargs}
+
+
+class Keeper:
+    """Rewrites one graph."""
+
+    def __init__(self, program: torch.export.ExportedProgram):
+        self.program, self.graph = program, program.graph
+        self.rows: dict[torch.fx.Node, torch.fx.Node] = {}    # a node with all rows -> its mask
+        self.counts: dict[torch.fx.Node, torch.fx.Node] = {}  # a mask -> how many rows count
+        self.now: dict[torch.fx.Node, Any] = {}               # a node of the program -> what stands for it
+        self.masks: dict[Any, torch.fx.Node] = {}             # by what computes them
+        self.own: set[torch.fx.Node] = set()
+
+    def emit(self, target: Callable[..., Any], /, *arguments: Any, **named: Any) -> torch.fx.Node:
+        node = self.graph.call_function(target, arguments, named)
+        self.own.add(node)
+        node.meta = {key: self.at.meta[key] for key in ("stack_trace", "nn_module_stack", "source_fn_stack") if key in self.at.meta}
+        try:
+            with self.fake_mode:
+                node.meta["val"] = target(*torch.fx.node.map_arg(arguments, value_of), **torch.fx.node.map_arg(named, value_of))
+        except Exception as error:  # A shape that depends on how many there are.
+            raise Refusal(self.at) from error
+        return node
+
+    def key(self, node: Any) -> Any:
+        """Equal for what computes the same from the same."""
+        if not isinstance(node, torch.fx.Node) or node.op != "call_function":
+            return str(node)
+        return node.target, tuple(map(self.key, node.args)), tuple((k, self.key(v)) for k, v in node.kwargs.items())
+
+    # --- Selections ------------------------------------------------------------------------------
+
+    def select(self, node: torch.fx.Node) -> torch.fx.Node:
+        given = named_arguments(node)
+        x = self.now.get(given["self"], given["self"])
+        if node.target is aten.masked_select.default:
+            masks = [given["mask"]]
+            shape = torch.broadcast_shapes(value_of(x).shape, value_of(masks[0]).shape)
+            x, masks[0] = (self.emit(aten.expand.default, operand, list(shape)) for operand in (x, masks[0]))
+        else:
+            masks = list(given["indices"])
+            while masks and masks[-1] is None:
+                masks.pop()
+        if len(masks) != 1 or masks[0] in self.rows or x in self.rows or value_of(masks[0]).dtype != torch.bool:
+            raise Refusal(node)
+        rank = value_of(masks[0]).dim()
+        if rank == 0:
+            raise Refusal(node)
+        mask = self.masks.get(self.key(masks[0]))
+        if mask is None:
+            mask = self.masks[self.key(masks[0])] = self.emit(aten.flatten.using_ints, masks[0], 0, rank - 1)
+        rows = self.emit(aten.flatten.using_ints, x, 0, rank - 1)
+        first = self.emit(aten.argmax.default, self.emit(aten.to.dtype, mask, torch.int32), 0, True)
+        kept = self.emit(aten.where.self, self.spread(mask, value_of(rows).dim()), rows,
+                         self.emit(aten.index_select.default, rows, 0, first))
+        self.rows[kept] = mask
+        return kept
+
+    def spread(self, mask: torch.fx.Node, rank: int) -> torch.fx.Node:
+        for dim in range(1, rank):
+            mask = self.emit(aten.unsqueeze.default, mask, dim)
+        return mask
+
+    def put(self, node: torch.fx.Node, given: dict[str, Any], mask: torch.fx.Node) -> torch.fx.Node:
+        """Into the rows that were selected."""
+        masks, x = [index for index in given["indices"] if index is not None], given["self"]
+        if len(masks) != 1 or given["indices"][0] is None or self.masks.get(self.key(masks[0])) is not mask or x in self.rows:
+            raise Refusal(node)
+        # The same memory, from the last one that was written back to the one that made it.
+        written = [node.args[0]]
+        while written[-1].target is aten.index_put_.default:
+            written.append(written[-1].args[0])
+        if node.target is aten.index_put_.default:
+            others = {user for n in written for user in n.users} - {node, *written} - self.own
+            if written[-1].op != "call_function" or any(map(is_alias, (written[-1], *others))):
+                raise Refusal(node)
+        rows = self.emit(aten.flatten.using_ints, x, 0, value_of(masks[0]).dim() - 1)
+        values = self.emit(aten.add.Tensor, rows, given["values"]) if given["accumulate"] else given["values"]
+        put = self.emit(aten.where.self, self.spread(mask, value_of(rows).dim()), values, rows)
+        result = self.emit(aten.reshape.default, put, value_of(x).shape)
+        if node.target is aten.index_put_.default:
+            self.now |= dict.fromkeys(written, result)  # for what comes later
+        return result
+
+    # --- What is made of them --------------------------------------------------------------------
+
+    def count(self, mask: torch.fx.Node) -> torch.fx.Node:
+        if mask not in self.counts:
+            self.counts[mask] = self.emit(aten.sum.default, mask)
+        return self.counts[mask]
+
+    def number(self, x: torch.fx.Node, dims: list[int] | None) -> torch.fx.Node:
+        """How many elements a sum over `dims` has."""
+        value, others = value_of(x), 1
+        for dim in dims or range(value.dim()):
+            others = others * (value.shape[dim] if dim % value.dim() else 1)
+        return self.emit(aten.mul.Tensor, self.count(self.rows[x]), others)
+
+    def reduce(self, node: torch.fx.Node, x: torch.fx.Node, is_mean: bool, dims: list[int] | None, keepdim: bool,
+               dtype: Any) -> torch.fx.Node:
+        mask, value = self.rows[x], value_of(x)
+        dims = [dim % value.dim() for dim in dims or range(value.dim())]
+        counted = self.emit(aten.where.ScalarOther, self.spread(mask, value.dim()), x, 0)
+        total = self.emit(aten.sum.dim_IntList, counted, dims, keepdim, dtype=dtype)
+        return self.emit(aten.div.Tensor, total, self.number(x, dims)) if is_mean else total
+
+    def vary(self, node: torch.fx.Node, given: dict[str, Any], dims: list[int] | None) -> torch.fx.Node:
+        """The variance, or its root."""
+        x, correction = given["self"], given.get("correction", int(given.get("unbiased", True)))
+        correction = 1 if correction is None else correction
+        difference = self.emit(aten.sub.Tensor, x, self.reduce(node, x, True, dims, True, None))
+        square = self.emit(aten.mul.Tensor, difference, difference)
+        self.rows[square] = self.rows[x]
+        mean = self.reduce(node, square, True, dims, given.get("keepdim", False), None)
+        number = self.number(x, dims)
+        rest = self.emit(aten.clamp_min.default, self.emit(aten.sub.Tensor, number, correction), 0)
+        variance = self.emit(aten.mul.Tensor, mean, self.emit(aten.div.Tensor, number, rest))
+        return self.emit(aten.sqrt.default, variance) if "std" in node.target.__name__ else variance
+
+    def rewrite(self, node: torch.fx.Node) -> Any:
+        """What stands for `node`, an operand of which has rows that do not count."""
+        target = node.target
+        operands = [n for n in node.all_input_nodes if self.now.get(n) in self.rows]
+        masks = {self.rows[self.now[n]] for n in operands}
+        if len(masks) != 1 or not isinstance(target, torch._ops.OpOverload):
+            raise Refusal(node)
+        mask, = masks
+        given = named_arguments(node)
+        args, named = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: self.now.get(n, n))
+        mapped = dict(torch.fx.node.map_arg(given, lambda n: self.now.get(n, n)))
+        if target is aten.sym_size.int:
+            return self.count(mask) if mapped["dim"] % value_of(operands[0]).dim() == 0 else value_of(mapped["self"]).shape[mapped["dim"]]
+        if target is aten.broadcast_tensors.default:
+            if len({value_of(n).shape for n in mapped["tensors"]}) != 1:
+                raise Refusal(node)
+            return tuple(mapped["tensors"])
+        if target in PUTS:
+            return self.put(node, mapped, mask)
+        dims = mapped.get("dim")
+        dims = [dims] if isinstance(dims, int) else dims
+        rank = value_of(operands[0]).dim()
+        if target in REDUCTIONS and (not dims or 0 in [dim % rank for dim in dims]):
+            return self.reduce(node, mapped["self"], target in (aten.mean.default, aten.mean.dim), dims, mapped.get("keepdim", False),
+                               mapped.get("dtype"))
+        if target in VARIANCES and (not dims or 0 in [dim % rank for dim in dims]):
+            return self.vary(node, mapped, dims)
+        if target in EXTREMES and value_of(mapped["self"]).is_floating_point():
+            kept = self.spread(mask, rank)
+            return self.emit(target, self.emit(aten.where.ScalarOther, kept, mapped["self"], EXTREMES[target]))
+        if target in CLASS_LOSSES and not {mapped["self"], mapped["target"]} <= self.rows.keys():
+            raise Refusal(node)
+        if target in CLASS_LOSSES and not value_of(mapped["target"]).is_floating_point():
+            ignored = mapped["ignore_index"]
+            mapped["target"] = self.emit(aten.where.ScalarOther, self.spread(mask, value_of(mapped["target"]).dim()), mapped["target"], ignored)
+            result = self.emit(target, **mapped)
+            if mapped["reduction"] == NONE:
+                self.rows[result] = mask
+            return result
+        if target in LOSSES | CLASS_LOSSES and given["reduction"] != NONE:
+            each = self.emit(target, **(mapped | {"reduction": NONE}))
+            self.rows[each] = mask
+            return self.reduce(node, each, given["reduction"] == MEAN, None, False, None)
+        value = value_of(node)
+        if not isinstance(value, torch.Tensor) or value.dim() == 0 or any(free_unbacked_symbols(size) for size in value.shape[1:]):
+            raise Refusal(node)
+        count = value_of(operands[0]).shape[0]
+        if value.shape[0] is not count and str(value.shape[0]) != str(count):
+            raise Refusal(node)
+        is_elementwise = torch.Tag.pointwise in target.tags or target in WHERE
+        if target in SHAPES:
+            result = self.emit(aten.reshape.default, mapped["self"], [value_of(mask).shape[0], *value.shape[1:]])
+        elif is_elementwise or target in BY_ROWS | LOSSES | CLASS_LOSSES or target._schema.name in (
+                "aten::to", "aten::_to_copy", "aten::clone", "aten::contiguous", "aten::dropout", "aten::detach", "aten::alias"):
+            if target is aten.gather.default and mapped["self"] not in self.rows:
+                raise Refusal(node)
+            for dim in dims or ():
+                if not is_elementwise and dim % max(rank, 1) == 0 and target is not aten.unsqueeze.default:
+                    raise Refusal(node)
+            if any(isinstance(v := value_of(n), torch.Tensor) and self.now.get(n) not in self.rows and v.dim() >= value.dim()
+                   and is_elementwise and v.shape[0] != 1 for n in node.all_input_nodes):
+                raise Refusal(node)
+            result = self.emit(target, *args, **named)
+        else:
+            raise Refusal(node)
+        self.rows[result] = mask
+        return result
+
+    def run(self) -> None:
+        for node in list(self.graph.nodes):
+            value = value_of(node)
+            if node.op == "output":
+                outside = [n for n in node.all_input_nodes if self.now.get(n) in self.rows]
+                if outside:
+                    raise Refusal(outside[0])
+            if node.op != "call_function":
+                continue
+            self.at = node
+            tensors = [v for n in (node, *node.all_input_nodes) if isinstance(v := value_of(n), torch.Tensor)]
+            if tensors:
+                self.fake_mode = tensors[0].fake_mode
+            with self.graph.inserting_before(node):
+                if node.target in SELECTIONS and isinstance(value, torch.Tensor) and free_unbacked_symbols(value.shape):
+                    self.now[node] = self.select(node)
+                elif node.target is operator.getitem and isinstance(self.now.get(node.args[0]), tuple):
+                    self.now[node] = self.now[node.args[0]][node.args[1]]
+                elif node.target in CHECKS:
+                    self.graph.erase_node(node) if not node.users else None
+                elif any(self.now.get(n) in self.rows for n in node.all_input_nodes):
+                    self.now[node] = self.rewrite(node)
+                elif any(n in self.now for n in node.all_input_nodes):
+                    args, named = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: self.now.get(n, n))
+                    if isinstance(node.target, torch._ops.OpOverload):
+                        self.now[node] = self.emit(node.target, *args, **named)
+                    elif node.target in COUNTED and isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+                        self.now[node] = self.emit(COUNTED[node.target], *args) if node.users else None
+                    else:
+                        raise Refusal(node)
+        for node in reversed(list(self.graph.nodes)):
+            if node.op == "output":
+                node.args = torch.fx.node.map_arg(node.args, lambda n: self.now.get(n, n))
+            elif node.op == "call_function" and not node.users and (node in self.now or not has_effect(node)):
+                self.graph.erase_node(node)
+
+
+CHECKS = {aten._assert_scalar.default, aten._assert_tensor_metadata.default, aten.sym_constrain_range_for_size.default, aten.sym_constrain_range.default,
+          torch.sym_constrain_range_for_size if hasattr(torch, "sym_constrain_range_for_size") else None}
+EFFECTS = {aten._assert_async.msg}
+COUNTED = {operator.mul: aten.mul.Tensor, operator.add: aten.add.Tensor, operator.sub: aten.sub.Tensor,
+           operator.truediv: aten.div.Tensor, operator.ge: aten.ge.Scalar, operator.le: aten.le.Scalar, operator.gt: aten.gt.Scalar}
+
+
+def keep_all_rows(program: torch.export.ExportedProgram) -> torch.fx.Node | None:
+    """Rewrites `program`, in place. Returns a node that there is no rule for, after which the program is of no use; None where all is
+    well."""
+    try:
+        Keeper(program).run()
+    except Refusal as refusal:
+        return refusal.args[0]
+    program.graph.lint()
+    program.graph_module.recompile()
+    return None

@@ -1,0 +1,152 @@
+"""Rows that a mask selects, of which data decides how many there are, beside PyTorch."""
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import remat
+import remat.torch
+from remat.export import ExportError
+
+N, D = 12, 6
+
+
+class Model(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed, self.linear, self.head = nn.Embedding(20, D), nn.Linear(D, D), nn.Linear(D, 5)
+        self.function = function
+
+    def forward(self, x, t, m):
+        return self.function(self, torch.tanh(self.linear(x)), t, m) + 0 * self.embed.weight.sum() + 0 * self.head(x).sum()
+
+
+def batch():
+    return torch.randn(N, D), torch.randint(0, 5, (N,)), torch.rand(N) > 0.4
+
+
+def compare(function, make_batch=batch, **options):
+    model = Model(function)
+    theirs = copy.deepcopy(model)
+    optimizer = torch.optim.SGD(theirs.parameters(), 0.1)
+    step = remat.torch.train_step(model, None, make_batch(), optimizer=remat.SGD(0.1), **options)
+    for _ in range(3):
+        data = make_batch()
+        loss = theirs(*data)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        np.testing.assert_allclose(step(*data), loss.item(), 2e-6, 2e-6)
+    step.copy_to(model)
+    for (name, a), (_, b) in zip(model.named_parameters(), theirs.named_parameters(), strict=True):
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), 1e-5, 1e-5, err_msg=name)
+
+
+def logarithm(s, h, t, m):
+    """What is left out is 0, whose logarithm would make each gradient NaN."""
+    p = torch.relu(h)
+    return torch.log(p[p > 0.1]).mean() + torch.sqrt(p[p > 0.1]).sum()
+
+
+def by_shape(s, h, t, m):
+    q = h[m]
+    return q.pow(2).sum() / q.shape[0] + q.abs().sum() / q.numel()
+
+
+def write(s, h, t, m):
+    y = h * 2
+    y[m] = torch.sin(h[m])
+    y[m] *= 3
+    return y.pow(2).mean()
+
+
+def write_mean(s, h, t, m):
+    y = h.clone()
+    y[m] = y[m] - y[m].mean(0)
+    return y.pow(2).mean() + h.mean()
+
+
+def in_place(s, h, t, m):
+    y = h[m]
+    y.mul_(2)
+    y += 1
+    return y.pow(2).mean()
+
+
+def old_huggingface(s, h, t, m):
+    active = m.long().view(-1) == 1
+    return F.cross_entropy(s.head(h).view(-1, 5)[active], t.view(-1)[active])
+
+
+def detector(s, h, t, m):
+    positive = t > 1
+    return F.smooth_l1_loss(h[positive][:, :4], torch.ones_like(h)[positive][:, 1:5], reduction="sum") / positive.sum().clamp(min=1)
+
+
+LOSSES = {
+    "mean of losses": lambda s, h, t, m: F.cross_entropy(s.head(h), t, reduction="none")[m].mean(),
+    "cross entropy": lambda s, h, t, m: F.cross_entropy(s.head(h)[m], t[m]),
+    "head of some": lambda s, h, t, m: F.cross_entropy(s.head(F.layer_norm(F.gelu(h[m]), (D,))), t[m]),
+    "smoothed": lambda s, h, t, m: F.cross_entropy(s.head(h)[m], t[m], label_smoothing=0.1),
+    "weighted": lambda s, h, t, m: F.cross_entropy(s.head(h)[m], t[m], weight=torch.arange(1.0, 6.0)),
+    "nll": lambda s, h, t, m: F.nll_loss(F.log_softmax(s.head(h)[m], -1), t[m], reduction="sum"),
+    "gathered": lambda s, h, t, m: -F.log_softmax(s.head(h)[m], -1).gather(1, t[m].unsqueeze(1)).mean(),
+    "embedded": lambda s, h, t, m: F.mse_loss(s.embed(t[m]), h[m]),
+    "mse": lambda s, h, t, m: F.mse_loss(h[m], 0.3 * h[m]),
+    "huber, sum": lambda s, h, t, m: F.huber_loss(h[m], torch.zeros_like(h)[m], reduction="sum"),
+    "logits": lambda s, h, t, m: F.binary_cross_entropy_with_logits(h[m], torch.sigmoid(2 * h)[m].detach()),
+    "kl": lambda s, h, t, m: F.kl_div(F.log_softmax(h[m], -1), torch.softmax(h / 2, -1)[m], reduction="batchmean"),
+    "by hand": lambda s, h, t, m: (h[m] - 1).pow(2).sum() / m.sum(),
+    "masked_select": lambda s, h, t, m: torch.masked_select(h, m.unsqueeze(-1)).abs().mean(),
+    "elements": lambda s, h, t, m: h[h > 0].pow(2).mean(),
+    "mean of rows": lambda s, h, t, m: h[m].mean(0).pow(2).sum() + h[m].sum(0, keepdim=True).pow(2).sum() + h[m].mean(1).sum(),
+    "variance": lambda s, h, t, m: h[m].std() + h[m].var(0, unbiased=False).sum() + h[m].var(1).sum(),
+    "largest": lambda s, h, t, m: h[m].max() + h[m].amax(1).sum() - h[m].min(),
+    "accuracy": lambda s, h, t, m: (s.head(h)[m].argmax(-1) == t[m]).float().mean() + h[m].mean(),
+    "two masks": lambda s, h, t, m: h[m].mean() + h[t > 1].mean() + (h[m] * h[m]).sum(),
+    "where": lambda s, h, t, m: torch.where(h[m] > 0, h[m], 0.1).mean(),
+    "logarithm": logarithm, "by shape": by_shape, "write": write, "write mean": write_mean, "in place": in_place,
+    "old_huggingface": old_huggingface, "detector": detector,
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_as_pytorch(name):
+    torch.manual_seed(1)
+    compare(LOSSES[name])
+
+
+def test_batches_of_any_size():
+    torch.manual_seed(1)
+
+    def tokens():
+        x, t, m = torch.randn(4, 7, D), torch.randint(0, 5, (4, 7)), torch.rand(4, 7) > 0.4
+        return x, t, m
+    compare(LOSSES["cross entropy"], tokens)
+    compare(LOSSES["cross entropy"], tokens, dynamic=True)
+
+
+def test_no_row_is_selected():
+    model = Model(lambda s, h, t, m: h[m].sum() + h.mean())
+    x, t, m = batch()
+    step = remat.torch.train_step(model, None, (x, t, m), optimizer=remat.SGD(0.1))
+    assert step(x, t, m & False) == pytest.approx(model(x, t, m & False).item(), abs=1e-6)
+    mean = remat.torch.train_step(Model(LOSSES["by hand"]), None, (x, t, m), optimizer=remat.SGD(0.1))
+    assert np.isnan(mean(x, t, m & False))  # as in PyTorch
+
+
+@pytest.mark.parametrize("function, operation", [
+    (lambda s, h, t, m: h[m].sort(0)[0].mean(), "sort.default"),
+    (lambda s, h, t, m: (h[m] @ h[m].t()).mean(), "t.default"),
+    (lambda s, h, t, m: torch.softmax(h[m], 0).pow(2).sum(), "softmax.int"),
+    (lambda s, h, t, m: torch.cat([h[m], h]).mean(), "cat.default"),
+    (lambda s, h, t, m: h.gather(1, t[m].unsqueeze(1)).sum(), "gather.default"),  # of the first rows
+    (lambda s, h, t, m: h[m][h[m][:, 0] > 0].sum(), "index.Tensor"),
+    (lambda s, h, t, m: h[:, m[:D]].sum(), "index.Tensor")])
+def test_what_there_is_no_rule_for(function, operation):
+    with pytest.raises(ExportError, match=rf"test_torch_masks.py:\d+: how many elements .*{operation}"):
+        remat.torch.train_step(Model(function), None, batch(), optimizer=remat.SGD(0.1))
