@@ -17,6 +17,7 @@
 #include "ScalarAdjoint.h"
 
 #include "remat/Autodiff/DifferentiableOpInterface.h"
+#include "remat/Dialect/Remat/IR/LogSum.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Utils/ConvertElements.h"
 
@@ -116,8 +117,7 @@ static LogicalResult buildBody(AttentionOp op, AttentionBackwardOp backward) {
   Value lowest = constant(-std::numeric_limits<double>::infinity());
   Value isMasked =
       arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, t, lowest);
-  Value power = math::ExpOp::create(
-      b, loc, arith::SubFOp::create(b, loc, t, logSum).getResult());
+  Value power = math::ExpOp::create(b, loc, subtractLogSum(b, loc, t, logSum));
   Value p = arith::SelectOp::create(b, loc, isMasked, constant(0.0), power);
   Value w = f ? multiply(p, f) : p;
   Value change = arith::SubFOp::create(b, loc, f ? multiply(f, g) : g, delta);

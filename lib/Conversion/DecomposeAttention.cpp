@@ -7,6 +7,7 @@
 
 #include "AttentionParts.h"
 #include "remat/Conversion/Passes.h"
+#include "remat/Dialect/Remat/IR/LogSum.h"
 #include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -136,8 +137,7 @@ public:
     Value logSum = parts.emit(
         {{maximum, rowMap}, {sum, rowMap}}, {{op.getLogSum(), rowMap}},
         [&](OpBuilder &inner, ValueRange v) {
-          Value log = math::LogOp::create(inner, loc, v[1]);
-          return Results{arith::AddFOp::create(inner, loc, v[0], log)};
+          return Results{createLogSum(inner, loc, v[0], v[1])};
         })[0];
     return {result, logSum};
   }

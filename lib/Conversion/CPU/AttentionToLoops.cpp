@@ -12,6 +12,7 @@
 #include "../Products.h"
 #include "AttentionTiles.h"
 #include "remat/Conversion/CPU/Passes.h"
+#include "remat/Dialect/Remat/IR/LogSum.h"
 #include "remat/Transforms/PackMemory/Workspace.h"
 #include "remat/Transforms/Utils/ConvertElements.h"
 
@@ -295,8 +296,7 @@ struct ForwardLowering : Lowering<AttentionOp> {
     });
     Indexed logSum = sliceOperand(last);
     parts->emit({maximum, sum}, {logSum}, [&](OpBuilder &inner, ValueRange v) {
-      Value log = math::LogOp::create(inner, loc, v[1]);
-      return Results{arith::AddFOp::create(inner, loc, v[0], log)};
+      return Results{createLogSum(inner, loc, v[0], v[1])};
     });
     if (Value factor = op.getFactor())
       parts->emit(inputs, {scores}, [&](OpBuilder &inner, ValueRange v) {

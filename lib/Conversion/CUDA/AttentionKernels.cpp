@@ -9,6 +9,8 @@
 
 #include "AttentionEmitter.h"
 
+#include "remat/Dialect/Remat/IR/LogSum.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -139,8 +141,7 @@ void ForwardKernel::store(State state) {
       isFirst = create<arith::AndIOp>(isFirst, isRow);
     Value isMasked =
         arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, zero);
-    Value log = create<arith::AddFOp>(
-        state.maxima[i], math::LogOp::create(b, loc, sum).getResult());
+    Value log = createLogSum(b, loc, state.maxima[i], sum);
     log = arith::SelectOp::create(b, loc, isMasked, none, log);
     emitIf(isFirst, [&] { storeOfRow(*logSum, row, log); });
   }

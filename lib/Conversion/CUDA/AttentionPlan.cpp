@@ -229,8 +229,8 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionBackwardOp op,
       llvm::all_of(op.getInits().take_front(3), [&](Value gradient) {
         return getElementTypeOrSelf(gradient) == plan->matrixType;
       });
-  // Cotangents of scores may be larger than all of f16, or less: where gradients
-  // are f16 that is so for them as well.
+  // Cotangents of scores may be larger than all of f16, or less: where
+  // gradients are f16 that is so for them as well.
   if (plan->matrixType && !plan->matrixType.isBF16() && !plan->roundsFactors)
     plan->matrixType = {};
   auto choose = [&](ArrayRef<ScoreTile> tiles, auto countScoresAndSums) {

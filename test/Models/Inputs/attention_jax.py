@@ -67,13 +67,25 @@ def shared(p, x):
     return dot(p["q"], p["q"], p["q"], is_causal=True)
 
 
+def finite(p, x):
+    """The lowest number masks some rows as a whole, whose keys all count alike."""
+    scores = jnp.einsum("bthd,bshd->bhts", p["q"], p["k2"])
+    scores = jnp.where(x["seen"], scores, jnp.finfo("float32").min)
+    return jnp.einsum("bhts,bshd->bthd", jax.nn.softmax(scores), p["v2"])
+
+
+def added(p, x):
+    scores = jnp.einsum("bthd,bshd->bhts", p["q"], p["k2"]) + jnp.where(x["seen"], 0.0, -1e30)
+    return jnp.einsum("bhts,bshd->bthd", jax.nn.softmax(scores), p["v2"])
+
+
 def kept(p, x):
     """Something else reads the probabilities: it stays a softmax."""
     weights = jax.nn.softmax(jnp.einsum("bthd,bshd->bhts", p["q"], p["k"]))
     return jnp.einsum("bhts,bshd->bthd", weights, p["v"]) * (weights ** 2).sum()
 
 
-FORMS = [windows, cross, grouped, multi_query, biased, lengths, capped, alibi, dropped, latent, shared, kept]
+FORMS = [windows, cross, grouped, multi_query, biased, lengths, capped, alibi, dropped, latent, shared, finite, added, kept]
 rng = np.random.default_rng(0)
 
 
@@ -86,7 +98,8 @@ PARAMETERS = {
     "kg": draw(B, T, K, D), "vg": draw(B, T, K, D), "bias": draw(1, H, T, T), "bias2": draw(B, 1, T, S),
     "slopes": draw(H), "latents": draw(5, H, D), "wide": draw(B, S, H, 12)}
 DATA = {"mask": rng.random((B, 1, T, S)) < 0.7, "q_lengths": np.array([T, 9], "i"), "kv_lengths": np.array([11, S], "i"),
-        "keep": (rng.random((B, H, T, T)) < 0.75).astype("f")}
+        "keep": (rng.random((B, H, T, T)) < 0.75).astype("f"),
+        "seen": (np.arange(S) < 9) & (np.arange(T) > 2)[:, None] & np.ones((B, 1, 1, 1), bool)}
 READS = {form.__name__: form for form in FORMS}
 if __name__ == "__main__":
     import inspect

@@ -1,0 +1,29 @@
+//===- LogSum.h - The number that attention keeps of a row ------*- C++ -*-===//
+//
+// log_sum = maximum + log(sum of powers relative to it). Where all of a row is
+// masked by a large finite number, such as the lowest of f32, that addition
+// would round the logarithm away, and each of n keys would have the probability
+// 1 and not 1/n. Scores that differ at all differ by as much as makes powers
+// vanish there: of such a row log_sum is 2^60 + 2^54 log(sum), and all of its
+// scores count alike.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_LOGSUM_H
+#define REMAT_DIALECT_REMAT_IR_LOGSUM_H
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::remat {
+
+/// The number of a row with the largest score `maximum` and `sum` of powers
+/// relative to it.
+Value createLogSum(OpBuilder &b, Location loc, Value maximum, Value sum);
+
+/// The logarithm of the probability of the score `t` in a row with the number
+/// `logSum`; any number if `t` is -inf.
+Value subtractLogSum(OpBuilder &b, Location loc, Value t, Value logSum);
+
+} // namespace mlir::remat
+
+#endif // REMAT_DIALECT_REMAT_IR_LOGSUM_H

@@ -1,0 +1,45 @@
+//===- LogSum.cpp - The number that attention keeps of a row --------------===//
+
+#include "remat/Dialect/Remat/IR/LogSum.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+static constexpr double kBase = 0x1p60, kUnit = 0x1p54;
+
+static Value createConstant(OpBuilder &b, Location loc, Value like,
+                            double number) {
+  return arith::ConstantOp::create(b, loc,
+                                   b.getFloatAttr(like.getType(), number));
+}
+
+Value mlir::remat::createLogSum(OpBuilder &b, Location loc, Value maximum,
+                                Value sum) {
+  auto constant = [&](double number) {
+    return createConstant(b, loc, maximum, number);
+  };
+  // From here on neighbours of the type are 8 and more apart.
+  double limit = maximum.getType().isF32() ? -0x1p27 : -0x1p56;
+  Value log = math::LogOp::create(b, loc, sum);
+  Value plain = arith::AddFOp::create(b, loc, maximum, log);
+  Value scaled = arith::MulFOp::create(b, loc, log, constant(kUnit));
+  Value coded = arith::AddFOp::create(b, loc, constant(kBase), scaled);
+  Value isBeyond = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE,
+                                         maximum, constant(limit));
+  return arith::SelectOp::create(b, loc, isBeyond, coded, plain);
+}
+
+Value mlir::remat::subtractLogSum(OpBuilder &b, Location loc, Value t,
+                                  Value logSum) {
+  auto constant = [&](double number) {
+    return createConstant(b, loc, logSum, number);
+  };
+  Value isBeyond = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE,
+                                         logSum, constant(kBase));
+  Value rest = arith::SubFOp::create(b, loc, constant(kBase), logSum);
+  Value decoded = arith::MulFOp::create(b, loc, rest, constant(1 / kUnit));
+  Value difference = arith::SubFOp::create(b, loc, t, logSum);
+  return arith::SelectOp::create(b, loc, isBeyond, decoded, difference);
+}
