@@ -18,7 +18,12 @@
 // CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[S:.*]]: f32, %[[A:.*]]: f32, %[[SUM:.*]]: f32, %[[DELTA:.*]]: f32, %[[G:.*]]: f32):
 // CHECK: %[[T:.*]] = arith.mulf %[[S]], %[[A]] : f32
 // CHECK: %[[MASKED:.*]] = arith.cmpf oeq, %[[T]], %{{.*}} : f32
-// CHECK: %[[X:.*]] = arith.subf %[[T]], %[[SUM]] : f32
+// Of a row that is masked by finite numbers, the number says the logarithm of how many there are.
+// CHECK: %[[BEYOND:.*]] = arith.cmpf oge, %[[SUM]], %{{.*}} : f32
+// CHECK: %[[D:.*]] = arith.subf %{{.*}}, %[[SUM]] : f32
+// CHECK: %[[CODED:.*]] = arith.mulf %[[D]], %{{.*}} : f32
+// CHECK: %[[PLAIN:.*]] = arith.subf %[[T]], %[[SUM]] : f32
+// CHECK: %[[X:.*]] = arith.select %[[BEYOND]], %[[CODED]], %[[PLAIN]] : f32
 // CHECK: %[[E:.*]] = math.exp %[[X]] : f32
 // CHECK: %[[P:.*]] = arith.select %[[MASKED]], %{{.*}}, %[[E]] : f32
 // CHECK: %[[C:.*]] = arith.subf %[[G]], %[[DELTA]] : f32
