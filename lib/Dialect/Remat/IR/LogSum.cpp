@@ -20,8 +20,8 @@ Value mlir::remat::createLogSum(OpBuilder &b, Location loc, Value maximum,
   auto constant = [&](double number) {
     return createConstant(b, loc, maximum, number);
   };
-  // From here on neighbours of the type are 8 and more apart.
-  double limit = maximum.getType().isF32() ? -0x1p27 : -0x1p56;
+  // From here on neighbours of the type are 4 and more apart.
+  double limit = maximum.getType().isF32() ? -0x1p25 : -0x1p54;
   Value log = math::LogOp::create(b, loc, sum);
   Value plain = arith::AddFOp::create(b, loc, maximum, log);
   Value scaled = arith::MulFOp::create(b, loc, log, constant(kUnit));

@@ -44,8 +44,8 @@ def Remat_AttentionOp : Remat_AttentionBase<"attention"> {
         log_sum[m] = log(sum over n of exp(t[m, n]))
         result[m, v] = sum over n of exp(t[m, n] - log_sum[m]) * f[m, n] * value[n, v]
 
-    (2^60 + 2^54 log_sum relative to the largest t, where that is -2^27 or less in f32,
-    -2^56 in f64: a row that finite numbers mask, of which all t count alike in the backward)
+    (2^60 + 2^54 log_sum relative to the largest t, where that is -2^25 or less in f32,
+    -2^54 in f64: a row that finite numbers mask, of which all t count alike in the backward)
     so that an array of a number for each pair of positions never exists: kernels
     hold a few rows of it. The backward (`remat.attention_backward`) computes
     scores again from `query` and `key`; what it keeps is the result and one
