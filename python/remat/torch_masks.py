@@ -30,6 +30,12 @@ REDUCTIONS = {aten.sum.default, aten.mean.default, aten.sum.dim_IntList, aten.me
 VARIANCES = {aten.var.correction, aten.std.correction, aten.var.dim, aten.std.dim, aten.var.default, aten.std.default}
 WHERE = {aten.where.self, aten.where.ScalarOther, aten.where.ScalarSelf, aten.where.Scalar}
 EXTREMES = {aten.max.default: -float("inf"), aten.min.default: float("inf")}
+# What checks shapes that depend on data, and numbers that are made of these.
+CHECKS = {aten._assert_scalar.default, aten._assert_tensor_metadata.default, aten.sym_constrain_range_for_size.default,
+          aten.sym_constrain_range.default}
+COUNTED = {operator.mul: aten.mul.Tensor, operator.add: aten.add.Tensor, operator.sub: aten.sub.Tensor,
+           operator.truediv: aten.div.Tensor, operator.ge: aten.ge.Scalar, operator.le: aten.le.Scalar, operator.gt: aten.gt.Scalar}
+COPIES = {"aten::to", "aten::_to_copy", "aten::clone", "aten::contiguous", "aten::dropout", "aten::detach", "aten::alias"}
 MEAN, NONE = 1, 0
 
 
@@ -42,7 +48,18 @@ def is_alias(node: torch.fx.Node) -> bool:
 
 
 def has_effect(node: torch.fx.Node) -> bool:
-    return node.target in EFFECTS or isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
+    return node.target is aten._assert_async.msg or writes(node)
+
+
+def writes(node: torch.fx.Node) -> bool:
+    return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
+
+
+def memory_of(node: torch.fx.Node) -> torch.fx.Node:
+    """The node that made what `node` may be a view of."""
+    while node.op == "call_function" and is_alias(node) and node.args and isinstance(node.args[0], torch.fx.Node):
+        node = node.args[0]
+    return node
 
 
 def value_of(node: Any) -> Any:
@@ -56,6 +73,12 @@ def named_arguments(node: torch.fx.Node) -> dict[str, Any]:
     return {**given, **dict(zip((p.name for p in parameters), node.args)), **node.kwargs}
 
 
+def written_operands(node: torch.fx.Node) -> list[torch.fx.Node]:
+    given = named_arguments(node)
+    found = [given.get(p.name) for p in node.target._schema.arguments if p.alias_info is not None and p.alias_info.is_write]
+    return [operand for operand in found if isinstance(operand, torch.fx.Node)]
+
+
 class Keeper:
     """Rewrites one graph."""
 
@@ -66,6 +89,7 @@ class Keeper:
         self.now: dict[torch.fx.Node, Any] = {}               # a node of the program -> what stands for it
         self.masks: dict[Any, torch.fx.Node] = {}             # by what computes them
         self.own: set[torch.fx.Node] = set()
+        self.written = {memory_of(operand) for node in self.graph.nodes if writes(node) for operand in written_operands(node)}
 
     def emit(self, target: Callable[..., Any], /, *arguments: Any, **named: Any) -> torch.fx.Node:
         node = self.graph.call_function(target, arguments, named)
@@ -79,8 +103,8 @@ class Keeper:
         return node
 
     def key(self, node: Any) -> Any:
-        """Equal for what computes the same from the same."""
-        if not isinstance(node, torch.fx.Node) or node.op != "call_function":
+        """Equal for what computes the same from the same, where nothing is written to in between."""
+        if not isinstance(node, torch.fx.Node) or node.op != "call_function" or self.written:
             return str(node)
         return node.target, tuple(map(self.key, node.args)), tuple((k, self.key(v)) for k, v in node.kwargs.items())
 
@@ -90,17 +114,17 @@ class Keeper:
         given = named_arguments(node)
         x = self.now.get(given["self"], given["self"])
         if node.target is aten.masked_select.default:
-            masks = [given["mask"]]
+            masks = [self.now.get(given["mask"], given["mask"])]
             shape = torch.broadcast_shapes(value_of(x).shape, value_of(masks[0]).shape)
             x, masks[0] = (self.emit(aten.expand.default, operand, list(shape)) for operand in (x, masks[0]))
         else:
-            masks = list(given["indices"])
+            masks = [self.now.get(index, index) for index in given["indices"]]
             while masks and masks[-1] is None:
                 masks.pop()
         if len(masks) != 1 or masks[0] in self.rows or x in self.rows or value_of(masks[0]).dtype != torch.bool:
             raise Refusal(node)
         rank = value_of(masks[0]).dim()
-        if rank == 0:
+        if rank == 0 or memory_of(masks[0]) in self.written:  # rows would be counted by another mask
             raise Refusal(node)
         mask = self.masks.get(self.key(masks[0]))
         if mask is None:
@@ -152,8 +176,8 @@ class Keeper:
             others = others * (value.shape[dim] if dim % value.dim() else 1)
         return self.emit(aten.mul.Tensor, self.count(self.rows[x]), others)
 
-    def reduce(self, node: torch.fx.Node, x: torch.fx.Node, is_mean: bool, dims: list[int] | None, keepdim: bool,
-               dtype: Any) -> torch.fx.Node:
+    def reduce(self, x: torch.fx.Node, is_mean: bool, dims: list[int] | None, keepdim: bool = False,
+               dtype: Any = None) -> torch.fx.Node:
         mask, value = self.rows[x], value_of(x)
         dims = [dim % value.dim() for dim in dims or range(value.dim())]
         counted = self.emit(aten.where.ScalarOther, self.spread(mask, value.dim()), x, 0)
@@ -164,10 +188,10 @@ class Keeper:
         """The variance, or its root."""
         x, correction = given["self"], given.get("correction", int(given.get("unbiased", True)))
         correction = 1 if correction is None else correction
-        difference = self.emit(aten.sub.Tensor, x, self.reduce(node, x, True, dims, True, None))
+        difference = self.emit(aten.sub.Tensor, x, self.reduce(x, True, dims, keepdim=True))
         square = self.emit(aten.mul.Tensor, difference, difference)
         self.rows[square] = self.rows[x]
-        mean = self.reduce(node, square, True, dims, given.get("keepdim", False), None)
+        mean = self.reduce(square, True, dims, given.get("keepdim", False))
         number = self.number(x, dims)
         rest = self.emit(aten.clamp_min.default, self.emit(aten.sub.Tensor, number, correction), 0)
         variance = self.emit(aten.mul.Tensor, mean, self.emit(aten.div.Tensor, number, rest))
@@ -185,7 +209,8 @@ class Keeper:
         args, named = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: self.now.get(n, n))
         mapped = dict(torch.fx.node.map_arg(given, lambda n: self.now.get(n, n)))
         if target is aten.sym_size.int:
-            return self.count(mask) if mapped["dim"] % value_of(operands[0]).dim() == 0 else value_of(mapped["self"]).shape[mapped["dim"]]
+            shape = value_of(mapped["self"]).shape
+            return shape[mapped["dim"]] if mapped["dim"] % len(shape) else self.count(mask)
         if target is aten.broadcast_tensors.default:
             if len({value_of(n).shape for n in mapped["tensors"]}) != 1:
                 raise Refusal(node)
@@ -195,10 +220,11 @@ class Keeper:
         dims = mapped.get("dim")
         dims = [dims] if isinstance(dims, int) else dims
         rank = value_of(operands[0]).dim()
-        if target in REDUCTIONS and (not dims or 0 in [dim % rank for dim in dims]):
-            return self.reduce(node, mapped["self"], target in (aten.mean.default, aten.mean.dim), dims, mapped.get("keepdim", False),
+        adds_rows = not dims or 0 in [dim % rank for dim in dims]
+        if target in REDUCTIONS and adds_rows:
+            return self.reduce(mapped["self"], target in (aten.mean.default, aten.mean.dim), dims, mapped.get("keepdim", False),
                                mapped.get("dtype"))
-        if target in VARIANCES and (not dims or 0 in [dim % rank for dim in dims]):
+        if target in VARIANCES and adds_rows:
             return self.vary(node, mapped, dims)
         if target in EXTREMES and value_of(mapped["self"]).is_floating_point():
             kept = self.spread(mask, rank)
@@ -206,8 +232,8 @@ class Keeper:
         if target in CLASS_LOSSES and not {mapped["self"], mapped["target"]} <= self.rows.keys():
             raise Refusal(node)
         if target in CLASS_LOSSES and not value_of(mapped["target"]).is_floating_point():
-            ignored = mapped["ignore_index"]
-            mapped["target"] = self.emit(aten.where.ScalarOther, self.spread(mask, value_of(mapped["target"]).dim()), mapped["target"], ignored)
+            mapped["target"] = self.emit(aten.where.ScalarOther, self.spread(mask, value_of(mapped["target"]).dim()),
+                                         mapped["target"], mapped["ignore_index"])
             result = self.emit(target, **mapped)
             if mapped["reduction"] == NONE:
                 self.rows[result] = mask
@@ -215,7 +241,7 @@ class Keeper:
         if target in LOSSES | CLASS_LOSSES and given["reduction"] != NONE:
             each = self.emit(target, **(mapped | {"reduction": NONE}))
             self.rows[each] = mask
-            return self.reduce(node, each, given["reduction"] == MEAN, None, False, None)
+            return self.reduce(each, given["reduction"] == MEAN, None)
         value = value_of(node)
         if not isinstance(value, torch.Tensor) or value.dim() == 0 or any(free_unbacked_symbols(size) for size in value.shape[1:]):
             raise Refusal(node)
@@ -225,8 +251,7 @@ class Keeper:
         is_elementwise = torch.Tag.pointwise in target.tags or target in WHERE
         if target in SHAPES:
             result = self.emit(aten.reshape.default, mapped["self"], [value_of(mask).shape[0], *value.shape[1:]])
-        elif is_elementwise or target in BY_ROWS | LOSSES | CLASS_LOSSES or target._schema.name in (
-                "aten::to", "aten::_to_copy", "aten::clone", "aten::contiguous", "aten::dropout", "aten::detach", "aten::alias"):
+        elif is_elementwise or target in BY_ROWS | LOSSES | CLASS_LOSSES or target._schema.name in COPIES:
             if target is aten.gather.default and mapped["self"] not in self.rows:
                 raise Refusal(node)
             for dim in dims or ():
@@ -260,7 +285,7 @@ class Keeper:
                 elif node.target is operator.getitem and isinstance(self.now.get(node.args[0]), tuple):
                     self.now[node] = self.now[node.args[0]][node.args[1]]
                 elif node.target in CHECKS:
-                    self.graph.erase_node(node) if not node.users else None
+                    self.graph.erase_node(node)
                 elif any(self.now.get(n) in self.rows for n in node.all_input_nodes):
                     self.now[node] = self.rewrite(node)
                 elif any(n in self.now for n in node.all_input_nodes):
@@ -268,7 +293,7 @@ class Keeper:
                     if isinstance(node.target, torch._ops.OpOverload):
                         self.now[node] = self.emit(node.target, *args, **named)
                     elif node.target in COUNTED and isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-                        self.now[node] = self.emit(COUNTED[node.target], *args) if node.users else None
+                        self.now[node] = self.emit(COUNTED[node.target], *args)
                     else:
                         raise Refusal(node)
         for node in reversed(list(self.graph.nodes)):
@@ -276,13 +301,6 @@ class Keeper:
                 node.args = torch.fx.node.map_arg(node.args, lambda n: self.now.get(n, n))
             elif node.op == "call_function" and not node.users and (node in self.now or not has_effect(node)):
                 self.graph.erase_node(node)
-
-
-CHECKS = {aten._assert_scalar.default, aten._assert_tensor_metadata.default, aten.sym_constrain_range_for_size.default, aten.sym_constrain_range.default,
-          torch.sym_constrain_range_for_size if hasattr(torch, "sym_constrain_range_for_size") else None}
-EFFECTS = {aten._assert_async.msg}
-COUNTED = {operator.mul: aten.mul.Tensor, operator.add: aten.add.Tensor, operator.sub: aten.sub.Tensor,
-           operator.truediv: aten.div.Tensor, operator.ge: aten.ge.Scalar, operator.le: aten.le.Scalar, operator.gt: aten.gt.Scalar}
 
 
 def keep_all_rows(program: torch.export.ExportedProgram) -> torch.fx.Node | None:

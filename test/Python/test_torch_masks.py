@@ -77,6 +77,27 @@ def in_place(s, h, t, m):
     return y.pow(2).mean()
 
 
+def mask_of_what_was_written(s, h, t, m):
+    y = h * 1
+    y[m] = -2 * y[m]
+    return y[y > 0].mean() + y.sum()
+
+
+def written_through_a_view(s, h, t, m):
+    """Two masks, although both are `y > 0`."""
+    y = h.clone()
+    before = y[y > 0].sum()
+    y[:3].mul_(-1)
+    return before + 2 * y[y > 0].pow(2).sum()
+
+
+def written_mask(s, h, t, m):
+    k = m.clone()
+    before = h[k].mean()
+    k[:3] = False
+    return before + h[k].pow(2).mean()
+
+
 def old_huggingface(s, h, t, m):
     active = m.long().view(-1) == 1
     return F.cross_entropy(s.head(h).view(-1, 5)[active], t.view(-1)[active])
@@ -110,6 +131,7 @@ LOSSES = {
     "two masks": lambda s, h, t, m: h[m].mean() + h[t > 1].mean() + (h[m] * h[m]).sum(),
     "where": lambda s, h, t, m: torch.where(h[m] > 0, h[m], 0.1).mean(),
     "logarithm": logarithm, "by shape": by_shape, "write": write, "write mean": write_mean, "in place": in_place,
+    "mask of what was written": mask_of_what_was_written, "written through a view": written_through_a_view,
     "old_huggingface": old_huggingface, "detector": detector,
 }
 
@@ -146,6 +168,7 @@ def test_no_row_is_selected():
     (lambda s, h, t, m: torch.cat([h[m], h]).mean(), "cat.default"),
     (lambda s, h, t, m: h.gather(1, t[m].unsqueeze(1)).sum(), "gather.default"),  # of the first rows
     (lambda s, h, t, m: h[m][h[m][:, 0] > 0].sum(), "index.Tensor"),
+    (written_mask, "index.Tensor"),
     (lambda s, h, t, m: h[:, m[:D]].sum(), "index.Tensor")])
 def test_what_there_is_no_rule_for(function, operation):
     with pytest.raises(ExportError, match=rf"test_torch_masks.py:\d+: how many elements .*{operation}"):
