@@ -21,22 +21,32 @@ sys.path.insert(0, str(HERE))
 
 import workloads  # noqa: E402  (needs the path above)
 
-POLICIES = {"none": "none", "full": "nothing_saveable"}
-GPT = ("L=12", "d=768", "heads=12", "T=1024", "B=16")
-LLAMA = ("L=8", "d=1024", "heads=16", "ffn=2816", "T=2048", "B=4")
-# Workload, precision, sizes.
-CASES = [("gpt", "bf16", GPT), ("gpt", "tf32", GPT), ("llama", "bf16", LLAMA), ("resnet18", "tf32", ("B=256",)),
-         ("mlp", "tf32", ("B=2048",)), ("rnn", "tf32", ()), ("convnext", "tf32", ("B=64",)), ("gpt", "f32", GPT)]
 FILES = ["gpu_steps.py", "workloads.py", "measure.py", "peers_jax.py", "peers_torch.py"]
 # How far first losses may be from ours, relative to it.
 TOLERANCE = {"f32": 1e-4, "tf32": 2e-3, "bf16": 2e-2}
 
 
+def list_cases():
+    """Workload, precision, sizes."""
+    from gpu import GPT
+    yield "gpt", "bf16", GPT
+    yield "gpt", "tf32", GPT
+    yield "llama", "bf16", ("L=8", "d=1024", "heads=16", "ffn=2816", "T=2048", "B=4")
+    yield "resnet18", "tf32", ("B=256",)
+    yield "mlp", "tf32", ("B=2048",)
+    yield "rnn", "tf32", ()
+    yield "convnext", "tf32", ("B=64",)
+    yield "gpt", "f32", GPT
+
+
 def pack(folder, only, chips):
     import executables
     import models
+    from gpu import POLICIES
+    if folder.exists() and any(folder.iterdir()):
+        raise SystemExit(f"tools/benchmark gpu-steps: error: {folder} is not empty")
     linker, plan, arenas = executables.Linker(folder, chips=chips), [], {}
-    for workload, precision, sizes in CASES:
+    for workload, precision, sizes in list_cases():
         if only and workload not in only:
             continue
         dims = workloads.dims_of(workload, sizes)
@@ -72,8 +82,11 @@ def run_ours(folder, case, steps):
     if done.returncode:
         return {"error": done.stderr.strip()[-600:]}
     report = json.loads((folder / "report.json").read_text())
+    arena = report["peak_bytes_by_class"]["arena"]
+    if arena != case["arena"]:
+        return {"error": f"predicted {case['arena']} bytes, measured {arena}"}
     losses = [float(line.split("\t")[1]) for line in (folder / "log").read_text().splitlines()]
-    return {"times": report["step_s"][1:], "bytes": report["peak_bytes_by_class"]["arena"], "losses": losses,
+    return {"times": report["step_s"][1:], "bytes": arena, "losses": losses,
             "device": report["device"]}
 
 

@@ -21,12 +21,14 @@ static constexpr int64_t kMaxLanesAcross = 128;
 /// Elements that a lane should add up.
 static constexpr int64_t kMinElementsPerLane = 4;
 /// A kernel of fewer threads leaves most of the device idle: 32 blocks of 1024.
-static constexpr int64_t kFewThreads = kWantedThreads / 16;
+static constexpr int64_t kFewThreads = int64_t(1) << 15;
+/// Threads of all chunks, where a thread has one result.
+static constexpr int64_t kWantedThreadsOfChunks = int64_t(1) << 18;
 /// Many results side by side have long rows of memory between a lane's
 /// elements, and a block for each 8 of them: chunks until there are as many
 /// threads.
 static constexpr int64_t kManyResults = 256;
-static constexpr int64_t kFewThreadsAcross = 2 * kWantedThreads;
+static constexpr int64_t kThreadsOfManyResults = int64_t(1) << 20;
 /// Elements of one lane that take longer than another launch.
 static constexpr int64_t kLongLane = 128;
 /// Elements that a lane of a chunk should add up.
@@ -103,14 +105,15 @@ mlir::remat::planChunks(ReductionOrder order, ArrayRef<int64_t> reductionSizes,
     return {};
   int64_t lanes = countLanes(order, elements, results);
   bool isAcross = order != ReductionOrder::Along && results >= kManyResults;
-  int64_t few = isAcross ? kFewThreadsAcross : kFewThreads;
+  int64_t few = isAcross ? kThreadsOfManyResults : kFewThreads;
+  int64_t wanted = isAcross ? kThreadsOfManyResults : kWantedThreadsOfChunks;
   if (multiplySizes({results, lanes}) > few || elements / lanes < kLongLane)
     return {};
   // Each chunk of a result counts as a result of the kernel that reduces them.
   int64_t lanesOfChunk = isAcross ? kWarp : getMaxLanes(order, kFewResults);
   return cutLoops(
       reductionSizes,
-      std::min((isAcross ? few : kWantedThreads / 2) / (results * lanesOfChunk),
+      std::min(wanted / (results * lanesOfChunk),
                elements / (kMinElementsPerChunkLane * lanesOfChunk)));
 }
 

@@ -35,8 +35,8 @@ def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str
                      evaluate_again: Callable[[Shapes], Any] | None = None, starts: dict[str, Any] | None = None,
                      **arguments: Any) -> AnyStep:
     """A step of the export of what is called `name`, which starts from the exported values, and states of an optimizer from
-    `starts`, by name: `make_step` of what `remat.Step` is made of. `evaluated` is an export of the evaluation; `export_again` exports for data of other shapes,
-    `evaluate_again` the evaluation. The `arguments` are those of `remat.mlir.train_step`."""
+    `starts`, by name: `make_step` of what `remat.Step` is made of. `evaluated` is an export of the evaluation; `export_again`
+    exports for data of other shapes, `evaluate_again` the evaluation. The `arguments` are those of `remat.mlir.train_step`."""
     if "eval_function" in arguments:
         raise TypeError("eval_function names a function of a module in MLIR; this step has an argument of its own for that")
 

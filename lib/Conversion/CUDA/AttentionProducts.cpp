@@ -206,7 +206,7 @@ AttentionEmitter::Values AttentionEmitter::evaluate(Value score, Value query,
 
 Value AttentionEmitter::shuffle(Value value, int32_t distance) {
   auto exchange = [&](Value word) -> Value {
-    return gpu::ShuffleOp::create(b, loc, word, distance, /*width=*/32,
+    return gpu::ShuffleOp::create(b, loc, word, distance, /*width=*/kWarp,
                                   gpu::ShuffleMode::XOR)
         .getShuffleResult();
   };

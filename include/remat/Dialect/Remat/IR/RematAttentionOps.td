@@ -44,8 +44,6 @@ def Remat_AttentionOp : Remat_AttentionBase<"attention"> {
         log_sum[m] = log(sum over n of exp(t[m, n]))
         result[m, v] = sum over n of exp(t[m, n] - log_sum[m]) * f[m, n] * value[n, v]
 
-    (2^60 + 2^54 log_sum relative to the largest t, where that is -2^25 or less in f32,
-    -2^54 in f64: a row that finite numbers mask, of which all t count alike in the backward)
     so that an array of a number for each pair of positions never exists: kernels
     hold a few rows of it. The backward (`remat.attention_backward`) computes
     scores again from `query` and `key`; what it keeps is the result and one
@@ -66,6 +64,9 @@ def Remat_AttentionOp : Remat_AttentionBase<"attention"> {
     capping or dropout, and may read scalars from around. It yields t and
     f; without f, that is 1. f may not depend on the score. A mask is a t of
     -inf; a row in which all are masked has NaN as its result, as a softmax has.
+    Where the largest t is -2^25 or less in f32 (-2^54 in f64), as in a row that
+    finite numbers mask as a whole, log_sum is 2^60 + 2^54 log(sum of exp(t - largest)), and
+    all finite t of the row count alike in the backward.
 
     Scores and sums are f32, or f64 where `query` is. The result is of that type or,
     rounded once, of that of `query`. `init` and `log_sum` are overwritten.
