@@ -8,6 +8,7 @@ With `tf32`, products of f32 are rounded to TF32 in all three; with `bf16`, para
 the same parameters, and the first losses must agree. Peers whose turn comes after N seconds are left out.
 """
 import argparse
+import importlib.util
 import json
 import os
 import shutil
@@ -101,10 +102,9 @@ def run_peer(folder, case, arguments, steps):
 
 
 def peers_of(workload):
-    has_attention = workload in ("gpt", "llama")
-    yield "torch.compile", ["torch-compile", *(["--flash"] if has_attention else [])]
-    yield "jax", ["jax"]
-    yield "torch", ["torch", *(["--flash"] if has_attention else [])]
+    attention = ["--flash"] if workload in ("gpt", "llama") else []
+    rows = [("torch.compile", "torch", ["torch-compile", *attention]), ("jax", "jax", ["jax"]), ("torch", "torch", ["torch", *attention])]
+    return [(who, arguments) for who, package, arguments in rows if importlib.util.find_spec(package)]
 
 
 class Table:
@@ -133,6 +133,9 @@ class Table:
 
 def measure(folder, options):
     start, table = time.monotonic(), Table(options.output)
+    for package in "torch", "jax":
+        if not importlib.util.find_spec(package):
+            print(f"{package} is not installed: its rows are left out")
     plan = [case for case in json.loads((folder / "plan.json").read_text())
             if not options.only or case["workload"] in options.only]
     print("| step | who | ms per step (range) | MiB | compile s | ours over it |\n|---|---|---:|---:|---:|---:|", flush=True)
@@ -150,9 +153,15 @@ def measure(folder, options):
                 table.add(case, who, run_peer(folder, case, arguments, options.steps), ours)
 
 
+def positive(text):
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 on, but got {text!r}")
+    return int(text)
+
+
 def add_arguments(parser):
     parser.add_argument("--only", nargs="+", choices=list(workloads.DIMS))
-    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--steps", type=positive, default=10)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--output")
 

@@ -18,7 +18,7 @@ import workloads
 def peer(arguments, dims):
     if arguments.framework == "jax":
         import peers_jax
-        step, facts = peers_jax.build(arguments.workload, dims, arguments.policy, precision=arguments.precision)
+        step, facts = peers_jax.build(arguments.workload, dims, arguments.policy, device=arguments.device, precision=arguments.precision)
     else:
         import peers_torch
         step, facts = peers_torch.build(arguments.workload, dims, arguments.policy, arguments.eager,

@@ -205,9 +205,12 @@ def compute_in_bf16(loss):
     return lambda params, *rest: loss({name: a.astype(jnp.bfloat16) for name, a in params.items()}, *rest)
 
 
-def build(workload, dims, policy, eager=False, precision="f32"):
+def build(workload, dims, policy, eager=False, device="cpu", precision="f32"):
     """Returns a function that runs one step and returns the loss, and what is known before the first step."""
-    if jax.default_backend() == "gpu":  # which rounds to TF32 unless told not to
+    if device == "cuda":
+        if jax.default_backend() != "gpu":
+            raise SystemExit(f"JAX runs on {jax.default_backend()} here: pip install jax[cuda13]")
+        # Which rounds to TF32 unless told not to.
         jax.config.update("jax_default_matmul_precision", "tensorfloat32" if precision == "tf32" else "highest")
     to_jax = lambda arrays: {k: jnp.array(v) for k, v in arrays.items()}
     params, batch = to_jax(workloads.parameters(workload, dims)), to_jax(workloads.batch(workload, dims))
