@@ -59,6 +59,8 @@ static void addKernelLowering(OpPassManager &module, bool emulate) {
 void mlir::remat::buildLowerToCUDAPipeline(OpPassManager &pm,
                                            const TargetOptions &options) {
   pm.addPass(createCheckTypesPass());
+  // Kernels that read the same memory are merged: by one view of it.
+  pm.addPass(createCommonSubexpressionsPass());
   pm.addPass(createConvertLinalgToLibrary({/*mixed=*/true}));
   pm.addPass(createMergeLaunches());
   pm.addPass(createConvertAttentionToGPU());
