@@ -268,6 +268,57 @@ struct PowerPattern : OpRewritePattern<math::FPowIOp> {
   }
 };
 
+/// x / c, rounded, as x * (1 / c) and what that lacks (Markstein): no division,
+/// and no branch for those that are hard, without which loops are not unrolled.
+/// Proven for all x whose remainders are no denormal numbers: |x| from 2^-102
+/// on (f64: 2^-969). Below, the last bit may differ.
+struct DivideByConstantPattern : OpRewritePattern<arith::DivFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::DivFOp op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType(), element = getElementTypeOrSelf(type);
+    APFloat divisor(0.0f);
+    if (!isScalarOrVector(type) || !(element.isF32() || element.isF64()) ||
+        !matchPattern(op.getRhs(), m_ConstantFloat(&divisor)) ||
+        matchPattern(op.getLhs(), m_Constant()) || !divisor.isFiniteNonZero() ||
+        std::abs(ilogb(divisor)) > kMaxDivisorExponent)
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto constant = [&](const APFloat &value) {
+      return createScalarOrSplatConstant(b, op.getLoc(), type, value);
+    };
+    const llvm::fltSemantics &semantics = divisor.getSemantics();
+    APFloat inverse = APFloat::getOne(semantics);
+    bool isExact =
+        inverse.divide(divisor, APFloat::rmNearestTiesToEven) == APFloat::opOK;
+    Value x = op.getLhs(), factor = constant(inverse);
+    Value quotient = arith::MulFOp::create(b, x, factor);
+    if (isExact) {
+      rewriter.replaceOp(op, quotient);
+      return success();
+    }
+    Value remainder =
+        math::FmaOp::create(b, quotient, constant(llvm::neg(divisor)), x);
+    Value corrected = math::FmaOp::create(b, remainder, factor, quotient);
+    // Neither of a zero, which keeps its sign, nor of infinity.
+    Value isRounded =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, remainder,
+                              constant(APFloat::getZero(semantics)));
+    if (ilogb(divisor) < 0) { // Quotients of numbers may be infinite.
+      Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD,
+                                             corrected, corrected);
+      isRounded = arith::AndIOp::create(b, isRounded, isNumber);
+    }
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isRounded, corrected,
+                                                 quotient);
+    return success();
+  }
+
+private:
+  /// So that inverses are far from overflow and from denormal numbers.
+  static constexpr int kMaxDivisorExponent = 60;
+};
+
 /// min(max(x, low), high). Upstream's expansion takes the bounds in the other
 /// order, which is the upper bound for all x.
 struct ClampPattern : OpRewritePattern<math::ClampFOp> {
@@ -431,11 +482,12 @@ struct IntegerPowerPattern : OpRewritePattern<math::IPowIOp> {
 
 struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
   void runOnOperation() override {
-    // Only functions, which are a small part of a program, and broadcasts of
-    // exponents, which may turn out to be constants.
+    // Only functions and divisions, which are a small part of a program, and
+    // broadcasts of exponents and divisors, which may turn out to be constants.
     SetVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (!isa_and_nonnull<math::MathDialect>(op->getDialect()))
+      if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+          !isa<arith::DivFOp>(op))
         return;
       ops.insert(op);
       for (Value operand : op->getOperands())
@@ -451,9 +503,10 @@ struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
     // product or a root (of upstream's patterns those of powf).
     patterns.add<IntegerPowerPattern>(&getContext());
     patterns.add<PowerPattern>(&getContext(), /*benefit=*/2);
-    patterns.add<ClampPattern, ClassPattern<math::IsNaNOp>,
-                 ClassPattern<math::IsInfOp>, ClassPattern<math::IsFiniteOp>,
-                 ClassPattern<math::IsNormalOp>>(&getContext());
+    patterns
+        .add<DivideByConstantPattern, ClampPattern, ClassPattern<math::IsNaNOp>,
+             ClassPattern<math::IsInfOp>, ClassPattern<math::IsFiniteOp>,
+             ClassPattern<math::IsNormalOp>>(&getContext());
     patterns.add<WidenPattern<math::ExpM1Op>, WidenPattern<math::Log1pOp>,
                  WidenPattern<math::ErfOp>, KahanPattern<math::ExpM1Op>,
                  KahanPattern<math::Log1pOp>>(&getContext());

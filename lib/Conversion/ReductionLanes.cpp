@@ -18,8 +18,11 @@ static constexpr int64_t kWarp = 32;
 /// Lanes of one result where neighbouring threads are results: eight of these
 /// read a sector of 32 bytes together.
 static constexpr int64_t kMaxLanesAcross = 128;
-/// Elements that a lane should add up.
-static constexpr int64_t kMinElementsPerLane = 4;
+/// Elements, or vectors of these, that a thread should add up.
+static constexpr int64_t kMinElementsPerThread = 4, kMinVectorsPerThread = 2;
+/// 16 bytes of f32, 8 of bf16, and long enough for a warp to ask for whole
+/// sectors of either.
+static constexpr int64_t kVectorLanes = 4;
 /// A kernel of fewer threads leaves most of the device idle: 32 blocks of 1024.
 static constexpr int64_t kFewThreads = int64_t(1) << 15;
 /// Threads of all chunks, where a thread has one result.
@@ -50,15 +53,25 @@ static int64_t getMaxLanes(ReductionOrder order, int64_t results) {
              : kMaxLanesAcross;
 }
 
+int64_t mlir::remat::getVectorLanes(ReductionOrder order, int64_t elements) {
+  return order == ReductionOrder::Along && elements % kVectorLanes == 0 &&
+                 elements > kVectorLanes
+             ? kVectorLanes
+             : 1;
+}
+
 int64_t mlir::remat::countLanes(ReductionOrder order, int64_t elements,
                                 int64_t results) {
+  int64_t perThread = getVectorLanes(order, elements);
   int64_t least = order == ReductionOrder::Along
-                      ? std::min(kWarp, floorPowerOfTwo(elements))
+                      ? std::min(kWarp * perThread, floorPowerOfTwo(elements))
                       : 1;
+  int64_t minElements =
+      perThread == 1 ? kMinElementsPerThread : kMinVectorsPerThread * perThread;
   int64_t most = std::min(getMaxLanes(order, results),
-                          floorPowerOfTwo(elements / kMinElementsPerLane));
-  int64_t wanted =
-      floorPowerOfTwo(kWantedThreads / std::max<int64_t>(results, 1));
+                          perThread * floorPowerOfTwo(elements / minElements));
+  int64_t wanted = perThread * floorPowerOfTwo(kWantedThreads /
+                                               std::max<int64_t>(results, 1));
   return std::max(std::min(wanted, most), least);
 }
 

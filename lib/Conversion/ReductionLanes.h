@@ -22,8 +22,14 @@ inline constexpr int64_t kMaxBlockSize = 1024;
 /// Results that are few: fewer do not fill a sector of 32 bytes.
 inline constexpr int64_t kFewResults = 8;
 
+/// Partial results that one thread of a GPU may have side by side, so that it
+/// loads as many neighbours at once: a power of two, or 1.
+int64_t getVectorLanes(ReductionOrder order, int64_t elements);
+
 /// How many partial results a kernel on a GPU has for each of `results` results
-/// that combine `elements` elements each.
+/// that combine `elements` elements each: lane l has the elements l, l + lanes,
+/// ... Neighbouring lanes are combined first: l and l + 1, of each two such
+/// results the first and the third, and so on.
 int64_t countLanes(ReductionOrder order, int64_t elements, int64_t results);
 
 /// How one loop is cut into chunks: `chunks` of `size` iterations each, and

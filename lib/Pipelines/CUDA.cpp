@@ -34,9 +34,6 @@ static void addKernelLowering(OpPassManager &module, bool emulate) {
   OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
   pm.addPass(createConvertPhiloxToArith());
   pm.addPass(createApproximateMath());
-  math::MathExpandOpsPassOptions expandMath;
-  expandMath.opMnemonics = {"rsqrt"};
-  pm.addPass(math::createMathExpandOpsPass(expandMath));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCommonSubexpressionsPass());
   pm.addPass(memref::createExpandOpsPass());
@@ -47,6 +44,9 @@ static void addKernelLowering(OpPassManager &module, bool emulate) {
   if (!emulate)
     pm.addPass(createUseDeviceInstructions());
   // As on the CPU, for the same bits.
+  math::MathExpandOpsPassOptions expandMath;
+  expandMath.opMnemonics = {"rsqrt"};
+  pm.addPass(math::createMathExpandOpsPass(expandMath));
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));

@@ -212,6 +212,8 @@ def ApproximateMath : Pass<"remat-approximate-math"> {
     listed, stay and become calls of the C library. `math.powf` with a small
     constant exponent becomes products and roots, of every type, and so does
     `math.fpowi`, which is a `math.powf` if its exponent is not constant.
+    `arith.divf` by a constant, of f32 and f64, becomes a product and its correction by
+    two `math.fma`, which round as the division does.
     `math.clampf`, `math.isinf`, `math.isnormal` and `math.ipowi`, which nothing
     else lowers inside of a kernel, are expanded.
 

@@ -2,7 +2,8 @@
 //
 // What follows expands f32 -> bf16, minimum and maximum into what gives the
 // same bits on every processor: ten instructions instead of one that all chips
-// have.
+// have. Of 1 / sqrt(x), ptxas makes twenty, with branches that keep it from
+// mixing the iterations of a loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +12,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 
 namespace mlir::remat {
@@ -72,6 +75,59 @@ static void roundScalar(arith::TruncFOp op) {
   op.erase();
 }
 
+static Value callIntrinsic(ImplicitLocOpBuilder &b, StringRef name, Value x) {
+  return LLVM::CallIntrinsicOp::create(b, x.getType(), b.getStringAttr(name), x)
+      .getResult(0);
+}
+
+/// The quotient of 1 and the square root of `x`, both rounded: what ptxas makes
+/// of either where numbers are ordinary. Of others (below 2^-101, no number)
+/// the chip's approximation, which is right for zero, infinity and NaN.
+static Value emitInverseRoot(ImplicitLocOpBuilder &b, Value x) {
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  auto fma = [&](Value factor, Value other, Value sum) -> Value {
+    return LLVM::FMAOp::create(b, factor, other, sum);
+  };
+  auto negate = [&](Value value) -> Value {
+    return arith::NegFOp::create(b, value);
+  };
+  Value estimate = callIntrinsic(b, "llvm.nvvm.rsqrt.approx.f", x);
+  Value root = arith::MulFOp::create(b, x, estimate);
+  Value half = arith::MulFOp::create(b, estimate, constant(0.5f));
+  root = fma(fma(negate(root), root, x), half, root);
+  Value inverse = callIntrinsic(b, "llvm.nvvm.rcp.approx.ftz.f", root);
+  inverse = fma(inverse, fma(negate(root), inverse, constant(1.0f)), inverse);
+  // As integers, numbers are in order.
+  constexpr int32_t smallest = 0x0D000000, infinity = 0x7F800000;
+  auto integer = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  };
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), x);
+  Value isOrdinary =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                            arith::SubIOp::create(b, bits, integer(smallest)),
+                            integer(infinity - smallest));
+  return arith::SelectOp::create(b, isOrdinary, inverse, estimate);
+}
+
+static void replaceInverseRoot(math::RsqrtOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Value result;
+  if (auto type = dyn_cast<VectorType>(op.getType())) {
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < type.getNumElements(); ++i)
+      elements.push_back(
+          emitInverseRoot(b, vector::ExtractOp::create(b, op.getOperand(), i)));
+    result = vector::FromElementsOp::create(b, type, elements);
+  } else {
+    result = emitInverseRoot(b, op.getOperand());
+  }
+  op.replaceAllUsesWith(result);
+  op.erase();
+}
+
 namespace {
 struct UseDeviceInstructions
     : remat::impl::UseDeviceInstructionsBase<UseDeviceInstructions> {
@@ -96,6 +152,9 @@ struct UseDeviceInstructions
         if (hasElements(minimum.getType(), isF32) &&
             !distinguishesZeros(minimum))
           replace<LLVM::MinimumOp>(minimum);
+      } else if (auto root = dyn_cast<math::RsqrtOp>(op)) {
+        if (hasElements(root.getType(), isF32))
+          replaceInverseRoot(root);
       }
     });
   }

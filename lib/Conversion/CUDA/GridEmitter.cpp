@@ -1,8 +1,9 @@
 //===- GridEmitter.cpp - What one thread of a kernel does -----------------===//
 //
 // A thread finds its point in the grid, and computes what is there: a vector of
-// results, iterations in order, or a lane of a reduction, which the threads of
-// the result then combine through workgroup memory.
+// results, iterations in order, or partial results of a reduction, which the
+// threads of the result then combine: those of a warp by shuffles, others
+// through workgroup memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,19 @@
 
 using namespace mlir;
 using namespace mlir::remat;
+
+/// Threads of a warp.
+static constexpr int64_t kWarp = 32;
+
+/// Whether the threads of a warp exchange partial results without memory.
+static bool areShuffled(const GridPlan &plan) {
+  return plan.lanesAreNeighbours &&
+         llvm::all_of(plan.combiners, [](const Combiner &combiner) {
+           Type type = combiner.neutral.getType();
+           return type.isIndex() ||
+                  (type.isIntOrFloat() && type.getIntOrFloatBitWidth() <= 64);
+         });
+}
 
 SmallVector<Type> mlir::remat::getWorkgroupTypes(const LoopNest &nest,
                                                  const GridPlan &plan) {
@@ -36,9 +50,13 @@ SmallVector<Type> mlir::remat::getWorkgroupTypes(const LoopNest &nest,
                            ? IntegerType::get(element.getContext(), 8)
                            : element);
     });
+  int64_t partials = plan.blockSize * plan.resultsPerThread();
+  if (areShuffled(plan))
+    partials = plan.lanes > kWarp ? plan.blockSize / kWarp : 0;
+  if (partials == 0)
+    return {};
   return llvm::map_to_vector(plan.combiners, [&](const Combiner &combiner) {
-    return getMemory(plan.blockSize * plan.vector.count,
-                     combiner.neutral.getType());
+    return getMemory(partials, combiner.neutral.getType());
   });
 }
 
@@ -60,7 +78,7 @@ OpFoldResult mlir::remat::countBlocks(OpBuilder &builder, const LoopNest &nest,
   }
   if (plan.tile)
     return count;
-  OpFoldResult points = apply(first.floorDiv(plan.vector.count), {count});
+  OpFoldResult points = apply(first.floorDiv(plan.resultsPerThread()), {count});
   return apply(first.ceilDiv(plan.pointsPerBlock()), {points});
 }
 
@@ -101,15 +119,15 @@ private:
     emitThen();
   }
 
-  /// Iterations of the loops of the grid, as its points count them.
-  Values countSteps() {
-    return llvm::map_to_vector(plan.gridLoops, [&](unsigned loop) {
+  /// Iterations of `loops`, as the points of the grid or a thread count them.
+  Values countSteps(ArrayRef<unsigned> loops) {
+    return llvm::map_to_vector(loops, [&](unsigned loop) {
       Value size = sizeOf(loop);
       return plan.vector.loop == loop ? math.div(size, index(plan.vector.count))
                                       : size;
     });
   }
-  Value countPoints() { return math.product(countSteps()); }
+  Value countPoints() { return math.product(countSteps(plan.gridLoops)); }
 
   /// `point` moved along `loops` to the iteration of this number among `sizes`,
   /// the last loop counting fastest.
@@ -126,7 +144,8 @@ private:
   }
 
   Point findPoint(Value number) {
-    return advanceTo(getStart(), plan.gridLoops, number, countSteps());
+    return advanceTo(getStart(), plan.gridLoops, number,
+                     countSteps(plan.gridLoops));
   }
 
   //===--------------------------------------------------------------------===//
@@ -146,23 +165,41 @@ private:
     Value last = math.sub(countPoints(), index(1));
     Point point = findPoint(math.min(number, last));
     Values partial = emitPartialResults(point, lane, isResult);
-    Value mine = math.add(math.mul(lane, points), slot);
-    combineLanes(partial, lane, mine);
+    if (areShuffled(plan))
+      partial = shuffleLanes(partial, thread, lane, slot);
+    else
+      partial =
+          combineLanes(partial, lane, math.add(math.mul(lane, points), slot));
     Value isFirst =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, index(0));
     emitIf(arith::AndIOp::create(b, loc, isResult, isFirst), [&] {
       Values results;
-      for (auto [i, output] : llvm::enumerate(plan.reduced))
-        results.push_back(combine(plan.combiners[i].op,
-                                  body.broadcast(b, loadInitial(output, point)),
-                                  loadShared(i, mine)));
+      for (auto [i, output] : llvm::enumerate(plan.reduced)) {
+        Value initial = loadInitial(output, point);
+        if (plan.resultsPerThread() > 1)
+          initial = body.broadcast(b, initial);
+        results.push_back(combine(plan.combiners[i].op, initial, partial[i]));
+      }
       for (auto [output, result] : llvm::zip_equal(plan.reduced, results))
         body.store(b, outputAccess(output), result, point);
     });
   }
 
-  /// Elements `lane`, `lane` + lanes, ... of the reduction. Where there is no
-  /// result, none of them: what is mapped is stored once.
+  /// Whether the last block, too, is full of results.
+  bool areBlocksFull() {
+    int64_t count = 1;
+    for (unsigned loop : plan.gridLoops) {
+      std::optional<int64_t> size = getConstantIntValue(nest.loops[loop].size);
+      if (!size)
+        return false;
+      count *= *size;
+    }
+    return count % (plan.pointsPerBlock() * plan.resultsPerThread()) == 0;
+  }
+
+  /// The thread's elements of the reduction, or vectors of these: `lane`,
+  /// `lane` + lanes, ... Where there is no result, none of them: what is mapped
+  /// is stored once.
   Values emitPartialResults(const Point &point, Value lane, Value isResult) {
     SmallVector<unsigned> loops;
     for (auto [number, loop] : llvm::enumerate(nest.loops))
@@ -172,15 +209,42 @@ private:
     for (const Combiner &combiner : plan.combiners)
       neutral.push_back(body.broadcast(
           b, arith::ConstantOp::create(b, loc, combiner.neutral)));
-    Values sizes =
-        llvm::map_to_vector(loops, [&](unsigned loop) { return sizeOf(loop); });
+    Values sizes = countSteps(loops);
     Value end = math.product(sizes);
-    if (!plan.mapped.empty())
-      end = arith::SelectOp::create(b, loc, isResult, end, index(0));
-    return emitFor(
-        lane, end, plan.lanes, neutral, [&](Value number, ValueRange carried) {
-          return emitElement(advanceTo(point, loops, number, sizes), carried);
-        });
+    auto emit = [&](Value number, ValueRange carried) {
+      return emitElement(advanceTo(point, loops, number, sizes), carried);
+    };
+    bool mayBeNone = !plan.mapped.empty() && !areBlocksFull();
+    Values partial;
+    // A number of iterations that is known lets all loads of a thread begin
+    // before the first one has come.
+    if (std::optional<int64_t> steps = getConstantIntValue(end);
+        steps && *steps % plan.lanes == 0 && !mayBeNone) {
+      partial = emitFor(index(0), index(*steps / plan.lanes), 1, neutral,
+                        [&](Value step, ValueRange carried) {
+                          Value first = math.mul(step, index(plan.lanes));
+                          return emit(math.add(first, lane), carried);
+                        });
+    } else {
+      if (mayBeNone)
+        end = arith::SelectOp::create(b, loc, isResult, end, index(0));
+      partial = emitFor(lane, end, plan.lanes, neutral, emit);
+    }
+    if (plan.vector.count > 1 && plan.resultsPerThread() == 1)
+      for (auto [value, combiner] : llvm::zip_equal(partial, plan.combiners))
+        value = combineElements(value, combiner);
+    return partial;
+  }
+
+  /// One partial result of a vector of them.
+  Value combineElements(Value vector, const Combiner &combiner) {
+    Values parts;
+    for (int64_t i = 0; i < plan.vector.count; ++i)
+      parts.push_back(vector::ExtractOp::create(b, loc, vector, i));
+    for (; parts.size() > 1; parts.truncate(parts.size() / 2))
+      for (size_t i = 0; i < parts.size() / 2; ++i)
+        parts[i] = combine(combiner.op, parts[2 * i], parts[2 * i + 1]);
+    return parts.front();
   }
 
   /// Takes in the element at `point`.
@@ -199,15 +263,19 @@ private:
     });
   }
 
-  /// Halves the lanes until one is left: lane i takes in lane i + n/2. What a
-  /// step reads was written before the barrier in front of it.
-  void combineLanes(ValueRange partial, Value lane, Value mine) {
+  /// Through memory, until the first lane has what all have: lane i takes in
+  /// lane i + 1, then i + 2, ... What a step reads was written before the
+  /// barrier in front of it.
+  Values combineLanes(ValueRange partial, Value lane, Value mine) {
     for (auto [i, value] : llvm::enumerate(partial))
       storeShared(i, value, mine);
-    for (int64_t count = plan.lanes / 2; count > 0; count /= 2) {
+    for (int64_t distance = 1; distance < plan.lanes; distance *= 2) {
       gpu::BarrierOp::create(b, loc);
-      Value other = math.add(mine, index(count * plan.pointsPerBlock()));
-      emitIf(math.isBelow(lane, index(count)), [&] {
+      Value other = math.add(mine, index(distance * plan.pointsPerBlock()));
+      Value isFirst =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                math.rem(lane, index(2 * distance)), index(0));
+      emitIf(isFirst, [&] {
         for (auto [i, combiner] : llvm::enumerate(plan.combiners))
           storeShared(
               i,
@@ -215,15 +283,85 @@ private:
               mine);
       });
     }
+    Values results;
+    for (size_t i = 0; i < partial.size(); ++i)
+      results.push_back(loadShared(i, mine));
+    return results;
+  }
+
+  /// The same in the same order: by shuffles, and once more by shuffles of what
+  /// each warp has then.
+  Values shuffleLanes(Values partial, Value thread, Value lane, Value slot) {
+    shuffleWarp(partial, std::min(plan.lanes, kWarp));
+    int64_t warps = plan.lanes / kWarp;
+    if (warps <= 1)
+      return partial;
+    Value isFirst =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                              math.rem(thread, index(kWarp)), index(0));
+    emitIf(isFirst, [&] {
+      for (auto [i, value] : llvm::enumerate(partial))
+        storeShared(i, value, math.div(thread, index(kWarp)));
+    });
+    gpu::BarrierOp::create(b, loc);
+    Value position =
+        math.add(math.mul(slot, index(warps)), math.rem(lane, index(warps)));
+    for (auto [i, value] : llvm::enumerate(partial))
+      value = loadShared(i, position);
+    shuffleWarp(partial, warps);
+    return partial;
+  }
+
+  /// Combines what each `count` neighbours of a warp have.
+  void shuffleWarp(Values &values, int64_t count) {
+    for (int64_t distance = 1; distance < count; distance *= 2)
+      for (auto [value, combiner] : llvm::zip_equal(values, plan.combiners))
+        value = combine(combiner.op, value, shuffle(value, distance));
+  }
+
+  /// What the thread has whose number differs by the bit `distance`.
+  Value shuffle(Value value, int64_t distance) {
+    Type type = value.getType();
+    if (type.isIndex()) {
+      Value bits = arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
+      return arith::IndexCastOp::create(b, loc, type, shuffle(bits, distance));
+    }
+    if (type.isF32() || type.isInteger(32))
+      return gpu::ShuffleOp::create(b, loc, value, distance, kWarp,
+                                    gpu::ShuffleMode::XOR)
+          .getShuffleResult();
+    unsigned width = type.getIntOrFloatBitWidth();
+    Type bitsType = b.getIntegerType(width), word = b.getI32Type();
+    Value bits = value;
+    if (type != bitsType)
+      bits = arith::BitcastOp::create(b, loc, bitsType, bits);
+    if (width < 32) {
+      bits = arith::ExtUIOp::create(b, loc, word, bits);
+      bits = arith::TruncIOp::create(b, loc, bitsType, shuffle(bits, distance));
+    } else {
+      // Words, of which the upper one may be narrower.
+      Value half =
+          arith::ConstantOp::create(b, loc, b.getIntegerAttr(bitsType, 32));
+      Value low = arith::TruncIOp::create(b, loc, word, bits);
+      Value high = arith::TruncIOp::create(
+          b, loc, word, arith::ShRUIOp::create(b, loc, bits, half));
+      low = arith::ExtUIOp::create(b, loc, bitsType, shuffle(low, distance));
+      high = arith::ExtUIOp::create(b, loc, bitsType, shuffle(high, distance));
+      bits = arith::OrIOp::create(b, loc, low,
+                                  arith::ShLIOp::create(b, loc, high, half));
+    }
+    return type == bitsType
+               ? bits
+               : Value(arith::BitcastOp::create(b, loc, type, bits));
   }
 
   /// The partial results of output `i` at `position`: one, or a vector.
   Value loadShared(size_t i, Value position) {
-    Type type = body.vectorOf(plan.combiners[i].neutral.getType());
-    if (auto vector = dyn_cast<VectorType>(type))
+    if (int64_t count = plan.resultsPerThread(); count > 1)
       return vector::LoadOp::create(
-          b, loc, vector, workgroup[i],
-          math.mul(position, index(plan.vector.count)));
+          b, loc,
+          cast<VectorType>(body.vectorOf(plan.combiners[i].neutral.getType())),
+          workgroup[i], math.mul(position, index(count)));
     return memref::LoadOp::create(b, loc, workgroup[i], position);
   }
   void storeShared(size_t i, Value value, Value position) {

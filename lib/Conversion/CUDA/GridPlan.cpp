@@ -144,8 +144,8 @@ static int64_t scoreAsFastest(const LoopNest &nest, unsigned loop) {
   return score;
 }
 
-/// Whether vectors of `count` elements in the last loop of the grid are aligned
-/// for this operand at every point.
+/// Whether vectors of `count` elements in `loop` are aligned for this operand
+/// at every point.
 static bool isAlignedAccess(const LoopNest &nest, const Access &access,
                             unsigned loop, int64_t count) {
   if (access.isScalar() || access.isInvariantIn(loop))
@@ -163,11 +163,21 @@ static bool isAlignedAccess(const LoopNest &nest, const Access &access,
   return true;
 }
 
+/// Whether `loop` is made of vectors that are aligned for all operands.
+static bool isAligned(const LoopNest &nest, unsigned loop, int64_t count) {
+  std::optional<int64_t> size = getConstantIntValue(nest.loops[loop].size);
+  return size && *size % count == 0 &&
+         llvm::all_of(nest.accesses, [&](const Access &access) {
+           return isAlignedAccess(nest, access, loop, count);
+         });
+}
+
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
 
-/// No operand's layout may have a say: it differs from policy to policy.
+/// Partial results of each result. No operand's layout may have a say: it
+/// differs from policy to policy.
 static int64_t countLanes(const LoopNest &nest) {
   return countLanes(getReductionOrder(nest.op),
                     countIterations(nest, /*parallel=*/false),
@@ -211,6 +221,13 @@ static void chooseLanes(const LoopNest &nest, GridPlan &plan) {
   plan.lanesAreNeighbours =
       plan.gridLoops.empty() || scoreAsFastest(nest, innermost) >
                                     scoreAsFastest(nest, plan.gridLoops.back());
+  int64_t count = getVectorLanes(getReductionOrder(nest.op),
+                                 countIterations(nest, /*parallel=*/false));
+  if (plan.lanesAreNeighbours && count > 1 && canVectorizeBody(nest.op) &&
+      isAligned(nest, innermost, count)) {
+    plan.vector = {count, innermost, /*isAligned=*/true};
+    plan.lanes /= count;
+  }
 }
 
 /// Vectors of 16 bytes of the widest element, if every operand allows them.
@@ -228,13 +245,8 @@ static void chooseVectors(const LoopNest &nest, GridPlan &plan) {
                       : llvm::divideCeil(
                             access.elementType.getIntOrFloatBitWidth(), 8));
   int64_t count = kVectorBytes / widest;
-  std::optional<int64_t> size = getConstantIntValue(nest.loops[loop].size);
-  if (count <= 1 || !size || *size % count ||
-      !llvm::all_of(nest.accesses, [&](const Access &access) {
-        return isAlignedAccess(nest, access, loop, count);
-      }))
-    return;
-  plan.vector = {count, loop, /*isAligned=*/true};
+  if (count > 1 && isAligned(nest, loop, count))
+    plan.vector = {count, loop, /*isAligned=*/true};
 }
 
 /// Bytes of workgroup memory that every chip gives a block without asking.
@@ -254,14 +266,9 @@ static void chooseResultVectors(const LoopNest &nest, GridPlan &plan) {
   for (const Access &output : nest.outputs())
     resultBytes += getBytesInMemory(output.elementType);
   int64_t count = 4 / narrowest;
-  std::optional<int64_t> size = getConstantIntValue(nest.loops[loop].size);
-  if (count <= 1 || !size || *size % count ||
-      kMaxBlockSize * count * resultBytes > kWorkgroupBytes ||
-      !llvm::all_of(nest.accesses, [&](const Access &access) {
-        return isAlignedAccess(nest, access, loop, count);
-      }))
-    return;
-  plan.vector = {count, loop, /*isAligned=*/true};
+  if (count > 1 && kMaxBlockSize * count * resultBytes <= kWorkgroupBytes &&
+      isAligned(nest, loop, count))
+    plan.vector = {count, loop, /*isAligned=*/true};
 }
 
 /// The loop in which an input is contiguous that jumps from element to element

@@ -1,7 +1,8 @@
 //===- GridPlan.h - How a loop nest becomes a grid of threads ---*- C++ -*-===//
 //
 // Decides what one thread computes. The only thing here that bits depend on is
-// `lanes`, which follows from the shape of the operation alone.
+// how many partial results a reduction has, which follows from the shape of the
+// operation alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,16 +29,18 @@ struct GridPlan {
   /// Loops that the grid is made of, the fastest one last. Every other loop
   /// runs in each thread, in order.
   SmallVector<unsigned> gridLoops;
-  /// Iterations of the last one of these that a thread takes at once.
+  /// Iterations of the last one of these that a thread takes at once; where
+  /// partial results are neighbours, of the innermost reduction loop.
   Lanes vector;
   std::optional<TransposeTile> tile;
   /// Whether iterations go through memory, because several of them write one
   /// element.
   bool isInOrder = false;
 
-  /// One for each of the outputs `reduced` if these are reduced in `lanes`
-  /// partial results, each of which a thread computes; partial result p has the
-  /// elements p, p + lanes, ... of the reduction loops, counted in their order.
+  /// One for each of the outputs `reduced` if these are reduced in partial
+  /// results: by `lanes` threads, each of which has one or a vector of them.
+  /// Of n, partial result p has the elements p, p + n, ... of the reduction
+  /// loops, counted in their order.
   SmallVector<Combiner> combiners;
   SmallVector<unsigned> reduced;
   /// The other outputs: each iteration stores an element of its own.
@@ -48,6 +51,12 @@ struct GridPlan {
   bool lanesAreNeighbours = true;
 
   int64_t blockSize = 0;
+  /// Neighbouring results of a thread.
+  int64_t resultsPerThread() const {
+    return vector.loop && llvm::is_contained(gridLoops, *vector.loop)
+               ? vector.count
+               : 1;
+  }
   /// Points of the grid (results) that a block takes, of `lanes` threads each.
   int64_t pointsPerBlock() const { return blockSize / lanes; }
 };

@@ -77,7 +77,7 @@ def run(model, number):
 
 rng = np.random.default_rng(0)
 np.savez(folder / "data.npz", x=rng.standard_normal((2, 70, 8)).astype("f4"), tokens=rng.integers(0, 9, (12, 20)), y=rng.standard_normal(12).astype("f4"),
-         arg7=rng.integers(0, 4, 18).astype("i4"), arg28=rng.integers(0, 32, (8, 12)).astype("i4"), arg29=rng.integers(0, 32, (8, 12)).astype("i4"))
+         rows=rng.standard_normal((3, 2000)).astype("f4"), arg28=rng.integers(0, 32, (8, 12)).astype("i4"), arg29=rng.integers(0, 32, (8, 12)).astype("i4"))
 for model in map(Path, sys.argv[2:]):
     count = compile_mutants(model)
     whole = run(model, 0)

@@ -64,9 +64,10 @@ def floor(n):
 
 def count_lanes(order, elements, results):
     along = order == "along"
-    least = min(32, floor(elements)) if along else 1
-    most = min(1024 if along or results < 8 else 128, floor(elements // 4))
-    return max(min(floor((1 << 19) // max(results, 1)), most), least)
+    vector = 4 if along and elements % 4 == 0 and elements > 4 else 1
+    least = min(32 * vector, floor(elements)) if along else 1
+    most = min(1024 if along or results < 8 else 128, vector * floor(elements // (8 if vector > 1 else 4)))
+    return max(min(vector * floor((1 << 19) // max(results, 1)), most), least)
 
 
 def reduce(terms, initial, order, operation, neutral, sizes=None):
@@ -82,9 +83,8 @@ def reduce(terms, initial, order, operation, neutral, sizes=None):
     for start in range(0, len(terms), lanes):
         chunk = terms[start:start + lanes]
         partial[:len(chunk)] = operation(partial[:len(chunk)], chunk)
-    while lanes > 1:
-        lanes //= 2
-        partial = operation(partial[:lanes], partial[lanes:])
+    while len(partial) > 1:
+        partial = operation(partial[0::2], partial[1::2])
     return operation(initial, partial[0])
 
 
@@ -135,7 +135,7 @@ def reduce_chunks(terms, initial, order, operation, neutral):
 
 ID2, ROW, COLUMN = "(i, j) -> (i, j)", "(i, j) -> (i)", "(i, j) -> (j)"
 OPERATIONS = {"addf": (np.add, -0.0), "mulf": (np.multiply, 1), "maximumf": (np.maximum, -np.inf),
-              "addi": (np.add, 0), "ori": (np.logical_or, False), "maxsi": (np.maximum, np.iinfo("i4").min)}
+              "addi": (np.add, 0), "ori": (np.logical_or, False), "maxsi": (np.maximum, None)}
 
 
 def reduction(name, x, axis, operation="addf", square=False, order=None, dynamic=(False, True)):
@@ -152,6 +152,8 @@ def reduction(name, x, axis, operation="addf", square=False, order=None, dynamic
 
     def want(isDynamic):
         function, neutral = OPERATIONS[operation]
+        if operation == "maxsi":
+            neutral = np.iinfo(x.dtype).min
         # Of dynamic sizes, each counts as 4096; which loop is the innermost of more than one iteration is open, too.
         kind_of_order = order or (("across" if axis == 0 else "along") if isDynamic else chosen)
         return [reduce(terms, np.atleast_1d(output), kind_of_order, function, neutral,
@@ -186,6 +188,28 @@ def add_reductions():
     reduction("products", normal(50, 97), 1, "mulf")
     f16 = normal(21, 500).astype("f2")
     reduction("f16_rows", f16, 1)
+    # Vectors of partial results: of a part of a warp, of whole ones, of several, with rests and with threads that have none.
+    for m, n in ((5, 8), (33, 12), (257, 64), (70, 768), (9, 1020), (3, 5000), (1, 16384)):
+        reduction(f"vectors_{m}_{n}", normal(m, n), 1)
+    reduction("f64_vectors", normal(37, 1008, dtype="f8"), 1)
+    reduction("f16_vectors", normal(7, 768).astype("f2"), 1)
+    reduction("i64_vectors", random.integers(-(1 << 60), 1 << 60, (7, 2000)), 1, "maxsi")
+    reduction("i8_vectors", random.integers(-99, 99, (7, 768)).astype("i1"), 1, "maxsi")
+    reduction("i1_vectors", random.random((33, 72)) < 0.02, 1, "ori")
+    reduction("maxima_of_vectors", normal(50, 332), 1, "maximumf")
+    x, out = normal(40, 64), normal(40)
+    generic("stored_vectors", """%t = arith.mulf %x0, %x0 : f32
+    %s = arith.addf %acc1, %t : f32
+    linalg.yield %t, %s : f32, f32""", [x], [np.zeros((40, 64), "f4"), out], [ID2, ID2, ROW], "pr",
+            lambda d: [x * x, reduce((x * x).T, out, "along", np.add, -0.0, (4096, 4096) if d else None)], order="along")
+    # Elements that are a multiple of four, in rows that are none; vectors of the inner one of two loops; of a part of each row.
+    for shape in ((12, 5, 7), (3, 29, 8)):
+        y, of = normal(*shape), normal(shape[1])
+        generic(f"inner_{shape[2]}", "%s = arith.addf %acc0, %x0 : f32\n linalg.yield %s : f32", [y], [of],
+                ["(i, j, k) -> (i, j, k)", "(i, j, k) -> (j)"], "rpr",
+                lambda d, y=y, of=of: [reduce(y.transpose(0, 2, 1).reshape(-1, y.shape[1]), of, "along", np.add, -0.0,
+                                              (4096 * 4096, 4096) if d else None)])
+    reduction("vectors_with_gaps", normal(20, 400)[:, :300], 1)
     # bf16 elements, a sum in f32.
     bits = to_bf16(normal(21, 500))
     wide = (bits.astype("u4") << 16).view("f4")

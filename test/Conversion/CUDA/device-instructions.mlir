@@ -47,6 +47,29 @@ gpu.module @kernels {
     %8 = arith.maximumf %d, %wide : f64
     return %0, %1, %2, %3, %4, %5, %6, %7, %8 : f32, f32, f32, f32, f32, f32, f32, f32, f64
   }
+
+  // The quotient of 1 and the root of ordinary numbers, the chip's approximation of others.
+  // CHECK-LABEL: func.func @roots(
+  // CHECK-SAME: %[[X:[a-z0-9]+]]: f32, %[[V:[a-z0-9]+]]: vector<2xf32>, %[[D:[a-z0-9]+]]: f64
+  func.func @roots(%x: f32, %v: vector<2xf32>, %d: f64) -> (f32, vector<2xf32>, f64) {
+    // CHECK: %[[Y:.*]] = llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.f"(%[[X]])
+    // CHECK: llvm.intr.fma
+    // CHECK: %[[ROOT:.*]] = llvm.intr.fma
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[ROOT]])
+    // CHECK-COUNT-2: llvm.intr.fma
+    // CHECK: %[[BITS:.*]] = arith.bitcast %[[X]] : f32 to i32
+    // CHECK: arith.subi %[[BITS]], %c218103808_i32
+    // CHECK: %[[ORDINARY:.*]] = arith.cmpi ult, %{{.*}}, %c1920991232_i32
+    // CHECK: arith.select %[[ORDINARY]], %{{.*}}, %[[Y]]
+    %0 = math.rsqrt %x : f32
+    // CHECK: vector.extract %[[V]][0]
+    // CHECK: vector.extract %[[V]][1]
+    // CHECK: vector.from_elements
+    %1 = math.rsqrt %v : vector<2xf32>
+    // CHECK: math.rsqrt %[[D]] : f64
+    %2 = math.rsqrt %d : f64
+    return %0, %1, %2 : f32, vector<2xf32>, f64
+  }
 }
 
 // CHECK-LABEL: func.func @host(

@@ -43,17 +43,25 @@ func.func @views_that_are_not_aligned(%x: memref<64xf32, strided<[1], offset: 1>
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 
-// Neighbours are lanes of one sum. The fill becomes the last addition.
+// Neighbours are lanes of one sum, which load four elements at once, and exchange sums by shuffles: once in each of the eight warps of
+// a sum, and once more what these have. The fill becomes the last addition.
 // CHECK-LABEL: func @sums_along_the_fastest_dimension
 // CHECK-NOT: gpu.launch_func
-// CHECK: gpu.launch_func @kernels::@generic blocks in (%c64, %c1, %c1) threads in (%c1024, %c1, %c1)
+// CHECK: gpu.launch_func @kernels::@generic blocks in (%c64, %c1, %c1) threads in (%c256, %c1, %c1)
 // CHECK-NOT: gpu.launch_func
 // CHECK: gpu.func @generic(
-// CHECK-SAME: {remat.access = "write", remat.bytes = 256 : i64}) workgroup(%[[W:.*]] : memref<1024xf32,
-// CHECK: %[[LANE:.*]] = arith.remui %{{.*}}, %c1024
-// CHECK: %[[PART:.*]] = scf.for %[[K:.*]] = %[[LANE]] to %c4096 step %c1024
-// CHECK: memref.store %[[PART]], %[[W]]
-// CHECK-COUNT-10: gpu.barrier
+// CHECK-SAME: {remat.access = "write", remat.bytes = 256 : i64}) workgroup(%[[W:.*]] : memref<8xf32,
+// CHECK: %[[LANE:.*]] = arith.remui %{{.*}}, %c256
+// CHECK: %[[PART:.*]] = scf.for %[[K:.*]] = %c0 to %c4 step %c1 iter_args(%{{.*}}) -> (vector<4xf32>)
+// CHECK: vector.load {{.*}} {alignment = 16 : i64}
+// CHECK: vector.extract %[[PART]][0]
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK: memref.store %{{.*}}, %[[W]]
+// CHECK-NEXT: }
+// CHECK-NEXT: gpu.barrier
+// CHECK: memref.load %[[W]]
+// CHECK-COUNT-3: gpu.shuffle xor
+// CHECK-NOT: gpu.shuffle
 // CHECK-NOT: gpu.barrier
 // CHECK: arith.addf %{{.*}}, %cst
 func.func @sums_along_the_fastest_dimension(%x: memref<64x4096xf32>, %y: memref<64xf32>) {
@@ -78,7 +86,11 @@ func.func @sums_along_the_fastest_dimension(%x: memref<64x4096xf32>, %y: memref<
 // CHECK: gpu.func @generic(
 // CHECK-SAME: {remat.access = "read_write", remat.bytes = 256 : i64})
 // CHECK: %[[LANE:.*]] = arith.divui %{{.*}}, %c8
-// CHECK: scf.for %{{.*}} = %[[LANE]] to %c4096 step %c128
+// CHECK: scf.for %[[STEP:.*]] = %c0 to %c32 step %c1
+// CHECK: %[[FIRST:.*]] = arith.muli %[[STEP]], %c128
+// CHECK: arith.addi %[[FIRST]], %[[LANE]]
+// CHECK-COUNT-7: gpu.barrier
+// CHECK-NOT: gpu.barrier
 func.func @sums_across(%x: memref<4096x64xf32>, %y: memref<64xf32>) {
   linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<4096x64xf32>) outs(%y : memref<64xf32>) {
   ^bb0(%a: f32, %o: f32):

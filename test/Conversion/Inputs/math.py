@@ -64,6 +64,45 @@ for name, bound in BOUNDS.items():
     failed |= worst > bound
 
 
+# Quotients by constants are those of the processor; where their remainders are denormal, they may be its neighbours.
+DIVISORS = {"f32": (768, -3, 0.3, 49, 1e9), "f64": (768, -0.1)}
+TYPES = {"f32": ("f4", "u4", 2.0**-102), "f64": ("f8", "u8", 2.0**-969)}
+
+
+def quotient(kind, number, divisor):
+    return f"""
+func.func @by_{kind}_{number}(%x : memref<{SIZE}x{kind}>, %y : memref<{SIZE}x{kind}>) attributes {{llvm.emit_c_interface}} {{
+  %c = arith.constant {float(divisor)} : {kind}
+  linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+      ins(%x : memref<{SIZE}x{kind}>) outs(%y : memref<{SIZE}x{kind}>) {{
+  ^bb0(%a : {kind}, %o : {kind}):
+    %r = arith.divf %a, %c : {kind}
+    linalg.yield %r : {kind}
+  }}
+  return
+}}"""
+
+
+library = compiler.compile("\n".join(quotient(k, n, d) for k, divisors in DIVISORS.items() for n, d in enumerate(divisors)), sys.argv[1])
+for kind, divisors in DIVISORS.items():
+    dtype, bits, ordinary_from = TYPES[kind]
+    every = random.integers(0, 1 << (8 * np.dtype(bits).itemsize), SIZE, dtype=bits).view(dtype)
+    small = np.where(np.isfinite(every), every, 1) * np.dtype(dtype).type(1e-30)
+    for number, divisor in enumerate(divisors):
+        off = 0
+        for sample in (magnitudes.astype(dtype), every, small, np.resize(special, SIZE).astype(dtype)):
+            got = np.empty_like(sample)
+            runtime.call(library, f"by_{kind}_{number}", sample, got)
+            with np.errstate(all="ignore"):
+                want = sample / np.dtype(dtype).type(divisor)
+                isTiny = np.abs(sample) < ordinary_from
+            same = (got.view(bits) == want.view(bits)) | (np.isnan(got) & np.isnan(want))
+            near = isTiny & (np.abs(got.view(bits).astype("i8") - want.view(bits).astype("i8")) <= 1)
+            off += np.count_nonzero(~same & ~near)
+        print(f"{kind} by {divisor}: {off} are wrong")
+        failed |= off > 0
+
+
 def wide_or_narrow(name, kind):
     """On f64 (against the C library), and on f16, which computes in f32 and rounds once."""
     return f"""

@@ -202,7 +202,7 @@ def PrintLaunches : Pass<"remat-print-launches", "::mlir::ModuleOp"> {
 }
 
 def UseDeviceInstructions : Pass<"use-device-instructions", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "roundings, minima and maxima that every chip has an instruction for";
+  let summary = "roundings, extremes and inverse roots by instructions that every chip has";
   let description = [{
     `arith-expand` makes about ten instructions of `arith.truncf` from f32 to bf16, and
     four of `arith.maximumf` and `arith.minimumf`. This replaces those of which an
@@ -214,8 +214,12 @@ def UseDeviceInstructions : Pass<"use-device-instructions", "::mlir::gpu::GPUMod
       comparisons do not, cannot matter: one operand is a number other than zero, or the right one
       is the zero that both would choose, or the operation has `fastmath<nsz>`.
 
+    `math.rsqrt` of f32 becomes what ptxas makes of a rounded root and a rounded
+    quotient, without its branches: a loop around it can be mixed with its next iterations.
+    Of arguments below 2^-101 the result is the chip's approximation, to 2^-22.9.
+
     In: kernels without structured control flow. Out: the same with `llvm.fptrunc`,
-    `llvm.intr.maximum` and `llvm.intr.minimum`. The emulated device is left out: the
+    `llvm.intr.maximum`, `llvm.intr.minimum` and intrinsics of NVVM. The emulated device is left out: the
     host's instructions are not these.
 
     Example:
