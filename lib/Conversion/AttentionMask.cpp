@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -26,12 +27,14 @@ public:
     // for all keys: none may be left out unless a key remains.
     bool isExact = allInfinite || (!hasOtherMask && onlyPositionsMask &&
                                    llvm::all_of(visible, holdsOnDiagonal));
-    return isExact ? bounds() : VisibleKeys();
+    VisibleKeys keys = isExact ? bounds() : VisibleKeys();
+    keys.tests = std::move(visible);
+    return keys;
   }
 
 private:
-  static bool holdsOnDiagonal(const Linear &expr) {
-    return expr.rows + expr.keys == 0 && expr.constant <= 0;
+  static bool holdsOnDiagonal(const PositionTest &test) {
+    return test.rows + test.keys == 0 && test.constant <= 0;
   }
 
   /// Whether `value` is a constant that masks a score.
@@ -126,7 +129,8 @@ private:
       return false;
     if (!isLess)
       std::swap(lhs, rhs);
-    visible.push_back({lhs->rows - rhs->rows, lhs->keys - rhs->keys,
+    visible.push_back({compare, holds, lhs->rows - rhs->rows,
+                       lhs->keys - rhs->keys,
                        lhs->constant - rhs->constant + isStrict});
     return true;
   }
@@ -157,11 +161,11 @@ private:
   /// keys * n + rows * m + constant <= 0 as bounds of n.
   VisibleKeys bounds() const {
     VisibleKeys keys;
-    for (const Linear &expr : visible) {
-      if (expr.keys == 1 && expr.rows <= 0)
-        keys.upper.push_back({-expr.rows, -expr.constant});
-      else if (expr.keys == -1 && expr.rows >= 0)
-        keys.lower.push_back({expr.rows, expr.constant});
+    for (const PositionTest &test : visible) {
+      if (test.keys == 1 && test.rows <= 0)
+        keys.upper.push_back({-test.rows, -test.constant});
+      else if (test.keys == -1 && test.rows >= 0)
+        keys.lower.push_back({test.rows, test.constant});
     }
     return keys;
   }
@@ -170,7 +174,7 @@ private:
   bool onlyPositionsMask;
   bool hasOtherMask = false, allInfinite = true;
   /// A key is visible where each of these is at most 0.
-  SmallVector<Linear> visible;
+  SmallVector<PositionTest, 2> visible;
 };
 } // namespace
 
@@ -253,4 +257,27 @@ Value remat::findModifiedScore(AttentionBackwardOp op) {
         difference && difference.getRhs() == logSum)
       return difference.getLhs();
   return {};
+}
+
+Operation *remat::findProbability(AttentionBackwardOp op) {
+  Value t = findModifiedScore(op);
+  for (Operation &inner : op.getBody().front()) {
+    auto select = dyn_cast<arith::SelectOp>(inner);
+    auto isMasked =
+        select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
+    if (!t || !isMasked || isMasked.getLhs() != t ||
+        isMasked.getPredicate() != arith::CmpFPredicate::OEQ ||
+        !matchPattern(isMasked.getRhs(), m_NegInfFloat()) ||
+        !matchPattern(select.getTrueValue(), m_AnyZeroFloat()))
+      continue;
+    auto power = select.getFalseValue().getDefiningOp<math::ExpOp>();
+    auto exponent =
+        power ? power.getOperand().getDefiningOp<arith::SelectOp>() : nullptr;
+    auto difference =
+        exponent ? exponent.getFalseValue().getDefiningOp<arith::SubFOp>()
+                 : nullptr;
+    if (difference && difference.getLhs() == t)
+      return select;
+  }
+  return nullptr;
 }

@@ -20,10 +20,20 @@ struct KeyBound {
   int64_t slope, offset;
 };
 
+/// `compare` holds, or not, exactly where rows * row + keys * key + constant is
+/// at most 0; elsewhere a key is masked.
+struct PositionTest {
+  Operation *compare;
+  bool holds;
+  int64_t rows, keys, constant;
+};
+
 /// The keys of a row are at least each of `lower`, and at most each of `upper`;
 /// all others have no probability.
 struct VisibleKeys {
   llvm::SmallVector<KeyBound, 1> lower, upper;
+  /// All comparisons of positions on which masks depend.
+  llvm::SmallVector<PositionTest, 2> tests;
 };
 
 /// What the modified score `t` says about the keys of a row. `row` and `key`
@@ -49,6 +59,8 @@ findRowRange(OpBuilder &builder, Location loc, const VisibleKeys &visible,
 /// The modified score t in exp(t - log_sum), which the backward multiplies by;
 /// null if its body has no such.
 Value findModifiedScore(AttentionBackwardOp op);
+/// exp(t - log_sum) itself, 0 where t is -inf; null likewise.
+Operation *findProbability(AttentionBackwardOp op);
 
 } // namespace mlir::remat
 

@@ -10,6 +10,8 @@
 
 #include "AttentionEmitter.h"
 
+#include "remat/Dialect/Remat/IR/LogSum.h"
+
 using namespace mlir;
 using namespace mlir::remat;
 
@@ -46,9 +48,11 @@ protected:
   }
   /// Which positions the rows of scores are; the others are columns.
   enum class Rows { Queries, Keys };
-  /// Sums and deltas of a thread's queries.
+  /// Sums and deltas of a thread's queries, and where factors are rounded
+  /// what makes probabilities of scores.
   struct RowNumbers {
     Values logSums, deltas;
+    SmallVector<std::pair<Value, Value>> exponents;
   };
   RowNumbers loadRowNumbers(Rows rows, Value firstQuery);
   Tile tileOf(const Operand &operand, Value buffer, bool isQuery,
@@ -181,6 +185,9 @@ BackwardKernel::RowNumbers BackwardKernel::loadRowNumbers(Rows rows,
     query = clamp(query, plan.queryLoop, tile.queries);
     numbers.logSums.push_back(loadOfRow(*logSum, query));
     numbers.deltas.push_back(loadOfRow(*delta, query));
+    if (tile.usesMatrices)
+      numbers.exponents.push_back(
+          createExponent(b, loc, numbers.logSums.back()));
   }
   return numbers;
 }
@@ -194,31 +201,49 @@ BackwardKernel::computeChanges(Rows rows, Value firstQuery, Value firstKey,
       areQueries ? multiply(queries(), keys()) : multiply(keys(), queries());
   Values products = areQueries ? multiply(cotangents(), values())
                                : multiply(values(), cotangents());
-  Changes changes;
+  Operation *probability = tile.usesMatrices ? findProbability(op) : nullptr;
+  Value modifiedScore = findModifiedScore(op);
   Value zero = constant(0.0);
   int64_t perRow = layout.countScores(areQueries ? tile.keys : tile.queries);
-  for (auto [number, score] : llvm::enumerate(scores)) {
-    int64_t row = number / perRow, column = number % perRow;
-    Value query = areQueries ? rowOf(firstQuery, row)
-                             : columnOf(firstQuery, column),
-          key = areQueries ? columnOf(firstKey, column) : rowOf(firstKey, row);
-    int64_t mine = areQueries ? row : column;
-    Value isThere = isInside(query, plan.queryLoop, tile.queries);
-    if (Value isKey = isInside(key, plan.dims.key, tile.keys))
-      isThere = isThere ? create<arith::AndIOp>(isThere, isKey) : isKey;
-    Values yielded = evaluate(
-        score, clamp(query, plan.queryLoop, tile.queries),
-        clamp(key, plan.dims.key, tile.keys),
-        {numbers.logSums[mine], numbers.deltas[mine], products[number]});
-    if (isThere)
-      for (Value &change : MutableArrayRef(yielded).take_front(2))
-        change = arith::SelectOp::create(b, loc, isThere, change, zero);
-    changes.scores.push_back(yielded[0]);
-    changes.weights.push_back(yielded[1]);
-    if (operand)
-      changes.elements.push_back(convert(yielded[2 + *operand], type));
-  }
-  return changes;
+  Values all = emitByPositions(firstQuery, firstKey, [&] {
+    Changes changes;
+    for (auto [number, score] : llvm::enumerate(scores)) {
+      int64_t row = number / perRow, column = number % perRow;
+      Value query = areQueries ? rowOf(firstQuery, row)
+                               : columnOf(firstQuery, column),
+            key =
+                areQueries ? columnOf(firstKey, column) : rowOf(firstKey, row);
+      int64_t mine = areQueries ? row : column;
+      Value isThere = isInside(query, plan.queryLoop, tile.queries);
+      if (Value isKey = isInside(key, plan.dims.key, tile.keys))
+        isThere = isThere ? create<arith::AndIOp>(isThere, isKey) : isKey;
+      auto computeProbability = [&](const IRMapping &values) {
+        auto [factor, offset] = numbers.exponents[mine];
+        return powerOfTwo(math::FmaOp::create(
+            b, loc, values.lookupOrDefault(modifiedScore), factor, offset));
+      };
+      if (probability)
+        shortcuts[probability] = computeProbability;
+      Values yielded = evaluate(
+          score, clamp(query, plan.queryLoop, tile.queries),
+          clamp(key, plan.dims.key, tile.keys),
+          {numbers.logSums[mine], numbers.deltas[mine], products[number]});
+      if (isThere)
+        for (Value &change : MutableArrayRef(yielded).take_front(2))
+          change = arith::SelectOp::create(b, loc, isThere, change, zero);
+      changes.scores.push_back(yielded[0]);
+      changes.weights.push_back(yielded[1]);
+      if (operand)
+        changes.elements.push_back(convert(yielded[2 + *operand], type));
+    }
+    shortcuts.clear();
+    return llvm::to_vector(
+        llvm::concat<Value>(changes.scores, changes.weights, changes.elements));
+  });
+  ValueRange values(all);
+  size_t count = scores.size();
+  return {Values(values.take_front(count)), Values(values.slice(count, count)),
+          Values(values.drop_front(2 * count))};
 }
 
 /// A block owns queries: it reads tiles of keys.

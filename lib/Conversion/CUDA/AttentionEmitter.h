@@ -13,6 +13,8 @@
 #include "IndexMath.h"
 #include "KernelLaunch.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
 namespace mlir::remat {
 
 class AttentionEmitter {
@@ -115,6 +117,9 @@ protected:
   /// e^x. Of f32 the processor's power of two: sums have an order of their own,
   /// so that these bits need not be those of other kernels either.
   Value power(Value exponent);
+  Value powerOfTwo(Value exponent) {
+    return math::Exp2Op::create(b, loc, exponent, arith::FastMathFlags::afn);
+  }
   /// Of scores, of which the order of -0 and +0 says nothing.
   Value larger(Value x, Value y) {
     return arith::MaximumFOp::create(b, loc, x, y, arith::FastMathFlags::nsz);
@@ -158,6 +163,10 @@ protected:
   Value isInside(Value position, unsigned loop, int64_t tile);
   /// What the body yields for a score; `more` are its last arguments.
   Values evaluate(Value score, Value query, Value key, ValueRange more);
+  /// `emit`, which evaluates the scores of a tile. Where positions mask none of
+  /// them, what it emits compares none.
+  Values emitByPositions(Value firstQuery, Value firstKey,
+                         function_ref<Values()> emit);
   /// Of the block's position.
   Value offsetOf(const Operand &operand);
   /// An element, or a vector.
@@ -218,6 +227,10 @@ protected:
   /// Of the loops that do not run in tiles.
   Values position;
   SmallVector<Operand> scoreOperands;
+  /// What operations of the body are known to yield for the next score.
+  DenseMap<Operation *, function_ref<Value(const IRMapping &)>> shortcuts;
+  /// Whether positions mask none of the tile.
+  bool isVisible = false;
 
 private:
   std::optional<Traffic> countTraffic(const Operand &operand,

@@ -45,6 +45,13 @@ private:
     }
   };
 
+  /// The power of a score t relative to a row's largest one is 2^(factor t +
+  /// offset), in one multiply-add. Its rounding is that of the largest score,
+  /// the same for all of a row.
+  struct Exponent {
+    Value factor, offset;
+  };
+  Exponent getExponent(Value reference);
   State emitTile(Value firstKey, State state);
   void store(State state);
 
@@ -54,6 +61,18 @@ private:
 };
 
 } // namespace
+
+/// Scores from which neighbours of f32 are 4 and more apart have exact
+/// differences, and powers of two instead of e.
+ForwardKernel::Exponent ForwardKernel::getExponent(Value reference) {
+  Value isBeyond = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE,
+                                         reference, constant(-0x1p25));
+  Value factor = arith::SelectOp::create(b, loc, isBeyond, constant(1.0),
+                                         constant(llvm::numbers::log2e));
+  Value offset = create<arith::MulFOp>(
+      arith::NegFOp::create(b, loc, reference).getResult(), factor);
+  return {factor, offset};
+}
 
 ForwardKernel::State ForwardKernel::emitTile(Value firstKey, State state) {
   Tile queries{*query,       queryMemory,     plan.queryLoop,
@@ -69,19 +88,29 @@ ForwardKernel::State ForwardKernel::emitTile(Value firstKey, State state) {
   emitBarrier();
   Values scores = multiply(queries, keys);
   Value lowest = constant(-std::numeric_limits<double>::infinity());
-  Values factors(scores.size()), weights;
+  Values weights;
+  Values evaluated = emitByPositions(firstOfPart[0], firstKey, [&] {
+    Values modified, factors;
+    for (auto [number, score] : llvm::enumerate(scores)) {
+      Value row = rowOf(firstOfPart[0], number / perRow),
+            position = columnOf(firstKey, number % perRow);
+      Values yielded = evaluate(score, clamp(row, plan.queryLoop, tile.queries),
+                                clamp(position, plan.dims.key, tile.keys), {});
+      modified.push_back(yielded.front());
+      if (yielded.size() > 1)
+        factors.push_back(yielded.back());
+    }
+    llvm::append_range(modified, factors);
+    return modified;
+  });
+  ValueRange factors = ValueRange(evaluated).drop_front(scores.size());
   for (int64_t i : llvm::seq(rows)) {
-    Value row = clamp(rowOf(firstOfPart[0], i), plan.queryLoop, tile.queries);
     Value largest;
     for (int64_t j : llvm::seq(perRow)) {
       Value &score = scores[i * perRow + j];
-      Value position = columnOf(firstKey, j);
-      Values yielded =
-          evaluate(score, row, clamp(position, plan.dims.key, tile.keys), {});
-      score = yielded.front();
-      if (yielded.size() > 1)
-        factors[i * perRow + j] = yielded.back();
-      if (Value isKey = isInside(position, plan.dims.key, tile.keys))
+      score = evaluated[i * perRow + j];
+      if (Value isKey =
+              isInside(columnOf(firstKey, j), plan.dims.key, tile.keys))
         score = arith::SelectOp::create(b, loc, isKey, score, lowest);
       largest = largest ? larger(largest, score) : score;
     }
@@ -93,16 +122,20 @@ ForwardKernel::State ForwardKernel::emitTile(Value firstKey, State state) {
                                            largest, lowest);
     Value reference =
         arith::SelectOp::create(b, loc, isMasked, constant(0.0), largest);
+    Exponent exponent = getExponent(reference);
     auto powerOf = [&](Value score) {
-      return power(create<arith::SubFOp>(score, reference));
+      return tile.usesMatrices
+                 ? powerOfTwo(math::FmaOp::create(
+                       b, loc, score, exponent.factor, exponent.offset))
+                 : power(create<arith::SubFOp>(score, reference));
     };
     Value scale = powerOf(state.maxima[i]);
     Value sum = create<arith::MulFOp>(state.powers[i], scale);
     for (int64_t j : llvm::seq(perRow)) {
       Value weight = powerOf(scores[i * perRow + j]);
       sum = create<arith::AddFOp>(sum, weight);
-      if (Value factor = factors[i * perRow + j])
-        weight = create<arith::MulFOp>(weight, factor);
+      if (!factors.empty())
+        weight = create<arith::MulFOp>(weight, factors[i * perRow + j]);
       weights.push_back(weight);
     }
     state.maxima[i] = largest;

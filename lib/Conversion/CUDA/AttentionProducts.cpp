@@ -132,8 +132,8 @@ Value AttentionEmitter::constant(double number) {
 Value AttentionEmitter::power(Value exponent) {
   if (!type.isF32())
     return math::ExpOp::create(b, loc, exponent);
-  Value ofTwo = create<arith::MulFOp>(exponent, constant(llvm::numbers::log2e));
-  return math::Exp2Op::create(b, loc, ofTwo, arith::FastMathFlags::afn);
+  return powerOfTwo(
+      create<arith::MulFOp>(exponent, constant(llvm::numbers::log2e)));
 }
 
 Value AttentionEmitter::isInside(Value position, unsigned loop, int64_t tile) {
@@ -193,15 +193,63 @@ AttentionEmitter::Values AttentionEmitter::evaluate(Value score, Value query,
   for (Value value : more)
     values.map(body.getArgument(next++), value);
   position[plan.queryLoop] = position[plan.dims.key] = Value();
-  for (Operation &inner : body.without_terminator())
-    if (auto exp = dyn_cast<math::ExpOp>(inner); exp && exp.getType() == type)
+  if (isVisible)
+    for (const PositionTest &test : plan.visible.tests)
+      values.map(test.compare->getResult(0),
+                 arith::ConstantOp::create(b, loc, b.getBoolAttr(test.holds)));
+  for (Operation &inner : body.without_terminator()) {
+    auto exp = dyn_cast<math::ExpOp>(inner);
+    if (inner.getNumResults() == 1 && values.contains(inner.getResult(0)))
+      continue;
+    if (auto shortcut = shortcuts.lookup(&inner))
+      values.map(inner.getResult(0), shortcut(values));
+    else if (exp && exp.getType() == type)
       values.map(exp.getResult(),
                  power(values.lookupOrDefault(exp.getOperand())));
     else
       b.clone(inner, values);
+  }
   return llvm::map_to_vector(
       body.getTerminator()->getOperands(),
       [&](Value value) { return values.lookupOrDefault(value); });
+}
+
+AttentionEmitter::Values
+AttentionEmitter::emitByPositions(Value firstQuery, Value firstKey,
+                                  function_ref<Values()> emit) {
+  Value areVisible;
+  for (const PositionTest &test : plan.visible.tests) {
+    // Where the sum is the largest.
+    auto scale = [&](Value first, int64_t factor, int64_t size) -> Value {
+      Value farthest = factor > 0 ? math.add(first, index(size - 1)) : first;
+      return math.mul(farthest, index(factor));
+    };
+    Value sum = math.add(math.add(scale(firstQuery, test.rows, tile.queries),
+                                  scale(firstKey, test.keys, tile.keys)),
+                         index(test.constant));
+    Value isVisible =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, sum, index(0));
+    areVisible =
+        areVisible ? create<arith::AndIOp>(areVisible, isVisible) : isVisible;
+  }
+  if (!areVisible)
+    return emit();
+  auto emitBlock = [&](bool visible) {
+    OpBuilder::InsertionGuard guard(b);
+    Block *block = new Block;
+    b.setInsertionPointToStart(block);
+    isVisible = visible;
+    scf::YieldOp::create(b, loc, emit());
+    isVisible = false;
+    return block;
+  };
+  Block *all = emitBlock(true), *some = emitBlock(false);
+  auto branch = scf::IfOp::create(
+      b, loc, all->getTerminator()->getOperandTypes(), areVisible,
+      /*addThenBlock=*/false, /*addElseBlock=*/false);
+  branch.getThenRegion().push_back(all);
+  branch.getElseRegion().push_back(some);
+  return llvm::to_vector_of<Value>(branch.getResults());
 }
 
 Value AttentionEmitter::shuffle(Value value, int32_t distance) {

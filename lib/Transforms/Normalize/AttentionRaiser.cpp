@@ -430,7 +430,7 @@ std::optional<StringRef> Raiser::raise() {
       rewriter, loc, TypeRange{init.getType(), logSum.getType()},
       parts.query.source, parts.key.source, parts.value.source,
       body.getOperands(), init, logSum, rewriter.getAffineMapArrayAttr(maps));
-  op.getBody().push_back(body.finish(*score, *factor, parts.kept));
+  op.getBody().push_back(body.finish(*score, *factor, parts.kept, rounds));
   copyAttributes(parts.product, op);
   rewriter.setInsertionPointAfter(op);
   Value result = op.getResults()[0];

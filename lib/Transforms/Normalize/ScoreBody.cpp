@@ -354,11 +354,56 @@ FailureOr<Value> ScoreBody::buildFactor(Value probabilities, AffineMap map) {
   return factor;
 }
 
-Block *ScoreBody::finish(Value score, Value factor, ArrayRef<unsigned> kept) {
+/// Arithmetic on narrower floats becomes that on `type`, of their values.
+void ScoreBody::widen(Type type) {
+  auto isNarrow = [&](Type other) {
+    return isa<FloatType>(other) &&
+           other.getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth();
+  };
+  DenseMap<Value, Value> wide;
+  auto getWide = [&](Value value) -> Value {
+    auto [entry, isNew] = wide.try_emplace(value);
+    if (isNew) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointAfterValue(value);
+      entry->second = arith::ExtFOp::create(builder, loc, type, value);
+    }
+    return entry->second;
+  };
+  for (Operation &op : llvm::make_early_inc_range(*block)) {
+    builder.setInsertionPoint(&op);
+    if (isa<arith::ExtFOp>(op) && op.getResult(0).getType() == type &&
+        isNarrow(op.getOperand(0).getType())) {
+      op.getResult(0).replaceAllUsesWith(getWide(op.getOperand(0)));
+    } else if (isa<arith::TruncFOp>(op) && op.getOperand(0).getType() == type) {
+      wide[op.getResult(0)] = op.getOperand(0);
+    } else if (op.getNumResults() == 1 && op.getNumRegions() == 0 &&
+               isNarrow(op.getResult(0).getType()) &&
+               OpTrait::hasElementwiseMappableTraits(&op) &&
+               !isa<CastOpInterface>(op)) {
+      SmallVector<Value> operands =
+          llvm::map_to_vector(op.getOperands(), [&](Value operand) {
+            return isNarrow(operand.getType()) ? getWide(operand) : operand;
+          });
+      OperationState state(loc, op.getName(), operands, {type}, op.getAttrs());
+      state.propertiesAttr = op.getPropertiesAsAttribute();
+      wide[op.getResult(0)] = builder.create(state)->getResult(0);
+    }
+  }
+  // What nothing narrow is left of.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
+      op.erase();
+}
+
+Block *ScoreBody::finish(Value score, Value factor, ArrayRef<unsigned> kept,
+                         bool widens) {
   SmallVector<Value> yielded{score};
   if (factor)
     yielded.push_back(convert(factor, score.getType()));
   YieldOp::create(builder, loc, yielded);
+  if (widens)
+    widen(score.getType());
   builder.setInsertionPointToStart(block);
   for (unsigned dim = rank; dim-- > 0;) {
     if (llvm::is_contained(kept, dim))

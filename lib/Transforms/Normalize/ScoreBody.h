@@ -42,7 +42,10 @@ public:
   /// The body that yields these two, which its caller owns. Arguments: an index
   /// for each of the dimensions `kept` (others are of size 1), the score, the
   /// operands' elements.
-  Block *finish(Value score, Value factor, ArrayRef<unsigned> kept);
+  /// `widens`: computed in the score's type, without rounding to a narrower one
+  /// in between.
+  Block *finish(Value score, Value factor, ArrayRef<unsigned> kept,
+                bool widens);
   /// Tensors of which the body gets elements, and by which maps.
   ArrayRef<Value> getOperands() const { return operands; }
   ArrayRef<AffineMap> getMaps() const { return maps; }
@@ -61,6 +64,7 @@ private:
   FailureOr<Value> multiplyFactor(Operation *scalar, OpOperand &path,
                                   Value factor,
                                   function_ref<FailureOr<Value>(Value)> get);
+  void widen(Type type);
   Value indexAt(AffineExpr expr);
   Value convert(Value value, Type type);
 

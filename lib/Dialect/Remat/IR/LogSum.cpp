@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -42,4 +43,28 @@ Value mlir::remat::subtractLogSum(OpBuilder &b, Location loc, Value t,
   Value decoded = arith::MulFOp::create(b, loc, rest, constant(1 / kUnit));
   Value difference = arith::SubFOp::create(b, loc, t, logSum);
   return arith::SelectOp::create(b, loc, isBeyond, decoded, difference);
+}
+
+std::pair<Value, Value> mlir::remat::createExponent(OpBuilder &b, Location loc,
+                                                    Value logSum) {
+  auto constant = [&](double number) {
+    return createConstant(b, loc, logSum, number);
+  };
+  auto select = [&](arith::CmpFPredicate predicate, double number, Value yes,
+                    Value no) -> Value {
+    Value holds =
+        arith::CmpFOp::create(b, loc, predicate, logSum, constant(number));
+    return arith::SelectOp::create(b, loc, holds, yes, no);
+  };
+  Value rest = arith::SubFOp::create(b, loc, constant(kBase), logSum);
+  Value decoded = arith::MulFOp::create(b, loc, rest,
+                                        constant(llvm::numbers::log2e / kUnit));
+  Value plain =
+      arith::MulFOp::create(b, loc, logSum, constant(-llvm::numbers::log2e));
+  // The smallest number moves no score, and keeps -inf.
+  Value factor = select(arith::CmpFPredicate::OGE, kBase, constant(0x1p-149),
+                        constant(llvm::numbers::log2e));
+  Value offset = select(arith::CmpFPredicate::OGE, kBase, decoded, plain);
+  offset = select(arith::CmpFPredicate::UNO, 0.0, constant(0.0), offset);
+  return {factor, offset};
 }

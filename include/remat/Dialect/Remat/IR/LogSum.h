@@ -14,6 +14,8 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <utility>
+
 namespace mlir::remat {
 
 /// The number of a row with the largest score `maximum` and `sum` of powers
@@ -23,6 +25,12 @@ Value createLogSum(OpBuilder &b, Location loc, Value maximum, Value sum);
 /// The logarithm of the probability of the score `t` in a row with the number
 /// `logSum`; any number if `t` is -inf.
 Value subtractLogSum(OpBuilder &b, Location loc, Value t, Value logSum);
+
+/// f and o of a row of f32 for which the probability of each score t is
+/// 2^(f t + o), up to rounding the product: -inf has the probability 0, also
+/// in a row without any.
+std::pair<Value, Value> createExponent(OpBuilder &b, Location loc,
+                                       Value logSum);
 
 } // namespace mlir::remat
 
