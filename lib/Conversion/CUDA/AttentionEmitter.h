@@ -267,7 +267,6 @@ private:
                   MutableArrayRef<Value> sums, int64_t first, int64_t perRow);
   Value offsetOfRow(const Operand &operand, Value query);
   std::pair<Value, Value> toBounds(std::pair<OpFoldResult, OpFoldResult> range);
-  Value shuffle(Value value, int32_t distance);
 };
 
 } // namespace mlir::remat

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionEmitter.h"
+#include "WarpShuffle.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"

@@ -8,8 +8,8 @@
 
 namespace mlir::remat {
 
-/// Threads of a block, and of a warp.
-constexpr int64_t kAttentionThreads = 128, kWarp = 32;
+/// Threads of a block.
+constexpr int64_t kAttentionThreads = 128;
 /// Of loads and stores.
 constexpr int64_t kVectorBytes = 16;
 /// Rows and columns of a product that a warp's tensor cores add up, and the

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionEmitter.h"
+#include "WarpShuffle.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -252,31 +253,9 @@ AttentionEmitter::emitByPositions(Value firstQuery, Value firstKey,
   return llvm::to_vector_of<Value>(branch.getResults());
 }
 
-Value AttentionEmitter::shuffle(Value value, int32_t distance) {
-  auto exchange = [&](Value word) -> Value {
-    return gpu::ShuffleOp::create(b, loc, word, distance, /*width=*/kWarp,
-                                  gpu::ShuffleMode::XOR)
-        .getShuffleResult();
-  };
-  if (type.getWidth() == 32)
-    return exchange(value);
-  // Words of 32 bits are what a warp exchanges.
-  auto words = VectorType::get({2}, b.getI32Type());
-  Value bits = vector::BitCastOp::create(
-      b, loc, words,
-      vector::BroadcastOp::create(b, loc, VectorType::get({1}, type), value));
-  Values halves = unpack(b, loc, {bits});
-  for (Value &half : halves)
-    half = exchange(half);
-  bits = vector::FromElementsOp::create(b, loc, words, halves);
-  Value whole =
-      vector::BitCastOp::create(b, loc, VectorType::get({1}, type), bits);
-  return vector::ExtractOp::create(b, loc, whole, int64_t(0));
-}
-
 Value AttentionEmitter::reduceLanes(Value value,
                                     function_ref<Value(Value, Value)> combine) {
   for (int64_t distance = layout.lanes / 2; distance > 0; distance /= 2)
-    value = combine(value, shuffle(value, distance));
+    value = combine(value, createShuffle(b, loc, value, distance));
   return value;
 }

@@ -9,6 +9,7 @@
 
 #include "GridEmitter.h"
 #include "IndexMath.h"
+#include "WarpShuffle.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,16 +21,11 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Threads of a warp.
-static constexpr int64_t kWarp = 32;
-
 /// Whether the threads of a warp exchange partial results without memory.
 static bool areShuffled(const GridPlan &plan) {
   return plan.lanesAreNeighbours &&
          llvm::all_of(plan.combiners, [](const Combiner &combiner) {
-           Type type = combiner.neutral.getType();
-           return type.isIndex() ||
-                  (type.isIntOrFloat() && type.getIntOrFloatBitWidth() <= 64);
+           return canShuffle(combiner.neutral.getType());
          });
 }
 
@@ -316,43 +312,8 @@ private:
   void shuffleWarp(Values &values, int64_t count) {
     for (int64_t distance = 1; distance < count; distance *= 2)
       for (auto [value, combiner] : llvm::zip_equal(values, plan.combiners))
-        value = combine(combiner.op, value, shuffle(value, distance));
-  }
-
-  /// What the thread has whose number differs by the bit `distance`.
-  Value shuffle(Value value, int64_t distance) {
-    Type type = value.getType();
-    if (type.isIndex()) {
-      Value bits = arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
-      return arith::IndexCastOp::create(b, loc, type, shuffle(bits, distance));
-    }
-    if (type.isF32() || type.isInteger(32))
-      return gpu::ShuffleOp::create(b, loc, value, distance, kWarp,
-                                    gpu::ShuffleMode::XOR)
-          .getShuffleResult();
-    unsigned width = type.getIntOrFloatBitWidth();
-    Type bitsType = b.getIntegerType(width), word = b.getI32Type();
-    Value bits = value;
-    if (type != bitsType)
-      bits = arith::BitcastOp::create(b, loc, bitsType, bits);
-    if (width < 32) {
-      bits = arith::ExtUIOp::create(b, loc, word, bits);
-      bits = arith::TruncIOp::create(b, loc, bitsType, shuffle(bits, distance));
-    } else {
-      // Words, of which the upper one may be narrower.
-      Value half =
-          arith::ConstantOp::create(b, loc, b.getIntegerAttr(bitsType, 32));
-      Value low = arith::TruncIOp::create(b, loc, word, bits);
-      Value high = arith::TruncIOp::create(
-          b, loc, word, arith::ShRUIOp::create(b, loc, bits, half));
-      low = arith::ExtUIOp::create(b, loc, bitsType, shuffle(low, distance));
-      high = arith::ExtUIOp::create(b, loc, bitsType, shuffle(high, distance));
-      bits = arith::OrIOp::create(b, loc, low,
-                                  arith::ShLIOp::create(b, loc, high, half));
-    }
-    return type == bitsType
-               ? bits
-               : Value(arith::BitcastOp::create(b, loc, type, bits));
+        value =
+            combine(combiner.op, value, createShuffle(b, loc, value, distance));
   }
 
   /// The partial results of output `i` at `position`: one, or a vector.

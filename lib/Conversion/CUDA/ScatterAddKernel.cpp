@@ -25,6 +25,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScatterAddKernel.h"
+#include "WarpShuffle.h"
 
 #include "../ScatterRows.h"
 #include "DevicePointers.h"
@@ -41,8 +42,6 @@ using namespace mlir::remat;
 static constexpr int64_t kWantedBlocks = 1024;
 /// Columns of a block where their number is not known.
 static constexpr int64_t kDynamicColumns = 128;
-/// Threads of a warp.
-static constexpr int64_t kWarp = 32;
 /// Notes that are skipped at once: bytes of one load.
 static constexpr int64_t kGroup = 16;
 

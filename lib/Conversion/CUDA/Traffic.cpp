@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Traffic.h"
+#include "WarpShuffle.h"
 
 #include "DevicePointers.h"
 
@@ -18,7 +19,6 @@ using namespace mlir;
 using namespace mlir::remat;
 
 static constexpr int64_t kSector = 32;
-static constexpr int64_t kWarp = 32;
 /// Larger operands are taken for gone before another warp asks for them.
 static constexpr int64_t kCached = Traffic::kCached;
 /// A quarter of the cache of a multiprocessor: what other warps brought in with

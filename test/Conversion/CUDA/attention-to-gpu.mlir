@@ -272,3 +272,56 @@ func.func @half_gradients(%q: memref<4x512x64xf16>, %k: memref<4x512x64xf16>, %v
   }
   return
 }
+
+// -----
+
+// Tiles that the mask of positions leaves whole compare no positions. A probability is one multiply-add and a power of two, by two numbers
+// of its row.
+#q = affine_map<(h, m, n, d, v) -> (h, m, d)>
+#k = affine_map<(h, m, n, d, v) -> (h, n, d)>
+#v = affine_map<(h, m, n, d, v) -> (h, n, v)>
+#o = affine_map<(h, m, n, d, v) -> (h, m, v)>
+#l = affine_map<(h, m, n, d, v) -> (h, m)>
+// CHECK-LABEL: func.func @visible_tiles(
+// CHECK-LABEL: gpu.func @attention_backward_keys(
+// CHECK: scf.for %[[QUERY:.*]] = %{{.*}} step %c32
+// CHECK: arith.cmpf oge, %[[SUM:[a-z0-9]*]], %{{.*}} : f32
+// CHECK: %[[FACTOR:.*]] = arith.select
+// CHECK: nvvm.mma.sync
+// CHECK: %[[VISIBLE:.*]] = arith.cmpi sle, %{{.*}}, %c0
+// CHECK-NEXT: %[[CHANGES:.*]]:32 = scf.if %[[VISIBLE]]
+// CHECK-NOT: arith.cmpi ule
+// CHECK: %[[EXPONENT:.*]] = math.fma %{{.*}}, %[[FACTOR]], %{{.*}} : f32
+// CHECK-NEXT: math.exp2 %[[EXPONENT]] fastmath<afn> : f32
+// CHECK: } else {
+// CHECK: arith.cmpi ule
+// CHECK: math.exp2
+// CHECK: nvvm.mma.sync
+func.func @visible_tiles(%q: memref<4x512x64xbf16>, %k: memref<4x512x64xbf16>, %v: memref<4x512x64xbf16>, %c: memref<4x512x64xbf16>,
+                %l: memref<4x512xf32>, %delta: memref<4x512xf32>, %dq: memref<4x512x64xbf16>, %dk: memref<4x512x64xbf16>, %dv: memref<4x512x64xbf16>) {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %base = arith.constant 1.15292150460684698e+18 : f32
+  %unit = arith.constant 8.67361737988403547e-19 : f32
+  remat.attention_backward ins(%q, %k, %v : memref<4x512x64xbf16>, memref<4x512x64xbf16>, memref<4x512x64xbf16>)
+      cotangent(%c, %l, %delta : memref<4x512x64xbf16>, memref<4x512xf32>, memref<4x512xf32>)
+      outs(%dq, %dk, %dv : memref<4x512x64xbf16>, memref<4x512x64xbf16>, memref<4x512x64xbf16>)
+      attributes {indexing_maps = [#q, #k, #v, #o, #l], differentiated = array<i64>} {
+  ^bb0(%h: index, %m: index, %n: index, %s: f32, %sum: f32, %de: f32, %gv: f32):
+    %seen = arith.cmpi ule, %n, %m : index
+    %t = arith.select %seen, %s, %low : f32
+    %masked = arith.cmpf oeq, %t, %low : f32
+    %beyond = arith.cmpf oge, %sum, %base : f32
+    %rest = arith.subf %base, %sum : f32
+    %decoded = arith.mulf %rest, %unit : f32
+    %difference = arith.subf %t, %sum : f32
+    %exponent = arith.select %beyond, %decoded, %difference : f32
+    %power = math.exp %exponent : f32
+    %p = arith.select %masked, %zero, %power : f32
+    %change = arith.subf %gv, %de : f32
+    %dt = arith.mulf %p, %change : f32
+    %ds = arith.select %seen, %dt, %zero : f32
+    remat.yield %ds, %p : f32, f32
+  }
+  return
+}

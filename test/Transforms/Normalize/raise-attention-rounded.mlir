@@ -150,3 +150,54 @@ func.func @rounded_and_read(%q: tensor<16x8xbf16>, %k: tensor<16x8xbf16>, %v: te
   } -> tensor<16x2x4xbf16>
   return %h, %y : tensor<16x2x4xbf16>, tensor<16x8xf32>
 }
+
+#id2 = affine_map<(m, n) -> (m, n)>
+
+// Where results are rounded, scores are not: scale, bias and mask are arithmetic on f32.
+// CHECK-LABEL: func @scores_stay_wide(
+// CHECK: remat.attention
+// CHECK-SAME: scores({{.*}} : tensor<16x16xbf16>)
+// CHECK-NEXT: ^bb0(%[[M:.*]]: index, %[[N:.*]]: index, %[[S:.*]]: f32, %[[BIAS:.*]]: bf16):
+// ROUNDED-NOT: truncf
+// ROUNDED-DAG: %[[WIDE:.*]] = arith.extf %[[BIAS]] : bf16 to f32
+// ROUNDED-DAG: %[[SCALED:.*]] = arith.mulf %[[S]], %{{.*}} : f32
+// ROUNDED-DAG: %[[SUM:.*]] = arith.addf %[[SCALED]], %[[WIDE]] : f32
+// ROUNDED-DAG: %[[SEEN:.*]] = arith.cmpi ule, %[[N]], %[[M]]
+// ROUNDED: %[[T:.*]] = arith.select %[[SEEN]], %[[SUM]], %{{.*}} : f32
+// ROUNDED-NEXT: remat.yield %[[T]] : f32
+// SUMS: arith.truncf %[[S]] : f32 to bf16
+// SUMS: arith.mulf {{.*}} : bf16
+func.func @scores_stay_wide(%q: tensor<16x8xbf16>, %k: tensor<16x8xbf16>, %v: tensor<16x8xbf16>, %bias: tensor<16x16xbf16>) -> tensor<16x8xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %zb = arith.constant 0.0 : bf16
+  %scale = arith.constant 0.375 : bf16
+  %low = arith.constant 0xFF80 : bf16
+  %e = tensor.empty() : tensor<16x16xf32>
+  %eb = tensor.empty() : tensor<16x16xbf16>
+  %zs = linalg.fill ins(%zb : bf16) outs(%eb : tensor<16x16xbf16>) -> tensor<16x16xbf16>
+  %et = tensor.empty() : tensor<8x16xbf16>
+  %kt = linalg.transpose ins(%k : tensor<16x8xbf16>) outs(%et : tensor<8x16xbf16>) permutation = [1, 0]
+  %s = linalg.matmul ins(%q, %kt : tensor<16x8xbf16>, tensor<8x16xbf16>) outs(%zs : tensor<16x16xbf16>) -> tensor<16x16xbf16>
+  %t = linalg.generic {indexing_maps = [#id2, #id2, #id2], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %bias : tensor<16x16xbf16>, tensor<16x16xbf16>) outs(%e : tensor<16x16xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %o: f32):
+    %m = linalg.index 0 : index
+    %n = linalg.index 1 : index
+    %scaled = arith.mulf %a, %scale : bf16
+    %sum = arith.addf %scaled, %b : bf16
+    %seen = arith.cmpi ule, %n, %m : index
+    %masked = arith.select %seen, %sum, %low : bf16
+    %w = arith.extf %masked : bf16 to f32
+    linalg.yield %w : f32
+  } -> tensor<16x16xf32>
+  %f = linalg.softmax dimension(1) ins(%t : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %narrow = linalg.generic {indexing_maps = [#id2, #id2], iterator_types = ["parallel", "parallel"]} ins(%f : tensor<16x16xf32>) outs(%eb : tensor<16x16xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %r = arith.truncf %a : f32 to bf16
+    linalg.yield %r : bf16
+  } -> tensor<16x16xbf16>
+  %eo = tensor.empty() : tensor<16x8xbf16>
+  %zo = linalg.fill ins(%zb : bf16) outs(%eo : tensor<16x8xbf16>) -> tensor<16x8xbf16>
+  %y = linalg.matmul ins(%narrow, %v : tensor<16x16xbf16>, tensor<16x8xbf16>) outs(%zo : tensor<16x8xbf16>) -> tensor<16x8xbf16>
+  return %y : tensor<16x8xbf16>
+}

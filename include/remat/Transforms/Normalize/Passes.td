@@ -465,7 +465,7 @@ def RaiseAttentionPass : Pass<"remat-raise-attention"> {
   }];
   let options = [
     Option<"rounded", "rounded", "bool", /*default=*/"false",
-           "Results, and with them gradients, have the type of the products that they replace, instead of that of the sums">];
+           "Results, and with them gradients, have the type of the products that they replace, instead of that of the sums; scores are computed in that of the sums, without roundings in between">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

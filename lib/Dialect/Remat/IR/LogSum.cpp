@@ -8,7 +8,7 @@
 
 using namespace mlir;
 
-static constexpr double kBase = 0x1p60, kUnit = 0x1p54;
+static constexpr double kBase = 0x1p60, kUnit = 0x1p60;
 
 static Value createConstant(OpBuilder &b, Location loc, Value like,
                             double number) {

@@ -4,7 +4,7 @@
 // masked by a large finite number, such as the lowest of f32, that addition
 // would round the logarithm away, and each of n keys would have the probability
 // 1 and not 1/n. Scores that differ at all differ by as much as makes powers
-// vanish there: of such a row log_sum is 2^60 + 2^54 log(sum), and all of its
+// vanish there: of such a row log_sum is 2^60 (1 + log(sum)), and all of its
 // scores count alike.
 //
 //===----------------------------------------------------------------------===//

@@ -65,7 +65,7 @@ def Remat_AttentionOp : Remat_AttentionBase<"attention"> {
     f; without f, that is 1. f may not depend on the score. A mask is a t of
     -inf; a row in which all are masked has NaN as its result, as a softmax has.
     Where the largest t is -2^25 or less in f32 (-2^54 in f64), as in a row that
-    finite numbers mask as a whole, log_sum is 2^60 + 2^54 log(sum of exp(t - largest)), and
+    finite numbers mask as a whole, log_sum is 2^60 (1 + log(sum of exp(t - largest))), and
     all finite t of the row count alike in the backward.
 
     Scores and sums are f32, or f64 where `query` is. The result is of that type or,
