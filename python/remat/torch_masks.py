@@ -1,9 +1,11 @@
-"""Rows that a mask selects, of which data decides how many there are: `x[mask]`, `masked_select(x, mask)`.
+"""Rows that a mask selects, of which data decides how many there are: `x[mask]`, `masked_select(x, mask)`, `x[torch.where(mask)]`.
 
 A program of fixed shapes has no such array. All rows stay, with the mask that says which count: what computes each row from itself computes all of them,
 sums and means take those that count, cross entropy ignores the others. Rows that do not count have the elements of the first one that does, so that no
-row is computed of what the model would have left out: a logarithm of zero would make gradients NaN, even as a factor of zero.
+row is computed of what the model would have left out: a logarithm of zero would make gradients NaN, even as a factor of zero. The positions of what a
+mask has true (`torch.where(mask)`, `mask.nonzero()`) are such rows, too, and what is read at them.
 """
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +15,8 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 aten = torch.ops.aten
 SELECTIONS = (aten.index.Tensor, aten.masked_select.default)
+POSITIONS = (aten.where.default, aten.nonzero_numpy.default, aten.nonzero.default)
+ADDITIONS = {aten.index_add.default, aten.index_add_.default}
 # Each row of the result follows from the same row of the operands that have rows; checked by shapes and `dim`.
 BY_ROWS = {aten.linear.default, aten.matmul.default, aten.mm.default, aten.addmm.default, aten.embedding.default, aten.softmax.int,
            aten.log_softmax.int, aten.layer_norm.default, aten.rms_norm.default, aten.unsqueeze.default, aten.squeeze.dim,
@@ -20,7 +24,8 @@ BY_ROWS = {aten.linear.default, aten.matmul.default, aten.mm.default, aten.addmm
            aten.logsumexp.default, aten.gather.default, aten.argmax.default, aten.one_hot.default, aten.cumsum.default,
            aten.expand_as.default, aten.var.correction, aten.std.correction, aten.var.dim, aten.std.dim, aten.linalg_vector_norm.default, aten.norm.ScalarOpt_dim, aten.cosine_similarity.default}
 PUTS = {aten.index_put.default, aten.index_put_.default}
-SHAPES = {aten.view.default, aten.reshape.default, aten._unsafe_view.default}
+WRITERS = {aten.index_put_.default, aten.index_add_.default}
+SHAPES = {aten.view.default, aten.reshape.default, aten._unsafe_view.default, aten.flatten.using_ints}
 LOSSES = {aten.mse_loss.default, aten.l1_loss.default, aten.smooth_l1_loss.default, aten.huber_loss.default,
           aten.binary_cross_entropy.default, aten.binary_cross_entropy_with_logits.default, aten.kl_div.default,
           aten.soft_margin_loss.default, aten.margin_ranking_loss.default, aten.hinge_embedding_loss.default,
@@ -29,6 +34,7 @@ CLASS_LOSSES = {aten.cross_entropy_loss.default, aten.nll_loss_nd.default, aten.
 REDUCTIONS = {aten.sum.default, aten.mean.default, aten.sum.dim_IntList, aten.mean.dim}
 VARIANCES = {aten.var.correction, aten.std.correction, aten.var.dim, aten.std.dim, aten.var.default, aten.std.default}
 WHERE = {aten.where.self, aten.where.ScalarOther, aten.where.ScalarSelf, aten.where.Scalar}
+ELEMENTWISE = WHERE | {aten.floor_divide.default}
 EXTREMES = {aten.max.default: -float("inf"), aten.min.default: float("inf")}
 # What checks shapes that depend on data, and numbers that are made of these.
 CHECKS = {aten._assert_scalar.default, aten._assert_tensor_metadata.default, aten.sym_constrain_range_for_size.default,
@@ -86,6 +92,9 @@ class Keeper:
         self.program, self.graph = program, program.graph
         self.rows: dict[torch.fx.Node, torch.fx.Node] = {}    # a node with all rows -> its mask
         self.counts: dict[torch.fx.Node, torch.fx.Node] = {}  # a mask -> how many rows count
+        self.shapes: dict[torch.fx.Node, list[int]] = {}      # a mask -> the shape that it had
+        self.dims: dict[torch.fx.Node, int] = {}              # positions of rows -> the dimension of their mask that they count
+        self.columns: dict[torch.fx.Node, list[torch.fx.Node]] = {}  # positions in several columns -> each of them
         self.now: dict[torch.fx.Node, Any] = {}               # a node of the program -> what stands for it
         self.masks: dict[Any, torch.fx.Node] = {}             # by what computes them
         self.own: set[torch.fx.Node] = set()
@@ -123,18 +132,76 @@ class Keeper:
                 masks.pop()
         if len(masks) != 1 or masks[0] in self.rows or x in self.rows or value_of(masks[0]).dtype != torch.bool:
             raise Refusal(node)
-        rank = value_of(masks[0]).dim()
-        if rank == 0 or memory_of(masks[0]) in self.written:  # rows would be counted by another mask
+        mask = self.flatten(node, masks[0])
+        return self.keep(mask, self.emit(aten.flatten.using_ints, x, 0, len(self.shapes[mask]) - 1))
+
+    def flatten(self, node: torch.fx.Node, given: torch.fx.Node) -> torch.fx.Node:
+        """One boolean for each row."""
+        shape = value_of(given).shape
+        if len(shape) == 0 or memory_of(given) in self.written:  # rows would be counted by another mask
             raise Refusal(node)
-        mask = self.masks.get(self.key(masks[0]))
+        mask = self.masks.get(self.key(given))
         if mask is None:
-            mask = self.masks[self.key(masks[0])] = self.emit(aten.flatten.using_ints, masks[0], 0, rank - 1)
-        rows = self.emit(aten.flatten.using_ints, x, 0, rank - 1)
+            mask = given if value_of(given).dtype == torch.bool else self.emit(aten.ne.Scalar, given, 0)
+            mask = self.masks[self.key(given)] = self.emit(aten.flatten.using_ints, mask, 0, len(shape) - 1)
+            self.shapes[mask] = list(shape)
+        return mask
+
+    def keep(self, mask: torch.fx.Node, rows: torch.fx.Node) -> torch.fx.Node:
+        """All rows, those that do not count as the first one that does."""
         first = self.emit(aten.argmax.default, self.emit(aten.to.dtype, mask, torch.int32), 0, True)
         kept = self.emit(aten.where.self, self.spread(mask, value_of(rows).dim()), rows,
                          self.emit(aten.index_select.default, rows, 0, first))
         self.rows[kept] = mask
         return kept
+
+    def find(self, node: torch.fx.Node) -> Any:
+        """The positions of what is true: one vector for each dimension of the mask, or these as columns."""
+        given = node.args[0]
+        if node in self.written:
+            raise Refusal(node)
+        mask = self.flatten(node, self.now.get(given, given))
+        shape = self.shapes[mask]
+        columns = []
+        for dim, size in enumerate(shape):
+            numbers = self.emit(aten.reshape.default, self.emit(aten.arange.default, size, dtype=torch.int64, device=value_of(mask).device),
+                                [size if d == dim else 1 for d in range(len(shape))])
+            columns.append(self.keep(mask, self.emit(aten.reshape.default, self.emit(aten.expand.default, numbers, shape), [-1])))
+            self.dims[columns[-1]] = dim
+        if node.target is not aten.nonzero.default:
+            return tuple(columns)
+        result = self.emit(aten.stack.default, columns, 1)
+        self.rows[result], self.columns[result] = mask, columns
+        return result
+
+    def counts_rows(self, positions: list[torch.fx.Node | None], mask: torch.fx.Node, x: torch.fx.Node) -> bool:
+        """Whether they are the rows of `x` themselves, in order, which have the shape of the mask."""
+        shape = self.shapes[mask]
+        return [self.dims.get(p) for p in positions] == list(range(len(shape))) and list(value_of(x).shape[:len(shape)]) == shape
+
+    def read(self, node: torch.fx.Node, x: torch.fx.Node, positions: list[torch.fx.Node | None], mask: torch.fx.Node) -> torch.fx.Node:
+        """What is at them."""
+        while positions and positions[-1] is None:
+            positions = positions[:-1]
+        while positions and positions[0] is None and value_of(x).shape[0] == 1:  # x[None, positions]
+            x, positions = self.emit(aten.squeeze.dim, x, 0), positions[1:]
+        if not positions or x in self.rows or any(p not in self.rows or value_of(p).dim() != 1 for p in positions):
+            raise Refusal(node)
+        if self.counts_rows(positions, mask, x):
+            return self.keep(mask, self.emit(aten.flatten.using_ints, x, 0, len(positions) - 1))
+        result = self.emit(aten.index.Tensor, x, positions)
+        self.rows[result] = mask
+        return result
+
+    def add(self, node: torch.fx.Node, given: dict[str, Any], mask: torch.fx.Node) -> torch.fx.Node:
+        """To what is at the positions of rows; those that do not count add zero."""
+        x, index, source = given["self"], given["index"], given["source"]
+        if x in self.rows or index not in self.rows or source not in self.rows or given["dim"] % value_of(x).dim() != 0:
+            raise Refusal(node)
+        terms = self.emit(aten.where.ScalarOther, self.spread(mask, value_of(source).dim()), source, 0)
+        if self.counts_rows([index], mask, x):
+            return self.write(node, self.emit(aten.add.Tensor, x, terms, alpha=given["alpha"]))
+        return self.write(node, self.emit(aten.index_add.default, x, 0, index, terms, alpha=given["alpha"]))
 
     def spread(self, mask: torch.fx.Node, rank: int) -> torch.fx.Node:
         for dim in range(1, rank):
@@ -143,23 +210,53 @@ class Keeper:
 
     def put(self, node: torch.fx.Node, given: dict[str, Any], mask: torch.fx.Node) -> torch.fx.Node:
         """Into the rows that were selected."""
-        masks, x = [index for index in given["indices"] if index is not None], given["self"]
-        if len(masks) != 1 or given["indices"][0] is None or self.masks.get(self.key(masks[0])) is not mask or x in self.rows:
+        indices, x = given["indices"], given["self"]
+        while indices and indices[-1] is None:
+            indices = indices[:-1]
+        if None in indices or x in self.rows:
             raise Refusal(node)
-        # The same memory, from the last one that was written back to the one that made it.
-        written = [node.args[0]]
-        while written[-1].target is aten.index_put_.default:
-            written.append(written[-1].args[0])
-        if node.target is aten.index_put_.default:
-            others = {user for n in written for user in n.users} - {node, *written} - self.own
-            if written[-1].op != "call_function" or any(map(is_alias, (written[-1], *others))):
+        is_mask = len(indices) == 1 and self.masks.get(self.key(indices[0])) is mask
+        if not is_mask and not self.counts_rows(indices, mask, x):
+            if not {*indices, given["values"]} <= self.rows.keys():
                 raise Refusal(node)
-        rows = self.emit(aten.flatten.using_ints, x, 0, value_of(masks[0]).dim() - 1)
+            if not given["accumulate"]:
+                return self.write(node, self.put_last(node, indices, x, given["values"], mask))
+            terms = self.emit(aten.where.ScalarOther, self.spread(mask, value_of(given["values"]).dim()), given["values"], 0)
+            return self.write(node, self.emit(aten.index_put.default, x, indices, terms, True))
+        rows = self.emit(aten.flatten.using_ints, x, 0, len(self.shapes[mask]) - 1)
         values = self.emit(aten.add.Tensor, rows, given["values"]) if given["accumulate"] else given["values"]
         put = self.emit(aten.where.self, self.spread(mask, value_of(rows).dim()), values, rows)
-        result = self.emit(aten.reshape.default, put, value_of(x).shape)
-        if node.target is aten.index_put_.default:
-            self.now |= dict.fromkeys(written, result)  # for what comes later
+        return self.write(node, self.emit(aten.reshape.default, put, value_of(x).shape))
+
+    def put_last(self, node: torch.fx.Node, indices: list[torch.fx.Node], x: torch.fx.Node, values: torch.fx.Node,
+                 mask: torch.fx.Node) -> torch.fx.Node:
+        """At positions of some dimensions of the mask: of several rows for one of these, the last one that counts."""
+        shape, dims = self.shapes[mask], [self.dims.get(i) for i in indices]
+        places = [shape[d] for d in dims if d is not None]
+        if len(set(dims)) < len(dims) or len(places) < len(dims) or list(value_of(x).shape[:len(dims)]) != places:
+            raise Refusal(node)
+        numbers = self.emit(aten.arange.default, math.prod(shape), dtype=torch.int64, device=value_of(mask).device)
+        order = [*dims, *(d for d in range(len(shape)) if d not in dims)]
+        numbers, counts = (self.emit(aten.reshape.default, self.emit(aten.permute.default, self.emit(aten.reshape.default, n, shape), order),
+                                     [math.prod(places), -1]) for n in (numbers, mask))
+        last = self.emit(aten.amax.default, self.emit(aten.where.ScalarOther, counts, numbers, -1), [1])
+        written = self.emit(aten.index_select.default, values, 0, self.emit(aten.clamp_min.default, last, 0))
+        rows = self.emit(aten.flatten.using_ints, x, 0, len(dims) - 1)
+        put = self.emit(aten.where.self, self.spread(self.emit(aten.ge.Scalar, last, 0), value_of(rows).dim()), written, rows)
+        return self.emit(aten.reshape.default, put, value_of(x).shape)
+
+    def write(self, node: torch.fx.Node, result: torch.fx.Node) -> torch.fx.Node:
+        """`result` is what the memory has from now on to which `node` writes, if it does."""
+        if not writes(node):
+            return result
+        # The same memory, from the last one that was written back to the one that made it.
+        written = [node.args[0]]
+        while written[-1].target in WRITERS:
+            written.append(written[-1].args[0])
+        others = {user for n in written for user in n.users} - {node, *written} - self.own
+        if written[-1].op != "call_function" or any(is_alias(n) for n in (written[-1], *others) if n.target not in WRITERS):
+            raise Refusal(node)
+        self.now |= dict.fromkeys(written, result)  # for what comes later
         return result
 
     # --- What is made of them --------------------------------------------------------------------
@@ -215,8 +312,19 @@ class Keeper:
             if len({value_of(n).shape for n in mapped["tensors"]}) != 1:
                 raise Refusal(node)
             return tuple(mapped["tensors"])
+        columns = self.columns.get(mapped.get("self"), [])
+        if target is aten.select.int and columns and mapped["dim"] in (1, -1):
+            return columns[mapped["index"]]
+        if len(columns) == 1 and value_of(node).dim() == 1 and target in SHAPES | {aten.squeeze.dim, aten.squeeze.default}:
+            return columns[0]
         if target in PUTS:
             return self.put(node, mapped, mask)
+        if target in ADDITIONS:
+            return self.add(node, mapped, mask)
+        if target is aten.index.Tensor:
+            return self.read(node, mapped["self"], mapped["indices"], mask)
+        if target is aten.index_select.default and mapped["dim"] % max(value_of(given["self"]).dim(), 1) == 0:
+            return self.read(node, mapped["self"], [mapped["index"]], mask)
         dims = mapped.get("dim")
         dims = [dims] if isinstance(dims, int) else dims
         rank = value_of(operands[0]).dim()
@@ -245,10 +353,10 @@ class Keeper:
         value = value_of(node)
         if not isinstance(value, torch.Tensor) or value.dim() == 0 or any(free_unbacked_symbols(size) for size in value.shape[1:]):
             raise Refusal(node)
-        count = value_of(operands[0]).shape[0]
+        count = next((size for size in value_of(operands[0]).shape if free_unbacked_symbols(size)), None)
         if value.shape[0] is not count and str(value.shape[0]) != str(count):
             raise Refusal(node)
-        is_elementwise = torch.Tag.pointwise in target.tags or target in WHERE
+        is_elementwise = torch.Tag.pointwise in target.tags or target in ELEMENTWISE
         if target in SHAPES:
             result = self.emit(aten.reshape.default, mapped["self"], [value_of(mask).shape[0], *value.shape[1:]])
         elif is_elementwise or target in BY_ROWS | LOSSES | CLASS_LOSSES or target._schema.name in COPIES:
@@ -280,7 +388,10 @@ class Keeper:
             if tensors:
                 self.fake_mode = tensors[0].fake_mode
             with self.graph.inserting_before(node):
-                if node.target in SELECTIONS and isinstance(value, torch.Tensor) and free_unbacked_symbols(value.shape):
+                if node.target in POSITIONS:
+                    self.now[node] = self.find(node)
+                elif (node.target in SELECTIONS and isinstance(value, torch.Tensor) and free_unbacked_symbols(value.shape)
+                      and not any(self.now.get(n) in self.rows for n in node.all_input_nodes)):
                     self.now[node] = self.select(node)
                 elif node.target is operator.getitem and isinstance(self.now.get(node.args[0]), tuple):
                     self.now[node] = self.now[node.args[0]][node.args[1]]

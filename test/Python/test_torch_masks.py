@@ -108,6 +108,57 @@ def detector(s, h, t, m):
     return F.smooth_l1_loss(h[positive][:, :4], torch.ones_like(h)[positive][:, 1:5], reduction="sum") / positive.sum().clamp(min=1)
 
 
+def switched(s, h, t, m):
+    """Each row goes to one expert, whose result is added to a sum in place."""
+    weights, choice = torch.softmax(s.head(h), -1).max(-1)
+    total = torch.zeros_like(h)
+    for expert in range(5):
+        rows, = torch.where(choice == expert)
+        total.index_add_(0, rows, torch.sin(s.linear(h[rows]) + expert) * weights[rows, None])
+    return total.pow(2).mean()
+
+
+def mixtral(s, h, t, m):
+    """The two best experts of each row, expert by expert: numbers of rows and of places."""
+    weights, chosen = torch.topk(torch.softmax(s.head(h), -1), 2)
+    total = torch.zeros_like(h)
+    for expert, mask in enumerate(F.one_hot(chosen, 5).permute(2, 1, 0)):
+        place, row = torch.where(mask)
+        total.index_add_(0, row, torch.sin(s.linear(h[None, row].reshape(-1, D)) + expert) * weights[row, place, None])
+    return total.pow(2).mean()
+
+
+def deepseek(s, h, t, m):
+    weights, chosen = torch.topk(torch.sigmoid(s.head(h)), 2)
+    total = torch.zeros_like(h)
+    for expert in range(5):
+        row, place = torch.where(chosen == expert)
+        total[row] += torch.sin(s.linear(h[row]) + expert) * weights[row, place, None]
+    return total.pow(2).mean()
+
+
+def positions(s, h, t, m):
+    rows = m.nonzero().squeeze(-1)
+    out = h.clone()
+    out[rows] = s.linear(h[rows])
+    return (out.index_select(0, rows) * s.embed((rows + 1) % 20)).mean() + out.pow(2).sum() / rows.shape[0]
+
+
+def positions_of_elements(s, h, t, m):
+    row, column = torch.where(h > 0)
+    both = (h < 0.1).nonzero()
+    out = h.clone()
+    out[row, column] = torch.sqrt(h[row, column])
+    out = out.index_put((both[:, 0], both[:, 1]), h[both[:, 0], both[:, 1]].pow(2), accumulate=True)
+    return torch.zeros(D).index_add(0, column, out[row, column], alpha=-0.5).pow(2).sum()
+
+
+def changed_positions(s, h, t, m):
+    rows, = torch.where(m)
+    rows.sub_(1).clamp_(min=0)
+    return h[rows].mean()
+
+
 LOSSES = {
     "mean of losses": lambda s, h, t, m: F.cross_entropy(s.head(h), t, reduction="none")[m].mean(),
     "cross entropy": lambda s, h, t, m: F.cross_entropy(s.head(h)[m], t[m]),
@@ -133,6 +184,7 @@ LOSSES = {
     "logarithm": logarithm, "by shape": by_shape, "write": write, "write mean": write_mean, "in place": in_place,
     "mask of what was written": mask_of_what_was_written, "written through a view": written_through_a_view,
     "old_huggingface": old_huggingface, "detector": detector,
+    "switched": switched, "mixtral": mixtral, "deepseek": deepseek, "positions": positions, "positions of elements": positions_of_elements,
 }
 
 
@@ -169,6 +221,9 @@ def test_no_row_is_selected():
     (lambda s, h, t, m: h.gather(1, t[m].unsqueeze(1)).sum(), "gather.default"),  # of the first rows
     (lambda s, h, t, m: h[m][h[m][:, 0] > 0].sum(), "index.Tensor"),
     (written_mask, "index.Tensor"),
+    (changed_positions, "where.default"),
+    (lambda s, h, t, m: h[:, torch.where(m[:D])[0]].sum(), "index.Tensor"),
+    (lambda s, h, t, m: h.index_copy(0, torch.where(m)[0], h[m]).sum(), "index_copy.default"),
     (lambda s, h, t, m: h[:, m[:D]].sum(), "index.Tensor")])
 def test_what_there_is_no_rule_for(function, operation):
     with pytest.raises(ExportError, match=rf"test_torch_masks.py:\d+: how many elements .*{operation}"):
