@@ -24,7 +24,6 @@ BY_ROWS = {aten.linear.default, aten.matmul.default, aten.mm.default, aten.addmm
            aten.logsumexp.default, aten.gather.default, aten.argmax.default, aten.one_hot.default, aten.cumsum.default,
            aten.expand_as.default, aten.var.correction, aten.std.correction, aten.var.dim, aten.std.dim, aten.linalg_vector_norm.default, aten.norm.ScalarOpt_dim, aten.cosine_similarity.default}
 PUTS = {aten.index_put.default, aten.index_put_.default}
-WRITERS = {aten.index_put_.default, aten.index_add_.default}
 SHAPES = {aten.view.default, aten.reshape.default, aten._unsafe_view.default, aten.flatten.using_ints}
 LOSSES = {aten.mse_loss.default, aten.l1_loss.default, aten.smooth_l1_loss.default, aten.huber_loss.default,
           aten.binary_cross_entropy.default, aten.binary_cross_entropy_with_logits.default, aten.kl_div.default,
@@ -97,12 +96,10 @@ class Keeper:
         self.columns: dict[torch.fx.Node, list[torch.fx.Node]] = {}  # positions in several columns -> each of them
         self.now: dict[torch.fx.Node, Any] = {}               # a node of the program -> what stands for it
         self.masks: dict[Any, torch.fx.Node] = {}             # by what computes them
-        self.own: set[torch.fx.Node] = set()
         self.written = {memory_of(operand) for node in self.graph.nodes if writes(node) for operand in written_operands(node)}
 
     def emit(self, target: Callable[..., Any], /, *arguments: Any, **named: Any) -> torch.fx.Node:
         node = self.graph.call_function(target, arguments, named)
-        self.own.add(node)
         node.meta = {key: self.at.meta[key] for key in ("stack_trace", "nn_module_stack", "source_fn_stack") if key in self.at.meta}
         try:
             with self.fake_mode:
@@ -200,8 +197,8 @@ class Keeper:
             raise Refusal(node)
         terms = self.emit(aten.where.ScalarOther, self.spread(mask, value_of(source).dim()), source, 0)
         if self.counts_rows([index], mask, x):
-            return self.write(node, self.emit(aten.add.Tensor, x, terms, alpha=given["alpha"]))
-        return self.write(node, self.emit(aten.index_add.default, x, 0, index, terms, alpha=given["alpha"]))
+            return self.write(node, x, self.emit(aten.add.Tensor, x, terms, alpha=given["alpha"]))
+        return self.write(node, x, self.emit(aten.index_add.default, x, 0, index, terms, alpha=given["alpha"]))
 
     def spread(self, mask: torch.fx.Node, rank: int) -> torch.fx.Node:
         for dim in range(1, rank):
@@ -220,13 +217,13 @@ class Keeper:
             if not {*indices, given["values"]} <= self.rows.keys():
                 raise Refusal(node)
             if not given["accumulate"]:
-                return self.write(node, self.put_last(node, indices, x, given["values"], mask))
+                return self.write(node, x, self.put_last(node, indices, x, given["values"], mask))
             terms = self.emit(aten.where.ScalarOther, self.spread(mask, value_of(given["values"]).dim()), given["values"], 0)
-            return self.write(node, self.emit(aten.index_put.default, x, indices, terms, True))
+            return self.write(node, x, self.emit(aten.index_put.default, x, indices, terms, True))
         rows = self.emit(aten.flatten.using_ints, x, 0, len(self.shapes[mask]) - 1)
         values = self.emit(aten.add.Tensor, rows, given["values"]) if given["accumulate"] else given["values"]
         put = self.emit(aten.where.self, self.spread(mask, value_of(rows).dim()), values, rows)
-        return self.write(node, self.emit(aten.reshape.default, put, value_of(x).shape))
+        return self.write(node, x, self.emit(aten.reshape.default, put, value_of(x).shape))
 
     def put_last(self, node: torch.fx.Node, indices: list[torch.fx.Node], x: torch.fx.Node, values: torch.fx.Node,
                  mask: torch.fx.Node) -> torch.fx.Node:
@@ -245,19 +242,13 @@ class Keeper:
         put = self.emit(aten.where.self, self.spread(self.emit(aten.ge.Scalar, last, 0), value_of(rows).dim()), written, rows)
         return self.emit(aten.reshape.default, put, value_of(x).shape)
 
-    def write(self, node: torch.fx.Node, result: torch.fx.Node) -> torch.fx.Node:
-        """`result` is what the memory has from now on to which `node` writes, if it does."""
+    def write(self, node: torch.fx.Node, x: torch.fx.Node, result: torch.fx.Node) -> torch.fx.Node:
+        """`result`, in the memory of `x` if `node` writes to that: what else reads the memory sees it."""
         if not writes(node):
             return result
-        # The same memory, from the last one that was written back to the one that made it.
-        written = [node.args[0]]
-        while written[-1].target in WRITERS:
-            written.append(written[-1].args[0])
-        others = {user for n in written for user in n.users} - {node, *written} - self.own
-        if written[-1].op != "call_function" or any(is_alias(n) for n in (written[-1], *others) if n.target not in WRITERS):
+        if memory_of(x).op != "call_function":
             raise Refusal(node)
-        self.now |= dict.fromkeys(written, result)  # for what comes later
-        return result
+        return self.emit(aten.copy_.default, x, result)
 
     # --- What is made of them --------------------------------------------------------------------
 

@@ -153,6 +153,17 @@ def positions_of_elements(s, h, t, m):
     return torch.zeros(D).index_add(0, column, out[row, column], alpha=-0.5).pow(2).sum()
 
 
+def scaled_in_place(s, h, t, m):
+    """Views of the same memory are written to as well."""
+    h = h * 1
+    first = h[:, 0]
+    h[:, 1] = h[:, 2] * 2
+    h[..., -1].mul_(3)
+    h[m] *= 0.5
+    h[torch.where(t > 2)[0]] += 1
+    return h.pow(2).mean() + first.sum()
+
+
 def changed_positions(s, h, t, m):
     rows, = torch.where(m)
     rows.sub_(1).clamp_(min=0)
@@ -185,6 +196,7 @@ LOSSES = {
     "mask of what was written": mask_of_what_was_written, "written through a view": written_through_a_view,
     "old_huggingface": old_huggingface, "detector": detector,
     "switched": switched, "mixtral": mixtral, "deepseek": deepseek, "positions": positions, "positions of elements": positions_of_elements,
+    "scaled in place": scaled_in_place,
 }
 
 
