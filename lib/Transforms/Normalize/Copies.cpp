@@ -61,14 +61,16 @@ static AffineMap readBeforeReshape(Operation *reshape, AffineMap map) {
       results.push_back(*large ? map.getResult(**large) : zero);
     }
   } else {
+    // Of a result without dimensions there are no groups.
     auto collapse = cast<tensor::CollapseShapeOp>(reshape);
+    results.assign(collapse.getSrcType().getRank(), zero);
     for (auto [i, group] :
          llvm::enumerate(collapse.getReassociationIndices())) {
       auto large = findOnlyLarge(collapse.getSrcType().getShape(), group);
       if (failed(large))
         return {};
-      for (int64_t dim : group)
-        results.push_back(*large == dim ? map.getResult(i) : zero);
+      if (*large)
+        results[**large] = map.getResult(i);
     }
   }
   return AffineMap::get(map.getNumDims(), 0, results, b.getContext());

@@ -213,6 +213,9 @@ static FailureOr<RowShape> collapse(ArrayRef<RowDim> shape,
 /// From the smaller rank to the larger one.
 static RowShape expand(ArrayRef<RowDim> shape, ArrayRef<int64_t> sizes,
                        ArrayRef<ReassociationIndices> groups) {
+  // From no dimension come only some of size 1.
+  if (groups.empty())
+    return RowShape(sizes.size());
   RowShape expanded;
   for (auto [dim, group] : llvm::zip_equal(shape, groups)) {
     auto parts =

@@ -204,3 +204,33 @@ func.func @symmetric_scores(%q: tensor<5x8xf32>, %k: tensor<8x5xf32>, %v: tensor
   %y = linalg.matmul ins(%p, %v : tensor<5x5xf32>, tensor<5x4xf32>) outs(%zy : tensor<5x4xf32>) -> tensor<5x4xf32>
   return %y : tensor<5x4xf32>
 }
+
+// -----
+
+// The last key that is seen is a number, which was an array of size 1.
+// CHECK-LABEL: func @number_of_keys(
+// CHECK-SAME: %[[LAST:[a-z0-9]*]]: tensor<1x1xi32>
+// CHECK: remat.attention ins({{.*}}) scores(%[[LAST]] : tensor<1x1xi32>)
+// CHECK-NOT: linalg.softmax
+func.func @number_of_keys(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>, %last: tensor<1x1xi32>) -> tensor<5x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<5x7xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<5x7xf32>) -> tensor<5x7xf32>
+  %s = linalg.matmul ins(%q, %k : tensor<5x8xf32>, tensor<8x7xf32>) outs(%z : tensor<5x7xf32>) -> tensor<5x7xf32>
+  %number = tensor.collapse_shape %last [] : tensor<1x1xi32> into tensor<i32>
+  %t = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> ()>, affine_map<(m, n) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel"]} ins(%s, %number : tensor<5x7xf32>, tensor<i32>) outs(%e : tensor<5x7xf32>) {
+  ^bb0(%a: f32, %l: i32, %o: f32):
+    %n = linalg.index 1 : index
+    %i = arith.index_cast %n : index to i32
+    %seen = arith.cmpi sle, %i, %l : i32
+    %r = arith.select %seen, %a, %low : f32
+    linalg.yield %r : f32
+  } -> tensor<5x7xf32>
+  %p = linalg.softmax dimension(1) ins(%t : tensor<5x7xf32>) outs(%e : tensor<5x7xf32>) -> tensor<5x7xf32>
+  %ey = tensor.empty() : tensor<5x4xf32>
+  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<5x4xf32>) -> tensor<5x4xf32>
+  %y = linalg.matmul ins(%p, %v : tensor<5x7xf32>, tensor<7x4xf32>) outs(%zy : tensor<5x4xf32>) -> tensor<5x4xf32>
+  return %y : tensor<5x4xf32>
+}
