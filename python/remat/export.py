@@ -197,6 +197,7 @@ def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = 
     with functions.kept():
         program = torch_import.trace(module, tuple(values), shapes)
     torch_stops.mark(program.graph_module)
+    torch_complex.lift_numbers(program)
     torch_complex.split_constants(program, inner)
     program = torch_import.decompose(program, inner)
     torch_import.drop_writes(program, inner)

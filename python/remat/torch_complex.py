@@ -77,6 +77,46 @@ def split_constants(program: torch.export.ExportedProgram, inner: str) -> None:
     program.graph_module.recompile()
 
 
+# Operations on a tensor and a number -> the same on two tensors, of which the number is the one at this place.
+WITH_NUMBERS = {aten.add.Tensor: (aten.add.Tensor, 1), aten.sub.Tensor: (aten.sub.Tensor, 1), aten.mul.Tensor: (aten.mul.Tensor, 1),
+                aten.div.Tensor: (aten.div.Tensor, 1), aten.add_.Tensor: (aten.add_.Tensor, 1), aten.mul_.Tensor: (aten.mul_.Tensor, 1),
+                aten.rsub.Scalar: (aten.sub.Tensor, 0), aten.full.default: (aten.expand.default, 0),
+                aten.where.ScalarSelf: (aten.where.self, 1), aten.where.ScalarOther: (aten.where.self, 2)}
+
+
+def lift_numbers(program: torch.export.ExportedProgram) -> None:
+    """Complex numbers beside tensors become tensors, which have parts."""
+    graph = program.graph
+    for node in list(graph.nodes):
+        numbers = [a for a in node.args if isinstance(a, complex)]
+        value = node.meta.get("val")
+        if not numbers or node.target not in WITH_NUMBERS or not isinstance(value, Tensor) or value.dtype not in COMPLEX:
+            continue
+        target, place = WITH_NUMBERS[node.target]
+
+        def emit(operator: Any, *arguments: Any, mode: Any = value.fake_mode, meta: dict[str, Any] = node.meta,
+                 **named: Any) -> torch.fx.Node:
+            made = graph.call_function(operator, arguments, named)
+            with mode:
+                made.meta = {**meta, "val": operator(*(a.meta["val"] if isinstance(a, torch.fx.Node) else a for a in arguments), **named)}
+            made.meta.pop("tensor_meta", None)
+            return made
+        with graph.inserting_before(node):
+            parts = [emit(aten.full.default, [], part, dtype=COMPLEX[value.dtype]) for part in (numbers[0].real, numbers[0].imag)]
+            number = emit(aten.complex.default, *parts)
+            others = [a for a in node.args if not isinstance(a, complex)]
+            if target is aten.expand.default:
+                result = emit(target, number, *others)
+            else:
+                others = [emit(aten.to.dtype, a, value.dtype) if isinstance(a, torch.fx.Node) and not a.meta["val"].is_complex()
+                          and a.meta["val"].dtype != torch.bool else a for a in others]
+                others.insert(place, number)
+                result = emit(target, *others, **{k: v for k, v in node.kwargs.items() if k == "alpha"})
+        node.replace_all_uses_with(result)
+        graph.erase_node(node)
+    program.graph_module.recompile()
+
+
 # --- Fourier transforms ---------------------------------------------------------------------------
 
 

@@ -386,6 +386,10 @@ COMPLEX = {
     "arithmetic": ((4,), lambda x: ((1 - 2 * torch.complex(x, x.flip(0)) ** 3 / 5 + x) / torch.complex(x + 3, x)).imag),
     "functions": ((4,), lambda x: (torch.exp(torch.complex(x, x)) * torch.complex(x, x).conj()).abs() + torch.complex(x + 4, x).angle()),
     "products": ((4, 4), lambda x: (torch.complex(x, x.T) @ torch.complex(x.T, x)).sum(0).imag),
+    "numbers": ((4,), lambda x: ((x * 2j + (1 + 2j) - x / (1 + 2j)) * (2j / (x + 3)) + (1j - x)).abs()),
+    "numbers, complex": ((4,), lambda x: torch.add((2 - 1j) / torch.complex(x + 3, x) - torch.complex(x, x) * (1 - 3j), 2j, alpha=3).mul_(2j).imag),
+    "numbers, chosen": ((4,), lambda x: (torch.where(x > 0, 2j, torch.complex(x, x)) * torch.full((4,), 1 + 2j) * torch.arange(4) * 1j).real),
+    "powers of e": ((4,), lambda x: torch.exp(-1j * math.pi * torch.arange(4) * x).imag),
 }
 
 
