@@ -29,7 +29,7 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
     |---|---|
     | no reduction | a 16-byte vector of results where all operands are contiguous and aligned, else one |
     | no reduction, and inputs that are transposed | results of a square of 32 x 32, for which the block brings the inputs into workgroup memory along their rows |
-    | a reduction by one associative operation for each result | one *lane* of one result, or of 4 bytes of results that lie side by side |
+    | a reduction by one associative operation for each result | one *lane* of one result, or of 4 bytes of results that lie side by side; four lanes of one result where its elements lie side by side and are aligned |
     | such a reduction with other outputs, of which each iteration writes an element | the same; it stores what its iterations write |
     | any other reduction | a result, in the order of the loops |
     | outputs that several iterations write | the iterations that may meet, in order |
@@ -38,7 +38,8 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
 
     Lanes fix the order of a sum: it has P partial results, a number that follows
     from the operation's shape only; partial result p combines the elements p, p +
-    P, ... in this order; then p with p + P/2, P/4, ..., 1, and the initial value last.
+    P, ... in this order; then p with p + 1, p + 2, p + 4, ..., P/2, and the initial value last.
+    Lanes of a warp exchange them by shuffles, others through workgroup memory.
     Neither `block-size` nor the grid nor what was fused with the operation change a
     bit. Outside of reductions the bits are those of `convert-linalg-to-kernels`.
 
