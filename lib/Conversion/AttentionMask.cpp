@@ -249,6 +249,25 @@ remat::findRowRange(OpBuilder &b, Location loc, const VisibleKeys &visible,
   return createRange(b, loc, starts, ends, {start, keys, numRows});
 }
 
+Value remat::createIsVisible(OpBuilder &b, Location loc,
+                             const VisibleKeys &visible, Value firstRow,
+                             int64_t rows, Value firstKey, int64_t keys) {
+  AffineExpr row = b.getAffineDimExpr(0), key = b.getAffineDimExpr(1);
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0), all;
+  for (const PositionTest &test : visible.tests) {
+    // Where the sum is the largest.
+    AffineExpr sum = (test.rows > 0 ? row + (rows - 1) : row) * test.rows +
+                     (test.keys > 0 ? key + (keys - 1) : key) * test.keys +
+                     test.constant;
+    Value largest = affine::AffineApplyOp::create(
+        b, loc, AffineMap::get(2, 0, sum), ValueRange{firstRow, firstKey});
+    Value holds =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, largest, zero);
+    all = all ? arith::AndIOp::create(b, loc, all, holds).getResult() : holds;
+  }
+  return all;
+}
+
 Value remat::findModifiedScore(AttentionBackwardOp op) {
   Block &body = op.getBody().front();
   Value logSum = body.getArgument(body.getNumArguments() - 3);

@@ -56,6 +56,12 @@ findRowRange(OpBuilder &builder, Location loc, const VisibleKeys &visible,
              OpFoldResult start, OpFoldResult keys, OpFoldResult numRows,
              int64_t multiple);
 
+/// Whether each of `rows` rows from `firstRow` on sees each of `keys` keys from
+/// `firstKey` on, as far as positions say; null if they say nothing.
+Value createIsVisible(OpBuilder &builder, Location loc,
+                      const VisibleKeys &visible, Value firstRow, int64_t rows,
+                      Value firstKey, int64_t keys);
+
 /// The modified score t in exp(t - log_sum), which the backward multiplies by;
 /// null if its body has no such.
 Value findModifiedScore(AttentionBackwardOp op);

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.export.graph_signature import InputKind
 from torch.nn import functional as F
 
-from remat import fourier, torch_decompositions
+from remat import fourier, torch_decompositions, torch_nodes
 from remat.export import ExportError
 from remat.locations import describe_line
 
@@ -89,29 +89,27 @@ def lift_numbers(program: torch.export.ExportedProgram) -> None:
     graph = program.graph
     for node in list(graph.nodes):
         numbers = [a for a in node.args if isinstance(a, complex)]
-        value = node.meta.get("val")
-        if not numbers or node.target not in WITH_NUMBERS or not isinstance(value, Tensor) or value.dtype not in COMPLEX:
+        if not numbers:
             continue
+        value = node.meta.get("val")
+        if node.target not in WITH_NUMBERS or len(numbers) > 1:
+            if any(n.meta["val"].is_complex() for n in node.all_input_nodes):
+                continue  # PyTorch takes these apart itself
+            raise ExportError(f"PyTorch cannot export the model: {describe_line(node.meta.get('stack_trace'))}{node.target} has no rule for "
+                              f"the complex number {numbers[0]}; make it a tensor (torch.tensor({numbers[0]}))")
         target, place = WITH_NUMBERS[node.target]
-
-        def emit(operator: Any, *arguments: Any, mode: Any = value.fake_mode, meta: dict[str, Any] = node.meta,
-                 **named: Any) -> torch.fx.Node:
-            made = graph.call_function(operator, arguments, named)
-            with mode:
-                made.meta = {**meta, "val": operator(*(a.meta["val"] if isinstance(a, torch.fx.Node) else a for a in arguments), **named)}
-            made.meta.pop("tensor_meta", None)
-            return made
+        emit = functools.partial(torch_nodes.call, graph, node, value.fake_mode)
         with graph.inserting_before(node):
-            parts = [emit(aten.full.default, [], part, dtype=COMPLEX[value.dtype]) for part in (numbers[0].real, numbers[0].imag)]
-            number = emit(aten.complex.default, *parts)
-            others = [a for a in node.args if not isinstance(a, complex)]
+            real, imaginary = (emit(aten.full.default, [], part, dtype=COMPLEX[value.dtype]) for part in (numbers[0].real, numbers[0].imag))
+            number = emit(aten.complex.default, real, imaginary)
             if target is aten.expand.default:
-                result = emit(target, number, *others)
+                result = emit(target, number, node.args[0])
             else:
-                others = [emit(aten.to.dtype, a, value.dtype) if isinstance(a, torch.fx.Node) and not a.meta["val"].is_complex()
-                          and a.meta["val"].dtype != torch.bool else a for a in others]
+                others = [emit(aten.to.dtype, a, value.dtype) if a.meta["val"].dtype not in (*COMPLEX, torch.bool) else a
+                          for a in node.args if isinstance(a, torch.fx.Node)]
                 others.insert(place, number)
-                result = emit(target, *others, **{k: v for k, v in node.kwargs.items() if k == "alpha"})
+                given = torch_nodes.arguments_of(node)
+                result = emit(target, *others, **({"alpha": given["alpha"]} if given.get("alpha", 1) != 1 else {}))
         node.replace_all_uses_with(result)
         graph.erase_node(node)
     program.graph_module.recompile()

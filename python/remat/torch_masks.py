@@ -13,6 +13,9 @@ from typing import Any
 import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
+from remat import torch_nodes
+from remat.torch_nodes import arguments_of, value_of
+
 aten = torch.ops.aten
 SELECTIONS = (aten.index.Tensor, aten.masked_select.default)
 POSITIONS = (aten.where.default, aten.nonzero_numpy.default, aten.nonzero.default)
@@ -67,19 +70,8 @@ def memory_of(node: torch.fx.Node) -> torch.fx.Node:
     return node
 
 
-def value_of(node: Any) -> Any:
-    return node.meta.get("val") if isinstance(node, torch.fx.Node) else node
-
-
-def named_arguments(node: torch.fx.Node) -> dict[str, Any]:
-    """All arguments by the names of the operator's schema, defaults as well."""
-    parameters = node.target._schema.arguments
-    given = {p.name: p.default_value for p in parameters if p.has_default_value()}
-    return {**given, **dict(zip((p.name for p in parameters), node.args)), **node.kwargs}
-
-
 def written_operands(node: torch.fx.Node) -> list[torch.fx.Node]:
-    given = named_arguments(node)
+    given = arguments_of(node)
     found = [given.get(p.name) for p in node.target._schema.arguments if p.alias_info is not None and p.alias_info.is_write]
     return [operand for operand in found if isinstance(operand, torch.fx.Node)]
 
@@ -99,14 +91,10 @@ class Keeper:
         self.written = {memory_of(operand) for node in self.graph.nodes if writes(node) for operand in written_operands(node)}
 
     def emit(self, target: Callable[..., Any], /, *arguments: Any, **named: Any) -> torch.fx.Node:
-        node = self.graph.call_function(target, arguments, named)
-        node.meta = {key: self.at.meta[key] for key in ("stack_trace", "nn_module_stack", "source_fn_stack") if key in self.at.meta}
         try:
-            with self.fake_mode:
-                node.meta["val"] = target(*torch.fx.node.map_arg(arguments, value_of), **torch.fx.node.map_arg(named, value_of))
+            return torch_nodes.call(self.graph, self.at, self.fake_mode, target, *arguments, **named)
         except Exception as error:  # A shape that depends on how many there are.
             raise Refusal(self.at) from error
-        return node
 
     def key(self, node: Any) -> Any:
         """Equal for what computes the same from the same, where nothing is written to in between."""
@@ -117,7 +105,7 @@ class Keeper:
     # --- Selections ------------------------------------------------------------------------------
 
     def select(self, node: torch.fx.Node) -> torch.fx.Node:
-        given = named_arguments(node)
+        given = arguments_of(node)
         x = self.now.get(given["self"], given["self"])
         if node.target is aten.masked_select.default:
             masks = [self.now.get(given["mask"], given["mask"])]
@@ -195,10 +183,14 @@ class Keeper:
         x, index, source = given["self"], given["index"], given["source"]
         if x in self.rows or index not in self.rows or source not in self.rows or given["dim"] % value_of(x).dim() != 0:
             raise Refusal(node)
-        terms = self.emit(aten.where.ScalarOther, self.spread(mask, value_of(source).dim()), source, 0)
+        terms = self.counted(source)
         if self.counts_rows([index], mask, x):
             return self.write(node, x, self.emit(aten.add.Tensor, x, terms, alpha=given["alpha"]))
         return self.write(node, x, self.emit(aten.index_add.default, x, 0, index, terms, alpha=given["alpha"]))
+
+    def counted(self, x: torch.fx.Node) -> torch.fx.Node:
+        """Zero where a row does not count."""
+        return self.emit(aten.where.ScalarOther, self.spread(self.rows[x], value_of(x).dim()), x, 0)
 
     def spread(self, mask: torch.fx.Node, rank: int) -> torch.fx.Node:
         for dim in range(1, rank):
@@ -218,8 +210,7 @@ class Keeper:
                 raise Refusal(node)
             if not given["accumulate"]:
                 return self.write(node, x, self.put_last(node, indices, x, given["values"], mask))
-            terms = self.emit(aten.where.ScalarOther, self.spread(mask, value_of(given["values"]).dim()), given["values"], 0)
-            return self.write(node, x, self.emit(aten.index_put.default, x, indices, terms, True))
+            return self.write(node, x, self.emit(aten.index_put.default, x, indices, self.counted(given["values"]), True))
         rows = self.emit(aten.flatten.using_ints, x, 0, len(self.shapes[mask]) - 1)
         values = self.emit(aten.add.Tensor, rows, given["values"]) if given["accumulate"] else given["values"]
         put = self.emit(aten.where.self, self.spread(mask, value_of(rows).dim()), values, rows)
@@ -266,10 +257,9 @@ class Keeper:
 
     def reduce(self, x: torch.fx.Node, is_mean: bool, dims: list[int] | None, keepdim: bool = False,
                dtype: Any = None) -> torch.fx.Node:
-        mask, value = self.rows[x], value_of(x)
-        dims = [dim % value.dim() for dim in dims or range(value.dim())]
-        counted = self.emit(aten.where.ScalarOther, self.spread(mask, value.dim()), x, 0)
-        total = self.emit(aten.sum.dim_IntList, counted, dims, keepdim, dtype=dtype)
+        rank = value_of(x).dim()
+        dims = [dim % rank for dim in dims or range(rank)]
+        total = self.emit(aten.sum.dim_IntList, self.counted(x), dims, keepdim, dtype=dtype)
         return self.emit(aten.div.Tensor, total, self.number(x, dims)) if is_mean else total
 
     def vary(self, node: torch.fx.Node, given: dict[str, Any], dims: list[int] | None) -> torch.fx.Node:
@@ -293,7 +283,7 @@ class Keeper:
         if len(masks) != 1 or not isinstance(target, torch._ops.OpOverload):
             raise Refusal(node)
         mask, = masks
-        given = named_arguments(node)
+        given = arguments_of(node)
         args, named = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: self.now.get(n, n))
         mapped = dict(torch.fx.node.map_arg(given, lambda n: self.now.get(n, n)))
         if target is aten.sym_size.int:

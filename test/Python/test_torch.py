@@ -524,6 +524,11 @@ def test_complex_numbers_from_outside():
                                    (x,) if isinstance(model, Turned) else (x, x), optimizer=remat.SGD(0.1))
 
 
+def test_complex_numbers_without_a_rule():
+    with pytest.raises(remat.ExportError, match=r"test_torch.py:\d+: aten.pow.Tensor_Scalar has no rule for the complex number 2j; make it a tensor"):
+        remat.torch.train_step(nn.Linear(3, 3), lambda y, x: (y**2j).abs().sum(), (torch.randn(2, 3), torch.randn(2, 3)), optimizer=remat.SGD(0.1))
+
+
 @pytest.mark.parametrize("make_table", [
     lambda: nn.Embedding(7, 4, scale_grad_by_freq=True, padding_idx=2), lambda: nn.EmbeddingBag(7, 4),
     lambda: nn.EmbeddingBag(7, 4, mode="max"), lambda: nn.EmbeddingBag(7, 4, mode="sum", padding_idx=2)])

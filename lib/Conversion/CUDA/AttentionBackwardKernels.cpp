@@ -217,17 +217,18 @@ BackwardKernel::computeChanges(Rows rows, Value firstQuery, Value firstKey,
       Value isThere = isInside(query, plan.queryLoop, tile.queries);
       if (Value isKey = isInside(key, plan.dims.key, tile.keys))
         isThere = isThere ? create<arith::AndIOp>(isThere, isKey) : isKey;
-      auto computeProbability = [&](const IRMapping &values) {
+      auto replace = [&](Operation &inner, const IRMapping &values) -> Value {
+        if (&inner != probability)
+          return {};
         auto [factor, offset] = numbers.exponents[mine];
         return powerOfTwo(math::FmaOp::create(
             b, loc, values.lookupOrDefault(modifiedScore), factor, offset));
       };
-      if (probability)
-        shortcuts[probability] = computeProbability;
       Values yielded = evaluate(
           score, clamp(query, plan.queryLoop, tile.queries),
           clamp(key, plan.dims.key, tile.keys),
-          {numbers.logSums[mine], numbers.deltas[mine], products[number]});
+          {numbers.logSums[mine], numbers.deltas[mine], products[number]},
+          replace);
       if (isThere)
         for (Value &change : MutableArrayRef(yielded).take_front(2))
           change = arith::SelectOp::create(b, loc, isThere, change, zero);
@@ -236,7 +237,6 @@ BackwardKernel::computeChanges(Rows rows, Value firstQuery, Value firstKey,
       if (operand)
         changes.elements.push_back(convert(yielded[2 + *operand], type));
     }
-    shortcuts.clear();
     return llvm::to_vector(
         llvm::concat<Value>(changes.scores, changes.weights, changes.elements));
   });

@@ -161,8 +161,12 @@ protected:
   Value clamp(Value position, unsigned loop, int64_t tile);
   /// Null if each tile is full.
   Value isInside(Value position, unsigned loop, int64_t tile);
+  /// What stands for the result of an operation of the body, of which the
+  /// values before it are mapped; null for what is computed as it says.
+  using Replace = function_ref<Value(Operation &inner, const IRMapping &)>;
   /// What the body yields for a score; `more` are its last arguments.
-  Values evaluate(Value score, Value query, Value key, ValueRange more);
+  Values evaluate(Value score, Value query, Value key, ValueRange more,
+                  Replace replace = nullptr);
   /// `emit`, which evaluates the scores of a tile. Where positions mask none of
   /// them, what it emits compares none.
   Values emitByPositions(Value firstQuery, Value firstKey,
@@ -227,8 +231,6 @@ protected:
   /// Of the loops that do not run in tiles.
   Values position;
   SmallVector<Operand> scoreOperands;
-  /// What operations of the body are known to yield for the next score.
-  DenseMap<Operation *, function_ref<Value(const IRMapping &)>> shortcuts;
   /// Whether positions mask none of the tile.
   bool isVisible = false;
 

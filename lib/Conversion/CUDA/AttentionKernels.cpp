@@ -62,13 +62,12 @@ private:
 
 } // namespace
 
-/// Scores from which neighbours of f32 are 4 and more apart have exact
-/// differences, and powers of two instead of e.
+/// Scores whose neighbours are 4 and more apart have exact differences, and
+/// powers of two instead of e.
 ForwardKernel::Exponent ForwardKernel::getExponent(Value reference) {
-  Value isBeyond = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE,
-                                         reference, constant(-0x1p25));
-  Value factor = arith::SelectOp::create(b, loc, isBeyond, constant(1.0),
-                                         constant(llvm::numbers::log2e));
+  Value factor =
+      arith::SelectOp::create(b, loc, createIsBeyond(b, loc, reference),
+                              constant(1.0), constant(llvm::numbers::log2e));
   Value offset = create<arith::MulFOp>(
       arith::NegFOp::create(b, loc, reference).getResult(), factor);
   return {factor, offset};

@@ -172,8 +172,8 @@ Value AttentionEmitter::clamp(Value position, unsigned loop, int64_t tile) {
 }
 
 AttentionEmitter::Values AttentionEmitter::evaluate(Value score, Value query,
-                                                    Value key,
-                                                    ValueRange more) {
+                                                    Value key, ValueRange more,
+                                                    Replace replace) {
   IRMapping values(launch.map);
   position[plan.queryLoop] = query;
   position[plan.dims.key] = key;
@@ -202,8 +202,8 @@ AttentionEmitter::Values AttentionEmitter::evaluate(Value score, Value query,
     auto exp = dyn_cast<math::ExpOp>(inner);
     if (inner.getNumResults() == 1 && values.contains(inner.getResult(0)))
       continue;
-    if (auto shortcut = shortcuts.lookup(&inner))
-      values.map(inner.getResult(0), shortcut(values));
+    if (Value other = replace ? replace(inner, values) : Value())
+      values.map(inner.getResult(0), other);
     else if (exp && exp.getType() == type)
       values.map(exp.getResult(),
                  power(values.lookupOrDefault(exp.getOperand())));
@@ -218,21 +218,8 @@ AttentionEmitter::Values AttentionEmitter::evaluate(Value score, Value query,
 AttentionEmitter::Values
 AttentionEmitter::emitByPositions(Value firstQuery, Value firstKey,
                                   function_ref<Values()> emit) {
-  Value areVisible;
-  for (const PositionTest &test : plan.visible.tests) {
-    // Where the sum is the largest.
-    auto scale = [&](Value first, int64_t factor, int64_t size) -> Value {
-      Value farthest = factor > 0 ? math.add(first, index(size - 1)) : first;
-      return math.mul(farthest, index(factor));
-    };
-    Value sum = math.add(math.add(scale(firstQuery, test.rows, tile.queries),
-                                  scale(firstKey, test.keys, tile.keys)),
-                         index(test.constant));
-    Value isVisible =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, sum, index(0));
-    areVisible =
-        areVisible ? create<arith::AndIOp>(areVisible, isVisible) : isVisible;
-  }
+  Value areVisible = createIsVisible(b, loc, plan.visible, firstQuery,
+                                     tile.queries, firstKey, tile.keys);
   if (!areVisible)
     return emit();
   auto emitBlock = [&](bool visible) {

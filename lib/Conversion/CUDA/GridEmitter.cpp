@@ -115,6 +115,11 @@ private:
     emitThen();
   }
 
+  Value isZero(Value number) {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number,
+                                 index(0));
+  }
+
   /// Iterations of `loops`, as the points of the grid or a thread count them.
   Values countSteps(ArrayRef<unsigned> loops) {
     return llvm::map_to_vector(loops, [&](unsigned loop) {
@@ -166,9 +171,7 @@ private:
     else
       partial =
           combineLanes(partial, lane, math.add(math.mul(lane, points), slot));
-    Value isFirst =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, index(0));
-    emitIf(arith::AndIOp::create(b, loc, isResult, isFirst), [&] {
+    emitIf(arith::AndIOp::create(b, loc, isResult, isZero(lane)), [&] {
       Values results;
       for (auto [i, output] : llvm::enumerate(plan.reduced)) {
         Value initial = loadInitial(output, point);
@@ -183,14 +186,8 @@ private:
 
   /// Whether the last block, too, is full of results.
   bool areBlocksFull() {
-    int64_t count = 1;
-    for (unsigned loop : plan.gridLoops) {
-      std::optional<int64_t> size = getConstantIntValue(nest.loops[loop].size);
-      if (!size)
-        return false;
-      count *= *size;
-    }
-    return count % (plan.pointsPerBlock() * plan.resultsPerThread()) == 0;
+    std::optional<int64_t> points = getConstantIntValue(countPoints());
+    return points && *points % plan.pointsPerBlock() == 0;
   }
 
   /// The thread's elements of the reduction, or vectors of these: `lane`,
@@ -268,10 +265,7 @@ private:
     for (int64_t distance = 1; distance < plan.lanes; distance *= 2) {
       gpu::BarrierOp::create(b, loc);
       Value other = math.add(mine, index(distance * plan.pointsPerBlock()));
-      Value isFirst =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                math.rem(lane, index(2 * distance)), index(0));
-      emitIf(isFirst, [&] {
+      emitIf(isZero(math.rem(lane, index(2 * distance))), [&] {
         for (auto [i, combiner] : llvm::enumerate(plan.combiners))
           storeShared(
               i,
@@ -292,10 +286,7 @@ private:
     int64_t warps = plan.lanes / kWarp;
     if (warps <= 1)
       return partial;
-    Value isFirst =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                              math.rem(thread, index(kWarp)), index(0));
-    emitIf(isFirst, [&] {
+    emitIf(isZero(math.rem(thread, index(kWarp))), [&] {
       for (auto [i, value] : llvm::enumerate(partial))
         storeShared(i, value, math.div(thread, index(kWarp)));
     });

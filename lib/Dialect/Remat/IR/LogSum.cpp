@@ -8,7 +8,8 @@
 
 using namespace mlir;
 
-static constexpr double kBase = 0x1p60, kUnit = 0x1p60;
+/// Of a row beyond, log_sum is kBase (1 + log(sum)).
+static constexpr double kBase = 0x1p60;
 
 static Value createConstant(OpBuilder &b, Location loc, Value like,
                             double number) {
@@ -16,20 +17,23 @@ static Value createConstant(OpBuilder &b, Location loc, Value like,
                                    b.getFloatAttr(like.getType(), number));
 }
 
+Value mlir::remat::createIsBeyond(OpBuilder &b, Location loc, Value maximum) {
+  double limit = maximum.getType().isF32() ? -0x1p25 : -0x1p54;
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE, maximum,
+                               createConstant(b, loc, maximum, limit));
+}
+
 Value mlir::remat::createLogSum(OpBuilder &b, Location loc, Value maximum,
                                 Value sum) {
   auto constant = [&](double number) {
     return createConstant(b, loc, maximum, number);
   };
-  // From here on neighbours of the type are 4 and more apart.
-  double limit = maximum.getType().isF32() ? -0x1p25 : -0x1p54;
   Value log = math::LogOp::create(b, loc, sum);
   Value plain = arith::AddFOp::create(b, loc, maximum, log);
-  Value scaled = arith::MulFOp::create(b, loc, log, constant(kUnit));
+  Value scaled = arith::MulFOp::create(b, loc, log, constant(kBase));
   Value coded = arith::AddFOp::create(b, loc, constant(kBase), scaled);
-  Value isBeyond = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE,
-                                         maximum, constant(limit));
-  return arith::SelectOp::create(b, loc, isBeyond, coded, plain);
+  return arith::SelectOp::create(b, loc, createIsBeyond(b, loc, maximum), coded,
+                                 plain);
 }
 
 Value mlir::remat::subtractLogSum(OpBuilder &b, Location loc, Value t,
@@ -40,7 +44,7 @@ Value mlir::remat::subtractLogSum(OpBuilder &b, Location loc, Value t,
   Value isBeyond = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE,
                                          logSum, constant(kBase));
   Value rest = arith::SubFOp::create(b, loc, constant(kBase), logSum);
-  Value decoded = arith::MulFOp::create(b, loc, rest, constant(1 / kUnit));
+  Value decoded = arith::MulFOp::create(b, loc, rest, constant(1 / kBase));
   Value difference = arith::SubFOp::create(b, loc, t, logSum);
   return arith::SelectOp::create(b, loc, isBeyond, decoded, difference);
 }
@@ -58,7 +62,7 @@ std::pair<Value, Value> mlir::remat::createExponent(OpBuilder &b, Location loc,
   };
   Value rest = arith::SubFOp::create(b, loc, constant(kBase), logSum);
   Value decoded = arith::MulFOp::create(b, loc, rest,
-                                        constant(llvm::numbers::log2e / kUnit));
+                                        constant(llvm::numbers::log2e / kBase));
   Value plain =
       arith::MulFOp::create(b, loc, logSum, constant(-llvm::numbers::log2e));
   // The smallest number moves no score, and keeps -inf.

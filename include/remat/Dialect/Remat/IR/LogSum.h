@@ -18,6 +18,10 @@
 
 namespace mlir::remat {
 
+/// Whether `maximum` is so low that neighbours of its type are 4 and more
+/// apart.
+Value createIsBeyond(OpBuilder &b, Location loc, Value maximum);
+
 /// The number of a row with the largest score `maximum` and `sum` of powers
 /// relative to it.
 Value createLogSum(OpBuilder &b, Location loc, Value maximum, Value sum);
