@@ -301,13 +301,23 @@ Value KernelBody::gatherFromMemRef(OpBuilder &builder, memref::LoadOp load,
   return vector::FromElementsOp::create(builder, loc, type, elements);
 }
 
+SmallVector<Value> KernelBody::loadInputs(OpBuilder &builder,
+                                          const Point &point) {
+  SmallVector<Value> inputs(nest.numInputs);
+  for (auto [i, input] : llvm::enumerate(inputs))
+    if (!nest.op.getBlock()->getArgument(i).use_empty())
+      input = load(builder, i, point);
+  return inputs;
+}
+
 SmallVector<Value> KernelBody::compute(OpBuilder &builder, const Point &point,
+                                       ArrayRef<Value> inputs,
                                        ValueRange accumulators) {
   Block *block = nest.op.getBlock();
   IRMapping values(captured);
-  for (unsigned i = 0; i < nest.numInputs; ++i)
-    if (!block->getArgument(i).use_empty())
-      values.map(block->getArgument(i), load(builder, i, point));
+  for (auto [argument, input] : llvm::zip(block->getArguments(), inputs))
+    if (input)
+      values.map(argument, input);
   for (auto [argument, accumulator] : llvm::zip_equal(
            block->getArguments().drop_front(nest.numInputs), accumulators))
     values.map(argument, accumulator);

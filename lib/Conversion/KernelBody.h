@@ -89,9 +89,16 @@ public:
   /// The vector of what the lanes of `value` are in memory.
   Value toStored(OpBuilder &builder, Value value) const;
 
-  /// The values that the body yields for the outputs' values `accumulators`.
+  /// The inputs' elements, null for those that the body does not read.
+  SmallVector<Value> loadInputs(OpBuilder &builder, const Point &point);
+  /// The values that the body yields for these, and the outputs' values
+  /// `accumulators`.
   SmallVector<Value> compute(OpBuilder &builder, const Point &point,
-                             ValueRange accumulators);
+                             ArrayRef<Value> inputs, ValueRange accumulators);
+  SmallVector<Value> compute(OpBuilder &builder, const Point &point,
+                             ValueRange accumulators) {
+    return compute(builder, point, loadInputs(builder, point), accumulators);
+  }
 
   /// A size or stride as a value in the kernel.
   Value materialize(OpBuilder &builder, OpFoldResult number);

@@ -11,6 +11,7 @@
 #include "WorkgroupMemory.h"
 #include "remat/CUDA/EmulatorThread.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -79,6 +80,14 @@ static SmallVector<Access> getAccesses(Operation *op) {
       .Case<LLVM::MemcpyOp, LLVM::MemmoveOp>([](auto copy) {
         return Accesses{{copy.getSrc(), Kind::read, {}, copy.getLen()},
                         {copy.getDst(), Kind::write, {}, copy.getLen()}};
+      })
+      .Case([](NVVM::CpAsyncOp copy) {
+        auto type = LLVM::LLVMArrayType::get(
+            IntegerType::get(copy.getContext(), 8), copy.getSize());
+        std::optional<int64_t> alignment = copy.getSize();
+        return Accesses{
+            {copy.getSrc(), Kind::read, type, copy.getCpSize(), alignment},
+            {copy.getDst(), Kind::write, type, {}, alignment}};
       })
       .Case([](LLVM::MemsetOp set) {
         return Accesses{{set.getDst(), Kind::write, {}, set.getLen()}};

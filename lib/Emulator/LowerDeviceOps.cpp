@@ -71,8 +71,15 @@ static bool isWarpOp(Operation *op) {
   return isa<NVVM::ShflOp, NVVM::VoteSyncOp, NVVM::SyncWarpOp>(op);
 }
 
+/// Copies to workgroup memory that a thread waits for later.
+static bool isAsyncCopyOp(Operation *op) {
+  return isa<NVVM::CpAsyncOp, NVVM::CpAsyncCommitGroupOp,
+             NVVM::CpAsyncWaitGroupOp>(op);
+}
+
 bool mlir::remat::emulator::isCooperative(Operation *op) {
-  return isBlockBarrier(op) || isWarpOp(op) || isMatrixOp(op);
+  return isBlockBarrier(op) || isWarpOp(op) || isMatrixOp(op) ||
+         isAsyncCopyOp(op);
 }
 
 /// The host's function for the one of libdevice; empty if there is none.
@@ -179,6 +186,7 @@ private:
                               ValueRange operands, Type result = {});
   LogicalResult lowerShuffle(NVVM::ShflOp op);
   LogicalResult lowerVote(NVVM::VoteSyncOp op);
+  LogicalResult lowerCopy(NVVM::CpAsyncOp op);
   LogicalResult lowerCall(LLVM::CallOp call);
 
   OpBuilder builder;
@@ -275,6 +283,20 @@ LogicalResult Lowering::lowerVote(NVVM::VoteSyncOp op) {
   return success();
 }
 
+LogicalResult Lowering::lowerCopy(NVVM::CpAsyncOp op) {
+  Location loc = op.getLoc();
+  auto toGeneric = [&](Value address) -> Value {
+    auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    return LLVM::AddrSpaceCastOp::create(builder, loc, pointer, address);
+  };
+  Value bytes = createInteger(builder, loc, 32, op.getSize());
+  return replaceByCall(op, "remat_emu_copy_async",
+                       {getThread(op), toGeneric(op.getDst()),
+                        toGeneric(op.getSrc()), bytes,
+                        op.getCpSize() ? op.getCpSize() : bytes,
+                        createNumberedSite(op, "asynchronous copy")});
+}
+
 /// Functions with a body are in the kernel's module.
 LogicalResult Lowering::lowerCall(LLVM::CallOp call) {
   StringRef callee = *call.getCallee();
@@ -343,6 +365,15 @@ LogicalResult Lowering::lower(Operation *op) {
       })
       .Case([&](NVVM::ShflOp shuffle) { return lowerShuffle(shuffle); })
       .Case([&](NVVM::VoteSyncOp vote) { return lowerVote(vote); })
+      .Case([&](NVVM::CpAsyncOp copy) { return lowerCopy(copy); })
+      .Case([&](NVVM::CpAsyncCommitGroupOp) {
+        return replaceByCall(op, "remat_emu_commit_copies", getThread(op));
+      })
+      .Case([&](NVVM::CpAsyncWaitGroupOp wait) {
+        return replaceByCall(
+            op, "remat_emu_wait_for_copies",
+            {getThread(op), createInteger(builder, loc, 32, wait.getN())});
+      })
       .Case([&](LLVM::CallOp call) { return lowerCall(call); })
       .Default([](Operation *) { return success(); });
 }

@@ -2,11 +2,11 @@
 
 gpu.module @m {
   llvm.func @unknown_operation(%p: !llvm.ptr<3>) attributes {gpu.kernel} {
-    // expected-error @+1 {{'nvvm.cp.async.commit.group' has no emulation}}
-    nvvm.cp.async.commit.group
+    // expected-error @+1 {{'nvvm.cp.async.bulk.commit.group' has no emulation}}
+    nvvm.cp.async.bulk.commit.group
     // All of them are named.
-    // expected-error @+1 {{'nvvm.cp.async.wait.group' has no emulation}}
-    nvvm.cp.async.wait.group 0
+    // expected-error @+1 {{'nvvm.cp.async.bulk.wait_group' has no emulation}}
+    nvvm.cp.async.bulk.wait_group 0
     llvm.return
   }
 }

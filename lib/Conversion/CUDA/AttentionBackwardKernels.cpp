@@ -12,6 +12,8 @@
 
 #include "remat/Dialect/Remat/IR/LogSum.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
 using namespace mlir;
 using namespace mlir::remat;
 
@@ -34,10 +36,16 @@ protected:
 
   /// Blocks own rows that `map`, the gradient's, depends on; they sum over the
   /// others in order.
-  void begin(AffineMap map, ArrayRef<Part> owned, ArrayRef<Type> memory);
-  void addOperands(bool ownsQueries);
+  void begin(AffineMap map, ArrayRef<Part> owned, ArrayRef<int64_t> memory);
+  void addOperands(bool ofQueries);
+  /// Lets memory be filled for the next of the rows that a block sums over.
+  void emitEndOfRows() {
+    if (tile.usesMatrices && !isOnce(shared))
+      emitWait();
+  }
   void addBuffers(ValueRange workgroup);
-  SmallVector<Type> getBuffers();
+  /// With memory for so many tiles of queries, and of keys.
+  SmallVector<int64_t> getBuffers(int64_t ofQueries, int64_t ofKeys);
   Operand addGradient(unsigned number, bool isZero) {
     std::optional<int64_t> accessed;
     if (visits && number < 3)
@@ -55,6 +63,12 @@ protected:
     SmallVector<std::pair<Value, Value>> exponents;
   };
   RowNumbers loadRowNumbers(Rows rows, Value firstQuery);
+  /// The same of a tile's queries, which are columns, by way of workgroup
+  /// memory.
+  void copyRowNumbers(Value firstQuery);
+  RowNumbers loadCopiedNumbers();
+  /// Sums of a tile's queries, and deltas behind them.
+  Value getNumbersStart() { return math.mul(stage, index(2 * tile.queries)); }
   Tile tileOf(const Operand &operand, Value buffer, bool isQuery,
               bool isColumns) {
     return {operand,
@@ -62,7 +76,10 @@ protected:
             isQuery ? plan.queryLoop : plan.dims.key,
             isQuery ? tile.queries : tile.keys,
             isColumns ? ArrayRef(plan.dims.columns) : ArrayRef(plan.dims.depth),
-            isColumns ? columns : depth};
+            isColumns ? columns : depth,
+            isQuery != ownsQueries
+                ? getStageStart(isQuery ? tile.queries : tile.keys)
+                : Value()};
   }
   Tile queries() { return tileOf(*query, queryMemory, true, false); }
   Tile keys() { return tileOf(*key, keyMemory, false, false); }
@@ -86,10 +103,12 @@ protected:
 
   AttentionBackwardOp op;
   SmallVector<unsigned> shared;
+  /// Whether the block reads keys one tile after the other, or queries.
+  bool ownsQueries = true;
   /// If accesses are counted.
   std::optional<Visits> visits;
   std::optional<Operand> query, key, value, cotangent, logSum, delta;
-  Value queryMemory, keyMemory, valueMemory, cotangentMemory;
+  Value queryMemory, keyMemory, valueMemory, cotangentMemory, numberMemory;
 };
 
 class QueryGradientKernel : BackwardKernel {
@@ -120,12 +139,13 @@ public:
 } // namespace
 
 void BackwardKernel::begin(AffineMap map, ArrayRef<Part> owned,
-                           ArrayRef<Type> memory) {
+                           ArrayRef<int64_t> memory) {
   shared = findShared(map, true);
   AttentionEmitter::begin(findShared(map, false), owned, memory);
 }
 
-void BackwardKernel::addOperands(bool ownsQueries) {
+void BackwardKernel::addOperands(bool ofQueries) {
+  ownsQueries = ofQueries;
   visits = countVisits(ownsQueries, tile);
   int64_t times = 1;
   for (unsigned loop : shared) {
@@ -142,13 +162,16 @@ void BackwardKernel::addOperands(bool ownsQueries) {
       return visits->own * elements * (ownsQueries ? times : 1);
     return visits->others * elements * times;
   };
-  // Each thread of a query's row, or column, loads them.
+  // Each thread of a query's row, or column, loads them, if they are not
+  // copied.
   std::optional<int64_t> numbers;
-  if (visits)
-    numbers =
-        (ownsQueries ? visits->ownTiles * layout.lanes
-                     : visits->otherTiles * kAttentionThreads / layout.lanes) *
-        times * tile.queries;
+  if (visits) {
+    int64_t threads = ownsQueries         ? layout.lanes
+                      : tile.usesMatrices ? 1
+                                          : kAttentionThreads / layout.lanes;
+    numbers = (ownsQueries ? visits->ownTiles : visits->otherTiles) * threads *
+              times * tile.queries;
+  }
   int64_t depth = plan.depth, columns = plan.columns;
   unsigned last = indexed.size() - 1;
   query = addOperand(indexed[0], Access::Read, count(true, depth));
@@ -160,11 +183,11 @@ void BackwardKernel::addOperands(bool ownsQueries) {
   addScoreOperands();
 }
 
-SmallVector<Type> BackwardKernel::getBuffers() {
-  return {getMemory(tile.queries * depth.stride),
-          getMemory(tile.keys * depth.stride),
-          getMemory(tile.keys * columns.stride),
-          getMemory(tile.queries * columns.stride)};
+SmallVector<int64_t> BackwardKernel::getBuffers(int64_t ofQueries,
+                                                int64_t ofKeys) {
+  int64_t queries = ofQueries * tile.queries, keys = ofKeys * tile.keys;
+  return {queries * depth.stride, keys * depth.stride, keys * columns.stride,
+          queries * columns.stride};
 }
 
 void BackwardKernel::addBuffers(ValueRange workgroup) {
@@ -189,6 +212,34 @@ BackwardKernel::RowNumbers BackwardKernel::loadRowNumbers(Rows rows,
       numbers.exponents.push_back(
           createExponent(b, loc, numbers.logSums.back()));
   }
+  return numbers;
+}
+
+void BackwardKernel::copyRowNumbers(Value firstQuery) {
+  emitIf(math.isBelow(thread, index(tile.queries)), [&] {
+    Value start = getNumbersStart();
+    AttentionEmitter::copyRowNumbers(*logSum, firstQuery, numberMemory, start);
+    AttentionEmitter::copyRowNumbers(*delta, firstQuery, numberMemory,
+                                     math.add(start, index(tile.queries)));
+  });
+}
+
+BackwardKernel::RowNumbers BackwardKernel::loadCopiedNumbers() {
+  RowNumbers numbers;
+  auto loadPair = [&](int64_t column, int64_t offset, Values &to) {
+    Value at = math.add(getNumbersStart(), columnOf(index(offset), column));
+    Value pair = vector::LoadOp::create(
+        b, loc, VectorType::get({layout.perScore}, type), numberMemory, at);
+    for (int64_t i : llvm::seq(layout.perScore))
+      to.push_back(vector::ExtractOp::create(b, loc, pair, i));
+  };
+  for (int64_t i = 0; i < layout.countScores(tile.queries);
+       i += layout.perScore) {
+    loadPair(i, 0, numbers.logSums);
+    loadPair(i, tile.queries, numbers.deltas);
+  }
+  for (Value logSum : numbers.logSums)
+    numbers.exponents.push_back(createExponent(b, loc, logSum));
   return numbers;
 }
 
@@ -248,33 +299,31 @@ BackwardKernel::computeChanges(Rows rows, Value firstQuery, Value firstKey,
 
 /// A block owns queries: it reads tiles of keys.
 void QueryGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table, bool isZero) {
-  SmallVector<Type> memory = getBuffers();
+  SmallVector<int64_t> memory = getBuffers(1, tile.getStages());
   ScoreBuffer changes;
   changes.stride = getScoreStride(tile.keys, perVector);
   if (!tile.usesMatrices)
-    memory.push_back(getMemory(tile.queries * changes.stride));
+    memory.push_back(tile.queries * changes.stride);
   begin(op.getMap(0), {{plan.queryLoop, tile.queries}}, memory);
-  addOperands(/*ownsQueries=*/true);
+  addOperands(/*ofQueries=*/true);
   Operand gradient = addGradient(0, isZero);
-  ValueRange workgroup = beginCode();
+  Values workgroup = beginCode();
   addBuffers(workgroup);
   if (!tile.usesMatrices)
     changes.buffer = workgroup[4];
 
   bool isSingle = isOnce(shared) && isOneTile(plan.dims.key, tile.keys);
   RowNumbers numbers;
-  auto emitTile = [&](Value firstKey, ValueRange sums) {
+  auto load = [&](Value firstKey) {
     loadTile(keys(), firstKey);
     loadTile(values(), firstKey);
-    emitBarrier();
+  };
+  auto emitTile = [&](Value firstKey, ValueRange sums) {
     Values scores =
         computeChanges(Rows::Queries, firstOfPart[0], firstKey, numbers).scores;
     share(changes, scores);
     emitShared();
-    Values next = accumulate(changes, scores, tile.keys, keys(), sums);
-    if (!isSingle)
-      emitBarrier();
-    return next;
+    return accumulate(changes, scores, tile.keys, keys(), sums);
   };
   Values sums =
       emitInOrder(shared, zeros(tile.queries, depth), [&](ValueRange carried) {
@@ -282,30 +331,37 @@ void QueryGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table, bool isZero) {
         loadTile(cotangents(), firstOfPart[0]);
         numbers = loadRowNumbers(Rows::Queries, firstOfPart[0]);
         auto [from, to] = findKeys(firstOfPart[0], tile);
-        return emitFor(from, to, tile.keys, carried, emitTile);
+        Values next =
+            emitTiles(from, to, tile.keys, isSingle, carried, load, emitTile);
+        emitEndOfRows();
+        return next;
       });
   storeSums(tileOf(gradient, {}, true, false), firstOfPart[0], sums,
             isZero ? Initial::Zero : Initial::Memory);
-  finish(table, "attention_backward_queries");
+  finish(table, "attention_backward_queries", sums.size());
 }
 
 /// A block owns keys and values: it reads tiles of the queries that see them,
 /// one set of rows after the other.
 void KeyGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
                             ArrayRef<bool> isZero) {
-  SmallVector<Type> memory = getBuffers();
+  SmallVector<int64_t> memory = getBuffers(tile.getStages(), 1);
   // A row for each key.
   ScoreBuffer changes, weights;
   changes.stride = weights.stride = getScoreStride(tile.queries, perVector);
-  if (!tile.usesMatrices)
-    memory.append(2, getMemory(tile.keys * changes.stride));
+  if (tile.usesMatrices)
+    numberElements = tile.getStages() * 2 * tile.queries;
+  else
+    memory.append(2, tile.keys * changes.stride);
   begin(op.getMap(1), {{plan.dims.key, tile.keys}}, memory);
-  addOperands(/*ownsQueries=*/false);
+  addOperands(/*ofQueries=*/false);
   Operand ofKeys = addGradient(1, isZero[0]),
           ofValues = addGradient(2, isZero[1]);
-  ValueRange workgroup = beginCode();
+  Values workgroup = beginCode();
   addBuffers(workgroup);
-  if (!tile.usesMatrices) {
+  if (tile.usesMatrices) {
+    numberMemory = workgroup[4];
+  } else {
     changes.buffer = workgroup[4];
     weights.buffer = workgroup[5];
   }
@@ -314,12 +370,17 @@ void KeyGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
   Values sums = zeros(tile.keys, depth);
   size_t numKeySums = sums.size();
   llvm::append_range(sums, zeros(tile.keys, columns));
-  auto emitTile = [&](Value firstQuery, ValueRange sums) {
+  auto load = [&](Value firstQuery) {
     loadTile(queries(), firstQuery);
     loadTile(cotangents(), firstQuery);
-    emitBarrier();
-    Changes computed = computeChanges(Rows::Keys, firstQuery, firstOfPart[0],
-                                      loadRowNumbers(Rows::Keys, firstQuery));
+    if (tile.usesMatrices)
+      copyRowNumbers(firstQuery);
+  };
+  auto emitTile = [&](Value firstQuery, ValueRange sums) {
+    Changes computed = computeChanges(
+        Rows::Keys, firstQuery, firstOfPart[0],
+        tile.usesMatrices ? loadCopiedNumbers()
+                          : loadRowNumbers(Rows::Keys, firstQuery));
     share(changes, computed.scores);
     share(weights, computed.weights);
     emitShared();
@@ -328,15 +389,16 @@ void KeyGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
     llvm::append_range(next,
                        accumulate(weights, computed.weights, tile.queries,
                                   cotangents(), sums.drop_front(numKeySums)));
-    if (!isSingle)
-      emitBarrier();
     return next;
   };
   loadTile(keys(), firstOfPart[0]);
   loadTile(values(), firstOfPart[0]);
   sums = emitInOrder(shared, sums, [&](ValueRange carried) {
     auto [from, to] = findQueries(firstOfPart[0], tile);
-    return emitFor(from, to, tile.queries, carried, emitTile);
+    Values next =
+        emitTiles(from, to, tile.queries, isSingle, carried, load, emitTile);
+    emitEndOfRows();
+    return next;
   });
   ValueRange all(sums);
   storeSums(tileOf(ofKeys, {}, false, false), firstOfPart[0],
@@ -345,7 +407,7 @@ void KeyGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
   storeSums(tileOf(ofValues, {}, false, true), firstOfPart[0],
             all.drop_front(numKeySums),
             isZero[1] ? Initial::Zero : Initial::Memory);
-  finish(table, "attention_backward_keys");
+  finish(table, "attention_backward_keys", sums.size());
 }
 
 /// A block owns a tile of scores: it adds up their cotangents over the rows
@@ -354,8 +416,8 @@ void OperandGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
                                 unsigned number, bool isZero) {
   begin(op.getMap(op.getMapOfInit(3 + number)),
         {{plan.queryLoop, tile.queries}, {plan.dims.key, tile.keys}},
-        getBuffers());
-  addOperands(/*ownsQueries=*/true);
+        getBuffers(1, 1));
+  addOperands(/*ofQueries=*/true);
   Operand gradient = addGradient(3 + number, isZero);
   addBuffers(beginCode());
 
@@ -395,7 +457,7 @@ void OperandGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
       }
     });
   }
-  finish(table, "attention_backward_operand");
+  finish(table, "attention_backward_operand", sums.size());
 }
 
 void mlir::remat::launchAttentionBackward(OpBuilder &builder,

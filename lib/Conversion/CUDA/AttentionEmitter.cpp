@@ -10,6 +10,7 @@
 #include "DevicePointers.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -43,17 +44,12 @@ AttentionEmitter::AttentionEmitter(OpBuilder &host, Operation *op,
 // Arguments and the grid
 //===----------------------------------------------------------------------===//
 
-Type AttentionEmitter::getMemory(int64_t elements) const {
-  return MemRefType::get({elements}, storedType, MemRefLayoutAttrInterface(),
-                         gpu::AddressSpaceAttr::get(
-                             host.getContext(), gpu::AddressSpace::Workgroup));
-}
-
 void AttentionEmitter::begin(ArrayRef<unsigned> loops, ArrayRef<Part> owned,
-                             ArrayRef<Type> workgroupTypes) {
+                             ArrayRef<int64_t> elements) {
   gridLoops.assign(loops.begin(), loops.end());
   parts.assign(owned.begin(), owned.end());
-  launch.begin(kAttentionThreads, workgroupTypes);
+  workgroupElements.assign(elements.begin(), elements.end());
+  launch.begin(kAttentionThreads, {});
 }
 
 /// Blocks that share a slice of an operand are neighbours: it is read once if
@@ -160,11 +156,38 @@ void AttentionEmitter::addScoreOperands() {
   launch.addCaptures(collectCaptures(op->getRegions()));
 }
 
-ValueRange AttentionEmitter::beginCode() {
+/// One buffer behind the other in dynamic memory, which may be larger than what
+/// a kernel declares.
+AttentionEmitter::Values AttentionEmitter::createBuffers() {
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  auto getType = [&](int64_t elements, Type element) {
+    return MemRefType::get({elements}, element, MemRefLayoutAttrInterface(),
+                           space);
+  };
+  Value memory = gpu::DynamicSharedMemoryOp::create(
+      b, loc, getType(ShapedType::kDynamic, b.getI8Type()));
+  Values buffers;
+  auto add = [&](int64_t elements, Type element) {
+    buffers.push_back(memref::ViewOp::create(b, loc, getType(elements, element),
+                                             memory, index(workgroupBytes),
+                                             ValueRange()));
+    workgroupBytes +=
+        llvm::alignTo(elements * getBytesInMemory(element), kVectorBytes);
+  };
+  for (int64_t elements : workgroupElements)
+    add(elements, storedType);
+  if (numberElements > 0)
+    add(numberElements, type);
+  return buffers;
+}
+
+AttentionEmitter::Values AttentionEmitter::beginCode() {
   // All arguments, before there is code.
   for (OpFoldResult size : sizes)
     launch.addNumber(size);
-  ValueRange workgroup = launch.beginCode();
+  launch.beginCode();
+  Values workgroup = createBuffers();
   thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   lane = math.rem(thread, index(layout.lanes));
   firstColumn = math.mul(lane, index(layout.perScore));
@@ -182,15 +205,7 @@ ValueRange AttentionEmitter::beginCode() {
       box.push_back(math.ceilDiv(getSize(part.loop), math.index(part.size)));
     return box;
   };
-  // Blocks that read the same keys, or queries, are neighbours.
-  Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
-  Values at = math.delinearize(
-      block, getBox(math, [&](unsigned loop) { return deviceSize(loop); }));
-  for (auto [loop, number] : llvm::zip(gridLoops, at))
-    position[loop] = number;
-  for (auto [part, number] :
-       llvm::zip(parts, ArrayRef(at).drop_front(gridLoops.size())))
-    firstOfPart.push_back(math.mul(number, index(part.size)));
+  findPosition(getBox(math, [&](unsigned loop) { return deviceSize(loop); }));
   IndexMath onHost{host, loc};
   blocks = onHost.product(getBox(onHost, [&](unsigned loop) -> Value {
     return getValueOrCreateConstantIndexOp(host, loc, sizes[loop]);
@@ -198,19 +213,56 @@ ValueRange AttentionEmitter::beginCode() {
   return workgroup;
 }
 
+/// Blocks that read the same keys, or queries, are neighbours. If a mask leaves
+/// some more of them than others, those come first: what is left at the end is
+/// short. That goes by sections, what all blocks of one read is in the cache.
+void AttentionEmitter::findPosition(ValueRange box) {
+  Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  ValueRange loops = box.take_front(gridLoops.size());
+  Values at;
+  bool isMasked = !plan.visible.lower.empty() || !plan.visible.upper.empty();
+  if (isMasked && parts.size() == 1) {
+    bool ownsQueries = parts[0].loop == plan.queryLoop;
+    std::optional<int64_t> others =
+        knownSize(ownsQueries ? plan.dims.key : plan.queryLoop);
+    int64_t bytes = others.value_or(1024) * (plan.depth + plan.columns) *
+                    getBytesInMemory(storedType);
+    Value size = index(std::max<int64_t>(Traffic::kCached / (bytes + 1), 1)),
+          tiles = box.back();
+    Value perSection = math.mul(size, tiles);
+    Value first = math.mul(math.div(block, perSection), size),
+          rest = math.rem(block, perSection);
+    Value count = math.min(size, math.sub(math.product(loops), first));
+    Value tile = math.div(rest, count);
+    // The last queries see the most keys, or the first ones do.
+    if (ownsQueries != plan.visible.upper.empty())
+      tile = math.sub(math.sub(tiles, index(1)), tile);
+    at = math.delinearize(math.add(first, math.rem(rest, count)), loops);
+    at.push_back(tile);
+  } else {
+    at = math.delinearize(block, box);
+  }
+  for (auto [loop, number] : llvm::zip(gridLoops, at))
+    position[loop] = number;
+  for (auto [part, number] :
+       llvm::zip(parts, ArrayRef(at).drop_front(gridLoops.size())))
+    firstOfPart.push_back(math.mul(number, index(part.size)));
+}
+
 void AttentionEmitter::finish(KernelTable<gpu::GPUFuncOp> &table,
-                              StringRef name) {
+                              StringRef name, size_t sums) {
   gpu::GPUFuncOp kernel = launch.finish();
   if (isConstantIntValue(blocks, 0))
     return kernel.erase();
   kernel.setName(name);
-  // Sums stay in registers: ptxas would rather spill than run few blocks.
+  // Blocks on a multiprocessor for which sums still stay in registers. ptxas
+  // would rather spill than run few, and does not aim at more than it is told.
+  int32_t least = 1;
+  if (tile.usesMatrices)
+    least = sums > 64 ? 1 : (sums > 32 ? 3 : 4) - (plan.roundsFactors ? 0 : 1);
   kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                  b.getI32IntegerAttr(1));
-  for (unsigned i : llvm::seq(kernel.getNumWorkgroupAttributions()))
-    kernel.setWorkgroupAttributionAttr(i, "llvm.align",
-                                       b.getI64IntegerAttr(kVectorBytes));
-  launch.createLaunch(table.getOrInsert(kernel), blocks);
+                  b.getI32IntegerAttr(least));
+  launch.createLaunch(table.getOrInsert(kernel), blocks, workgroupBytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -246,6 +298,43 @@ AttentionEmitter::emitInOrder(ArrayRef<unsigned> loops, ValueRange carried,
                    position[loop] = iteration;
                    return emitInOrder(loops.drop_front(), inner, emitBody);
                  });
+}
+
+AttentionEmitter::Values AttentionEmitter::emitTiles(
+    Value from, Value to, int64_t step, bool isSingle, ValueRange carried,
+    function_ref<void(Value first)> load, EmitLoop emitBody) {
+  if (!tile.usesMatrices)
+    return emitFor(from, to, step, carried,
+                   [&](Value first, ValueRange carried) {
+                     load(first);
+                     emitBarrier();
+                     Values next = emitBody(first, carried);
+                     if (!isSingle)
+                       emitBarrier();
+                     return next;
+                   });
+  stage = index(0);
+  emitIf(math.isBelow(from, to), [&] { load(from); });
+  Values all(carried);
+  all.push_back(stage);
+  Values results =
+      emitFor(from, to, step, all, [&](Value first, ValueRange carried) {
+        Value mine = carried.back(), other = math.sub(index(1), mine);
+        emitWait();
+        Value following = math.add(first, index(step));
+        if (!isSingle)
+          emitIf(math.isBelow(following, to), [&] {
+            stage = other;
+            load(following);
+          });
+        stage = mine;
+        Values next = emitBody(first, carried.drop_back());
+        next.push_back(other);
+        return next;
+      });
+  stage = Value();
+  results.pop_back();
+  return results;
 }
 
 void AttentionEmitter::emitIf(Value condition, function_ref<void()> emitThen) {
@@ -341,11 +430,23 @@ Value AttentionEmitter::convert(Value value, Type elementType) {
              : arith::TruncFOp::create(b, loc, to, value).getResult();
 }
 
+void AttentionEmitter::emitWait() {
+  if (tile.usesMatrices) {
+    auto token = nvgpu::DeviceAsyncTokenType::get(b.getContext());
+    Value group =
+        nvgpu::DeviceAsyncCreateGroupOp::create(b, loc, token, ValueRange());
+    nvgpu::DeviceAsyncWaitOp::create(b, loc, group, b.getI32IntegerAttr(0));
+  }
+  emitBarrier();
+}
+
 void AttentionEmitter::loadTile(const Tile &tile, Value first) {
   const Operand &operand = tile.operand;
   int64_t count = kVectorBytes / getBytesInMemory(operand.elementType);
   if (!hasVectors(tile, count))
     count = 1;
+  bool isAsync = this->tile.usesMatrices && count == perVector &&
+                 operand.elementType == storedType;
   int64_t perRow = tile.width.padded / count;
   int64_t total = tile.rows * perRow;
   bool isPadded = tile.width.padded > tile.width.elements;
@@ -380,15 +481,32 @@ void AttentionEmitter::loadTile(const Tile &tile, Value first) {
             isThere =
                 isThere ? create<arith::AndIOp>(isThere, isElement) : isElement;
           }
-          Value value = emitOrZero(isThere, loaded, [&] {
+          Value to = math.add(math.mul(row, index(tile.width.stride)), column);
+          if (tile.start)
+            to = math.add(math.mul(tile.start, index(tile.width.stride)), to);
+          auto getOffset = [&] {
             Value offset = base;
             if (Value stride = operand.strides[tile.rowLoop])
               offset = math.add(offset, math.mul(inMemory, stride));
-            offset = moveAlong(operand, tile.loops, offset, column);
-            return load(operand, offset, count);
+            return moveAlong(operand, tile.loops, offset, column);
+          };
+          if (isAsync) {
+            // Of nothing, where there is nothing: zeros.
+            Value elements =
+                isThere ? arith::SelectOp::create(b, loc, isThere, index(count),
+                                                  index(0))
+                              .getResult()
+                        : Value();
+            nvgpu::DeviceAsyncCopyOp::create(
+                b, loc, nvgpu::DeviceAsyncTokenType::get(b.getContext()),
+                tile.buffer, to, operand.memory, getOffset(),
+                b.getIndexAttr(count), elements, /*bypassL1=*/b.getUnitAttr());
+            return;
+          }
+          Value value = emitOrZero(isThere, loaded, [&] {
+            return load(operand, getOffset(), count);
           });
           value = convert(value, storedType);
-          Value to = math.add(math.mul(row, index(tile.width.stride)), column);
           if (count == 1) {
             memref::StoreOp::create(b, loc, value, tile.buffer, to);
             return;
@@ -420,6 +538,16 @@ Value AttentionEmitter::loadOfRow(const Operand &operand, Value query) {
 void AttentionEmitter::storeOfRow(const Operand &operand, Value query,
                                   Value value) {
   store(operand, offsetOfRow(operand, query), value);
+}
+
+void AttentionEmitter::copyRowNumbers(const Operand &operand, Value firstQuery,
+                                      Value buffer, Value start) {
+  Value query =
+      clamp(math.add(firstQuery, thread), plan.queryLoop, tile.queries);
+  nvgpu::DeviceAsyncCopyOp::create(
+      b, loc, nvgpu::DeviceAsyncTokenType::get(b.getContext()), buffer,
+      math.add(start, thread), operand.memory, offsetOfRow(operand, query),
+      b.getIndexAttr(1), /*srcElements=*/Value(), /*bypassL1=*/UnitAttr());
 }
 
 Value AttentionEmitter::loadShared(Value buffer, Value row, int64_t stride,

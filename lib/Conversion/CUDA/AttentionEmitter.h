@@ -48,6 +48,8 @@ protected:
     int64_t rows;
     ArrayRef<unsigned> loops;
     TileWidth width;
+    /// The row of the buffer that is the first; null for 0.
+    Value start;
   };
   /// Scores, or a part of them, that threads exchange.
   struct ScoreBuffer {
@@ -69,7 +71,7 @@ protected:
   };
   /// Blocks own an iteration of each of `loops`, and the parts.
   void begin(ArrayRef<unsigned> loops, ArrayRef<Part> parts,
-             ArrayRef<Type> workgroupTypes);
+             ArrayRef<int64_t> workgroupElements);
   /// Iterations of loops, over all blocks: a block's own queries, or keys, and
   /// for each of its tiles the others, with rests of tiles as they are.
   struct Visits {
@@ -84,10 +86,10 @@ protected:
   void addScoreOperands();
   /// Ends the arguments; finds the block's position. Returns the workgroup
   /// memory.
-  ValueRange beginCode();
-  void finish(KernelTable<gpu::GPUFuncOp> &table, StringRef name);
+  Values beginCode();
+  /// `sums` are those that a thread keeps.
+  void finish(KernelTable<gpu::GPUFuncOp> &table, StringRef name, size_t sums);
 
-  Type getMemory(int64_t elements) const;
   std::optional<int64_t> knownSize(unsigned loop) const {
     return getConstantIntValue(sizes[loop]);
   }
@@ -108,6 +110,17 @@ protected:
 
   Values emitFor(Value from, Value to, int64_t step, ValueRange carried,
                  EmitLoop emitBody);
+  /// A loop over tiles, from `from` to `to`, of what `load` copies to workgroup
+  /// memory. With tensor cores the next tile comes while the body uses one:
+  /// both have memory, at the rows that `getStageStart` says. The next loads
+  /// need a barrier, which a loop of one tile at most (`isSingle`) has no use
+  /// for.
+  Values emitTiles(Value from, Value to, int64_t step, bool isSingle,
+                   ValueRange carried, function_ref<void(Value first)> load,
+                   EmitLoop emitBody);
+  Value getStageStart(int64_t rows) {
+    return stage ? math.mul(stage, index(rows)) : Value();
+  }
   /// The loops in order, the position of which the steps below see.
   Values emitInOrder(ArrayRef<unsigned> loops, ValueRange carried,
                      function_ref<Values(ValueRange)> emitBody);
@@ -132,8 +145,16 @@ protected:
   }
 
   /// Copies the rows from `first` on to workgroup memory, converted to the type
-  /// there; rows and columns beyond the last are filled with zero.
+  /// there; rows and columns beyond the last are filled with zero. Where
+  /// vectors need no conversion the copies are asynchronous: `emitWait` before
+  /// others.
   void loadTile(const Tile &tile, Value first);
+  /// Begins to copy a number of each row to `buffer`, from `start` on. Beyond
+  /// the last row that is the last one's.
+  void copyRowNumbers(const Operand &operand, Value firstQuery, Value buffer,
+                      Value start);
+  /// Waits for copies, the thread's own and then all of them.
+  void emitWait();
   /// Products of each row of `x` that is the thread's with each of its rows of
   /// `y`: row by row. By tensor cores, or in the order of their elements.
   Values multiply(const Tile &x, const Tile &y);
@@ -218,6 +239,11 @@ protected:
   SmallVector<OpFoldResult> sizes;
   SmallVector<unsigned> gridLoops;
   SmallVector<Part> parts;
+  /// Elements of buffers in workgroup memory.
+  SmallVector<int64_t> workgroupElements;
+  /// Of one more buffer, of the type of sums, for numbers of rows.
+  int64_t numberElements = 0;
+  int64_t workgroupBytes = 0;
   OpFoldResult blocks;
 
   // In the kernel.
@@ -233,11 +259,16 @@ protected:
   SmallVector<Operand> scoreOperands;
   /// Whether positions mask none of the tile.
   bool isVisible = false;
+  /// The part of tiles' memory that is filled, or read, in turns; null if there
+  /// is but one.
+  Value stage;
 
 private:
   std::optional<Traffic> countTraffic(const Operand &operand,
                                       std::optional<int64_t> accessed) const;
   bool readsMemoryInScores();
+  Values createBuffers();
+  void findPosition(ValueRange box);
   /// `offset` moved along `loops` by `column`, as their iterations are counted.
   Value moveAlong(const Operand &operand, ArrayRef<unsigned> loops,
                   Value offset, Value column);

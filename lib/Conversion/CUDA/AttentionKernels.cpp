@@ -52,6 +52,24 @@ private:
     Value factor, offset;
   };
   Exponent getExponent(Value reference);
+  Tile keys() {
+    return {*key,
+            keyMemory,
+            plan.dims.key,
+            tile.keys,
+            plan.dims.depth,
+            depth,
+            getStageStart(tile.keys)};
+  }
+  Tile values() {
+    return {*value,
+            valueMemory,
+            plan.dims.key,
+            tile.keys,
+            plan.dims.columns,
+            columns,
+            getStageStart(tile.keys)};
+  }
   State emitTile(Value firstKey, State state);
   void store(State state);
 
@@ -74,18 +92,11 @@ ForwardKernel::Exponent ForwardKernel::getExponent(Value reference) {
 }
 
 ForwardKernel::State ForwardKernel::emitTile(Value firstKey, State state) {
-  Tile queries{*query,       queryMemory,     plan.queryLoop,
-               tile.queries, plan.dims.depth, depth};
-  Tile keys{*key, keyMemory, plan.dims.key, tile.keys, plan.dims.depth, depth};
-  Tile values{*value,    valueMemory,       plan.dims.key,
-              tile.keys, plan.dims.columns, columns};
+  Tile queries{*query,          queryMemory, plan.queryLoop, tile.queries,
+               plan.dims.depth, depth,       Value()};
   int64_t rows = layout.countRows(tile.queries),
           perRow = layout.countScores(tile.keys);
-  loadTile(keys, firstKey);
-  if (tile.hasValueMemory)
-    loadTile(values, firstKey);
-  emitBarrier();
-  Values scores = multiply(queries, keys);
+  Values scores = multiply(queries, keys());
   Value lowest = constant(-std::numeric_limits<double>::infinity());
   Values weights;
   Values evaluated = emitByPositions(firstOfPart[0], firstKey, [&] {
@@ -144,15 +155,13 @@ ForwardKernel::State ForwardKernel::emitTile(Value firstKey, State state) {
       s = create<arith::MulFOp>(s, scale);
   }
   share(powers, weights);
-  if (!tile.hasValueMemory) {
+  if (!tile.usesMatrices) {
     // Values take the place of keys.
     emitBarrier();
-    loadTile(values, firstKey);
+    loadTile(values(), firstKey);
     emitBarrier();
   }
-  state.sums = accumulate(powers, weights, tile.keys, values, state.sums);
-  if (!isOneTile(plan.dims.key, tile.keys))
-    emitBarrier();
+  state.sums = accumulate(powers, weights, tile.keys, values(), state.sums);
   return state;
 }
 
@@ -164,8 +173,10 @@ void ForwardKernel::store(State state) {
     Value sum = reduceLanes(state.powers[i], [&](Value x, Value y) -> Value {
       return create<arith::AddFOp>(x, y);
     });
+    // At least 1, or of no keys: a division takes as long as ten products.
+    Value inverse = create<arith::DivFOp>(constant(1.0), sum);
     for (Value &s : MutableArrayRef(state.sums).slice(i * perRow, perRow))
-      s = create<arith::DivFOp>(s, sum);
+      s = create<arith::MulFOp>(s, inverse);
     Value row = rowOf(firstOfPart[0], i);
     Value isFirst =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, index(0));
@@ -178,20 +189,19 @@ void ForwardKernel::store(State state) {
     emitIf(isFirst, [&] { storeOfRow(*logSum, row, log); });
   }
   storeSums({*result, Value(), plan.queryLoop, tile.queries, plan.dims.columns,
-             columns},
+             columns, Value()},
             firstOfPart[0], state.sums);
 }
 
 void ForwardKernel::run(KernelTable<gpu::GPUFuncOp> &table) {
   powers.stride = getScoreStride(tile.keys, perVector);
-  int64_t perKey = tile.hasValueMemory ? depth.stride
-                                       : std::max(depth.stride, columns.stride);
-  SmallVector<Type> memory = {getMemory(tile.queries * depth.stride),
-                              getMemory(tile.keys * perKey)};
-  if (tile.hasValueMemory)
-    memory.push_back(getMemory(tile.keys * columns.stride));
-  if (!tile.usesMatrices)
-    memory.push_back(getMemory(tile.queries * powers.stride));
+  SmallVector<int64_t> memory = {tile.queries * depth.stride};
+  if (tile.usesMatrices)
+    memory.append({tile.getStages() * tile.keys * depth.stride,
+                   tile.getStages() * tile.keys * columns.stride});
+  else
+    memory.append({tile.keys * std::max(depth.stride, columns.stride),
+                   tile.queries * powers.stride});
   begin(plan.outer, {{plan.queryLoop, tile.queries}}, memory);
   unsigned last = indexed.size() - 1;
   std::optional<Visits> visits = countVisits(/*ownsQueries=*/true, tile);
@@ -207,27 +217,32 @@ void ForwardKernel::run(KernelTable<gpu::GPUFuncOp> &table) {
                       count(&Visits::own, plan.columns));
   logSum = addOperand(indexed[last], Access::Write, count(&Visits::own, 1));
   addScoreOperands();
-  ValueRange workgroup = beginCode();
+  Values workgroup = beginCode();
   queryMemory = workgroup[0];
   keyMemory = workgroup[1];
-  valueMemory = tile.hasValueMemory ? workgroup[2] : keyMemory;
+  valueMemory = tile.usesMatrices ? workgroup[2] : keyMemory;
   if (!tile.usesMatrices)
     powers.buffer = workgroup.back();
 
   loadTile({*query, queryMemory, plan.queryLoop, tile.queries, plan.dims.depth,
-            depth},
+            depth, Value()},
            firstOfPart[0]);
   int64_t rows = layout.countRows(tile.queries);
   State state{Values(rows, constant(-std::numeric_limits<double>::infinity())),
               Values(rows, constant(0.0)), zeros(tile.queries, columns)};
   auto [from, to] = findKeys(firstOfPart[0], tile);
-  Values all =
-      emitFor(from, to, tile.keys, state.pack(),
-              [&](Value firstKey, ValueRange carried) {
-                return emitTile(firstKey, State::unpack(carried, rows)).pack();
-              });
+  Values all = emitTiles(
+      from, to, tile.keys, isOneTile(plan.dims.key, tile.keys), state.pack(),
+      [&](Value firstKey) {
+        loadTile(keys(), firstKey);
+        if (tile.usesMatrices)
+          loadTile(values(), firstKey);
+      },
+      [&](Value firstKey, ValueRange carried) {
+        return emitTile(firstKey, State::unpack(carried, rows)).pack();
+      });
   store(State::unpack(all, rows));
-  finish(table, "attention");
+  finish(table, "attention", state.sums.size());
 }
 
 void mlir::remat::launchAttention(OpBuilder &builder,

@@ -51,6 +51,8 @@ AttentionEmitter::Values AttentionEmitter::loadMatrices(const Tile &from,
                                                         bool transposed) {
   constexpr int64_t kMatrices = 4;
   Value at = math.add(math.mul(row, index(from.width.stride)), column);
+  if (from.start)
+    at = math.add(math.mul(from.start, index(from.width.stride)), at);
   Value all = nvgpu::LdMatrixOp::create(
       b, loc, VectorType::get({kMatrices, 2}, storedType), from.buffer, at,
       transposed, kMatrices);

@@ -7,24 +7,22 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Bytes of workgroup memory that every chip gives a block without asking.
-static constexpr int64_t kWorkgroupBytes = 48 << 10;
+/// Bytes of workgroup memory: what every chip gives a block without asking.
+/// What those with tensor cores for f16 and bf16 give, who asks for it; and how
+/// much lets three blocks run on a multiprocessor of sm_90, which is tried
+/// first.
+static constexpr int64_t kWorkgroupBytes = 48 << 10,
+                         kMatrixWorkgroupBytes = 99 << 10,
+                         kFewMatrixWorkgroupBytes = 72 << 10;
 /// Registers of a thread, of 4 bytes, for sums that it keeps. With tensor cores
 /// little else is in registers but scores, and their products in the backward.
 static constexpr int64_t kSumRegisters = 64, kMatrixSumRegisters = 128,
                          kMatrixRegisters = 140;
 /// Queries and keys of tiles, the most first. With tensor cores each warp has
 /// 16 of the rows that the block owns.
-static constexpr ScoreTile kForwardTiles[] = {{64, 64, true, true},
-                                              {64, 32, true, true},
-                                              {64, 64, true},
-                                              {64, 32, true},
-                                              {64, 16, true},
-                                              {64, 32},
-                                              {32, 32},
-                                              {32, 16},
-                                              {16, 16},
-                                              {16, 8}};
+static constexpr ScoreTile kForwardTiles[] = {
+    {64, 64, true}, {64, 32, true}, {64, 16, true}, {64, 32},
+    {32, 32},       {32, 16},       {16, 16},       {16, 8}};
 static constexpr ScoreTile kTilesByQueries[] = {
     {64, 32, true}, {64, 16, true}, {32, 32}, {32, 16}, {16, 32}, {16, 16}};
 static constexpr ScoreTile kTilesByKeys[] = {
@@ -62,9 +60,15 @@ struct Resources {
   int64_t countScores(int64_t rows, int64_t others) const {
     return tile.usesMatrices ? 0 : rows * getScoreStride(others, perVector);
   }
+  /// Two numbers of sums' type for each query that a block comes by.
+  int64_t countNumbers() const {
+    return tile.usesMatrices
+               ? tile.getStages() * 2 * tile.queries * sumBytes / bytes
+               : 0;
+  }
   /// A thread's scores are as many in each kernel of matrices.
-  bool fits(int64_t elements, int64_t sums) const {
-    if (elements * bytes > kWorkgroupBytes)
+  bool fits(int64_t elements, int64_t sums, int64_t matrixBytes) const {
+    if (elements * bytes > (tile.usesMatrices ? matrixBytes : kWorkgroupBytes))
       return false;
     if (!tile.usesMatrices)
       return sums <= kSumRegisters;
@@ -79,11 +83,21 @@ struct Resources {
 };
 } // namespace
 
+/// The first tile that fits; rather one of matrices that leaves few blocks room
+/// than one without.
 template <typename Fits>
 static std::optional<ScoreTile> chooseTile(ArrayRef<ScoreTile> tiles,
                                            Fits fits) {
-  const auto *found = llvm::find_if(tiles, fits);
-  return found == tiles.end() ? std::nullopt : std::optional(*found);
+  std::optional<ScoreTile> chosen;
+  for (int64_t matrixBytes : {kFewMatrixWorkgroupBytes, kMatrixWorkgroupBytes})
+    for (ScoreTile tile : tiles)
+      if (fits(tile, matrixBytes)) {
+        chosen = tile;
+        if (tile.usesMatrices)
+          return chosen;
+        break;
+      }
+  return chosen;
 }
 
 /// Rows, columns and the loop of queries; fails as `planAttention` does.
@@ -186,19 +200,20 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionOp op,
   plan->matrixType = findMatrixType(
       plan->sumType, {op.getQuery(), op.getKey(), op.getValue()});
   plan->roundsFactors = getElementTypeOrSelf(op.getInit()) == plan->matrixType;
-  auto tile = chooseTile(kForwardTiles, [&](ScoreTile tile) {
-    if (tile.usesMatrices && !plan->matrixType)
-      return false;
-    Resources needs(*plan, tile);
-    return needs.fits(
-        tile.queries * needs.depth.stride +
-            needs.countScores(tile.queries, tile.keys) +
-            tile.keys *
-                (tile.hasValueMemory
-                     ? needs.depth.stride + needs.columns.stride
-                     : std::max(needs.depth.stride, needs.columns.stride)),
-        needs.countSums(tile.queries, needs.columns));
-  });
+  auto tile =
+      chooseTile(kForwardTiles, [&](ScoreTile tile, int64_t matrixBytes) {
+        if (tile.usesMatrices && !plan->matrixType)
+          return false;
+        Resources needs(*plan, tile);
+        return needs.fits(
+            tile.queries * needs.depth.stride +
+                needs.countScores(tile.queries, tile.keys) +
+                tile.getStages() * tile.keys *
+                    (tile.usesMatrices
+                         ? needs.depth.stride + needs.columns.stride
+                         : std::max(needs.depth.stride, needs.columns.stride)),
+            needs.countSums(tile.queries, needs.columns), matrixBytes);
+      });
   if (!tile)
     return explainSize(*plan, reason);
   plan->forward = *tile;
@@ -233,31 +248,39 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionBackwardOp op,
   // gradients are f16 that is so for them as well.
   if (plan->matrixType && !plan->matrixType.isBF16() && !plan->roundsFactors)
     plan->matrixType = {};
-  auto choose = [&](ArrayRef<ScoreTile> tiles, auto countScoresAndSums) {
-    return chooseTile(tiles, [&](ScoreTile tile) {
+  // Rows that a block owns, and those of which it reads one tile after another.
+  auto choose = [&](ArrayRef<ScoreTile> tiles, int64_t ScoreTile::*own,
+                    int64_t ScoreTile::*others, auto countScoresAndSums) {
+    return chooseTile(tiles, [&](ScoreTile tile, int64_t matrixBytes) {
       if (tile.usesMatrices && !plan->matrixType)
         return false;
       Resources needs(*plan, tile);
       auto [scores, sums] = countScoresAndSums(needs);
-      return needs.fits((tile.queries + tile.keys) *
+      return needs.fits((tile.*own + tile.getStages() * tile.*others) *
                                 (needs.depth.stride + needs.columns.stride) +
                             scores,
-                        sums);
+                        sums, matrixBytes);
     });
   };
-  auto byQueries = choose(kTilesByQueries, [](const Resources &needs) {
-    return std::pair(needs.countScores(needs.tile.queries, needs.tile.keys),
-                     needs.countSums(needs.tile.queries, needs.depth));
-  });
-  auto byKeys = choose(kTilesByKeys, [](const Resources &needs) {
-    return std::pair(2 * needs.countScores(needs.tile.keys, needs.tile.queries),
-                     needs.countSums(needs.tile.keys, needs.depth) +
-                         needs.countSums(needs.tile.keys, needs.columns));
-  });
+  constexpr auto kQueries = &ScoreTile::queries, kKeys = &ScoreTile::keys;
+  auto byQueries =
+      choose(kTilesByQueries, kQueries, kKeys, [](const Resources &needs) {
+        return std::pair(needs.countScores(needs.tile.queries, needs.tile.keys),
+                         needs.countSums(needs.tile.queries, needs.depth));
+      });
+  auto byKeys =
+      choose(kTilesByKeys, kKeys, kQueries, [](const Resources &needs) {
+        return std::pair(
+            2 * needs.countScores(needs.tile.keys, needs.tile.queries) +
+                needs.countNumbers(),
+            needs.countSums(needs.tile.keys, needs.depth) +
+                needs.countSums(needs.tile.keys, needs.columns));
+      });
   auto byScores =
       choose(ArrayRef(kTilesByQueries).drop_while([](ScoreTile tile) {
         return tile.usesMatrices;
       }),
+             kQueries, kKeys,
              [](const Resources &) { return std::pair<int64_t, int64_t>(); });
   if (!byQueries || !byKeys || !byScores)
     return explainSize(*plan, reason);

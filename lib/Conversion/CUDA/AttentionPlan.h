@@ -21,9 +21,10 @@ struct ScoreTile {
   int64_t queries = 0, keys = 0;
   /// Whether tensor cores compute products: of the operands' own elements.
   bool usesMatrices = false;
-  /// Whether values have memory of their own in the forward, and come together
-  /// with keys: half the barriers, and loads that wait for each other.
-  bool hasValueMemory = false;
+
+  /// How many tiles of what a block reads one after the other have memory: with
+  /// tensor cores one comes while another one is used.
+  int64_t getStages() const { return usesMatrices ? 2 : 1; }
 };
 
 /// How threads share the rows of a tile and their scores and sums. A thread has

@@ -204,24 +204,41 @@ private:
           b, arith::ConstantOp::create(b, loc, combiner.neutral)));
     Values sizes = countSteps(loops);
     Value end = math.product(sizes);
-    auto emit = [&](Value number, ValueRange carried) {
-      return emitElement(advanceTo(point, loops, number, sizes), carried);
+    auto findElement = [&](Value number) {
+      return advanceTo(point, loops, number, sizes);
     };
     bool mayBeNone = !plan.mapped.empty() && !areBlocksFull();
     Values partial;
-    // A number of iterations that is known lets all loads of a thread begin
-    // before the first one has come.
+    // Of a number of iterations that is known, loads of several begin before
+    // the first one has come, and before what that stores.
     if (std::optional<int64_t> steps = getConstantIntValue(end);
         steps && *steps % plan.lanes == 0 && !mayBeNone) {
-      partial = emitFor(index(0), index(*steps / plan.lanes), 1, neutral,
-                        [&](Value step, ValueRange carried) {
-                          Value first = math.mul(step, index(plan.lanes));
-                          return emit(math.add(first, lane), carried);
-                        });
+      int64_t count = *steps / plan.lanes, atOnce = countAtOnce(count);
+      partial = emitFor(
+          index(0), index(count), atOnce, neutral,
+          [&](Value step, ValueRange carried) {
+            SmallVector<Point> elements;
+            SmallVector<Values> inputs;
+            for (int64_t i : llvm::seq(atOnce)) {
+              Value first =
+                  math.mul(math.add(step, index(i)), index(plan.lanes));
+              elements.push_back(findElement(math.add(first, lane)));
+              inputs.push_back(body.loadInputs(b, elements.back()));
+            }
+            Values next(carried);
+            for (auto [element, input] : llvm::zip_equal(elements, inputs))
+              next = emitElement(element, input, next);
+            return next;
+          });
     } else {
       if (mayBeNone)
         end = arith::SelectOp::create(b, loc, isResult, end, index(0));
-      partial = emitFor(lane, end, plan.lanes, neutral, emit);
+      partial = emitFor(lane, end, plan.lanes, neutral,
+                        [&](Value number, ValueRange carried) {
+                          Point element = findElement(number);
+                          return emitElement(
+                              element, body.loadInputs(b, element), carried);
+                        });
     }
     if (plan.vector.count > 1 && plan.resultsPerThread() == 1)
       for (auto [value, combiner] : llvm::zip_equal(partial, plan.combiners))
@@ -240,15 +257,26 @@ private:
     return parts.front();
   }
 
-  /// Takes in the element at `point`.
-  Values emitElement(const Point &point, ValueRange carried) {
+  /// Iterations, a divisor of `count`, of which a thread loads inputs at once.
+  int64_t countAtOnce(int64_t count) const {
+    constexpr int64_t kElements = 16;
+    int64_t most = std::max<int64_t>(kElements / plan.vector.count, 1);
+    for (int64_t some = std::min(most, count); some > 1; --some)
+      if (count % some == 0)
+        return some;
+    return 1;
+  }
+
+  /// Takes in the element at `point`, of which the inputs are `inputs`.
+  Values emitElement(const Point &point, ArrayRef<Value> inputs,
+                     ValueRange carried) {
     Values olds(numOutputs());
     for (auto [output, value] : llvm::zip_equal(plan.reduced, carried))
       olds[output] = value;
     for (unsigned output : plan.mapped)
       if (!nest.op.getRegionOutputArgs()[output].use_empty())
         olds[output] = body.load(b, outputAccess(output), point);
-    Values next = body.compute(b, point, olds);
+    Values next = body.compute(b, point, inputs, olds);
     for (unsigned output : plan.mapped)
       body.store(b, outputAccess(output), next[output], point);
     return llvm::map_to_vector(plan.reduced, [&](unsigned output) {

@@ -252,9 +252,15 @@ static void chooseVectors(const LoopNest &nest, GridPlan &plan) {
 /// Bytes of workgroup memory that every chip gives a block without asking.
 static constexpr int64_t kWorkgroupBytes = 48 << 10;
 
-/// Neighbouring results that a lane computes at once, where threads that load
-/// one element each would leave a part of their sectors to other blocks: eight
-/// of bf16 are half a sector.
+/// Blocks that occupy a large chip's multiprocessors, of which there are 132 to
+/// 148: two for each.
+static constexpr int64_t kManyBlocks = 264;
+
+/// Neighbouring results that a lane computes at once, so that it loads up to 16
+/// bytes at once and computes once what they have in common: as many as leave
+/// enough blocks. At least a word, where threads that load one element each
+/// would leave a part of their sectors to other blocks: eight of bf16 are half
+/// a sector.
 static void chooseResultVectors(const LoopNest &nest, GridPlan &plan) {
   if (plan.lanes == 1 || plan.lanesAreNeighbours || !canVectorizeBody(nest.op))
     return;
@@ -263,12 +269,18 @@ static void chooseResultVectors(const LoopNest &nest, GridPlan &plan) {
   for (const Access &access : nest.accesses)
     if (!access.isScalar() && !access.isInvariantIn(loop))
       narrowest = std::min(narrowest, getBytesInMemory(access.elementType));
-  for (const Access &output : nest.outputs())
-    resultBytes += getBytesInMemory(output.elementType);
-  int64_t count = 4 / narrowest;
-  if (count > 1 && kMaxBlockSize * count * resultBytes <= kWorkgroupBytes &&
-      isAligned(nest, loop, count))
-    plan.vector = {count, loop, /*isAligned=*/true};
+  for (unsigned output : plan.reduced)
+    resultBytes += getBytesInMemory(nest.outputs()[output].elementType);
+  int64_t results = countIterations(nest, /*parallel=*/true);
+  for (int64_t count = kVectorBytes / narrowest; count > 1; count /= 2) {
+    bool isEnough = count * narrowest <= 4 ||
+                    results >= count * plan.pointsPerBlock() * kManyBlocks;
+    if (isEnough && plan.blockSize * count * resultBytes <= kWorkgroupBytes &&
+        isAligned(nest, loop, count)) {
+      plan.vector = {count, loop, /*isAligned=*/true};
+      return;
+    }
+  }
 }
 
 /// The loop in which an input is contiguous that jumps from element to element
@@ -335,7 +347,6 @@ GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
     std::rotate(fastest, fastest + 1, plan.gridLoops.end());
   if (!plan.isInOrder && nest.hasReduction()) {
     chooseLanes(nest, plan);
-    chooseResultVectors(nest, plan);
   } else if (!plan.isInOrder) {
     chooseTile(nest, plan);
   }
@@ -346,5 +357,7 @@ GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
   if (plan.lanes > 1 && !plan.lanesAreNeighbours)
     plan.blockSize = std::max(
         plan.blockSize, std::min(plan.lanes * kFewResults, kMaxBlockSize));
+  if (!plan.isInOrder && nest.hasReduction())
+    chooseResultVectors(nest, plan);
   return plan;
 }

@@ -165,7 +165,8 @@ gpu::GPUFuncOp KernelLaunch::finish() {
   return kernel;
 }
 
-void KernelLaunch::createLaunch(gpu::GPUFuncOp kernel, OpFoldResult blocks) {
+void KernelLaunch::createLaunch(gpu::GPUFuncOp kernel, OpFoldResult blocks,
+                                int64_t dynamicBytes) {
   OpBuilder::InsertionGuard guard(host);
   if (!getConstantIntValue(blocks)) {
     Value zero = arith::ConstantIndexOp::create(host, loc, 0);
@@ -178,9 +179,12 @@ void KernelLaunch::createLaunch(gpu::GPUFuncOp kernel, OpFoldResult blocks) {
   Value threads = arith::ConstantIndexOp::create(host, loc, blockSize);
   gpu::KernelDim3 grid{getValueOrCreateConstantIndexOp(host, loc, blocks), one,
                        one};
+  Value dynamic;
+  if (dynamicBytes > 0)
+    dynamic = arith::ConstantIntOp::create(host, loc, host.getI32Type(),
+                                           dynamicBytes);
   auto launch = gpu::LaunchFuncOp::create(
-      host, loc, kernel, grid, gpu::KernelDim3{threads, one, one},
-      /*dynamicSharedMemorySize=*/Value(),
+      host, loc, kernel, grid, gpu::KernelDim3{threads, one, one}, dynamic,
       llvm::map_to_vector(arguments,
                           [](const Argument &a) { return a.value; }));
   copyPhase(op, launch);

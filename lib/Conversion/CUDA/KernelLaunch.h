@@ -49,8 +49,9 @@ public:
   gpu::GPUFuncOp finish();
 
   /// Launches `kernel`, which looks like the one that was finished. There is no
-  /// launch of no blocks.
-  void createLaunch(gpu::GPUFuncOp kernel, OpFoldResult blocks);
+  /// launch of no blocks. `dynamicBytes` are of dynamic workgroup memory.
+  void createLaunch(gpu::GPUFuncOp kernel, OpFoldResult blocks,
+                    int64_t dynamicBytes = 0);
 
   /// Builds the kernel.
   OpBuilder device;

@@ -23,6 +23,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
 #include "mlir/Transforms/DialectConversion.h"
@@ -118,6 +119,16 @@ static void allowRegisters(gpu::GPUModuleOp module) {
                       Builder(module).getI32IntegerAttr(1));
 }
 
+/// Upstream defines the memory that launches add, of no elements: ptxas would
+/// take that for a byte of the kernel's own, at the same place.
+static void declareDynamicMemory(gpu::GPUModuleOp module) {
+  for (auto global : module.getOps<LLVM::GlobalOp>())
+    if (auto array = dyn_cast<LLVM::LLVMArrayType>(global.getGlobalType());
+        array && array.getNumElements() == 0 &&
+        global.getAddrSpace() == NVVM::NVVMMemorySpace::Shared)
+      global.setLinkage(LLVM::Linkage::External);
+}
+
 namespace {
 struct ConvertKernelsToNVVM
     : remat::impl::ConvertKernelsToNVVMBase<ConvertKernelsToNVVM> {
@@ -127,6 +138,10 @@ struct ConvertKernelsToNVVM
     LowerToLLVMOptions options(&getContext());
     LLVMTypeConverter converter(&getContext(), options);
     configureGpuToNVVMTypeConverter(converter);
+    // Of no use below: the processor counts groups of copies.
+    converter.addConversion([](nvgpu::DeviceAsyncTokenType type) -> Type {
+      return IntegerType::get(type.getContext(), 32);
+    });
 
     RewritePatternSet patterns(&getContext());
     populateExactMathPatterns(converter, patterns);
@@ -157,6 +172,7 @@ struct ConvertKernelsToNVVM
       return signalPassFailure();
     attributes.restore(module);
     allowRegisters(module);
+    declareDynamicMemory(module);
   }
 };
 } // namespace

@@ -195,6 +195,8 @@ void Block::runFibers() {
     thread.index = i;
     thread.state = Thread::State::ready;
     thread.warpEpoch = 0;
+    thread.copies.clear();
+    thread.numCopyGroups = 0;
   }
   numWaiting.assign((threads.size() + kWarpSize - 1) / kWarpSize, 0);
   epoch = 0;

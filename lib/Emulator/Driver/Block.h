@@ -16,6 +16,16 @@ class Block;
 /// What the lanes of a warp do together.
 enum class WarpOp { barrier, shuffle, vote, reduce, multiply, exchange };
 
+/// A copy to workgroup memory that is not done.
+struct AsyncCopy {
+  void *to;
+  const void *from;
+  size_t bytes, sourceBytes;
+  /// Of the thread's groups of copies.
+  uint32_t group;
+  const char *site;
+};
+
 /// A thread that runs as a fiber. Kernels get it as an EmulatedThread.
 struct Thread : EmulatedThread {
   enum class State { ready, atBarrier, atWarpOp, done };
@@ -39,6 +49,9 @@ struct Thread : EmulatedThread {
   /// A row of a matrix, and where the lane's elements are.
   const void *row = nullptr;
   const void *addresses[8] = {};
+  /// Copies that it did not wait for, and groups of them that are complete.
+  std::vector<AsyncCopy> copies;
+  uint32_t numCopyGroups = 0;
 
   unsigned getWarp() const { return index / kWarpSize; }
   unsigned getLane() const { return index % kWarpSize; }

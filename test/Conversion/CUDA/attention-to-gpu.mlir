@@ -16,12 +16,19 @@
 // CHECK-LABEL: func.func @causal(
 // CHECK-DAG: %[[BLOCKS:.*]] = arith.constant 32 : index
 // CHECK-DAG: %[[THREADS:.*]] = arith.constant 128 : index
-// CHECK-COUNT-2: gpu.launch_func @kernels::@attention blocks in (%[[BLOCKS]], %{{.*}}, %{{.*}}) threads in (%[[THREADS]], %{{.*}}, %{{.*}})
+// CHECK-COUNT-2: gpu.launch_func @kernels::@attention blocks in (%[[BLOCKS]], %{{.*}}, %{{.*}}) threads in (%[[THREADS]], %{{.*}}, %{{.*}}) dynamic_shared_memory_size %c35328_i32
 // CHECK-NOT: gpu.launch_func
 // CHECK-LABEL: gpu.func @attention(
 // CHECK-SAME: "write"
-// CHECK-SAME: workgroup(%[[Q:.*]] : memref<4352xf32, {{.*}}, %[[K:.*]] : memref<2176xf32, {{.*}}, %[[P:.*]] : memref<2304xf32,
 // CHECK-SAME: nvvm.minctasm = 1 : i32
+// CHECK: %[[MEMORY:.*]] = gpu.dynamic_shared_memory
+// CHECK: %[[Q:.*]] = memref.view %[[MEMORY]][%c0][] : {{.*}} to memref<4352xf32,
+// CHECK: %[[K:.*]] = memref.view %[[MEMORY]][%c17408][] : {{.*}} to memref<2176xf32,
+// CHECK: %[[P:.*]] = memref.view %[[MEMORY]][%c26112][] : {{.*}} to memref<2304xf32,
+// All heads are one section, of which the blocks with the last queries, which see the most keys, come first.
+// CHECK: %[[HEADS:.*]] = arith.minui %{{.*}}, %c63
+// CHECK: %[[TILE:.*]] = arith.divui %{{.*}}, %[[HEADS]]
+// CHECK: arith.subi %c7, %[[TILE]]
 // CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<?xf32>, vector<4xf32>
 // CHECK: vector.store %{{.*}}, %[[Q]]
 // CHECK: %[[END:.*]] = affine.min
@@ -115,7 +122,7 @@ func.func @shared_keys(%q: memref<4x200x8xf32>, %k: memref<70x8xf32>, %v: memref
 
 // Eight numbers of bf16 at once; the result is rounded once, two of it at once. A mask is read where the score is.
 // CHECK-LABEL: gpu.func @attention(
-// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<?xbf16>, vector<8xbf16>
+// CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 8 {bypassL1} : memref<?xbf16>
 // CHECK-NOT: arith.extf
 // CHECK: memref.load %{{.*}} : memref<?xi8>
 // CHECK: arith.trunci
@@ -169,8 +176,8 @@ func.func @sizes(%q: memref<?x4xf32>, %k: memref<9x4xf32>, %v: memref<9x4xf32>, 
 
 // -----
 
-// Tensor cores: tiles of bf16 in workgroup memory, for queries, keys and values, which come together; weights stay in registers, rounded to
-// bf16 as the result is.
+// Tensor cores: tiles of bf16 in workgroup memory, for queries, and twice for keys and values: the next ones come while some are used, behind
+// the one barrier of a tile. Weights stay in registers, rounded to bf16 as the result is.
 #q = affine_map<(h, m, n, d, v) -> (h, m, d)>
 #k = affine_map<(h, m, n, d, v) -> (h, n, d)>
 #v = affine_map<(h, m, n, d, v) -> (h, n, v)>
@@ -179,13 +186,22 @@ func.func @sizes(%q: memref<?x4xf32>, %k: memref<9x4xf32>, %v: memref<9x4xf32>, 
 // TRAFFIC-LABEL: func.func @matrices(
 // CHECK-LABEL: func.func @matrices(
 // CHECK-LABEL: gpu.func @attention(
-// CHECK-SAME: workgroup(%[[Q:[a-z0-9]*]] : memref<4608xbf16, {{.*}}, %[[K:[a-z0-9]*]] : memref<4608xbf16, {{.*}}, %[[V:[a-z0-9]*]] : memref<4608xbf16, #gpu.address_space<workgroup>> {llvm.align = 16 : i64}) kernel
-// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<?xbf16>, vector<8xbf16>
-// CHECK: vector.store %{{.*}}, %[[Q]]
-// CHECK: scf.for %{{.*}} step %c64 iter_args
-// CHECK: vector.store %{{.*}}, %[[K]]
-// CHECK: vector.store %{{.*}}, %[[V]]
-// CHECK: gpu.barrier
+// CHECK-SAME: nvvm.minctasm = 4 : i32
+// CHECK: %[[Q:.*]] = memref.view %{{.*}} to memref<4608xbf16,
+// CHECK: %[[K:.*]] = memref.view %{{.*}} to memref<9216xbf16,
+// CHECK: %[[V:.*]] = memref.view %{{.*}} to memref<9216xbf16,
+// CHECK: nvgpu.device_async_copy %{{.*}}, %[[Q]][%{{.*}}], 8 {bypassL1}
+// CHECK: nvgpu.device_async_copy %{{.*}}, %[[K]][%{{.*}}], 8 {bypassL1}
+// CHECK: nvgpu.device_async_copy %{{.*}}, %[[V]][%{{.*}}], 8 {bypassL1}
+// CHECK: scf.for %[[FIRST:.*]] = %c0 to %c512 step %c64 iter_args
+// CHECK: %[[GROUP:.*]] = nvgpu.device_async_create_group
+// CHECK-NEXT: nvgpu.device_async_wait %[[GROUP]] {numGroups = 0 : i32}
+// CHECK-NEXT: gpu.barrier
+// CHECK: %[[NEXT:.*]] = arith.addi %[[FIRST]], %c64
+// CHECK: %[[IS_NEXT:.*]] = arith.cmpi ult, %[[NEXT]], %c512
+// CHECK: scf.if %[[IS_NEXT]]
+// CHECK: nvgpu.device_async_copy %{{.*}}, %[[K]][%{{.*}}], 8 {bypassL1}
+// CHECK: nvgpu.device_async_copy %{{.*}}, %[[V]][%{{.*}}], 8 {bypassL1}
 // CHECK: nvgpu.ldmatrix %[[Q]]{{.*}} {numTiles = 4 : i32, transpose = false}
 // CHECK: nvgpu.ldmatrix %[[K]]{{.*}} {numTiles = 4 : i32, transpose = false}
 // CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<bf16>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
@@ -198,7 +214,7 @@ func.func @sizes(%q: memref<?x4xf32>, %k: memref<9x4xf32>, %v: memref<9x4xf32>, 
 // CHECK-NOT: arith.subf
 // CHECK: nvgpu.ldmatrix %[[V]][%{{.*}}] {numTiles = 4 : i32, transpose = true} : {{.*}} -> vector<4x2xbf16>
 // CHECK: nvvm.mma.sync
-// CHECK: gpu.barrier
+// CHECK-NOT: gpu.barrier
 // CHECK: vector.store %{{.*}} {alignment = 4 : i64} : memref<?xbf16>, vector<2xbf16>
 func.func @matrices(%q: memref<4x512x64xbf16>, %k: memref<4x512x64xbf16>, %v: memref<4x512x64xbf16>, %o: memref<4x512x64xbf16>,
                     %l: memref<4x512xf32>) {

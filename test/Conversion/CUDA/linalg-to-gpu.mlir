@@ -52,9 +52,9 @@ func.func @views_that_are_not_aligned(%x: memref<64xf32, strided<[1], offset: 1>
 // CHECK: gpu.func @generic(
 // CHECK-SAME: {remat.access = "write", remat.bytes = 256 : i64}) workgroup(%[[W:.*]] : memref<8xf32,
 // CHECK: %[[LANE:.*]] = arith.remui %{{.*}}, %c256
-// CHECK: %[[PART:.*]] = scf.for %[[K:.*]] = %c0 to %c4 step %c1 iter_args(%{{.*}}) -> (vector<4xf32>)
-// CHECK: vector.load {{.*}} {alignment = 16 : i64}
-// CHECK: vector.extract %[[PART]][0]
+// CHECK-COUNT-4: vector.load {{.*}} {alignment = 16 : i64}
+// CHECK-COUNT-4: arith.addf {{.*}} : vector<4xf32>
+// CHECK: vector.extract
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK: memref.store %{{.*}}, %[[W]]
 // CHECK-NEXT: }
@@ -86,9 +86,10 @@ func.func @sums_along_the_fastest_dimension(%x: memref<64x4096xf32>, %y: memref<
 // CHECK: gpu.func @generic(
 // CHECK-SAME: {remat.access = "read_write", remat.bytes = 256 : i64})
 // CHECK: %[[LANE:.*]] = arith.divui %{{.*}}, %c8
-// CHECK: scf.for %[[STEP:.*]] = %c0 to %c32 step %c1
+// CHECK: scf.for %[[STEP:.*]] = %c0 to %c32 step %c16
 // CHECK: %[[FIRST:.*]] = arith.muli %[[STEP]], %c128
 // CHECK: arith.addi %[[FIRST]], %[[LANE]]
+// CHECK-COUNT-16: memref.load
 // CHECK-COUNT-7: gpu.barrier
 // CHECK-NOT: gpu.barrier
 func.func @sums_across(%x: memref<4096x64xf32>, %y: memref<64xf32>) {
