@@ -8,6 +8,7 @@
 #include "AttentionEmitter.h"
 
 #include "DevicePointers.h"
+#include "WarpShuffle.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
@@ -192,11 +193,13 @@ AttentionEmitter::Values AttentionEmitter::beginCode() {
   lane = math.rem(thread, index(layout.lanes));
   firstColumn = math.mul(lane, index(layout.perScore));
   slot = math.div(thread, index(layout.lanes));
-  // A warp's threads are in 8 rows, and have 8 more below these.
-  if (tile.usesMatrices)
+  // A warp's threads are in 8 rows, and have those 8, 16, ... below these.
+  if (tile.usesMatrices) {
+    int64_t rowsOfWarp = parts.front().size * kWarp / kAttentionThreads;
     slot = math.add(
-        math.mul(math.div(slot, index(layout.rowStep)), index(kMatrixRows)),
+        math.mul(math.div(slot, index(layout.rowStep)), index(rowsOfWarp)),
         math.rem(slot, index(layout.rowStep)));
+  }
   auto getBox = [&](IndexMath math, function_ref<Value(unsigned)> getSize) {
     Values box;
     for (unsigned loop : gridLoops)
@@ -255,11 +258,13 @@ void AttentionEmitter::finish(KernelTable<gpu::GPUFuncOp> &table,
   if (isConstantIntValue(blocks, 0))
     return kernel.erase();
   kernel.setName(name);
-  // Blocks on a multiprocessor for which sums still stay in registers. ptxas
-  // would rather spill than run few, and does not aim at more than it is told.
+  // Blocks on a multiprocessor for which sums and scores still stay in
+  // registers. ptxas would rather spill than run few, and does not aim at more
+  // than it is told.
+  int64_t registers = sums + tile.queries * tile.keys / kAttentionThreads;
   int32_t least = 1;
-  if (tile.usesMatrices)
-    least = sums > 64 ? 1 : (sums > 32 ? 3 : 4) - (plan.roundsFactors ? 0 : 1);
+  if (tile.usesMatrices && registers <= 80)
+    least = (registers <= 64 ? 4 : 3) - (plan.roundsFactors ? 0 : 2);
   kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                   b.getI32IntegerAttr(least));
   launch.createLaunch(table.getOrInsert(kernel), blocks, workgroupBytes);

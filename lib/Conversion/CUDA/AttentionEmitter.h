@@ -288,8 +288,8 @@ private:
   std::pair<Value, Value> splitPair(Value first, Value second);
   Values loadMatrices(const Tile &from, Value row, Value column,
                       bool transposed);
-  /// Registers of a left factor: the warp's rows of `x`.
-  Values loadLeft(const Tile &x, Value column);
+  /// Registers of a left factor: 16 of the warp's rows of `x`.
+  Values loadLeft(const Tile &x, int64_t part, Value column);
   /// Registers of the right factors of two products: 16 rows of `y` from `row`
   /// on, as columns; or, of 16 rows from `row` on, 8 columns each.
   Values loadRows(const Tile &y, int64_t row, Value column);

@@ -62,16 +62,18 @@ AttentionEmitter::Values AttentionEmitter::loadMatrices(const Tile &from,
   return registers;
 }
 
-/// The upper and the lower half of the warp's rows, then those of the second
-/// half of columns.
-AttentionEmitter::Values AttentionEmitter::loadLeft(const Tile &x,
+/// Of the warp's rows number `part` * 16 on the upper and the lower half, then
+/// those of the second half of columns.
+AttentionEmitter::Values AttentionEmitter::loadLeft(const Tile &x, int64_t part,
                                                     Value column) {
   Value warp = math.div(thread, index(kWarp)),
         lane = math.rem(thread, index(kWarp));
+  int64_t rowsOfWarp = x.rows * kWarp / kAttentionThreads;
   return loadMatrices(
       x,
-      math.add(math.mul(warp, index(kMatrixRows)),
-               math.rem(lane, index(kMatrixRows))),
+      math.add(math.add(math.mul(warp, index(rowsOfWarp)),
+                        math.rem(lane, index(kMatrixRows))),
+               index(part * kMatrixRows)),
       math.add(column, math.mul(math.div(lane, index(kMatrixRows)),
                                 index(kMatrixDepth / 2))),
       /*transposed=*/false);
@@ -131,19 +133,23 @@ void AttentionEmitter::addProduct(ArrayRef<Value> left, ArrayRef<Value> right,
 
 AttentionEmitter::Values AttentionEmitter::multiplyMatrices(const Tile &x,
                                                             const Tile &y) {
-  int64_t perRow = layout.countScores(y.rows);
-  return emitFor(
-      index(0), index(x.width.padded), kMatrixDepth,
-      Values(2 * perRow, constant(0.0)), [&](Value column, ValueRange carried) {
-        Values left = loadLeft(x, column), sums(carried);
-        for (int64_t i = 0; i < y.rows; i += 2 * kMatrixColumns) {
-          Values rows = loadRows(y, i, column);
-          for (int64_t product : llvm::seq(2))
-            addProduct(left, ArrayRef(rows).slice(2 * product, 2), sums,
-                       (i / kMatrixColumns + product) * 2, perRow);
-        }
-        return sums;
-      });
+  int64_t perRow = layout.countScores(y.rows),
+          parts = layout.countRows(x.rows) / 2;
+  Values sums(2 * parts * perRow, constant(0.0));
+  for (int64_t column = 0; column < x.width.padded; column += kMatrixDepth) {
+    SmallVector<Values> left;
+    for (int64_t part : llvm::seq(parts))
+      left.push_back(loadLeft(x, part, index(column)));
+    for (int64_t i = 0; i < y.rows; i += 2 * kMatrixColumns) {
+      Values rows = loadRows(y, i, index(column));
+      for (int64_t part : llvm::seq(parts))
+        for (int64_t product : llvm::seq(2))
+          addProduct(left[part], ArrayRef(rows).slice(2 * product, 2),
+                     MutableArrayRef(sums).slice(2 * part * perRow, 2 * perRow),
+                     (i / kMatrixColumns + product) * 2, perRow);
+    }
+  }
+  return sums;
 }
 
 AttentionEmitter::Values AttentionEmitter::accumulateMatrices(ValueRange scores,
@@ -151,28 +157,34 @@ AttentionEmitter::Values AttentionEmitter::accumulateMatrices(ValueRange scores,
                                                               const Tile &y,
                                                               ValueRange sums) {
   int64_t perRow = layout.countSums(y.width.padded),
-          scoresPerRow = layout.countScores(count);
+          scoresPerRow = layout.countScores(count),
+          parts = sums.size() / (2 * perRow);
   Values next(sums);
   for (int64_t row = 0; row < count; row += kMatrixDepth) {
-    Values left, rests;
-    for (int64_t half : llvm::seq(2))
-      for (int64_t i : llvm::seq(2)) {
-        // Of two neighbouring products' columns.
-        int64_t first = i * scoresPerRow + row / layout.lanes + 2 * half;
-        auto [rounded, rest] = splitPair(scores[first], scores[first + 1]);
-        left.push_back(rounded);
-        rests.push_back(rest);
-      }
+    SmallVector<Values> left(parts), rests(parts);
+    for (int64_t part : llvm::seq(parts))
+      for (int64_t half : llvm::seq(2))
+        for (int64_t i : llvm::seq(2)) {
+          // Of two neighbouring products' columns.
+          int64_t first =
+              (2 * part + i) * scoresPerRow + row / layout.lanes + 2 * half;
+          auto [rounded, rest] = splitPair(scores[first], scores[first + 1]);
+          left[part].push_back(rounded);
+          rests[part].push_back(rest);
+        }
     for (int64_t column = 0; column < y.width.padded;
          column += 2 * kMatrixColumns) {
       Values columns = loadColumns(y, row, column);
-      for (int64_t product : llvm::seq(2)) {
-        auto right = ArrayRef(columns).slice(2 * product, 2);
-        int64_t first = (column / kMatrixColumns + product) * 2;
-        if (!plan.roundsFactors)
-          addProduct(rests, right, next, first, perRow);
-        addProduct(left, right, next, first, perRow);
-      }
+      for (int64_t part : llvm::seq(parts))
+        for (int64_t product : llvm::seq(2)) {
+          auto right = ArrayRef(columns).slice(2 * product, 2);
+          auto mine =
+              MutableArrayRef(next).slice(2 * part * perRow, 2 * perRow);
+          int64_t first = (column / kMatrixColumns + product) * 2;
+          if (!plan.roundsFactors)
+            addProduct(rests[part], right, mine, first, perRow);
+          addProduct(left[part], right, mine, first, perRow);
+        }
     }
   }
   return next;

@@ -2,6 +2,9 @@
 
 #include "AttentionPlan.h"
 
+#include "KernelLaunch.h"
+#include "WarpShuffle.h"
+
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
 using namespace mlir;
@@ -17,16 +20,19 @@ static constexpr int64_t kWorkgroupBytes = 48 << 10,
 /// Registers of a thread, of 4 bytes, for sums that it keeps. With tensor cores
 /// little else is in registers but scores, and their products in the backward.
 static constexpr int64_t kSumRegisters = 64, kMatrixSumRegisters = 128,
-                         kMatrixRegisters = 140;
+                         kMatrixRegisters = 160;
 /// Queries and keys of tiles, the most first. With tensor cores each warp has
-/// 16 of the rows that the block owns.
+/// 16 of the rows that the block owns, or 32.
 static constexpr ScoreTile kForwardTiles[] = {
     {64, 64, true}, {64, 32, true}, {64, 16, true}, {64, 32},
     {32, 32},       {32, 16},       {16, 16},       {16, 8}};
 static constexpr ScoreTile kTilesByQueries[] = {
     {64, 32, true}, {64, 16, true}, {32, 32}, {32, 16}, {16, 32}, {16, 16}};
+/// With 128 keys a warp uses twice what it loads of queries, and half as many
+/// warps run: faster here, slower in the other kernels.
 static constexpr ScoreTile kTilesByKeys[] = {
-    {32, 64, true}, {16, 64, true}, {32, 32}, {32, 16}, {16, 32}, {16, 16}};
+    {32, 128, true}, {32, 64, true}, {16, 64, true}, {32, 32},
+    {32, 16},        {16, 32},       {16, 16}};
 
 ThreadLayout AttentionPlan::getLayout(ScoreTile tile) const {
   // As PTX lays out the sums of mma.sync.m16n8k16.
@@ -184,6 +190,27 @@ static FloatType findMatrixType(FloatType sumType, ValueRange operands) {
              : FloatType();
 }
 
+/// Whether tiles of `own` rows of `loop`, of which `map` is the operand, are
+/// many blocks, if they are larger than the smallest of matrices.
+static bool areManyBlocks(const AttentionPlan &plan, ArrayRef<Indexed> operands,
+                          AffineMap map, unsigned loop, int64_t own) {
+  constexpr int64_t kSmallest = kMatrixRows * kAttentionThreads / kWarp;
+  if (own <= kSmallest)
+    return true;
+  int64_t size = getStaticSize(operands, loop);
+  if (ShapedType::isDynamic(size))
+    return loop < map.getNumDims();
+  int64_t blocks = llvm::divideCeil(size, own);
+  for (unsigned outer : plan.outer)
+    if (map.isFunctionOfDim(outer)) {
+      int64_t number = getStaticSize(operands, outer);
+      if (ShapedType::isDynamic(number))
+        return true;
+      blocks *= number;
+    }
+  return blocks >= kManyBlocks;
+}
+
 static LogicalResult explainSize(const AttentionPlan &plan,
                                  std::string &reason) {
   reason = ("heads of " + Twine(plan.depth) + " and " + Twine(plan.columns) +
@@ -249,10 +276,15 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionBackwardOp op,
   if (plan->matrixType && !plan->matrixType.isBF16() && !plan->roundsFactors)
     plan->matrixType = {};
   // Rows that a block owns, and those of which it reads one tile after another.
+  SmallVector<Indexed> operands = getIndexedOperands(op);
   auto choose = [&](ArrayRef<ScoreTile> tiles, int64_t ScoreTile::*own,
                     int64_t ScoreTile::*others, auto countScoresAndSums) {
     return chooseTile(tiles, [&](ScoreTile tile, int64_t matrixBytes) {
       if (tile.usesMatrices && !plan->matrixType)
+        return false;
+      if (own == &ScoreTile::keys &&
+          !areManyBlocks(*plan, operands, op.getMap(1), plan->dims.key,
+                         tile.keys))
         return false;
       Resources needs(*plan, tile);
       auto [scores, sums] = countScoresAndSums(needs);

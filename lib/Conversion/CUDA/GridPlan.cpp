@@ -8,6 +8,7 @@
 #include "../ReductionLanes.h"
 
 #include "DevicePointers.h"
+#include "KernelLaunch.h"
 
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
@@ -251,10 +252,6 @@ static void chooseVectors(const LoopNest &nest, GridPlan &plan) {
 
 /// Bytes of workgroup memory that every chip gives a block without asking.
 static constexpr int64_t kWorkgroupBytes = 48 << 10;
-
-/// Blocks that occupy a large chip's multiprocessors, of which there are 132 to
-/// 148: two for each.
-static constexpr int64_t kManyBlocks = 264;
 
 /// Neighbouring results that a lane computes at once, so that it loads up to 16
 /// bytes at once and computes once what they have in common: as many as leave

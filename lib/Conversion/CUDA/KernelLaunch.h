@@ -15,6 +15,10 @@
 
 namespace mlir::remat {
 
+/// Blocks that occupy a large chip's multiprocessors, of which there are 132 to
+/// 148: two for each.
+inline constexpr int64_t kManyBlocks = 264;
+
 /// The `gpu.module` of the program's kernels.
 gpu::GPUModuleOp getOrCreateKernelModule(ModuleOp module);
 

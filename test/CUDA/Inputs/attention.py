@@ -291,6 +291,10 @@ CASES = [
     Case("matrices_dynamic", h=2, m=45, n=70, d=8, v=8, dtype="u2", mask="causal", bias="bmn", same=True, dynamic=True),
     Case("matrices_f16", h=2, m=70, n=70, d=64, v=64, dtype="f2", mask="causal", same=True, slow=True),
     Case("matrices_f16_rounded", h=2, m=70, n=70, d=64, v=64, dtype="f2", mask="causal", rounded=True, slow=True),
+    # Blocks of 128 keys, of which two have many; heads in two sections, of 16 and 5.
+    Case("matrices_many", b=11, h=12, m=40, n=150, d=16, v=16, dtype="u2", mask="causal", rounded=True),
+    Case("matrices_many_64", b=66, h=2, m=19, n=131, d=64, v=64, dtype="u2", mask="causal", rounded=True, slow=True),
+    Case("sections", b=3, h=7, m=70, n=70, d=128, v=128, mask="causal", dynamic=True, slow=True),
     Case("f64", h=2, m=40, n=70, d=16, v=24, dtype="f8", mask="causal"),
     Case("f64_large", m=33, n=33, d=64, v=64, dtype="f8", slow=True),
     Case("large", m=40, n=40, d=128, v=128, mask="causal", slow=True),
