@@ -231,15 +231,20 @@ static void chooseLanes(const LoopNest &nest, GridPlan &plan) {
   }
 }
 
-/// Vectors of 16 bytes of the widest element, if every operand allows them.
+/// Vectors of 16 bytes of the widest element, if every operand allows them. Of
+/// the largest operands: a vector that all rows share, such as a bias, is in
+/// the cache.
 static void chooseVectors(const LoopNest &nest, GridPlan &plan) {
   if (plan.gridLoops.empty() || nest.hasReduction() ||
       !canVectorizeBody(nest.op))
     return;
   unsigned loop = plan.gridLoops.back();
-  int64_t widest = 1;
+  int64_t widest = 1, most = 0;
   for (const Access &access : nest.accesses)
-    if (!access.isScalar() && !access.isInvariantIn(loop))
+    most = std::max(most, countElements(nest, access));
+  for (const Access &access : nest.accesses)
+    if (!access.isScalar() && !access.isInvariantIn(loop) &&
+        countElements(nest, access) == most)
       widest = std::max<int64_t>(
           widest, access.elementType.isIndex()
                       ? 8
