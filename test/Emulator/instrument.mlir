@@ -36,6 +36,17 @@ gpu.module @m {
     // CHECK-NEXT: llvm.intr.masked.load
     %m = llvm.mlir.constant(dense<[true, false, true, false]> : vector<4xi1>) : vector<4xi1>
     %1 = llvm.intr.masked.load %p, %m, %v {alignment = 4 : i32} : (!llvm.ptr, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
+    // An asynchronous copy reads as many bytes as it says, and writes all.
+    // CHECK: %[[SOME:.*]] = llvm.zext %[[N]] : i32 to i64
+    // CHECK: llvm.call @remat_emu_access(%[[THREAD]], %[[G:.*]], %[[SOME]],
+    // CHECK: llvm.call @remat_emu_access(%[[THREAD]], %{{.*}}, %{{.*}},
+    // CHECK: llvm.call @remat_emu_copy_async(%[[THREAD]], %{{.*}}, %[[G]], %{{.*}}, %[[N]], %{{.*}})
+    // CHECK: llvm.call @remat_emu_commit_copies(%[[THREAD]])
+    // CHECK: llvm.call @remat_emu_wait_for_copies(%[[THREAD]], %{{.*}})
+    %g = llvm.addrspacecast %p : !llvm.ptr to !llvm.ptr<1>
+    nvvm.cp.async.shared.global %w, %g, 16, cache = cg, %n : !llvm.ptr<3>, !llvm.ptr<1>, i32
+    nvvm.cp.async.commit.group
+    nvvm.cp.async.wait.group 0
     // CHECK: llvm.return
     llvm.return
   }

@@ -267,6 +267,38 @@ TEST_F(WarpTest, RowsOfMatricesAreAligned) {
               "gives a load a row that is not aligned to 16 bytes");
 }
 
+/// Two groups of copies, of which the second one copies 4 of 16 bytes; what is
+/// there before each wait, and after it. `how`: an offset of the first address.
+static void runCopies(void *const *arguments, void *record) {
+  auto &thread = *static_cast<EmulatedThread *>(record);
+  auto *results = *static_cast<uint64_t **>(arguments[0]);
+  auto *how = static_cast<int *>(arguments[1]);
+  alignas(16) uint32_t from[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  alignas(16) uint32_t to[12] = {9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9};
+  remat_emu_copy_async(record, to + how[0], from, 16, 16, "a copy");
+  remat_emu_commit_copies(record);
+  remat_emu_copy_async(record, to + 4, from + 4, 16, 4, "a copy");
+  remat_emu_commit_copies(record);
+  uint64_t seen = to[3];
+  remat_emu_wait_for_copies(record, 1);
+  seen = seen << 8 | to[3];
+  seen = seen << 8 | to[4];
+  remat_emu_wait_for_copies(record, 0);
+  seen = seen << 8 | to[4];
+  seen = seen << 8 | to[5];
+  results[thread.threadIndex[0]] = seen;
+}
+
+TEST_F(WarpTest, CopiesAreDoneWhenTheThreadWaits) {
+  for (uint64_t seen : run(runCopies, {0, 0}))
+    EXPECT_EQ(seen, 0x0904090500u);
+}
+
+TEST_F(WarpTest, CopiesAreAligned) {
+  EXPECT_EXIT(run(runCopies, {2, 0}), testing::ExitedWithCode(1),
+              "gives a copy an address that is not aligned to 16 bytes");
+}
+
 /// Writes the number of the call to the block's element.
 static void runOrder(void *const *arguments, void *record) {
   auto &thread = *static_cast<EmulatedThread *>(record);

@@ -27,9 +27,9 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
 
     | operation | one thread computes |
     |---|---|
-    | no reduction | a 16-byte vector of results where all operands are contiguous and aligned, else one |
+    | no reduction | a vector of results, 16 bytes of the largest operands, where all operands are contiguous and aligned, else one |
     | no reduction, and inputs that are transposed | results of a square of 32 x 32, for which the block brings the inputs into workgroup memory along their rows |
-    | a reduction by one associative operation for each result | one *lane* of one result, or of 4 bytes of results that lie side by side; four lanes of one result where its elements lie side by side and are aligned |
+    | a reduction by one associative operation for each result | one *lane* of one result, or of 4 to 16 bytes of results that lie side by side, if many blocks are left; four lanes of one result where its elements lie side by side and are aligned |
     | such a reduction with other outputs, of which each iteration writes an element | the same; it stores what its iterations write |
     | any other reduction | a result, in the order of the loops |
     | outputs that several iterations write | the iterations that may meet, in order |
@@ -91,7 +91,8 @@ def ConvertAttentionToGPU : Pass<"convert-attention-to-gpu-kernels", "::mlir::Mo
     by two blocks. Tiles that a mask of positions hides are skipped.
 
     Where queries, keys, values and cotangents all are bf16 and sums f32, tensor cores
-    compute products (`mma.sync`): operands stay bf16 in workgroup memory, scores
+    compute products (`mma.sync`): operands stay bf16 in workgroup memory, where the
+    next tile comes while one is used (`nvgpu.device_async_copy`), scores
     and their cotangents stay in registers, and as factors are two numbers of bf16,
     a rounded one and what it leaves. The forward does the same for f16; cotangents of
     scores could be too large for it. Otherwise factors are widened on
