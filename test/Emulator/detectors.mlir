@@ -25,6 +25,14 @@
 // RUN: %{bad}
 // RUN: %{backward}
 // RUN: %{random}
+// REDEFINE: %{kernel} = copies
+// REDEFINE: %{check} = COPIES
+// RUN: %{good}
+// REDEFINE: %{kernel} = copy_race
+// REDEFINE: %{check} = COPY-RACE
+// RUN: %{bad}
+// RUN: %{backward}
+// RUN: %{random}
 // REDEFINE: %{kernel} = warp_race
 // REDEFINE: %{check} = WARP-RACE
 // RUN: %{bad}
@@ -176,6 +184,59 @@ gpu.module @kernels {
     nvvm.barrier0
     %v = llvm.load %px : !llvm.ptr -> f32
     llvm.store %v, %pw : f32, !llvm.ptr<3>
+    %u = llvm.load %pr : !llvm.ptr<3> -> f32
+    llvm.store %u, %py : f32, !llvm.ptr
+    llvm.return
+  }
+
+  // A thread waits for its own copies, and at the barrier for those of others.
+  // COPIES: copies: y = -5, 3, {{.*}} sum 22.125, bits 778b267327207f30
+  llvm.func @copies(%x: !llvm.ptr {remat.access = "read", remat.bytes = 512 : i64},
+      %y: !llvm.ptr {remat.access = "write", remat.bytes = 512 : i64}) attributes {gpu.kernel, nvvm.kernel} {
+    %t = nvvm.read.ptx.sreg.tid.x : i32
+    %k = nvvm.read.ptx.sreg.ctaid.x : i32
+    %n = nvvm.read.ptx.sreg.ntid.x : i32
+    %o = llvm.mul %k, %n : i32
+    %i = llvm.add %o, %t : i32
+    %px = llvm.getelementptr %x[%i] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+    %py = llvm.getelementptr %y[%i] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+    %w = llvm.mlir.addressof @w : !llvm.ptr<3>
+    %pw = llvm.getelementptr %w[%t] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    %last = llvm.mlir.constant(63 : i32) : i32
+    %r = llvm.sub %last, %t : i32
+    %pr = llvm.getelementptr %w[%r] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    %g = llvm.addrspacecast %px : !llvm.ptr to !llvm.ptr<1>
+    nvvm.cp.async.shared.global %pw, %g, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+    nvvm.cp.async.commit.group
+    nvvm.cp.async.wait.group 0
+    nvvm.barrier0
+    %u = llvm.load %pr : !llvm.ptr<3> -> f32
+    llvm.store %u, %py : f32, !llvm.ptr
+    llvm.return
+  }
+
+  // Without that barrier.
+  // COPY-RACE: remat: error: emulator: kernel 'copy_race': race on workgroup memory with the {{read|write}} of thread {{[0-9]+}} of the same block, {{nvvm.cp.async|asynchronous copy|llvm.load}}
+  llvm.func @copy_race(%x: !llvm.ptr {remat.access = "read", remat.bytes = 512 : i64},
+      %y: !llvm.ptr {remat.access = "write", remat.bytes = 512 : i64}) attributes {gpu.kernel, nvvm.kernel} {
+    %t = nvvm.read.ptx.sreg.tid.x : i32
+    %k = nvvm.read.ptx.sreg.ctaid.x : i32
+    %n = nvvm.read.ptx.sreg.ntid.x : i32
+    %o = llvm.mul %k, %n : i32
+    %i = llvm.add %o, %t : i32
+    %px = llvm.getelementptr %x[%i] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+    %py = llvm.getelementptr %y[%i] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+    %w = llvm.mlir.addressof @w : !llvm.ptr<3>
+    %pw = llvm.getelementptr %w[%t] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    %last = llvm.mlir.constant(63 : i32) : i32
+    %r = llvm.sub %last, %t : i32
+    %pr = llvm.getelementptr %w[%r] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    %g = llvm.addrspacecast %px : !llvm.ptr to !llvm.ptr<1>
+    llvm.store %k, %pw : i32, !llvm.ptr<3>
+    nvvm.barrier0
+    nvvm.cp.async.shared.global %pw, %g, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+    nvvm.cp.async.commit.group
+    nvvm.cp.async.wait.group 0
     %u = llvm.load %pr : !llvm.ptr<3> -> f32
     llvm.store %u, %py : f32, !llvm.ptr
     llvm.return
