@@ -91,8 +91,8 @@ void remat_emu_ldmatrix(void *thread, const void *row, int32_t count,
                         int32_t isTransposed, const void **addresses,
                         const char *site);
 /// `cp.async` of `bytes`, of which those from `sourceBytes` on become zero. It
-/// is done as late as PTX allows: when the thread waits for its group. What the
-/// thread waits for last is the `pending` newest groups that it does not need.
+/// is done as late as PTX allows: when the thread waits for its group. It waits
+/// for all groups but the `pending` newest ones.
 void remat_emu_copy_async(void *thread, void *to, const void *from,
                           int32_t bytes, int32_t sourceBytes, const char *site);
 void remat_emu_commit_copies(void *thread);

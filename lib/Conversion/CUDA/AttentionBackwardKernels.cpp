@@ -12,6 +12,7 @@
 
 #include "remat/Dialect/Remat/IR/LogSum.h"
 
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -36,8 +37,8 @@ protected:
 
   /// Blocks own rows that `map`, the gradient's, depends on; they sum over the
   /// others in order.
-  void begin(AffineMap map, ArrayRef<Part> owned, ArrayRef<int64_t> memory);
-  void addOperands(bool ofQueries);
+  void begin(AffineMap map, ArrayRef<Part> owned, ArrayRef<MemRefType> memory);
+  void addOperands();
   /// Lets memory be filled for the next of the rows that a block sums over.
   void emitEndOfRows() {
     if (tile.usesMatrices && !isOnce(shared))
@@ -45,7 +46,7 @@ protected:
   }
   void addBuffers(ValueRange workgroup);
   /// With memory for so many tiles of queries, and of keys.
-  SmallVector<int64_t> getBuffers(int64_t ofQueries, int64_t ofKeys);
+  SmallVector<MemRefType> getBuffers(int64_t ofQueries, int64_t ofKeys);
   Operand addGradient(unsigned number, bool isZero) {
     std::optional<int64_t> accessed;
     if (visits && number < 3)
@@ -62,11 +63,11 @@ protected:
     Values logSums, deltas;
     SmallVector<std::pair<Value, Value>> exponents;
   };
+  /// By tensor cores those of columns come by way of workgroup memory, where
+  /// `copyRowNumbers` copies them.
   RowNumbers loadRowNumbers(Rows rows, Value firstQuery);
-  /// The same of a tile's queries, which are columns, by way of workgroup
-  /// memory.
   void copyRowNumbers(Value firstQuery);
-  RowNumbers loadCopiedNumbers();
+  void loadCopiedNumbers(RowNumbers &numbers);
   /// Sums of a tile's queries, and deltas behind them.
   Value getNumbersStart() { return math.mul(stage, index(2 * tile.queries)); }
   Tile tileOf(const Operand &operand, Value buffer, bool isQuery,
@@ -77,7 +78,7 @@ protected:
             isQuery ? tile.queries : tile.keys,
             isColumns ? ArrayRef(plan.dims.columns) : ArrayRef(plan.dims.depth),
             isColumns ? columns : depth,
-            isQuery != ownsQueries
+            isQuery != ownsQueries()
                 ? getStageStart(isQuery ? tile.queries : tile.keys)
                 : Value()};
   }
@@ -103,8 +104,6 @@ protected:
 
   AttentionBackwardOp op;
   SmallVector<unsigned> shared;
-  /// Whether the block reads keys one tile after the other, or queries.
-  bool ownsQueries = true;
   /// If accesses are counted.
   std::optional<Visits> visits;
   std::optional<Operand> query, key, value, cotangent, logSum, delta;
@@ -139,14 +138,13 @@ public:
 } // namespace
 
 void BackwardKernel::begin(AffineMap map, ArrayRef<Part> owned,
-                           ArrayRef<int64_t> memory) {
+                           ArrayRef<MemRefType> memory) {
   shared = findShared(map, true);
   AttentionEmitter::begin(findShared(map, false), owned, memory);
 }
 
-void BackwardKernel::addOperands(bool ofQueries) {
-  ownsQueries = ofQueries;
-  visits = countVisits(ownsQueries, tile);
+void BackwardKernel::addOperands() {
+  visits = countVisits();
   int64_t times = 1;
   for (unsigned loop : shared) {
     if (!knownSize(loop))
@@ -158,19 +156,19 @@ void BackwardKernel::addOperands(bool ofQueries) {
     if (!visits)
       return std::nullopt;
     // Keys that a block owns stay.
-    if (isQuery == ownsQueries)
-      return visits->own * elements * (ownsQueries ? times : 1);
+    if (isQuery == ownsQueries())
+      return visits->own * elements * (ownsQueries() ? times : 1);
     return visits->others * elements * times;
   };
   // Each thread of a query's row, or column, loads them, if they are not
   // copied.
   std::optional<int64_t> numbers;
   if (visits) {
-    int64_t threads = ownsQueries         ? layout.lanes
+    int64_t threads = ownsQueries()       ? layout.lanes
                       : tile.usesMatrices ? 1
                                           : kAttentionThreads / layout.lanes;
-    numbers = (ownsQueries ? visits->ownTiles : visits->otherTiles) * threads *
-              times * tile.queries;
+    numbers = (ownsQueries() ? visits->ownTiles : visits->otherTiles) *
+              threads * times * tile.queries;
   }
   int64_t depth = plan.depth, columns = plan.columns;
   unsigned last = indexed.size() - 1;
@@ -183,11 +181,12 @@ void BackwardKernel::addOperands(bool ofQueries) {
   addScoreOperands();
 }
 
-SmallVector<int64_t> BackwardKernel::getBuffers(int64_t ofQueries,
-                                                int64_t ofKeys) {
+SmallVector<MemRefType> BackwardKernel::getBuffers(int64_t ofQueries,
+                                                   int64_t ofKeys) {
   int64_t queries = ofQueries * tile.queries, keys = ofKeys * tile.keys;
-  return {queries * depth.stride, keys * depth.stride, keys * columns.stride,
-          queries * columns.stride};
+  return {getMemory(queries * depth.stride), getMemory(keys * depth.stride),
+          getMemory(keys * columns.stride),
+          getMemory(queries * columns.stride)};
 }
 
 void BackwardKernel::addBuffers(ValueRange workgroup) {
@@ -200,32 +199,42 @@ void BackwardKernel::addBuffers(ValueRange workgroup) {
 BackwardKernel::RowNumbers BackwardKernel::loadRowNumbers(Rows rows,
                                                           Value firstQuery) {
   bool isRow = rows == Rows::Queries;
-  int64_t count =
-      isRow ? layout.countRows(tile.queries) : layout.countScores(tile.queries);
   RowNumbers numbers;
-  for (int64_t i : llvm::seq(count)) {
-    Value query = isRow ? rowOf(firstQuery, i) : columnOf(firstQuery, i);
-    query = clamp(query, plan.queryLoop, tile.queries);
-    numbers.logSums.push_back(loadOfRow(*logSum, query));
-    numbers.deltas.push_back(loadOfRow(*delta, query));
-    if (tile.usesMatrices)
-      numbers.exponents.push_back(
-          createExponent(b, loc, numbers.logSums.back()));
+  if (tile.usesMatrices && !isRow) {
+    loadCopiedNumbers(numbers);
+  } else {
+    int64_t count = isRow ? layout.countRows(tile.queries)
+                          : layout.countScores(tile.queries);
+    for (int64_t i : llvm::seq(count)) {
+      Value query = isRow ? rowOf(firstQuery, i) : columnOf(firstQuery, i);
+      query = clamp(query, plan.queryLoop, tile.queries);
+      numbers.logSums.push_back(loadOfRow(*logSum, query));
+      numbers.deltas.push_back(loadOfRow(*delta, query));
+    }
   }
+  if (tile.usesMatrices)
+    for (Value logSum : numbers.logSums)
+      numbers.exponents.push_back(createExponent(b, loc, logSum));
   return numbers;
 }
 
+/// Beyond the last query, the numbers are the last one's.
 void BackwardKernel::copyRowNumbers(Value firstQuery) {
   emitIf(math.isBelow(thread, index(tile.queries)), [&] {
-    Value start = getNumbersStart();
-    AttentionEmitter::copyRowNumbers(*logSum, firstQuery, numberMemory, start);
-    AttentionEmitter::copyRowNumbers(*delta, firstQuery, numberMemory,
-                                     math.add(start, index(tile.queries)));
+    Value query =
+        clamp(math.add(firstQuery, thread), plan.queryLoop, tile.queries);
+    Value to = math.add(getNumbersStart(), thread);
+    for (const Operand *operand : {&*logSum, &*delta}) {
+      nvgpu::DeviceAsyncCopyOp::create(
+          b, loc, nvgpu::DeviceAsyncTokenType::get(b.getContext()),
+          numberMemory, to, operand->memory, offsetOfRow(*operand, query),
+          b.getIndexAttr(1), /*srcElements=*/Value(), /*bypassL1=*/UnitAttr());
+      to = math.add(to, index(tile.queries));
+    }
   });
 }
 
-BackwardKernel::RowNumbers BackwardKernel::loadCopiedNumbers() {
-  RowNumbers numbers;
+void BackwardKernel::loadCopiedNumbers(RowNumbers &numbers) {
   auto loadPair = [&](int64_t column, int64_t offset, Values &to) {
     Value at = math.add(getNumbersStart(), columnOf(index(offset), column));
     Value pair = vector::LoadOp::create(
@@ -238,9 +247,6 @@ BackwardKernel::RowNumbers BackwardKernel::loadCopiedNumbers() {
     loadPair(i, 0, numbers.logSums);
     loadPair(i, tile.queries, numbers.deltas);
   }
-  for (Value logSum : numbers.logSums)
-    numbers.exponents.push_back(createExponent(b, loc, logSum));
-  return numbers;
 }
 
 BackwardKernel::Changes
@@ -299,13 +305,13 @@ BackwardKernel::computeChanges(Rows rows, Value firstQuery, Value firstKey,
 
 /// A block owns queries: it reads tiles of keys.
 void QueryGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table, bool isZero) {
-  SmallVector<int64_t> memory = getBuffers(1, tile.getStages());
+  SmallVector<MemRefType> memory = getBuffers(1, tile.getStages());
   ScoreBuffer changes;
   changes.stride = getScoreStride(tile.keys, perVector);
   if (!tile.usesMatrices)
-    memory.push_back(tile.queries * changes.stride);
+    memory.push_back(getMemory(tile.queries * changes.stride));
   begin(op.getMap(0), {{plan.queryLoop, tile.queries}}, memory);
-  addOperands(/*ofQueries=*/true);
+  addOperands();
   Operand gradient = addGradient(0, isZero);
   Values workgroup = beginCode();
   addBuffers(workgroup);
@@ -345,16 +351,16 @@ void QueryGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table, bool isZero) {
 /// one set of rows after the other.
 void KeyGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
                             ArrayRef<bool> isZero) {
-  SmallVector<int64_t> memory = getBuffers(tile.getStages(), 1);
+  SmallVector<MemRefType> memory = getBuffers(tile.getStages(), 1);
   // A row for each key.
   ScoreBuffer changes, weights;
   changes.stride = weights.stride = getScoreStride(tile.queries, perVector);
   if (tile.usesMatrices)
-    numberElements = tile.getStages() * 2 * tile.queries;
+    memory.push_back(getMemory(tile.getStages() * 2 * tile.queries, type));
   else
-    memory.append(2, tile.keys * changes.stride);
+    memory.append(2, getMemory(tile.keys * changes.stride));
   begin(op.getMap(1), {{plan.dims.key, tile.keys}}, memory);
-  addOperands(/*ofQueries=*/false);
+  addOperands();
   Operand ofKeys = addGradient(1, isZero[0]),
           ofValues = addGradient(2, isZero[1]);
   Values workgroup = beginCode();
@@ -377,10 +383,8 @@ void KeyGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
       copyRowNumbers(firstQuery);
   };
   auto emitTile = [&](Value firstQuery, ValueRange sums) {
-    Changes computed = computeChanges(
-        Rows::Keys, firstQuery, firstOfPart[0],
-        tile.usesMatrices ? loadCopiedNumbers()
-                          : loadRowNumbers(Rows::Keys, firstQuery));
+    Changes computed = computeChanges(Rows::Keys, firstQuery, firstOfPart[0],
+                                      loadRowNumbers(Rows::Keys, firstQuery));
     share(changes, computed.scores);
     share(weights, computed.weights);
     emitShared();
@@ -417,7 +421,7 @@ void OperandGradientKernel::run(KernelTable<gpu::GPUFuncOp> &table,
   begin(op.getMap(op.getMapOfInit(3 + number)),
         {{plan.queryLoop, tile.queries}, {plan.dims.key, tile.keys}},
         getBuffers(1, 1));
-  addOperands(/*ofQueries=*/true);
+  addOperands();
   Operand gradient = addGradient(3 + number, isZero);
   addBuffers(beginCode());
 

@@ -46,11 +46,20 @@ AttentionEmitter::AttentionEmitter(OpBuilder &host, Operation *op,
 //===----------------------------------------------------------------------===//
 
 void AttentionEmitter::begin(ArrayRef<unsigned> loops, ArrayRef<Part> owned,
-                             ArrayRef<int64_t> elements) {
+                             ArrayRef<MemRefType> buffers) {
   gridLoops.assign(loops.begin(), loops.end());
   parts.assign(owned.begin(), owned.end());
-  workgroupElements.assign(elements.begin(), elements.end());
+  workgroupTypes.assign(buffers.begin(), buffers.end());
   launch.begin(kAttentionThreads, {});
+}
+
+MemRefType AttentionEmitter::getMemory(int64_t elements,
+                                       Type elementType) const {
+  return MemRefType::get({elements},
+                         elementType ? elementType : Type(storedType),
+                         MemRefLayoutAttrInterface(),
+                         gpu::AddressSpaceAttr::get(
+                             host.getContext(), gpu::AddressSpace::Workgroup));
 }
 
 /// Blocks that share a slice of an operand are neighbours: it is read once if
@@ -90,8 +99,7 @@ bool AttentionEmitter::readsMemoryInScores() {
          });
 }
 
-std::optional<AttentionEmitter::Visits>
-AttentionEmitter::countVisits(bool ownsQueries, ScoreTile tile) {
+std::optional<AttentionEmitter::Visits> AttentionEmitter::countVisits() {
   std::optional<int64_t> queries = knownSize(plan.queryLoop),
                          keys = knownSize(plan.dims.key);
   if (!countsTraffic || !queries || !keys || readsMemoryInScores())
@@ -103,13 +111,13 @@ AttentionEmitter::countVisits(bool ownsQueries, ScoreTile tile) {
       return std::nullopt;
     blocks *= *size;
   }
-  int64_t own = ownsQueries ? *queries : *keys,
-          others = ownsQueries ? *keys : *queries,
-          step = ownsQueries ? tile.queries : tile.keys,
-          otherStep = ownsQueries ? tile.keys : tile.queries;
+  int64_t own = ownsQueries() ? *queries : *keys,
+          others = ownsQueries() ? *keys : *queries,
+          step = ownsQueries() ? tile.queries : tile.keys,
+          otherStep = ownsQueries() ? tile.keys : tile.queries;
   Visits visits;
   for (int64_t start = 0; start < own; start += step) {
-    auto find = ownsQueries ? findKeyRange : findRowRange;
+    auto find = ownsQueries() ? findKeyRange : findRowRange;
     auto [from, length] =
         find(host, loc, plan.visible, host.getIndexAttr(start),
              host.getIndexAttr(std::min(step, own - start)),
@@ -160,26 +168,16 @@ void AttentionEmitter::addScoreOperands() {
 /// One buffer behind the other in dynamic memory, which may be larger than what
 /// a kernel declares.
 AttentionEmitter::Values AttentionEmitter::createBuffers() {
-  auto space =
-      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
-  auto getType = [&](int64_t elements, Type element) {
-    return MemRefType::get({elements}, element, MemRefLayoutAttrInterface(),
-                           space);
-  };
   Value memory = gpu::DynamicSharedMemoryOp::create(
-      b, loc, getType(ShapedType::kDynamic, b.getI8Type()));
+      b, loc, getMemory(ShapedType::kDynamic, b.getI8Type()));
   Values buffers;
-  auto add = [&](int64_t elements, Type element) {
-    buffers.push_back(memref::ViewOp::create(b, loc, getType(elements, element),
-                                             memory, index(workgroupBytes),
-                                             ValueRange()));
-    workgroupBytes +=
-        llvm::alignTo(elements * getBytesInMemory(element), kVectorBytes);
-  };
-  for (int64_t elements : workgroupElements)
-    add(elements, storedType);
-  if (numberElements > 0)
-    add(numberElements, type);
+  for (MemRefType type : workgroupTypes) {
+    buffers.push_back(memref::ViewOp::create(
+        b, loc, type, memory, index(workgroupBytes), ValueRange()));
+    workgroupBytes += llvm::alignTo(type.getNumElements() *
+                                        getBytesInMemory(type.getElementType()),
+                                    kVectorBytes);
+  }
   return buffers;
 }
 
@@ -195,7 +193,7 @@ AttentionEmitter::Values AttentionEmitter::beginCode() {
   slot = math.div(thread, index(layout.lanes));
   // A warp's threads are in 8 rows, and have those 8, 16, ... below these.
   if (tile.usesMatrices) {
-    int64_t rowsOfWarp = parts.front().size * kWarp / kAttentionThreads;
+    int64_t rowsOfWarp = parts.front().size / kAttentionWarps;
     slot = math.add(
         math.mul(math.div(slot, index(layout.rowStep)), index(rowsOfWarp)),
         math.rem(slot, index(layout.rowStep)));
@@ -225,9 +223,8 @@ void AttentionEmitter::findPosition(ValueRange box) {
   Values at;
   bool isMasked = !plan.visible.lower.empty() || !plan.visible.upper.empty();
   if (isMasked && parts.size() == 1) {
-    bool ownsQueries = parts[0].loop == plan.queryLoop;
     std::optional<int64_t> others =
-        knownSize(ownsQueries ? plan.dims.key : plan.queryLoop);
+        knownSize(ownsQueries() ? plan.dims.key : plan.queryLoop);
     int64_t bytes = others.value_or(1024) * (plan.depth + plan.columns) *
                     getBytesInMemory(storedType);
     Value size = index(std::max<int64_t>(Traffic::kCached / (bytes + 1), 1)),
@@ -238,7 +235,7 @@ void AttentionEmitter::findPosition(ValueRange box) {
     Value count = math.min(size, math.sub(math.product(loops), first));
     Value tile = math.div(rest, count);
     // The last queries see the most keys, or the first ones do.
-    if (ownsQueries != plan.visible.upper.empty())
+    if (ownsQueries() != plan.visible.upper.empty())
       tile = math.sub(math.sub(tiles, index(1)), tile);
     at = math.delinearize(math.add(first, math.rem(rest, count)), loops);
     at.push_back(tile);
@@ -543,16 +540,6 @@ Value AttentionEmitter::loadOfRow(const Operand &operand, Value query) {
 void AttentionEmitter::storeOfRow(const Operand &operand, Value query,
                                   Value value) {
   store(operand, offsetOfRow(operand, query), value);
-}
-
-void AttentionEmitter::copyRowNumbers(const Operand &operand, Value firstQuery,
-                                      Value buffer, Value start) {
-  Value query =
-      clamp(math.add(firstQuery, thread), plan.queryLoop, tile.queries);
-  nvgpu::DeviceAsyncCopyOp::create(
-      b, loc, nvgpu::DeviceAsyncTokenType::get(b.getContext()), buffer,
-      math.add(start, thread), operand.memory, offsetOfRow(operand, query),
-      b.getIndexAttr(1), /*srcElements=*/Value(), /*bypassL1=*/UnitAttr());
 }
 
 Value AttentionEmitter::loadShared(Value buffer, Value row, int64_t stride,

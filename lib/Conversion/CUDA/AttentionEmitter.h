@@ -71,14 +71,18 @@ protected:
   };
   /// Blocks own an iteration of each of `loops`, and the parts.
   void begin(ArrayRef<unsigned> loops, ArrayRef<Part> parts,
-             ArrayRef<int64_t> workgroupElements);
+             ArrayRef<MemRefType> workgroupTypes);
+  /// Whether blocks own queries, and go through keys, or the other way round.
+  bool ownsQueries() const { return parts.front().loop == plan.queryLoop; }
+  /// A buffer in workgroup memory; without a type, as tiles are there.
+  MemRefType getMemory(int64_t elements, Type elementType = {}) const;
   /// Iterations of loops, over all blocks: a block's own queries, or keys, and
   /// for each of its tiles the others, with rests of tiles as they are.
   struct Visits {
     int64_t own = 0, ownTiles = 0, others = 0, otherTiles = 0;
   };
   /// None if sizes are not known, or scores read memory.
-  std::optional<Visits> countVisits(bool ownsQueries, ScoreTile tile);
+  std::optional<Visits> countVisits();
   /// `accessed` is how many elements all threads load, or store.
   Operand addOperand(Indexed indexed, Access access,
                      std::optional<int64_t> accessed = std::nullopt);
@@ -149,10 +153,6 @@ protected:
   /// vectors need no conversion the copies are asynchronous: `emitWait` before
   /// others.
   void loadTile(const Tile &tile, Value first);
-  /// Begins to copy a number of each row to `buffer`, from `start` on. Beyond
-  /// the last row that is the last one's.
-  void copyRowNumbers(const Operand &operand, Value firstQuery, Value buffer,
-                      Value start);
   /// Waits for copies, the thread's own and then all of them.
   void emitWait();
   /// Products of each row of `x` that is the thread's with each of its rows of
@@ -198,6 +198,7 @@ protected:
   Value load(const Operand &operand, Value offset, int64_t count);
   void store(const Operand &operand, Value offset, Value value);
   Value convert(Value value, Type elementType);
+  Value offsetOfRow(const Operand &operand, Value query);
   /// A number of each row.
   Value loadOfRow(const Operand &operand, Value query);
   void storeOfRow(const Operand &operand, Value query, Value value);
@@ -239,10 +240,7 @@ protected:
   SmallVector<OpFoldResult> sizes;
   SmallVector<unsigned> gridLoops;
   SmallVector<Part> parts;
-  /// Elements of buffers in workgroup memory.
-  SmallVector<int64_t> workgroupElements;
-  /// Of one more buffer, of the type of sums, for numbers of rows.
-  int64_t numberElements = 0;
+  SmallVector<MemRefType> workgroupTypes;
   int64_t workgroupBytes = 0;
   OpFoldResult blocks;
 
@@ -298,7 +296,6 @@ private:
   /// `perRow`.
   void addProduct(ArrayRef<Value> left, ArrayRef<Value> right,
                   MutableArrayRef<Value> sums, int64_t first, int64_t perRow);
-  Value offsetOfRow(const Operand &operand, Value query);
   std::pair<Value, Value> toBounds(std::pair<OpFoldResult, OpFoldResult> range);
 };
 

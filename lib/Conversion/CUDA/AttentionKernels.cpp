@@ -195,16 +195,17 @@ void ForwardKernel::store(State state) {
 
 void ForwardKernel::run(KernelTable<gpu::GPUFuncOp> &table) {
   powers.stride = getScoreStride(tile.keys, perVector);
-  SmallVector<int64_t> memory = {tile.queries * depth.stride};
+  SmallVector<MemRefType> memory = {getMemory(tile.queries * depth.stride)};
   if (tile.usesMatrices)
-    memory.append({tile.getStages() * tile.keys * depth.stride,
-                   tile.getStages() * tile.keys * columns.stride});
+    memory.append({getMemory(tile.getStages() * tile.keys * depth.stride),
+                   getMemory(tile.getStages() * tile.keys * columns.stride)});
   else
-    memory.append({tile.keys * std::max(depth.stride, columns.stride),
-                   tile.queries * powers.stride});
+    memory.append(
+        {getMemory(tile.keys * std::max(depth.stride, columns.stride)),
+         getMemory(tile.queries * powers.stride)});
   begin(plan.outer, {{plan.queryLoop, tile.queries}}, memory);
   unsigned last = indexed.size() - 1;
-  std::optional<Visits> visits = countVisits(/*ownsQueries=*/true, tile);
+  std::optional<Visits> visits = countVisits();
   auto count = [&](int64_t Visits::*rows, int64_t elements) {
     return visits ? std::optional((*visits).*rows * elements) : std::nullopt;
   };

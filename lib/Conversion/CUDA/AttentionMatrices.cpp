@@ -68,7 +68,7 @@ AttentionEmitter::Values AttentionEmitter::loadLeft(const Tile &x, int64_t part,
                                                     Value column) {
   Value warp = math.div(thread, index(kWarp)),
         lane = math.rem(thread, index(kWarp));
-  int64_t rowsOfWarp = x.rows * kWarp / kAttentionThreads;
+  int64_t rowsOfWarp = x.rows / kAttentionWarps;
   return loadMatrices(
       x,
       math.add(math.add(math.mul(warp, index(rowsOfWarp)),

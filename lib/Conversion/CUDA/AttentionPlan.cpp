@@ -2,20 +2,15 @@
 
 #include "AttentionPlan.h"
 
-#include "KernelLaunch.h"
-#include "WarpShuffle.h"
-
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Bytes of workgroup memory: what every chip gives a block without asking.
-/// What those with tensor cores for f16 and bf16 give, who asks for it; and how
-/// much lets three blocks run on a multiprocessor of sm_90, which is tried
-/// first.
-static constexpr int64_t kWorkgroupBytes = 48 << 10,
-                         kMatrixWorkgroupBytes = 99 << 10,
+/// Bytes of workgroup memory that chips with tensor cores for f16 and bf16 give
+/// who asks for it, and how much lets three blocks run on a multiprocessor of
+/// sm_90, which is tried first.
+static constexpr int64_t kMatrixWorkgroupBytes = 99 << 10,
                          kFewMatrixWorkgroupBytes = 72 << 10;
 /// Registers of a thread, of 4 bytes, for sums that it keeps. With tensor cores
 /// little else is in registers but scores, and their products in the backward.
@@ -190,19 +185,16 @@ static FloatType findMatrixType(FloatType sumType, ValueRange operands) {
              : FloatType();
 }
 
-/// Whether tiles of `own` rows of `loop`, of which `map` is the operand, are
-/// many blocks, if they are larger than the smallest of matrices.
+/// Whether tiles of `keys` keys are blocks enough for a large chip, if sizes
+/// are known.
 static bool areManyBlocks(const AttentionPlan &plan, ArrayRef<Indexed> operands,
-                          AffineMap map, unsigned loop, int64_t own) {
-  constexpr int64_t kSmallest = kMatrixRows * kAttentionThreads / kWarp;
-  if (own <= kSmallest)
-    return true;
-  int64_t size = getStaticSize(operands, loop);
+                          AffineMap keyMap, int64_t keys) {
+  int64_t size = getStaticSize(operands, plan.dims.key);
   if (ShapedType::isDynamic(size))
-    return loop < map.getNumDims();
-  int64_t blocks = llvm::divideCeil(size, own);
+    return true;
+  int64_t blocks = llvm::divideCeil(size, keys);
   for (unsigned outer : plan.outer)
-    if (map.isFunctionOfDim(outer)) {
+    if (keyMap.isFunctionOfDim(outer)) {
       int64_t number = getStaticSize(operands, outer);
       if (ShapedType::isDynamic(number))
         return true;
@@ -276,15 +268,10 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionBackwardOp op,
   if (plan->matrixType && !plan->matrixType.isBF16() && !plan->roundsFactors)
     plan->matrixType = {};
   // Rows that a block owns, and those of which it reads one tile after another.
-  SmallVector<Indexed> operands = getIndexedOperands(op);
   auto choose = [&](ArrayRef<ScoreTile> tiles, int64_t ScoreTile::*own,
                     int64_t ScoreTile::*others, auto countScoresAndSums) {
     return chooseTile(tiles, [&](ScoreTile tile, int64_t matrixBytes) {
       if (tile.usesMatrices && !plan->matrixType)
-        return false;
-      if (own == &ScoreTile::keys &&
-          !areManyBlocks(*plan, operands, op.getMap(1), plan->dims.key,
-                         tile.keys))
         return false;
       Resources needs(*plan, tile);
       auto [scores, sums] = countScoresAndSums(needs);
@@ -300,8 +287,12 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionBackwardOp op,
         return std::pair(needs.countScores(needs.tile.queries, needs.tile.keys),
                          needs.countSums(needs.tile.queries, needs.depth));
       });
+  ArrayRef tilesByKeys(kTilesByKeys);
+  if (!areManyBlocks(*plan, getIndexedOperands(op), op.getMap(1),
+                     tilesByKeys.front().keys))
+    tilesByKeys = tilesByKeys.drop_front();
   auto byKeys =
-      choose(kTilesByKeys, kKeys, kQueries, [](const Resources &needs) {
+      choose(tilesByKeys, kKeys, kQueries, [](const Resources &needs) {
         return std::pair(
             2 * needs.countScores(needs.tile.keys, needs.tile.queries) +
                 needs.countNumbers(),

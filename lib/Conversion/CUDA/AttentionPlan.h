@@ -5,13 +5,14 @@
 
 #include "../AttentionMask.h"
 #include "../AttentionParts.h"
+#include "KernelLaunch.h"
+#include "WarpShuffle.h"
 
 namespace mlir::remat {
 
-/// Threads of a block.
-constexpr int64_t kAttentionThreads = 128;
-/// Of loads and stores.
-constexpr int64_t kVectorBytes = 16;
+/// Threads and warps of a block.
+constexpr int64_t kAttentionThreads = 128,
+                  kAttentionWarps = kAttentionThreads / kWarp;
 /// Rows and columns of a product that a warp's tensor cores add up, and the
 /// elements that they add to each sum.
 constexpr int64_t kMatrixRows = 16, kMatrixColumns = 8, kMatrixDepth = 16;

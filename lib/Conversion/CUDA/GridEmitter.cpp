@@ -204,8 +204,17 @@ private:
           b, arith::ConstantOp::create(b, loc, combiner.neutral)));
     Values sizes = countSteps(loops);
     Value end = math.product(sizes);
-    auto findElement = [&](Value number) {
-      return advanceTo(point, loops, number, sizes);
+    auto emitElements = [&](ArrayRef<Value> numbers, ValueRange carried) {
+      SmallVector<Point> elements;
+      SmallVector<Values> inputs;
+      for (Value number : numbers) {
+        elements.push_back(advanceTo(point, loops, number, sizes));
+        inputs.push_back(body.loadInputs(b, elements.back()));
+      }
+      Values next(carried);
+      for (auto [element, input] : llvm::zip_equal(elements, inputs))
+        next = emitElement(element, input, next);
+      return next;
     };
     bool mayBeNone = !plan.mapped.empty() && !areBlocksFull();
     Values partial;
@@ -214,30 +223,22 @@ private:
     if (std::optional<int64_t> steps = getConstantIntValue(end);
         steps && *steps % plan.lanes == 0 && !mayBeNone) {
       int64_t count = *steps / plan.lanes, atOnce = countAtOnce(count);
-      partial = emitFor(
-          index(0), index(count), atOnce, neutral,
-          [&](Value step, ValueRange carried) {
-            SmallVector<Point> elements;
-            SmallVector<Values> inputs;
-            for (int64_t i : llvm::seq(atOnce)) {
-              Value first =
-                  math.mul(math.add(step, index(i)), index(plan.lanes));
-              elements.push_back(findElement(math.add(first, lane)));
-              inputs.push_back(body.loadInputs(b, elements.back()));
-            }
-            Values next(carried);
-            for (auto [element, input] : llvm::zip_equal(elements, inputs))
-              next = emitElement(element, input, next);
-            return next;
-          });
+      partial = emitFor(index(0), index(count), atOnce, neutral,
+                        [&](Value step, ValueRange carried) {
+                          Values numbers;
+                          for (int64_t i : llvm::seq(atOnce)) {
+                            Value first = math.mul(math.add(step, index(i)),
+                                                   index(plan.lanes));
+                            numbers.push_back(math.add(first, lane));
+                          }
+                          return emitElements(numbers, carried);
+                        });
     } else {
       if (mayBeNone)
         end = arith::SelectOp::create(b, loc, isResult, end, index(0));
       partial = emitFor(lane, end, plan.lanes, neutral,
                         [&](Value number, ValueRange carried) {
-                          Point element = findElement(number);
-                          return emitElement(
-                              element, body.loadInputs(b, element), carried);
+                          return emitElements(number, carried);
                         });
     }
     if (plan.vector.count > 1 && plan.resultsPerThread() == 1)

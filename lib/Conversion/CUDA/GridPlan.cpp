@@ -21,8 +21,6 @@ using namespace mlir::remat;
 
 /// What is assumed of a size that is not known.
 static constexpr int64_t kDynamicSize = 4096;
-/// Bytes that a thread loads or stores at once.
-static constexpr int64_t kVectorBytes = 16;
 /// Shorter loops leave most of a square empty.
 static constexpr int64_t kMinTransposed = 16;
 /// Inputs for whose squares every chip has workgroup memory.
@@ -255,9 +253,6 @@ static void chooseVectors(const LoopNest &nest, GridPlan &plan) {
     plan.vector = {count, loop, /*isAligned=*/true};
 }
 
-/// Bytes of workgroup memory that every chip gives a block without asking.
-static constexpr int64_t kWorkgroupBytes = 48 << 10;
-
 /// Neighbouring results that a lane computes at once, so that it loads up to 16
 /// bytes at once and computes once what they have in common: as many as leave
 /// enough blocks. At least a word, where threads that load one element each
@@ -359,7 +354,6 @@ GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
   if (plan.lanes > 1 && !plan.lanesAreNeighbours)
     plan.blockSize = std::max(
         plan.blockSize, std::min(plan.lanes * kFewResults, kMaxBlockSize));
-  if (!plan.isInOrder && nest.hasReduction())
-    chooseResultVectors(nest, plan);
+  chooseResultVectors(nest, plan);
   return plan;
 }

@@ -18,6 +18,10 @@ namespace mlir::remat {
 /// Blocks that occupy a large chip's multiprocessors, of which there are 132 to
 /// 148: two for each.
 inline constexpr int64_t kManyBlocks = 264;
+/// Bytes of workgroup memory that every chip gives a block without asking.
+inline constexpr int64_t kWorkgroupBytes = 48 << 10;
+/// Bytes that a thread loads or stores at once.
+inline constexpr int64_t kVectorBytes = 16;
 
 /// The `gpu.module` of the program's kernels.
 gpu::GPUModuleOp getOrCreateKernelModule(ModuleOp module);

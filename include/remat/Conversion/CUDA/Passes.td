@@ -87,8 +87,9 @@ def ConvertAttentionToGPU : Pass<"convert-attention-to-gpu-kernels", "::mlir::Mo
     | `attention_backward_operand` | a tile of scores | the rows that share elements of the operand, in order |
 
     Blocks have 128 threads. Sizes of tiles, and with them the order of each sum,
-    follow from the sizes of heads and the type of the sums. Nothing is added to
-    by two blocks. Tiles that a mask of positions hides are skipped.
+    follow from the sizes of heads and the types; by keys they are larger, with the
+    same sums, where blocks are many. Nothing is added to by two blocks. Blocks to which a mask leaves the most
+    tiles start first. Tiles that a mask of positions hides are skipped.
 
     Where queries, keys, values and cotangents all are bf16 and sums f32, tensor cores
     compute products (`mma.sync`): operands stay bf16 in workgroup memory, where the
@@ -103,7 +104,7 @@ def ConvertAttentionToGPU : Pass<"convert-attention-to-gpu-kernels", "::mlir::Mo
 
     In: functions whose memrefs are device memory. Out: as from
     `convert-linalg-to-gpu-kernels`. An error for what has no kernel: heads of
-    unknown size, or so large that no tile fits into 48 KiB; keys and values with
+    unknown size, or so large that no tile fits into 48 KiB (99 with tensor cores); keys and values with
     different batches; gradients of operands of scores that are sums over
     positions.
   }];
