@@ -104,6 +104,60 @@ func.func @sums_across(%x: memref<4096x64xf32>, %y: memref<64xf32>) {
 // -----
 
 #id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+
+// Many columns: each lane has four of them, of which it loads four rows before it adds the first.
+// CHECK-LABEL: func @sums_across_many
+// CHECK: gpu.func @generic(
+// CHECK-SAME: remat.bytes = 69206016
+// CHECK: scf.for %{{.*}} step %c4 iter_args
+// CHECK-COUNT-4: vector.load {{.*}} : memref<?xbf16>, vector<4xbf16>
+// CHECK: arith.extf
+// Of more, eight, 16 bytes, and two rows: enough blocks are left.
+// CHECK: gpu.func @generic_0(
+// CHECK: scf.for %{{.*}} step %c2 iter_args
+// CHECK-COUNT-2: vector.load {{.*}} : memref<?xbf16>, vector<8xbf16>
+// CHECK: arith.extf
+func.func @sums_across_many(%x: memref<4096x65536xbf16>, %y: memref<65536xf32>, %u: memref<4096x8448xbf16>, %v: memref<8448xf32>) {
+  linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<4096x65536xbf16>) outs(%y : memref<65536xf32>) {
+  ^bb0(%a: bf16, %o: f32):
+    %e = arith.extf %a : bf16 to f32
+    %0 = arith.addf %o, %e : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%u : memref<4096x8448xbf16>) outs(%v : memref<8448xf32>) {
+  ^bb0(%a: bf16, %o: f32):
+    %e = arith.extf %a : bf16 to f32
+    %0 = arith.addf %o, %e : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+
+// 16 bytes of the matrix, not of the bias that all its rows share.
+// CHECK-LABEL: func @adds_a_bias
+// CHECK: vector.load {{.*}} : memref<?xbf16>, vector<8xbf16>
+// CHECK: vector.load {{.*}} : memref<?xf32>, vector<8xf32>
+// CHECK: vector.store {{.*}} : memref<?xbf16>, vector<8xbf16>
+func.func @adds_a_bias(%x: memref<512x64xbf16>, %bias: memref<64xf32>, %y: memref<512x64xbf16>) {
+  linalg.generic {indexing_maps = [#id, #column, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %bias : memref<512x64xbf16>, memref<64xf32>) outs(%y : memref<512x64xbf16>) {
+  ^bb0(%a: bf16, %b: f32, %o: bf16):
+    %e = arith.extf %a : bf16 to f32
+    %0 = arith.addf %e, %b : f32
+    %r = arith.truncf %0 : f32 to bf16
+    linalg.yield %r : bf16
+  }
+  return
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 
 // What is no sum runs in order, a result in each thread.
