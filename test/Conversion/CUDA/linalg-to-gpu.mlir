@@ -113,19 +113,25 @@ func.func @sums_across(%x: memref<4096x64xf32>, %y: memref<64xf32>) {
 // CHECK: scf.for %{{.*}} step %c4 iter_args
 // CHECK-COUNT-4: vector.load {{.*}} : memref<?xbf16>, vector<4xbf16>
 // CHECK: arith.extf
-// Of more, eight, 16 bytes, and two rows: enough blocks are left.
 // CHECK: gpu.func @generic_0(
-// CHECK: scf.for %{{.*}} step %c2 iter_args
-// CHECK-COUNT-2: vector.load {{.*}} : memref<?xbf16>, vector<8xbf16>
-// CHECK: arith.extf
-func.func @sums_across_many(%x: memref<4096x65536xbf16>, %y: memref<65536xf32>, %u: memref<4096x8448xbf16>, %v: memref<8448xf32>) {
-  linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<4096x65536xbf16>) outs(%y : memref<65536xf32>) {
+// CHECK-COUNT-4: vector.load {{.*}} {alignment = 16 : i64} : memref<?xf32>, vector<4xf32>
+// Where that would leave too few blocks, 4 bytes.
+// CHECK: gpu.func @generic_1(
+// CHECK: vector.load {{.*}} : memref<?xbf16>, vector<2xbf16>
+func.func @sums_across_many(%x: memref<4096x8448xbf16>, %y: memref<8448xf32>, %u: memref<4096x8448xf32>, %v: memref<8448xf32>,
+                            %few: memref<4096x64xbf16>, %z: memref<64xf32>) {
+  linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%few : memref<4096x64xbf16>) outs(%z : memref<64xf32>) {
   ^bb0(%a: bf16, %o: f32):
     %e = arith.extf %a : bf16 to f32
     %0 = arith.addf %o, %e : f32
     linalg.yield %0 : f32
   }
-  linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%u : memref<4096x8448xbf16>) outs(%v : memref<8448xf32>) {
+  linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%u : memref<4096x8448xf32>) outs(%v : memref<8448xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %o, %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<4096x8448xbf16>) outs(%y : memref<8448xf32>) {
   ^bb0(%a: bf16, %o: f32):
     %e = arith.extf %a : bf16 to f32
     %0 = arith.addf %o, %e : f32
