@@ -183,4 +183,4 @@ def compare(only=None, policies=None, details=0, assemble=True):
     print("\n" + "".join(f"{note}\n" for note in notes) + f"The worst kernel is {worst_kernel[1]} of {worst_kernel[2]}.")
     print(f"worst launches ratio {worst['launches']:.2f}, worst traffic ratio {worst['traffic']:.2f}, "
           f"worst bytes ratio {worst['bytes']:.2f}, worst kernel {worst_kernel[0]:.2f} of its least, "
-          f"{all_kernels} kernels, {all_spills} spills")
+          f"{all_kernels} kernels, {all_spills} spilled bytes")

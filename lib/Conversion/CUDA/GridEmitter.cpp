@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GridEmitter.h"
+#include "DevicePointers.h"
 #include "IndexMath.h"
 #include "WarpShuffle.h"
 
@@ -258,10 +259,36 @@ private:
     return parts.front();
   }
 
-  /// Iterations, a divisor of `count`, of which a thread loads inputs at once.
+  /// Registers, of 4 bytes, of what a thread loads for one iteration of the
+  /// reduction; what all of them share is loaded once.
+  int64_t countLoadedRegisters() const {
+    int64_t registers = 0;
+    for (const Access &input :
+         ArrayRef(nest.accesses).take_front(nest.numInputs))
+      if (!input.isScalar() &&
+          llvm::any_of(llvm::enumerate(nest.loops), [&](auto entry) {
+            return !entry.value().isParallel() &&
+                   !input.isInvariantIn(entry.index());
+          })) {
+        bool isVector =
+            plan.vector.loop && !input.isInvariantIn(*plan.vector.loop);
+        registers += llvm::divideCeil(getBytesInMemory(input.elementType) *
+                                          (isVector ? plan.vector.count : 1),
+                                      4);
+      }
+    return registers;
+  }
+
+  /// Iterations, a divisor of `count`, of which a thread loads inputs at once:
+  /// few elements, and a quarter of the registers of a thread of large blocks.
   int64_t countAtOnce(int64_t count) const {
-    constexpr int64_t kElements = 16;
-    int64_t most = std::max<int64_t>(kElements / plan.vector.count, 1);
+    constexpr int64_t kElements = 16, kRegisters = 40,
+                      kRegistersOfBlock = int64_t(1) << 16;
+    int64_t registers =
+        std::min(kRegisters, kRegistersOfBlock / 4 / plan.blockSize);
+    int64_t most =
+        std::min(kElements / plan.vector.count,
+                 registers / std::max<int64_t>(countLoadedRegisters(), 1));
     for (int64_t some = std::min(most, count); some > 1; --some)
       if (count % some == 0)
         return some;

@@ -145,6 +145,34 @@ func.func @sums_across_many(%x: memref<4096x8448xbf16>, %y: memref<8448xf32>, %u
 #id = affine_map<(i, j) -> (i, j)>
 #column = affine_map<(i, j) -> (j)>
 
+// A thread of a block of 1024 has 64 registers: a quarter of them are four elements of each of four inputs, not 16.
+// CHECK-LABEL: func @loads_as_many_as_registers_allow
+// CHECK: threads in (%c1024, %c1, %c1)
+// CHECK: gpu.func @generic(
+// CHECK: scf.for %{{.*}} step %c4 iter_args
+func.func @loads_as_many_as_registers_allow(%x: memref<16384x64xf32>, %y: memref<16384x64xf32>, %z: memref<16384x64xf32>, %w: memref<16384x64xf32>, %mean: memref<64xf32>,
+                %a: memref<64xf32>, %b: memref<64xf32>, %c: memref<64xf32>) {
+  linalg.generic {indexing_maps = [#id, #id, #id, #id, #column, #column, #column, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x, %y, %z, %w, %mean : memref<16384x64xf32>, memref<16384x64xf32>, memref<16384x64xf32>, memref<16384x64xf32>, memref<64xf32>)
+      outs(%a, %b, %c : memref<64xf32>, memref<64xf32>, memref<64xf32>) {
+  ^bb0(%p: f32, %q: f32, %r: f32, %t: f32, %m: f32, %o0: f32, %o1: f32, %o2: f32):
+    %d = arith.subf %p, %m : f32
+    %0 = arith.mulf %d, %q : f32
+    %1 = arith.mulf %d, %r : f32
+    %2 = arith.mulf %d, %t : f32
+    %s0 = arith.addf %o0, %0 : f32
+    %s1 = arith.addf %o1, %1 : f32
+    %s2 = arith.addf %o2, %2 : f32
+    linalg.yield %s0, %s1, %s2 : f32, f32, f32
+  }
+  return
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+
 // 16 bytes of the matrix, not of the bias that all its rows share.
 // CHECK-LABEL: func @adds_a_bias
 // CHECK: vector.load {{.*}} : memref<?xbf16>, vector<8xbf16>
