@@ -32,6 +32,9 @@ static constexpr int64_t kWantedThreadsOfChunks = int64_t(1) << 18;
 /// threads.
 static constexpr int64_t kManyResults = 256;
 static constexpr int64_t kThreadsOfManyResults = int64_t(1) << 20;
+/// Lanes of a chunk of these: a block that has few has room for more columns,
+/// and reads 256 bytes of a row and not 64, for which DRAM is slower.
+static constexpr int64_t kLanesOfManyResults = 8;
 /// Elements of one lane that take longer than another launch.
 static constexpr int64_t kLongLane = 128;
 /// Elements that a lane of a chunk should add up.
@@ -123,7 +126,8 @@ mlir::remat::planChunks(ReductionOrder order, ArrayRef<int64_t> reductionSizes,
   if (multiplySizes({results, lanes}) > few || elements / lanes < kLongLane)
     return {};
   // Each chunk of a result counts as a result of the kernel that reduces them.
-  int64_t lanesOfChunk = isAcross ? kWarp : getMaxLanes(order, kFewResults);
+  int64_t lanesOfChunk =
+      isAcross ? kLanesOfManyResults : getMaxLanes(order, kFewResults);
   return cutLoops(
       reductionSizes,
       std::min(wanted / (results * lanesOfChunk),

@@ -194,8 +194,8 @@ func.func @should_not_merge_a_variance_with_its_mean(%x: tensor<131072x16xf32>, 
 // Many results: a block has few of them, and there are chunks until the device is full.
 // CHECK-LABEL: func.func @should_split_many_columns(
 // CHECK: %[[PARTS:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]}
-// CHECK-SAME: ins(%{{.*}} : tensor<16x1024x768xf32>) outs(%{{.*}} : tensor<16x768xf32>)
-// CHECK: linalg.generic {{.*}} ins(%[[PARTS]] : tensor<16x768xf32>) outs(%{{.*}} : tensor<768xf32>)
+// CHECK-SAME: ins(%{{.*}} : tensor<64x256x768xf32>) outs(%{{.*}} : tensor<64x768xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[PARTS]] : tensor<64x768xf32>) outs(%{{.*}} : tensor<768xf32>)
 func.func @should_split_many_columns(%x: tensor<16384x768xf32>, %o: tensor<768xf32>) -> tensor<768xf32> {
   %0 = linalg.generic {indexing_maps = [#id, #columns], iterator_types = ["reduction", "parallel"]}
       ins(%x : tensor<16384x768xf32>) outs(%o : tensor<768xf32>) attrs = {remat.order = "across"} {
@@ -215,15 +215,15 @@ func.func @should_split_many_columns(%x: tensor<16384x768xf32>, %o: tensor<768xf
 // CHECK-COUNT-5: linalg.generic
 // CHECK-NOT: linalg.generic
 func.func @should_not_split_many_results_short_sums_unknown_sizes_and_loops_in_order(
-    %many: tensor<16384x32768xf32>, %short: tensor<16384x4xf32>, %dynamic: tensor<?x16xf32>, %x: tensor<1048576x2xf32>, %y: tensor<1048576x2xf32>,
-    %o32768: tensor<32768xf32>, %o4: tensor<4xf32>, %o16: tensor<16xf32>, %o2: tensor<2xf32>, %o22: tensor<2x2xf32>)
-    -> (tensor<32768xf32>, tensor<4xf32>, tensor<16xf32>, tensor<2xf32>, tensor<2x2xf32>) {
+    %many: tensor<16384x262144xf32>, %short: tensor<16384x4xf32>, %dynamic: tensor<?x16xf32>, %x: tensor<1048576x2xf32>, %y: tensor<1048576x2xf32>,
+    %o262144: tensor<262144xf32>, %o4: tensor<4xf32>, %o16: tensor<16xf32>, %o2: tensor<2xf32>, %o22: tensor<2x2xf32>)
+    -> (tensor<262144xf32>, tensor<4xf32>, tensor<16xf32>, tensor<2xf32>, tensor<2x2xf32>) {
   %0 = linalg.generic {indexing_maps = [#id, #columns], iterator_types = ["reduction", "parallel"]}
-      ins(%many : tensor<16384x32768xf32>) outs(%o32768 : tensor<32768xf32>) attrs = {remat.order = "across"} {
+      ins(%many : tensor<16384x262144xf32>) outs(%o262144 : tensor<262144xf32>) attrs = {remat.order = "across"} {
   ^bb0(%a: f32, %o: f32):
     %s = arith.addf %o, %a : f32
     linalg.yield %s : f32
-  } -> tensor<32768xf32>
+  } -> tensor<262144xf32>
   %1 = linalg.generic {indexing_maps = [#id, #columns], iterator_types = ["reduction", "parallel"]}
       ins(%short : tensor<16384x4xf32>) outs(%o4 : tensor<4xf32>) attrs = {remat.order = "across"} {
   ^bb0(%a: f32, %o: f32):
@@ -252,5 +252,5 @@ func.func @should_not_split_many_results_short_sums_unknown_sizes_and_loops_in_o
     %s = arith.addf %o, %m : f32
     linalg.yield %s : f32
   } -> tensor<2x2xf32>
-  return %0, %1, %2, %3, %4 : tensor<32768xf32>, tensor<4xf32>, tensor<16xf32>, tensor<2xf32>, tensor<2x2xf32>
+  return %0, %1, %2, %3, %4 : tensor<262144xf32>, tensor<4xf32>, tensor<16xf32>, tensor<2xf32>, tensor<2x2xf32>
 }

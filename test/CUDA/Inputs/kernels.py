@@ -100,7 +100,7 @@ def cut_loop(iterations, wanted):
 
 def plan_chunks(order, loops, results):
     many = order != "along" and results >= 256  # rows of memory are long, and each block has few of them
-    elements, most = int(np.prod(loops)), 1024 if order == "along" else 32 if many else 128
+    elements, most = int(np.prod(loops)), 1024 if order == "along" else 8 if many else 128
     lanes = count_lanes(order, elements, results)
     if results * lanes > 1 << (20 if many else 15) or elements // lanes < 128:
         return None
