@@ -86,6 +86,10 @@ public:
   Value clamp(Value x, float low, float high) {
     return arith::MaximumFOp::create(b, atMost(x, high), constant(low));
   }
+  /// 2^x as the processor approximates it, where that is faster.
+  Value fastPower(Value x) {
+    return math::Exp2Op::create(b, x, arith::FastMathFlags::afn);
+  }
   Value select(arith::CmpFPredicate predicate, Value x, float y, Value yes,
                Value no) {
     Value holds = arith::CmpFOp::create(b, predicate, x, constant(y));
@@ -105,6 +109,8 @@ private:
 constexpr float kLog2e = 1.44269504088896341f;
 /// ln 2 in two parts; products of the first with small integers are exact.
 constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
+/// ln 2 as one number, and how much that is too large.
+constexpr float kLn2 = 0.693147182464599609f, kLn2Excess = 1.90465429e-9f;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
@@ -142,12 +148,34 @@ struct ExpPattern : OpRewritePattern<math::ExpOp> {
   }
 };
 
+/// The same by the processor's power of two: exp(x) = 2^y (1 + r), where y is x
+/// / ln(2) rounded and r is what that leaves of x. Results that would be
+/// denormal are 0.
+struct FastExpPattern : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isScalarOrVector(op.getType()) ||
+        !getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    FloatBuilder b(rewriter, op);
+    // Infinity less infinity is none of these.
+    Value x = b.clamp(op.getOperand(), -104.0f, 89.0f);
+    Value y = b.mul(x, b.constant(kLog2e));
+    Value r = b.fma(y, b.constant(-kLn2), x);
+    r = b.fma(y, b.constant(kLn2Excess), r);
+    rewriter.replaceOp(op, b.mul(b.fastPower(y), b.add(r, b.constant(1.0f))));
+    return success();
+  }
+};
+
 /// erf(x) = x + x P(x^2) up to 0.92, then 1 - 2^P(|x|), with other coefficients
 /// of P: a choice between two numbers runs beside multiplications, of which a
 /// second polynomial would be six, and a quotient's division takes as long as
 /// ten. The formulas are Juffa's, the coefficients are fitted for this one.
 struct ErfPattern : OpRewritePattern<math::ErfOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ErfPattern(MLIRContext *context, bool fastPowers)
+      : OpRewritePattern(context), fastPowers(fastPowers) {}
   LogicalResult matchAndRewrite(math::ErfOp op,
                                 PatternRewriter &rewriter) const override {
     if (!isScalarOrVector(op.getType()) ||
@@ -170,7 +198,15 @@ struct ErfPattern : OpRewritePattern<math::ErfOp> {
     for (auto [atLarge, atSmall] : llvm::zip_equal(large, small))
       coefficients.push_back(choose(b.constant(atLarge), b.constant(atSmall)));
     Value p = b.polynomial(argument, coefficients);
-    // -2^p = -2^r 2^n, by a polynomial in r, |r| <= 1/2.
+    Value rest =
+        fastPowers ? b.sub(b.constant(1.0f), b.fastPower(p)) : emitRest(b, p);
+    rewriter.replaceOp(op, choose(b.copySign(rest, x), b.fma(p, x, x)));
+    return success();
+  }
+
+private:
+  /// 1 - 2^p = 1 - 2^r 2^n, by a polynomial in r, |r| <= 1/2.
+  static Value emitRest(FloatBuilder &b, Value p) {
     constexpr float magic = kRoundToInteger + 127;
     Value shifted = b.add(p, b.constant(magic));
     Value r = b.sub(p, b.sub(shifted, b.constant(magic)));
@@ -178,10 +214,10 @@ struct ErfPattern : OpRewritePattern<math::ErfOp> {
         b.polynomial(r, {-1.326468773e-3f, -9.671512991e-3f, -5.550787970e-2f,
                          -2.402217686e-1f, -6.931467056e-1f, -1.0f});
     Value power = b.fromBits(b.shiftLeft(b.bits(shifted), 23));
-    Value rest = b.fma(y, power, b.constant(1.0f));
-    rewriter.replaceOp(op, choose(b.copySign(rest, x), b.fma(p, x, x)));
-    return success();
+    return b.fma(y, power, b.constant(1.0f));
   }
+
+  bool fastPowers;
 };
 
 /// log(x) = k ln(2) + log(m), m in [sqrt(1/2), sqrt(2)]; FreeBSD's e_logf.c.
@@ -481,6 +517,8 @@ struct IntegerPowerPattern : OpRewritePattern<math::IPowIOp> {
 };
 
 struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
+  using ApproximateMathBase::ApproximateMathBase;
+
   void runOnOperation() override {
     // Only functions and divisions, which are a small part of a program, and
     // broadcasts of exponents and divisors, which may turn out to be constants.
@@ -497,8 +535,14 @@ struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
     if (ops.empty())
       return markAllAnalysesPreserved();
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpPattern, ErfPattern, LogPattern<math::LogOp, false>,
-                 LogPattern<math::Log2Op, true>>(&getContext());
+    if (fastPowers)
+      patterns.add<FastExpPattern>(&getContext());
+    else
+      patterns.add<ExpPattern>(&getContext());
+    patterns.add<ErfPattern>(&getContext(), fastPowers);
+    patterns
+        .add<LogPattern<math::LogOp, false>, LogPattern<math::Log2Op, true>>(
+            &getContext());
     // What upstream's conversions to LLVM do not take, and powers that are a
     // product or a root (of upstream's patterns those of powf).
     patterns.add<IntegerPowerPattern>(&getContext());

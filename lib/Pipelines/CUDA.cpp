@@ -33,7 +33,8 @@ using namespace mlir::remat;
 static void addKernelLowering(OpPassManager &module, bool emulate) {
   OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
   pm.addPass(createConvertPhiloxToArith());
-  pm.addPass(createApproximateMath());
+  // Of the emulated device, the bits are those of the CPU.
+  pm.addPass(createApproximateMath({/*fastPowers=*/!emulate}));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCommonSubexpressionsPass());
   pm.addPass(memref::createExpandOpsPass());
@@ -70,7 +71,7 @@ void mlir::remat::buildLowerToCUDAPipeline(OpPassManager &pm,
   pm.addPass(createConvertDeviceMemory());
   pm.addPass(createConvertAssertToRuntime());
   pm.addPass(createConvertPhiloxToArith());
-  pm.addPass(createApproximateMath());
+  pm.addNestedPass<func::FuncOp>(createApproximateMath());
   pm.addPass(createConvertLaunchesToRuntime());
   addKernelLowering(pm, options.emulate);
   if (options.emulate) {

@@ -1,8 +1,17 @@
 // RUN: remat-opt %s -remat-approximate-math | FileCheck %s
+// RUN: remat-opt %s -remat-approximate-math=fast-powers | FileCheck %s --check-prefix=FAST
 
 // CHECK-LABEL: func.func @expands_scalars_and_vectors(
 // CHECK-NOT: math.exp
 // CHECK: return
+
+// FAST-LABEL: func.func @expands_scalars_and_vectors(
+// FAST-NOT: math.exp %
+// FAST: math.exp2 %{{.*}} fastmath<afn> : f32
+// FAST-NOT: math.exp %
+// FAST: math.exp2 %{{.*}} fastmath<afn> : vector<8xf32>
+// FAST-NOT: math.exp %
+// FAST: return
 func.func @expands_scalars_and_vectors(%x: f32, %v: vector<8xf32>) -> (f32, vector<8xf32>) {
   %0 = math.exp %x : f32
   %1 = math.exp %v : vector<8xf32>

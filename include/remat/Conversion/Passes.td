@@ -219,7 +219,14 @@ def ApproximateMath : Pass<"remat-approximate-math"> {
 
     Example: `math.exp %v : vector<16xf32>` becomes range reduction, a
     polynomial, and a scaling by a power of two.
+
+    With `fast-powers`, `math.exp` and `math.erf` are made of a `math.exp2` that says
+    `fastmath<afn>`, for processors that have an instruction for it: half as many
+    operations, other bits, and results below 2^-126 are 0.
   }];
+  let options = [
+    Option<"fastPowers", "fast-powers", "bool", "false", "powers of two are the processor's">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
 }

@@ -246,7 +246,8 @@ def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModu
 
     Elementary functions on f32 are polynomials before this (`remat-approximate-math`);
     what is left (f64) calls libdevice (`__nv_exp`). Powers of two that say
-    `fastmath<afn>`, which attention's do, are the processor's (`ex2.approx.ftz`).
+    `fastmath<afn>`, attention's and those that `exp` and `erf` are made
+    of, are the processor's (`ex2.approx.ftz`).
 
     In: `gpu.module` with `gpu`, `arith`, `math`, `memref`, `vector` and `cf`. Out:
     LLVM and NVVM. An operation that has no lowering is an error at its location.
