@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.export.graph_signature import InputKind
 from torch.nn import functional as F
 
-from remat import fourier, torch_decompositions, torch_nodes
+from remat import fourier, torch_decompositions, torch_nodes, torch_stops
 from remat.export import ExportError
 from remat.locations import describe_line
 
@@ -156,7 +156,9 @@ def compute_fourier(x: Any, sizes: Any, dims: Any, norm: str | None, *, is_inver
     if to_real:
         real, imaginary = real.movedim(last, -1), imaginary.movedim(last, -1)
         return fourier.to_real(torch, real, imaginary, whole[-1]).movedim(-1, last) * factor
-    return ComplexTensor(real * factor, (-imaginary if is_conjugate else imaginary) * factor)
+    # An operation, so that what is written to the result later is made functional like all else.
+    return (ComplexTensor if isinstance(x, ComplexTensor) else torch.complex)(
+        real * factor, (-imaginary if is_conjugate else imaginary) * factor)
 
 
 def of_one(**kind: bool) -> Callable[..., Any]:
@@ -199,7 +201,7 @@ def stft(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int |
         parts = parts * F.pad(window, ((n_fft - length) // 2, n_fft - length - (n_fft - length) // 2))
     half = onesided is not False
     result = compute_fourier(parts, None, -1, "ortho" if normalized else None, is_inverse=False, of_real=half)
-    return ComplexTensor(*(part.transpose(1, 2).reshape(*x.shape[:-1], -1, places.shape[0]) for part in (result.re, result.im)))
+    return result.transpose(1, 2).reshape(*x.shape[:-1], -1, places.shape[0])
 
 
 def stft_without_center(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
@@ -227,6 +229,63 @@ def subtract_from(x: Any, other: float, alpha: float = 1) -> Any:
     return ComplexTensor(other - alpha * x.re, -alpha * x.im)
 
 
+def multiply_add(x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    return beta * x + alpha * torch.bmm(a, b)
+
+
+def multiply_vector(a: Any, x: Any) -> Any:
+    return torch.mm(a, x.unsqueeze(1)).squeeze(1)
+
+
+def add_product(x: Any, a: Any, b: Any, *, value: Any = 1) -> Any:
+    return x + value * (a * b)
+
+
+def interpolate(x: Any, end: Any, weight: Any) -> Any:
+    return x + weight * (end - x)
+
+
+def dot_conjugate(x: Any, y: Any) -> Any:
+    return (torch.conj_physical(x) * y).sum()
+
+
+def of_parts(operator: Any) -> Callable[..., Any]:
+    """What does not change the elements."""
+    return lambda x, *rest, **options: ComplexTensor(operator(x.re, *rest, **options), operator(x.im, *rest, **options))
+
+
+def ones_like(x: Any, **options: Any) -> Any:
+    options = {key: value for key, value in options.items() if key != "dtype"}
+    return ComplexTensor(torch.ones_like(x.re, **options), torch.zeros_like(x.re, **options))
+
+
+def stop_gradient(x: Any) -> Any:
+    return ComplexTensor(torch_stops.STAND_IN(x.re), torch_stops.STAND_IN(x.im))
+
+
+def get_parts(x: Any) -> tuple[Tensor, Tensor]:
+    if not isinstance(x, ComplexTensor) and not x.is_complex():
+        return x, torch.zeros_like(x)
+    return torch.real(x), torch.imag(x)
+
+
+def solve(a: Any, b: Any, *, left: bool = True) -> Any:
+    """The real equations, of twice as many unknowns."""
+    if not left:
+        return solve(a.transpose(-2, -1), b.transpose(-2, -1)).transpose(-2, -1)
+    real, imaginary = get_parts(a)
+    is_vector = b.dim() == 1 or (b.dim() == a.dim() - 1 and b.shape == a.shape[:-1])
+    right = torch.cat([part.unsqueeze(-1) if is_vector else part for part in get_parts(b)], -2)
+    rows = torch.cat([torch.cat([real, -imaginary], -1), torch.cat([imaginary, real], -1)], -2)
+    found = torch.linalg.solve(rows, right)
+    return ComplexTensor(*(part.squeeze(-1) if is_vector else part for part in found.split(a.shape[-1], -2)))
+
+
+def invert(a: Any) -> Any:
+    real = torch.eye(a.shape[-1], dtype=a.re.dtype).expand(a.shape)
+    return solve(a, ComplexTensor(real, torch.zeros_like(real)))
+
+
 FOURIER: dict[Any, Callable[..., Any]] = {
     aten.fft_fft.default: of_one(is_inverse=False), aten.fft_ifft.default: of_one(is_inverse=True),
     aten.fft_fft2.default: of_two(is_inverse=False), aten.fft_ifft2.default: of_two(is_inverse=True),
@@ -251,4 +310,9 @@ TABLE: dict[Any, Callable[..., Any]] = {} if ComplexTensor is None else FOURIER 
 COMPLEX_OPS_TABLE.update(FOURIER | {
     aten.pow.Tensor_Scalar: power, aten.mul.Tensor: by_number(aten.mul, True), aten.div.Tensor: by_number(aten.div, True),
     aten.add.Tensor: by_number(aten.add, False), aten.sub.Tensor: by_number(aten.sub, False), aten.rsub.Scalar: subtract_from,
+    aten.baddbmm.default: multiply_add, aten.mv.default: multiply_vector, aten.addcmul.default: add_product, aten.vdot.default: dot_conjugate,
+    aten.lerp.Scalar: interpolate, aten.lerp.Tensor: interpolate, aten.ones_like.default: ones_like,
+    torch_stops.STAND_IN: stop_gradient, aten.linalg_solve.default: solve, aten.linalg_inv.default: invert,
+    **{operator: of_parts(operator) for operator in (aten.roll.default, aten.tril.default, aten.triu.default, aten.trace.default,
+                                                     aten.diagonal_copy.default, aten.unfold.default, aten.rot90.default)},
     aten._assert_tensor_metadata.default: lambda *_, **__: None})

@@ -24,7 +24,7 @@ STAND_IN = torch.ops.remat.stop_gradient.default
 
 def is_float(node: Node) -> bool:
     value = node.meta.get("val")
-    return isinstance(value, torch.Tensor) and bool(value.is_floating_point())
+    return isinstance(value, torch.Tensor) and bool(value.is_floating_point() or value.is_complex())
 
 
 def insert(graph: Graph, target: Any, args: tuple[Any, ...], like: Node, value: torch.Tensor) -> Node:

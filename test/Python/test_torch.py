@@ -373,7 +373,45 @@ def shifted(x):
     return torch.fft.ifftshift(torch.fft.fftshift(torch.fft.fft(x)) * torch.arange(x.shape[-1])).imag
 
 
+def keep_low_frequencies(x):
+    """A layer of a Fourier neural operator: products with some of the frequencies, which are written to zeros."""
+    frequencies = torch.fft.rfft2(x)
+    weights = torch.complex(*torch.linspace(-1, 1, 36).reshape(2, 2, 3, 3, 1))
+    kept = torch.zeros_like(frequencies[:, :1]).repeat(1, 3, 1, 1)
+    kept[:, :, :3, :3] = torch.einsum("bixy,ioxy->boxy", frequencies[:, :, :3, :3], weights.expand(2, 3, 3, 3))
+    kept[:, :, -2:, 0] += 2 * frequencies[:, :1, -2:, 0]
+    return torch.fft.irfft2(kept, s=x.shape[-2:])
+
+
+def write_to_parts(x):
+    numbers = torch.fft.fft(x)
+    numbers[0] *= 2
+    numbers.mul_(numbers.conj() + 1)
+    numbers[:, 1] = 0
+    return numbers.real + numbers.roll(1, 0).imag
+
+
+@torch.no_grad()
+def without_gradients(numbers):
+    return numbers * numbers
+
+
+def pair(x):
+    return torch.complex(x, x.flip(-1) * x)
+
+
 COMPLEX = {
+    "neural operator": ((2, 2, 6, 8), keep_low_frequencies), "written to": ((3, 4), write_to_parts),
+    "product of frequencies": ((3, 8), lambda x: (torch.fft.rfft(x) @ torch.fft.rfft(x).mH).abs().sum(0)),
+    "detached": ((4,), lambda x: (pair(x) * torch.fft.fft(x).detach() + pair(x).detach()).imag),
+    "without gradients": ((4,), lambda x: (pair(x) * without_gradients(pair(x))).real),
+    "products and sums": ((3, 3), lambda x: (torch.addcmul(pair(x), pair(x), pair(x.T), value=2) + torch.mv(pair(x), pair(x)[0])
+                                             + torch.vdot(pair(x)[0], pair(x)[1]) + torch.lerp(pair(x), pair(x.T), 0.3)
+                                             + torch.baddbmm(pair(x)[None], pair(x)[None], pair(x)[None], beta=0.5, alpha=2)[0]).imag),
+    "moved": ((3, 3), lambda x: (pair(x).tril() * pair(x).roll(1, 0) + torch.diag(pair(x)) + torch.trace(pair(x)) * torch.rot90(pair(x))
+                                 + pair(x).unfold(1, 3, 1)[:, 0] * torch.ones_like(pair(x))).imag),
+    "equations": ((3, 3), lambda x: (torch.linalg.solve(pair(x) + 3 * torch.eye(3), pair(x)) + torch.linalg.inv(pair(x) + 4 * torch.eye(3))).abs()),
+    "equations of one": ((3, 3), lambda x: torch.linalg.solve(pair(x) + 3 * torch.eye(3), pair(x)[0]).imag),
     "positions": ((5, 4), turn), "frequencies": ((2, 6, 5), filter_frequencies), "shifted": ((3, 7), shifted),
     "frequencies of many": ((2, 96), filter_frequencies), "of a prime": ((67,), lambda x: torch.fft.fft(x).abs()),
     "Fourier net": ((2, 6, 5), lambda x: torch.fft.fft(torch.fft.fft(x, dim=-1), dim=-2).real),
