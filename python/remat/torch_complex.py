@@ -197,11 +197,35 @@ def stft(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int |
     places = torch.arange((batch.shape[-1] - n_fft) // hop + 1)[:, None] * hop + torch.arange(n_fft)
     parts = batch[:, places]
     if window is not None or length < n_fft:
-        window = torch.ones(length, dtype=x.dtype) if window is None else window
-        parts = parts * F.pad(window, ((n_fft - length) // 2, n_fft - length - (n_fft - length) // 2))
+        parts = parts * pad_window(window, length, n_fft, x.dtype)
     half = onesided is not False
     result = compute_fourier(parts, None, -1, "ortho" if normalized else None, is_inverse=False, of_real=half)
     return result.transpose(1, 2).reshape(*x.shape[:-1], -1, places.shape[0])
+
+
+def pad_window(window: Tensor | None, length: int, size: int, dtype: torch.dtype) -> Tensor:
+    """Of `length`, in the middle of `size`."""
+    window = torch.ones(length, dtype=dtype) if window is None else window
+    return F.pad(window, ((size - length) // 2, size - length - (size - length) // 2))
+
+
+def istft(x: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
+          center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
+          return_complex: bool = False) -> Any:
+    """A signal from the transforms of its parts: the sum of these where they overlap, over that of the squared windows."""
+    count = x.shape[-1]
+    if return_complex or onesided is False or x.ndim not in (2, 3) or not isinstance(count, int):
+        return NotImplemented
+    hop = n_fft // 4 if hop_length is None else hop_length
+    parts = compute_fourier(x.transpose(-1, -2), n_fft, -1, "ortho" if normalized else None, is_inverse=True, to_real=True)
+    window = pad_window(window, n_fft if win_length is None else win_length, n_fft, parts.dtype)
+    places = (torch.arange(count)[:, None] * hop + torch.arange(n_fft)).flatten()
+    size, start = n_fft + hop * (count - 1), n_fft // 2 if center else 0
+    sums = torch.zeros(*x.shape[:-2], size, dtype=parts.dtype).index_add(-1, places, (parts * window).flatten(-2))
+    weights = torch.zeros(size, dtype=parts.dtype).index_add(0, places, (window * window).repeat(count))
+    end = size - start if length is None else min(start + length, size)
+    result = sums[..., start:end] / weights[start:end]
+    return result if length is None else F.pad(result, (0, length - result.shape[-1]))
 
 
 def stft_without_center(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
@@ -295,6 +319,7 @@ FOURIER: dict[Any, Callable[..., Any]] = {
     aten.fft_rfftn.default: of_many(is_inverse=False, of_real=True), aten.fft_irfftn.default: of_many(is_inverse=True, to_real=True),
     aten.fft_hfft.default: of_one(is_inverse=False, to_real=True, is_conjugate=True),
     aten.fft_ihfft.default: of_one(is_inverse=True, of_real=True, is_conjugate=True),
+    aten.istft.default: istft,
     aten.fft_fftshift.default: functools.partial(shift, is_inverse=False),
     aten.fft_ifftshift.default: functools.partial(shift, is_inverse=True),
 }

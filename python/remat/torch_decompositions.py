@@ -449,8 +449,29 @@ def index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulat
     return new if new is NotImplemented else new.reshape(moved.shape).movedim(leading, places)
 
 
+def sum_cosines(length: int, is_periodic: bool, weights: Sequence[float], dtype: torch.dtype | None = None, **_: Any) -> Tensor:
+    """A window: weights[0] - weights[1] cos(t) + weights[2] cos(2 t), with t from 0 to 2 pi."""
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    if length < 2:
+        return torch.ones(length, dtype=dtype)
+    turns = torch.arange(length, dtype=dtype) * (2 * math.pi / (length if is_periodic else length - 1))
+    return sum(((-1) ** i * weight * torch.cos(turns * i) for i, weight in enumerate(weights[1:], 1)), torch.full((length,), weights[0], dtype=dtype))
+
+
+def hamming_window(length: int, is_periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any) -> Tensor:
+    return sum_cosines(length, is_periodic, (alpha, beta), **options)
+
+
+def blackman_window(length: int, is_periodic: bool = True, **options: Any) -> Tensor:
+    return sum_cosines(length, is_periodic, (0.42, 0.5, 0.08), **options)
+
+
 TABLE = {
     aten.view.default: view,
+    **{window: hamming_window for window in (aten.hamming_window.default, aten.hamming_window.periodic, aten.hamming_window.periodic_alpha,
+                                             aten.hamming_window.periodic_alpha_beta)},
+    aten.blackman_window.default: blackman_window,
+    aten.blackman_window.periodic: blackman_window,
     aten.gelu.default: gelu,
     **{operator: compare(operator) for operator in (
         aten.eq.Scalar, aten.ne.Scalar, aten.lt.Scalar, aten.le.Scalar, aten.gt.Scalar, aten.ge.Scalar)},

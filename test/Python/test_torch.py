@@ -383,6 +383,10 @@ def keep_low_frequencies(x):
     return torch.fft.irfft2(kept, s=x.shape[-2:])
 
 
+def transform(x, size, hop):
+    return torch.stft(x, size, hop, window=torch.hamming_window(size), return_complex=True)
+
+
 def write_to_parts(x):
     numbers = torch.fft.fft(x)
     numbers[0] *= 2
@@ -421,6 +425,12 @@ COMPLEX = {
     "Hermitian": ((3, 5), lambda x: torch.fft.hfft(torch.complex(x, x * x))[:, :3] + torch.fft.ihfft(x, norm="ortho").imag),
     "spectrogram": ((2, 40), lambda x: torch.stft(x, 16, 5, 12, torch.hann_window(12), return_complex=True).abs()),
     "spectrogram of one": ((40,), lambda x: torch.stft(x, 8, center=False, onesided=False, normalized=True, return_complex=True).real),
+    "back from a spectrogram": ((2, 40), lambda x: torch.istft(transform(x, 16, 4) * transform(x, 16, 4).abs(), 16, 4, 12,
+                                                               torch.hann_window(12))),
+    "back, of a length": ((40,), lambda x: torch.istft(transform(x, 8, 2) * (1 + 2j), 8, 2, window=torch.hamming_window(8), normalized=True, length=35)
+                          * torch.istft(transform(x, 8, 2)[:, 1:], 8, 2, window=torch.hamming_window(8), length=35)),
+    "windows": ((12,), lambda x: torch.complex(x * torch.hamming_window(12, False, 0.6), x * torch.blackman_window(12)).abs()
+                + x[:1] * torch.hamming_window(1)),
     "arithmetic": ((4,), lambda x: ((1 - 2 * torch.complex(x, x.flip(0)) ** 3 / 5 + x) / torch.complex(x + 3, x)).imag),
     "functions": ((4,), lambda x: (torch.exp(torch.complex(x, x)) * torch.complex(x, x).conj()).abs() + torch.complex(x + 4, x).angle()),
     "products": ((4, 4), lambda x: (torch.complex(x, x.T) @ torch.complex(x.T, x)).sum(0).imag),
