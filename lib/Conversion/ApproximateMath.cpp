@@ -33,6 +33,11 @@ bool isScalarOrVector(Type type) {
   return vector ? !vector.isScalable() : !isa<ShapedType>(type);
 }
 
+bool isF32(Operation *op) {
+  Type type = op->getResult(0).getType();
+  return isScalarOrVector(type) && getElementTypeOrSelf(type).isF32();
+}
+
 /// Arithmetic on f32 scalars or vectors of one shape.
 class FloatBuilder {
 public:
@@ -117,19 +122,25 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 /// Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
 constexpr float kRoundToInteger = 12582912.0f;
 
-/// exp(x) = 2^n exp(r), |r| <= ln(2)/2, by a polynomial whose relative error is
-/// 2^-28. The power is multiplied in two halves, so that results may be
-/// denormal; both have the bias of an exponent from the addition that rounds.
 struct ExpPattern : OpRewritePattern<math::ExpOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ExpPattern(MLIRContext *context, bool fastPowers)
+      : OpRewritePattern(context), fastPowers(fastPowers) {}
   LogicalResult matchAndRewrite(math::ExpOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isScalarOrVector(op.getType()) ||
-        !getElementTypeOrSelf(op.getType()).isF32())
+    if (!isF32(op))
       return failure();
     FloatBuilder b(rewriter, op);
     // Beyond, the result is 0 or infinity all the same.
     Value x = b.clamp(op.getOperand(), -104.0f, 89.0f);
+    rewriter.replaceOp(op, fastPowers ? emitByPower(b, x) : emit(b, x));
+    return success();
+  }
+
+private:
+  /// exp(x) = 2^n exp(r), |r| <= ln(2)/2, by a polynomial whose relative error
+  /// is 2^-28. The power is multiplied in two halves, so that results may be
+  /// denormal; both have the bias of an exponent from the addition that rounds.
+  static Value emit(FloatBuilder &b, Value x) {
     constexpr float magic = kRoundToInteger + 2 * 127;
     Value shifted = b.fma(x, b.constant(kLog2e), b.constant(magic));
     Value n = b.sub(shifted, b.constant(magic));
@@ -143,30 +154,19 @@ struct ExpPattern : OpRewritePattern<math::ExpOp> {
     Value otherHalf = b.subInt(b.shiftLeft(power, 23), half);
     for (Value part : {half, otherHalf})
       y = b.mul(y, b.fromBits(part));
-    rewriter.replaceOp(op, y);
-    return success();
+    return y;
   }
-};
 
-/// The same by the processor's power of two: exp(x) = 2^y (1 + r), where y is x
-/// / ln(2) rounded and r is what that leaves of x. Results that would be
-/// denormal are 0.
-struct FastExpPattern : OpRewritePattern<math::ExpOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::ExpOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isScalarOrVector(op.getType()) ||
-        !getElementTypeOrSelf(op.getType()).isF32())
-      return failure();
-    FloatBuilder b(rewriter, op);
-    // Infinity less infinity is none of these.
-    Value x = b.clamp(op.getOperand(), -104.0f, 89.0f);
+  /// exp(x) = 2^y (1 + r), where y is x / ln(2) rounded and r is what that
+  /// leaves of x. Results that would be denormal are 0.
+  static Value emitByPower(FloatBuilder &b, Value x) {
     Value y = b.mul(x, b.constant(kLog2e));
     Value r = b.fma(y, b.constant(-kLn2), x);
     r = b.fma(y, b.constant(kLn2Excess), r);
-    rewriter.replaceOp(op, b.mul(b.fastPower(y), b.add(r, b.constant(1.0f))));
-    return success();
+    return b.mul(b.fastPower(y), b.add(r, b.constant(1.0f)));
   }
+
+  bool fastPowers;
 };
 
 /// erf(x) = x + x P(x^2) up to 0.92, then 1 - 2^P(|x|), with other coefficients
@@ -178,8 +178,7 @@ struct ErfPattern : OpRewritePattern<math::ErfOp> {
       : OpRewritePattern(context), fastPowers(fastPowers) {}
   LogicalResult matchAndRewrite(math::ErfOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isScalarOrVector(op.getType()) ||
-        !getElementTypeOrSelf(op.getType()).isF32())
+    if (!isF32(op))
       return failure();
     FloatBuilder b(rewriter, op);
     Value x = op.getOperand(), size = b.abs(x);
@@ -225,8 +224,7 @@ template <typename Op, bool isBase2> struct LogPattern : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    if (!isScalarOrVector(op.getType()) ||
-        !getElementTypeOrSelf(op.getType()).isF32())
+    if (!isF32(op))
       return failure();
     FloatBuilder b(rewriter, op);
     using Predicate = arith::CmpFPredicate;
@@ -535,11 +533,7 @@ struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
     if (ops.empty())
       return markAllAnalysesPreserved();
     RewritePatternSet patterns(&getContext());
-    if (fastPowers)
-      patterns.add<FastExpPattern>(&getContext());
-    else
-      patterns.add<ExpPattern>(&getContext());
-    patterns.add<ErfPattern>(&getContext(), fastPowers);
+    patterns.add<ExpPattern, ErfPattern>(&getContext(), fastPowers);
     patterns
         .add<LogPattern<math::LogOp, false>, LogPattern<math::Log2Op, true>>(
             &getContext());

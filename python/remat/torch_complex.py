@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.export.graph_signature import InputKind
 from torch.nn import functional as F
 
-from remat import fourier, torch_decompositions, torch_nodes, torch_stops
+from remat import fourier, torch_decompositions, torch_linalg, torch_nodes, torch_stops
 from remat.export import ExportError
 from remat.locations import describe_line
 
@@ -43,6 +43,11 @@ def convert(x: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Any:
     if dtype not in COMPLEX or x.is_complex():
         return NotImplemented
     return ComplexTensor(x.to(COMPLEX[dtype]), torch.zeros(x.shape, dtype=COMPLEX[dtype]))
+
+
+def get_parts(x: Any) -> tuple[Tensor, Tensor]:
+    """Its real and imaginary parts, also of a real tensor. While a program is made functional, a pair is in a tensor of another class."""
+    return (x.real, x.imag) if x.is_complex() else (x, torch.zeros_like(x))
 
 
 def get_pairs(x: Tensor) -> Tensor:
@@ -135,8 +140,7 @@ def compute_fourier(x: Any, sizes: Any, dims: Any, norm: str | None, *, is_inver
     dims = [d % x.ndim for d in dims]
     if not dims or not all(isinstance(x.shape[d], int) for d in dims):
         return NotImplemented
-    # While a program is made functional, a pair is in a tensor of another class.
-    real, imaginary = (x.real, x.imag) if x.is_complex() else (x, torch.zeros_like(x))
+    real, imaginary = get_parts(x)
     if not real.is_floating_point():
         real, imaginary = real.to(torch.get_default_dtype()), imaginary.to(torch.get_default_dtype())
     if is_conjugate and to_real:
@@ -157,8 +161,7 @@ def compute_fourier(x: Any, sizes: Any, dims: Any, norm: str | None, *, is_inver
         real, imaginary = real.movedim(last, -1), imaginary.movedim(last, -1)
         return fourier.to_real(torch, real, imaginary, whole[-1]).movedim(-1, last) * factor
     # An operation, so that what is written to the result later is made functional like all else.
-    return (ComplexTensor if isinstance(x, ComplexTensor) else torch.complex)(
-        real * factor, (-imaginary if is_conjugate else imaginary) * factor)
+    return torch.complex(real * factor, (-imaginary if is_conjugate else imaginary) * factor)
 
 
 def of_one(**kind: bool) -> Callable[..., Any]:
@@ -283,22 +286,12 @@ def ones_like(x: Any, **options: Any) -> Any:
     return ComplexTensor(torch.ones_like(x.re, **options), torch.zeros_like(x.re, **options))
 
 
-def stop_gradient(x: Any) -> Any:
-    return ComplexTensor(torch_stops.STAND_IN(x.re), torch_stops.STAND_IN(x.im))
-
-
-def get_parts(x: Any) -> tuple[Tensor, Tensor]:
-    if not isinstance(x, ComplexTensor) and not x.is_complex():
-        return x, torch.zeros_like(x)
-    return torch.real(x), torch.imag(x)
-
-
 def solve(a: Any, b: Any, *, left: bool = True) -> Any:
     """The real equations, of twice as many unknowns."""
     if not left:
         return solve(a.transpose(-2, -1), b.transpose(-2, -1)).transpose(-2, -1)
     real, imaginary = get_parts(a)
-    is_vector = b.dim() == 1 or (b.dim() == a.dim() - 1 and b.shape == a.shape[:-1])
+    is_vector = torch_linalg.has_one_right_side(a, b)
     right = torch.cat([part.unsqueeze(-1) if is_vector else part for part in get_parts(b)], -2)
     rows = torch.cat([torch.cat([real, -imaginary], -1), torch.cat([imaginary, real], -1)], -2)
     found = torch.linalg.solve(rows, right)
@@ -310,7 +303,7 @@ def invert(a: Any) -> Any:
     return solve(a, ComplexTensor(real, torch.zeros_like(real)))
 
 
-FOURIER: dict[Any, Callable[..., Any]] = {
+TABLE: dict[Any, Callable[..., Any]] = {} if ComplexTensor is None else {
     aten.fft_fft.default: of_one(is_inverse=False), aten.fft_ifft.default: of_one(is_inverse=True),
     aten.fft_fft2.default: of_two(is_inverse=False), aten.fft_ifft2.default: of_two(is_inverse=True),
     aten.fft_fftn.default: of_many(is_inverse=False), aten.fft_ifftn.default: of_many(is_inverse=True),
@@ -319,25 +312,24 @@ FOURIER: dict[Any, Callable[..., Any]] = {
     aten.fft_rfftn.default: of_many(is_inverse=False, of_real=True), aten.fft_irfftn.default: of_many(is_inverse=True, to_real=True),
     aten.fft_hfft.default: of_one(is_inverse=False, to_real=True, is_conjugate=True),
     aten.fft_ihfft.default: of_one(is_inverse=True, of_real=True, is_conjugate=True),
-    aten.istft.default: istft,
     aten.fft_fftshift.default: functools.partial(shift, is_inverse=False),
     aten.fft_ifftshift.default: functools.partial(shift, is_inverse=True),
-}
-TABLE: dict[Any, Callable[..., Any]] = {} if ComplexTensor is None else FOURIER | {
     aten.view_as_complex.default: from_pairs,
     aten.complex.default: from_parts,
     aten.polar.default: polar,
     aten._to_copy.default: convert,
     aten.stft.default: stft_without_center,
     aten.stft.center: stft,
+    aten.istft.default: istft,
 }
 # What is done to a complex tensor is looked up there, not among the decompositions.
-COMPLEX_OPS_TABLE.update(FOURIER | {
+COMPLEX_OPS_TABLE.update({
     aten.pow.Tensor_Scalar: power, aten.mul.Tensor: by_number(aten.mul, True), aten.div.Tensor: by_number(aten.div, True),
     aten.add.Tensor: by_number(aten.add, False), aten.sub.Tensor: by_number(aten.sub, False), aten.rsub.Scalar: subtract_from,
     aten.baddbmm.default: multiply_add, aten.mv.default: multiply_vector, aten.addcmul.default: add_product, aten.vdot.default: dot_conjugate,
     aten.lerp.Scalar: interpolate, aten.lerp.Tensor: interpolate, aten.ones_like.default: ones_like,
-    torch_stops.STAND_IN: stop_gradient, aten.linalg_solve.default: solve, aten.linalg_inv.default: invert,
-    **{operator: of_parts(operator) for operator in (aten.roll.default, aten.tril.default, aten.triu.default, aten.trace.default,
-                                                     aten.diagonal_copy.default, aten.unfold.default, aten.rot90.default)},
+    aten.linalg_solve.default: solve, aten.linalg_inv.default: invert,
+    **{operator: of_parts(operator) for operator in (
+        torch_stops.STAND_IN, aten.roll.default, aten.tril.default, aten.triu.default, aten.trace.default, aten.diagonal_copy.default,
+        aten.unfold.default, aten.rot90.default)},
     aten._assert_tensor_metadata.default: lambda *_, **__: None})

@@ -126,9 +126,14 @@ def solve_by_elimination(a: Tensor, b: Tensor) -> Tensor:
     return solve_triangular(upper, torch.cat([row[..., size - k:] for k, row in enumerate(rows)], -2), upper=True)
 
 
+def has_one_right_side(a: Tensor, b: Tensor) -> bool:
+    """Whether `b` of the equations a x = b is a vector, or one for each matrix of a batch."""
+    return bool(b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1]))
+
+
 @of_small
 def solve(a: Tensor, b: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    is_vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
+    is_vector = has_one_right_side(a, b)
     columns = b.unsqueeze(-1) if is_vector else b
     x = solve_by_elimination(a, columns) if left else solve_by_elimination(a.mT, columns.mT).mT
     return x.squeeze(-1) if is_vector else x, a, nothing(*a.shape[:-1]), nothing(*a.shape[:-2])

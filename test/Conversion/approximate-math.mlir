@@ -18,6 +18,22 @@ func.func @expands_scalars_and_vectors(%x: f32, %v: vector<8xf32>) -> (f32, vect
   return %0, %1 : f32, vector<8xf32>
 }
 
+// CHECK-LABEL: func.func @expands_erf(
+// CHECK-NOT: math.{{erf|exp}}
+// CHECK: return
+// FAST-LABEL: func.func @expands_erf(
+// FAST-NOT: math.erf %
+// FAST: math.exp2 %{{.*}} fastmath<afn> : f32
+// FAST-NOT: math.erf %
+// FAST: math.exp2 %{{.*}} fastmath<afn> : vector<8xf32>
+// FAST-NOT: math.erf %
+// FAST: return
+func.func @expands_erf(%x: f32, %v: vector<8xf32>) -> (f32, vector<8xf32>) {
+  %0 = math.erf %x : f32
+  %1 = math.erf %v : vector<8xf32>
+  return %0, %1 : f32, vector<8xf32>
+}
+
 // CHECK-LABEL: func.func @leaves_tensors_and_scalable_vectors(
 // CHECK: math.exp %{{.*}} : tensor<?xf32>
 // CHECK: math.log %{{.*}} : tensor<4xf32>

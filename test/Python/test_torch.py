@@ -427,7 +427,8 @@ COMPLEX = {
     "spectrogram of one": ((40,), lambda x: torch.stft(x, 8, center=False, onesided=False, normalized=True, return_complex=True).real),
     "back from a spectrogram": ((2, 40), lambda x: torch.istft(transform(x, 16, 4) * transform(x, 16, 4).abs(), 16, 4, 12,
                                                                torch.hann_window(12))),
-    "back, of a length": ((40,), lambda x: torch.istft(transform(x, 8, 2) * (1 + 2j), 8, 2, window=torch.hamming_window(8), normalized=True, length=35)
+    "back, of a length": ((40,), lambda x: torch.istft(transform(x, 8, 2) * (1 + 2j), 8, 2, window=torch.hamming_window(8), normalized=True,
+                                                       length=35)
                           * torch.istft(transform(x, 8, 2)[:, 1:], 8, 2, window=torch.hamming_window(8), length=35)),
     "windows": ((12,), lambda x: torch.complex(x * torch.hamming_window(12, False, 0.6), x * torch.blackman_window(12)).abs()
                 + x[:1] * torch.hamming_window(1)),

@@ -76,32 +76,12 @@ struct FastExp2Pattern : OpConversionPattern<math::Exp2Op> {
   LogicalResult
   matchAndRewrite(math::Exp2Op op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    auto vector = dyn_cast<VectorType>(op.getType());
-    if (!getElementTypeOrSelf(op.getType()).isF32() ||
-        (vector && (vector.getRank() != 1 || vector.isScalable())) ||
+    if (!op.getType().isF32() ||
         !bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::afn))
       return failure();
-    Location loc = op.getLoc();
-    auto emit = [&](Value x) -> Value {
-      return LLVM::CallIntrinsicOp::create(
-                 rewriter, loc, x.getType(),
-                 rewriter.getStringAttr("llvm.nvvm.ex2.approx.ftz.f"), x)
-          .getResult(0);
-    };
-    Value x = adaptor.getOperand();
-    if (!vector) {
-      rewriter.replaceOp(op, emit(x));
-      return success();
-    }
-    Value powers = LLVM::PoisonOp::create(rewriter, loc, x.getType());
-    for (int64_t i = 0; i < vector.getNumElements(); ++i) {
-      Value number = LLVM::ConstantOp::create(rewriter, loc,
-                                              rewriter.getI64IntegerAttr(i));
-      Value element = LLVM::ExtractElementOp::create(rewriter, loc, x, number);
-      powers = LLVM::InsertElementOp::create(rewriter, loc, powers,
-                                             emit(element), number);
-    }
-    rewriter.replaceOp(op, powers);
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, op.getType(), rewriter.getStringAttr("llvm.nvvm.ex2.approx.ftz.f"),
+        adaptor.getOperand());
     return success();
   }
 };
