@@ -430,6 +430,8 @@ COMPLEX = {
     "back, of a length": ((40,), lambda x: torch.istft(transform(x, 8, 2) * (1 + 2j), 8, 2, window=torch.hamming_window(8), normalized=True,
                                                        length=35)
                           * torch.istft(transform(x, 8, 2)[:, 1:], 8, 2, window=torch.hamming_window(8), length=35)),
+    "back from both sides": ((40,), lambda x: torch.istft(torch.stft(x, 8, 3, window=torch.hann_window(8), onesided=False, return_complex=True)
+                                                          * torch.arange(8)[:, None], 8, 3, window=torch.hann_window(8))),
     "windows": ((12,), lambda x: torch.complex(x * torch.hamming_window(12, False, 0.6), x * torch.blackman_window(12)).abs()
                 + x[:1] * torch.hamming_window(1)),
     "arithmetic": ((4,), lambda x: ((1 - 2 * torch.complex(x, x.flip(0)) ** 3 / 5 + x) / torch.complex(x + 3, x)).imag),
@@ -571,6 +573,18 @@ def test_complex_numbers_from_outside():
         with pytest.raises(remat.ExportError, match=what):
             remat.torch.train_step(model, None if isinstance(model, Turned) else lambda y, x: y.real.sum(),
                                    (x,) if isinstance(model, Turned) else (x, x), optimizer=remat.SGD(0.1))
+
+
+@pytest.mark.parametrize("options, what", [
+    (dict(hop_length=9), r"test_torch.py:\d+.* hop_length must be at most win_length"),
+    (dict(hop_length=2, return_complex=True, onesided=False), r"test_torch.py:\d+.* make a real signal of each of the two parts")])
+def test_signals_without_a_rule(options, what):
+    class Back(nn.Linear):
+        def forward(self, x):
+            parts = torch.stft(super().forward(x), 8, 2, window=torch.ones(8), onesided=options.get("onesided"), return_complex=True)
+            return torch.istft(parts, 8, window=torch.ones(8), **options).real
+    with pytest.raises(remat.ExportError, match=what):
+        remat.torch.train_step(Back(40, 40), lambda y, t: (y - t).sum(), (torch.zeros(1, 40), torch.zeros(1)), optimizer=remat.SGD(0.1))
 
 
 def test_complex_numbers_without_a_rule():
