@@ -221,13 +221,10 @@ def istft(x: Any, n_fft: int, hop_length: int | None = None, win_length: int | N
         return NotImplemented
     if return_complex:
         raise ExportError("torch.istft has no rule for return_complex=True; make a real signal of each of the two parts")
-    hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
-    if hop > width:
-        raise ExportError(f"torch.istft has nothing to say between parts of {width} numbers that begin {hop} after each other; hop_length must be "
-                          "at most win_length")
+    hop = n_fft // 4 if hop_length is None else hop_length
     # Of all frequencies, too, PyTorch reads the first half.
     parts = compute_fourier(x.transpose(-1, -2), n_fft, -1, "ortho" if normalized else None, is_inverse=True, to_real=True)
-    window = pad_window(window, width, n_fft, parts.dtype)
+    window = pad_window(window, n_fft if win_length is None else win_length, n_fft, parts.dtype)
     places = (torch.arange(count)[:, None] * hop + torch.arange(n_fft)).flatten()
     size, start = n_fft + hop * (count - 1), n_fft // 2 if center else 0
     sums = torch.zeros(*x.shape[:-2], size, dtype=parts.dtype).index_add(-1, places, (parts * window).flatten(-2))
