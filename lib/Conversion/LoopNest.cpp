@@ -170,7 +170,10 @@ static void dropUnitLoops(LoopNest &nest) {
 /// Merges adjacent loops. Which parallel loops are one has no effect on bits;
 /// reductions stay as they are, since where a lane starts would depend on it.
 static void mergeLoops(LoopNest &nest, Arithmetic &arith,
-                       ArrayRef<bool> indexedDims) {
+                       ArrayRef<bool> indexedDims, unsigned rowDims) {
+  unsigned rowLoops = llvm::count_if(
+      ArrayRef(nest.loopOfDim).take_front(rowDims),
+      [](std::optional<unsigned> loop) { return loop.has_value(); });
   auto isIndexed = [&](unsigned loop) {
     for (auto [dim, mapped] : llvm::enumerate(nest.loopOfDim))
       if (indexedDims[dim] && mapped == loop)
@@ -179,7 +182,7 @@ static void mergeLoops(LoopNest &nest, Arithmetic &arith,
   };
   for (unsigned inner = nest.loops.size(); inner-- > 1;) {
     unsigned outer = inner - 1;
-    if (isIndexed(inner) || isIndexed(outer) ||
+    if (inner == rowLoops || isIndexed(inner) || isIndexed(outer) ||
         !nest.loops[outer].isParallel() || !nest.loops[inner].isParallel() ||
         !nest.stepsAlike(outer, inner))
       continue;
@@ -204,7 +207,8 @@ bool LoopNest::stepsAlike(unsigned outer, unsigned inner) const {
 }
 
 FailureOr<LoopNest> mlir::remat::buildLoopNest(OpBuilder &builder,
-                                               linalg::LinalgOp op) {
+                                               linalg::LinalgOp op,
+                                               unsigned rowDims) {
   Arithmetic arith{builder, op.getLoc()};
   LoopNest nest;
   nest.op = op;
@@ -223,7 +227,7 @@ FailureOr<LoopNest> mlir::remat::buildLoopNest(OpBuilder &builder,
     nest.accesses.push_back(*access);
   }
   dropUnitLoops(nest);
-  mergeLoops(nest, arith, findIndexedDims(op));
+  mergeLoops(nest, arith, findIndexedDims(op), rowDims);
   return nest;
 }
 

@@ -74,9 +74,11 @@ struct LoopNest {
 
 /// The loop nest of an op on memrefs, with what it needs from the call site
 /// (sizes, dynamic strides) created by `builder`. Adjacent parallel loops are
-/// merged where every operand is contiguous. Fails on index maps that are not
-/// linear and on memrefs without a strided layout.
-FailureOr<LoopNest> buildLoopNest(OpBuilder &builder, linalg::LinalgOp op);
+/// merged where every operand is contiguous, but none of the first `rowDims`
+/// dimensions with one behind these. Fails on index maps that are not linear
+/// and on memrefs without a strided layout.
+FailureOr<LoopNest> buildLoopNest(OpBuilder &builder, linalg::LinalgOp op,
+                                  unsigned rowDims = 0);
 
 /// Whether elements that follow each other in the loops follow each other in
 /// the operand of `map`.

@@ -3,7 +3,8 @@
 // A thread finds its point in the grid, and computes what is there: a vector of
 // results, iterations in order, or partial results of a reduction, which the
 // threads of the result then combine: those of a warp by shuffles, others
-// through workgroup memory.
+// through workgroup memory. Of several operations on one row, the threads of a
+// block do one after the other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,28 +84,71 @@ namespace {
 
 class GridEmitter : LoopEmitter {
 public:
-  GridEmitter(OpBuilder &builder, const LoopNest &nest, const GridPlan &plan,
-              KernelBody &body, ArrayRef<TypedAttr> initialValues,
-              ValueRange workgroup)
-      : LoopEmitter(builder, nest, body), plan(plan), workgroup(workgroup) {
-    setInitialValues(initialValues);
+  /// Which lane of which point of the grid a thread is.
+  struct Place {
+    Value thread, lane;
+    /// The point, counted in the block and in the grid.
+    Value slot, number;
+    /// False of threads beyond the last point.
+    Value exists;
+  };
+
+  GridEmitter(OpBuilder &builder, const KernelPart &part, KernelBody &body)
+      : LoopEmitter(builder, part.nest, body), plan(part.plan),
+        workgroup(part.workgroup) {
+    setInitialValues(part.initialValues);
   }
 
   void emit() {
+    if (!plan.combiners.empty())
+      return emitLane(findPlace());
     Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
     Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
-    if (!plan.combiners.empty())
-      return emitLane(thread, block);
     Value number = math.add(math.mul(block, index(plan.blockSize)), thread);
     emitIf(math.isBelow(number, countPoints()), [&] {
       Point point = findPoint(number);
       if (!plan.isInOrder)
         return emitResults(point);
-      SmallVector<unsigned> inner;
-      for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
-        if (!llvm::is_contained(plan.gridLoops, loop))
-          inner.push_back(loop);
-      emitInOrder(inner, point);
+      emitInOrder(getInnerLoops(), point);
+    });
+  }
+
+  Place findPlace() {
+    Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+    Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+    Value lanes = index(plan.lanes), points = index(plan.pointsPerBlock());
+    Value lane = plan.lanesAreNeighbours ? math.rem(thread, lanes)
+                                         : math.div(thread, points);
+    Value slot = plan.lanesAreNeighbours ? math.div(thread, lanes)
+                                         : math.rem(thread, points);
+    Value number = math.add(math.mul(block, points), slot);
+    return {thread, lane, slot, number, math.isBelow(number, countPoints())};
+  }
+
+  /// What lanes do at their point.
+  void emitLane(const Place &place) {
+    // Threads beyond the end meet the barriers, too: they compute the last
+    // result once more.
+    Value last = math.sub(countPoints(), index(1));
+    Point point = findPoint(math.min(place.number, last));
+    if (plan.combiners.empty())
+      return emitElements(point, place);
+    Values partial = emitPartialResults(point, place);
+    if (areShuffled(plan))
+      partial = shuffleLanes(partial, place);
+    else
+      partial = combineLanes(partial, place);
+    Value isFirst = isZero(place.lane);
+    emitIf(arith::AndIOp::create(b, loc, place.exists, isFirst), [&] {
+      Values results;
+      for (auto [i, output] : llvm::enumerate(plan.reduced)) {
+        Value initial = loadInitial(output, point);
+        if (plan.resultsPerThread() > 1)
+          initial = body.broadcast(b, initial);
+        results.push_back(combine(plan.combiners[i].op, initial, partial[i]));
+      }
+      for (auto [output, result] : llvm::zip_equal(plan.reduced, results))
+        body.store(b, outputAccess(output), result, point);
     });
   }
 
@@ -154,58 +198,31 @@ private:
   // Reductions in lanes
   //===--------------------------------------------------------------------===//
 
-  void emitLane(Value thread, Value block) {
-    Value lanes = index(plan.lanes), points = index(plan.pointsPerBlock());
-    Value lane = plan.lanesAreNeighbours ? math.rem(thread, lanes)
-                                         : math.div(thread, points);
-    Value slot = plan.lanesAreNeighbours ? math.div(thread, lanes)
-                                         : math.rem(thread, points);
-    Value number = math.add(math.mul(block, points), slot);
-    Value isResult = math.isBelow(number, countPoints());
-    // Threads beyond the end meet the barriers, too: they compute the last
-    // result once more.
-    Value last = math.sub(countPoints(), index(1));
-    Point point = findPoint(math.min(number, last));
-    Values partial = emitPartialResults(point, lane, isResult);
-    if (areShuffled(plan))
-      partial = shuffleLanes(partial, thread, lane, slot);
-    else
-      partial =
-          combineLanes(partial, lane, math.add(math.mul(lane, points), slot));
-    emitIf(arith::AndIOp::create(b, loc, isResult, isZero(lane)), [&] {
-      Values results;
-      for (auto [i, output] : llvm::enumerate(plan.reduced)) {
-        Value initial = loadInitial(output, point);
-        if (plan.resultsPerThread() > 1)
-          initial = body.broadcast(b, initial);
-        results.push_back(combine(plan.combiners[i].op, initial, partial[i]));
-      }
-      for (auto [output, result] : llvm::zip_equal(plan.reduced, results))
-        body.store(b, outputAccess(output), result, point);
-    });
-  }
-
   /// Whether the last block, too, is full of results.
   bool areBlocksFull() {
     std::optional<int64_t> points = getConstantIntValue(countPoints());
     return points && *points % plan.pointsPerBlock() == 0;
   }
 
-  /// The thread's elements of the reduction, or vectors of these: `lane`,
-  /// `lane` + lanes, ... Where there is no result, none of them: what is mapped
-  /// is stored once.
-  Values emitPartialResults(const Point &point, Value lane, Value isResult) {
-    SmallVector<unsigned> loops;
-    for (auto [number, loop] : llvm::enumerate(nest.loops))
-      if (!loop.isParallel())
-        loops.push_back(number);
-    Values neutral;
-    for (const Combiner &combiner : plan.combiners)
-      neutral.push_back(body.broadcast(
-          b, arith::ConstantOp::create(b, loc, combiner.neutral)));
+  /// Loops that are not in the grid.
+  SmallVector<unsigned> getInnerLoops() const {
+    return llvm::to_vector(llvm::make_filter_range(
+        llvm::seq<unsigned>(nest.loops.size()), [&](unsigned loop) {
+          return !llvm::is_contained(plan.gridLoops, loop);
+        }));
+  }
+
+  /// Calls `emitOne` at the iterations of the loops in a point that are the
+  /// lane's: `lane`, `lane` + lanes, ... Where there is no point, at none if
+  /// something is stored: it is stored once.
+  Values emitIterations(
+      const Point &point, const Place &place, ValueRange carried,
+      function_ref<Values(const Point &, ArrayRef<Value> inputs, ValueRange)>
+          emitOne) {
+    SmallVector<unsigned> loops = getInnerLoops();
     Values sizes = countSteps(loops);
     Value end = math.product(sizes);
-    auto emitElements = [&](ArrayRef<Value> numbers, ValueRange carried) {
+    auto emitSome = [&](ArrayRef<Value> numbers, ValueRange carried) {
       SmallVector<Point> elements;
       SmallVector<Values> inputs;
       for (Value number : numbers) {
@@ -214,38 +231,71 @@ private:
       }
       Values next(carried);
       for (auto [element, input] : llvm::zip_equal(elements, inputs))
-        next = emitElement(element, input, next);
+        next = emitOne(element, input, next);
       return next;
     };
-    bool mayBeNone = !plan.mapped.empty() && !areBlocksFull();
-    Values partial;
+    bool stores = plan.combiners.empty() || !plan.mapped.empty();
+    bool mayBeNone = stores && !areBlocksFull();
     // Of a number of iterations that is known, loads of several begin before
     // the first one has come, and before what that stores.
     if (std::optional<int64_t> steps = getConstantIntValue(end);
         steps && *steps % plan.lanes == 0 && !mayBeNone) {
-      int64_t count = *steps / plan.lanes, atOnce = countAtOnce(count);
-      partial = emitFor(index(0), index(count), atOnce, neutral,
-                        [&](Value step, ValueRange carried) {
-                          Values numbers;
-                          for (int64_t i : llvm::seq(atOnce)) {
-                            Value first = math.mul(math.add(step, index(i)),
-                                                   index(plan.lanes));
-                            numbers.push_back(math.add(first, lane));
-                          }
-                          return emitElements(numbers, carried);
-                        });
-    } else {
-      if (mayBeNone)
-        end = arith::SelectOp::create(b, loc, isResult, end, index(0));
-      partial = emitFor(lane, end, plan.lanes, neutral,
-                        [&](Value number, ValueRange carried) {
-                          return emitElements(number, carried);
-                        });
+      int64_t count = *steps / plan.lanes, atOnce = countAtOnce(loops, count);
+      return emitFor(index(0), index(count), atOnce, carried,
+                     [&](Value step, ValueRange carried) {
+                       Values numbers;
+                       for (int64_t i : llvm::seq(atOnce)) {
+                         Value first = math.mul(math.add(step, index(i)),
+                                                index(plan.lanes));
+                         numbers.push_back(math.add(first, place.lane));
+                       }
+                       return emitSome(numbers, carried);
+                     });
     }
+    if (mayBeNone)
+      end = arith::SelectOp::create(b, loc, place.exists, end, index(0));
+    return emitFor(place.lane, end, plan.lanes, carried,
+                   [&](Value number, ValueRange carried) {
+                     return emitSome(number, carried);
+                   });
+  }
+
+  /// The thread's elements of the reduction, or vectors of these.
+  Values emitPartialResults(const Point &point, const Place &place) {
+    Values neutral;
+    for (const Combiner &combiner : plan.combiners)
+      neutral.push_back(body.broadcast(
+          b, arith::ConstantOp::create(b, loc, combiner.neutral)));
+    Values partial = emitIterations(
+        point, place, neutral,
+        [&](const Point &element, ArrayRef<Value> inputs, ValueRange carried) {
+          return emitElement(element, inputs, carried);
+        });
     if (plan.vector.count > 1 && plan.resultsPerThread() == 1)
       for (auto [value, combiner] : llvm::zip_equal(partial, plan.combiners))
         value = combineElements(value, combiner);
     return partial;
+  }
+
+  /// The lane's elements of a row that is not reduced. What is one number for
+  /// many elements is loaded once: behind a store it would be loaded again.
+  void emitElements(Point point, const Place &place) {
+    point.loaded.resize(nest.accesses.size());
+    SmallVector<unsigned> loops = getInnerLoops();
+    for (unsigned input = 0; input < nest.numInputs; ++input)
+      if (const Access &access = nest.accesses[input];
+          !access.isScalar() && !loops.empty() &&
+          !nest.op.getBlock()->getArgument(input).use_empty() &&
+          llvm::all_of(
+              loops, [&](unsigned loop) { return access.isInvariantIn(loop); }))
+        point.loaded[input] = body.loadStored(b, input, point);
+    emitIterations(
+        point, place, {},
+        [&](const Point &element, ArrayRef<Value> inputs, ValueRange) {
+          storeOutputs(body.compute(b, element, inputs, loadOutputs(element)),
+                       element);
+          return Values();
+        });
   }
 
   /// One partial result of a vector of them.
@@ -259,16 +309,14 @@ private:
     return parts.front();
   }
 
-  /// Registers, of 4 bytes, of what a thread loads for one iteration of the
-  /// reduction; what all of them share is loaded once.
-  int64_t countLoadedRegisters() const {
+  /// Registers, of 4 bytes, of what a thread loads for one iteration of
+  /// `loops`; what all of them share is loaded once.
+  int64_t countLoadedRegisters(ArrayRef<unsigned> loops) const {
     int64_t registers = 0;
     for (const Access &input :
          ArrayRef(nest.accesses).take_front(nest.numInputs))
-      if (!input.isScalar() &&
-          llvm::any_of(llvm::enumerate(nest.loops), [&](auto entry) {
-            return !entry.value().isParallel() &&
-                   !input.isInvariantIn(entry.index());
+      if (!input.isScalar() && llvm::any_of(loops, [&](unsigned loop) {
+            return !input.isInvariantIn(loop);
           })) {
         bool isVector =
             plan.vector.loop && !input.isInvariantIn(*plan.vector.loop);
@@ -281,14 +329,14 @@ private:
 
   /// Iterations, a divisor of `count`, of which a thread loads inputs at once:
   /// few elements, and a quarter of the registers of a thread of large blocks.
-  int64_t countAtOnce(int64_t count) const {
+  int64_t countAtOnce(ArrayRef<unsigned> loops, int64_t count) const {
     constexpr int64_t kElements = 16, kRegisters = 40,
                       kRegistersOfBlock = int64_t(1) << 16;
     int64_t registers =
         std::min(kRegisters, kRegistersOfBlock / 4 / plan.blockSize);
     int64_t most =
         std::min(kElements / plan.vector.count,
-                 registers / std::max<int64_t>(countLoadedRegisters(), 1));
+                 registers / std::max<int64_t>(countLoadedRegisters(loops), 1));
     for (int64_t some = std::min(most, count); some > 1; --some)
       if (count % some == 0)
         return some;
@@ -315,13 +363,15 @@ private:
   /// Through memory, until the first lane has what all have: lane i takes in
   /// lane i + 1, then i + 2, ... What a step reads was written before the
   /// barrier in front of it.
-  Values combineLanes(ValueRange partial, Value lane, Value mine) {
+  Values combineLanes(ValueRange partial, const Place &place) {
+    Value mine = math.add(math.mul(place.lane, index(plan.pointsPerBlock())),
+                          place.slot);
     for (auto [i, value] : llvm::enumerate(partial))
       storeShared(i, value, mine);
     for (int64_t distance = 1; distance < plan.lanes; distance *= 2) {
       gpu::BarrierOp::create(b, loc);
       Value other = math.add(mine, index(distance * plan.pointsPerBlock()));
-      emitIf(isZero(math.rem(lane, index(2 * distance))), [&] {
+      emitIf(isZero(math.rem(place.lane, index(2 * distance))), [&] {
         for (auto [i, combiner] : llvm::enumerate(plan.combiners))
           storeShared(
               i,
@@ -337,18 +387,18 @@ private:
 
   /// The same in the same order: by shuffles, and once more by shuffles of what
   /// each warp has then.
-  Values shuffleLanes(Values partial, Value thread, Value lane, Value slot) {
+  Values shuffleLanes(Values partial, const Place &place) {
     shuffleWarp(partial, std::min(plan.lanes, kWarp));
     int64_t warps = plan.lanes / kWarp;
     if (warps <= 1)
       return partial;
-    emitIf(isZero(math.rem(thread, index(kWarp))), [&] {
+    emitIf(isZero(math.rem(place.thread, index(kWarp))), [&] {
       for (auto [i, value] : llvm::enumerate(partial))
-        storeShared(i, value, math.div(thread, index(kWarp)));
+        storeShared(i, value, math.div(place.thread, index(kWarp)));
     });
     gpu::BarrierOp::create(b, loc);
-    Value position =
-        math.add(math.mul(slot, index(warps)), math.rem(lane, index(warps)));
+    Value position = math.add(math.mul(place.slot, index(warps)),
+                              math.rem(place.lane, index(warps)));
     for (auto [i, value] : llvm::enumerate(partial))
       value = loadShared(i, position);
     shuffleWarp(partial, warps);
@@ -387,12 +437,24 @@ private:
 
 } // namespace
 
-void mlir::remat::emitThread(OpBuilder &builder, const LoopNest &nest,
-                             const GridPlan &plan, ArrayRef<Value> views,
-                             IRMapping &map, ArrayRef<TypedAttr> initialValues,
-                             ValueRange workgroup) {
-  if (plan.tile)
-    return emitTile(builder, nest, plan, views, map, workgroup);
-  KernelBody body(nest, plan.vector, views, map);
-  GridEmitter(builder, nest, plan, body, initialValues, workgroup).emit();
+void mlir::remat::emitThread(OpBuilder &builder, const KernelPart &part,
+                             IRMapping &map) {
+  if (part.plan.tile)
+    return emitTile(builder, part, map);
+  KernelBody body(part.nest, part.plan.vector, part.views, map);
+  GridEmitter(builder, part, body).emit();
+}
+
+void mlir::remat::emitRows(OpBuilder &builder, ArrayRef<KernelPart> parts,
+                           IRMapping &map) {
+  std::optional<GridEmitter::Place> place;
+  for (const KernelPart &part : parts) {
+    KernelBody body(part.nest, part.plan.vector, part.views, map);
+    GridEmitter emitter(builder, part, body);
+    if (place)
+      gpu::BarrierOp::create(builder, part.nest.op.getLoc());
+    else
+      place = emitter.findPlace();
+    emitter.emitLane(*place);
+  }
 }

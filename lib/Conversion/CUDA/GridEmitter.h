@@ -16,16 +16,29 @@ SmallVector<Type> getWorkgroupTypes(const LoopNest &nest, const GridPlan &plan);
 OpFoldResult countBlocks(OpBuilder &builder, const LoopNest &nest,
                          const GridPlan &plan);
 
-/// Emits what a thread does. `views` are the kernel's arguments for the
-/// accesses; `initialValues` are constants from which outputs are reduced, null
-/// where memory holds them; `workgroup` is memory of the types above.
-void emitThread(OpBuilder &builder, const LoopNest &nest, const GridPlan &plan,
-                ArrayRef<Value> views, IRMapping &map,
-                ArrayRef<TypedAttr> initialValues, ValueRange workgroup);
+/// An operation in a kernel.
+struct KernelPart {
+  LoopNest nest;
+  GridPlan plan;
+  /// Constants from which outputs are reduced; null where memory holds them,
+  /// and empty if it holds all of them.
+  SmallVector<TypedAttr> initialValues;
+  /// The kernel's arguments for the accesses.
+  SmallVector<Value> views;
+  /// Memory of the types above.
+  ValueRange workgroup;
+};
+
+/// Emits what a thread does for `part`.
+void emitThread(OpBuilder &builder, const KernelPart &part, IRMapping &map);
 
 /// The same for a plan with a tile.
-void emitTile(OpBuilder &builder, const LoopNest &nest, const GridPlan &plan,
-              ArrayRef<Value> views, IRMapping &map, ValueRange workgroup);
+void emitTile(OpBuilder &builder, const KernelPart &part, IRMapping &map);
+
+/// Emits what a thread does for several operations on the points of one grid,
+/// which have as many lanes: what one of them stores at a point, those behind
+/// it find there.
+void emitRows(OpBuilder &builder, ArrayRef<KernelPart> parts, IRMapping &map);
 
 } // namespace mlir::remat
 

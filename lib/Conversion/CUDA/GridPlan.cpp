@@ -229,14 +229,12 @@ static void chooseLanes(const LoopNest &nest, GridPlan &plan) {
   }
 }
 
-/// Vectors of 16 bytes of the widest element, if every operand allows them. Of
-/// the largest operands: a vector that all rows share, such as a bias, is in
-/// the cache.
-static void chooseVectors(const LoopNest &nest, GridPlan &plan) {
-  if (plan.gridLoops.empty() || nest.hasReduction() ||
-      !canVectorizeBody(nest.op))
+/// Vectors of 16 bytes of the widest element along `loop`, if every operand
+/// allows them. Of the largest operands: a vector that all rows share, such as
+/// a bias, is in the cache.
+static void chooseVectors(const LoopNest &nest, unsigned loop, GridPlan &plan) {
+  if (nest.hasReduction() || !canVectorizeBody(nest.op))
     return;
-  unsigned loop = plan.gridLoops.back();
   int64_t widest = 1, most = 0;
   for (const Access &access : nest.accesses)
     most = std::max(most, countElements(nest, access));
@@ -347,13 +345,42 @@ GridPlan mlir::remat::planGrid(const LoopNest &nest, int64_t blockSize) {
   } else if (!plan.isInOrder) {
     chooseTile(nest, plan);
   }
-  if (!plan.isInOrder && !plan.tile)
-    chooseVectors(nest, plan);
+  if (!plan.isInOrder && !plan.tile && !plan.gridLoops.empty())
+    chooseVectors(nest, plan.gridLoops.back(), plan);
   plan.blockSize = std::max(blockSize, plan.lanes);
   // Neighbouring results fill a sector.
   if (plan.lanes > 1 && !plan.lanesAreNeighbours)
     plan.blockSize = std::max(
         plan.blockSize, std::min(plan.lanes * kFewResults, kMaxBlockSize));
   chooseResultVectors(nest, plan);
+  return plan;
+}
+
+std::optional<GridPlan> mlir::remat::planRows(const LoopNest &nest,
+                                              unsigned rowDims,
+                                              int64_t blockSize) {
+  GridPlan plan;
+  plan.blockSize = blockSize;
+  plan.mapped = findMapped(nest);
+  if (needsOrder(nest, findDistinctLoops(nest), plan.mapped))
+    return std::nullopt;
+  unsigned rowLoops = 0;
+  for (std::optional<unsigned> loop :
+       ArrayRef(nest.loopOfDim).take_front(rowDims))
+    if (loop)
+      rowLoops = *loop + 1;
+  llvm::append_range(plan.gridLoops, llvm::seq(rowLoops));
+  ArrayRef<Loop> inner = ArrayRef(nest.loops).drop_front(rowLoops);
+  if (!nest.hasReduction()) {
+    if (!inner.empty())
+      chooseVectors(nest, nest.loops.size() - 1, plan);
+    return plan;
+  }
+  chooseLanes(nest, plan);
+  bool hasOtherResults =
+      llvm::any_of(inner, [](const Loop &loop) { return loop.isParallel(); });
+  if (plan.combiners.empty() || !plan.lanesAreNeighbours || hasOtherResults)
+    return std::nullopt;
+  plan.blockSize = std::max(blockSize, plan.lanes);
   return plan;
 }

@@ -30,7 +30,8 @@ struct GridPlan {
   /// runs in each thread, in order.
   SmallVector<unsigned> gridLoops;
   /// Iterations of the last one of these that a thread takes at once; where
-  /// partial results are neighbours, of the innermost reduction loop.
+  /// neighbouring threads are lanes, of the innermost loop that is not in the
+  /// grid.
   Lanes vector;
   std::optional<TransposeTile> tile;
   /// Whether iterations go through memory, because several of them write one
@@ -63,6 +64,14 @@ struct GridPlan {
 
 /// `blockSize`: threads of a block, if a result does not need more.
 GridPlan planGrid(const LoopNest &nest, int64_t blockSize);
+
+/// The plan as a part of a kernel that goes through rows, which are the
+/// iterations of the first `rowDims` dimensions and the points of the grid: the
+/// other loops are for the lanes of a row. An operation without a reduction has
+/// one lane then, and can have any number. None if it needs a kernel of its
+/// own.
+std::optional<GridPlan> planRows(const LoopNest &nest, unsigned rowDims,
+                                 int64_t blockSize);
 
 } // namespace mlir::remat
 

@@ -7,6 +7,7 @@
 
 #include "../KernelTable.h"
 #include "../Products.h"
+#include "../RowGroups.h"
 #include "DevicePointers.h"
 #include "FallbackKernel.h"
 #include "GridEmitter.h"
@@ -32,72 +33,114 @@ using namespace mlir::remat;
 
 namespace {
 
-/// The kernel and the launch of a loop nest.
+/// The kernel and the launch of an operation, or of several that go through the
+/// same rows.
 class Launch {
 public:
-  Launch(OpBuilder &builder, const LoopNest &nest, const GridPlan &plan,
-         bool countsTraffic)
-      : host(builder), nest(nest), plan(plan), countsTraffic(countsTraffic),
-        launch(builder, nest.op) {}
-
-  /// Constants from which outputs are reduced, instead of what memory holds.
-  SmallVector<TypedAttr> initialValues;
+  /// `parts` stand behind each other, the last one at `builder`.
+  Launch(OpBuilder &builder, MutableArrayRef<KernelPart> parts,
+         bool countsTraffic, bool keepsRows = false)
+      : host(builder), parts(parts), countsTraffic(countsTraffic),
+        keepsRows(keepsRows), launch(builder, parts.back().nest.op) {}
 
   void create(KernelTable<gpu::GPUFuncOp> &table);
 
 private:
-  Value addPointer(unsigned number, KernelLaunch::Access use);
-  bool isRead(unsigned output) const;
+  void addOperands(KernelPart &part);
+  Value addPointer(const KernelPart &part, unsigned number,
+                   KernelLaunch::Access use);
 
   OpBuilder &host;
-  const LoopNest &nest;
-  const GridPlan &plan;
+  MutableArrayRef<KernelPart> parts;
+  /// An argument for memory.
+  struct Memory {
+    Value source;
+    OpFoldResult offset, span;
+    KernelLaunch::Access use;
+    Value view;
+  };
+
   bool countsTraffic;
+  /// Whether the cache still has what the parts before accessed.
+  bool keepsRows;
   KernelLaunch launch;
+  SmallVector<Memory> memories;
 };
 
 } // namespace
 
-bool Launch::isRead(unsigned output) const {
-  if (!initialValues.empty() && initialValues[output])
+static bool isRead(const KernelPart &part, unsigned output) {
+  if (!part.initialValues.empty() && part.initialValues[output])
     return false;
-  return (nest.hasReduction() && !llvm::is_contained(plan.mapped, output)) ||
-         !nest.op.getRegionOutputArgs()[output].use_empty();
+  return (part.nest.hasReduction() &&
+          !llvm::is_contained(part.plan.mapped, output)) ||
+         !part.nest.op.getRegionOutputArgs()[output].use_empty();
 }
 
 /// The operand's memory, from the lowest element that is accessed.
-Value Launch::addPointer(unsigned number, KernelLaunch::Access use) {
-  const Access &access = nest.accesses[number];
-  Location loc = nest.op.getLoc();
+Value Launch::addPointer(const KernelPart &part, unsigned number,
+                         KernelLaunch::Access use) {
+  const Access &access = part.nest.accesses[number];
+  Location loc = part.nest.op.getLoc();
   OpFoldResult offset = affine::makeComposedFoldedAffineApply(
       host, loc, host.getAffineSymbolExpr(0) - host.getAffineSymbolExpr(1),
       {access.offset, access.start});
+  bool isKept = false;
+  for (const Memory &other : memories) {
+    if (other.source != access.source || other.offset != offset ||
+        other.span != access.span)
+      continue;
+    if (other.use == use)
+      return other.view;
+    isKept |= keepsRows && use == KernelLaunch::Access::Read;
+  }
   std::optional<int64_t> bytes;
   if (std::optional<int64_t> span = getConstantIntValue(access.span))
     bytes = multiplySizes({*span}, getBytesInMemory(access.elementType));
-  return launch.addMemory(createDevicePointer(host, loc, access.source, offset),
-                          access.elementType, use, bytes,
-                          countsTraffic ? countTraffic(nest, plan, number)
-                                        : std::nullopt);
+  std::optional<Traffic> traffic;
+  if (countsTraffic)
+    traffic = isKept ? Traffic() : countTraffic(part.nest, part.plan, number);
+  Value view =
+      launch.addMemory(createDevicePointer(host, loc, access.source, offset),
+                       access.elementType, use, bytes, traffic);
+  memories.push_back({access.source, offset, access.span, use, view});
+  return view;
+}
+
+void Launch::addOperands(KernelPart &part) {
+  for (auto [i, access] : llvm::enumerate(part.nest.accesses)) {
+    using Use = KernelLaunch::Access;
+    unsigned numInputs = part.nest.numInputs;
+    Use use = i < numInputs                 ? Use::Read
+              : isRead(part, i - numInputs) ? Use::ReadWrite
+                                            : Use::Write;
+    part.views.push_back(access.isScalar() ? launch.addScalar(access.source)
+                                           : addPointer(part, i, use));
+  }
 }
 
 void Launch::create(KernelTable<gpu::GPUFuncOp> &table) {
-  launch.begin(plan.blockSize, getWorkgroupTypes(nest, plan));
-  SmallVector<Value> views;
-  for (auto [i, access] : llvm::enumerate(nest.accesses)) {
-    using Use = KernelLaunch::Access;
-    Use use = i < nest.numInputs           ? Use::Read
-              : isRead(i - nest.numInputs) ? Use::ReadWrite
-                                           : Use::Write;
-    views.push_back(access.isScalar() ? launch.addScalar(access.source)
-                                      : addPointer(i, use));
-  }
-  launch.addCaptures(collectCaptures(nest));
+  SmallVector<Type> workgroupTypes;
+  for (const KernelPart &part : parts)
+    llvm::append_range(workgroupTypes, getWorkgroupTypes(part.nest, part.plan));
+  const GridPlan &plan = parts.front().plan;
+  launch.begin(plan.blockSize, workgroupTypes);
+  for (KernelPart &part : parts)
+    addOperands(part);
+  for (const KernelPart &part : parts)
+    launch.addCaptures(collectCaptures(part.nest));
   ValueRange workgroup = launch.beginCode();
-  emitThread(launch.device, nest, plan, views, launch.map, initialValues,
-             workgroup);
+  for (KernelPart &part : parts) {
+    size_t count = getWorkgroupTypes(part.nest, part.plan).size();
+    part.workgroup = workgroup.take_front(count);
+    workgroup = workgroup.drop_front(count);
+  }
+  if (parts.size() > 1)
+    emitRows(launch.device, parts, launch.map);
+  else
+    emitThread(launch.device, parts.front(), launch.map);
   gpu::GPUFuncOp kernel = table.getOrInsert(launch.finish());
-  launch.createLaunch(kernel, countBlocks(host, nest, plan));
+  launch.createLaunch(kernel, countBlocks(host, parts.front().nest, plan));
 }
 
 //===----------------------------------------------------------------------===//
@@ -117,6 +160,8 @@ static SmallVector<TypedAttr> takeFills(const LoopNest &nest,
                                         const GridPlan &plan,
                                         DenseSet<Operation *> &taken) {
   SmallVector<TypedAttr> constants;
+  if (!nest.hasReduction() || plan.isInOrder)
+    return constants;
   for (unsigned output = 0; output < nest.outputs().size(); ++output) {
     linalg::FillOp fill;
     if (!llvm::is_contained(plan.mapped, output))
@@ -130,6 +175,57 @@ static SmallVector<TypedAttr> takeFills(const LoopNest &nest,
     constants.push_back(constant);
   }
   return constants;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// Rows that are worth a kernel which goes through them.
+static constexpr int64_t kMinRows = 32;
+/// Of one kernel; a launch has 4 KiB for pointers.
+static constexpr size_t kMaxAccesses = 64;
+/// Threads that occupy a large chip, and what each may have to do where there
+/// are fewer.
+static constexpr int64_t kManyThreads = int64_t(1) << 16;
+static constexpr int64_t kFewBytesPerThread = 1 << 10;
+
+namespace {
+/// Operations that become one kernel.
+struct Rows {
+  SmallVector<Operation *> members;
+  int64_t count, threads, bytesPerRow;
+};
+} // namespace
+
+/// What RowGroupOptions asks.
+static std::optional<int64_t>
+countThreads(linalg::LinalgOp op, unsigned rowLoops, int64_t blockSize) {
+  // What is not constant would be asked of the host, once for each question.
+  for (Type type : op->getOperandTypes())
+    if (auto memref = dyn_cast<MemRefType>(type)) {
+      auto [strides, offset] = memref.getStridesAndOffset();
+      if (ShapedType::isDynamic(offset) ||
+          llvm::any_of(strides, ShapedType::isDynamic))
+        return std::nullopt;
+    }
+  OpBuilder builder(op);
+  FailureOr<LoopNest> nest = buildLoopNest(builder, op, rowLoops);
+  if (failed(nest))
+    return std::nullopt;
+  std::optional<GridPlan> plan = planRows(*nest, rowLoops, blockSize);
+  if (!plan)
+    return std::nullopt;
+  return nest->hasReduction() ? plan->lanes : 0;
+}
+
+/// Whether one kernel is faster than several: it has a reduction, and threads
+/// enough for what has none.
+static bool isWorthwhile(const RowGroup &group) {
+  int64_t threads = group.getThreads();
+  return threads > 0 &&
+         (group.getRows() * threads >= kManyThreads ||
+          group.getBytesPerRow() <= threads * kFewBytesPerThread);
 }
 
 namespace {
@@ -147,6 +243,7 @@ struct ConvertLinalgToGPU
     SmallVector<Operation *> ops;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       convertCopiesToLinalg(function);
+      findGroups(function);
       function.walk([&](DestinationStyleOpInterface op) {
         if (isa<linalg::LinalgOp, ScatterAddOp>(*op) &&
             op.hasPureBufferSemantics())
@@ -161,10 +258,37 @@ struct ConvertLinalgToGPU
       OpBuilder builder(op);
       if (auto scatter = dyn_cast<ScatterAddOp>(op))
         launchScatterAdd(builder, table, scatter, blockSize);
+      else if (auto group = groups.find(op); group != groups.end())
+        convertRows(builder, group->second, table);
       else if (!taken.contains(op))
         convert(builder, cast<linalg::LinalgOp>(op), table);
       op->erase();
     }
+  }
+
+  void findGroups(func::FuncOp function) {
+    RowGroupOptions options;
+    options.minRows = kMinRows;
+    options.maxAccesses = kMaxAccesses;
+    options.countThreads = [&](linalg::LinalgOp op, unsigned rowLoops) {
+      return countThreads(op, rowLoops, blockSize);
+    };
+    SmallVector<Block *> blocks;
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<linalg::LinalgOp>(op))
+        return WalkResult::skip();
+      for (Region &region : op->getRegions())
+        llvm::append_range(blocks, llvm::make_pointer_range(region));
+      return WalkResult::advance();
+    });
+    IRRewriter rewriter(&getContext());
+    for (Block *block : blocks)
+      findRowGroups(*block, options, [&](const RowGroup &group) {
+        if (isWorthwhile(group) && moveTogether(rewriter, group))
+          groups.insert({group.getMembers().back(),
+                         {llvm::to_vector(group.getMembers()), group.getRows(),
+                          group.getThreads(), group.getBytesPerRow()}});
+      });
   }
 
   void convert(OpBuilder &builder, linalg::LinalgOp op,
@@ -172,16 +296,42 @@ struct ConvertLinalgToGPU
     FailureOr<LoopNest> nest = buildLoopNest(builder, op);
     if (failed(nest))
       return launchFallback(builder, table, op, blockSize);
-    GridPlan plan = planGrid(*nest, blockSize);
-    if (!isEmpty(*nest, plan)) {
-      Launch launch(builder, *nest, plan, traffic);
-      if (nest->hasReduction() && !plan.isInOrder)
-        launch.initialValues = takeFills(*nest, plan, taken);
-      launch.create(table);
-    }
+    KernelPart part{*nest, planGrid(*nest, blockSize), {}, {}, {}};
+    if (isEmpty(part.nest, part.plan))
+      return;
+    part.initialValues = takeFills(part.nest, part.plan, taken);
+    Launch(builder, part, traffic).create(table);
   }
 
-  /// Fills that became part of a kernel.
+  void convertRows(OpBuilder &builder, const Rows &rows,
+                   KernelTable<gpu::GPUFuncOp> &table) {
+    SmallVector<KernelPart, 0> parts;
+    for (Operation *op : llvm::reverse(rows.members)) {
+      if (taken.contains(op))
+        continue;
+      auto linalg = cast<linalg::LinalgOp>(op);
+      unsigned rowLoops = *countRowLoops(linalg, rows.count);
+      FailureOr<LoopNest> nest = buildLoopNest(builder, linalg, rowLoops);
+      assert(succeeded(nest) && "members have linear maps");
+      std::optional<GridPlan> plan = planRows(*nest, rowLoops, blockSize);
+      assert(plan && "members have plans");
+      plan->lanes = rows.threads;
+      plan->blockSize = std::max<int64_t>(blockSize, rows.threads);
+      parts.push_back({*nest, *plan, takeFills(*nest, *plan, taken), {}, {}});
+    }
+    std::reverse(parts.begin(), parts.end());
+    if (parts.size() == 1)
+      return convert(builder, parts.front().nest.op, table);
+    int64_t rowsAtOnce = parts.front().plan.pointsPerBlock() * kManyBlocks;
+    bool keepsRows =
+        multiplySizes({rows.bytesPerRow, rowsAtOnce}) <= Traffic::kCached;
+    Launch(builder, parts, traffic, keepsRows).create(table);
+    taken.insert_range(rows.members);
+  }
+
+  /// Operations that became part of the kernel of another one.
   DenseSet<Operation *> taken;
+  /// By the last member.
+  DenseMap<Operation *, Rows> groups;
 };
 } // namespace

@@ -22,10 +22,9 @@ namespace {
 
 class TileEmitter : LoopEmitter {
 public:
-  TileEmitter(OpBuilder &builder, const LoopNest &nest, const GridPlan &plan,
-              KernelBody &body, ArrayRef<Value> views, ValueRange workgroup)
-      : LoopEmitter(builder, nest, body), plan(plan), tile(*plan.tile),
-        views(views), workgroup(workgroup) {}
+  TileEmitter(OpBuilder &builder, const KernelPart &part, KernelBody &body)
+      : LoopEmitter(builder, part.nest, body), plan(part.plan),
+        tile(*plan.tile), views(part.views), workgroup(part.workgroup) {}
 
   void emit();
 
@@ -117,12 +116,12 @@ void TileEmitter::emit() {
              });
 }
 
-void mlir::remat::emitTile(OpBuilder &builder, const LoopNest &nest,
-                           const GridPlan &plan, ArrayRef<Value> views,
-                           IRMapping &map, ValueRange workgroup) {
-  SmallVector<Value> tiledViews(views);
-  for (auto [input, memory] : llvm::zip_equal(plan.tile->inputs, workgroup))
-    tiledViews[input] = memory;
-  KernelBody body(nest, Lanes(), tiledViews, map);
-  TileEmitter(builder, nest, plan, body, views, workgroup).emit();
+void mlir::remat::emitTile(OpBuilder &builder, const KernelPart &part,
+                           IRMapping &map) {
+  SmallVector<Value> views(part.views);
+  for (auto [input, memory] :
+       llvm::zip_equal(part.plan.tile->inputs, part.workgroup))
+    views[input] = memory;
+  KernelBody body(part.nest, Lanes(), views, map);
+  TileEmitter(builder, part, body).emit();
 }

@@ -138,7 +138,7 @@ int64_t Requests::countRequests() const {
   int64_t points = product(plan.gridLoops);
   if (plan.tile)
     return points * TransposeTile::kSize;
-  if (!plan.combiners.empty())
+  if (plan.lanes > 1)
     return llvm::divideCeil(points, plan.pointsPerBlock()) *
            (plan.blockSize / kWarp) *
            llvm::divideCeil(product(inner), plan.lanes);
@@ -149,7 +149,7 @@ std::optional<Requests::Iterations> Requests::find(int64_t request,
                                                    int64_t thread) const {
   if (plan.tile)
     return findInSquare(request, thread);
-  if (!plan.combiners.empty())
+  if (plan.lanes > 1)
     return findInLanes(request, thread);
   int64_t steps = product(inner);
   int64_t point = request / steps * kWarp + thread;

@@ -386,6 +386,81 @@ def add_pointwise():
             [np.zeros((20, 30), "f4")], [ID2] * 2, "pp")
 
 
+def add_rows():
+    """Operations on the same rows, which are one kernel where they can be: each finds what those before have stored."""
+    def rows(name, x, scale, inPlace=False, part=None):
+        *outer, n = x.shape
+        names = "ijk"[:x.ndim]
+        whole, row = (f"affine_map<({', '.join(names)}) -> ({', '.join(kept)})>" for kept in (names, names[:-1]))
+        last = f"affine_map<({', '.join(names)}) -> ({names[-1]})>"
+        each = f"affine_map<({', '.join(names[:-1])}) -> ({', '.join(names[:-1])})>"
+        kinds = ['"parallel"'] * x.ndim
+        parallel, reduction = ", ".join(kinds), ", ".join([*kinds[1:], '"reduction"'])
+        wide, sums, of = memref(x), memref(normal(*outer)), "%x" if inPlace else "%y"
+        # The second sum may be one of the first columns only, which others than the threads of the first one would add up.
+        count, squares, cut = part or n, wide, ""
+        if part:
+            strides = [int(np.prod(x.shape[i + 1:])) for i in range(x.ndim)]
+            squares = f"memref<{'x'.join(map(str, (*outer, count)))}xf32, strided<{strides}>>"
+            zeros, ones, sizes = [0] * x.ndim, [1] * x.ndim, [*outer, count]
+            cut = f"  %c = memref.subview {of}{zeros} {sizes} {ones} : {wide} to {squares}"
+        arguments = f"%x: {wide}, %s: {memref(scale)}, %a: {sums}, %b: {sums}" + ("" if inPlace else f", %y: {wide}")
+        text = f"""
+func.func @{name}({arguments}) attributes {{llvm.emit_c_interface}} {{
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f32
+  linalg.fill ins(%zero : f32) outs(%a : {sums})
+  linalg.generic {{indexing_maps = [{whole}, {row}], iterator_types = [{reduction}]}}
+    ins(%x : {wide}) outs(%a : {sums}) attrs = {{remat.order = "along"}} {{
+  ^bb0(%e: f32, %acc: f32):
+    %t = arith.addf %acc, %e : f32
+    linalg.yield %t : f32
+  }}
+  linalg.generic {{indexing_maps = [{each}, {each}], iterator_types = [{', '.join(kinds[1:])}]}} ins(%a : {sums}) outs(%a : {sums}) {{
+  ^bb0(%e: f32, %o: f32):
+    %t = arith.mulf %e, %half : f32
+    linalg.yield %t : f32
+  }}
+  linalg.generic {{indexing_maps = [{whole}, {row}, {last}, {whole}], iterator_types = [{parallel}]}}
+    ins(%x, %a, %s : {wide}, {sums}, {memref(scale)}) outs({of} : {wide}) {{
+  ^bb0(%e: f32, %m: f32, %f: f32, %o: f32):
+    %d = arith.subf %e, %m : f32
+    %t = arith.mulf %d, %f : f32
+    linalg.yield %t : f32
+  }}
+{cut}
+  linalg.generic {{indexing_maps = [{whole}, {row}], iterator_types = [{reduction}]}}
+    ins({'%c' if part else of} : {squares}) outs(%b : {sums}) attrs = {{remat.order = "along"}} {{
+  ^bb0(%e: f32, %acc: f32):
+    %p = arith.mulf %e, %e : f32
+    %t = arith.maximumf %acc, %p : f32
+    linalg.yield %t : f32
+  }}
+  linalg.generic {{indexing_maps = [{row}, {whole}], iterator_types = [{parallel}]}} ins(%b : {sums}) outs({of} : {wide}) {{
+  ^bb0(%m: f32, %o: f32):
+    %t = arith.addf %o, %m : f32
+    linalg.yield %t : f32
+  }}
+  return
+}}"""
+        flat = x.reshape(-1, n)
+        b = normal(*outer)
+        first = reduce(flat.T, np.zeros(len(flat), "f4"), "along", np.add, -0.0) * np.float32(0.5)
+        difference = (flat - first[:, None]) * scale
+        second = reduce((difference * difference)[:, :count].T, b.reshape(-1), "along", np.maximum, -np.inf)
+        result = (difference + second[:, None]).reshape(x.shape)
+        both = [first.reshape(outer), second.reshape(outer)]
+        arrays = [x, scale, normal(*outer), b]
+        checks.append(Check(name, text, arrays if inPlace else [*arrays, normal(*x.shape)],
+                            [result, scale, *both] if inPlace else [*both, result]))
+    for m, n in ((32, 8), (33, 12), (100, 64), (257, 768), (45, 5000), (1000, 7), (64, 1021), (4099, 1)):
+        rows(f"rows_{m}_{n}", normal(m, n), normal(n))
+    rows("rows_of_matrices", normal(7, 9, 132), normal(132))
+    rows("rows_in_place", normal(70, 260), normal(260), inPlace=True)
+    rows("rows_in_parts", normal(70, 260), normal(260), part=8)
+    rows("rows_with_equal_parts", normal(70, 260), normal(260), part=256)
+
+
 def add_transposes():
     for dtype in ("f4", "f8", "f2", "?", "i8"):
         for m, n in ((1, 1), (31, 33), (64, 128), (100, 17), (3, 1000), (16, 16)) if dtype == "f4" else ((37, 53),):
@@ -502,7 +577,7 @@ def run(folder, name, emulator, runtime):
 
 def main():
     runtime, cuda_runtime, emulator = sys.argv[1:4]
-    for add in (add_reductions, add_long_reductions, add_pointwise, add_transposes, add_in_order, add_gathers, add_draws):
+    for add in (add_reductions, add_long_reductions, add_pointwise, add_rows, add_transposes, add_in_order, add_gathers, add_draws):
         add()
     if len(sys.argv) > 4:
         return sys.exit(run(sys.argv[5], sys.argv[4], emulator, cuda_runtime) != 0)

@@ -9,8 +9,8 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
   let summary = "linalg on device memory to kernels of the gpu dialect";
   let description = [{
     Every linalg op on memrefs, every `memref.copy` and every `remat.scatter_add`
-    becomes a `gpu.launch_func` of a kernel in the `gpu.module` `@kernels`. Ops that do the
-    same share one kernel.
+    becomes a `gpu.launch_func` of a kernel in the `gpu.module` `@kernels`, or a part of
+    one. Ops that do the same share one kernel.
 
     In: functions whose memrefs are device memory. Out: launches on one-dimensional
     grids. A kernel takes `!llvm.ptr`s to the lowest element that each operand
@@ -31,6 +31,7 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
     | no reduction, and inputs that are transposed | results of a square of 32 x 32, for which the block brings the inputs into workgroup memory along their rows |
     | a reduction by one associative operation for each result | one *lane* of one result, or of 4 to 16 bytes of results that lie side by side, if many blocks are left; four lanes of one result where its elements lie side by side and are aligned |
     | such a reduction with other outputs, of which each iteration writes an element | the same; it stores what its iterations write |
+    | operations that go through the same rows, some of which are reduced along them (a norm, a softmax, what follows them) | its part of a row in each, one operation after the other, with a barrier between |
     | any other reduction | a result, in the order of the loops |
     | outputs that several iterations write | the iterations that may meet, in order |
     | index maps that are not linear | a result; all other loops in order, through memory |
@@ -41,7 +42,9 @@ def ConvertLinalgToGPU : Pass<"convert-linalg-to-gpu-kernels", "::mlir::ModuleOp
     P, ... in this order; then p with p + 1, p + 2, p + 4, ..., P/2, and the initial value last.
     Lanes of a warp exchange them by shuffles, others through workgroup memory.
     Neither `block-size` nor the grid nor what was fused with the operation change a
-    bit. Outside of reductions the bits are those of `convert-linalg-to-kernels`.
+    bit. Operations that become one kernel are those of which `remat-fuse-rows`
+    makes one loop, if their types say where they are and all of their reductions
+    have as many lanes. Outside of reductions the bits are those of `convert-linalg-to-kernels`.
 
     The block of a scatter owns rows x columns of the table and walks all
     positions: no atomics, no sort, no memory, and the sums of the CPU's loop.
