@@ -20,10 +20,27 @@ using ::remat::cuda::kMmaSums;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// Of 16 by 16 and 16 by 8 elements of 16 bits, with sums of f32.
+/// The type of factors that take as many registers as others do.
+static std::optional<::remat::cuda::EmulatedFactor> findFactor(NVVM::MmaOp op) {
+  using ::remat::cuda::EmulatedFactor;
+  uint64_t depth = op.getShape().getK();
+  switch (op.getMultiplicandAPtxType().value_or(NVVM::MMATypes::f64)) {
+  case NVVM::MMATypes::f16:
+    return depth == 16 ? std::optional(EmulatedFactor::f16) : std::nullopt;
+  case NVVM::MMATypes::bf16:
+    return depth == 16 ? std::optional(EmulatedFactor::bf16) : std::nullopt;
+  case NVVM::MMATypes::tf32:
+    return depth == 8 ? std::optional(EmulatedFactor::tf32) : std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Of 16 by 16 and 16 by 8 elements of 16 bits, or 16 by 8 and 8 by 8 of tf32,
+/// with sums of f32.
 static bool isProduct(NVVM::MmaOp op) {
   NVVM::MMAShapeAttr shape = op.getShape();
-  return shape.getM() == 16 && shape.getN() == 8 && shape.getK() == 16 &&
+  return shape.getM() == 16 && shape.getN() == 8 && findFactor(op) &&
          op.getOperandA().size() == kMmaLeft &&
          op.getOperandB().size() == kMmaRight &&
          op.getOperandC().size() == kMmaSums &&
@@ -101,15 +118,13 @@ LogicalResult Expansion::expand(NVVM::MmaOp op) {
         builder, loc, value,
         createOffset(builder, loc, to, index * sizeof(uint32_t)));
   };
-  SmallVector<Value> pairs(op.getOperandA());
-  llvm::append_range(pairs, op.getOperandB());
-  for (auto [i, pair] : llvm::enumerate(pairs))
-    store(LLVM::BitcastOp::create(builder, loc, i32, pair), factors, i);
+  SmallVector<Value> registers(op.getOperandA());
+  llvm::append_range(registers, op.getOperandB());
+  for (auto [i, word] : llvm::enumerate(registers))
+    store(LLVM::BitcastOp::create(builder, loc, i32, word), factors, i);
   for (auto [i, sum] : llvm::enumerate(op.getOperandC()))
     store(sum, sums, i);
-  auto type = op.getMultiplicandAPtxType() == NVVM::MMATypes::bf16
-                  ? ::remat::cuda::EmulatedFactor::bf16
-                  : ::remat::cuda::EmulatedFactor::f16;
+  ::remat::cuda::EmulatedFactor type = *findFactor(op);
   if (!createCall(builder, loc, symbols, "remat_emu_mma",
                   {getThread(op),
                    createInteger(builder, loc, 32, static_cast<int32_t>(type)),

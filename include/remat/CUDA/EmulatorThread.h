@@ -59,9 +59,10 @@ enum class EmulatedReduction : int32_t {
 };
 
 /// Types of factors of `remat_emu_mma`.
-enum class EmulatedFactor : int32_t { f16 = 0, bf16 = 1 };
-/// Registers of a lane in `mma.sync.m16n8k16` with sums of f32: pairs of
-/// factors of the left and the right matrix, and sums.
+enum class EmulatedFactor : int32_t { f16 = 0, bf16 = 1, tf32 = 2 };
+/// Registers of a lane in `mma.sync.m16n8k16`, of which each has two factors,
+/// or m16n8k8 of tf32, with sums of f32: of the left and the right matrix, and
+/// of sums.
 constexpr unsigned kMmaLeft = 4, kMmaRight = 2, kMmaSums = 4;
 
 } // namespace remat::cuda

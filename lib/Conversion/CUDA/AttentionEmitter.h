@@ -279,23 +279,48 @@ private:
   Values multiplyMatrices(const Tile &x, const Tile &y);
   Values accumulateMatrices(ValueRange scores, int64_t count, const Tile &y,
                             ValueRange sums);
+  /// Registers of a factor that is rounded; those of what that leaves of it, or
+  /// none where it is exact or results are rounded as well.
+  struct Factor {
+    Values rounded, rest;
+
+    void append(const Factor &more) {
+      rounded.append(more.rounded);
+      rest.append(more.rest);
+    }
+    Factor slice(size_t first, size_t count) const {
+      auto of = [&](const Values &all) {
+        return all.empty() ? Values()
+                           : Values(ArrayRef(all).slice(first, count));
+      };
+      return {of(rounded), of(rest)};
+    }
+  };
   /// Two neighbours as a register.
   Value toRegister(Value pair);
-  /// The pair rounded to factors; what that leaves of it, too, or null where
-  /// results are rounded as well.
-  std::pair<Value, Value> splitPair(Value first, Value second);
-  Values loadMatrices(const Tile &from, Value row, Value column,
+  /// A pair of sums as a register.
+  Factor splitPair(Value first, Value second);
+  /// A number of f32 as a register.
+  Factor splitNumber(Value number);
+  Factor loadMatrices(const Tile &from, Value row, Value column,
                       bool transposed);
-  /// Registers of a left factor: 16 of the warp's rows of `x`.
-  Values loadLeft(const Tile &x, int64_t part, Value column);
+  /// Registers of a left factor: 16 of the warp's rows of `x`; or, of scores,
+  /// the columns from `column` on, of as many in a row.
+  Factor loadLeft(const Tile &x, int64_t part, Value column);
+  Factor takeLeft(ValueRange scores, int64_t perRow, int64_t part,
+                  int64_t column);
   /// Registers of the right factors of two products: 16 rows of `y` from `row`
-  /// on, as columns; or, of 16 rows from `row` on, 8 columns each.
-  Values loadRows(const Tile &y, int64_t row, Value column);
-  Values loadColumns(const Tile &y, int64_t row, int64_t column);
+  /// on, as columns; or, of as many rows as are added to a sum, from `row` on,
+  /// 8 columns each.
+  Factor loadRows(const Tile &y, int64_t row, Value column);
+  Factor loadColumns(const Tile &y, int64_t row, int64_t column);
   /// Adds a product to the thread's sums `first`, `first` + 1 in two rows of
   /// `perRow`.
   void addProduct(ArrayRef<Value> left, ArrayRef<Value> right,
                   MutableArrayRef<Value> sums, int64_t first, int64_t perRow);
+  /// The same of all that counts of two factors.
+  void addProducts(const Factor &left, const Factor &right,
+                   MutableArrayRef<Value> sums, int64_t first, int64_t perRow);
   std::pair<Value, Value> toBounds(std::pair<OpFoldResult, OpFoldResult> range);
 };
 

@@ -6,6 +6,9 @@
 // as factors each is rounded to the operands' type. Where results are not, what
 // that leaves is rounded and multiplied as well.
 //
+// A factor of f32 is two numbers of tf32, of 11 bits each: three products of
+// these (all but that of the two rests) are within 2^-21 of theirs.
+//
 //===----------------------------------------------------------------------===//
 
 #include "AttentionEmitter.h"
@@ -31,40 +34,65 @@ Value AttentionEmitter::toRegister(Value pair) {
       b, loc, vector::BitCastOp::create(b, loc, word, pair), int64_t(0));
 }
 
-std::pair<Value, Value> AttentionEmitter::splitPair(Value first, Value second) {
+AttentionEmitter::Factor AttentionEmitter::splitPair(Value first,
+                                                     Value second) {
   auto sums = VectorType::get({2}, type),
        pair = VectorType::get({2}, storedType);
   Value numbers =
       vector::FromElementsOp::create(b, loc, sums, ValueRange{first, second});
   Value rounded = arith::TruncFOp::create(b, loc, pair, numbers);
   if (plan.roundsFactors)
-    return {toRegister(rounded), Value()};
+    return {{toRegister(rounded)}, {}};
   Value rest = create<arith::SubFOp>(
       numbers, arith::ExtFOp::create(b, loc, sums, rounded));
-  return {toRegister(rounded),
-          toRegister(arith::TruncFOp::create(b, loc, pair, rest))};
+  return {{toRegister(rounded)},
+          {toRegister(arith::TruncFOp::create(b, loc, pair, rest))}};
+}
+
+/// To the nearest, halves away from zero; the rest, which is exact, towards
+/// zero, as a NaN stays one then.
+AttentionEmitter::Factor AttentionEmitter::splitNumber(Value number) {
+  constexpr int32_t kHalf = 0x1000, kFactorBits = ~0x1fff;
+  auto word = [&](int32_t bits) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(bits));
+  };
+  auto toWord = [&](Value value) -> Value {
+    return arith::BitcastOp::create(b, loc, b.getI32Type(), value);
+  };
+  Value rounded = create<arith::AndIOp>(
+      create<arith::AddIOp>(toWord(number), word(kHalf)), word(kFactorBits));
+  Value rest = create<arith::SubFOp>(
+      number, arith::BitcastOp::create(b, loc, type, rounded));
+  return {{rounded}, {create<arith::AndIOp>(toWord(rest), word(kFactorBits))}};
 }
 
 /// Lanes of a warp, eight by eight, say where the rows of four matrices are.
-AttentionEmitter::Values AttentionEmitter::loadMatrices(const Tile &from,
+AttentionEmitter::Factor AttentionEmitter::loadMatrices(const Tile &from,
                                                         Value row, Value column,
                                                         bool transposed) {
   constexpr int64_t kMatrices = 4;
+  int64_t perRegister = 32 / storedType.getWidth();
   Value at = math.add(math.mul(row, index(from.width.stride)), column);
   if (from.start)
     at = math.add(math.mul(from.start, index(from.width.stride)), at);
   Value all = nvgpu::LdMatrixOp::create(
-      b, loc, VectorType::get({kMatrices, 2}, storedType), from.buffer, at,
-      transposed, kMatrices);
-  Values registers;
-  for (int64_t i : llvm::seq(kMatrices))
-    registers.push_back(toRegister(vector::ExtractOp::create(b, loc, all, i)));
-  return registers;
+      b, loc, VectorType::get({kMatrices, perRegister}, storedType),
+      from.buffer, at, transposed, kMatrices);
+  Factor factor;
+  for (int64_t i : llvm::seq(kMatrices)) {
+    if (storedType.isF32())
+      factor.append(splitNumber(
+          vector::ExtractOp::create(b, loc, all, ArrayRef<int64_t>{i, 0})));
+    else
+      factor.rounded.push_back(
+          toRegister(vector::ExtractOp::create(b, loc, all, i)));
+  }
+  return factor;
 }
 
 /// Of the warp's rows number `part` * 16 on the upper and the lower half, then
 /// those of the second half of columns.
-AttentionEmitter::Values AttentionEmitter::loadLeft(const Tile &x, int64_t part,
+AttentionEmitter::Factor AttentionEmitter::loadLeft(const Tile &x, int64_t part,
                                                     Value column) {
   Value warp = math.div(thread, index(kWarp)),
         lane = math.rem(thread, index(kWarp));
@@ -75,13 +103,13 @@ AttentionEmitter::Values AttentionEmitter::loadLeft(const Tile &x, int64_t part,
                         math.rem(lane, index(kMatrixRows))),
                index(part * kMatrixRows)),
       math.add(column, math.mul(math.div(lane, index(kMatrixRows)),
-                                index(kMatrixDepth / 2))),
+                                index(plan.getMatrixDepth() / 2))),
       /*transposed=*/false);
 }
 
 /// The two halves of the first product's columns of `y`'s transpose, then those
 /// of the second one's.
-AttentionEmitter::Values AttentionEmitter::loadRows(const Tile &y, int64_t row,
+AttentionEmitter::Factor AttentionEmitter::loadRows(const Tile &y, int64_t row,
                                                     Value column) {
   Value lane = math.rem(thread, index(kWarp));
   Value second = math.div(lane, index(2 * kMatrixColumns)),
@@ -90,21 +118,59 @@ AttentionEmitter::Values AttentionEmitter::loadRows(const Tile &y, int64_t row,
       y,
       math.add(math.add(math.rem(lane, index(kMatrixColumns)), index(row)),
                math.mul(second, index(kMatrixColumns))),
-      math.add(column, math.mul(half, index(kMatrixDepth / 2))),
+      math.add(column, math.mul(half, index(plan.getMatrixDepth() / 2))),
       /*transposed=*/false);
 }
 
+/// What the scores of a thread are in rows of sums, two products apart, is what
+/// it has of pairs of factors. Of tf32 a register has one factor, and a thread
+/// of eight factors those 4 apart, where of scores it has neighbours: so the
+/// factors are those of scores 0, 2, 4, 6, 1, 3, 5, 7.
+AttentionEmitter::Factor AttentionEmitter::takeLeft(ValueRange scores,
+                                                    int64_t perRow,
+                                                    int64_t part,
+                                                    int64_t column) {
+  Factor factor;
+  for (int64_t half : llvm::seq(2))
+    for (int64_t i : llvm::seq(2)) {
+      int64_t first = (2 * part + i) * perRow + column / layout.lanes;
+      if (storedType.isF32())
+        factor.append(splitNumber(scores[first + half]));
+      else
+        factor.append(
+            splitPair(scores[first + 2 * half], scores[first + 2 * half + 1]));
+    }
+  return factor;
+}
+
 /// The upper and the lower half of the first product's columns, then those of
-/// the second one's.
-AttentionEmitter::Values
+/// the second one's; of tf32, in the order of `takeLeft`, the even and the odd
+/// rows.
+AttentionEmitter::Factor
 AttentionEmitter::loadColumns(const Tile &y, int64_t row, int64_t column) {
-  Value lane = math.rem(thread, index(kWarp));
-  return loadMatrices(y,
-                      math.add(math.rem(lane, index(kMatrixDepth)), index(row)),
-                      math.add(math.mul(math.div(lane, index(kMatrixDepth)),
-                                        index(kMatrixColumns)),
-                               index(column)),
-                      /*transposed=*/true);
+  Value laneOfWarp = math.rem(thread, index(kWarp));
+  int64_t depth = plan.getMatrixDepth();
+  if (!storedType.isF32())
+    return loadMatrices(
+        y, math.add(math.rem(laneOfWarp, index(depth)), index(row)),
+        math.add(
+            math.mul(math.div(laneOfWarp, index(depth)), index(kMatrixColumns)),
+            index(column)),
+        /*transposed=*/true);
+  Factor factor;
+  Value first = math.add(math.mul(lane, index(2)), index(row));
+  if (y.start)
+    first = math.add(first, y.start);
+  Value mine =
+      math.add(math.div(laneOfWarp, index(layout.lanes)), index(column));
+  for (int64_t product : llvm::seq(2))
+    for (int64_t odd : llvm::seq(2)) {
+      Value at =
+          math.add(math.mul(math.add(first, index(odd)), index(y.width.stride)),
+                   math.add(mine, index(product * kMatrixColumns)));
+      factor.append(splitNumber(memref::LoadOp::create(b, loc, y.buffer, at)));
+    }
+  return factor;
 }
 
 void AttentionEmitter::addProduct(ArrayRef<Value> left, ArrayRef<Value> right,
@@ -113,18 +179,29 @@ void AttentionEmitter::addProduct(ArrayRef<Value> left, ArrayRef<Value> right,
   Value *const mine[] = {&sums[first], &sums[first + 1], &sums[perRow + first],
                          &sums[perRow + first + 1]};
   Values before = llvm::map_to_vector(mine, [](Value *sum) { return *sum; });
-  auto factor =
-      storedType.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
+  auto factor = storedType.isF32()    ? NVVM::MMATypes::tf32
+                : storedType.isBF16() ? NVVM::MMATypes::bf16
+                                      : NVVM::MMATypes::f16;
   auto results = LLVM::LLVMStructType::getLiteral(
       b.getContext(), SmallVector<Type>(std::size(mine), type));
   Value added = NVVM::MmaOp::create(
       b, loc, results, left, right, before,
-      ArrayRef<int64_t>{kMatrixRows, kMatrixColumns, kMatrixDepth},
+      ArrayRef<int64_t>{kMatrixRows, kMatrixColumns, plan.getMatrixDepth()},
       /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
       std::array{factor, factor},
       std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
   for (auto [i, sum] : llvm::enumerate(mine))
     *sum = LLVM::ExtractValueOp::create(b, loc, added, static_cast<int64_t>(i));
+}
+
+void AttentionEmitter::addProducts(const Factor &left, const Factor &right,
+                                   MutableArrayRef<Value> sums, int64_t first,
+                                   int64_t perRow) {
+  if (!left.rest.empty())
+    addProduct(left.rest, right.rounded, sums, first, perRow);
+  if (!right.rest.empty())
+    addProduct(left.rounded, right.rest, sums, first, perRow);
+  addProduct(left.rounded, right.rounded, sums, first, perRow);
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,17 +213,19 @@ AttentionEmitter::Values AttentionEmitter::multiplyMatrices(const Tile &x,
   int64_t perRow = layout.countScores(y.rows),
           parts = layout.countRows(x.rows) / 2;
   Values sums(2 * parts * perRow, constant(0.0));
-  for (int64_t column = 0; column < x.width.padded; column += kMatrixDepth) {
-    SmallVector<Values> left;
+  for (int64_t column = 0; column < x.width.padded;
+       column += plan.getMatrixDepth()) {
+    SmallVector<Factor, 2> left;
     for (int64_t part : llvm::seq(parts))
       left.push_back(loadLeft(x, part, index(column)));
     for (int64_t i = 0; i < y.rows; i += 2 * kMatrixColumns) {
-      Values rows = loadRows(y, i, index(column));
+      Factor rows = loadRows(y, i, index(column));
       for (int64_t part : llvm::seq(parts))
         for (int64_t product : llvm::seq(2))
-          addProduct(left[part], ArrayRef(rows).slice(2 * product, 2),
-                     MutableArrayRef(sums).slice(2 * part * perRow, 2 * perRow),
-                     (i / kMatrixColumns + product) * 2, perRow);
+          addProducts(
+              left[part], rows.slice(2 * product, 2),
+              MutableArrayRef(sums).slice(2 * part * perRow, 2 * perRow),
+              (i / kMatrixColumns + product) * 2, perRow);
     }
   }
   return sums;
@@ -157,34 +236,21 @@ AttentionEmitter::Values AttentionEmitter::accumulateMatrices(ValueRange scores,
                                                               const Tile &y,
                                                               ValueRange sums) {
   int64_t perRow = layout.countSums(y.width.padded),
-          scoresPerRow = layout.countScores(count),
           parts = sums.size() / (2 * perRow);
   Values next(sums);
-  for (int64_t row = 0; row < count; row += kMatrixDepth) {
-    SmallVector<Values> left(parts), rests(parts);
+  for (int64_t row = 0; row < count; row += plan.getMatrixDepth()) {
+    SmallVector<Factor, 2> left;
     for (int64_t part : llvm::seq(parts))
-      for (int64_t half : llvm::seq(2))
-        for (int64_t i : llvm::seq(2)) {
-          // Of two neighbouring products' columns.
-          int64_t first =
-              (2 * part + i) * scoresPerRow + row / layout.lanes + 2 * half;
-          auto [rounded, rest] = splitPair(scores[first], scores[first + 1]);
-          left[part].push_back(rounded);
-          rests[part].push_back(rest);
-        }
+      left.push_back(takeLeft(scores, layout.countScores(count), part, row));
     for (int64_t column = 0; column < y.width.padded;
          column += 2 * kMatrixColumns) {
-      Values columns = loadColumns(y, row, column);
+      Factor columns = loadColumns(y, row, column);
       for (int64_t part : llvm::seq(parts))
-        for (int64_t product : llvm::seq(2)) {
-          auto right = ArrayRef(columns).slice(2 * product, 2);
-          auto mine =
-              MutableArrayRef(next).slice(2 * part * perRow, 2 * perRow);
-          int64_t first = (column / kMatrixColumns + product) * 2;
-          if (!plan.roundsFactors)
-            addProduct(rests[part], right, mine, first, perRow);
-          addProduct(left[part], right, mine, first, perRow);
-        }
+        for (int64_t product : llvm::seq(2))
+          addProducts(
+              left[part], columns.slice(2 * product, 2),
+              MutableArrayRef(next).slice(2 * part * perRow, 2 * perRow),
+              (column / kMatrixColumns + product) * 2, perRow);
     }
   }
   return next;

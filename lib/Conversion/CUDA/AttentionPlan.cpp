@@ -180,9 +180,16 @@ static FloatType findMatrixType(FloatType sumType, ValueRange operands) {
   bool isSame = llvm::all_of(operands, [&](Value operand) {
     return getElementTypeOrSelf(operand) == type;
   });
-  return isSame && sumType.isF32() && (type.isBF16() || type.isF16())
+  return isSame && sumType.isF32() &&
+                 (type.isF32() || type.isBF16() || type.isF16())
              ? cast<FloatType>(type)
              : FloatType();
+}
+
+/// Whether `result` is rounded to what factors of tensor cores are rounded to.
+static bool rounds(const AttentionPlan &plan, Value result) {
+  return plan.matrixType && !plan.matrixType.isF32() &&
+         getElementTypeOrSelf(result) == plan.matrixType;
 }
 
 /// Whether tiles of `keys` keys are blocks enough for a large chip, if sizes
@@ -218,7 +225,7 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionOp op,
     return failure();
   plan->matrixType = findMatrixType(
       plan->sumType, {op.getQuery(), op.getKey(), op.getValue()});
-  plan->roundsFactors = getElementTypeOrSelf(op.getInit()) == plan->matrixType;
+  plan->roundsFactors = rounds(*plan, op.getInit());
   auto tile =
       chooseTile(kForwardTiles, [&](ScoreTile tile, int64_t matrixBytes) {
         if (tile.usesMatrices && !plan->matrixType)
@@ -260,12 +267,11 @@ FailureOr<AttentionPlan> remat::planAttention(AttentionBackwardOp op,
       findMatrixType(plan->sumType, {op.getQuery(), op.getKey(), op.getValue(),
                                      op.getCotangent()});
   plan->roundsFactors =
-      llvm::all_of(op.getInits().take_front(3), [&](Value gradient) {
-        return getElementTypeOrSelf(gradient) == plan->matrixType;
-      });
+      llvm::all_of(op.getInits().take_front(3),
+                   [&](Value gradient) { return rounds(*plan, gradient); });
   // Cotangents of scores may be larger than all of f16, or less: where
   // gradients are f16 that is so for them as well.
-  if (plan->matrixType && !plan->matrixType.isBF16() && !plan->roundsFactors)
+  if (plan->matrixType && plan->matrixType.isF16() && !plan->roundsFactors)
     plan->matrixType = {};
   // Rows that a block owns, and those of which it reads one tile after another.
   auto choose = [&](ArrayRef<ScoreTile> tiles, int64_t ScoreTile::*own,

@@ -14,8 +14,8 @@ namespace mlir::remat {
 constexpr int64_t kAttentionThreads = 128,
                   kAttentionWarps = kAttentionThreads / kWarp;
 /// Rows and columns of a product that a warp's tensor cores add up, and the
-/// elements that they add to each sum.
-constexpr int64_t kMatrixRows = 16, kMatrixColumns = 8, kMatrixDepth = 16;
+/// bytes of the elements that they add to each sum.
+constexpr int64_t kMatrixRows = 16, kMatrixColumns = 8, kMatrixDepthBytes = 32;
 
 /// Scores that a block has at once.
 struct ScoreTile {
@@ -76,6 +76,7 @@ struct AttentionPlan {
   /// Elements of heads.
   int64_t depth = 0, columns = 0;
   /// The type of sums; that of factors of tensor cores, null if they have none.
+  /// Those of f32 are two numbers of tf32 each.
   FloatType sumType, matrixType;
   /// Whether scores are rounded as factors of tensor cores, as results are.
   bool roundsFactors = false;
@@ -93,7 +94,13 @@ struct AttentionPlan {
   }
   TileWidth getWidth(ScoreTile tile, int64_t elements) const {
     int64_t perVector = getPerVector(tile);
-    return {elements, perVector, tile.usesMatrices ? kMatrixDepth : perVector};
+    // Of two products side by side.
+    return {elements, perVector,
+            tile.usesMatrices ? 2 * kMatrixColumns : perVector};
+  }
+  /// Elements that tensor cores add to each sum.
+  int64_t getMatrixDepth() const {
+    return kMatrixDepthBytes * 8 / matrixType.getIntOrFloatBitWidth();
   }
   ThreadLayout getLayout(ScoreTile tile) const;
 };

@@ -99,36 +99,47 @@ static uint32_t combine(EmulatedReduction kind, uint32_t a, uint32_t b) {
   return 0;
 }
 
-static float widen(uint16_t bits, EmulatedFactor type) {
+/// Bits of tf32 that multiplication leaves out of a word.
+static constexpr uint32_t kIgnoredBits = 0x1fff;
+
+static unsigned getFactorsPerRegister(EmulatedFactor type) {
+  return type == EmulatedFactor::tf32 ? 1 : 2;
+}
+
+/// Element `index` of a register.
+static float widen(uint32_t word, unsigned index, EmulatedFactor type) {
   if (type == EmulatedFactor::f16) {
+    auto bits = uint16_t(word >> 16 * index);
     _Float16 half;
     std::memcpy(&half, &bits, sizeof(half));
     return static_cast<float>(half);
   }
-  uint32_t word = uint32_t(bits) << 16;
+  word = type == EmulatedFactor::tf32 ? word & ~kIgnoredBits
+                                      : word >> 16 * index << 16;
   float number;
   std::memcpy(&number, &word, sizeof(number));
   return number;
 }
 
-/// Element `index` of a pair; of a lane that takes no part NaN.
-static float getFactor(const Thread *lane, unsigned pair, unsigned index,
+/// Element `index` of a register; of a lane that takes no part NaN.
+static float getFactor(const Thread *lane, unsigned number, unsigned index,
                        EmulatedFactor type) {
-  uint32_t word = lane ? lane->factors[pair] : kUndefined;
-  return widen(word >> 16 * index, type);
+  return widen(lane ? lane->factors[number] : kUndefined, index, type);
 }
 
-/// A row of the left matrix times a column of the right one, of 16 elements
-/// each: lane 4 * (row % 8) + c has columns 2 * c and 2 * c + 1 of the left
-/// one, and 8 more; the right one is held likewise by columns.
+/// A row of the left matrix times a column of the right one. Of 16 elements
+/// lane 4 * (row % 8) + c has columns 2 * c and 2 * c + 1 of the left one, and
+/// 8 more; of 8 elements of tf32 column c and 4 more. The right one is held
+/// likewise by columns.
 static float multiplyRow(Thread *const (&lanes)[kWarpSize], unsigned row,
                          unsigned column, float sum, EmulatedFactor type) {
-  for (unsigned k = 0; k < 16; ++k) {
-    unsigned lane = k % 8 / 2, half = k / 8;
+  unsigned count = getFactorsPerRegister(type), perHalf = 4 * count;
+  for (unsigned k = 0; k < 2 * perHalf; ++k) {
+    unsigned lane = k % perHalf / count, half = k / perHalf, index = k % count;
     float left =
-        getFactor(lanes[4 * (row % 8) + lane], 2 * half + row / 8, k % 2, type);
+        getFactor(lanes[4 * (row % 8) + lane], 2 * half + row / 8, index, type);
     float right =
-        getFactor(lanes[4 * column + lane], kMmaLeft + half, k % 2, type);
+        getFactor(lanes[4 * column + lane], kMmaLeft + half, index, type);
     sum = std::fma(left, right, sum);
   }
   return sum;

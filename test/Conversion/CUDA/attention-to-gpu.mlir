@@ -7,8 +7,9 @@
 #o = affine_map<(h, m, n, d, v) -> (h, m, v)>
 #l = affine_map<(h, m, n, d, v) -> (h, m)>
 
-// A block for 64 rows of each of 4 heads, which two operations that are alike share. Tiles of 32 keys up to the last that a row sees;
-// 16 bytes at once from memory and to it; four barriers for a tile of keys.
+// A block for 64 rows of each of 4 heads, which two operations that are alike share. Tiles of 32 keys and values up to the last that a row
+// sees, which come while the ones before are used; 16 bytes at once. Tensor cores multiply parts of 11 bits of each factor: rests with what
+// is rounded, that with rests, and both that are rounded.
 // Of each of 8 tiles of rows, all elements of queries are read once, and keys up to the last that is seen.
 // TRAFFIC-LABEL: gpu.func @attention(
 // TRAFFIC-SAME: remat.traffic = array<i64: 524288, 524288, 524288>
@@ -16,36 +17,46 @@
 // CHECK-LABEL: func.func @causal(
 // CHECK-DAG: %[[BLOCKS:.*]] = arith.constant 32 : index
 // CHECK-DAG: %[[THREADS:.*]] = arith.constant 128 : index
-// CHECK-COUNT-2: gpu.launch_func @kernels::@attention blocks in (%[[BLOCKS]], %{{.*}}, %{{.*}}) threads in (%[[THREADS]], %{{.*}}, %{{.*}}) dynamic_shared_memory_size %c35328_i32
+// CHECK-COUNT-2: gpu.launch_func @kernels::@attention blocks in (%[[BLOCKS]], %{{.*}}, %{{.*}}) threads in (%[[THREADS]], %{{.*}}, %{{.*}}) dynamic_shared_memory_size %c52224_i32
 // CHECK-NOT: gpu.launch_func
 // CHECK-LABEL: gpu.func @attention(
 // CHECK-SAME: "write"
-// CHECK-SAME: nvvm.minctasm = 1 : i32
+// CHECK-SAME: nvvm.minctasm = 2 : i32
+// CHECK: %[[BITS:.*]] = arith.constant -8192 : i32
 // CHECK: %[[MEMORY:.*]] = gpu.dynamic_shared_memory
 // CHECK: %[[Q:.*]] = memref.view %[[MEMORY]][%c0][] : {{.*}} to memref<4352xf32,
-// CHECK: %[[K:.*]] = memref.view %[[MEMORY]][%c17408][] : {{.*}} to memref<2176xf32,
-// CHECK: %[[P:.*]] = memref.view %[[MEMORY]][%c26112][] : {{.*}} to memref<2304xf32,
+// CHECK: %[[K:.*]] = memref.view %[[MEMORY]][%c17408][] : {{.*}} to memref<4352xf32,
+// CHECK: %[[V:.*]] = memref.view %[[MEMORY]][%c34816][] : {{.*}} to memref<4352xf32,
 // All heads are one section, of which the blocks with the last queries, which see the most keys, come first.
 // CHECK: %[[HEADS:.*]] = arith.minui %{{.*}}, %c63
 // CHECK: %[[TILE:.*]] = arith.divui %{{.*}}, %[[HEADS]]
 // CHECK: arith.subi %c7, %[[TILE]]
-// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<?xf32>, vector<4xf32>
-// CHECK: vector.store %{{.*}}, %[[Q]]
+// CHECK: nvgpu.device_async_copy %{{.*}}, %[[Q]][%{{.*}}], 4
 // CHECK: %[[END:.*]] = affine.min
 // CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c32 iter_args
 // CHECK: gpu.barrier
-// CHECK: math.fma
+// CHECK: %[[ROWS:.*]] = nvgpu.ldmatrix %[[Q]][%{{.*}}] {numTiles = 4 : i32, transpose = false}
+// CHECK: %[[X:.*]] = vector.extract %[[ROWS]][0, 0]
+// CHECK: %[[WORD:.*]] = arith.bitcast %[[X]] : f32 to i32
+// CHECK: %[[UP:.*]] = arith.addi %[[WORD]], %c4096_i32
+// CHECK: %[[ROUNDED:.*]] = arith.andi %[[UP]], %[[BITS]]
+// CHECK: %[[NUMBER:.*]] = arith.bitcast %[[ROUNDED]] : i32 to f32
+// CHECK: %[[LEFT:.*]] = arith.subf %[[X]], %[[NUMBER]]
+// CHECK: %[[LEFT_WORD:.*]] = arith.bitcast %[[LEFT]] : f32 to i32
+// CHECK: %[[REST:.*]] = arith.andi %[[LEFT_WORD]], %[[BITS]]
+// CHECK: nvgpu.ldmatrix %[[K]]
+// CHECK: nvvm.mma.sync A[%[[REST]], %{{.*}}] B[%[[R0:[0-9]+]], %{{.*}}] {{.*}}multiplicandAPtxType = #nvvm.mma_type<tf32>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 8>
+// CHECK: nvvm.mma.sync A[%[[ROUNDED]], %{{.*}}] B[
+// CHECK: nvvm.mma.sync A[%[[ROUNDED]], %{{.*}}] B[%[[R0]], %{{.*}}]
 // CHECK: arith.cmpi ule
 // CHECK: gpu.shuffle xor
-// CHECK: math.exp
-// CHECK: memref.store %{{.*}}, %[[P]]
-// CHECK: gpu.barrier
-// CHECK: gpu.barrier
-// CHECK: math.fma
-// CHECK: gpu.barrier
+// CHECK: math.exp2
+// A column of values, by scalars: of the row that belongs to the score.
+// CHECK: memref.load %[[V]]
+// CHECK: nvvm.mma.sync
 // CHECK-NOT: gpu.barrier
 // CHECK: math.log
-// CHECK: vector.store %{{.*}} {alignment = 16 : i64} : memref<?xf32>, vector<4xf32>
+// CHECK: vector.store %{{.*}} {alignment = 8 : i64} : memref<?xf32>, vector<2xf32>
 func.func @causal(%q: memref<4x512x64xf32>, %k: memref<4x512x64xf32>, %v: memref<4x512x64xf32>, %o: memref<4x512x64xf32>,
                   %o2: memref<4x512x64xf32>, %l: memref<4x512xf32>) {
   %low = arith.constant 0xFF800000 : f32
@@ -69,6 +80,41 @@ func.func @causal(%q: memref<4x512x64xf32>, %k: memref<4x512x64xf32>, %v: memref
 // -----
 
 #q = affine_map<(h, m, n, d, v) -> (h, m, d)>
+#k = affine_map<(h, m, n, d, v) -> (h, n, d)>
+#v = affine_map<(h, m, n, d, v) -> (h, n, v)>
+#o = affine_map<(h, m, n, d, v) -> (h, m, v)>
+#l = affine_map<(h, m, n, d, v) -> (h, m)>
+
+// Where there are no tensor cores for the type, each product is a chain; keys and values take turns in one memory, with four barriers for a
+// tile of keys.
+// CHECK-LABEL: gpu.func @attention(
+// CHECK-SAME: nvvm.minctasm = 1 : i32
+// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<?xf64>, vector<2xf64>
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c512 step %c32 iter_args
+// CHECK: gpu.barrier
+// CHECK: math.fma
+// CHECK: gpu.shuffle xor
+// CHECK: math.exp
+// CHECK: gpu.barrier
+// CHECK: gpu.barrier
+// CHECK: math.fma
+// CHECK: gpu.barrier
+// CHECK-NOT: gpu.barrier
+// CHECK: math.log
+// CHECK: vector.store %{{.*}} {alignment = 16 : i64} : memref<?xf64>, vector<2xf64>
+func.func @chains(%q: memref<4x512x64xf64>, %k: memref<4x512x64xf64>, %v: memref<4x512x64xf64>, %o: memref<4x512x64xf64>,
+                  %l: memref<4x512xf64>) {
+  remat.attention ins(%q, %k, %v : memref<4x512x64xf64>, memref<4x512x64xf64>, memref<4x512x64xf64>)
+      outs(%o, %l : memref<4x512x64xf64>, memref<4x512xf64>) attributes {indexing_maps = [#q, #k, #v, #o, #l]} {
+  ^bb0(%h: index, %m: index, %n: index, %s: f64):
+    remat.yield %s : f64
+  }
+  return
+}
+
+// -----
+
+#q = affine_map<(h, m, n, d, v) -> (h, m, d)>
 #k = affine_map<(h, m, n, d, v) -> (n, d)>
 #v = affine_map<(h, m, n, d, v) -> (n, v)>
 #o = affine_map<(h, m, n, d, v) -> (h, m, v)>
@@ -78,17 +124,16 @@ func.func @causal(%q: memref<4x512x64xf32>, %k: memref<4x512x64xf32>, %v: memref
 // of the last tile is zero.
 // CHECK-LABEL: func.func @shared_keys(
 // CHECK-NOT: linalg.fill
-// CHECK: gpu.launch_func @kernels::@attention_backward_keys blocks in (%c3,
-// CHECK: gpu.launch_func @kernels::@attention_backward_queries blocks in (%c28,
+// CHECK: gpu.launch_func @kernels::@attention_backward_keys blocks in (%c2,
+// CHECK: gpu.launch_func @kernels::@attention_backward_queries blocks in (%c16,
 // CHECK-LABEL: gpu.func @attention_backward_keys(
 // CHECK-SAME: remat.access = "write"
 // CHECK-SAME: remat.access = "read_write"
 // CHECK: scf.for %{{.*}} = %c0 to %c4 step %c1 iter_args
 // CHECK: scf.for %{{.*}} = %c0 to %c200 step %c32 iter_args
+// CHECK: gpu.barrier
 // CHECK: arith.cmpi ult, %{{.*}}, %c200
-// CHECK: gpu.barrier
 // CHECK: math.exp
-// CHECK: gpu.barrier
 // CHECK: gpu.barrier
 // CHECK-LABEL: gpu.func @attention_backward_queries(
 // CHECK: scf.for %{{.*}} = %c0 to %c70 step %c32 iter_args
@@ -157,7 +202,7 @@ func.func @rounded(%q: memref<64x64xbf16>, %k: memref<64x64xbf16>, %v: memref<64
 // CHECK-NOT: gpu.launch_func
 // CHECK: return
 // CHECK-LABEL: gpu.func @attention(
-// CHECK-COUNT-3: gpu.barrier
+// CHECK-COUNT-1: gpu.barrier
 // CHECK-NOT: gpu.barrier
 func.func @sizes(%q: memref<?x4xf32>, %k: memref<9x4xf32>, %v: memref<9x4xf32>, %o: memref<?x4xf32>, %l: memref<?xf32>,
                  %nq: memref<0x4xf32>, %no: memref<0x4xf32>, %nl: memref<0xf32>) {
