@@ -91,6 +91,22 @@ static Value lookThroughViews(Value value) {
   }
 }
 
+/// What has the value of `use` on the other side of it, or is a view of it.
+static Value findViewBehind(OpOperand &use) {
+  Operation *user = use.getOwner();
+  unsigned number = use.getOperandNumber();
+  if (isa<NameOp>(user) || getViewedOperand(user) == &use)
+    return user->getResult(0);
+  if (isa<BarrierOp>(user))
+    return user->getResult(number);
+  if (auto region = dyn_cast<RegionOp>(user))
+    return region.getBody().getArgument(number);
+  if (auto region = dyn_cast<RegionOp>(user->getParentOp());
+      region && region.getYield() == user)
+    return region->getResult(number);
+  return {};
+}
+
 Value Origins::getSource(Value value) const {
   value = lookThroughViews(value);
   Value first = passedTwice.lookup(value);
@@ -106,10 +122,10 @@ void Origins::forEachUser(Value source,
   if (views.empty())
     views.push_back(source);
   while (!views.empty())
-    for (Operation *user : views.pop_back_val().getUsers()) {
-      visit(user);
-      if (isa<NameOp>(user) || getViewedOperand(user))
-        views.push_back(user->getResult(0));
+    for (OpOperand &use : views.pop_back_val().getUses()) {
+      visit(use.getOwner());
+      if (Value view = findViewBehind(use))
+        views.push_back(view);
     }
 }
 
