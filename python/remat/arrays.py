@@ -133,6 +133,8 @@ def _locate_foreign(argument: Argument, value: Any, what: str, device: Device | 
         raise TypeError(f"{what} must be of {argument}, but got {kind}{list(shape)}")
     if shape != argument.shape:
         raise ValueError(f"{what} must be of {argument}, but got {kind}{list(shape)}")
+    if not argument.nbytes:  # PyTorch has no address for nothing
+        return locate(argument, np.empty(argument.shape, argument.dtype), what)
     if not is_contiguous:  # PyTorch has types that NumPy lacks
         copied = value.contiguous() if callable(getattr(value, "contiguous", None)) else np.ascontiguousarray(value)
         return locate(argument, copied, what, device)

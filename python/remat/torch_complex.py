@@ -289,6 +289,10 @@ def ones_like(x: Any, **options: Any) -> Any:
     return ComplexTensor(torch.ones_like(x.re, **options), torch.zeros_like(x.re, **options))
 
 
+def index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    return ComplexTensor(*(part.index_put(indices, of_values, accumulate) for part, of_values in zip(get_parts(x), get_parts(values))))
+
+
 def solve(a: Any, b: Any, *, left: bool = True) -> Any:
     """The real equations, of twice as many unknowns."""
     if not left:
@@ -331,8 +335,8 @@ COMPLEX_OPS_TABLE.update({
     aten.add.Tensor: by_number(aten.add, False), aten.sub.Tensor: by_number(aten.sub, False), aten.rsub.Scalar: subtract_from,
     aten.baddbmm.default: multiply_add, aten.mv.default: multiply_vector, aten.addcmul.default: add_product, aten.vdot.default: dot_conjugate,
     aten.lerp.Scalar: interpolate, aten.lerp.Tensor: interpolate, aten.ones_like.default: ones_like,
-    aten.linalg_solve.default: solve, aten.linalg_inv.default: invert,
+    aten.index_put.default: index_put, aten.linalg_solve.default: solve, aten.linalg_inv.default: invert,
     **{operator: of_parts(operator) for operator in (
         torch_stops.STAND_IN, aten.roll.default, aten.tril.default, aten.triu.default, aten.trace.default, aten.diagonal_copy.default,
-        aten.unfold.default, aten.rot90.default)},
+        aten.diag_embed.default, aten.unfold.default, aten.rot90.default)},
     aten._assert_tensor_metadata.default: lambda *_, **__: None})

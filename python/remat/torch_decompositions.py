@@ -21,7 +21,10 @@ def gelu(x: Tensor, approximate: str = "none") -> Tensor:
 
 
 def view(x: Tensor, shape: list[int]) -> Tensor:
-    """Attention that is taken apart leaves its result with other strides than the operation had when the model was traced."""
+    """Attention that is taken apart leaves its result with other strides than the operation had when the model was traced. Of nothing,
+    torch-mlir's lowering divides by zero."""
+    if 0 in x.shape:
+        return torch.zeros([0 if size == -1 else size for size in shape], dtype=x.dtype)
     return NotImplemented if x.is_contiguous() else x.clone(memory_format=torch.contiguous_format).view(shape)
 
 
@@ -56,6 +59,31 @@ def adaptive_mean(x: Tensor, sizes: list[int]) -> Tensor:
     return x
 
 
+def adaptive_maximum(x: Tensor, sizes: list[int]) -> Any:
+    """By windows as wide as the widest, in which the last element stands again: torch-mlir has windows of one size at equal distances."""
+    inputs = x.shape[-len(sizes):]
+    if not all(isinstance(size, int) for size in (*inputs, *sizes)) or all(n % m == 0 for n, m in zip(inputs, sizes)):
+        return NotImplemented
+    first_dim, flat = x.ndim - len(sizes), torch.zeros((), dtype=torch.int64)
+    for i, (n, m) in enumerate(zip(inputs, sizes)):
+        number = torch.arange(m)
+        first, end = number * n // m, ((number + 1) * n + m - 1) // m
+        width = max(((k + 1) * n + m - 1) // m - k * n // m for k in range(m))
+        places = torch.minimum(first[:, None] + torch.arange(width), end[:, None] - 1)
+        x = x.index_select(first_dim + 2 * i, places.reshape(-1)).unflatten(first_dim + 2 * i, (m, width))
+        flat = flat[..., None, None] * n + places
+    order = [*range(first_dim), *range(first_dim, x.ndim, 2), *range(first_dim + 1, x.ndim, 2)]
+    windows = x.permute(order).flatten(-len(sizes))
+    values, choice = windows.max(-1, keepdim=True)
+    flat = flat.permute([d - first_dim for d in order[first_dim:]]).flatten(-len(sizes))
+    return values.squeeze(-1), flat.expand(windows.shape).gather(-1, choice).squeeze(-1)
+
+
+def rms_norm(x: Tensor, shape: list[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """torch-mlir adds nothing where no epsilon is given, PyTorch that of the type."""
+    return aten._fused_rms_norm(x, shape, weight, None)[0] if eps is None else NotImplemented
+
+
 def empty(sizes: list[int], *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
     """Of zeros: a tensor that the model fills later, at places that the compiler does not know to be all of them."""
     return torch.zeros(sizes, dtype=dtype)
@@ -87,6 +115,11 @@ def matrix_norm(x: Tensor, order: str = "fro", dim: Sequence[int] | None = (-2, 
     return torch.linalg.vector_norm(x, 2, dim, keepdim, dtype=dtype) if order == "fro" else NotImplemented
 
 
+def distances_of_pairs(x: Tensor, order: float = 2) -> Tensor:
+    first, second = torch.triu_indices(x.shape[0], x.shape[0], 1)
+    return torch.linalg.vector_norm(x[first] - x[second], order, -1)
+
+
 def distances(x: Tensor, other: Tensor, order: float, mode: int | None) -> Tensor:
     return torch.linalg.vector_norm(x.unsqueeze(-2) - other.unsqueeze(-3), order, -1)
 
@@ -106,9 +139,17 @@ def power(x: Tensor, exponent: float) -> Tensor:
 
 def power_of(base: float, x: Tensor) -> Tensor:
     """With whole exponents: torch-mlir has no conversion of these."""
-    if x.is_floating_point() or not isinstance(base, float):
+    if x.is_floating_point() or x.is_complex():
         return NotImplemented
-    return torch.pow(base, x.to(torch.result_type(x, base)))
+    return torch.pow(base, x.to(torch.result_type(x, base))) if isinstance(base, float) else power_of_whole(torch.full((), base, dtype=x.dtype), x)
+
+
+def power_of_whole(x: Tensor, exponent: Tensor) -> Tensor:
+    """Of integers by integers."""
+    kind = torch.result_type(x, exponent)
+    if kind.is_floating_point or kind.is_complex:
+        return NotImplemented
+    return torch.round(torch.pow(x.to(torch.float64), exponent.to(torch.float64))).to(kind)
 
 
 def compare(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -155,6 +196,15 @@ def roll(x: Tensor, shifts: list[int], dims: list[int] | None = None) -> Tensor:
     return x
 
 
+def frequencies(count: int, spacing: float = 1, *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
+    number = torch.arange(count)
+    return torch.where(number > (count - 1) // 2, number - count, number).to(dtype or torch.get_default_dtype()) * (1 / (count * spacing))
+
+
+def frequencies_of_real(count: int, spacing: float = 1, *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
+    return torch.arange(count // 2 + 1).to(dtype or torch.get_default_dtype()) * (1 / (count * spacing))
+
+
 def addmv(x: Tensor, matrix: Tensor, vector: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     return beta * x + alpha * (matrix @ vector)
 
@@ -175,6 +225,14 @@ def reciprocal(x: Tensor) -> Tensor:
     """torch-mlir's lowering stops where x is 0."""
     x = x if x.is_floating_point() or x.is_complex() else x.to(torch.get_default_dtype())
     return torch.div(torch.scalar_tensor(1.0, dtype=x.dtype, device=x.device), x)
+
+
+def search(ordered: Tensor, x: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+           sorter: Tensor | None = None) -> Tensor:
+    """How many of the ordered numbers are less, or, from the right, not greater."""
+    ordered = ordered if sorter is None else ordered.gather(-1, sorter)
+    own, others = x.unsqueeze(-1), ordered if ordered.ndim == 1 else ordered.unsqueeze(-2)
+    return (others <= own if right or side == "right" else others < own).sum(-1).to(torch.int32 if out_int32 else torch.int64)
 
 
 def hypot(x: Tensor, y: Tensor) -> Tensor:
@@ -415,6 +473,47 @@ def index_reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str
     return scatter_reduce(x, dim, places, source, reduce, include_self=include_self)
 
 
+def index(x: Tensor, indices: list[Tensor | None]) -> Tensor:
+    """By integers of 64 bits: torch-mlir compares all others with a size of those."""
+    if not any(index is not None and index.dtype == torch.int32 for index in indices):
+        return NotImplemented
+    return x[tuple(slice(None) if index is None else index.to(torch.int64) if index.dtype == torch.int32 else index for index in indices)]
+
+
+def repeat_places(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
+    """Out of range where the sum of `repeats` is another one."""
+    if not isinstance(output_size, int):
+        return NotImplemented
+    ends = torch.cumsum(repeats, 0)
+    places = (ends <= torch.arange(output_size)[:, None]).sum(-1)
+    return places + torch.where(ends[-1] == output_size, 0, repeats.shape[0])
+
+
+def repeat(x: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    if not isinstance(output_size, int):
+        return NotImplemented
+    x, dim = (x.reshape(-1), 0) if dim is None else (x, dim)
+    return x.index_select(dim, repeat_places(repeats.expand(x.shape[dim]), output_size=output_size))
+
+
+def scatter_diagonal(x: Tensor, source: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    moved = x.movedim((dim1, dim2), (-2, -1))
+    rows, columns = moved.shape[-2:]
+    if not all(isinstance(size, int) for size in (rows, columns, source.shape[-1])):
+        return NotImplemented
+    lines = aten.constant_pad_nd(source, [0, (rows if offset >= 0 else columns) - source.shape[-1]]).unsqueeze(-1 if offset >= 0 else -2)
+    is_there = torch.arange(columns) - torch.arange(rows)[:, None] == offset
+    return torch.where(is_there, lines, moved).movedim((-2, -1), (dim1, dim2))
+
+
+def scatter_masked(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """The next element of `source` where the mask holds; that there are enough is asserted."""
+    x, mask = torch.broadcast_tensors(x, mask)
+    holds = mask.reshape(-1)
+    number = torch.cumsum(holds.to(torch.int64), 0) - 1
+    return torch.where(mask, source.reshape(-1).index_select(0, torch.where(holds, number, 0)).reshape(x.shape), x)
+
+
 def put_where(x: Tensor, first: int, mask: Tensor, values: Tensor, accumulate: bool) -> Tensor:
     """`x[mask] = values`, of a mask of the dimensions from `first` on; the values may not be as many as the mask chooses."""
     behind = x.ndim - first - mask.ndim
@@ -429,13 +528,17 @@ def put_where(x: Tensor, first: int, mask: Tensor, values: Tensor, accumulate: b
 
 
 def index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
-    """By one mask, or by indices into dimensions that follow each other."""
+    """By one mask, or by indices."""
     first = next((i for i, index in enumerate(indices) if index is not None), len(indices))
     used = [index for index in indices[first:] if index is not None]
     if len(used) == 1 and used[0].dtype == torch.bool:
         return put_where(x, first, used[0], values, accumulate)
-    if len(used) < len(indices) - first or any(not index.dtype.is_signed for index in used):
+    if any(not index.dtype.is_signed for index in used):
         return NotImplemented
+    if len(used) < len(indices) - first:  # the indices' dimensions come first in the values then
+        dims = [d for d, index in enumerate(indices) if index is not None]
+        moved = index_put(x.movedim(dims, list(range(len(dims)))), used, values, accumulate)
+        return moved if moved is NotImplemented else moved.movedim(list(range(len(dims))), dims)
     sizes, before, behind = x.shape[first:first + len(used)], x.shape[:first], x.shape[first + len(used):]
     if not all(isinstance(size, int) for size in sizes):
         return NotImplemented
@@ -447,6 +550,47 @@ def index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulat
     moved = x.movedim(places, leading)
     new = add_rows(moved.reshape(-1, *before, *behind), 0, flat.reshape(-1), rows.reshape(-1, *before, *behind), accumulate)
     return new if new is NotImplemented else new.reshape(moved.shape).movedim(leading, places)
+
+
+# --- Random numbers -------------------------------------------------------------------------------
+
+
+def dropout(x: Tensor, p: float, train: bool) -> Tensor:
+    """Of everything: torch-mlir divides by 1 - p."""
+    return x * 0.0 if p == 1 and train else NotImplemented
+
+
+def native_dropout(x: Tensor, p: float, train: bool | None) -> Any:
+    return (x * 0.0, torch.zeros_like(x, dtype=torch.bool)) if p == 1 and train is not False else NotImplemented
+
+
+def normal(mean: Tensor | float, std: Tensor | float, generator: None = None) -> Tensor:
+    """PyTorch has no derivative of it."""
+    mean, std = (torch.ops.remat.stop_gradient(v) if isinstance(v, Tensor) else torch.full((), v) for v in (mean, std))
+    shape = torch.broadcast_shapes(mean.shape, std.shape)
+    return mean + std * torch.randn(shape, dtype=torch.result_type(mean, std))
+
+
+def log_normal(x: Tensor, mean: float = 1, std: float = 2, generator: None = None) -> Tensor:
+    return torch.exp(mean + std * torch.randn_like(x))
+
+
+def integers(low: int, high: int, sizes: list[int], *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
+    """From a negative number on: torch-mlir rounds all to zero."""
+    return NotImplemented if low >= 0 else torch.randint(high - low, sizes, dtype=dtype or torch.int64) + low
+
+
+def integers_like(x: Tensor, *bounds: int, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
+    return torch.randint(*bounds, x.shape, dtype=torch.int64).to(dtype or x.dtype)
+
+
+def permutation(count: int, *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
+    return torch.argsort(torch.rand(count)).to(dtype or torch.int64)
+
+
+def multinomial(weights: Tensor, count: int, replacement: bool = False, *, generator: None = None) -> Tensor:
+    """Without replacement, by a race of exponential numbers."""
+    return NotImplemented if replacement else top_k(weights / -torch.log(torch.rand_like(weights)), count)[1]
 
 
 def sum_cosines(length: int, is_periodic: bool, weights: Sequence[float], dtype: torch.dtype | None = None, **_: Any) -> Tensor:
@@ -495,6 +639,30 @@ TABLE = {
     aten.histc.default: histogram,
     aten.roll.default: roll,
     aten.addmv.default: addmv,
+    aten.fft_fftfreq.default: frequencies,
+    aten.fft_rfftfreq.default: frequencies_of_real,
+    aten.rms_norm.default: rms_norm,
+    aten.dropout.default: dropout,
+    aten.native_dropout.default: native_dropout,
+    aten.normal.Tensor_float: normal,
+    aten.normal.float_Tensor: normal,
+    aten.normal.Tensor_Tensor: normal,
+    aten.log_normal.default: log_normal,
+    aten.randint.low: integers,
+    aten.randint_like.default: integers_like,
+    aten.randint_like.low_dtype: integers_like,
+    aten.randperm.default: permutation,
+    aten.multinomial.default: multinomial,
+    aten.index.Tensor: index,
+    aten.repeat_interleave.Tensor: repeat_places,
+    aten.repeat_interleave.self_Tensor: repeat,
+    aten.diagonal_scatter.default: scatter_diagonal,
+    aten.masked_scatter.default: scatter_masked,
+    aten.searchsorted.Tensor: search,
+    aten.pow.Tensor_Tensor: power_of_whole,
+    aten._pdist_forward.default: distances_of_pairs,
+    aten.adaptive_max_pool2d.default: adaptive_maximum,
+    aten.adaptive_max_pool3d.default: adaptive_maximum,
     aten.dist.default: distance,
     aten.angle.default: angle,
     aten.take.default: take,

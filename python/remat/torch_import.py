@@ -125,6 +125,9 @@ def settle_shapes(program: torch.export.ExportedProgram) -> None:
                     return node
         return None
 
+    for module in program.graph_module.modules():
+        if isinstance(module, torch.fx.GraphModule):
+            torch_masks.take_known(module.graph)
     selected = find()
     if selected is None:
         return

@@ -5,13 +5,14 @@ sums and means take those that count, cross entropy ignores the others. Rows tha
 row is computed of what the model would have left out: a logarithm of zero would make gradients NaN, even as a factor of zero. The positions of what a
 mask has true (`torch.where(mask)`, `mask.nonzero()`) are such rows, too, and what is read at them.
 """
+import functools
 import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.fx.experimental.symbolic_shapes import free_symbols, free_unbacked_symbols
 
 from remat import torch_nodes
 from remat.torch_nodes import arguments_of, value_of
@@ -88,7 +89,8 @@ class Keeper:
         self.columns: dict[torch.fx.Node, list[torch.fx.Node]] = {}  # positions in several columns -> each of them
         self.now: dict[torch.fx.Node, Any] = {}               # a node of the program -> what stands for it
         self.masks: dict[Any, torch.fx.Node] = {}             # by what computes them
-        self.written = {memory_of(operand) for node in self.graph.nodes if writes(node) for operand in written_operands(node)}
+        self.written = {memory_of(operand) for node in self.graph.nodes if writes(node) and node.target is not aten.detach_.default
+                        for operand in written_operands(node)}
 
     def emit(self, target: Callable[..., Any], /, *arguments: Any, **named: Any) -> torch.fx.Node:
         try:
@@ -380,6 +382,8 @@ class Keeper:
                     self.graph.erase_node(node)
                 elif any(self.now.get(n) in self.rows for n in node.all_input_nodes):
                     self.now[node] = self.rewrite(node)
+                elif node.users and isinstance(value, (bool, torch.SymBool)) and all(user.target in CHECKS for user in node.users):
+                    pass  # that two masks select as many rows, which must be one mask anyway
                 elif any(n in self.now for n in node.all_input_nodes):
                     args, named = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: self.now.get(n, n))
                     if isinstance(node.target, torch._ops.OpOverload):
@@ -393,6 +397,59 @@ class Keeper:
                 node.args = torch.fx.node.map_arg(node.args, lambda n: self.now.get(n, n))
             elif node.op == "call_function" and not node.users and (node in self.now or not has_effect(node)):
                 self.graph.erase_node(node)
+
+
+def take_known(graph: torch.fx.Graph) -> None:
+    """Makes selections, and positions of what is true, of which shapes say how many there are (`x[~eye].view(n, n - 1)`), reads at so
+    many places. An index is out of range if there are more or fewer."""
+    for node in list(graph.nodes):
+        values = value_of(node) if isinstance(value_of(node), (list, tuple)) else [value_of(node)]
+        if node.target not in (*SELECTIONS, *POSITIONS) or any(free_symbols(value.shape) for value in values):
+            continue
+        given = arguments_of(node)
+        masks = [(d, m) for d, m in enumerate(given.get("indices") or [given.get("mask", node.args[0])]) if m is not None]
+        if len(masks) != 1 or node.target in SELECTIONS and value_of(masks[0][1]).dtype != torch.bool or not value_of(masks[0][1]).numel():
+            continue
+        emit = functools.partial(torch_nodes.call, graph, node, values[0].fake_mode)
+        with graph.inserting_before(node):
+            first, mask = masks[0]
+            x, device = node.args[0], value_of(mask).device
+            if node.target is aten.masked_select.default:
+                shape = list(torch.broadcast_shapes(value_of(x).shape, value_of(mask).shape))
+                x, mask = (emit(aten.expand.default, operand, shape) for operand in (x, mask))
+            sizes = list(value_of(mask).shape)
+            flat = emit(aten.reshape.default, emit(aten.ne.Scalar, mask, 0), [-1])
+            counts, size = emit(aten.cumsum.default, flat, 0), math.prod(sizes)
+            wanted = emit(aten.arange.default, int(values[0].shape[first if node.target is aten.index.Tensor else 0]), device=device)
+            places = emit(aten.mul.Scalar, wanted, 0)
+            for step in reversed([2**bit for bit in range(size.bit_length())]):  # behind how many elements there are not more than wanted
+                further = emit(aten.add.Scalar, places, step)
+                count = emit(aten.index_select.default, counts, 0, emit(aten.clamp.default, emit(aten.sub.Scalar, further, 1), None, size - 1))
+                fits = emit(aten.bitwise_and.Tensor, emit(aten.le.Tensor, count, wanted), emit(aten.le.Scalar, further, size))
+                places = emit(aten.where.self, fits, further, places)
+            is_wrong = emit(aten.ne.Scalar, emit(aten.sum.default, flat), len_of(wanted))
+            places = emit(aten.add.Tensor, places, emit(aten.mul.Scalar, is_wrong, size))
+            if node.target in SELECTIONS:
+                shape = list(value_of(x).shape)
+                rows = emit(aten.reshape.default, x, [*shape[:first], -1, *shape[first + len(sizes):]])
+                result: Any = emit(aten.index_select.default, rows, first, places)
+            else:
+                strides = [math.prod(sizes[d + 1:]) for d in range(len(sizes))]
+                result = [emit(aten.div.Tensor_mode, places, strides[0], rounding_mode="floor")] if sizes else []
+                result += [emit(aten.remainder.Scalar, emit(aten.div.Tensor_mode, places, stride, rounding_mode="floor"), size)
+                           for stride, size in zip(strides[1:], sizes[1:])]
+                result = emit(aten.stack.default, result, 1) if node.target is aten.nonzero.default else result
+        for user in list(node.users):
+            if isinstance(result, list):
+                user.replace_all_uses_with(result[user.args[1]])
+                graph.erase_node(user)
+        if not isinstance(result, list):
+            node.replace_all_uses_with(result)
+        graph.erase_node(node)
+
+
+def len_of(node: torch.fx.Node) -> int:
+    return int(value_of(node).shape[0])
 
 
 def keep_all_rows(program: torch.export.ExportedProgram) -> torch.fx.Node | None:

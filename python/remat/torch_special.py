@@ -74,7 +74,12 @@ def polygamma(order: int, x: Tensor) -> Tensor:
     return in_64_bits(compute if order else digamma)(x)
 
 
+def erfc(x: Tensor) -> Tensor:
+    return 1 - torch.erf(x)
+
+
 TABLE: dict[Any, Callable[..., Any]] = {
+    aten.erfc.default: in_64_bits(erfc),
     aten.lgamma.default: in_64_bits(lgamma),
     aten.digamma.default: in_64_bits(digamma),
     aten.polygamma.default: polygamma,

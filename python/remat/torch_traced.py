@@ -66,9 +66,47 @@ def gaussian_nll_loss(input: torch.Tensor, target: torch.Tensor, var: Any, full:
     return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
 
 
+def covariance(input: torch.Tensor, *, correction: int = 1, fweights: torch.Tensor | None = None,
+               aweights: torch.Tensor | None = None) -> torch.Tensor:
+    """PyTorch's, which looks whether there are as many degrees of freedom."""
+    rows = input.reshape(1, -1) if input.ndim < 2 else input
+    weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
+    if weights is None:
+        centered = weighted = rows - rows.mean(1, keepdim=True)
+        freedom: Any = max(rows.shape[1] - correction, 0)
+    else:
+        total = weights.sum()
+        centered = rows - (rows * weights).sum(1, keepdim=True) / total
+        weighted = centered * weights
+        freedom = (total - correction * (1 if aweights is None else (weights * aweights).sum() / total)).clamp(min=0)
+    return torch.true_divide(weighted @ centered.mT.conj(), freedom).squeeze()
+
+
+def correlation(input: torch.Tensor) -> torch.Tensor:
+    values = covariance(input)
+    if not values.ndim:
+        return values / values
+    deviations = values.diagonal().real.sqrt()
+    values = values / deviations[:, None] / deviations
+    return torch.complex(values.real.clamp(-1, 1), values.imag.clamp(-1, 1)) if values.is_complex() else values.clamp(-1, 1)
+
+
+def fill_diagonal(x: torch.Tensor, fill_value: float, wrap: bool = False) -> torch.Tensor:
+    """PyTorch's, which cannot be made functional on some views."""
+    if x.ndim != 2 or wrap and x.shape[0] > x.shape[1] + 1:
+        return x.fill_diagonal_(fill_value, wrap)
+    x.diagonal().fill_(fill_value)
+    return x
+
+
 def is_said_to_be_causal(mask: Any, is_causal: bool | None = None, size: int | None = None) -> bool:
     """`nn.Transformer` looks at the elements of a mask, only to know whether it may leave it out."""
     return is_causal is True
+
+
+# What looks at elements of its arguments, without which it computes the same, or is not traced as it is.
+REPLACED: dict[Any, Any] = {F.gaussian_nll_loss: gaussian_nll_loss, torch.Tensor.fill_diagonal_: fill_diagonal, torch.cov: covariance,
+                            torch.Tensor.cov: covariance, torch.corrcoef: correlation, torch.Tensor.corrcoef: correlation}
 
 
 class Semantics(TorchFunctionMode):
@@ -87,8 +125,8 @@ class Semantics(TorchFunctionMode):
         if function is LOGITS_IN_PIECES:
             # Its options say in which, but the compiler decides that.
             return function(*arguments, **{**(named or {}), "options": None})
-        if function is F.gaussian_nll_loss:
-            return gaussian_nll_loss(*arguments, **(named or {}))
+        if function in REPLACED:
+            return REPLACED[function](*arguments, **(named or {}))
         return function(*arguments, **(named or {}))
 
 

@@ -252,6 +252,13 @@ def fill_later(x):
     return x.new_empty(3, 4).copy_(x) * places.sum() + torch.empty(4).fill_(2.0)
 
 
+def write_diagonals(x):
+    x.diagonal().add_(2 * x[0])
+    x.diagonal(1).mul_(3)
+    x[:, :3].diagonal(-2).copy_(2 * x[3, :2])
+    return torch.cov(x).fill_diagonal_(0.5) + x
+
+
 DECOMPOSED = {
     "cropped": ((2, 3, 6, 5), lambda x: F.pad(x, (-1, 2, 3, -2), value=0.5)), "cropped 3d": ((1, 2, 4, 5, 6), lambda x: F.pad(x, (-1, -1) * 3)),
     "windows": ((2, 3, 8, 7, 4), lambda x: F.adaptive_avg_pool3d(x, (3, 7, 2))), "fold": ((2, 12, 9), lambda x: F.fold(x, (4, 4), 2)),
@@ -278,6 +285,22 @@ DECOMPOSED = {
        for how in ("sum", "mean", "amax", "amin")},
     "histogram": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 5, -1.0, 1.0)),
     "histogram of all": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 3)),
+    "root mean squares": ((4, 3), lambda x: F.rms_norm(x * 1e-4, (3,)) + F.rms_norm(0 * x, (3,), x[0]) + F.rms_norm(x, (3,), eps=0.1)),
+    "windows of several sizes": ((2, 7, 5), lambda x: F.adaptive_max_pool2d(x, (4, 3)) + F.adaptive_max_pool1d(x[0], 3)[:4].sum()),
+    "windows of volumes": ((2, 4, 5, 3), lambda x: F.adaptive_max_pool3d(x, (3, 3, 2))),
+    "places of maxima": ((2, 7, 5), lambda x: F.adaptive_max_pool2d(x, 3, return_indices=True)[1] * x[:, :3, :3]),
+    "nothing": ((3, 4), lambda x: torch.cat([x, x[:0].reshape(0, 2, 2).flatten(1)]) + (x[:, :0] @ x[:0].T.reshape(0, 4))),
+    "columns that do not follow": ((3, 2, 4), lambda x: torch.ops.aten.index_put(torch.ones(3, 2, 4), [ROWS[0], None, COLUMNS], x[:2, :, 0])),
+    "places of 32 bits": ((3, 4), lambda x: x[ROWS.int()] * x[:, COLUMNS.int()].sum()),
+    "on the diagonal": ((4, 4), lambda x: write_diagonals(x.clone())), "pairs": ((4, 3), lambda x: F.pdist(x) + F.pdist(x, 1)),
+    "chosen by a mask": ((3, 4), lambda x: x.masked_scatter(x > 0, x.flip(0) * 3) * x.masked_scatter(x[0] > 0, x)),
+    "searched": ((3, 4), lambda x: x * torch.searchsorted(torch.linspace(-1, 1, 5), x.detach()) + torch.searchsorted(
+        torch.tensor([[0.0, 1.0], [1.0, 2.0], [0.0, 0.5]]), torch.ones(3, 4), right=True)),
+    "whole powers": ((4,), lambda x: x * 2 ** torch.arange(4) + torch.tensor([3, -2, 5, 0]) ** torch.arange(4)),
+    "repeated": ((3, 4), lambda x: x.repeat_interleave(torch.tensor([2, 0, 3]), 0, output_size=5)),
+    "frequencies": ((5,), lambda x: x * torch.fft.fftfreq(5, 0.1) + x[:4].sum() * torch.fft.rfftfreq(9)),
+    "covariances": ((3, 4), lambda x: torch.cov(x, fweights=torch.arange(4), aweights=torch.ones(4)) + x.T.cov(correction=0).sum() + x.corrcoef()),
+    "dropped": ((3, 4), lambda x: F.dropout(x, 1.0) + x), "error function": ((3, 4), lambda x: torch.erfc(x)),
     "distances": ((2, 4, 3), lambda x: torch.cdist(x, 2 * x[:, :2] + 1)), "no distance": ((4, 3), lambda x: torch.cdist(x, x)),
     "distances of order 1": ((4, 3), lambda x: torch.cdist(x, x[:2] + 1, p=1)),
     "gamma function": ((3, 4), lambda x: torch.lgamma(3 * x) + torch.digamma(x.abs() + 0.1) + torch.lgamma(12 * x.abs())),
@@ -356,6 +379,24 @@ def check_gradient(shape, function):
     np.testing.assert_allclose(step.parameters["scale"], start - 0.1 * gradient, 1e-5, 1e-5)
 
 
+DRAWS = {  # from n elements of 1, what PyTorch draws around 1
+    "permutation": lambda x: torch.randperm(len(x)) * 2.0 / (len(x) - 1), "integers": lambda x: torch.randint_like(x, 3) * 1.0,
+    "integers from": lambda x: torch.randint_like(x, -2, 5) * 1.0, "normal": lambda x: torch.normal(x, 0.5) + torch.normal(0.0, x) + 0 * x,
+    "log-normal": lambda x: torch.empty_like(x).log_normal_(-0.02, 0.2),
+    "some": lambda x: torch.multinomial(torch.tensor([1.0, 2.0, 1.0]).expand(len(x), 3), 1)[:, 0] * 1.0,
+    "all": lambda x: torch.multinomial(torch.ones(len(x), 3), 3).flatten() * 1.0}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_random_numbers(name):
+    model, x = Scaled((400,), lambda x: x), torch.ones(400)
+    step = remat.torch.train_step(model, lambda y, t: (y, DRAWS[name](t)), (x, x), optimizer=remat.SGD(0.1))
+    (_, first), (_, second) = (step(x, x) for _ in range(2))
+    assert abs(first["output1"].mean() - 1) < 0.2 and not np.array_equal(first["output1"], second["output1"])
+    expected = DRAWS[name](x).numpy()
+    assert first["output1"].shape == expected.shape and abs(first["output1"].std() - expected.std()) < 0.15
+
+
 def turn(x):
     """Positions by rotation, as LLaMA's own code has them."""
     angles = torch.outer(torch.arange(x.shape[0]), 1 / 10.0 ** torch.arange(0, x.shape[1], 2))
@@ -412,6 +453,7 @@ COMPLEX = {
     "products and sums": ((3, 3), lambda x: (torch.addcmul(pair(x), pair(x), pair(x.T), value=2) + torch.mv(pair(x), pair(x)[0])
                                              + torch.vdot(pair(x)[0], pair(x)[1]) + torch.lerp(pair(x), pair(x.T), 0.3)
                                              + torch.baddbmm(pair(x)[None], pair(x)[None], pair(x)[None], beta=0.5, alpha=2)[0]).imag),
+    "placed": ((3, 3), lambda x: (torch.diag(pair(x)[0]) + pair(x).index_put((COLUMNS,), pair(x)[:2] * 2) + torch.diag_embed(pair(x)).sum(0)).imag),
     "moved": ((3, 3), lambda x: (pair(x).tril() * pair(x).roll(1, 0) + torch.diag(pair(x)) + torch.trace(pair(x)) * torch.rot90(pair(x))
                                  + pair(x).unfold(1, 3, 1)[:, 0] * torch.ones_like(pair(x))).imag),
     "equations": ((3, 3), lambda x: (torch.linalg.solve(pair(x) + 3 * torch.eye(3), pair(x)) + torch.linalg.inv(pair(x) + 4 * torch.eye(3))).abs()),
@@ -1043,6 +1085,12 @@ def test_what_is_wrong_is_said():
         step(data[0][:2], *data[1:])
     with pytest.raises(KeyError, match="the model has no conv.weight"):
         step.copy_to(nn.Linear(2, 2))
+
+
+def test_a_tensor_of_a_batch_may_be_empty():
+    model, (x, boxes) = nn.Linear(4, 3), (torch.randn(2, 4), torch.zeros(0, 3))
+    step = remat.torch.train_step(model, lambda y, t: torch.cat([y, t * y[0]]).pow(2).sum(), (x, boxes), optimizer=remat.SGD(0.1))
+    np.testing.assert_allclose(step(x, boxes), model(x).pow(2).sum().item(), 1e-5)
 
 
 def test_a_batch_by_name_may_be_any_mapping():

@@ -191,6 +191,9 @@ LOSSES = {
     "largest": lambda s, h, t, m: h[m].max() + h[m].amax(1).sum() - h[m].min(),
     "accuracy": lambda s, h, t, m: (s.head(h)[m].argmax(-1) == t[m]).float().mean() + h[m].mean(),
     "two masks": lambda s, h, t, m: h[m].mean() + h[t > 1].mean() + (h[m] * h[m]).sum(),
+    "equal masks": lambda s, h, t, m: F.cross_entropy(s.head(h)[t > 1], (t[t > 1] > 2).long()) * torch.tensor([2.0]).sum(),
+    "off the diagonal": lambda s, h, t, m: (h @ h.T)[~torch.eye(len(h), dtype=torch.bool)].view(len(h), len(h) - 1).logsumexp(1).mean(),
+    "as many as there are": lambda s, h, t, m: (h[torch.arange(len(h)) < 3] * torch.ones(3, D)).sum() + h[torch.where(torch.eye(2))].reshape(2).sum(),
     "where": lambda s, h, t, m: torch.where(h[m] > 0, h[m], 0.1).mean(),
     "logarithm": logarithm, "by shape": by_shape, "write": write, "write mean": write_mean, "in place": in_place,
     "mask of what was written": mask_of_what_was_written, "written through a view": written_through_a_view,
@@ -214,6 +217,16 @@ def test_batches_of_any_size():
         return x, t, m
     compare(LOSSES["cross entropy"], tokens)
     compare(LOSSES["cross entropy"], tokens, dynamic=True)
+
+
+def test_shapes_that_say_how_many_are_selected():
+    x, t, m = batch()
+    m = torch.arange(len(m)) < 2
+    step = remat.torch.train_step(Model(lambda s, h, t, m: h[m].reshape(2 * D).pow(2).sum()), None, (x, t, m), optimizer=remat.SGD(0.1))
+    step(x, t, m)
+    for other in (m & False, torch.arange(len(m)) < 3):
+        with pytest.raises(remat.StepError, match="the index of dimension 0 is not in"):
+            step(x, t, other)
 
 
 def test_no_row_is_selected():
