@@ -38,8 +38,12 @@ static llvm::BitVector getRoots(Value value, Block *block) {
       for (Region &region : result.getOwner()->getRegions())
         values.insert(region.front().getTerminator()->getOperand(
             result.getResultNumber()));
-    else if (auto loop = dyn_cast<scf::WhileOp>(result.getOwner()))
-      values.insert_range(loop.getInits());
+    else if (auto loop = dyn_cast<scf::WhileOp>(result.getOwner())) {
+      if (Value init = getInit(loop, result.getResultNumber()))
+        values.insert(init);
+      else
+        values.insert_range(loop.getInits());
+    }
   }
   return roots;
 }
@@ -76,6 +80,10 @@ static void carryInPlace(MutableArrayRef<OpOperand> yielded,
     unsigned argument = carried[index].getArgNumber();
     return numUsers[argument] > roots[index].test(argument);
   };
+  auto readsAnother = [&](unsigned index) {
+    unsigned argument = carried[index].getArgNumber();
+    return roots[index].count() > roots[index].test(argument);
+  };
   while (!pending.empty()) {
     auto *next = pending.end();
     for (auto *it = pending.begin(); it != pending.end(); ++it)
@@ -84,12 +92,14 @@ static void carryInPlace(MutableArrayRef<OpOperand> yielded,
            isOlder(yielded[*it].get(), yielded[*next].get(), end->getBlock())))
         next = it;
     if (next == pending.end()) {
-      OpOperand &operand = yielded[pending.front()];
+      // The first one may stand behind a circle, and not be in it.
+      unsigned index = *llvm::find_if(pending, readsAnother);
+      OpOperand &operand = yielded[index];
       operand.set(bufferization::AllocTensorOp::create(
           builder, operand.get().getLoc(),
           cast<RankedTensorType>(operand.get().getType()), ValueRange(),
           operand.get()));
-      setRoots(pending.front(), none);
+      setRoots(index, none);
       continue;
     }
     Value value = yielded[*next].get();

@@ -55,7 +55,9 @@ bool mlir::remat::isUpdateOf(Value value, Value source, Block *block) {
     if (!result || result.getOwner()->getBlock() != block)
       return false;
     Operation *op = result.getOwner();
-    Value before = getDestination(result);
+    auto loop = dyn_cast<scf::WhileOp>(op);
+    Value before =
+        loop ? getInit(loop, result.getResultNumber()) : getDestination(result);
     if (before)
       writer = op;
     else if (isa<BarrierOp>(op))
@@ -74,6 +76,16 @@ bool mlir::remat::isUpdateOf(Value value, Value source, Block *block) {
     value = before;
   }
   return true;
+}
+
+Value mlir::remat::getInit(scf::WhileOp loop, unsigned number) {
+  if (number >= loop.getInits().size() ||
+      !isUpdateOf(loop.getConditionOp().getArgs()[number],
+                  loop.getBeforeArguments()[number], loop.getBeforeBody()) ||
+      !isUpdateOf(loop.getYieldOp().getOperand(number),
+                  loop.getAfterArguments()[number], loop.getAfterBody()))
+    return {};
+  return loop.getInits()[number];
 }
 
 bool mlir::remat::isOlder(Value value, Value other, Block *block) {

@@ -3,7 +3,7 @@
 #ifndef REMAT_TRANSFORMS_PACKMEMORY_INPLACE_H
 #define REMAT_TRANSFORMS_PACKMEMORY_INPLACE_H
 
-#include "mlir/IR/Value.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::remat {
 
@@ -11,6 +11,10 @@ namespace mlir::remat {
 /// among them, that bufferization lets update it in place: none of them, nor
 /// what stands behind it in `block`, reads what it overwrites.
 bool isUpdateOf(Value value, Value source, Block *block);
+
+/// What `loop` starts from in the buffer in which its result of this number is
+/// in the end, as all do behind `carryInPlace`; null if that is not so.
+Value getInit(scf::WhileOp loop, unsigned number);
 
 /// Whether `value` is there before `other`, which `block` computes. What is to
 /// be kept in several buffers at the end of `block` goes there in this order: a

@@ -116,18 +116,22 @@ static bool isReadByCondition(Value value, LoopLikeOpInterface loop) {
 
 /// Loops that update such an argument's own buffer would have written it before
 /// the end, and those that start from a tensor that they or operations behind
-/// them read would leave it changed. One-shot bufferization rejects these: they
-/// work on a copy.
+/// them read would leave it changed, as would those with a condition that start
+/// from one twice. One-shot bufferization rejects these: they work on a copy.
 static void startFromCopies(LoopLikeOpInterface loop) {
   OpBuilder builder(loop);
+  ValueRange inits = loop.getInits();
   for (OpOperand &init : loop.getInitsMutable()) {
+    inits = inits.drop_front();
     Value value = init.get();
     auto type = dyn_cast<RankedTensorType>(value.getType());
     bool isReadInside = llvm::any_of(value.getUsers(), [&](Operation *user) {
       return loop->isProperAncestor(user);
     });
+    bool isTakenAgain =
+        isa<scf::WhileOp>(loop) && llvm::is_contained(inits, value);
     if (type &&
-        (isReadInside || isReadBehind(value, loop) ||
+        (isReadInside || isTakenAgain || isReadBehind(value, loop) ||
          isReadByCondition(value, loop) || isArgumentWrittenBack(value)))
       init.set(bufferization::AllocTensorOp::create(
           builder, loop.getLoc(), type, /*dynamicSizes=*/ValueRange(),

@@ -33,3 +33,79 @@ func.func @condition_reads(%x: tensor<f32>, %y: tensor<f32>, %limit: f32) -> ten
   }
   return %r#1 : tensor<f32>
 }
+
+// What starts from one tensor twice works on a copy of it.
+
+// CHECK-LABEL: func.func @taken_twice(
+// CHECK: scf.while
+// CHECK: ^bb0(%[[Y:.*]]: tensor<4xf32>):
+// CHECK: %[[COPY:.*]] = bufferization.alloc_tensor() copy(%[[Y]])
+// CHECK: scf.while (%{{.*}} = %[[COPY]], %{{.*}} = %[[Y]])
+func.func @taken_twice(%x: tensor<4xf32>, %q: i1) -> tensor<4xf32> {
+  %r = scf.while (%y = %x) : (tensor<4xf32>) -> tensor<4xf32> {
+    scf.condition(%q) %y : tensor<4xf32>
+  } do {
+  ^bb0(%y: tensor<4xf32>):
+    %w:2 = scf.while (%s = %y, %t = %y) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+      scf.condition(%q) %s, %t : tensor<4xf32>, tensor<4xf32>
+    } do {
+    ^bb0(%s: tensor<4xf32>, %t: tensor<4xf32>):
+      %e2 = tensor.empty() : tensor<4xf32>
+      %u = linalg.exp ins(%s : tensor<4xf32>) outs(%e2 : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %u, %s : tensor<4xf32>, tensor<4xf32>
+    }
+    scf.yield %w#0 : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// The loop inside leaves each of its tensors in the buffer that it got: nothing is copied behind it.
+
+// CHECK-LABEL: func.func @in_place(
+// CHECK-NOT: bufferization.alloc_tensor
+// CHECK: return
+func.func @in_place(%x: tensor<4xf32>, %z: tensor<4xf32>, %q: i1) -> tensor<4xf32> {
+  %r:2 = scf.while (%y = %x, %f = %z) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    scf.condition(%q) %y, %f : tensor<4xf32>, tensor<4xf32>
+  } do {
+  ^bb0(%y: tensor<4xf32>, %f: tensor<4xf32>):
+    %w:2 = scf.while (%s = %y, %t = %f) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+      scf.condition(%q) %s, %t : tensor<4xf32>, tensor<4xf32>
+    } do {
+    ^bb0(%s: tensor<4xf32>, %t: tensor<4xf32>):
+      %e2 = tensor.empty() : tensor<4xf32>
+      %u = linalg.add ins(%s, %t : tensor<4xf32>, tensor<4xf32>) outs(%e2 : tensor<4xf32>) -> tensor<4xf32>
+      %e3 = tensor.empty() : tensor<4xf32>
+      %v = linalg.mul ins(%u, %t : tensor<4xf32>, tensor<4xf32>) outs(%e3 : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %u, %v : tensor<4xf32>, tensor<4xf32>
+    }
+    scf.yield %w#0, %w#1 : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0 : tensor<4xf32>
+}
+
+// The second and the third tensor could be in a circle, of which the first one, which waits for them, is no part.
+
+// CHECK-LABEL: func.func @behind_a_circle(
+// CHECK: %[[NEW:.*]] = linalg.exp
+// CHECK: %[[INNER:.*]]:2 = scf.while
+// CHECK: bufferization.materialize_in_destination
+// CHECK: return
+func.func @behind_a_circle(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>, %n: index, %q: i1) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:3 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %y, %c = %z) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+    %e = tensor.empty() : tensor<4xf32>
+    %new = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %w:2 = scf.while (%s = %a, %t = %c) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+      scf.condition(%q) %s, %t : tensor<4xf32>, tensor<4xf32>
+    } do {
+    ^bb0(%s: tensor<4xf32>, %t: tensor<4xf32>):
+      %e2 = tensor.empty() : tensor<4xf32>
+      %u = linalg.exp ins(%s : tensor<4xf32>) outs(%e2 : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %u, %t : tensor<4xf32>, tensor<4xf32>
+    }
+    scf.yield %new, %w#0, %b : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1, %r#2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
