@@ -43,6 +43,7 @@ ELEMENT_TYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16
 # What an exporter leaves behind where upstream dialects do not suffice.
 FOREIGN = re.compile(r'^\s*(?:%\S+(?:, %\S+)* = )?"?'
                      r"((?:util|iree_\w+|flow|hal|stablehlo|chlo|tm_tensor|torch|torch_c)\.[\w.]+)", re.M)
+BOOLEANS = re.compile(r'dense<"0x([0-9A-Fa-f]+)"> : tensor<((?:\d+x)+)i1>')
 
 
 class ExportError(Exception):
@@ -103,6 +104,17 @@ def storable(array: Any) -> Any:
     return array.view(f"i{array.itemsize}") if array.dtype.kind == "u" else array
 
 
+def pack_booleans(text: str) -> str:
+    """`text` with eight booleans of a constant in a byte, as MLIR has them, where a newer MLIR of the front end has one."""
+    def pack(match: re.Match[str]) -> str:
+        values = np.frombuffer(bytes.fromhex(match[1]), np.uint8)
+        if values.size != np.prod([int(size) for size in match[2].split("x")[:-1]]):
+            return match[0]
+        return f'dense<"0x{np.packbits(values, bitorder="little").tobytes().hex().upper()}"> : tensor<{match[2]}i1>'
+
+    return BOOLEANS.sub(pack, text)
+
+
 def upstream(text: str) -> str:
     found: dict[str, str] = {}
     for match in FOREIGN.finditer(text):
@@ -111,7 +123,7 @@ def upstream(text: str) -> str:
     if found:
         foreign = ", ".join(op + (f" at {place}" if place else "") for op, place in sorted(found.items()))
         raise ExportError(f"the front end left operations that MLIR does not have: {foreign}")
-    return text
+    return pack_booleans(text)
 
 
 # --- PyTorch -----------------------------------------------------------------------------------

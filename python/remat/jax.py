@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from remat import export, extras, optax_rules
+from remat import export, extras, jax_custom, optax_rules
 from remat.optax_traced import Functions
 from remat.optimizers import Optimizer
 from remat.progress import timed
@@ -25,9 +25,23 @@ def _name(path: Any) -> str:
     return jax.tree_util.keystr(path, simple=True, separator=".") or "params"
 
 
-def _to_pairs(x: Any) -> Any:
-    """What a step has of complex numbers: real and imaginary parts, in another dimension; of others, themselves."""
+def _to_plain(x: Any) -> Any:
+    """What a step has of complex numbers: real and imaginary parts, in another dimension; of random keys, their numbers; of others,
+    themselves."""
+    import jax
+    if jax_custom.is_key(x):
+        return jax.random.key_data(x)
+    if isinstance(x, jax.core.Tracer):
+        return jax.numpy.stack([x.real, x.imag], -1) if np.iscomplexobj(x) else x
     return np.stack([np.real(x), np.imag(x)], -1) if np.iscomplexobj(x) else x
+
+
+def _from_plain(x: Any, like: Any) -> Any:
+    """What `_to_plain` made `x` of, which is `like` that."""
+    import jax
+    if jax_custom.is_key(like):
+        return jax_custom.to_keys(x, like)
+    return jax.lax.complex(x[..., 0], x[..., 1]) if np.iscomplexobj(like) else x
 
 
 @dataclasses.dataclass
@@ -36,14 +50,14 @@ class _Trees:
 
     batch: Any
     auxiliary: Any = None
-    complex_auxiliaries: list[bool] = dataclasses.field(default_factory=list)
+    auxiliaries_like: list[Any] = dataclasses.field(default_factory=list)
 
     def flatten(self, batch: Any) -> list[Any]:
         import jax
         leaves, tree = jax.tree.flatten(batch)
         if tree != self.batch:
             raise TypeError(f"the batch must have the structure {self.batch}, but got {tree}")
-        leaves = list(map(_to_pairs, leaves))
+        leaves = list(map(_to_plain, leaves))
         return [export.as_jax(leaf) if isinstance(leaf, (np.ndarray, np.generic, float, int)) else leaf for leaf in leaves]
 
     def unflatten(self, result: Any) -> Any:
@@ -51,8 +65,8 @@ class _Trees:
         if self.auxiliary is None:
             return result
         loss, extras = result if isinstance(result, tuple) else (result, {})
-        values = [value[..., 0] + 1j * value[..., 1] if pairs else value
-                  for value, pairs in zip(extras.values(), self.complex_auxiliaries)]
+        values = [value[..., 0] + 1j * value[..., 1] if np.iscomplexobj(like) else _from_plain(value, like)
+                  for value, like in zip(extras.values(), self.auxiliaries_like)]
         return loss, jax.tree.unflatten(self.auxiliary, values)
 
 
@@ -87,25 +101,27 @@ def _export(function: Callable[..., Any], params: Any, batch: Any, functions: Fu
     import jax
 
     leaves, tree = jax.tree.flatten(batch)
-    complex_leaves = list(map(np.iscomplexobj, leaves))
-    leaves = list(map(_to_pairs, leaves))
-    auxiliary_tree, complex_auxiliaries = None, []
+    like = leaves
+    leaves = list(map(_to_plain, leaves))
+    auxiliary_tree, auxiliaries_like = None, []
 
     def flat(params: Any, *leaves: Any) -> Any:
-        nonlocal auxiliary_tree, complex_auxiliaries
-        leaves = tuple(jax.lax.complex(leaf[..., 0], leaf[..., 1]) if pairs else leaf
-                       for leaf, pairs in zip(leaves, complex_leaves))
-        result = function(params, *jax.tree.unflatten(tree, leaves))
+        nonlocal auxiliary_tree, auxiliaries_like
+        result = function(params, *jax.tree.unflatten(tree, map(_from_plain, leaves, like)))
         if not isinstance(result, tuple):
             return result
+        if len(result) != 2:
+            raise TypeError(f"the loss must return a scalar or (scalar, auxiliary), but it returns a tuple of {len(result)}")
         loss, auxiliary = result
         extras, auxiliary_tree = jax.tree.flatten(auxiliary)
-        complex_auxiliaries = list(map(np.iscomplexobj, extras))
-        return loss, *(jax.numpy.stack([x.real, x.imag], -1) if pairs else x for x, pairs in zip(extras, complex_auxiliaries))
+        auxiliaries_like = [jax.ShapeDtypeStruct(np.shape(x), jax.numpy.result_type(x)) for x in extras]
+        return loss, *map(_to_plain, extras)
 
     flat.__name__ = getattr(function, "__name__", "loss")
     shape = jax.eval_shape(flat, params, *leaves)
     results = shape if isinstance(shape, tuple) else (shape,)
+    if not hasattr(results[0], "dtype"):
+        raise TypeError(f"the loss must return a scalar or (scalar, auxiliary), but it returns {jax.tree.structure(shape)}")
     if results[0].shape != () or not jax.numpy.issubdtype(results[0].dtype, jax.numpy.floating):
         raise TypeError(f"the loss must be a floating-point scalar, but it is {results[0].dtype.name}"
                         f"{list(results[0].shape)}")
@@ -116,7 +132,7 @@ def _export(function: Callable[..., Any], params: Any, batch: Any, functions: Fu
                                    check=False, functions=functions)
     for argument in exported.arguments:
         argument.name = argument.name or "params"
-    return exported, _Trees(tree, auxiliary_tree, complex_auxiliaries)
+    return exported, _Trees(tree, auxiliary_tree, auxiliaries_like)
 
 
 def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, optimizer: Optimizer | str | Any = None,
@@ -142,7 +158,11 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
     extras.require("jax")
     import jax
 
+    if not jax.tree.leaves(params):
+        raise TypeError("params has no array in it, so there is nothing to train")
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
+        if jax_custom.is_key(leaf):
+            raise TypeError(f"parameters must be floating-point arrays, but '{_name(path)}' is a random key; pass it with the batch")
         if np.iscomplexobj(leaf):
             raise TypeError(f"parameters must be floating-point arrays, but '{_name(path)}' is of {np.asarray(leaf).dtype.name}; "
                             "make it two, its real and its imaginary part, and jax.lax.complex of them in the loss")
@@ -166,12 +186,15 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
         evaluated, eval_trees = _export(eval_fn, params, eval_batch)
 
     def zeros(shape: tuple[int, ...], like: Any) -> Any:
+        if jax_custom.is_key(like):
+            return jax_custom.to_keys(jax.numpy.zeros(shape, "uint32"), like)
         if np.iscomplexobj(like):
             shape = shape[:-1]  # a step has pairs
         return np.broadcast_to(np.zeros((), like.dtype), shape)  # of no size in memory
 
     def exporting_again(function: Callable[..., Any], batch: Any, *more: Any) -> Callable[[Shapes], Any]:
-        parameters, like = jax.tree.map(lambda leaf: zeros(np.shape(_to_pairs(leaf)), np.asarray(leaf)), (params, batch))
+        parameters, like = jax.tree.map(
+            lambda leaf: zeros(np.shape(_to_plain(leaf)), leaf if jax_custom.is_key(leaf) else np.asarray(leaf)), (params, batch))
         leaves, tree = jax.tree.flatten(like)
         return lambda shapes: _export(function, parameters, jax.tree.unflatten(tree, map(zeros, shapes, leaves)), *more)[0]
 

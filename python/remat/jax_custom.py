@@ -6,6 +6,7 @@ cotangents to cotangents of the operands, as `remat.custom_vjp` has it. That one
 saved for it, as far as it reads it.
 """
 
+import functools
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ from remat import jax_linalg
 SCOPE = "custom_derivative#"
 # Of JAX itself: the derivative of what they compute is the same (docs/kinks.md), and a call would hide it from fusion.
 PLAIN = "relu", "relu6", "_softmax", "logaddexp", "logaddexp2"
+# Of JAX itself, too: series, approximations and a sampler, whose derivative is not that of what they compute but a rule that JAX has.
+RULED = "bessel_i0e", "bessel_i1e", "igamma", "igammac", "random_gamma"
 
 
 def get_name(equation: Any) -> tuple[str, str]:
@@ -35,32 +38,84 @@ def is_custom(equation: Any) -> bool:
     return name not in PLAIN or not source.startswith(str(Path(jax.__file__).parent))
 
 
+def is_ruled(equation: Any) -> bool:
+    """Whether `equation` is an operation of JAX that has a derivative of its own, other than what it lowers to."""
+    return equation.primitive.name in RULED or jax_linalg.is_factorization(equation)
+
+
+def with_own_derivative(equation: Any) -> Any:
+    """What such an `equation` computes, as a function with the derivative by hand that JAX has for it."""
+    import jax
+    if jax_linalg.is_factorization(equation):
+        jax_linalg.check(equation)
+
+    def ruled(*operands: Any) -> Any:
+        return equation.primitive.bind(*operands, **equation.params)
+
+    function: Any = jax.custom_jvp(ruled)
+    function.defjvp(functools.partial(jax.jvp, ruled))
+    return function
+
+
+def is_own(equation: Any) -> bool:
+    """Whether `equation` calls a function that `with_own_derivative` made."""
+    inner = equation.params["call_jaxpr"].jaxpr.eqns
+    return len(inner) == 1 and is_ruled(inner[0])
+
+
+def is_key(x: Any) -> bool:
+    """Whether `x` is an array of random keys as `jax.random.key` makes them."""
+    import jax
+    return bool(jax.dtypes.issubdtype(getattr(x, "dtype", float), jax.dtypes.prng_key))
+
+
+def to_keys(numbers: Any, like: Any) -> Any:
+    """The random keys that consist of these `numbers`, of the kind that `like` has."""
+    import jax
+    kinds: list[Any] = []
+    jax.eval_shape(lambda keys: kinds.append(jax.random.key_impl(keys)), like)
+    return jax.random.wrap_key_data(numbers, impl=kinds[0])
+
+
 def split(values: Sequence[Any]) -> list[Any]:
-    """Complex arrays by their real and imaginary parts: functions with a derivative by hand have no others at their border."""
-    return [part for v in values for part in ((v.real, v.imag) if np.iscomplexobj(v) else (v,))]
+    """Complex arrays by their real and imaginary parts, and random keys by their numbers: functions with a derivative by hand have
+    no others at their border."""
+    import jax
+
+    def parts(v: Any) -> tuple[Any, ...]:
+        return (v.real, v.imag) if np.iscomplexobj(v) else (jax.random.key_data(v) if is_key(v) else v,)
+
+    return [part for v in values for part in parts(v)]
 
 
 def split_avals(avals: Sequence[Any]) -> list[Any]:
     import jax
 
-    def part(aval: Any) -> Any:
-        return jax.ShapeDtypeStruct(aval.shape, np.finfo(aval.dtype).dtype)
+    def parts(aval: Any) -> list[Any]:
+        if np.iscomplexobj(aval):
+            return [jax.ShapeDtypeStruct(aval.shape, np.finfo(aval.dtype).dtype)] * 2
+        return [jax.eval_shape(jax.random.key_data, aval) if is_key(aval) else aval]
 
-    return [each for aval in avals for each in ([part(aval)] * 2 if np.iscomplexobj(aval) else [aval])]
+    return [part for aval in avals for part in parts(aval)]
 
 
 def join(parts: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
     """What `split` made these of."""
     import jax
     remaining = iter(parts)
-    return [jax.lax.complex(next(remaining), next(remaining)) if np.iscomplexobj(aval) else next(remaining) for aval in avals]
+
+    def whole(aval: Any) -> Any:
+        part = next(remaining)
+        return jax.lax.complex(part, next(remaining)) if np.iscomplexobj(aval) else to_keys(part, aval) if is_key(aval) else part
+
+    return list(map(whole, avals))
 
 
 def in_parts(program: Any) -> Any:
-    """The closed jaxpr `program` as one of these parts; itself where nothing is complex."""
+    """The closed jaxpr `program` as one of these parts; itself where nothing is split."""
     import jax
     from jax.extend import core
-    if not any(map(np.iscomplexobj, (*program.in_avals, *program.out_avals))):
+    if not any(np.iscomplexobj(aval) or is_key(aval) for aval in (*program.in_avals, *program.out_avals)):
         return program
     function = core.jaxpr_as_fun(program)
     return jax.make_jaxpr(lambda *parts: split(function(*join(parts, program.in_avals))))(*split_avals(program.in_avals))
@@ -174,7 +229,7 @@ def add_functions(module: Any, marker: Any) -> int:
         equation = marker.custom[len(functions)]
         name, _ = get_name(equation)
         program = in_parts(equation.params["call_jaxpr"])
-        program = (Decomposer() if jax_linalg.is_own(equation) else marker).mark_program(program)
+        program = (Decomposer() if is_own(equation) else marker).mark_program(program)
         forward = to_stablehlo(program, name, program.in_avals)
         vjp, avals = get_vjp(equation)
         rule = Decomposer().mark_program(jax.jit(vjp, keep_unused=True).trace(*avals).jaxpr)

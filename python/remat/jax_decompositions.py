@@ -9,6 +9,10 @@ from typing import Any
 
 from remat import jax_fourier, jax_grouped, jax_linalg
 
+# Of several devices, inside of `jax.shard_map`.
+COLLECTIVES = ("all_gather", "all_gather_invariant", "all_gather_reduced", "all_to_all", "pmax", "pmin", "ppermute", "psum",
+               "psum_invariant", "reduce_scatter")
+
 
 def cumulative(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def compute(x: Any, *, axis: int, reverse: bool) -> Any:
@@ -56,6 +60,15 @@ def top_k(x: Any, *, k: int, axis: int = -1, **_: Any) -> tuple[Any, Any]:
     moved = jnp.moveaxis(x, axis, -1)
     (values,), places = take_in_order(rank([moved], lambda a, b: is_less(b, a)), [moved], k)
     return jnp.moveaxis(values, -1, axis), jnp.moveaxis(places, -1, axis)
+
+
+def approximate_top_k(x: Any, *, k: int, reduction_dimension: int, is_max_k: bool, aggregate_to_topk: bool,
+                      **_: Any) -> tuple[Any, Any]:
+    from remat.export import ExportError
+    if not aggregate_to_topk:
+        raise ExportError("candidates of an approximate maximum have no way to MLIR; leave out aggregate_to_topk=False")
+    values, places = top_k(x if is_max_k else -x, k=k, axis=reduction_dimension)
+    return values if is_max_k else -values, places
 
 
 def pad(x: Any, value: Any, *, padding_config: Any) -> Any:
@@ -129,9 +142,54 @@ def refuse_callback(*_: Any, **__: Any) -> Any:
     raise ExportError("a compiled step cannot call Python; compute the value in JAX, or outside and pass it with the batch")
 
 
+def refuse_collective(*_: Any, **__: Any) -> Any:
+    from remat.export import ExportError
+    raise ExportError("a compiled step runs on one device, and cannot communicate with others; leave out shard_map")
+
+
+def is_collective(equation: Any) -> bool:
+    """Whether `equation` is one of several devices; of those under `jax.vmap` with a name, JAX leaves the numbers of dimensions."""
+    axes = equation.params.get("axes", equation.params.get("axis_name", ()))
+    axes = axes if isinstance(axes, tuple) else (axes,)
+    return equation.primitive.name in COLLECTIVES and not all(isinstance(axis, int) for axis in axes)
+
+
 def gather(x: Any, indices: Any, *, primitive: Any, **params: Any) -> Any:
-    """With indices that are no small unsigned integers, which become an index as if they had a sign."""
-    return primitive.bind(x, indices.astype("int32"), **params)
+    """With indices that lie inside, since a step checks that they do, and that are no small unsigned integers, which become an index as
+    if they had a sign."""
+    from jax import lax
+    from jax import numpy as jnp
+    numbers, mode, sizes, value = (params[name] for name in ("dimension_numbers", "mode", "slice_sizes", "fill_value"))
+    if indices.dtype.itemsize < 4:
+        indices = indices.astype("int32")
+    params |= {"mode": lax.GatherScatterMode.PROMISE_IN_BOUNDS, "fill_value": None}
+    if mode == lax.GatherScatterMode.PROMISE_IN_BOUNDS:
+        return primitive.bind(x, indices, **params)
+    last = jnp.array([x.shape[d] - sizes[d] for d in numbers.start_index_map], indices.dtype)
+    inside = jnp.clip(indices, 0, last)
+    found = primitive.bind(x, inside, **params)
+    if mode == lax.GatherScatterMode.CLIP:
+        return found
+    batch = [d for d in range(found.ndim) if d not in numbers.offset_dims]
+    is_inside = lax.broadcast_in_dim((inside == indices).all(-1), found.shape, batch)
+    return jnp.where(is_inside, found, jnp.array(get_fill_value(value, x.dtype), x.dtype))
+
+
+def is_to_be_checked(equation: Any) -> bool:
+    """Whether `equation`, a gather, has indices that may lie outside, or that are small unsigned integers."""
+    from jax import lax
+    kind = equation.invars[1].aval.dtype
+    return bool(equation.params["mode"] != lax.GatherScatterMode.PROMISE_IN_BOUNDS or kind.kind == "u" and kind.itemsize < 4)
+
+
+def get_fill_value(value: Any, kind: Any) -> Any:
+    """What stands for elements outside of an array of this `kind`, `value` if it is given."""
+    from jax import numpy as jnp
+    if value is not None:
+        return value
+    if jnp.issubdtype(kind, jnp.integer):
+        return jnp.iinfo(kind).min if jnp.issubdtype(kind, jnp.signedinteger) else jnp.iinfo(kind).max
+    return True if kind == bool else jnp.nan
 
 
 def complex_abs(x: Any) -> Any:
@@ -150,6 +208,12 @@ def complex_sign(x: Any) -> Any:
     from jax import numpy as jnp
     length = complex_abs(x)
     return jax.lax.stop_gradient(x / jnp.where(length == 0, 1, length))
+
+
+def reverse(x: Any, *, dimensions: Any) -> Any:
+    """Of unsigned integers by signed ones, as StableHLO's way to linalg has the reversal only of those."""
+    from jax import lax
+    return lax.bitcast_convert_type(lax.rev(lax.bitcast_convert_type(x, f"int{x.dtype.itemsize * 8}"), dimensions), x.dtype)
 
 
 def keep(x: Any, **_: Any) -> Any:
@@ -173,8 +237,12 @@ def find(equation: Any) -> Callable[..., Any] | None:
     """What computes the same as `equation`, if that is to be decomposed."""
     if adds_in_16_bits(equation):
         return functools.partial(sum_in_float32, primitive=equation.primitive, kind=equation.outvars[0].aval.dtype)
-    if equation.primitive.name == "gather" and (kind := equation.invars[1].aval.dtype).kind == "u" and kind.itemsize < 4:
+    if is_collective(equation):
+        return refuse_collective
+    if equation.primitive.name == "gather" and is_to_be_checked(equation):
         return functools.partial(gather, primitive=equation.primitive)
+    if equation.primitive.name == "rev" and equation.invars[0].aval.dtype.kind == "u":
+        return reverse
     if equation.primitive.name in ("abs", "sign") and equation.invars[0].aval.dtype.kind == "c":
         return {"abs": complex_abs, "sign": complex_sign}[equation.primitive.name]
     if equation.primitive.name == "pad" and not any(interior for _, _, interior in equation.params["padding_config"]):
@@ -191,7 +259,7 @@ def table() -> dict[str, Callable[..., Any]]:
                     "scatter-min": lax.min, "scatter-max": lax.max}
     return {"cumsum": cumulative(lax.add), "cumprod": cumulative(lax.mul),
             "cummax": cumulative(lax.max), "cummin": cumulative(lax.min),
-            "cumlogsumexp": cumulative(jnp.logaddexp), "sort": sort, "top_k": top_k,
+            "cumlogsumexp": cumulative(jnp.logaddexp), "sort": sort, "top_k": top_k, "approx_top_k": approximate_top_k,
             "pad": pad, "fft": jax_fourier.fft, "reduce_precision": reduce_precision, "ragged_dot_general": jax_grouped.ragged_dot,
             "pure_callback": refuse_callback, "io_callback": refuse_callback, "sharding_constraint": keep, "reshard": keep,
             "lu_pivots_to_permutation": jax_linalg.lu_pivots_to_permutation,

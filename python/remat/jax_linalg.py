@@ -255,10 +255,8 @@ def is_factorization(equation: Any) -> bool:
     return equation.primitive.name in ALGORITHMS
 
 
-def with_own_derivative(equation: Any) -> Any:
-    """What `equation` computes, as a function with the derivative by hand that JAX has for it."""
-    import jax
-
+def check(equation: Any) -> None:
+    """Raises an error where `equation` is linear algebra that nothing here computes."""
     from remat.export import ExportError
     name, params = equation.primitive.name, equation.params
     if name != "custom_linear_solve" and any(v.aval.dtype.kind == "c" for v in equation.invars):
@@ -267,16 +265,3 @@ def with_own_derivative(equation: Any) -> Any:
         raise ExportError("a QR factorization with pivoting has no way to MLIR; there is one without")
     if params.get("subset_by_index") not in (None, (0, min(equation.invars[0].aval.shape[-2:]))):
         raise ExportError(f"{name} of a part of the values has no way to MLIR; compute all of them and slice")
-
-    def linear_algebra(*operands: Any) -> Any:
-        return equation.primitive.bind(*operands, **params)
-
-    function: Any = jax.custom_jvp(linear_algebra)
-    function.defjvp(functools.partial(jax.jvp, linear_algebra))
-    return function
-
-
-def is_own(equation: Any) -> bool:
-    """Whether `equation` calls a function that is made here."""
-    inner = equation.params["call_jaxpr"].jaxpr.eqns
-    return len(inner) == 1 and is_factorization(inner[0])

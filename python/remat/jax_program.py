@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from remat import jax_custom, jax_decompositions, jax_linalg, jax_widening
+from remat import jax_custom, jax_decompositions, jax_widening
 
 NAME_SCOPE = "checkpoint_name#"
 STOP_SCOPE = "stop_gradient#"
@@ -93,9 +93,9 @@ class Marker(Decomposer):
         if jax_custom.is_custom(equation):
             self.custom.append(equation)
             return computed_by(equation, jax_custom.stand_in(equation, len(self.custom) - 1), jax_custom.get_name(equation)[0])
-        if jax_linalg.is_factorization(equation):
+        if jax_custom.is_ruled(equation):
             with located(equation):
-                equation = computed_by(equation, jax_linalg.with_own_derivative(equation), equation.primitive.name)
+                equation = computed_by(equation, jax_custom.with_own_derivative(equation), equation.primitive.name)
         if equation.primitive.name == "stop_gradient":
             return self.make_barrier(equation, STOP_SCOPE)
         if equation.primitive is self.name:

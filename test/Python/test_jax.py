@@ -239,6 +239,155 @@ def test_what_calls_python():
         remat.jax.train_step(lambda p, x: jnp.linalg.eigvals(p).real.sum(), params, x, optimizer=remat.SGD(0.1))
 
 
+@pytest.mark.parametrize("loss, message", [
+    (lambda p, x: [(p * x).sum()], r"must return a scalar or \(scalar, auxiliary\), but it returns PyTreeDef\(\[\*\]\)"),
+    (lambda p, x: ((p * x).sum(), x, x), "but it returns a tuple of 3"),
+])
+def test_losses_that_return_something_else(loss, message):
+    with pytest.raises(TypeError, match=message):
+        remat.jax.train_step(loss, normal(3), normal(3), optimizer=remat.SGD(0.1))
+
+
+def test_several_devices():
+    """Sums over a dimension that `vmap` has named are not theirs."""
+    def summed(params, x):
+        return jax.vmap(lambda row: (jax.lax.psum(row, "rows") * params).sum(), axis_name="rows")(x).sum()
+
+    def sharded(params, x):
+        spec = jax.sharding.PartitionSpec("d")
+        mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("d",))
+        return jax.shard_map(lambda x: jax.lax.psum((x * params).sum(), "d"), mesh=mesh, in_specs=spec,
+                             out_specs=jax.sharding.PartitionSpec())(x)
+    params, x = normal(3), normal(2, 3)
+    step = remat.jax.train_step(summed, params, x, optimizer=remat.SGD(0.1))
+    losses, expected = train_in_jax(summed, params, [(x,)], 0.1)
+    assert_close([step(x)], losses)
+    assert_close(step.params, expected)
+    with pytest.raises(remat.ExportError, match=r"test_jax.py:\d+:\d+ \(.*sharded.*\): a compiled step runs on one device"):
+        remat.jax.train_step(sharded, params, x, optimizer=remat.SGD(0.1))
+
+
+special = jax.scipy.special
+GAMMAS = np.array([0.3, 0.8, 1, 2, 3.5], "f4")
+# The derivative of each is a rule of JAX's, not that of the series or of the sampler that it lowers to.
+RULED = {
+    "gamma": (lambda p, key: jax.random.gamma(key, p).sum(), GAMMAS),
+    "loggamma": (lambda p, key: jax.random.loggamma(key, p).sum(), GAMMAS),
+    "dirichlet": (lambda p, key: (jax.random.dirichlet(key, p) * jnp.arange(5.0)).sum(), GAMMAS),
+    "t": (lambda p, key: jax.random.t(key, p + 2).sum(), GAMMAS),
+    "gammainc": (lambda p, key: special.gammainc(p, 1.5).sum(), GAMMAS),
+    "gammaincc": (lambda p, key: special.gammaincc(p, p[::-1]).sum(), GAMMAS),
+    "i0e and i1e": (lambda p, key: (special.i0e(p) + 2 * special.i1e(p)).sum(), np.array([0, 1e-30, 1e-10, -1e-4, 0.5, -9, 30], "f4")),
+}
+
+
+@pytest.mark.parametrize("case", RULED)
+def test_functions_that_have_a_rule(case):
+    loss, params = RULED[case]
+    key = jax.random.key(3)
+    step = remat.jax.train_step(loss, params, key, optimizer=remat.SGD(0.1))
+    losses, expected = train_in_jax(loss, params, [(key,), (key,)], 0.1)
+    assert_close([step(key), step(key)], losses)
+    assert_close(step.params, expected)
+
+
+@jax.custom_vjp
+def noisy(x, key):
+    return x * jax.random.uniform(key, x.shape)
+
+
+noisy.defvjp(lambda x, key: (noisy(x, key), key), lambda key, g: (g * 2 * jax.random.uniform(key, g.shape), None))
+
+
+@pytest.mark.parametrize("kind", ["threefry2x32", "rbg"])
+def test_keys_that_have_a_type(kind):
+    """As data, auxiliary results, operands of functions with a derivative by hand, and what a loop goes over."""
+    def loss(params, batch):
+        key, own = jax.random.split(batch["key"])
+        drawn = jax.random.normal(own, params.shape) * params
+        drawn, _ = jax.lax.scan(lambda h, key: (h + noisy(params, key), None), drawn, batch["keys"])
+        return (drawn * batch["x"]).sum(), {"next": key, "keys": batch["keys"]}
+    params, keys = normal(4), jax.random.split(jax.random.key(1, impl=kind), 5)
+    batches = [({"key": key, "keys": keys, "x": normal(4)},) for key in keys[:3]]
+    step = remat.jax.train_step(loss, params, *batches[0], optimizer=remat.SGD(0.1), dynamic=True)
+    results = [step(*batch) for batch in batches]
+    losses, expected = train_in_jax(loss, params, batches, 0.1, has_aux=True)
+    for (value, extras), (value_of_jax, extras_of_jax) in zip(results, losses):
+        assert_close(value, value_of_jax)
+        assert_close(*(jax.tree.map(jax.random.key_data, tree) for tree in (extras, extras_of_jax)))
+        assert jax.random.key_impl(extras["next"]) == jax.random.key_impl(keys)
+    assert_close(step.params, expected)
+    shorter = {"key": keys[0], "keys": keys[:2], "x": normal(4)}
+    value = loss(jax.tree.map(jnp.asarray, step.params), shorter)[0]
+    assert_close(step(shorter)[0], value)
+    with pytest.raises(TypeError, match="'key' is a random key; pass it with the batch"):
+        remat.jax.train_step(lambda p, x: (p["w"] * x).sum(), {"w": params, "key": keys[0]}, params, optimizer=remat.SGD(0.1))
+
+
+@pytest.mark.parametrize("mode", ["clip", "fill", "fill 7", "promise_in_bounds"])
+def test_indices_outside(mode):
+    mode, *value = mode.split()
+    indices = np.array([0, 2, -1, 6, 3] if mode == "promise_in_bounds" else [0, 9, -1, 6, -8, 200])
+    arguments = {"mode": mode} | ({"fill_value": float(*value)} if value else {})
+
+    def loss(table, small, wide):
+        one = table[:, 0].at[small].get(**arguments)
+        rows = table.at[wide].get(**arguments) * jnp.arange(1.0, 4)
+        each = jax.vmap(lambda row, i: row.at[i].get(**arguments))(table, jnp.stack([wide[:3]] * 7) % 3 if mode[0] == "p" else jnp.stack([wide] * 7))
+        counts = jnp.arange(7).at[wide].get(mode=mode) % 5
+        return sum(jnp.nan_to_num(x).sum() for x in (one, rows, each)) + (counts * jnp.nan_to_num(one)).sum()
+    table, batch = normal(7, 3), (indices.astype("u1" if mode[0] != "p" else "i1"), indices)
+    step = remat.jax.train_step(loss, table, *batch, optimizer=remat.SGD(0.1))
+    losses, expected = train_in_jax(loss, table, [batch, batch], 0.1)
+    assert_close([step(*batch), step(*batch)], losses)
+    assert_close(step.params, expected)
+
+
+def test_labels_that_are_masked():
+    def loss(params, x, labels):
+        scores = jnp.take_along_axis(jax.nn.log_softmax(x @ params), labels[:, None], 1)[:, 0]
+        return -jnp.where(labels >= 0, scores, 0).sum()
+    params, batch = normal(4, 5), (normal(6, 4), np.array([0, 1, -100, 4, 2, -100]))
+    step = remat.jax.train_step(loss, params, *batch, optimizer=remat.SGD(0.1))
+    losses, expected = train_in_jax(loss, params, [batch], 0.1)
+    assert_close([step(*batch)], losses)
+    assert_close(step.params, expected)
+
+
+def test_captured_masks():
+    """Constants of booleans are of one byte each in IREE's MLIR, and eight of them in the compiler's."""
+    masks = [np.tril(np.ones((12, 12), bool)), RNG.random((13, 9, 3)) < 0.5, RNG.random(200) < 0.5]
+
+    @jax.custom_jvp
+    def masked(x):
+        return jnp.where(masks[0], x, 0)
+    masked.defjvp(lambda x, t: (masked(*x), jnp.where(masks[0], t[0], -t[0])))
+
+    def loss(params, x):
+        return (masked(params[:12, None] * params[12:24]) * x).sum() + sum(jnp.where(mask, params[:mask.size].reshape(mask.shape), 0).sum()
+                                                                           for mask in masks)
+    params, x = normal(400), normal(12, 12)
+    step = remat.jax.train_step(loss, params, x, optimizer=remat.SGD(0.1))
+    losses, expected = train_in_jax(loss, params, [(x,), (x,)], 0.1)
+    assert_close([step(x), step(x)], losses)
+    assert_close(step.params, expected)
+
+
+def test_reversed_integers_without_a_sign_and_approximate_maxima():
+    def loss(params, images, wide):
+        best, places = jax.lax.approx_max_k(params, 2)
+        least, _ = jax.lax.approx_min_k(params, 2, reduction_dimension=0)
+        return (params * (images[:, ::-1] / 255 + (wide[::-1] > np.uint32(2**31)))).sum() + (best * places).sum() + 3 * least.sum()
+    params = normal(4, 5)
+    batch = RNG.integers(0, 256, (4, 5)).astype("u1"), RNG.integers(0, 2**32, (4, 5)).astype("u4")
+    step = remat.jax.train_step(loss, params, *batch, optimizer=remat.SGD(0.1))
+    losses, expected = train_in_jax(loss, params, [batch, batch], 0.1)
+    assert_close([step(*batch), step(*batch)], losses)
+    assert_close(step.params, expected)
+    with pytest.raises(remat.ExportError, match="leave out aggregate_to_topk=False"):
+        remat.jax.train_step(lambda p: jax.lax.approx_max_k(p, 2, aggregate_to_topk=False)[0].sum(), params, optimizer=remat.SGD(0.1))
+
+
 def test_names_of_any_characters():
     params = {"a b": normal(3), "{'\"}": normal(3), "ä\\u0041=x,y>": {"0": normal(3)}}
     step = remat.jax.train_step(lambda p, x: sum(jnp.sum(x * leaf**2) for leaf in jax.tree.leaves(p)), params, normal(3),
@@ -310,6 +459,8 @@ def test_wrong_models_and_batches():
         remat.jax.train_step(lambda p, x, y: x @ p["out"] - y, params, *batch, optimizer=remat.SGD(0.1))
     with pytest.raises(TypeError, match=r"parameters must be floating-point arrays, but 'count' is of int"):
         remat.jax.train_step(mlp, params | {"count": np.int32(3)}, *batch, optimizer=remat.SGD(0.1))
+    with pytest.raises(TypeError, match="params has no array in it"):
+        remat.jax.train_step(lambda p, x, y: jnp.sum(x), {}, *batch, optimizer=remat.SGD(0.1))
     with pytest.raises(remat.CompileError, match="depends on no parameter"):
         remat.jax.train_step(lambda p, x, y: jnp.sum(x), params, *batch, optimizer=remat.SGD(0.1))
     with pytest.raises(remat.CompileError, match="name an optimizer"):
@@ -552,3 +703,18 @@ def test_clipping_twice():
     with pytest.raises(TypeError, match="clip_global_norm is in the optimizer, too"):
         remat.jax.train_step(mlp, mlp_params(), *mlp_batches(1)[0], clip_global_norm=1.0,
                              optimizer=optax.chain(optax.clip_by_global_norm(0.1), optax.adam(0.01)))
+
+
+def test_an_equation_that_is_solved_by_steps_of_its_own():
+    """Loops inside of loops whose number of steps depends on data, forward and, as the rule by hand has it, backward."""
+    from jax.experimental import ode
+
+    def loss(params, start):
+        times = jnp.linspace(0.0, 1.0, 4)
+        return (ode.odeint(lambda y, t, w: jnp.sin(y * w) - t * y, start, times, params, rtol=1e-5, atol=1e-6)**2).sum()
+
+    params, start = normal(6), normal(6)
+    step = remat.jax.train_step(loss, params, start, optimizer=remat.SGD(0.1))
+    losses, expected = train_in_jax(loss, params, [(start,), (start,)], 0.1)
+    np.testing.assert_allclose([step(start), step(start)], losses, 1e-4)
+    np.testing.assert_allclose(step.params, expected, 1e-3, 1e-4)
