@@ -120,26 +120,15 @@ static void fuse(RewriterBase &rewriter, const RowGroup &group) {
 namespace {
 struct FuseRows : remat::impl::FuseRowsBase<FuseRows> {
   void runOnOperation() override {
-    SmallVector<Block *> blocks;
-    getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      // Threads are busy there already.
-      if (isa<scf::ParallelOp, scf::ForallOp, linalg::LinalgOp>(op))
-        return WalkResult::skip();
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          blocks.push_back(&block);
-      return WalkResult::advance();
-    });
     RowGroupOptions options;
     options.minSharedBytes = kMinSharedBytes;
     options.minRows = kWantedBlocks;
     IRRewriter rewriter(&getContext());
     bool changed = false;
-    for (Block *block : blocks)
-      findRowGroups(*block, options, [&](const RowGroup &group) {
-        changed = true;
-        fuse(rewriter, group);
-      });
+    findRowGroups(getOperation(), options, [&](const RowGroup &group) {
+      changed = true;
+      fuse(rewriter, group);
+    });
     if (!changed)
       markAllAnalysesPreserved();
   }

@@ -13,6 +13,7 @@
 
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
@@ -191,16 +192,17 @@ static bool shareRows(ArrayRef<RowAccess> a, ArrayRef<RowAccess> b,
 //===----------------------------------------------------------------------===//
 
 RowGroup::RowGroup(linalg::LinalgOp first, const RowGroupOptions &options)
-    : options(options), members({first}) {
+    : members({first}) {
   for (int64_t rows : findRowCounts(first, options.minRows))
-    if (Choice choice{rows, 0, {}}; addTo(choice, first.getOperation()))
+    if (Choice choice{rows, 0, {}};
+        addTo(choice, first.getOperation(), options))
       choices.push_back(std::move(choice));
 }
 
-bool RowGroup::add(ArrayRef<Operation *> ops) {
+bool RowGroup::add(ArrayRef<Operation *> ops, const RowGroupOptions &options) {
   SmallVector<Choice> next;
   for (Choice choice : choices)
-    if (addTo(choice, ops))
+    if (addTo(choice, ops, options))
       next.push_back(std::move(choice));
   if (next.empty())
     return false;
@@ -209,7 +211,8 @@ bool RowGroup::add(ArrayRef<Operation *> ops) {
   return true;
 }
 
-bool RowGroup::addTo(Choice &choice, ArrayRef<Operation *> ops) const {
+bool RowGroup::addTo(Choice &choice, ArrayRef<Operation *> ops,
+                     const RowGroupOptions &options) {
   for (Operation *op : ops) {
     auto linalg = cast<linalg::LinalgOp>(op);
     auto accesses = findRowAccesses(linalg, choice.rows);
@@ -281,7 +284,7 @@ static RowGroup findGroup(ArrayRef<const Entry *> entries,
       ops.push_back(other->op);
       areCandidates &= other->isCandidate;
     }
-    if (areCandidates && group.add(ops))
+    if (areCandidates && group.add(ops, options))
       left.assign(others.rbegin(), others.rend());
     else
       left.push_back(entry);
@@ -289,7 +292,7 @@ static RowGroup findGroup(ArrayRef<const Entry *> entries,
   return group;
 }
 
-void remat::findRowGroups(Block &block, const RowGroupOptions &options,
+static void findRowGroups(Block &block, const RowGroupOptions &options,
                           function_ref<void(const RowGroup &)> visit) {
   // What each operation accesses is much to find out where nothing is shared.
   if (llvm::none_of(block, [&](Operation &op) {
@@ -325,6 +328,20 @@ void remat::findRowGroups(Block &block, const RowGroupOptions &options,
     fused.insert_range(group.getMembers());
     visit(group);
   }
+}
+
+void remat::findRowGroups(Operation *root, const RowGroupOptions &options,
+                          function_ref<void(const RowGroup &)> visit) {
+  SmallVector<Block *> blocks;
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<scf::ParallelOp, scf::ForallOp, linalg::LinalgOp>(op))
+      return WalkResult::skip();
+    for (Region &region : op->getRegions())
+      llvm::append_range(blocks, llvm::make_pointer_range(region));
+    return WalkResult::advance();
+  });
+  for (Block *block : blocks)
+    ::findRowGroups(*block, options, visit);
 }
 
 //===----------------------------------------------------------------------===//

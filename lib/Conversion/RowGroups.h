@@ -50,7 +50,7 @@ public:
 
   /// Adds `ops`, the last of which has to have rows in common with those
   /// before; false, and nothing is changed, if they cannot be one loop.
-  bool add(ArrayRef<Operation *> ops);
+  bool add(ArrayRef<Operation *> ops, const RowGroupOptions &options);
 
   ArrayRef<Operation *> getMembers() const { return members; }
   int64_t getRows() const { return choices.back().rows; }
@@ -66,9 +66,9 @@ private:
     SmallVector<SmallVector<RowAccess>> accesses;
   };
 
-  bool addTo(Choice &choice, ArrayRef<Operation *> ops) const;
+  static bool addTo(Choice &choice, ArrayRef<Operation *> ops,
+                    const RowGroupOptions &options);
 
-  const RowGroupOptions &options;
   SmallVector<Operation *> members;
   /// From few large rows to many small ones.
   SmallVector<Choice> choices;
@@ -77,9 +77,10 @@ private:
 /// How many of its outermost loops are `rows`.
 std::optional<unsigned> countRowLoops(linalg::LinalgOp op, int64_t rows);
 
-/// Calls `visit` with each group of at least two operations of `block`, in
-/// their order. It may replace them.
-void findRowGroups(Block &block, const RowGroupOptions &options,
+/// Calls `visit` with each group of at least two operations of one block in
+/// `root`, in their order. It may replace them. What threads share already is
+/// left out.
+void findRowGroups(Operation *root, const RowGroupOptions &options,
                    function_ref<void(const RowGroup &)> visit);
 
 /// Moves the members behind the first one, in their order; false, and they stay

@@ -442,6 +442,14 @@ void AttentionEmitter::emitWait() {
   emitBarrier();
 }
 
+Value AttentionEmitter::findInBuffer(const Tile &tile, Value row,
+                                     Value column) {
+  Value at = math.add(math.mul(row, index(tile.width.stride)), column);
+  return tile.start
+             ? math.add(math.mul(tile.start, index(tile.width.stride)), at)
+             : at;
+}
+
 void AttentionEmitter::loadTile(const Tile &tile, Value first) {
   const Operand &operand = tile.operand;
   int64_t count = kVectorBytes / getBytesInMemory(operand.elementType);
@@ -483,9 +491,7 @@ void AttentionEmitter::loadTile(const Tile &tile, Value first) {
             isThere =
                 isThere ? create<arith::AndIOp>(isThere, isElement) : isElement;
           }
-          Value to = math.add(math.mul(row, index(tile.width.stride)), column);
-          if (tile.start)
-            to = math.add(math.mul(tile.start, index(tile.width.stride)), to);
+          Value to = findInBuffer(tile, row, column);
           auto getOffset = [&] {
             Value offset = base;
             if (Value stride = operand.strides[tile.rowLoop])

@@ -148,6 +148,8 @@ protected:
       emitBarrier();
   }
 
+  /// Where the buffer of a tile has the element.
+  Value findInBuffer(const Tile &tile, Value row, Value column);
   /// Copies the rows from `first` on to workgroup memory, converted to the type
   /// there; rows and columns beyond the last are filled with zero. Where
   /// vectors need no conversion the copies are asynchronous: `emitWait` before

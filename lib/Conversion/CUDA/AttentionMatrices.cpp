@@ -72,12 +72,9 @@ AttentionEmitter::Factor AttentionEmitter::loadMatrices(const Tile &from,
                                                         bool transposed) {
   constexpr int64_t kMatrices = 4;
   int64_t perRegister = 32 / storedType.getWidth();
-  Value at = math.add(math.mul(row, index(from.width.stride)), column);
-  if (from.start)
-    at = math.add(math.mul(from.start, index(from.width.stride)), at);
   Value all = nvgpu::LdMatrixOp::create(
       b, loc, VectorType::get({kMatrices, perRegister}, storedType),
-      from.buffer, at, transposed, kMatrices);
+      from.buffer, findInBuffer(from, row, column), transposed, kMatrices);
   Factor factor;
   for (int64_t i : llvm::seq(kMatrices)) {
     if (storedType.isF32())
@@ -158,16 +155,13 @@ AttentionEmitter::loadColumns(const Tile &y, int64_t row, int64_t column) {
             index(column)),
         /*transposed=*/true);
   Factor factor;
-  Value first = math.add(math.mul(lane, index(2)), index(row));
-  if (y.start)
-    first = math.add(first, y.start);
-  Value mine =
-      math.add(math.div(laneOfWarp, index(layout.lanes)), index(column));
+  Value first = math.add(math.mul(lane, index(2)), index(row)),
+        mine =
+            math.add(math.div(laneOfWarp, index(layout.lanes)), index(column));
   for (int64_t product : llvm::seq(2))
     for (int64_t odd : llvm::seq(2)) {
-      Value at =
-          math.add(math.mul(math.add(first, index(odd)), index(y.width.stride)),
-                   math.add(mine, index(product * kMatrixColumns)));
+      Value at = findInBuffer(y, math.add(first, index(odd)),
+                              math.add(mine, index(product * kMatrixColumns)));
       factor.append(splitNumber(memref::LoadOp::create(b, loc, y.buffer, at)));
     }
   return factor;

@@ -190,14 +190,6 @@ static constexpr size_t kMaxAccesses = 64;
 static constexpr int64_t kManyThreads = int64_t(1) << 16;
 static constexpr int64_t kFewBytesPerThread = 1 << 10;
 
-namespace {
-/// Operations that become one kernel.
-struct Rows {
-  SmallVector<Operation *> members;
-  int64_t count, threads, bytesPerRow;
-};
-} // namespace
-
 /// What RowGroupOptions asks.
 static std::optional<int64_t>
 countThreads(linalg::LinalgOp op, unsigned rowLoops, int64_t blockSize) {
@@ -273,22 +265,11 @@ struct ConvertLinalgToGPU
     options.countThreads = [&](linalg::LinalgOp op, unsigned rowLoops) {
       return countThreads(op, rowLoops, blockSize);
     };
-    SmallVector<Block *> blocks;
-    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<linalg::LinalgOp>(op))
-        return WalkResult::skip();
-      for (Region &region : op->getRegions())
-        llvm::append_range(blocks, llvm::make_pointer_range(region));
-      return WalkResult::advance();
-    });
     IRRewriter rewriter(&getContext());
-    for (Block *block : blocks)
-      findRowGroups(*block, options, [&](const RowGroup &group) {
-        if (isWorthwhile(group) && moveTogether(rewriter, group))
-          groups.insert({group.getMembers().back(),
-                         {llvm::to_vector(group.getMembers()), group.getRows(),
-                          group.getThreads(), group.getBytesPerRow()}});
-      });
+    findRowGroups(function, options, [&](const RowGroup &group) {
+      if (isWorthwhile(group) && moveTogether(rewriter, group))
+        groups.insert({group.getMembers().back(), group});
+    });
   }
 
   void convert(OpBuilder &builder, linalg::LinalgOp op,
@@ -303,20 +284,20 @@ struct ConvertLinalgToGPU
     Launch(builder, part, traffic).create(table);
   }
 
-  void convertRows(OpBuilder &builder, const Rows &rows,
+  void convertRows(OpBuilder &builder, const RowGroup &group,
                    KernelTable<gpu::GPUFuncOp> &table) {
     SmallVector<KernelPart, 0> parts;
-    for (Operation *op : llvm::reverse(rows.members)) {
+    for (Operation *op : llvm::reverse(group.getMembers())) {
       if (taken.contains(op))
         continue;
       auto linalg = cast<linalg::LinalgOp>(op);
-      unsigned rowLoops = *countRowLoops(linalg, rows.count);
+      unsigned rowLoops = *countRowLoops(linalg, group.getRows());
       FailureOr<LoopNest> nest = buildLoopNest(builder, linalg, rowLoops);
       assert(succeeded(nest) && "members have linear maps");
       std::optional<GridPlan> plan = planRows(*nest, rowLoops, blockSize);
       assert(plan && "members have plans");
-      plan->lanes = rows.threads;
-      plan->blockSize = std::max<int64_t>(blockSize, rows.threads);
+      plan->lanes = group.getThreads();
+      plan->blockSize = std::max<int64_t>(blockSize, group.getThreads());
       parts.push_back({*nest, *plan, takeFills(*nest, *plan, taken), {}, {}});
     }
     std::reverse(parts.begin(), parts.end());
@@ -324,14 +305,14 @@ struct ConvertLinalgToGPU
       return convert(builder, parts.front().nest.op, table);
     int64_t rowsAtOnce = parts.front().plan.pointsPerBlock() * kManyBlocks;
     bool keepsRows =
-        multiplySizes({rows.bytesPerRow, rowsAtOnce}) <= Traffic::kCached;
+        multiplySizes({group.getBytesPerRow(), rowsAtOnce}) <= Traffic::kCached;
     Launch(builder, parts, traffic, keepsRows).create(table);
-    taken.insert_range(rows.members);
+    taken.insert_range(group.getMembers());
   }
 
   /// Operations that became part of the kernel of another one.
   DenseSet<Operation *> taken;
   /// By the last member.
-  DenseMap<Operation *, Rows> groups;
+  DenseMap<Operation *, RowGroup> groups;
 };
 } // namespace
