@@ -75,7 +75,12 @@ def polygamma(order: int, x: Tensor) -> Tensor:
 
 
 def erfc(x: Tensor) -> Tensor:
-    return 1 - torch.erf(x)
+    """Behind 2, where 1 - erf(x) has few digits, by a continued fraction (DLMF 7.9), of which so many terms have 15."""
+    far = x.clamp(min=2.0)
+    below = far
+    for n in range(60, 0, -1):
+        below = far + n / 2 / below
+    return torch.where(x > 2.0, torch.exp(-far * far) / (below * math.sqrt(math.pi)), 1 - torch.erf(x))
 
 
 TABLE: dict[Any, Callable[..., Any]] = {

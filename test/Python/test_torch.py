@@ -300,7 +300,7 @@ DECOMPOSED = {
     "repeated": ((3, 4), lambda x: x.repeat_interleave(torch.tensor([2, 0, 3]), 0, output_size=5)),
     "frequencies": ((5,), lambda x: x * torch.fft.fftfreq(5, 0.1) + x[:4].sum() * torch.fft.rfftfreq(9)),
     "covariances": ((3, 4), lambda x: torch.cov(x, fweights=torch.arange(4), aweights=torch.ones(4)) + x.T.cov(correction=0).sum() + x.corrcoef()),
-    "dropped": ((3, 4), lambda x: F.dropout(x, 1.0) + x), "error function": ((3, 4), lambda x: torch.erfc(x)),
+    "dropped": ((3, 4), lambda x: F.dropout(x, 1.0) + x), "error function": ((3, 4), lambda x: torch.erfc(x) + torch.log(torch.erfc(x.abs() + 7)) + torch.log(torch.erfc(x + 2))),
     "distances": ((2, 4, 3), lambda x: torch.cdist(x, 2 * x[:, :2] + 1)), "no distance": ((4, 3), lambda x: torch.cdist(x, x)),
     "distances of order 1": ((4, 3), lambda x: torch.cdist(x, x[:2] + 1, p=1)),
     "gamma function": ((3, 4), lambda x: torch.lgamma(3 * x) + torch.digamma(x.abs() + 0.1) + torch.lgamma(12 * x.abs())),
