@@ -485,7 +485,7 @@ def repeat_places(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
     if not isinstance(output_size, int):
         return NotImplemented
     ends = torch.cumsum(repeats, 0)
-    places = (ends <= torch.arange(output_size)[:, None]).sum(-1)
+    places = search(ends, torch.arange(output_size), right=True)
     return places + torch.where(ends[-1] == output_size, 0, repeats.shape[0])
 
 

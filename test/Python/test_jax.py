@@ -34,6 +34,13 @@ def assert_close(found, expected):
         np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=2e-5, atol=2e-6)
 
 
+def check_steps(step, loss, params, batches, lr=0.1):
+    """Losses of steps on these batches, and parameters after them, are those of JAX."""
+    losses, expected = train_in_jax(loss, params, batches, lr)
+    assert_close([step(*batch) for batch in batches], losses)
+    assert_close(step.params, expected)
+
+
 def mlp(params, x, y):
     h = x
     for layer in params["layers"]:
@@ -70,9 +77,7 @@ def test_a_net_of_layers():
     assert list(step.parameters) == ["layers.0.bias", "layers.0.kernel", "layers.1.bias", "layers.1.kernel",
                                      "layers.2.bias", "layers.2.kernel", "out"]
     assert_close(step.params, params)
-    losses, expected = train_in_jax(mlp, params, batches, 0.1)
-    assert_close([step(*batch) for batch in batches], losses)
-    assert_close(step.params, expected)
+    check_steps(step, mlp, params, batches)
 
 
 def test_convolution_dropout_and_auxiliary_results():
@@ -92,9 +97,7 @@ def test_convolution_dropout_and_auxiliary_results():
 def test_parameters_that_are_one_array():
     table, tokens = normal(7, 3), RNG.integers(0, 7, (2, 5)).astype("i4")
     step = remat.jax.train_step(embedding, table, tokens, optimizer=remat.SGD(0.5))
-    losses, expected = train_in_jax(embedding, table, [(tokens,)] * 3, 0.5)
-    assert_close([step(tokens) for _ in range(3)], losses)
-    assert_close(step.params, expected)
+    check_steps(step, embedding, table, [(tokens,)] * 3, 0.5)
 
 
 @pytest.mark.parametrize("kind", ["bfloat16", "float16"])
@@ -209,9 +212,7 @@ def test_products_of_groups_in_other_dimensions():
     params, x = {"w": normal(2, 3, 6, 6, scale=0.3)}, normal(6, 20)
     batch = x, np.array([[4, 9, 7], [0, 20, 0]], "i4")
     step = remat.jax.train_step(loss, params, *batch, optimizer=remat.SGD(0.1))
-    losses, expected = train_in_jax(loss, params, [batch] * 2, 0.1)
-    assert_close([step(*batch), step(*batch)], losses)
-    assert_close(step.params, expected)
+    check_steps(step, loss, params, [batch] * 2)
 
 
 def test_what_calls_python():
@@ -229,9 +230,7 @@ def test_what_calls_python():
     params, x = normal(4, 4), normal(3, 4)
     with pytest.warns(UserWarning, match=r"test_jax.py:\d+:\d+ \(.*layer\): the step leaves out debug_print"):
         step = remat.jax.train_step(loss, params, x, optimizer=remat.SGD(0.1))
-    losses, expected = train_in_jax(loss, params, [(x,)], 0.1)
-    assert_close([step(x)], losses)
-    assert_close(step.params, expected)
+    check_steps(step, loss, params, [(x,)])
     with pytest.raises(remat.ExportError, match=r"test_jax.py:\d+:\d+ \(.*calling\): a compiled step cannot call Python"):
         remat.jax.train_step(calling, params, x, optimizer=remat.SGD(0.1))
     # An equation without results is no product; eigenvalues of any matrix need LAPACK.
@@ -260,9 +259,7 @@ def test_several_devices():
                              out_specs=jax.sharding.PartitionSpec())(x)
     params, x = normal(3), normal(2, 3)
     step = remat.jax.train_step(summed, params, x, optimizer=remat.SGD(0.1))
-    losses, expected = train_in_jax(summed, params, [(x,)], 0.1)
-    assert_close([step(x)], losses)
-    assert_close(step.params, expected)
+    check_steps(step, summed, params, [(x,)])
     with pytest.raises(remat.ExportError, match=r"test_jax.py:\d+:\d+ \(.*sharded.*\): a compiled step runs on one device"):
         remat.jax.train_step(sharded, params, x, optimizer=remat.SGD(0.1))
 
@@ -286,9 +283,7 @@ def test_functions_that_have_a_rule(case):
     loss, params = RULED[case]
     key = jax.random.key(3)
     step = remat.jax.train_step(loss, params, key, optimizer=remat.SGD(0.1))
-    losses, expected = train_in_jax(loss, params, [(key,), (key,)], 0.1)
-    assert_close([step(key), step(key)], losses)
-    assert_close(step.params, expected)
+    check_steps(step, loss, params, [(key,), (key,)])
 
 
 @jax.custom_vjp
@@ -338,9 +333,7 @@ def test_indices_outside(mode):
         return sum(jnp.nan_to_num(x).sum() for x in (one, rows, each)) + (counts * jnp.nan_to_num(one)).sum()
     table, batch = normal(7, 3), (indices.astype("u1" if mode[0] != "p" else "i1"), indices)
     step = remat.jax.train_step(loss, table, *batch, optimizer=remat.SGD(0.1))
-    losses, expected = train_in_jax(loss, table, [batch, batch], 0.1)
-    assert_close([step(*batch), step(*batch)], losses)
-    assert_close(step.params, expected)
+    check_steps(step, loss, table, [batch, batch])
 
 
 def test_labels_that_are_masked():
@@ -349,9 +342,7 @@ def test_labels_that_are_masked():
         return -jnp.where(labels >= 0, scores, 0).sum()
     params, batch = normal(4, 5), (normal(6, 4), np.array([0, 1, -100, 4, 2, -100]))
     step = remat.jax.train_step(loss, params, *batch, optimizer=remat.SGD(0.1))
-    losses, expected = train_in_jax(loss, params, [batch], 0.1)
-    assert_close([step(*batch)], losses)
-    assert_close(step.params, expected)
+    check_steps(step, loss, params, [batch])
 
 
 def test_captured_masks():
@@ -368,9 +359,7 @@ def test_captured_masks():
                                                                            for mask in masks)
     params, x = normal(400), normal(12, 12)
     step = remat.jax.train_step(loss, params, x, optimizer=remat.SGD(0.1))
-    losses, expected = train_in_jax(loss, params, [(x,), (x,)], 0.1)
-    assert_close([step(x), step(x)], losses)
-    assert_close(step.params, expected)
+    check_steps(step, loss, params, [(x,), (x,)])
 
 
 def test_reversed_integers_without_a_sign_and_approximate_maxima():
@@ -381,9 +370,7 @@ def test_reversed_integers_without_a_sign_and_approximate_maxima():
     params = normal(4, 5)
     batch = RNG.integers(0, 256, (4, 5)).astype("u1"), RNG.integers(0, 2**32, (4, 5)).astype("u4")
     step = remat.jax.train_step(loss, params, *batch, optimizer=remat.SGD(0.1))
-    losses, expected = train_in_jax(loss, params, [batch, batch], 0.1)
-    assert_close([step(*batch), step(*batch)], losses)
-    assert_close(step.params, expected)
+    check_steps(step, loss, params, [batch, batch])
     with pytest.raises(remat.ExportError, match="leave out aggregate_to_topk=False"):
         remat.jax.train_step(lambda p: jax.lax.approx_max_k(p, 2, aggregate_to_topk=False)[0].sum(), params, optimizer=remat.SGD(0.1))
 
