@@ -7,6 +7,8 @@
 
 #include "KernelBody.h"
 
+#include "remat/Dialect/Remat/IR/Sizes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -118,8 +120,7 @@ Value KernelBody::laneOffsets(OpBuilder &builder, unsigned access) {
 llvm::MaybeAlign KernelBody::getAlignment(VectorType type) const {
   if (!lanes.isAligned)
     return {};
-  return llvm::Align(type.getNumElements() *
-                     llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+  return llvm::Align(estimateBytes(type));
 }
 
 Value KernelBody::maskOrAll(OpBuilder &builder, const Point &point) {

@@ -16,13 +16,7 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-int64_t mlir::remat::getBytesInMemory(Type type) {
-  if (type.isIndex())
-    return 8;
-  if (auto vector = dyn_cast<VectorType>(type))
-    return vector.getNumElements() * getBytesInMemory(vector.getElementType());
-  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
-}
+int64_t mlir::remat::getBytesInMemory(Type type) { return estimateBytes(type); }
 
 StridedMetadata mlir::remat::getStridedMetadata(OpBuilder &builder,
                                                 Location loc, Value memref) {

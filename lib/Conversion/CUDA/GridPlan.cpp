@@ -241,11 +241,7 @@ static void chooseVectors(const LoopNest &nest, unsigned loop, GridPlan &plan) {
   for (const Access &access : nest.accesses)
     if (!access.isScalar() && !access.isInvariantIn(loop) &&
         countElements(nest, access) == most)
-      widest = std::max<int64_t>(
-          widest, access.elementType.isIndex()
-                      ? 8
-                      : llvm::divideCeil(
-                            access.elementType.getIntOrFloatBitWidth(), 8));
+      widest = std::max(widest, getBytesInMemory(access.elementType));
   int64_t count = kVectorBytes / widest;
   if (count > 1 && isAligned(nest, loop, count))
     plan.vector = {count, loop, /*isAligned=*/true};

@@ -465,3 +465,37 @@ func.func @short_transposes_do_not(%x: memref<3x1000xf32>, %y: memref<1000x3xf32
   linalg.transpose ins(%x : memref<3x1000xf32>) outs(%y : memref<1000x3xf32>) permutation = [1, 0]
   return
 }
+
+// -----
+
+// CHECK-LABEL: func @vectors_of_index
+// CHECK: gpu.func @generic(
+// CHECK-SAME: remat.bytes = 512 : i64
+// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<?xindex>, vector<2xindex>
+// CHECK: arith.addi %{{.*}} : vector<2xindex>
+#one = affine_map<(i) -> (i)>
+func.func @vectors_of_index(%x: memref<64xindex>, %y: memref<64xindex>) {
+  linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]} ins(%x : memref<64xindex>) outs(%y : memref<64xindex>) {
+  ^bb0(%a: index, %o: index):
+    %0 = arith.addi %a, %a : index
+    linalg.yield %0 : index
+  }
+  return
+}
+
+// -----
+
+// Numbers of two parts have no vectors.
+// CHECK-LABEL: func @complex
+// CHECK: gpu.func @generic(
+// CHECK-SAME: remat.bytes = 512 : i64
+// CHECK: complex.add %{{.*}} : complex<f32>
+#one = affine_map<(i) -> (i)>
+func.func @complex(%x: memref<64xcomplex<f32>>, %y: memref<64xcomplex<f32>>) {
+  linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]} ins(%x : memref<64xcomplex<f32>>) outs(%y : memref<64xcomplex<f32>>) {
+  ^bb0(%a: complex<f32>, %o: complex<f32>):
+    %0 = complex.add %a, %a : complex<f32>
+    linalg.yield %0 : complex<f32>
+  }
+  return
+}
