@@ -18,18 +18,21 @@
 
 using namespace mlir;
 
-std::unique_ptr<Pass> remat::createOpCanonicalizer() {
+void remat::addOpCanonicalizer(OpPassManager &pm) {
+  pm.addPass(createMergeCarried());
   GreedyRewriteConfig config;
   // The pass's own default, which the configuration does not have.
   config.setUseTopDownTraversal(true);
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  return createCanonicalizerPass(config);
+  // It does what the pass before it does, and compares every two values.
+  pm.addPass(createCanonicalizerPass(
+      config, {"(anonymous namespace)::RemoveDuplicateSuccessorInputUses"}));
 }
 
 void remat::addHostLowering(OpPassManager &pm) {
   // Polynomials have constants of their own, which take long to canonicalize.
   pm.addPass(remat::createCommonSubexpressionsPass());
-  pm.addPass(createOpCanonicalizer());
+  addOpCanonicalizer(pm);
   // memref.reshape has no conversion of its own beside others.
   pm.addPass(memref::createExpandOpsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
@@ -52,6 +55,6 @@ void remat::addHostLowering(OpPassManager &pm) {
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   // Takes descriptors apart again that nobody needs as a whole.
-  pm.addPass(createOpCanonicalizer());
+  addOpCanonicalizer(pm);
   pm.addPass(remat::createPrepareForJIT());
 }

@@ -36,7 +36,7 @@
 using namespace mlir;
 
 static void cleanUp(OpPassManager &pm) {
-  pm.addPass(remat::createOpCanonicalizer());
+  remat::addOpCanonicalizer(pm);
   pm.addPass(remat::createCommonSubexpressionsPass());
 }
 
@@ -223,7 +223,7 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
   // Loops that pass buffers on as they are would hide what is in place.
   cleanUp(pm);
   pm.addPass(createResultsToOutParamsPass());
-  pm.addPass(createOpCanonicalizer());
+  addOpCanonicalizer(pm);
   options.getTarget().addBeforePacking(pm, options);
   PackMemoryPassOptions pack;
   pack.alignment = options.getTarget().getAlignment();

@@ -28,6 +28,31 @@ def CommonSubexpressionsPass : Pass<"remat-cse"> {
   }];
 }
 
+def MergeCarried : Pass<"remat-merge-carried"> {
+  let summary = "values that a loop or a branch carries twice, once";
+  let description = [{
+    Of the values that an operation of `scf` carries (iteration arguments, results)
+    and that start from one value and go on as one value, all uses become uses of
+    the first. `canonicalize` removes those that are without uses then. It does the
+    same by comparing every two values, in a time that grows with the square of
+    their number; with this pass before it, that pattern is not needed.
+
+    Example:
+
+    ```mlir
+    %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init, %b = %init) -> (tensor<4xf32>, tensor<4xf32>) {
+      %sum = linalg.add ins(%a, %b : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %sum, %sum : tensor<4xf32>, tensor<4xf32>
+    }
+    // becomes, and what reads %r#1 reads %r#0
+    %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init, %b = %init) -> (tensor<4xf32>, tensor<4xf32>) {
+      %sum = linalg.add ins(%a, %a : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %sum, %sum : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+  }];
+}
+
 def SplitComplexPass : Pass<"remat-split-complex"> {
   let summary = "complex tensors as two real ones";
   let description = [{
