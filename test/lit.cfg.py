@@ -71,9 +71,6 @@ for tool in ("clang-format", "clang-tidy"):
 if ctypes.util.find_library("cuda"):
     config.available_features.add("nvidia-driver")
 
-if os.path.exists(os.path.join(config.remat_build, "bin", "RematPlanTests")):
-    config.available_features.add("gtest")
-
 # Where the compiler finds a CUDA toolkit: what tools/setup installed, else what the machine has. Tests of device code say
 # `REQUIRES: cuda-toolkit`, those of declarations `cuda-headers`.
 environment = os.path.dirname(os.path.dirname(config.python))
