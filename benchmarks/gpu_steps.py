@@ -53,12 +53,13 @@ def pack(folder, only, chips):
         dims = workloads.dims_of(workload, sizes)
         element = "bf16" if precision == "bf16" else "f32"
         for policy in POLICIES:
-            name = f"{workload}.{element}.{policy}"
+            name = f"{workload}.{precision}.{policy}"
             if name not in arenas:
                 print(f"building {name}", flush=True)
+                options = f"policy={POLICIES[policy]}" + (" tf32" if precision == "tf32" else "")
                 model = folder / "model.mlir"
                 model.write_text(models.mlir(workload, dims, element))
-                arenas[name] = linker.compile_for_cuda(model, folder / name, f"policy={POLICIES[policy]}")
+                arenas[name] = linker.compile_for_cuda(model, folder / name, options)
                 model.unlink()
             plan.append({"workload": workload, "precision": precision, "sizes": sizes, "policy": policy, "program": name,
                          "arena": arenas[name]})
@@ -75,8 +76,7 @@ def write_arrays(folder, workload, dims):
 
 def run_ours(folder, case, steps):
     environment = {"REMAT_STEPS": str(steps), "REMAT_SHUFFLE": "0", "REMAT_LOG_EVERY": "1", "REMAT_DATA": "data.npz",
-                   "REMAT_INIT": "init.npz", "REMAT_LOG": "log", "REMAT_REPORT": "report.json",
-                   "REMAT_CUDA_TF32": str(int(case["precision"] == "tf32"))}
+                   "REMAT_INIT": "init.npz", "REMAT_LOG": "log", "REMAT_REPORT": "report.json"}
     (folder / "log").unlink(missing_ok=True)
     done = subprocess.run([str(folder / case["program"])], cwd=folder, capture_output=True, text=True,
                           env={**os.environ, **environment})

@@ -137,9 +137,10 @@ namespace {
 /// dimensions and one of each other kind.
 class CallEmitter {
 public:
-  CallEmitter(OpBuilder &builder, SymbolTable &symbols, Product &product)
+  CallEmitter(OpBuilder &builder, SymbolTable &symbols, Product &product,
+              bool tf32)
       : b(builder), symbols(symbols), loc(product.nest.op.getLoc()),
-        product(product), nest(product.nest) {}
+        product(product), nest(product.nest), tf32(tf32) {}
 
   void emit(bool accumulate) {
     SmallVector<unsigned> batch = product.loops[Batch], outer;
@@ -215,7 +216,7 @@ private:
   StringRef getFunction() const {
     Type factor = product.a().elementType;
     bool isRounded = product.c().elementType == factor;
-    return factor.isF32()   ? "remat_gemm_f32"
+    return factor.isF32()   ? tf32 ? "remat_gemm_tf32" : "remat_gemm_f32"
            : factor.isF64() ? "remat_gemm_f64"
            : factor.isBF16()
                ? isRounded ? "remat_gemm_bf16" : "remat_gemm_bf16_f32"
@@ -249,6 +250,8 @@ private:
   Location loc;
   Product &product;
   LoopNest &nest;
+  /// Whether factors of f32 may be rounded.
+  bool tf32;
 };
 
 struct ConvertLinalgToLibrary
@@ -279,7 +282,7 @@ struct ConvertLinalgToLibrary
     // BLAS writes zeros itself, unless the product is a sum of several calls.
     linalg::FillOp fill =
         product->loops[K].size() > 1 ? linalg::FillOp() : findZeroFill(op);
-    CallEmitter(builder, symbols, *product).emit(/*accumulate=*/!fill);
+    CallEmitter(builder, symbols, *product, tf32).emit(/*accumulate=*/!fill);
     op.erase();
     if (fill)
       fill.erase();

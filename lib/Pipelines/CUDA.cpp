@@ -62,9 +62,11 @@ void mlir::remat::buildLowerToCUDAPipeline(OpPassManager &pm,
   pm.addPass(createCheckTypesPass());
   // Kernels that read the same memory are merged: by one view of it.
   pm.addPass(createCommonSubexpressionsPass());
-  pm.addPass(createConvertLinalgToLibrary({/*mixed=*/true}));
+  pm.addPass(createConvertLinalgToLibrary({/*mixed=*/true, options.tf32}));
   pm.addPass(createMergeLaunches());
-  pm.addPass(createConvertAttentionToGPU());
+  ConvertAttentionToGPUOptions attention;
+  attention.tf32 = options.tf32;
+  pm.addPass(createConvertAttentionToGPU(attention));
   ConvertLinalgToGPUOptions kernels;
   kernels.blockSize = options.blockSize;
   pm.addPass(createConvertLinalgToGPU(kernels));
@@ -120,7 +122,7 @@ struct CUDATarget : Target {
   }
   void addBeforePacking(OpPassManager &pm,
                         const TargetOptions &options) const override {
-    pm.addPass(createConvertConvToCuDNN({options.convWorkspace}));
+    pm.addPass(createConvertConvToCuDNN({options.convWorkspace, options.tf32}));
     pm.addPass(createMergeLaunches({/*neighbours=*/true}));
     pm.addPass(createGroupUpdates());
     pm.addPass(createWidenProducts());

@@ -193,6 +193,7 @@ void remat::buildPackedPipeline(OpPassManager &pm,
   bufferize.target = options.target;
   bufferize.threads = options.threads;
   bufferize.convWorkspace = options.convWorkspace;
+  bufferize.tf32 = options.tf32;
   buildBufferizePipeline(pm, bufferize);
   if (options.checkNaNs)
     pm.addPass(createCheckNaNsPass());

@@ -117,12 +117,17 @@ def ConvertLinalgToLibrary : Pass<"convert-linalg-to-library", "::mlir::ModuleOp
     call @remat_gemm_f32(%m, %n, %o, %false)
     ```
 
+    With `tf32`, those of f32 are calls of `remat_gemm_tf32`, which only the runtime
+    for CUDA has.
+
     The bits of a product depend on its shape and strides only, not on the
     number of threads.
   }];
   let options = [
     Option<"mixed", "mixed", "bool", /*default=*/"false",
-           "Also products of bf16 or f16 that are added up in f32 (remat_gemm_bf16_f32), and rounded (remat_gemm_bf16)">];
+           "Also products of bf16 or f16 that are added up in f32 (remat_gemm_bf16_f32), and rounded (remat_gemm_bf16)">,
+    Option<"tf32", "tf32", "bool", /*default=*/"false",
+           "Factors of f32 may be rounded to 10 bits of mantissa (remat_gemm_tf32)">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect"];

@@ -117,6 +117,11 @@ struct TargetOptions : public virtual mlir::detail::PassOptions {
       *this, "chips",
       llvm::cl::desc("chips to make a binary for (`cuda`: sm_80,sm_90,...; "
                      "default: the usual ones)")};
+  CheckedOption<bool> tf32{
+      *this, "tf32",
+      llvm::cl::desc("products, convolutions and attention of f32 may round "
+                     "their factors to TF32, 10 bits of mantissa (`cuda`)"),
+      llvm::cl::init(false)};
   Option<std::string> toolkit{
       *this, "toolkit",
       llvm::cl::desc("folder of the CUDA toolkit (`cuda`; default: search)")};

@@ -7,7 +7,8 @@
 // that leaves is rounded and multiplied as well.
 //
 // A factor of f32 is two numbers of tf32, of 11 bits each: three products of
-// these (all but that of the two rests) are within 2^-21 of theirs.
+// these (all but that of the two rests) are within 2^-21 of theirs. Where the
+// program allows it, it is the first of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +51,8 @@ AttentionEmitter::Factor AttentionEmitter::splitPair(Value first,
 }
 
 /// To the nearest, halves away from zero; the rest, which is exact, towards
-/// zero, as a NaN stays one then.
+/// zero. A NaN stays one in the rest, and without it as nothing is added to it:
+/// the sum could be zero.
 AttentionEmitter::Factor AttentionEmitter::splitNumber(Value number) {
   constexpr int32_t kHalf = 0x1000, kFactorBits = ~0x1fff;
   auto word = [&](int32_t bits) -> Value {
@@ -59,8 +61,17 @@ AttentionEmitter::Factor AttentionEmitter::splitNumber(Value number) {
   auto toWord = [&](Value value) -> Value {
     return arith::BitcastOp::create(b, loc, b.getI32Type(), value);
   };
+  Value half = word(kHalf);
+  if (plan.roundsFactors)
+    half = arith::SelectOp::create(
+        b, loc,
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, number,
+                              number),
+        word(0), half);
   Value rounded = create<arith::AndIOp>(
-      create<arith::AddIOp>(toWord(number), word(kHalf)), word(kFactorBits));
+      create<arith::AddIOp>(toWord(number), half), word(kFactorBits));
+  if (plan.roundsFactors)
+    return {{rounded}, {}};
   Value rest = create<arith::SubFOp>(
       number, arith::BitcastOp::create(b, loc, type, rounded));
   return {{rounded}, {create<arith::AndIOp>(toWord(rest), word(kFactorBits))}};

@@ -44,7 +44,7 @@ static SmallVector<bool> takeZeroFills(AttentionBackwardOp op) {
 
 template <typename Op>
 static LogicalResult convert(Op op, KernelTable<gpu::GPUFuncOp> &table,
-                             bool traffic) {
+                             bool tf32, bool traffic) {
   std::string reason;
   FailureOr<AttentionPlan> plan = planAttention(op, reason);
   if (failed(plan)) {
@@ -54,6 +54,8 @@ static LogicalResult convert(Op op, KernelTable<gpu::GPUFuncOp> &table,
                           "products and a softmax of it, on tensors";
     return error;
   }
+  if (tf32 && plan->matrixType && plan->matrixType.isF32())
+    plan->roundsFactors = true;
   OpBuilder builder(op);
   if constexpr (std::is_same_v<Op, AttentionOp>)
     launchAttention(builder, table, op, *plan, traffic);
@@ -82,9 +84,9 @@ struct ConvertAttentionToGPU
     KernelTable<gpu::GPUFuncOp> table(getOrCreateKernelModule(getOperation()));
     for (Operation *op : ops) {
       auto forward = dyn_cast<AttentionOp>(op);
-      if (failed(forward
-                     ? convert(forward, table, traffic)
-                     : convert(cast<AttentionBackwardOp>(op), table, traffic)))
+      if (failed(forward ? convert(forward, table, tf32, traffic)
+                         : convert(cast<AttentionBackwardOp>(op), table, tf32,
+                                   traffic)))
         return signalPassFailure();
     }
   }

@@ -195,7 +195,8 @@ Operation *OperandBuilder::store(Value buffer, const LibraryOperand &operand) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-static void convert(const CuDNNConvolution &plan, SymbolTable &symbols) {
+static void convert(const CuDNNConvolution &plan, SymbolTable &symbols,
+                    bool tf32) {
   const Convolution &conv = plan.conv;
   OpBuilder builder(conv.op);
   Location loc = conv.op->getLoc();
@@ -224,8 +225,8 @@ static void convert(const CuDNNConvolution &plan, SymbolTable &symbols) {
                         plan.padding[0], plan.padding[1], plan.groups})
     arguments.push_back(arith::ConstantOp::create(
         builder, loc, builder.getI64IntegerAttr(value)));
-  func::CallOp call =
-      createRuntimeCall(builder, loc, symbols, plan.getFunction(), arguments);
+  func::CallOp call = createRuntimeCall(builder, loc, symbols,
+                                        plan.getFunction(tf32), arguments);
   call->setDiscardableAttrs(conv.op->getDiscardableAttrDictionary());
   call->removeDiscardableAttr(RematDialect::getWorkspaceBytesAttrName());
   Operation *stored = operands.store(written, destination);
@@ -262,7 +263,7 @@ struct ConvertConvToCuDNN
                "remat-fuse-padding out";
         return signalPassFailure();
       }
-      convert(planCuDNNConvolution(conv, leastWorkspace), symbols);
+      convert(planCuDNNConvolution(conv, leastWorkspace), symbols, tf32);
     }
   }
 };

@@ -101,10 +101,10 @@ const LibraryOperand &CuDNNConvolution::getDestination() const {
   llvm_unreachable("unknown kind of convolution");
 }
 
-std::string CuDNNConvolution::getFunction() const {
+std::string CuDNNConvolution::getFunction(bool tf32) const {
   bool isF64 = getElementTypeOrSelf(conv.images.getType()).isF64();
-  return ("remat_cudnn_conv_2d" + conv.getSuffix() + (isF64 ? "_f64" : "_f32"))
-      .str();
+  StringRef type = isF64 ? "_f64" : tf32 ? "_tf32" : "_f32";
+  return ("remat_cudnn_conv_2d" + conv.getSuffix() + type).str();
 }
 
 bool CuDNNConvolution::isPointwise() const {

@@ -55,8 +55,8 @@ struct CuDNNConvolution {
 
   /// Which of the three is written.
   const LibraryOperand &getDestination() const;
-  /// What the runtime calls it.
-  std::string getFunction() const;
+  /// What the runtime calls it, where factors of f32 may be rounded or not.
+  std::string getFunction(bool tf32) const;
   /// Whether each result is computed from the channels of one position.
   bool isPointwise() const;
   /// Memory for an algorithm: tables; the operands in an order of the library's

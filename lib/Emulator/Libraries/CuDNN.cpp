@@ -265,8 +265,9 @@ cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t conv) {
 // Algorithms
 //===----------------------------------------------------------------------===//
 
-/// The only one that computes; the others are listed before it.
-static constexpr int kDeterministic = 3;
+/// The ones that compute: with factors of TF32, where the math type allows it,
+/// and exactly.
+static constexpr int kRounding = 1, kDeterministic = 3;
 
 template <typename Perf>
 static cudnnStatus_t list(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
@@ -290,7 +291,7 @@ static cudnnStatus_t list(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
     perf.mathType = window.math;
   }
   all[0].determinism = CUDNN_NON_DETERMINISTIC;
-  all[1].mathType = CUDNN_TENSOR_OP_MATH;
+  all[kRounding].mathType = CUDNN_TENSOR_OP_MATH;
   all[2].memory = size_t(1) << 40;
   all[4].status = CUDNN_STATUS_NOT_SUPPORTED;
   *returned = std::min(requested, 5);
@@ -378,7 +379,7 @@ static cudnnStatus_t enqueue(cudnnHandle_t handle, const void *alpha,
     return refuse(fault);
   if (const char *limit = findLimit(request.images, request.window))
     return refuse(limit, CUDNN_STATUS_NOT_SUPPORTED);
-  if (algorithm != kDeterministic)
+  if (algorithm != (request.rounds() ? kRounding : kDeterministic))
     return refuse("an algorithm that adds in any order, rounds, or does not "
                   "fit was chosen",
                   CUDNN_STATUS_NOT_SUPPORTED);

@@ -8,6 +8,7 @@
 #include "CuDNNConvolution.h"
 
 #include "MemRef.h"
+#include "TF32.h"
 
 #include <array>
 #include <cstring>
@@ -103,8 +104,30 @@ template <typename T> static void computeAs(const EmulatedConvolution &conv) {
             [&](int64_t to, int64_t from) { filterData[to] = moved[from]; });
 }
 
+/// On copies of the two operands that are read.
+static void computeRounded(EmulatedConvolution conv) {
+  auto round = [](const EmulatedArray &array, void *&data) {
+    auto *elements = static_cast<const float *>(data);
+    std::vector<float> rounded(elements, elements + array.elements());
+    for (float &element : rounded)
+      element = roundToTF32(element);
+    data = rounded.data();
+    return rounded;
+  };
+  std::vector<float> images, filters, results;
+  if (conv.kind != ConvolutionKind::backwardData)
+    images = round(conv.images, conv.imageData);
+  if (conv.kind != ConvolutionKind::backwardFilter)
+    filters = round(conv.filters, conv.filterData);
+  if (conv.kind != ConvolutionKind::forward)
+    results = round(conv.results, conv.resultData);
+  computeAs<float>(conv);
+}
+
 void EmulatedConvolution::compute() const {
   std::memset(workspace, 0xff, workspaceBytes);
+  if (rounds())
+    return computeRounded(*this);
   if (images.type == CUDNN_DATA_DOUBLE)
     computeAs<double>(*this);
   else

@@ -40,6 +40,8 @@ struct EmulatedConvolution {
   void *workspace;
   size_t workspaceBytes;
 
+  /// Whether factors are rounded to TF32.
+  bool rounds() const { return window.math == CUDNN_TENSOR_OP_MATH; }
   void compute() const;
   size_t bytesWritten() const {
     return kind == ConvolutionKind::forward        ? results.bytes()

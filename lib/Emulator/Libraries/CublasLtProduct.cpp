@@ -1,13 +1,15 @@
 //===- CublasLtProduct.cpp - Compute what cuBLASLt is asked for -----------===//
 //
 // By the CPU runtime's products. Operands of 16 bits become f32, are multiplied
-// and added as such, and are rounded once.
+// and added as such, and are rounded once. So are those of f32 that are rounded
+// to TF32.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CublasLtProduct.h"
 
 #include "CPU/Gemm.h"
+#include "TF32.h"
 
 #include <cmath>
 #include <cstring>
@@ -116,11 +118,15 @@ void EmulatedProduct::compute() const {
     return multiplyInto(matmul, a, static_cast<const double *>(aData), b,
                         static_cast<const double *>(bData), c,
                         static_cast<double *>(dData), accumulate);
-  if (a.type == CUDA_R_32F)
+  if (a.type == CUDA_R_32F && matmul.compute != CUBLAS_COMPUTE_32F_FAST_TF32)
     return multiplyInto(matmul, a, static_cast<const float *>(aData), b,
                         static_cast<const float *>(bData), c,
                         static_cast<float *>(dData), accumulate);
   Widened wideA(a, aData), wideB(b, bData);
+  if (a.type == CUDA_R_32F)
+    for (Widened *factor : {&wideA, &wideB})
+      for (float &element : factor->elements)
+        element = roundToTF32(element);
   if (c.type == CUDA_R_32F)
     return multiplyInto(matmul, wideA.layout, wideA.elements.data(),
                         wideB.layout, wideB.elements.data(), c,

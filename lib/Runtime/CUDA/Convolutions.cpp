@@ -20,7 +20,7 @@ namespace remat::cuda {
 class ConvolutionPlan final : public LibraryCall {
 public:
   ConvolutionPlan(const CuDNN &library, cudnnHandle_t handle,
-                  const ConvolutionShape &shape, bool allowsTF32);
+                  const ConvolutionShape &shape);
   ~ConvolutionPlan() override;
   ConvolutionPlan(const ConvolutionPlan &) = delete;
 
@@ -34,10 +34,9 @@ private:
       library.check(status, call, " for " + describe());
   }
   void createDescriptors();
-  void chooseAlgorithm(bool allowsTF32);
+  void chooseAlgorithm();
   template <typename Perf, size_t count, typename List, typename Measure>
-  void chooseAlgorithm(bool allowsTF32, const char *name, List list,
-                       Measure measure);
+  void chooseAlgorithm(const char *name, List list, Measure measure);
 
   const CuDNN &library;
   cudnnHandle_t handle;
@@ -76,14 +75,17 @@ std::string ConvolutionShape::str() const {
   };
   return "images " + join({n, c, h, w}) + " with filters " +
          join({k, c / groups, kh, kw}) + " in " +
-         (type == CUDNN_DATA_DOUBLE ? "f64" : "f32") +
+         (type == CUDNN_DATA_DOUBLE ? "f64"
+          : allowsTF32              ? "tf32"
+                                    : "f32") +
          (channelsFirst ? "" : ", channels last");
 }
 
 static auto toKey(const ConvolutionShape &x) {
-  return std::tie(x.kind, x.type, x.channelsFirst, x.n, x.c, x.h, x.w, x.k,
-                  x.kh, x.kw, x.oh, x.ow, x.strideH, x.strideW, x.dilationH,
-                  x.dilationW, x.padH, x.padW, x.groups, x.workspaceBytes);
+  return std::tie(x.kind, x.type, x.allowsTF32, x.channelsFirst, x.n, x.c, x.h,
+                  x.w, x.k, x.kh, x.kw, x.oh, x.ow, x.strideH, x.strideW,
+                  x.dilationH, x.dilationW, x.padH, x.padW, x.groups,
+                  x.workspaceBytes);
 }
 
 bool cuda::operator<(const ConvolutionShape &left,
@@ -143,18 +145,19 @@ void ConvolutionPlan::createDescriptors() {
 /// The first of the list that is deterministic, exact enough, and fits; if none
 /// does, the one that needs the least.
 template <typename Perf, size_t count, typename List, typename Measure>
-void ConvolutionPlan::chooseAlgorithm(bool allowsTF32, const char *name,
-                                      List list, Measure measure) {
-  check(library.cudnnSetConvolutionMathType(
-            convolution, allowsTF32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH),
-        "cudnnSetConvolutionMathType");
+void ConvolutionPlan::chooseAlgorithm(const char *name, List list,
+                                      Measure measure) {
+  check(
+      library.cudnnSetConvolutionMathType(
+          convolution, shape.allowsTF32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH),
+      "cudnnSetConvolutionMathType");
   std::array<Perf, count> found = {};
   int returned = 0;
   /// The least demanding of those that do not fit.
   const Perf *leanest = nullptr;
   size_t least = std::numeric_limits<size_t>::max();
   auto setMathOf = [&](const Perf &perf) {
-    if (allowsTF32)
+    if (shape.allowsTF32)
       check(library.cudnnSetConvolutionMathType(convolution, perf.mathType),
             "cudnnSetConvolutionMathType");
   };
@@ -164,7 +167,8 @@ void ConvolutionPlan::chooseAlgorithm(bool allowsTF32, const char *name,
     bool isExact =
         perf.mathType == CUDNN_FMA_MATH || perf.mathType == CUDNN_DEFAULT_MATH;
     if (perf.status != CUDNN_STATUS_SUCCESS ||
-        perf.determinism != CUDNN_DETERMINISTIC || (!isExact && !allowsTF32))
+        perf.determinism != CUDNN_DETERMINISTIC ||
+        (!isExact && !shape.allowsTF32))
       continue;
     setMathOf(perf);
     size_t bytes = 0;
@@ -187,12 +191,12 @@ void ConvolutionPlan::chooseAlgorithm(bool allowsTF32, const char *name,
   workspaceBytes = least;
 }
 
-void ConvolutionPlan::chooseAlgorithm(bool allowsTF32) {
+void ConvolutionPlan::chooseAlgorithm() {
   switch (shape.kind) {
   case ConvolutionShape::kForward:
     return chooseAlgorithm<cudnnConvolutionFwdAlgoPerf_t,
                            CUDNN_CONVOLUTION_FWD_ALGO_COUNT>(
-        allowsTF32, "cudnnGetConvolutionForwardAlgorithm_v7",
+        "cudnnGetConvolutionForwardAlgorithm_v7",
         [&](int requested, int *returned, auto *found) {
           return library.cudnnGetConvolutionForwardAlgorithm_v7(
               handle, images, filters, convolution, results, requested,
@@ -205,7 +209,7 @@ void ConvolutionPlan::chooseAlgorithm(bool allowsTF32) {
   case ConvolutionShape::kBackwardData:
     return chooseAlgorithm<cudnnConvolutionBwdDataAlgoPerf_t,
                            CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT>(
-        allowsTF32, "cudnnGetConvolutionBackwardDataAlgorithm_v7",
+        "cudnnGetConvolutionBackwardDataAlgorithm_v7",
         [&](int requested, int *returned, auto *found) {
           return library.cudnnGetConvolutionBackwardDataAlgorithm_v7(
               handle, filters, results, convolution, images, requested,
@@ -218,7 +222,7 @@ void ConvolutionPlan::chooseAlgorithm(bool allowsTF32) {
   case ConvolutionShape::kBackwardFilter:
     return chooseAlgorithm<cudnnConvolutionBwdFilterAlgoPerf_t,
                            CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT>(
-        allowsTF32, "cudnnGetConvolutionBackwardFilterAlgorithm_v7",
+        "cudnnGetConvolutionBackwardFilterAlgorithm_v7",
         [&](int requested, int *returned, auto *found) {
           return library.cudnnGetConvolutionBackwardFilterAlgorithm_v7(
               handle, images, results, convolution, filters, requested,
@@ -232,11 +236,11 @@ void ConvolutionPlan::chooseAlgorithm(bool allowsTF32) {
 }
 
 ConvolutionPlan::ConvolutionPlan(const CuDNN &library, cudnnHandle_t handle,
-                                 const ConvolutionShape &shape, bool allowsTF32)
+                                 const ConvolutionShape &shape)
     : library(library), handle(handle), shape(shape),
       workspaceBytes(shape.workspaceBytes) {
   createDescriptors();
-  chooseAlgorithm(allowsTF32);
+  chooseAlgorithm();
 }
 
 ConvolutionPlan::~ConvolutionPlan() {
@@ -285,8 +289,7 @@ void ConvolutionPlan::issue(CUstream, const uint64_t *words) const {
 
 Convolutions::Convolutions(const Driver &driver, CUstream stream,
                            DeviceMemory &memory)
-    : driver(driver), stream(stream), memory(memory),
-      allowsTF32(isTF32Allowed()) {}
+    : driver(driver), stream(stream), memory(memory) {}
 
 Convolutions::~Convolutions() {
   plans.clear();
@@ -311,8 +314,7 @@ const ConvolutionPlan &Convolutions::plan(const ConvolutionShape &shape) {
   load();
   std::unique_ptr<ConvolutionPlan> &plan = plans[shape];
   if (!plan)
-    plan =
-        std::make_unique<ConvolutionPlan>(*library, handle, shape, allowsTF32);
+    plan = std::make_unique<ConvolutionPlan>(*library, handle, shape);
   return *plan;
 }
 

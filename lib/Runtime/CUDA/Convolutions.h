@@ -29,6 +29,8 @@ namespace remat::cuda {
 struct ConvolutionShape {
   enum Kind : int64_t { kForward, kBackwardData, kBackwardFilter } kind;
   cudnnDataType_t type;
+  /// Whether factors of f32 may be rounded to 10 bits.
+  bool allowsTF32;
   bool channelsFirst;
   int64_t n, c, h, w, k, kh, kw, oh, ow;
   int64_t strideH, strideW, dilationH, dilationW, padH, padW, groups;
@@ -76,7 +78,6 @@ private:
   DeviceMemory &memory;
   CUdeviceptr spare = 0;
   size_t spareBytes = 0;
-  bool allowsTF32;
   std::optional<CuDNN> library;
   cudnnHandle_t handle = nullptr;
   std::map<ConvolutionShape, std::unique_ptr<ConvolutionPlan>> plans;

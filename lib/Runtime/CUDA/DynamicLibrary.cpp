@@ -2,8 +2,6 @@
 
 #include "DynamicLibrary.h"
 
-#include <cstdlib>
-#include <cstring>
 #include <dlfcn.h>
 
 using namespace remat;
@@ -41,9 +39,4 @@ std::string cuda::formatVersion(size_t version) {
   return std::to_string(version / 10000) + "." +
          std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);
-}
-
-bool cuda::isTF32Allowed() {
-  const char *tf32 = std::getenv("REMAT_CUDA_TF32");
-  return tf32 && std::strcmp(tf32, "1") == 0;
 }

@@ -44,9 +44,6 @@ std::string pathBesideRuntime(const char *file);
 /// `13.2.1` of 130201.
 std::string formatVersion(size_t version);
 
-/// REMAT_CUDA_TF32=1: libraries may round factors of f32 to 10 bits.
-bool isTF32Allowed();
-
 } // namespace remat::cuda
 
 #endif // REMAT_RUNTIME_CUDA_DYNAMICLIBRARY_H

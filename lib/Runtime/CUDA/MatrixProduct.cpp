@@ -38,7 +38,8 @@ static const char *nameOf(cudaDataType type) {
 
 std::string ProductShape::str() const {
   std::string text = std::to_string(m) + "x" + std::to_string(n) + "x" +
-                     std::to_string(k) + " in " + nameOf(types.input);
+                     std::to_string(k) + " in " +
+                     (types.allowsTF32 ? "tf32" : nameOf(types.input));
   return batch == 1 ? text : std::to_string(batch) + " of " + text;
 }
 
@@ -48,9 +49,9 @@ static auto tie(const ProductMatrix &x) {
 }
 
 static auto toKey(const ProductShape &x) {
-  return std::tuple_cat(
-      std::tie(x.types.input, x.types.output, x.m, x.n, x.k, x.batch), tie(x.a),
-      tie(x.b), tie(x.c));
+  return std::tuple_cat(std::tie(x.types.input, x.types.output,
+                                 x.types.allowsTF32, x.m, x.n, x.k, x.batch),
+                        tie(x.a), tie(x.b), tie(x.c));
 }
 
 bool cuda::operator<(const ProductShape &left, const ProductShape &right) {

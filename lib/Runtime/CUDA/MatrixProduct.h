@@ -20,6 +20,8 @@ namespace remat::cuda {
 struct ProductTypes {
   /// Of a and b, and of c.
   cudaDataType input, output;
+  /// Whether factors of f32 may be rounded to 10 bits.
+  bool allowsTF32 = false;
 };
 int64_t byteWidth(cudaDataType type);
 

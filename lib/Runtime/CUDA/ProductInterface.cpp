@@ -1,7 +1,8 @@
 //===- ProductInterface.cpp - Matrix products that programs ask for -------===//
 //
-// As the CPU's remat_gemm_f32 and _f64, on memory of the device, and with
-// inputs of 16 bits whose products are added in f32.
+// As the CPU's remat_gemm_f32 and _f64, on memory of the device, with inputs of
+// 16 bits whose products are added in f32, and with factors of f32 that may be
+// rounded to TF32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,13 +47,14 @@ static void multiply(ProductTypes types, const MemRef<char, 4> *a,
                  Products::kNumWords);
 }
 
-#define REMAT_PRODUCT(NAME, INPUT, OUTPUT)                                     \
+#define REMAT_PRODUCT(NAME, ...)                                               \
   REMAT_EXPORT void _mlir_ciface_remat_gemm_##NAME(                            \
       const MemRef<char, 4> *a, const MemRef<char, 4> *b,                      \
       const MemRef<char, 4> *c, int64_t accumulate) {                          \
-    multiply({INPUT, OUTPUT}, a, b, c, accumulate);                            \
+    multiply({__VA_ARGS__}, a, b, c, accumulate);                              \
   }
 REMAT_PRODUCT(f32, CUDA_R_32F, CUDA_R_32F)
+REMAT_PRODUCT(tf32, CUDA_R_32F, CUDA_R_32F, /*allowsTF32=*/true)
 REMAT_PRODUCT(f64, CUDA_R_64F, CUDA_R_64F)
 REMAT_PRODUCT(bf16, CUDA_R_16BF, CUDA_R_16BF)
 REMAT_PRODUCT(bf16_f32, CUDA_R_16BF, CUDA_R_32F)

@@ -17,8 +17,7 @@ namespace remat::cuda {
 class ProductPlan final : public LibraryCall {
 public:
   ProductPlan(const CublasLt &library, cublasLtHandle_t handle,
-              const ProductShape &shape, size_t workspaceBytes,
-              bool allowsTF32);
+              const ProductShape &shape, size_t workspaceBytes);
   ~ProductPlan() override;
   ProductPlan(const ProductPlan &) = delete;
 
@@ -34,7 +33,7 @@ private:
   }
   void createLayout(cublasLtMatrixLayout_t &layout, const ProductMatrix &matrix,
                     cudaDataType type);
-  void createDescriptor(bool allowsTF32);
+  void createDescriptor();
   void chooseAlgorithm();
 
   const CublasLt &library;
@@ -51,10 +50,10 @@ private:
 // Plan
 //===----------------------------------------------------------------------===//
 
-void ProductPlan::createDescriptor(bool allowsTF32) {
+void ProductPlan::createDescriptor() {
   bool isDouble = shape.types.input == CUDA_R_64F;
   cublasComputeType_t compute = isDouble ? CUBLAS_COMPUTE_64F
-                                : allowsTF32 && shape.types.input == CUDA_R_32F
+                                : shape.types.allowsTF32
                                     ? CUBLAS_COMPUTE_32F_FAST_TF32
                                     : CUBLAS_COMPUTE_32F;
   check(library.cublasLtMatmulDescCreate(&descriptor, compute,
@@ -118,11 +117,10 @@ void ProductPlan::chooseAlgorithm() {
 }
 
 ProductPlan::ProductPlan(const CublasLt &library, cublasLtHandle_t handle,
-                         const ProductShape &shape, size_t workspaceBytes,
-                         bool allowsTF32)
+                         const ProductShape &shape, size_t workspaceBytes)
     : library(library), handle(handle), shape(shape),
       workspaceBytes(workspaceBytes) {
-  createDescriptor(allowsTF32);
+  createDescriptor();
   createLayout(a, shape.a, shape.types.input);
   createLayout(b, shape.b, shape.types.input);
   createLayout(c, shape.c, shape.types.output);
@@ -155,7 +153,7 @@ void ProductPlan::issue(CUstream stream, const uint64_t *words) const {
 //===----------------------------------------------------------------------===//
 
 Products::Products(const Driver &driver, DeviceMemory &memory)
-    : driver(driver), memory(memory), allowsTF32(isTF32Allowed()) {}
+    : driver(driver), memory(memory) {}
 
 Products::~Products() {
   plans.clear();
@@ -183,6 +181,6 @@ const LibraryCall &Products::plan(const ProductShape &shape) {
   std::unique_ptr<ProductPlan> &plan = plans[{workspace().bytes, shape}];
   if (!plan)
     plan = std::make_unique<ProductPlan>(*library, handle, shape,
-                                         workspace().bytes, allowsTF32);
+                                         workspace().bytes);
   return *plan;
 }

@@ -56,7 +56,6 @@ private:
 
   const Driver &driver;
   DeviceMemory &memory;
-  bool allowsTF32;
   std::optional<CublasLt> library;
   cublasLtHandle_t handle = nullptr;
   const Workspace &workspace() const { return reserved ? *reserved : *own; }

@@ -19,6 +19,8 @@ random = np.random.default_rng(0)
 TOLERANCE = {"f8": 1e-13, "f4": 2e-6, "f2": 1e-3, "u2": 4e-3}
 # Sums of f32 by tensor cores: their factors of bf16 are scores in two parts, of 16 bits together.
 TOLERANCE_OF_PARTS = 2 ** -17
+# Factors of f32 that are rounded to 11 bits, in products one after the other.
+TOLERANCE_OF_TF32 = 2 ** -8
 # The number that masks: the lowest of f32.
 LOW = -3.4028234663852886e38
 
@@ -52,6 +54,7 @@ class Case:
     rounded: bool = False  # result, cotangent and gradients have the type of the operands
     same: bool = False     # the cotangent has
     dynamic: bool = False  # numbers of positions are not known while compiling
+    nan: bool = False  # a number of the first query is one, with all bits of mantissa set, as a GPU's are
     slow: bool = False  # left out where each access is looked at
 
     def shape(self, loops):
@@ -81,6 +84,8 @@ class Case:
         maps, arrays = self.maps, []
         for loops in maps[:3]:
             arrays.append(normal(loops))
+        if self.nan:
+            arrays[0].view("u4").flat[0] = 0x7fffffff
         if self.bias:
             arrays.append(normal(self.bias, self.sums if self.learned else self.dtype))
         if self.mask == "boolean":
@@ -301,6 +306,7 @@ CASES = [
     Case("wide", m=20, n=40, d=80, v=96, slow=True),
     Case("prime", m=61, n=59, d=37, v=29),
     Case("dynamic", b=2, h=2, m=45, n=70, d=8, v=8, mask="causal", bias="bmn", dynamic=True),
+    Case("nan", m=33, n=40, d=16, v=16, nan=True),
     Case("no_keys", m=5, n=0, d=4, v=4),
     Case("no_rows", m=0, n=5, d=4, v=4),
 ]
@@ -322,10 +328,10 @@ def select():
 
 def run(folder, name, runtime, emulator):
     device = Device(f"{folder}/{name}.so", runtime, emulator)
-    bits, wrong, count = {}, 0, 0
+    bits, wrong, count, largest, rounds = {}, 0, 0, 0.0, name == "tf32"
     for case in CASES:
         arrays, cotangent = case.arrays()
-        if case not in select() or (name == "check" and case.slow):
+        if case not in select() or (name == "check" and case.slow) or (rounds and case.dtype != "f4"):
             continue
         count += 1
         want = case.reference(arrays, cotangent)
@@ -342,11 +348,16 @@ def run(folder, name, runtime, emulator):
             tolerance = TOLERANCE[array.dtype.str[1:]]
             if case.dtype == "u2":
                 tolerance = max(tolerance, TOLERANCE_OF_PARTS)
+            if rounds:
+                tolerance, largest = TOLERANCE_OF_TF32, max(largest, error)
             if error > tolerance:
                 wrong += 1
                 print(f"{case.name}: {key} is off by {error:.1e}", flush=True)
             bits[f"{case.name}:{key}"] = array
-    path = Path(folder, "bits.npz")
+    if rounds and count and largest < 10 * TOLERANCE["f4"]:
+        wrong += 1
+        print(f"no factor was rounded: all is within {largest:.1e}")
+    path = Path(folder, "bits.tf32.npz" if rounds else "bits.npz")
     if path.exists():
         for key, array in np.load(path).items():
             if key in bits and bits[key].tobytes() != array.tobytes():
@@ -373,10 +384,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "attention.mlir")
         count = write(path, select())
-        for name, options in {"64": "emulate block-size=64", "check": "emulate check"}.items():
+        for name, options in {"64": "emulate block-size=64", "check": "emulate check", "tf32": "emulate tf32"}.items():
             compile_module(path, f"{folder}/{name}.so", f"--remat-lower-to-cuda={options}")
         wrong = 0
-        for name, order in (("64", "forward"), ("64", "backward"), ("check", "random")):
+        for name, order in (("64", "forward"), ("64", "backward"), ("check", "random"), ("tf32", "forward"), ("tf32", "backward")):
             done = subprocess.run([sys.executable, __file__, *sys.argv[1:3], name, folder], env=os.environ | {"REMAT_EMULATOR_ORDER": order})
             wrong += done.returncode != 0
         print(f"{count} forms, {wrong} runs wrong")

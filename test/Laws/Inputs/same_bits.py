@@ -107,13 +107,14 @@ def widen(array):
 
 
 def check_numbers(program, result, reference):
-    """Two targets add up in other orders."""
+    """Two targets add up in other orders, and one may round factors."""
+    off = 10 if "tf32" in program.options.split() else 1
     if isinstance(result, str) or isinstance(reference, str):
         if result != reference:
             raise Failure(f"{program.name}: {result}, but on the CPU: {reference}")
         return
     (losses, arrays), (cpu_losses, cpu_arrays) = result, reference
-    if not np.allclose(np.array(losses, float), np.array(cpu_losses, float), rtol=2e-3, atol=1e-5):
+    if not np.allclose(np.array(losses, float), np.array(cpu_losses, float), rtol=off * 2e-3, atol=1e-5):
         raise Failure(f"{program.name}: losses {losses}, on the CPU {cpu_losses}")
     for name, found in arrays.items():
         expected = cpu_arrays[name]
@@ -121,7 +122,7 @@ def check_numbers(program, result, reference):
             same = np.array_equal(found, expected)
         else:
             found, expected = widen(found), widen(expected)
-            same = np.allclose(found, expected, rtol=1e-2, atol=1e-3 * max(1e-3, np.abs(expected).max(initial=0)))
+            same = np.allclose(found, expected, rtol=off * 1e-2, atol=off * 1e-3 * max(1e-3, np.abs(expected).max(initial=0)))
         if not same:
             raise Failure(f"{program.name}: {name} is not what it is on the CPU")
 

@@ -18,6 +18,8 @@ using Descriptor = MemRef<char, 4>;
 extern "C" {
 void _mlir_ciface_remat_gemm_f32(const Descriptor *, const Descriptor *,
                                  const Descriptor *, int64_t);
+void _mlir_ciface_remat_gemm_tf32(const Descriptor *, const Descriptor *,
+                                  const Descriptor *, int64_t);
 void _mlir_ciface_remat_gemm_f64(const Descriptor *, const Descriptor *,
                                  const Descriptor *, int64_t);
 void _mlir_ciface_remat_gemm_bf16(const Descriptor *, const Descriptor *,
@@ -252,6 +254,22 @@ TEST_F(ProductsTest, add16BitsInF32AndRoundOnce) {
   EXPECT_EQ(read<uint16_t>(narrow), 0x4401) << "516";
   _mlir_ciface_remat_gemm_bf16(&a, &b, &d, 1);
   EXPECT_EQ(read<uint16_t>(narrow), 0x4481) << "1032, from 1031";
+}
+
+TEST_F(ProductsTest, roundFactorsToTF32WhereTheProgramSaysSo) {
+  // 10 bits behind the first one: halves to even, and the product is exact.
+  const float step = 1.0f / 1024, nan = std::nanf("");
+  CUdeviceptr x = upload(std::vector<float>{1 + step / 2, 3, 1 + step * 3 / 2,
+                                            -3, nan, 1 + step / 4}),
+              ones = upload(std::vector<float>{1, 1, 1});
+  CUdeviceptr result = allocate(8);
+  Descriptor a = dense(x, {1, 1, 2, 3}), b = dense(ones, {1, 1, 3, 1}),
+             c = dense(result, {1, 1, 2, 1});
+  _mlir_ciface_remat_gemm_tf32(&a, &b, &c, 0);
+  EXPECT_EQ(read<float>(result), 1 + 3 + (1 + 2 * step));
+  EXPECT_TRUE(std::isnan(download<float>(result, 2)[1]));
+  _mlir_ciface_remat_gemm_f32(&a, &b, &c, 0);
+  EXPECT_EQ(read<float>(result), 1 + step / 2 + 3 + (1 + step * 3 / 2));
 }
 
 TEST_F(ProductsTest, areReplayed) {

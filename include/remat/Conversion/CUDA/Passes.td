@@ -99,7 +99,9 @@ def ConvertAttentionToGPU : Pass<"convert-attention-to-gpu-kernels", "::mlir::Mo
     next tile comes while one is used (`nvgpu.device_async_copy`), scores
     and their cotangents stay in registers, and as factors are two numbers of bf16,
     a rounded one and what it leaves. The forward does the same for f16; cotangents of
-    scores could be too large for it. Otherwise factors are widened on
+    scores could be too large for it. Where all are f32, every factor is two numbers of
+    TF32, of which there are three products, or with `tf32` one number, rounded to 10 bits
+    of mantissa. Otherwise factors are widened on
     their way to workgroup memory, and products are chains of fused multiply-adds.
 
     Gradients whose destination was filled with zero
@@ -112,6 +114,8 @@ def ConvertAttentionToGPU : Pass<"convert-attention-to-gpu-kernels", "::mlir::Mo
     positions.
   }];
   let options = [
+    Option<"tf32", "tf32", "bool", /*default=*/"false",
+           "Factors of f32 are rounded to 10 bits of mantissa, in one product instead of three">,
     Option<"traffic", "traffic", "bool", /*default=*/"false",
            "Count the bytes that each launch moves, for remat-print-launches">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -485,7 +489,9 @@ def ConvertConvToCuDNN : Pass<"convert-conv-to-cudnn", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"leastWorkspace", "least-workspace", "uint64_t", /*default=*/"0",
-           "Least bytes of memory for an algorithm">];
+           "Least bytes of memory for an algorithm">,
+    Option<"tf32", "tf32", "bool", /*default=*/"false",
+           "Factors of f32 may be rounded to 10 bits of mantissa (remat_cudnn_conv_2d_tf32)">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
 }
