@@ -60,7 +60,10 @@ private:
   bool merge() {
     bool changed = false;
     getOperation()->walk([&](RegionBranchOpInterface op) {
-      if (!isa<scf::SCFDialect>(op->getDialect()))
+      // What scf.forall carries is written in place: destinations that start
+      // from one value are two all the same.
+      if (!isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp,
+               scf::ExecuteRegionOp>(op))
         return;
       RegionBranchInverseSuccessorMapping operandsOf;
       op.getSuccessorInputOperandMapping(operandsOf);

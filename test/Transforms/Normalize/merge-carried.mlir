@@ -98,3 +98,18 @@ func.func @different(%x: tensor<4xf32>, %y: tensor<4xf32>, %n: index) -> (tensor
   }
   return %r#0, %r#1, %r#2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// Destinations of a parallel loop are written: they are two, though they start from one value.
+// CHECK-LABEL: func @forall
+// CHECK: shared_outs(%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}})
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %[[A]]
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %[[B]]
+func.func @forall(%x: tensor<8xf32>, %y: tensor<1xf32>, %z: tensor<1xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %r:2 = scf.forall (%i) in (8) shared_outs(%a = %x, %b = %x) -> (tensor<8xf32>, tensor<8xf32>) {
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %a[%i] [1] [1] : tensor<1xf32> into tensor<8xf32>
+      tensor.parallel_insert_slice %z into %b[%i] [1] [1] : tensor<1xf32> into tensor<8xf32>
+    }
+  }
+  return %r#0, %r#1 : tensor<8xf32>, tensor<8xf32>
+}

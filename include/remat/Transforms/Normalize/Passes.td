@@ -31,9 +31,9 @@ def CommonSubexpressionsPass : Pass<"remat-cse"> {
 def MergeCarried : Pass<"remat-merge-carried"> {
   let summary = "values that a loop or a branch carries twice, once";
   let description = [{
-    Of the values that an operation of `scf` carries (iteration arguments, results)
-    and that start from one value and go on as one value, all uses become uses of
-    the first. `canonicalize` removes those that are without uses then. It does the
+    Of the values that a sequential loop or a branch of `scf` carries (iteration
+    arguments, results) and that start from one value and go on as one value, all
+    uses become uses of the first. `canonicalize` removes those that are without uses then. It does the
     same by comparing every two values, in a time that grows with the square of
     their number; with this pass before it, that pattern is not needed.
 
