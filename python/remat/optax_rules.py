@@ -65,10 +65,10 @@ def _split_clipping(transformation: Any) -> tuple[Any, dict[str, Any]]:
     try:
         owner, closure = _describe(transformation.update)
         clip, *updates = closure["update_fns"] if owner == "chain" else [None]
-        (first, inner), *more = _flatten(clip) if updates else [("", {})]
+        parts = _flatten(clip) if updates else []
     except _Unknown:
         return transformation, {}
-    if first != "clip_by_global_norm" or more or set(inner) != {"max_norm"}:
+    if [name for name, _ in parts] != ["clip_by_global_norm"] or set(parts[0][1]) != {"max_norm"}:
         return transformation, {}
 
     def update(gradients: Any, states: Any, params: Any = None) -> Any:
@@ -78,7 +78,7 @@ def _split_clipping(transformation: Any) -> tuple[Any, dict[str, Any]]:
         return gradients, tuple(states)
 
     rest = type(transformation)(lambda params: transformation.init(params)[1:], update)
-    return rest, {"clip_global_norm": float(inner["max_norm"])}
+    return rest, {"clip_global_norm": float(parts[0][1]["max_norm"])}
 
 
 def _describe(update: Any) -> tuple[str, dict[str, Any]]:

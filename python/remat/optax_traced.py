@@ -118,7 +118,7 @@ class _Update:
         like = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(np.shape(leaf), jax.numpy.result_type(leaf)), (params, params, state))
         try:
             program, shapes = jax.make_jaxpr(step, return_shape=True)(*like)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise TypeError(f"optax: an update must need no more than gradients, state and parameters, but: {error}") from error
         before, after = ([(np.shape(x), np.dtype(x.dtype)) for x in jax.tree.leaves(tree)] for tree in (like[2], shapes[1]))
         if before != after or jax.tree.structure(like[2]) != jax.tree.structure(shapes[1]):

@@ -670,6 +670,8 @@ def test_names_are_no_patterns(name):
     (lambda optax: optax.MultiSteps(optax.sgd(0.1), 4).gradient_transformation(), "accumulate= of train_step"),
     (lambda optax: optax.apply_if_finite(optax.sgd(0.1), 3), "reads '.*' or its gradient, but parameters are updated one by one"),
     (lambda optax: optax.chain(optax.adam(0.1), optax.clip_by_global_norm(1.0)), "updated one by one"),
+    (lambda optax: optax.contrib.dog(0.1), "updated one by one"),
+    (lambda optax: optax.contrib.sophia(0.1), "must need no more than gradients, state and parameters, but: obj_fn"),
     (lambda optax: optax.polyak_sgd(), "must need no more than gradients, state and parameters"),
     (lambda optax: optax.set_to_zero(), "changes no parameter"),
     (lambda optax: optax.GradientTransformation(lambda p: 0.0, lambda g, s, p=None: (g, (s, s))), "another structure"),
