@@ -264,4 +264,5 @@ def table() -> dict[str, Callable[..., Any]]:
             "pure_callback": refuse_callback, "io_callback": refuse_callback, "sharding_constraint": keep, "reshard": keep,
             "lu_pivots_to_permutation": jax_linalg.lu_pivots_to_permutation,
             **{name: compute for name, compute in jax_linalg.ALGORITHMS.items() if compute},
+            **{name: functools.partial(jax_linalg.refuse, name=name) for name in jax_linalg.REFUSED},
             **{name: scatter(combine) for name, combine in combinations.items()}}

@@ -245,10 +245,62 @@ def eigh(x: Any, *, lower: bool, **_: Any) -> Any:
     return over_batches(functools.partial(factor_eigh, lower=lower), x)
 
 
+# --- Tridiagonal matrices ------------------------------------------------------------------------------
+
+
+def solve_tridiagonal(below: Any, diagonal: Any, above: Any, b: Any) -> Any:
+    """Gaussian elimination that exchanges neighbouring rows where that makes factors smaller, as LAPACK does; the first of `below`
+    and the last of `above` do not count. Rows of the upper triangle have two elements beside the diagonal then."""
+    from jax import lax
+    from jax import numpy as jnp
+    zero = jnp.zeros((), b.dtype)
+    above = above.at[-1].set(0)
+
+    def eliminate(row: Any, following: Any) -> tuple[Any, Any]:
+        (d, u, v, right), (low, next_d, next_u, next_right) = row, following
+        is_swapped = jnp.abs(low) > jnp.abs(d)
+        factor = jnp.where(is_swapped, d, low) / jnp.where(is_swapped, low, d)
+        pivot = low, next_d, next_u, next_right
+        rest = next_d - factor * u, next_u - factor * v, zero, next_right - factor * right
+        swapped = u - factor * next_d, v - factor * next_u, zero, right - factor * next_right
+        return tuple(jnp.where(is_swapped, x, y) for x, y in zip(swapped, rest)), \
+            tuple(jnp.where(is_swapped, x, y) for x, y in zip(pivot, row))
+
+    def substitute(known: Any, row: Any) -> tuple[Any, Any]:
+        (first, second), (d, u, v, right) = known, row
+        x = (right - u * first - v * second) / d
+        return (x, first), x
+
+    start = diagonal[0], above[0], zero, b[0]
+    last, rows = lax.scan(eliminate, start, (below[1:], diagonal[1:], above[1:], b[1:]))
+    rows = tuple(jnp.concatenate([some, end[None]]) for some, end in zip(rows, last))
+    nothing = jnp.zeros_like(b[0])
+    return lax.scan(substitute, (nothing, nothing), rows, reverse=True)[1]
+
+
+def tridiagonal_solve(below: Any, diagonal: Any, above: Any, b: Any, **_: Any) -> Any:
+    import jax
+    function = solve_tridiagonal
+    for _ in range(diagonal.ndim - 1):
+        function = jax.vmap(function)
+    return function(below, diagonal, above, b) if diagonal.shape[-1] else b
+
+
 # What JAX has a rule for, and what computes it; a linear solution is what it consists of.
 ALGORITHMS: dict[str, Callable[..., Any] | None] = {
     "cholesky": cholesky, "custom_linear_solve": None, "eigh": eigh, "lu": lu, "qr": qr, "svd": svd,
-    "triangular_solve": triangular_solve}
+    "triangular_solve": triangular_solve, "tridiagonal_solve": tridiagonal_solve}
+# What calls LAPACK, and what to do instead.
+REFUSED = {"eig": "the eigenvalues of a matrix that need not be symmetric", "schur": "a Schur decomposition",
+           "hessenberg": "a Hessenberg decomposition", "tridiagonal": "the tridiagonal form of a matrix",
+           "householder_product": "a product of Householder reflections", "geqrf": "a QR factorization as reflections",
+           "geqp3": "a QR factorization with pivoting", "ormqr": "a product of reflections with a matrix"}
+
+
+def refuse(*_: Any, name: str, **__: Any) -> Any:
+    from remat.export import ExportError
+    raise ExportError(f"there is no way to MLIR for {REFUSED[name]} ({name}): compute that outside of the loss and pass it with the "
+                      "batch; a step computes cholesky, eigh, lu, qr, svd and solutions of linear equations")
 
 
 def is_factorization(equation: Any) -> bool:

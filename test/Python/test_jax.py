@@ -233,9 +233,6 @@ def test_what_calls_python():
     check_steps(step, loss, params, [(x,)])
     with pytest.raises(remat.ExportError, match=r"test_jax.py:\d+:\d+ \(.*calling\): a compiled step cannot call Python"):
         remat.jax.train_step(calling, params, x, optimizer=remat.SGD(0.1))
-    # An equation without results is no product; eigenvalues of any matrix need LAPACK.
-    with pytest.raises(remat.ExportError, match=r"test_jax.py.*eig\): it has no lapack_sgeev_ffi"):
-        remat.jax.train_step(lambda p, x: jnp.linalg.eigvals(p).real.sum(), params, x, optimizer=remat.SGD(0.1))
 
 
 @pytest.mark.parametrize("loss, message", [
@@ -431,7 +428,7 @@ def test_lines_of_the_function():
     params, (batch,) = mlp_params(), mlp_batches(1)
     step = remat.jax.train_step(mlp, params, *batch, optimizer=remat.SGD(0.1))
     assert re.search(rf"save .* {line_of('h = jnp.tanh(h @ layer')} \(jit\(mlp\)/\w+\)", step.explain())
-    with pytest.raises(remat.export.ExportError, match=rf"{line_of('return jnp.linalg.eigvals')} \(eig\): .*lapack"):
+    with pytest.raises(remat.export.ExportError, match=rf"{line_of('return jnp.linalg.eigvals')}:\d+ \(.*factor\): .*\(eig\)"):
         remat.jax.train_step(factor, np.eye(2, dtype="f4"), np.eye(2, dtype="f4"), optimizer=remat.SGD(0.1))
     with pytest.raises(remat.CompileError) as caught:
         remat.jax.train_step(lambda h, x: jnp.sum(narrowed(h * x)), np.ones(4, "f4"), np.ones(4, "f4"), optimizer=remat.SGD(0.1))

@@ -71,6 +71,9 @@ CASES = {
     "unit diagonal": (lambda w: weighted(linalg.solve_triangular(w, jnp.arange(8.0).reshape(4, 2), unit_diagonal=True, lower=True)), SQUARE),
     "from the right": (lambda w: weighted(jax.lax.linalg.triangular_solve(w, jnp.arange(8.0).reshape(2, 4), lower=True)), SQUARE),
     "from the right, transposed": (lambda w: weighted(jax.lax.linalg.triangular_solve(w, jnp.arange(8.0).reshape(2, 4), transpose_a=True)), SQUARE),
+    "tridiagonal": (lambda w: weighted(jax.lax.linalg.tridiagonal_solve(w[0], w[1], w[2], w[3:].T)), WIDE),
+    "tridiagonal, with zeros": (lambda w: weighted(jax.lax.linalg.tridiagonal_solve(w[0], w[1] * jnp.arange(6), w[2], w[3:].T)), WIDE),
+    "many tridiagonal": (lambda w: weighted(jax.lax.linalg.tridiagonal_solve(w[0], w[1], w[2], w)), MANY[[[0, 1, 0], [1, 0, 1], [1, 1, 0]], :, 1].reshape(3, 3, 3)),
     "expm": (lambda w: weighted(linalg.expm(w / 3)), SQUARE),
     "conjugate gradients": (lambda w: weighted(jax.scipy.sparse.linalg.cg(lambda v: positive(w) @ v, jnp.arange(4.0), tol=1e-13)[0]), SQUARE),
     "gmres": (lambda w: weighted(jax.scipy.sparse.linalg.gmres(lambda v: w @ v, jnp.arange(4.0), tol=1e-13)[0]), SQUARE),
@@ -102,4 +105,13 @@ def test_what_is_not_positive_definite():
     (lambda w: sum(part.sum() for part in linalg.qr(w, pivoting=True)[:2]), "a QR factorization with pivoting")])
 def test_what_has_no_way(loss, message):
     with pytest.raises(remat.ExportError, match=rf"test_jax_linalg.py:\d+.*: {message} has no way to MLIR"):
+        remat.jax.train_step(loss, np.eye(3, dtype="f4"), optimizer=remat.SGD(0.1))
+
+
+@pytest.mark.parametrize("loss, name", [
+    (lambda w: jnp.linalg.eigvals(w).real.sum(), "eig"), (lambda w: (w * linalg.schur(jnp.eye(3))[0]).sum(), "schur"),
+    (lambda w: (w * linalg.hessenberg(jnp.eye(3))).sum(), "hessenberg")])
+def test_what_only_lapack_computes(loss, name):
+    message = rf"test_jax_linalg.py:\d+.*: there is no way to MLIR for .* \({name}\): compute that outside of the loss"
+    with pytest.raises(remat.ExportError, match=message):
         remat.jax.train_step(loss, np.eye(3, dtype="f4"), optimizer=remat.SGD(0.1))
