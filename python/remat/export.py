@@ -64,8 +64,11 @@ class Value:
 
     def describe(self) -> dict[str, Any]:
         shape = list(self.own.shape) if self.shape is None else self.shape
+        kind = self.kind or self.own.dtype.name
+        if kind not in ELEMENT_TYPES:
+            raise ExportError(f"'{self.name}' is of {kind}; arguments and results are of {', '.join(ELEMENT_TYPES)}")
         return {"name": self.name, "role": self.role, "shape": [n if isinstance(n, int) else -1 for n in shape],
-                "dtype": ELEMENT_TYPES[self.kind or self.own.dtype.name]}
+                "dtype": ELEMENT_TYPES[kind]}
 
 
 @dataclasses.dataclass

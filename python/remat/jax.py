@@ -25,12 +25,20 @@ def _name(path: Any) -> str:
     return jax.tree_util.keystr(path, simple=True, separator=".") or "params"
 
 
+def _wider(x: Any) -> str | None:
+    """The type in which a step has integers of less than a byte; None for others."""
+    kind = str(getattr(x, "dtype", ""))
+    return {"int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}.get(kind)
+
+
 def _to_plain(x: Any) -> Any:
-    """What a step has of complex numbers: real and imaginary parts, in another dimension; of random keys, their numbers; of others,
-    themselves."""
+    """What a step has of complex numbers: real and imaginary parts, in another dimension; of random keys, their numbers; of
+    integers of less than a byte, bytes; of others, themselves."""
     import jax
     if jax_custom.is_key(x):
         return jax.random.key_data(x)
+    if wider := _wider(x):
+        return x.astype(wider)
     if isinstance(x, jax.core.Tracer):
         return jax.numpy.stack([x.real, x.imag], -1) if np.iscomplexobj(x) else x
     return np.stack([np.real(x), np.imag(x)], -1) if np.iscomplexobj(x) else x
@@ -41,7 +49,25 @@ def _from_plain(x: Any, like: Any) -> Any:
     import jax
     if jax_custom.is_key(like):
         return jax_custom.to_keys(x, like)
+    if _wider(like):
+        return x.astype(like.dtype)
     return jax.lax.complex(x[..., 0], x[..., 1]) if np.iscomplexobj(like) else x
+
+
+def _check_types(what: str, tree: Any) -> None:
+    """Raises an error where a leaf of `tree` is of a type that a step has no arrays of."""
+    import jax
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        kind = jax.dtypes.canonicalize_dtype(getattr(leaf, "dtype", jax.numpy.result_type(leaf)), allow_extended_dtype=True)
+        if not jax_custom.is_key(leaf) and kind.kind != "c" and kind.name not in export.ELEMENT_TYPES and not _wider(leaf):
+            raise TypeError(f"a step has no arrays of {kind.name}, as '{_name(path)}' of {what} is; convert it to bfloat16 or float32")
+
+
+def _names(tree: Any) -> list[str]:
+    """Of the leaves of `tree`; those whose paths look the same are numbered."""
+    import jax
+    names = [_name(path) for path, _ in jax.tree_util.tree_leaves_with_path(tree)]
+    return [f"{name}#{names[:i].count(name)}" if name in names[:i] else name for i, name in enumerate(names)]
 
 
 @dataclasses.dataclass
@@ -100,6 +126,7 @@ def _export(function: Callable[..., Any], params: Any, batch: Any, functions: Fu
     """`function(params, *batch)` as a `remat.export.Export`, with the `functions` of an optimizer, and its trees."""
     import jax
 
+    _check_types("the batch", batch)
     leaves, tree = jax.tree.flatten(batch)
     like = leaves
     leaves = list(map(_to_plain, leaves))
@@ -113,6 +140,7 @@ def _export(function: Callable[..., Any], params: Any, batch: Any, functions: Fu
         if len(result) != 2:
             raise TypeError(f"the loss must return a scalar or (scalar, auxiliary), but it returns a tuple of {len(result)}")
         loss, auxiliary = result
+        _check_types("auxiliary results", auxiliary)
         extras, auxiliary_tree = jax.tree.flatten(auxiliary)
         auxiliaries_like = [jax.ShapeDtypeStruct(np.shape(x), jax.numpy.result_type(x)) for x in extras]
         return loss, *map(_to_plain, extras)
@@ -125,10 +153,10 @@ def _export(function: Callable[..., Any], params: Any, batch: Any, functions: Fu
     if results[0].shape != () or not jax.numpy.issubdtype(results[0].dtype, jax.numpy.floating):
         raise TypeError(f"the loss must be a floating-point scalar, but it is {results[0].dtype.name}"
                         f"{list(results[0].shape)}")
-    names = [_name(path) for path, _ in jax.tree_util.tree_leaves_with_path(batch)]
+    names = [f"batch.{name}" for name in _names(batch)]
     outputs = ["loss", *(f"result{i}" for i in range(1, len(results)))]
     with timed(f"the export of {flat.__name__}"):
-        exported = export.from_jax(flat, params, dict(zip((f"batch.{name}" for name in names), leaves)), outputs=outputs,
+        exported = export.from_jax(flat, params, dict(zip(names, leaves)), outputs=outputs,
                                    check=False, functions=functions)
     for argument in exported.arguments:
         argument.name = argument.name or "params"
@@ -160,6 +188,12 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
 
     if not jax.tree.leaves(params):
         raise TypeError("params has no array in it, so there is nothing to train")
+    _check_types("params", params)
+    paths: dict[str, Any] = {}
+    for path, _ in jax.tree_util.tree_leaves_with_path(params):
+        if (other := paths.setdefault(_name(path), path)) is not path:
+            raise TypeError(f"two parameters would be called '{_name(path)}': params{jax.tree_util.keystr(other)} and "
+                            f"params{jax.tree_util.keystr(path)}; rename one of them")
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
         if jax_custom.is_key(leaf):
             raise TypeError(f"parameters must be floating-point arrays, but '{_name(path)}' is a random key; pass it with the batch")

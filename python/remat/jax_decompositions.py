@@ -213,6 +213,9 @@ def complex_sign(x: Any) -> Any:
 def reverse(x: Any, *, dimensions: Any) -> Any:
     """Of unsigned integers by signed ones, as StableHLO's way to linalg has the reversal only of those."""
     from jax import lax
+    from jax import numpy as jnp
+    if jnp.iinfo(x.dtype).bits < 8:
+        return lax.rev(x.astype("int8"), dimensions).astype(x.dtype)
     return lax.bitcast_convert_type(lax.rev(lax.bitcast_convert_type(x, f"int{x.dtype.itemsize * 8}"), dimensions), x.dtype)
 
 
@@ -225,6 +228,30 @@ def sum_in_float32(*operands: Any, primitive: Any, kind: Any, **params: Any) -> 
     return primitive.bind(*operands, **params | {"preferred_element_type": "float32"}).astype(kind)
 
 
+def has_algorithm(equation: Any) -> bool:
+    """Whether `equation` is a product that says in which types it multiplies and adds, which StableHLO's way to linalg does not read."""
+    from jax import lax
+    return isinstance(equation.params.get("precision"), (lax.DotAlgorithm, lax.DotAlgorithmPreset))
+
+
+def multiply_by_algorithm(*operands: Any, primitive: Any, precision: Any, **params: Any) -> Any:
+    """Of operands in the types of the algorithm, added up in float32 or more; those that make one product of several have all digits of
+    float32."""
+    from jax import lax
+    from jax import numpy as jnp
+    kinds: tuple[Any, Any]
+    if isinstance(precision, lax.DotAlgorithm):
+        is_one = precision.num_primitive_operations == 1
+        kinds = (precision.lhs_precision_type, precision.rhs_precision_type) if is_one else (None, None)
+    else:
+        kind = {"F16": "float16", "BF16": "bfloat16", "F64": "float64"}.get(precision.name.partition("_")[0])
+        kinds = (None, None) if "_X" in precision.name else (kind, kind)
+    result = jnp.dtype(params["preferred_element_type"] or jnp.result_type(*operands[:2]))
+    operands = tuple(x if kind is None else x.astype(kind) for x, kind in zip(operands, kinds))
+    sums = jnp.float32 if result.itemsize == 2 else result
+    return primitive.bind(*operands, **params | {"precision": None, "preferred_element_type": sums}).astype(result)
+
+
 def adds_in_16_bits(equation: Any) -> bool:
     from jax import numpy as jnp
     if equation.primitive.name not in ("dot_general", "conv_general_dilated"):
@@ -235,13 +262,16 @@ def adds_in_16_bits(equation: Any) -> bool:
 
 def find(equation: Any) -> Callable[..., Any] | None:
     """What computes the same as `equation`, if that is to be decomposed."""
+    from jax import numpy as jnp
+    if has_algorithm(equation):
+        return functools.partial(multiply_by_algorithm, primitive=equation.primitive)
     if adds_in_16_bits(equation):
         return functools.partial(sum_in_float32, primitive=equation.primitive, kind=equation.outvars[0].aval.dtype)
     if is_collective(equation):
         return refuse_collective
     if equation.primitive.name == "gather" and is_to_be_checked(equation):
         return functools.partial(gather, primitive=equation.primitive)
-    if equation.primitive.name == "rev" and equation.invars[0].aval.dtype.kind == "u":
+    if equation.primitive.name == "rev" and jnp.issubdtype(equation.invars[0].aval.dtype, jnp.unsignedinteger):
         return reverse
     if equation.primitive.name in ("abs", "sign") and equation.invars[0].aval.dtype.kind == "c":
         return {"abs": complex_abs, "sign": complex_sign}[equation.primitive.name]

@@ -1,4 +1,5 @@
 """Losses written in JAX, trained by a step and by JAX itself."""
+import functools
 import re
 from pathlib import Path
 
@@ -115,6 +116,70 @@ def test_products_and_convolutions_of_16_bits_are_added_in_float32(kind):
         step = remat.jax.train_step(loss, params, x, optimizer=remat.SGD(0.1), **target)
         assert step(x) == 16384
         assert_close(step.params, jax.tree.map(lambda p, g: p - 0.1 * g, params, jax.grad(loss)(params, x)))
+
+
+@pytest.mark.parametrize("kind, algorithm", [
+    ("bfloat16", "BF16_BF16_F32"), ("float32", "BF16_BF16_F32"), ("float32", "BF16_BF16_F32_X3"), ("float32", "F32_F32_F32"),
+    ("float16", "F16_F16_F32"), ("bfloat16", jax.lax.DotAlgorithm("bfloat16", "bfloat16", "float32"))])
+def test_products_that_name_an_algorithm(kind, algorithm):
+    """Not all of which JAX has on a CPU."""
+    def loss(precision, w, x):
+        kinds = {"preferred_element_type": "float32"}
+        h = jax.vmap(lambda row, w: jnp.matmul(row.astype(kind), w.astype(kind), precision=precision, **kinds), (0, None))(x, w)
+        return jnp.sin(h).sum()
+    w, x = normal(8, 3), normal(2, 5, 8)
+    is_exact = algorithm in ("BF16_BF16_F32_X3", "F32_F32_F32")
+    step = remat.jax.train_step(functools.partial(loss, algorithm), w, x, optimizer=remat.SGD(1.0))
+    expected, gradient = jax.value_and_grad(functools.partial(loss, None))(w, x)
+    np.testing.assert_allclose(step(x), expected, 1e-5 if is_exact else 2e-2)
+    np.testing.assert_allclose(w - step.params, gradient, atol=1e-5 if is_exact else 2e-2)
+
+
+def test_attention_of_16_bits():
+    """Whose products name an algorithm."""
+    def loss(p):
+        return jax.nn.dot_product_attention(*p.astype("bfloat16"), is_causal=True).astype("f4").sum()
+    p = normal(3, 2, 6, 4, 8)
+    step = remat.jax.train_step(loss, p, optimizer=remat.SGD(1.0))
+    expected, gradient = jax.value_and_grad(loss)(p)
+    np.testing.assert_allclose(step(), expected, 1e-2)
+    np.testing.assert_allclose(p - step.params, gradient, atol=2e-2)
+
+
+def test_integers_of_less_than_a_byte():
+    def loss(w, batch):
+        h = (w * batch["i"].astype("f4")).sum() + (w[:batch["u"].size] * batch["u"][::-1].astype("f4")).sum()
+        return h, {"doubled": batch["u"] * 2, "same": batch["i"]}
+    w, batch = normal(8), {"i": jnp.arange(8, dtype="int4") - 4, "u": jnp.arange(4, dtype="uint2")}
+    step = remat.jax.train_step(loss, w, batch, optimizer=remat.SGD(0.1), dynamic=True)
+    expected, extras = loss(w, batch)
+    value, found = step(batch)
+    assert_close(value, expected)
+    for name, array in extras.items():
+        assert found[name].dtype == array.dtype and np.array_equal(found[name], array)
+    smaller = {"i": np.asarray(batch["i"]), "u": batch["u"][:3]}
+    expected, _ = loss(jnp.array(step.params), smaller)
+    assert_close(step(smaller)[0], expected)
+
+
+def test_types_that_no_step_has():
+    narrow, wide = jnp.ones(3, "float8_e4m3fn"), np.ones(3, "f4")
+    for params, x, where in ((wide, narrow, "'0' of the batch"), ({"w": [narrow]}, wide, "'w.0' of params"),
+                             (wide, wide, "'y' of auxiliary results")):
+        def loss(p, x):
+            return sum((leaf.astype("f4") * x.astype("f4")).sum() for leaf in jax.tree.leaves(p)), {"y": x.astype("float8_e5m2")}
+        with pytest.raises(TypeError, match=rf"a step has no arrays of float8_\w+, as {where} is; convert it to bfloat16 or float32"):
+            remat.jax.train_step(loss, params, x, optimizer=remat.SGD(0.1))
+
+
+def test_paths_that_look_the_same():
+    """Those of parameters are names of a checkpoint; those of data are not."""
+    tree = {"a": {"b": normal(3)}, "a.b": normal(3)}
+    step = remat.jax.train_step(lambda p, x: (p * x["a"]["b"] * x["a.b"]).sum(), np.ones(3, "f4"), tree, optimizer=remat.SGD(0.1))
+    assert_close(step(tree), (tree["a"]["b"] * tree["a.b"]).sum())
+    message = r"two parameters would be called 'a.b': params\['a'\]\['b'\] and params\['a.b'\]; rename one of them"
+    with pytest.raises(TypeError, match=message):
+        remat.jax.train_step(lambda p, x: (p["a.b"] * x).sum(), tree, np.ones(3, "f4"), optimizer=remat.SGD(0.1))
 
 
 def test_numpy_data_of_64_bits():
