@@ -120,6 +120,16 @@ func.func private @f(%w: tensor<4xf32> {opt.parm}) { return }
 
 // -----
 
+// expected-error @+1 {{unknown attribute 'remat.stat' on argument 1; the remat dialect knows remat.data, remat.state, remat.init, remat.seed, remat.step, remat.result, remat.gradient_of and remat.updates}}
+func.func private @misspelled_role(tensor<4xf32> {remat.data = "x"}, tensor<4xf32> {remat.stat = "s"})
+
+// -----
+
+// expected-error @+1 {{unknown attribute 'remat.los' on result 0; the remat dialect knows remat.loss, remat.metric, remat.state, remat.gradient_of and remat.updates}}
+func.func private @misspelled_loss() -> (tensor<f32> {remat.los}, tensor<f32>)
+
+// -----
+
 func.func @f(%w: tensor<4xf32>, %t: i64) {
   // expected-error @+1 {{names @adam, but there is no such opt.optimizer}}
   %0 = opt.eager_step @adam(%w, %w) step %t : tensor<4xf32>, tensor<4xf32>

@@ -25,6 +25,14 @@ struct Place {
                            << kind << " " << index << " ";
   }
 
+  /// No pass reads it: it may be misspelt.
+  LogicalResult refuse(StringRef known) const {
+    return op->emitError() << "unknown attribute '"
+                           << attribute.getName().getValue() << "' on " << kind
+                           << " " << index << "; the remat dialect knows "
+                           << known;
+  }
+
   LogicalResult expectName() const {
     auto name = dyn_cast<StringAttr>(attribute.getValue());
     if (name && !name.empty())
@@ -117,7 +125,18 @@ LogicalResult RematDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return place.expectArgument();
   if (name == getStepAttrName())
     return place.expectUnit();
-  return success();
+  // A result is an argument once memory of the caller's takes its place, and
+  // passes add what they tell each other. `remat.init` is checked where its
+  // value is read.
+  static constexpr StringRef kOthers[] = {
+      getInitAttrName(), getLossAttrName(), getMetricAttrName(),
+      "remat.arena",     "remat.workspace", "remat.access",
+      "remat.bytes",     "remat.traffic"};
+  if (llvm::is_contained(kOthers, name))
+    return success();
+  return place.refuse("remat.data, remat.state, remat.init, remat.seed, "
+                      "remat.step, remat.result, remat.gradient_of and "
+                      "remat.updates");
 }
 
 LogicalResult RematDialect::verifyRegionResultAttribute(
@@ -132,7 +151,8 @@ LogicalResult RematDialect::verifyRegionResultAttribute(
     return place.expectArgument();
   if (name == getUpdatesAttrName())
     return place.expectUpdatedArgument();
-  return success();
+  return place.refuse("remat.loss, remat.metric, remat.state, "
+                      "remat.gradient_of and remat.updates");
 }
 
 LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
