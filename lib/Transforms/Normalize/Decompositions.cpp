@@ -53,6 +53,35 @@ static LogicalResult replaceByParts(RewriterBase &rewriter, tensor::PadOp pad) {
   return linalg::rewriteInDestinationPassingStyle(rewriter, pad);
 }
 
+/// Without parts that have no elements: no slice may begin behind the last
+/// element, nor be one of nothing.
+static LogicalResult replaceByParts(RewriterBase &rewriter,
+                                    tensor::ConcatOp concat) {
+  auto isEmpty = [](Type type) {
+    return llvm::is_contained(cast<RankedTensorType>(type).getShape(), 0);
+  };
+  RankedTensorType type = concat.getResultType();
+  if (isEmpty(type) && type.hasStaticShape()) {
+    rewriter.replaceOpWithNewOp<tensor::EmptyOp>(concat, type.getShape(),
+                                                 type.getElementType());
+    return success();
+  }
+  SmallVector<Value> parts;
+  for (Value input : concat.getInputs())
+    if (!isEmpty(input.getType()))
+      parts.push_back(input);
+  if (parts.empty() || parts.size() == concat.getInputs().size())
+    return failure();
+  if (parts.size() > 1)
+    rewriter.replaceOpWithNewOp<tensor::ConcatOp>(concat, type, concat.getDim(),
+                                                  parts);
+  else if (parts.front().getType() == type)
+    rewriter.replaceOp(concat, parts);
+  else
+    rewriter.replaceOpWithNewOp<tensor::CastOp>(concat, type, parts.front());
+  return success();
+}
+
 /// arith.bitcast, element by element.
 static LogicalResult replaceByParts(RewriterBase &rewriter,
                                     tensor::BitcastOp cast) {
@@ -139,7 +168,7 @@ void mlir::remat::registerDecomposableExternalModels(
     attach<scf::ForallOp, scf::ParallelOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
-    attach<tensor::BitcastOp, tensor::GatherOp, tensor::GenerateOp,
-           tensor::PadOp, tensor::ScatterOp>(context);
+    attach<tensor::BitcastOp, tensor::ConcatOp, tensor::GatherOp,
+           tensor::GenerateOp, tensor::PadOp, tensor::ScatterOp>(context);
   });
 }

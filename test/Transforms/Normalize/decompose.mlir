@@ -91,3 +91,16 @@ func.func @padding_around_nothing(%x: tensor<0x3xf32>) -> tensor<4x4xf32> {
   } : tensor<0x3xf32> to tensor<4x4xf32>
   return %y : tensor<4x4xf32>
 }
+
+// CHECK-LABEL: func.func @concatenation_with_nothing
+// CHECK-SAME: (%[[X:.*]]: tensor<3x4xf32>, %[[NOTHING:.*]]: tensor<0x4xf32>)
+// CHECK: %[[TWO:.*]] = tensor.concat dim(0) %[[X]], %[[X]] :
+// CHECK: %[[EMPTY:.*]] = tensor.empty() : tensor<0x4xf32>
+// CHECK: return %[[X]], %[[TWO]], %[[EMPTY]]
+func.func @concatenation_with_nothing(%x: tensor<3x4xf32>, %nothing: tensor<0x4xf32>)
+    -> (tensor<3x4xf32>, tensor<6x4xf32>, tensor<0x4xf32>) {
+  %one = tensor.concat dim(0) %x, %nothing : (tensor<3x4xf32>, tensor<0x4xf32>) -> tensor<3x4xf32>
+  %two = tensor.concat dim(0) %x, %nothing, %x : (tensor<3x4xf32>, tensor<0x4xf32>, tensor<3x4xf32>) -> tensor<6x4xf32>
+  %none = tensor.concat dim(0) %nothing, %nothing : (tensor<0x4xf32>, tensor<0x4xf32>) -> tensor<0x4xf32>
+  return %one, %two, %none : tensor<3x4xf32>, tensor<6x4xf32>, tensor<0x4xf32>
+}
