@@ -48,3 +48,17 @@ func.func @atomic(%m: memref<4xf32>, %x: f32, %i: index) {
   %y = memref.atomic_rmw addf %x, %m[%i] : (f32, memref<4xf32>) -> f32
   return
 }
+
+// -----
+
+// So are the sizes of a shape that is data.
+// CHECK-LABEL: func.func @shape
+// CHECK-SAME: (%[[M:.*]]: memref<12xf32>
+// CHECK: call @remat_cuda_read
+// CHECK: memref.reinterpret_cast %[[M]] to offset: [0], sizes: [%{{.*}}, 4], strides: [4, 1]
+// CHECK-NOT: memref.reshape
+func.func @shape(%m: memref<12xf32>, %shape: memref<2xi32>) -> memref<?x4xf32> {
+  // expected-remark @+1 {{the host reads device memory}}
+  %r = memref.reshape %m(%shape) : (memref<12xf32>, memref<2xi32>) -> memref<?x4xf32>
+  return %r : memref<?x4xf32>
+}
