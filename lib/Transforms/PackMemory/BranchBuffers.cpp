@@ -148,26 +148,37 @@ static void update(scf::IfOp op, unsigned index, Value buffer) {
 /// the result is inserted into, which bufferization then takes for a conflict.
 static Value createDestination(scf::IfOp op, unsigned index) {
   OpBuilder builder(op);
+  Location loc = op.getLoc();
   auto type = cast<RankedTensorType>(op.getResult(index).getType());
+  auto toValue = [&](OpFoldResult size) {
+    return getValueOrCreateConstantIndexOp(builder, loc, size);
+  };
+  // The regions may make tensors of different sizes.
+  std::optional<SmallVector<OpFoldResult>> sizes;
   for (Region &region : op->getRegions()) {
     Value yielded = getYielded(region, index).get();
     if (isUndefined(yielded))
       continue;
-    SmallVector<OpFoldResult> sizes =
-        isDefinedIn(yielded, op)
-            ? getSizesBefore(builder, op, yielded)
-            : tensor::getMixedSizes(builder, op.getLoc(), yielded);
-    if (llvm::is_contained(sizes, OpFoldResult()))
+    SmallVector<OpFoldResult> own =
+        isDefinedIn(yielded, op) ? getSizesBefore(builder, op, yielded)
+                                 : tensor::getMixedSizes(builder, loc, yielded);
+    if (llvm::is_contained(own, OpFoldResult()))
       return {};
-    SmallVector<Value> dynamicSizes;
-    for (auto [dim, size] : llvm::enumerate(sizes))
-      if (type.isDynamicDim(dim))
-        dynamicSizes.push_back(
-            getValueOrCreateConstantIndexOp(builder, op.getLoc(), size));
-    return bufferization::AllocTensorOp::create(builder, op.getLoc(), type,
-                                                dynamicSizes);
+    if (!sizes)
+      sizes = own;
+    for (auto [dim, size] : llvm::enumerate(*sizes))
+      if (type.isDynamicDim(dim) && size != own[dim])
+        size = arith::SelectOp::create(builder, loc, op.getCondition(),
+                                       toValue(size), toValue(own[dim]))
+                   .getResult();
   }
-  return {};
+  if (!sizes)
+    return {};
+  SmallVector<Value> dynamicSizes;
+  for (auto [dim, size] : llvm::enumerate(*sizes))
+    if (type.isDynamicDim(dim))
+      dynamicSizes.push_back(toValue(size));
+  return bufferization::AllocTensorOp::create(builder, loc, type, dynamicSizes);
 }
 
 /// Whether `value`, which the inner branch `op` leaves in `destination`, is or

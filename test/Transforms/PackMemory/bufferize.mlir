@@ -625,3 +625,29 @@ func.func private @arguments_that_change_places(%a: tensor<4xf32> {bufferization
   %d = bufferization.materialize_in_destination %n in %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %c, %d : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// The buffer has the size of the branch that runs.
+// CHECK-LABEL: func.func @branches_of_different_sizes
+// CHECK-SAME: %[[X:[^:]*]]: memref<8xf32>, %[[P:.*]]: i1, %[[N:.*]]: index, %[[M:.*]]: index,
+// CHECK: %[[SIZE:.*]] = arith.select %[[P]], %[[N]], %[[M]]
+// CHECK: memref.alloc(%[[SIZE]])
+func.func @branches_of_different_sizes(%x: tensor<8xf32>, %p: i1, %n: index, %m: index) -> f32 {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  // expected-remark @+1 {{buffer stays an allocation: it has no static shape}}
+  %r = scf.if %p -> (tensor<?xf32>) {
+    %a = tensor.extract_slice %x[0] [%n] [1] : tensor<8xf32> to tensor<?xf32>
+    %e = tensor.empty(%n) : tensor<?xf32>
+    %s = linalg.exp ins(%a : tensor<?xf32>) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %s : tensor<?xf32>
+  } else {
+    %a = tensor.extract_slice %x[0] [%m] [1] : tensor<8xf32> to tensor<?xf32>
+    %e = tensor.empty(%m) : tensor<?xf32>
+    %s = linalg.tanh ins(%a : tensor<?xf32>) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %s : tensor<?xf32>
+  }
+  %sum = linalg.reduce { arith.addf } ins(%r : tensor<?xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+  %l = tensor.extract %sum[] : tensor<f32>
+  return %l : f32
+}
