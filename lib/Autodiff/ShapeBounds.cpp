@@ -1,14 +1,17 @@
-//===- ShapeBounds.cpp - Shapes through the remat dialect's operations ----===//
+//===- ShapeBounds.cpp - Shapes through operations ------------------------===//
 //
 // A tape for values of dynamic size is allocated before the loop; upstream's
-// analysis finds that size if it can see through our operations.
+// analysis finds that size if it can see through our operations, and through
+// concatenations.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Rules.h"
 
+#include "remat/Dialect/Remat/IR/Branches.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 using namespace mlir;
@@ -66,6 +69,22 @@ struct TapeReadBounds : BoundsFor<TapeReadBounds, TapeReadOp> {
   void populateBoundsForIndexValue(Operation *op, Value value,
                                    ValueBoundsConstraintSet &bounds) const {}
 };
+
+/// The sum of the parts' sizes, in the dimension in which they stand in a row.
+struct ConcatBounds : BoundsFor<ConcatBounds, tensor::ConcatOp> {
+  void populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
+                                       ValueBoundsConstraintSet &bounds) const {
+    auto concat = cast<tensor::ConcatOp>(op);
+    ValueRange parts = concat.getInputs();
+    AffineExpr size = bounds.getExpr(getSameSizes(parts.front()), dim);
+    if (dim == static_cast<int64_t>(concat.getDim()))
+      for (Value part : parts.drop_front())
+        size = size + bounds.getExpr(getSameSizes(part), dim);
+    bounds.bound(value)[dim] == size;
+  }
+  void populateBoundsForIndexValue(Operation *op, Value value,
+                                   ValueBoundsConstraintSet &bounds) const {}
+};
 } // namespace
 
 void mlir::remat::registerShapeBounds(DialectRegistry &registry) {
@@ -76,5 +95,8 @@ void mlir::remat::registerShapeBounds(DialectRegistry &registry) {
     StopGradientOp::attachInterface<IdentityBounds<StopGradientOp>>(*context);
     TapeReadOp::attachInterface<TapeReadBounds>(*context);
     TapeWriteOp::attachInterface<TapeWriteBounds>(*context);
+  });
+  registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
+    tensor::ConcatOp::attachInterface<ConcatBounds>(*context);
   });
 }

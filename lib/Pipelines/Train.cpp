@@ -47,6 +47,7 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createCheckTypesPass());
   pm.addPass(createCheckContentsPass());
   pm.addPass(createCheckPolicyNamesPass());
+  pm.addPass(createCheckCarriedSizesPass());
   // Memory is planned in one function: what it calls becomes part of it, after
   // differentiation if it has a derivative of its own.
   pm.addPass(createBindCustomVJP());

@@ -5,6 +5,33 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckCarriedSizesPass : Pass<"remat-check-carried-sizes"> {
+  let summary = "refuse loops that carry a tensor whose size changes";
+  let description = [{
+    Each tensor that an `scf.for` or `scf.while` carries from one iteration to the
+    next has one buffer, which is as large as the tensor that it starts with. A
+    dimension that has another size after an iteration is an error at the tensor
+    that takes the place of the carried one. Where value bounds do not tell, a
+    `cf.assert` compares the sizes at the end of each iteration.
+
+    Run it before `canonicalize`, which gives what a loop carries the static type
+    that it starts with.
+
+    Example:
+
+    ```mlir
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %start) -> (tensor<?xf32>) {
+      // error: this tensor takes the place of another one in the loop, whose dimension 0 has another size
+      %b = tensor.concat dim(0) %a, %x : (tensor<?xf32>, tensor<1xf32>) -> tensor<?xf32>
+      scf.yield %b : tensor<?xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def CheckContentsPass : Pass<"remat-check-contents"> {
   let summary = "warn where elements that nothing wrote are read";
   let description = [{

@@ -77,6 +77,20 @@ scf::ForOp mlir::remat::takeLoop(OpBuilder &builder, scf::ForOp loop,
   return taken;
 }
 
+Value mlir::remat::getSameSizes(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<tensor::CastOp>(op) && !OpTrait::hasElementwiseMappableTraits(op))
+      break;
+    auto operand = llvm::find_if(op->getOperands(), [](Value operand) {
+      return isa<RankedTensorType>(operand.getType());
+    });
+    if (operand == op->operand_end())
+      break;
+    value = *operand;
+  }
+  return value;
+}
+
 SmallVector<OpFoldResult>
 mlir::remat::getSizesBefore(OpBuilder &builder, Operation *op, Value value) {
   auto type = cast<RankedTensorType>(value.getType());

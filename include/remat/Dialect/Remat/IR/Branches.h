@@ -49,6 +49,9 @@ Operation *appendBranchResults(Operation *branch, ArrayRef<Value> values);
 /// what it yields and the uses of the results are the caller's to adapt.
 scf::ForOp takeLoop(OpBuilder &builder, scf::ForOp loop, ValueRange inits);
 
+/// A tensor of the same sizes from which `value` is computed element by element.
+Value getSameSizes(Value value);
+
 /// Sizes of `value`, a tensor inside `op`, by what is known before `op`; null
 /// for those that are not. `builder` stands before `op`.
 SmallVector<OpFoldResult> getSizesBefore(OpBuilder &builder, Operation *op,
