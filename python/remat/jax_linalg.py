@@ -278,7 +278,7 @@ def solve_tridiagonal(below: Any, diagonal: Any, above: Any, b: Any) -> Any:
     return lax.scan(substitute, (nothing, nothing), rows, reverse=True)[1]
 
 
-def tridiagonal_solve(below: Any, diagonal: Any, above: Any, b: Any, **_: Any) -> Any:
+def tridiagonal_solve(below: Any, diagonal: Any, above: Any, b: Any, **parameters: Any) -> Any:
     import jax
     function = solve_tridiagonal
     for _ in range(diagonal.ndim - 1):

@@ -59,16 +59,15 @@ static LogicalResult checkSizes(Value carried, OpOperand &next) {
   return success();
 }
 
-/// What the body of `loop` has for the value that it carries at `index`; null if
-/// it has none.
+/// What the body of `loop` has for the value that it carries at `index`; null
+/// if it has none.
 static Value getCarried(LoopLikeOpInterface loop, unsigned index) {
   Value carried = loop.getRegionIterArgs()[index];
   auto whileLoop = dyn_cast<scf::WhileOp>(loop.getOperation());
   if (!whileLoop)
     return carried;
-  for (auto [passed, argument] :
-       llvm::zip_equal(whileLoop.getConditionOp().getArgs(),
-                       whileLoop.getAfterArguments()))
+  for (auto [passed, argument] : llvm::zip_equal(
+           whileLoop.getConditionOp().getArgs(), whileLoop.getAfterArguments()))
     if (passed == carried)
       return argument;
   return {};

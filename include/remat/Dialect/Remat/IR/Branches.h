@@ -49,7 +49,8 @@ Operation *appendBranchResults(Operation *branch, ArrayRef<Value> values);
 /// what it yields and the uses of the results are the caller's to adapt.
 scf::ForOp takeLoop(OpBuilder &builder, scf::ForOp loop, ValueRange inits);
 
-/// A tensor of the same sizes from which `value` is computed element by element.
+/// A tensor of the same sizes from which `value` is computed element by
+/// element.
 Value getSameSizes(Value value);
 
 /// Sizes of `value`, a tensor inside `op`, by what is known before `op`; null
