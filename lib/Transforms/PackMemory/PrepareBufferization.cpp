@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/BufferUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -277,6 +278,17 @@ static void returnBuffers(func::FuncOp function) {
       function.getContext(), function.getArgumentTypes(), results));
 }
 
+/// Makes the globals of constants, which bufferization would make in the order
+/// in which it takes functions: another one in each run.
+static void createGlobals(ModuleOp module) {
+  SymbolTableCollection symbolTables;
+  uint64_t alignment = bufferization::BufferizationOptions().bufferAlignment;
+  module.walk([&](arith::ConstantOp op) {
+    if (isa<RankedTensorType>(op.getType()))
+      (void)bufferization::getGlobalFor(op, symbolTables, alignment);
+  });
+}
+
 namespace {
 struct PrepareBufferizationPass
     : public impl::PrepareBufferizationPassBase<PrepareBufferizationPass> {
@@ -315,6 +327,7 @@ struct PrepareBufferizationPass
         returnBuffers(function);
       }
     }
+    createGlobals(getOperation());
   }
 };
 
