@@ -16,8 +16,8 @@ from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras import fx_importer
 from torch_mlir.passmanager import PassManager
 
-from remat import (torch_bytes, torch_complex, torch_decompositions, torch_grouped, torch_kinks, torch_linalg, torch_masks, torch_operators,
-                   torch_special, torch_stops, torch_traced)
+from remat import (torch_bytes, torch_complex, torch_decompositions, torch_derivatives, torch_grouped, torch_kinks, torch_linalg, torch_masks,
+                   torch_operators, torch_special, torch_stops, torch_traced)
 from remat.export import ExportError
 from remat.locations import describe_line, describe_location, find_in_trace, from_forward
 from remat.torch_custom import Application
@@ -70,39 +70,12 @@ def recorded_calls() -> Iterator[None]:
         torch.fx.proxy.TracerBase._filter_traceback_frames = saved
 
 
-@contextlib.contextmanager
-def noted_derivatives() -> Iterator[list[str]]:
-    """The places of the model that ask for a derivative (`torch.func.grad`, too, ends in this function)."""
-    places: list[str] = []
-    grad = torch.autograd.grad
-
-    @functools.wraps(grad)
-    def note(*arguments: Any, **named: Any) -> Any:
-        if frames := from_forward(traceback.extract_stack()):
-            places.append(f"{frames[-1].filename}:{frames[-1].lineno}")
-        return grad(*arguments, **named)
-
-    torch.autograd.grad = note
-    try:
-        yield places
-    finally:
-        torch.autograd.grad = grad
-
-
 def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any) -> torch.export.ExportedProgram:
-    derivatives: list[str] = []
     try:
         with (recorded_calls(), plain_checkpoints(), torch_traced.kept_semantics(module), torch.fx.traceback.preserve_node_meta(),
-              noted_derivatives() as derivatives):
+              torch_derivatives.traced()):
             program = torch.export.export(module, inputs, dynamic_shapes=shapes)
-        if derivatives and any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in program.constants.values()
-                               if isinstance(t, torch.Tensor)):
-            raise ExportError("an intermediate of a derivative became a constant")
     except Exception as error:  # of the model, too
-        if derivatives:
-            raise ExportError(f"PyTorch cannot export the model: {derivatives[0]}: forward takes a derivative by autograd.grad or what is "
-                              "made of it (torch.func.grad), which torch.export does not trace; torch.func.jvp can be exported, and "
-                              f"so can any derivative within a loss in JAX (PyTorch says: {error})") from error
         frames = from_forward(traceback.extract_tb(error.__traceback__))
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
         raise ExportError(f"PyTorch cannot export the model: {place}{error}") from error

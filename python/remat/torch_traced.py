@@ -116,6 +116,8 @@ class Semantics(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, arguments: tuple[Any, ...] = (), named: dict[str, Any] | None = None) -> Any:
         if function in HOOKS:
             raise ExportError("a hook on the gradient of a tensor is no part of what is exported; write a torch.autograd.Function")
+        if function is torch.Tensor.backward:
+            raise ExportError("forward calls backward; take gradients by torch.autograd.grad")
         if function == DATA:
             return arguments[0].detach()
         if function == SET_DATA:
