@@ -1,6 +1,7 @@
 """Operations of PyTorch that torch-mlir lowers to a dialect of its own (`tm_tensor`), or with other numbers, by others. They
 compute the same; a sort takes n^2 comparisons instead of n log n, a scatter looks at each update for each element."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -62,7 +63,9 @@ def adaptive_mean(x: Tensor, sizes: list[int]) -> Tensor:
 def adaptive_maximum(x: Tensor, sizes: list[int]) -> Any:
     """By windows as wide as the widest, in which the last element stands again: torch-mlir has windows of one size at equal distances."""
     inputs = x.shape[-len(sizes):]
-    if not all(isinstance(size, int) for size in (*inputs, *sizes)) or all(n % m == 0 for n, m in zip(inputs, sizes)):
+    if not all(isinstance(size, int) for size in (*inputs, *sizes)):
+        return NotImplemented
+    if all(n % m == 0 for n, m in zip(inputs, sizes)) and x.ndim == len(sizes) + 2:
         return NotImplemented
     first_dim, flat = x.ndim - len(sizes), torch.zeros((), dtype=torch.int64)
     for i, (n, m) in enumerate(zip(inputs, sizes)):
@@ -180,7 +183,8 @@ def remainder(x: Tensor, divisor: float) -> Tensor:
 
 
 def fmod(x: Tensor, divisor: Any) -> Tensor:
-    rest = torch.remainder(x.abs(), divisor.abs() if isinstance(divisor, Tensor) else abs(divisor))
+    """Whose derivative is 1 at 0, too, where that of |x| is 0."""
+    rest = torch.remainder(torch.where(x < 0, -x, x), divisor.abs() if isinstance(divisor, Tensor) else abs(divisor))
     return torch.where(x < 0, -rest, rest)
 
 
@@ -215,6 +219,10 @@ def distance(x: Tensor, y: Tensor, order: float = 2) -> Tensor:
 
 def angle(x: Tensor) -> Tensor:
     return torch.where(x < 0, math.pi, 0 * x) if x.is_floating_point() else NotImplemented
+
+
+def put(x: Tensor, places: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    return x.reshape(-1).index_put([places.reshape(-1)], source.reshape(-1), accumulate).reshape(x.shape)
 
 
 def take(x: Tensor, places: Tensor) -> Tensor:
@@ -397,12 +405,88 @@ def median(x: Tensor, dim: int, keepdim: bool = False) -> Any:
 
 
 def median_of_all(x: Tensor) -> Tensor:
-    """A NaN, if there is one."""
+    """A NaN, if there is one. Equals share the derivative."""
     size = x.numel()
     if not isinstance(size, int) or not size:
         return NotImplemented
     value = kth_value(x.reshape(-1), (size + 1) // 2, 0)[0]
-    return torch.where(x.isnan().any(), math.nan, value) if x.is_floating_point() else value
+    return torch.where(x.isnan().any(), math.nan, share(x.reshape(-1), value, [0])) if x.is_floating_point() else value
+
+
+def median_of_numbers(x: Tensor, dim: int, keepdim: bool = False) -> Any:
+    """Without NaNs, if there are others."""
+    size = x.shape[dim] if x.ndim else None
+    if not isinstance(size, int) or not x.is_floating_point():
+        return NotImplemented
+    middle = ((~x.isnan()).sum(dim, keepdim=True) - 1).clamp(min=0) // 2
+    values, places = in_order(x, dim, False, 0, size)
+    found = values.gather(dim, middle), places.gather(dim, middle)
+    return found if keepdim else tuple(part.squeeze(dim) for part in found)
+
+
+def median_of_all_numbers(x: Tensor) -> Any:
+    if not x.is_floating_point():
+        return NotImplemented
+    return share(x.reshape(-1), median_of_numbers(x.reshape(-1), 0)[0], [0])
+
+
+def share(x: Tensor, value: Tensor, dims: Sequence[int], keepdim: bool = False) -> Tensor:
+    """`value`, one of the elements of `x` along `dims`, of which all that are equal share the derivative."""
+    kept = value if keepdim else functools.reduce(lambda v, d: v.unsqueeze(d), sorted(d % x.ndim for d in dims), value)
+    kept = torch.ops.remat.stop_gradient(kept)
+    is_equal = x == kept
+    rest = torch.where(is_equal & (kept.abs() < math.inf), x - kept, 0).sum(list(dims), keepdim=keepdim)
+    return torch.ops.remat.stop_gradient(value) + rest / is_equal.sum(list(dims), keepdim=keepdim).clamp(min=1)
+
+
+def most_frequent(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The least of the most frequent elements, and its last place."""
+    size = x.shape[dim] if x.ndim else None
+    if not isinstance(size, int):
+        return NotImplemented
+    moved, numbers = x.movedim(dim, -1), torch.arange(size)
+    is_equal = moved.unsqueeze(-1) == moved.unsqueeze(-2)
+    count = is_equal.sum(-1)
+    is_most = count == count.amax(-1, keepdim=True)
+    is_before = is_less(moved.unsqueeze(-2), moved.unsqueeze(-1)) & is_most.unsqueeze(-2)
+    places = torch.where(is_most & ~is_before.any(-1), numbers, -1).amax(-1, keepdim=True)
+    found = moved.gather(-1, places).movedim(-1, dim), places.movedim(-1, dim)
+    return found if keepdim else tuple(part.squeeze(dim) for part in found)
+
+
+# --- Quantized numbers ----------------------------------------------------------------------------
+
+
+def quantize(x: Tensor, scale: Any, zero: Any, low: int, high: int) -> tuple[Tensor, Tensor]:
+    """And where it is in the range: there, its derivative is 1."""
+    level = torch.round(x / scale) + zero
+    holds = (level >= low) & (level <= high)
+    value = torch.ops.remat.stop_gradient((level.clamp(low, high) - zero) * scale)
+    return value + torch.where(holds, x - torch.ops.remat.stop_gradient(x), 0), holds
+
+
+def fake_quantize(x: Tensor, scale: Any, zero: Any, low: int, high: int) -> Tensor:
+    zero = torch.round(zero) if isinstance(zero, Tensor) and zero.is_floating_point() else zero
+    return quantize(x, scale, zero, low, high)[0]
+
+
+def fake_quantize_with_mask(x: Tensor, scale: Any, zero: Any, low: int, high: int) -> Any:
+    return quantize(x, scale, zero, low, high)
+
+
+def fake_quantize_if(x: Tensor, scale: Tensor, zero: Tensor, enabled: Tensor, low: int, high: int) -> Any:
+    value, holds = quantize(x, scale, zero, low, high)
+    return torch.where(enabled != 0, value, x), holds | (enabled == 0)
+
+
+def fake_quantize_channels(x: Tensor, scale: Tensor, zero: Tensor, dim: int, low: int, high: int) -> Tensor:
+    shape = [-1 if d == dim % x.ndim else 1 for d in range(x.ndim)]
+    return fake_quantize(x, scale.reshape(shape), zero.reshape(shape), low, high)
+
+
+def fake_quantize_channels_with_mask(x: Tensor, scale: Tensor, zero: Tensor, dim: int, low: int, high: int) -> Any:
+    shape = [-1 if d == dim % x.ndim else 1 for d in range(x.ndim)]
+    return quantize(x, scale.reshape(shape), zero.reshape(shape), low, high)
 
 
 # --- Scatters -----------------------------------------------------------------------------------
@@ -666,6 +750,7 @@ TABLE = {
     aten.dist.default: distance,
     aten.angle.default: angle,
     aten.take.default: take,
+    aten.put.default: put,
     aten.cummax.default: running(torch.maximum),
     aten.cummin.default: running(torch.minimum),
     aten.median.default: median_of_all,
@@ -693,6 +778,15 @@ TABLE = {
     aten.topk.default: top_k,
     aten.kthvalue.default: kth_value,
     aten.median.dim: median,
+    aten.nanmedian.default: median_of_all_numbers,
+    aten.nanmedian.dim: median_of_numbers,
+    aten.mode.default: most_frequent,
+    aten.fake_quantize_per_tensor_affine.default: fake_quantize,
+    aten.fake_quantize_per_tensor_affine.tensor_qparams: fake_quantize,
+    aten.fake_quantize_per_tensor_affine_cachemask.default: fake_quantize_with_mask,
+    aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default: fake_quantize_if,
+    aten.fake_quantize_per_channel_affine.default: fake_quantize_channels,
+    aten.fake_quantize_per_channel_affine_cachemask.default: fake_quantize_channels_with_mask,
     aten.scatter.src: scatter,
     aten.scatter.value: scatter_value,
     aten.scatter_add.default: scatter_add,

@@ -1,6 +1,7 @@
 """Functions of PyTorch with the derivatives that PyTorch has where pieces of them meet. torch-mlir makes maxima, minima and what
 is made of these by comparisons, of which one operand has all of the derivative where both are equal: ELU and leaky ReLU had the
 sum of both sides' at 0, log_sigmoid (and so the cross entropy of logits that start at 0) twice its own."""
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,15 @@ def extremum(takes_first: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tenso
 maximum, minimum = extremum(torch.gt), extremum(torch.lt)
 
 
+def number_of(takes_first: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
+    """Of equals, the first has the derivative; what is no number is left out."""
+    def compute(x: Tensor, y: Tensor) -> Tensor:
+        kind = torch.result_type(x, y)
+        x, y = x.to(kind), y.to(kind)
+        return torch.where(takes_first(x, y) | (y != y), x, y) if kind.is_floating_point else NotImplemented
+    return compute
+
+
 def leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
     return torch.where(x > 0, x, x * slope)
 
@@ -41,6 +51,10 @@ def logaddexp(x: Tensor, y: Tensor) -> Tensor:
     """Of equal infinities, too, whose difference is no number."""
     larger = maximum(x, y)
     return torch.where((x == y) & (x.abs() == torch.inf), x, larger + torch.log1p(torch.exp(-torch.abs(x - y))))
+
+
+def logaddexp2(x: Tensor, y: Tensor) -> Tensor:
+    return logaddexp(x * math.log(2), y * math.log(2)) / math.log(2)
 
 
 def hardtanh(x: Tensor, low: float = -1, high: float = 1) -> Tensor:
@@ -77,6 +91,9 @@ TABLE: dict[Any, Callable[..., Any]] = {
     aten.elu.default: elu,
     aten.log_sigmoid_forward.default: log_sigmoid,
     aten.logaddexp.default: logaddexp,
+    aten.logaddexp2.default: logaddexp2,
+    aten.fmax.default: number_of(torch.ge),
+    aten.fmin.default: number_of(torch.le),
     aten.hardtanh.default: hardtanh,
     aten.hardswish.default: hardswish,
     aten.hardsigmoid.default: hardsigmoid,
