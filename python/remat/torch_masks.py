@@ -99,9 +99,15 @@ class Keeper:
             raise Refusal(self.at) from error
 
     def key(self, node: Any) -> Any:
-        """Equal for what computes the same from the same, where nothing is written to in between."""
-        if not isinstance(node, torch.fx.Node) or node.op != "call_function" or self.written:
+        """Equal for what computes the same from the same, none of which is written to or drawn."""
+        if isinstance(node, (list, tuple)):
+            return tuple(map(self.key, node))
+        if not isinstance(node, torch.fx.Node) or node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload) and \
+                node.target is not operator.getitem or any(memory_of(n) in self.written for n in (node, *node.all_input_nodes)) or \
+                torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
             return str(node)
+        if node.target is aten.to.dtype and value_of(node).dtype == value_of(node.args[0]).dtype:
+            return self.key(node.args[0])
         return node.target, tuple(map(self.key, node.args)), tuple((k, self.key(v)) for k, v in node.kwargs.items())
 
     # --- Selections ------------------------------------------------------------------------------
@@ -386,7 +392,7 @@ class Keeper:
                     pass  # that two masks select as many rows, which must be one mask anyway
                 elif any(n in self.now for n in node.all_input_nodes):
                     args, named = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: self.now.get(n, n))
-                    if isinstance(node.target, torch._ops.OpOverload):
+                    if isinstance(node.target, torch._ops.OpOverload) or node.target is operator.getitem:
                         self.now[node] = self.emit(node.target, *args, **named)
                     elif node.target in COUNTED and isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
                         self.now[node] = self.emit(COUNTED[node.target], *args)

@@ -243,6 +243,7 @@ def test_integers_of_8_bits(kind):
         np.testing.assert_allclose(found[name], value.numpy(), 1e-6, err_msg=name)
 
 
+FAR = torch.tensor([0.0, 1.0, 50.0, 90.0, 150.0, 1e4])
 ROWS, COLUMNS = torch.tensor([[0, 2], [1, 1]]), torch.tensor([1, -1])
 
 
@@ -250,6 +251,14 @@ def fill_later(x):
     places = torch.empty_like(ROWS)
     places[:] = ROWS
     return x.new_empty(3, 4).copy_(x) * places.sum() + torch.empty(4).fill_(2.0)
+
+
+def write_at(x, i):
+    y = x.clone()
+    y[i] = 2 * x[0]
+    y[1:, i] = x[1:, 0] * x[2, 3]
+    y[None, -1, i], y[..., i - 3, i] = 3.0, x[0, 0]
+    return y * x[i]
 
 
 def write_diagonals(x):
@@ -301,6 +310,15 @@ DECOMPOSED = {
     "frequencies": ((5,), lambda x: x * torch.fft.fftfreq(5, 0.1) + x[:4].sum() * torch.fft.rfftfreq(9)),
     "covariances": ((3, 4), lambda x: torch.cov(x, fweights=torch.arange(4), aweights=torch.ones(4)) + x.T.cov(correction=0).sum() + x.corrcoef()),
     "dropped": ((3, 4), lambda x: F.dropout(x, 1.0) + x), "error function": ((3, 4), lambda x: torch.erfc(x) + torch.log(torch.erfc(x.abs() + 7)) + torch.log(torch.erfc(x + 2))),
+    "scaled error function": ((6,), lambda x: torch.special.erfcx(8 * x) + torch.special.log_ndtr(4 * x)),
+    "inverse error function": ((6,), lambda x: torch.erfinv(torch.tensor([0.999999, -0.9999, 0.0, 0.3, -0.7, 0.99]) * x / x.detach() * 0.9999)
+                               + torch.special.ndtri(x.sigmoid())),
+    "Bessel functions": ((6,), lambda x: torch.special.i0(3 * x) + torch.special.i1(3 * x) + torch.special.i0e(x * FAR)
+                         - torch.special.i1e(x)),
+    "placed by number": ((4, 3), lambda x: x.put(torch.tensor([1, 5]), x[0, :2]) + x.put(torch.tensor([1, 1]), x[0, :2], accumulate=True)),
+    "windows of one image": ((3, 6, 4), lambda x: F.adaptive_max_pool2d(x, 2) + F.adaptive_max_pool2d(x, (2, 1), return_indices=True)[1]),
+    "combinations": ((4,), lambda x: torch.combinations(x, 3).sum(1) + torch.combinations(x, 3, with_replacement=True)[:4, 0]),
+    "places of no dimension": ((3, 4), lambda x: write_at(x, x.detach().sum(1).argmax())),
     "distances": ((2, 4, 3), lambda x: torch.cdist(x, 2 * x[:, :2] + 1)), "no distance": ((4, 3), lambda x: torch.cdist(x, x)),
     "distances of order 1": ((4, 3), lambda x: torch.cdist(x, x[:2] + 1, p=1)),
     "gamma function": ((3, 4), lambda x: torch.lgamma(3 * x) + torch.digamma(x.abs() + 0.1) + torch.lgamma(12 * x.abs())),
@@ -348,6 +366,16 @@ KINKS = {
     "logaddexp": lambda w: torch.logaddexp(w, torch.zeros(())),
     "infinities": lambda w: torch.logaddexp(w, torch.full((6,), -math.inf)) + torch.maximum(w, torch.full((6,), -math.inf)),
     "logits": lambda w: F.binary_cross_entropy_with_logits(w, torch.full((6,), 0.3), reduction="none"),
+    "numbers": lambda w: torch.fmax(w, torch.ones(6)) + torch.fmin(w.flip(0), torch.ones(6)) + torch.fmax(torch.tensor([math.nan]), w),
+    "logaddexp2": lambda w: torch.logaddexp2(w, torch.zeros(6)), "rest": lambda w: torch.fmod(1.3 * w, 0.7),
+    "middle": lambda w: torch.cat([w[:2], w[:2], w[:1]]).median() + torch.cat([w, w]).nanmedian() + torch.cat([w, w]).reshape(2, 6).nanmedian(0)[0],
+    "most frequent": lambda w: torch.stack([w, w, w.flip(0)], 1).mode()[0] + torch.stack([w, w.flip(0)]).mode(0)[0],
+    "largest": lambda w: torch.stack([w, w.flip(0), w.relu()]).amax(0) + torch.stack([w, w.relu()], 1).amin(1) + torch.cat([w, w]).amax()
+    + torch.stack([w, w.relu()]).aminmax(dim=0)[1],
+    "quantized": lambda w: torch.fake_quantize_per_tensor_affine(w, 0.3, 1, -4, 7) + torch.fake_quantize_per_tensor_affine(
+        w, torch.tensor(0.3), torch.tensor(1, dtype=torch.int32), -4, 7),
+    "quantized channels": lambda w: torch.fake_quantize_per_channel_affine(w.reshape(2, 3), torch.tensor([0.3, 0.5]), torch.tensor(
+        [0, 1], dtype=torch.int32), 0, -4, 7).flatten(),
     "clamp": lambda w: w.clamp(-1, 3), "deviation of equals": lambda w: (0 * w + w[0]).std() + torch.std_mean(0 * w + w[1], dim=0)[0] + w}
 
 
@@ -1023,6 +1051,38 @@ def test_reciprocals_of_zero():
     model, x = Reciprocals(), torch.tensor([0.0, 1.0, 2.0])
     step = remat.torch.train_step(model, None, x, optimizer=remat.SGD(0.1))
     assert step(x) == pytest.approx(model(x).item())
+
+
+class Cumulative(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.Conv1d(2, 3, 1), nn.BatchNorm1d(3, momentum=None), nn.Flatten(), nn.Linear(12, 4))
+
+    def forward(self, x, target):
+        return F.cross_entropy(super().forward(x), target)
+
+
+class Clusters(nn.AdaptiveLogSoftmaxWithLoss):
+    def __init__(self):
+        super().__init__(8, 4, [1, 3], head_bias=True)
+
+    def forward(self, x, target):
+        output, loss = super().forward(x.flatten(1), target)
+        return loss + super().forward(x[0].flatten(), target[0]).output.sin() + output.mean()
+
+
+@pytest.mark.parametrize("kind", [Cumulative, Clusters])
+def test_modules_that_look_at_elements(kind):
+    model, batches = make(kind), [(torch.randn(4, 2, 4), torch.randint(0, 4, (4,))) for _ in range(3)]
+    theirs = copy.deepcopy(model)
+    step = remat.torch.train_step(model, None, batches[0], optimizer=remat.SGD(0.05))
+    losses = [step(*batch) for batch in batches]
+    np.testing.assert_allclose(losses, train(theirs, lambda loss, _: loss, [(*batch, None) for batch in batches],
+                                             torch.optim.SGD(theirs.parameters(), 0.05)), 2e-5)
+    step.copy_to(model)
+    assert_same_state(model, theirs)
+    if kind is Clusters:
+        with pytest.raises(remat.StepError, match="index must be smaller than dim size"):
+            step(batches[0][0], torch.tensor([0, 1, 4, 2]))
 
 
 def test_what_is_wrong_is_said():

@@ -30,7 +30,10 @@ def batch():
 
 
 def compare(function, make_batch=batch, **options):
-    model = Model(function)
+    compare_model(Model(function), make_batch, **options)
+
+
+def compare_model(model, make_batch, **options):
     theirs = copy.deepcopy(model)
     optimizer = torch.optim.SGD(theirs.parameters(), 0.1)
     step = remat.torch.train_step(model, None, make_batch(), optimizer=remat.SGD(0.1), **options)
@@ -253,3 +256,43 @@ def test_no_row_is_selected():
 def test_what_there_is_no_rule_for(function, operation):
     with pytest.raises(ExportError, match=rf"test_torch_masks.py:\d+: how many elements .*{operation}"):
         remat.torch.train_step(Model(function), None, batch(), optimizer=remat.SGD(0.1))
+
+
+class Recurrent(nn.Module):
+    """Sequences of several lengths, through all of PyTorch's recurrent modules."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.head = nn.Embedding(7, 4), nn.Linear(4, 7)
+        self.lstm, self.gru = nn.LSTM(4, 5, 2, bidirectional=True, proj_size=2), nn.GRU(4, 3, bias=False, bidirectional=True)
+        self.rnn, self.relu = nn.RNN(6, 3), nn.RNN(6, 3, nonlinearity="relu")
+
+    def forward(self, tokens, lengths, targets):
+        rnn = nn.utils.rnn
+        packed = rnn.pack_padded_sequence(self.table(tokens), lengths, enforce_sorted=False)
+        output, (hidden, cell) = self.lstm(packed)
+        loss = F.cross_entropy(self.head(output.data), rnn.pack_padded_sequence(targets, lengths, enforce_sorted=False).data)
+        output, state = self.gru(output, torch.ones(2, 3, 3))
+        last = self.rnn(output)[1] + self.relu(output)[1]
+        padded, counts = rnn.pad_packed_sequence(output, batch_first=True, padding_value=-1.0, total_length=8)
+        constant, _ = rnn.pad_packed_sequence(self.rnn(rnn.pack_sequence([padded[0], padded[1, :2]]))[0])
+        ends = cell.sum() + state.sum() + last.sum() + padded.pow(2).mean() + (padded.sum((1, 2)) / counts).sum()
+        return loss + (hidden.sin().sum() + ends.sin() + constant.sum()) / 10
+
+
+def test_packed_sequences():
+    torch.manual_seed(0)
+    compare_model(Recurrent(), lambda: (torch.randint(0, 7, (6, 3)), torch.tensor([2, 5, 4]), torch.randint(0, 7, (6, 3))))
+
+
+def test_packed_sequences_that_are_shorter():
+    class Model(nn.GRU):
+        def forward(self, x, lengths):
+            packed = nn.utils.rnn.pack_padded_sequence(x, lengths)
+            return nn.utils.rnn.pad_packed_sequence(super().forward(packed)[0])[0].mean()
+
+    x = torch.randn(4, 2, 3)
+    step = remat.torch.train_step(Model(3, 2), None, (x, torch.tensor([4, 1])), optimizer=remat.SGD(0.1))
+    step(x, torch.tensor([4, 3]))
+    with pytest.raises(remat.StepError, match="the index of dimension 1 is not in"):
+        step(x, torch.tensor([3, 1]))
