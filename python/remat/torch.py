@@ -139,11 +139,13 @@ def _name_results(result: Any) -> tuple[list[str], list[Any]]:
         elif isinstance(value, (tuple, list)):
             for i, item in enumerate(value):
                 add(f"{name}.{i}", item)
-        elif isinstance(value, torch.Tensor):
+        elif isinstance(value, (torch.Tensor, bool, int, float)):
+            value = value if isinstance(value, torch.Tensor) else torch.full((), value)
             names.append(name)
             values.append(value)
         elif value is not None:
-            raise _WrongResult(f"the result {name} must be a tensor, but it is {type(value).__name__}")
+            item = ", an element of a tensor; return that without item()" if isinstance(value, (torch.SymFloat, torch.SymInt, torch.SymBool)) else ""
+            raise _WrongResult(f"the result {name} must be a tensor, but it is {type(value).__name__}{item}")
 
     for i, value in enumerate(result[1:], 1):
         add("" if isinstance(value, dict) else f"output{i}", value)
@@ -170,6 +172,7 @@ def _combine(model: Any, loss_fn: Callable[..., Any] | None, keys: list[str] | N
             if loss_fn is not None:
                 result = loss_fn(result, *target)
             self.outputs[:], results = _name_results(result)
+            results[0] = results[0].reshape(()) if results[0].numel() == 1 else results[0]
             return results[0] if len(results) == 1 else tuple(results)
 
     module = Loss()

@@ -93,7 +93,8 @@ class Replay:
             for root, nodes in writers.items():
                 if any(node in self.between for node in nodes) or any(user in self.between for user in root.users):
                     if root.op == "placeholder" or root in inputs:
-                        raise refuse("forward takes a derivative across a write to a tensor that it does not make itself; write to a clone", nodes[0])
+                        raise refuse("forward takes a derivative across a write to a tensor that it does not make itself; write to a clone",
+                                     nodes[0])
                     self.between.add(root)
         needed, self.nodes, modes = set(outputs), [], find_modes(order)
         for node in reversed(order):
@@ -101,13 +102,14 @@ class Replay:
                 needed.update(node.all_input_nodes)
                 needed.update(written(node))
         for node in order:
-            if node in modes or node in self.between and node not in inputs and (node in needed or any(root in needed for root in written(node))):
+            if node in modes or node in self.between and node not in inputs and (
+                    node in needed or any(root in needed for root in written(node))):
                 if draws(node):
-                    raise refuse("forward takes a derivative of a tensor with respect to another, and random numbers that are drawn between them (dropout) "
-                                 "would be drawn again; draw a mask before (torch.bernoulli), or set the probability to 0", node)
+                    raise refuse("forward takes a derivative of a tensor with respect to another, and random numbers that are drawn between them "
+                                 "(dropout) would be drawn again; draw a mask before (torch.bernoulli), or set the probability to 0", node)
                 if "remat::custom_" in str(getattr(node.target, "_schema", "")):
-                    raise refuse("forward takes a derivative of a torch.autograd.Function, whose backward it cannot follow; write it with operations of "
-                                 "PyTorch", node)
+                    raise refuse("forward takes a derivative of a torch.autograd.Function, whose backward it cannot follow; write it with operations "
+                                 "of PyTorch", node)
                 self.nodes.append(node)
         used = {n for node in self.nodes for n in node.all_input_nodes} | set(outputs)
         self.free = [node for node in order if node in used and node not in self.between]
@@ -121,7 +123,8 @@ class Replay:
                 value = torch.ops.remat.stop_gradient(value.detach())
             if node.target is operator.getitem and torch_stops.is_float(node) and not value.requires_grad and \
                     is_kept(node.args[0].target) and any(isinstance(v, torch.Tensor) and v.requires_grad for v in args[0]):
-                raise refuse("forward takes a derivative of a derivative, for which PyTorch has a rule that cannot be exported, of the operation here", node)
+                raise refuse("forward takes a derivative of a derivative, for which PyTorch has a rule that cannot be exported, of the operation "
+                             "here", node)
             values[node] = value
         return [values[node] for node in self.outputs]
 
@@ -137,7 +140,8 @@ class Replay:
             with torch.enable_grad():
                 leaves = [value.detach().requires_grad_() for value in operands[:count]]
                 outputs = self.run(leaves, operands[count:len(kinds)])
-                rest, found = iter(operands[len(kinds):]), []
+                found: list[Any] = []
+                rest = iter(operands[len(kinds):])
                 for some in cotangents:
                     seeds = [torch.ones_like(output) if value is None else next(rest).to(output.dtype)
                              for output, value in zip(outputs, some)]

@@ -70,6 +70,21 @@ def recorded_calls() -> Iterator[None]:
         torch.fx.proxy.TracerBase._filter_traceback_frames = saved
 
 
+# What PyTorch says where it cannot trace a module -> what to do.
+ADVICE = {
+    "data-dependent expression": "forward decides by elements of a tensor (if, while, int(), range()), but the model is exported once; compute both "
+    "and choose by torch.where",
+    ".numpy() is not supported": "forward computes with NumPy; write it with operations of PyTorch",
+    "fake tensor in the exported program constant's list": "forward makes a tensor in a way that cannot be traced (a view of what torch.func.vmap "
+    "returned along other dimensions, another library); write it otherwise, or pass it as an argument"}
+
+
+def describe_error(error: Exception) -> str:
+    text = str(error)
+    advice = next((advice for part, advice in ADVICE.items() if part in text), "")
+    return f"{advice} (PyTorch says: {text.splitlines()[0]})" if advice else text
+
+
 def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any) -> torch.export.ExportedProgram:
     try:
         with (recorded_calls(), plain_checkpoints(), torch_traced.kept_semantics(module), torch.fx.traceback.preserve_node_meta(),
@@ -78,7 +93,7 @@ def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any
     except Exception as error:  # of the model, too
         frames = from_forward(traceback.extract_tb(error.__traceback__))
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
-        raise ExportError(f"PyTorch cannot export the model: {place}{error}") from error
+        raise ExportError(f"PyTorch cannot export the model: {place}{describe_error(error)}") from error
     settle_shapes(program)
     return program
 
@@ -208,7 +223,8 @@ def drop_writes(program: torch.export.ExportedProgram, inner: str) -> None:
     for value, spec in zip(output.args[0], specs):
         if spec.kind == OutputKind.PARAMETER_MUTATION:
             raise ExportError(f"PyTorch cannot export the model: {describe_line(value.meta.get('stack_trace'))}forward writes to the "
-                              f"parameter {spec.target.removeprefix(f'{inner}.')}, which only the optimizer may")
+                              f"parameter {spec.target.removeprefix(f'{inner}.')}, which only the optimizer may; renormalize rows where they are "
+                              "read (torch.renorm(rows, 2, 0, max_norm)) in the place of Embedding(max_norm=...)")
     kept = [(value, spec) for value, spec in zip(output.args[0], specs) if spec.kind != OutputKind.USER_INPUT_MUTATION]
     output.args = (tuple(value for value, _ in kept),)
     specs[:] = [spec for _, spec in kept]

@@ -484,6 +484,12 @@ COMPLEX = {
     "placed": ((3, 3), lambda x: (torch.diag(pair(x)[0]) + pair(x).index_put((COLUMNS,), pair(x)[:2] * 2) + torch.diag_embed(pair(x)).sum(0)).imag),
     "moved": ((3, 3), lambda x: (pair(x).tril() * pair(x).roll(1, 0) + torch.diag(pair(x)) + torch.trace(pair(x)) * torch.rot90(pair(x))
                                  + pair(x).unfold(1, 3, 1)[:, 0] * torch.ones_like(pair(x))).imag),
+    "determinants": ((3, 3), lambda x: torch.linalg.det(pair(x)).abs() + torch.linalg.slogdet(pair(x))[1] + torch.linalg.slogdet(pair(x))[0].real),
+    "factors": ((3, 3), lambda x: torch.linalg.cholesky(pair(x) @ pair(x).mH + torch.eye(3)).imag),
+    "deviations": ((3, 3), lambda x: pair(x).std(1) + pair(x).std() + (pair(x).sigmoid()).imag),
+    "convolution": ((1, 2, 6), lambda x: (F.conv1d(pair(x), pair(x)[..., :3], pair(x)[0, :1, 0], padding="same")
+                                      * F.conv1d(pair(x), x[..., :1] + 0j)).imag),
+    "convolution, transposed": ((1, 2, 3, 3), lambda x: F.conv_transpose2d(pair(x), pair(x)[..., :2, :2].transpose(0, 1), stride=2).abs()),
     "equations": ((3, 3), lambda x: (torch.linalg.solve(pair(x) + 3 * torch.eye(3), pair(x)) + torch.linalg.inv(pair(x) + 4 * torch.eye(3))).abs()),
     "equations of one": ((3, 3), lambda x: torch.linalg.solve(pair(x) + 3 * torch.eye(3), pair(x)[0]).imag),
     "positions": ((5, 4), turn), "frequencies": ((2, 6, 5), filter_frequencies), "shifted": ((3, 7), shifted),
@@ -564,6 +570,73 @@ def test_bytes_that_come_back():
     np.testing.assert_array_equal(np.asarray(next(iter(found.values())) if isinstance(found, dict) else found), (x // 2 + 100).numpy())
 
 
+MASK = [True, False, True, True]
+
+
+def put_at_constants(x):
+    y, mask = x.clone(), torch.tensor(MASK)
+    y[:, mask] = 3 * x[:, :3]
+    y[torch.ones(3, 4, dtype=torch.bool).tril()] = x.flatten()[:6]
+    other = mask.clone()
+    other[0] = False  # no constant any more
+    return y * x[:, other].sum()
+
+
+CONSTANT_MASKS = {
+    "columns": lambda x: x[:, torch.tensor(MASK)] + x[..., torch.tensor(MASK)], "written": put_at_constants,
+    "nothing": lambda x: x[:, torch.zeros(4, dtype=torch.bool)].sum(1) + x[0, 0],
+    "triangle": lambda x: x[torch.ones(3, 4, dtype=torch.bool).tril()] * x[(torch.arange(12).reshape(3, 4) % 2).bool()],
+}
+
+
+@pytest.mark.parametrize("name", CONSTANT_MASKS)
+def test_constant_masks(name):
+    check_gradient((3, 4), CONSTANT_MASKS[name])
+
+
+def ctc(x, reduction):
+    """The second has one path less than it needs, the third no label."""
+    return F.ctc_loss(x.reshape(4, 3, 5).log_softmax(-1), torch.tensor([[1, 2], [3, 3], [4, 4]]), torch.tensor([4, 2, 3]), torch.tensor([2, 2, 0]),
+                      reduction=reduction, zero_infinity=True)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_ctc(reduction):
+    check_gradient((4, 15), lambda x: ctc(x, reduction).reshape(-1))
+    check_gradient((4, 5), lambda x: F.ctc_loss(x.log_softmax(-1), torch.tensor([1, 2]), torch.tensor(4), torch.tensor(2), blank=3).reshape(1))
+
+
+def test_results_that_are_numbers():
+    class Model(nn.Linear):
+        def forward(self, x, item=False):
+            loss = super().forward(x).sum().reshape(1)
+            return loss, {"count": 3, "share": 0.5, "own": loss.item() if self.item else None}
+
+    x, model = torch.ones(2, 3), Model(3, 2)
+    model.item = False
+    _, found = remat.torch.train_step(model, None, (x,), optimizer=remat.SGD(0.1))(x)
+    assert found == {"count": 3, "share": 0.5}
+    model.item = True
+    with pytest.raises(TypeError, match=r"the result own must be a tensor, but it is SymFloat, an element of a tensor; return that without item\(\)"):
+        remat.torch.train_step(model, None, (x,), optimizer=remat.SGD(0.1))
+
+
+REFUSED = {
+    "forward decides by elements of a tensor": lambda x: x if x.sum() > 0 else -x,
+    "forward computes with NumPy": lambda x: x * torch.from_numpy(x.detach().numpy()),
+    "forward draws numbers from a torch.Generator": lambda x: x * torch.rand(3, generator=torch.Generator()),
+    "a singular value decomposition has no rule": torch.linalg.svdvals, "an eigenvalue decomposition has no rule": torch.linalg.eigvalsh,
+    "a pseudo-inverse has no rule": torch.linalg.pinv, "torch.linalg.lstsq has no rule": lambda x: torch.linalg.lstsq(x, x)[0],
+    "ctc_loss has no rule for targets behind each other": lambda x: F.ctc_loss(x[:, None].log_softmax(-1), torch.tensor([1]), (3,), (1,)),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_is_refused(message):
+    with pytest.raises(remat.ExportError, match=rf"test_torch.py:\d+.*: {message}"):
+        remat.torch.train_step(Scaled((3, 3), REFUSED[message]), None, (torch.eye(3),), optimizer=remat.SGD(0.1))
+
+
 def shifted_by(x, number):
     return x + number * torch.eye(x.shape[-1])
 
@@ -599,6 +672,8 @@ LINEAR = {
     "unit diagonal": ((3, 3), lambda x: weighted(torch.linalg.solve_triangular(x, torch.ones(2, 3), upper=False, left=False, unitriangular=True))),
     "after cholesky": ((3, 3), lambda x: weighted(torch.cholesky_solve(torch.ones(3, 2), torch.linalg.cholesky(positive(x))))),
     "density": ((4, 5), density),
+    "exponential": ((2, 3, 3), lambda x: torch.matrix_exp(x) + torch.linalg.matrix_exp(20 * (x - x.mT))),
+    "reflections": ((4, 3), lambda x: weighted(torch.linalg.householder_product(x, x[0] / 4))),
 }
 
 

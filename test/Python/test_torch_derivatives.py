@@ -135,7 +135,8 @@ LOSSES = {
     "penalty of images": (penalty, convolutional, [(2, 2, 8, 8)]),
     "penalty of sequences": (penalty, lambda: Recurrent(3, 4), [(4, 2, 3)]),
     "two steps": (two_steps, dense, [(6, 2), (6, 1)]), "forces": (forces, dense, [(4, 3)]), "without graph": (without_graph, dense, [(6, 2)]),
-    "written": (written, dense, [(6, 2)]), "other functions": (other_functions, dense, [(3, 2)]), "of examples": (of_examples, dense, [(3, 2), (3, 1)]),
+    "written": (written, dense, [(6, 2)]), "other functions": (other_functions, dense, [(3, 2)]),
+    "of examples": (of_examples, dense, [(3, 2), (3, 1)]),
     "unused": (unused, dense, [(3, 2)]),
 }
 
