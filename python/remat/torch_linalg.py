@@ -2,6 +2,7 @@
 its own, so that matrices are small, of up to LARGEST rows."""
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -182,6 +183,55 @@ def qr(a: Tensor, mode: str = "reduced") -> Any:
     return (torch.empty(0, dtype=a.dtype) if mode == "r" else q[..., :, :count]), r
 
 
+PADE = 13
+LARGEST_NORM = 5.371920351148152  # of which that approximant has 16 digits
+
+
+def matrix_exponential(a: Tensor) -> Tensor:
+    """By Pade's approximant and as many squares as the norm asks for (Higham, "The scaling and squaring method for the matrix exponential
+    revisited"). So many are there that norms may be up to 1375; of others, the result is no number."""
+    squares = 8
+    norm = torch.ops.remat.stop_gradient(a).abs().sum(-2).amax(-1)[..., None, None]
+    needed = torch.ceil(torch.log2((norm / LARGEST_NORM).clamp(min=1.0)))
+    a = a * torch.exp2(-needed)
+    coefficients = [1.0]
+    for k in range(1, PADE + 1):
+        coefficients.append(coefficients[-1] * (PADE - k + 1) / (k * (2 * PADE - k + 1)))
+    identity = torch.eye(a.shape[-1], dtype=a.dtype).expand(a.shape)
+    power, even, odd, square = identity, coefficients[0] * identity, coefficients[1] * identity, a @ a
+    for k in range(2, PADE + 1, 2):
+        power = power @ square
+        even = even + coefficients[k] * power
+        odd = odd + coefficients[k + 1] * power if k < PADE else odd
+    odd = a @ odd
+    result = solve_by_elimination(even - odd, even + odd)
+    for k in range(squares):
+        result = torch.where(k < needed, result @ result, result)
+    return torch.where(needed > squares, math.nan, result)
+
+
+@of_small
+def exponential(a: Tensor) -> Tensor:
+    return matrix_exponential(a.to(torch.float64)).to(a.dtype)
+
+
+def reflect(a: Tensor, factors: Tensor) -> Tensor:
+    """The first columns of the product of the reflections of which `a` has the vectors below its diagonal."""
+    size, count = a.shape[-2:]
+    result = torch.eye(size, count, dtype=a.dtype).expand(*a.shape[:-2], size, count)
+    for k in reversed(range(factors.shape[-1])):
+        below = a[..., k + 1:, k:k + 1]
+        vector = torch.cat([torch.zeros_like(a[..., :k, :1]), torch.ones_like(a[..., :1, :1]), below], -2)
+        result = result - factors[..., k:k + 1].unsqueeze(-1) * vector * (vector.mT @ result)
+    return result
+
+
+def refuse(what: str, instead: str) -> Callable[..., Any]:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise ExportError(f"{what} has no rule, because it iterates until it converges; {instead}")
+    return fail
+
+
 def first_of(compute: Callable[..., Any]) -> Callable[..., Any]:
     """Of a function that also checks for errors, which would be an effect of the model."""
     def result(*operands: Any, **options: Any) -> Any:
@@ -195,6 +245,15 @@ TABLE: dict[Any, Callable[..., Any]] = {
     aten.linalg_solve_triangular.default: solve_triangular, aten.triangular_solve.default: triangular_solve,
     aten._linalg_solve_ex.default: solve, aten.linalg_inv_ex.default: inverse, aten._linalg_det.default: determinant,
     aten._linalg_slogdet.default: logarithm_of_determinant, aten.linalg_qr.default: qr,
+    aten.linalg_matrix_exp.default: exponential, aten.linalg_householder_product.default: of_small(reflect),
+    **{operator: refuse("a singular value decomposition", "use torch.linalg.qr, cholesky or solve, norms by 'fro', and for the largest singular "
+                        "value some steps of power iteration (torch.nn.utils.parametrizations.spectral_norm)")
+       for operator in (aten._linalg_svd.default, aten.linalg_svd.default, aten.linalg_svdvals.default)},
+    **{operator: refuse("an eigenvalue decomposition", "use torch.linalg.cholesky, qr, solve, slogdet or matrix_exp")
+       for operator in (aten._linalg_eigh.default, aten.linalg_eigh.default, aten.linalg_eigvalsh.default, aten.linalg_eig.default,
+                        aten.linalg_eigvals.default)},
+    **{operator: refuse("a pseudo-inverse", "solve the normal equations, torch.linalg.solve(a.mT @ a, a.mT)")
+       for operator in (aten.linalg_pinv.atol_rtol_tensor, aten.linalg_pinv.atol_rtol_float, aten.linalg_pinv.default)},
     aten.linalg_cholesky.default: first_of(cholesky), aten.linalg_inv.default: first_of(inverse), aten.inverse.default: first_of(inverse),
     aten.linalg_solve.default: first_of(solve), aten.cholesky.default: lambda x, upper=False: first_of(cholesky)(x, upper=upper),
 }
