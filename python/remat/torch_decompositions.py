@@ -435,7 +435,7 @@ def share(x: Tensor, value: Tensor, dims: Sequence[int], keepdim: bool = False) 
     kept = value if keepdim else functools.reduce(lambda v, d: v.unsqueeze(d), sorted(d % x.ndim for d in dims), value)
     kept = torch.ops.remat.stop_gradient(kept)
     is_equal = x == kept
-    rest = torch.where(is_equal & (kept.abs() < math.inf), x - kept, 0).sum(list(dims), keepdim=keepdim)
+    rest = torch.where(torch.logical_and(is_equal, kept.abs() < math.inf), x - kept, 0).sum(list(dims), keepdim=keepdim)
     return torch.ops.remat.stop_gradient(value) + rest / is_equal.sum(list(dims), keepdim=keepdim).clamp(min=1)
 
 

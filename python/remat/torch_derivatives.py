@@ -8,6 +8,7 @@ is traced to operations of the model like all others. The derivative of these, t
 import contextlib
 import functools
 import operator
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -315,11 +316,13 @@ def hessian(function: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any
 @contextlib.contextmanager
 def traced() -> Iterator[None]:
     """While torch.export traces a module, derivatives that it takes are a part of it."""
+    tracing = threading.get_ident()  # modes that trace before they dispatch are those of all threads
+
     def when_traced(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(theirs)
         def choose(*args: Any, **kwargs: Any) -> Any:
             mode = proxy_tensor.get_proxy_mode()
-            return (ours if mode is not None and mode.pre_dispatch else theirs)(*args, **kwargs)
+            return (ours if mode is not None and mode.pre_dispatch and threading.get_ident() == tracing else theirs)(*args, **kwargs)
         return choose
 
     set_slot = proxy_tensor.set_proxy_slot

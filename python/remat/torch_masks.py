@@ -44,7 +44,7 @@ CHECKS = {aten._assert_scalar.default, aten._assert_tensor_metadata.default, ate
           aten.sym_constrain_range.default}
 COUNTED = {operator.mul: aten.mul.Tensor, operator.add: aten.add.Tensor, operator.sub: aten.sub.Tensor,
            operator.truediv: aten.div.Tensor, operator.ge: aten.ge.Scalar, operator.le: aten.le.Scalar, operator.gt: aten.gt.Scalar}
-COPIES = {"aten::to", "aten::_to_copy", "aten::clone", "aten::contiguous", "aten::dropout", "aten::detach", "aten::alias"}
+COPIES = {"aten::to", "aten::_to_copy", "aten::clone", "aten::contiguous", "aten::dropout", "aten::detach", "aten::alias", "remat::stop_gradient"}
 MEAN, NONE = 1, 0
 
 
