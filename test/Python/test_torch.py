@@ -575,11 +575,10 @@ MASK = [True, False, True, True]
 
 def put_at_constants(x):
     y, mask = x.clone(), torch.tensor(MASK)
-    y[:, mask] = 3 * x[:, :3]
+    y[:, mask.clone()] = 3 * x[:, :3]
     y[torch.ones(3, 4, dtype=torch.bool).tril()] = x.flatten()[:6]
-    other = mask.clone()
-    other[0] = False  # no constant any more
-    return y * x[:, other].sum()
+    mask[0] = False  # no constant any more
+    return y * (x[:, mask] * torch.arange(2)).sum()
 
 
 CONSTANT_MASKS = {
@@ -839,7 +838,7 @@ def test_sorts_have_nans_last():
     (lambda loss, y: {"accuracy": loss}, "a dictionary with 'loss', but returned dict"),
     (lambda loss, y: loss.sum().shape, "but returned Size"), (lambda loss, y: 3.0, "but returned float"),
     (lambda loss, y: (loss, {"loss": y}), "two results are called loss"),
-    (lambda loss, y: (loss, {"epoch": 3}), "the result epoch must be a tensor, but it is int")])
+    (lambda loss, y: (loss, {"epoch": "3"}), "the result epoch must be a tensor, but it is str")])
 def test_what_is_no_loss_is_said(returns, message):
     with pytest.raises(TypeError, match=message):
         remat.torch.train_step(nn.Linear(3, 2), lambda y, target: returns(F.mse_loss(y, target), y),
