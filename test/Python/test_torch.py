@@ -269,6 +269,7 @@ def write_diagonals(x):
 
 
 DECOMPOSED = {
+    "no place": ((3, 4), lambda x: x[:, torch.tensor([], dtype=torch.long)].sum(1) + x[:, 0]),
     "cropped": ((2, 3, 6, 5), lambda x: F.pad(x, (-1, 2, 3, -2), value=0.5)), "cropped 3d": ((1, 2, 4, 5, 6), lambda x: F.pad(x, (-1, -1) * 3)),
     "windows": ((2, 3, 8, 7, 4), lambda x: F.adaptive_avg_pool3d(x, (3, 7, 2))), "fold": ((2, 12, 9), lambda x: F.fold(x, (4, 4), 2)),
     "mean of one image": ((2, 6, 5), lambda x: F.avg_pool2d(x, 3, 2, 1)), "maximum of one": ((2, 6, 5), lambda x: F.max_pool2d(x, 2)),

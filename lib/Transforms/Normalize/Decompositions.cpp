@@ -19,6 +19,18 @@
 using namespace mlir;
 using namespace mlir::remat;
 
+/// Of one without elements upstream's analysis of ranges and the translation to
+/// LLVM look for the first.
+static LogicalResult replaceByParts(RewriterBase &rewriter,
+                                    arith::ConstantOp constant) {
+  auto type = dyn_cast<RankedTensorType>(constant.getType());
+  if (!type || type.getNumElements() > 0)
+    return failure();
+  rewriter.replaceOpWithNewOp<tensor::EmptyOp>(constant, type.getShape(),
+                                               type.getElementType());
+  return success();
+}
+
 static LogicalResult replaceByParts(RewriterBase &rewriter,
                                     linalg::PackOp pack) {
   return linalg::lowerPack(rewriter, pack);
@@ -161,6 +173,9 @@ template <typename... OpT> static void attach(MLIRContext *context) {
 
 void mlir::remat::registerDecomposableExternalModels(
     DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
+    attach<arith::ConstantOp>(context);
+  });
   registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
     attach<linalg::PackOp, linalg::UnPackOp>(context);
   });

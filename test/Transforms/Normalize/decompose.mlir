@@ -104,3 +104,16 @@ func.func @concatenation_with_nothing(%x: tensor<3x4xf32>, %nothing: tensor<0x4x
   %none = tensor.concat dim(0) %nothing, %nothing : (tensor<0x4xf32>, tensor<0x4xf32>) -> tensor<0x4xf32>
   return %one, %two, %none : tensor<3x4xf32>, tensor<6x4xf32>, tensor<0x4xf32>
 }
+
+// -----
+
+// What looks for the first element of a constant finds one.
+// CHECK-LABEL: func @empty_constant
+// CHECK-NEXT: %[[E:.*]] = tensor.empty() : tensor<2x0xi64>
+// CHECK-NEXT: %[[C:.*]] = arith.constant dense<3> : tensor<1xi64>
+// CHECK-NEXT: return %[[E]], %[[C]]
+func.func @empty_constant() -> (tensor<2x0xi64>, tensor<1xi64>) {
+  %e = arith.constant dense<> : tensor<2x0xi64>
+  %c = arith.constant dense<3> : tensor<1xi64>
+  return %e, %c : tensor<2x0xi64>, tensor<1xi64>
+}

@@ -108,6 +108,7 @@ def DecomposePass : Pass<"remat-decompose"> {
     | `scf.forall` that inserts slices, `scf.parallel` with results, `tensor.scatter` | a nest of `scf.for` |
     | `tensor.generate`, `tensor.gather`, `tensor.pad` with another value than a constant | `linalg.generic` |
     | `tensor.bitcast` | `arith.bitcast` |
+    | `arith.constant` of no elements | `tensor.empty` |
     | `linalg.pack`, `linalg.unpack` | transpositions, views, `tensor.pad` |
 
     Example:
