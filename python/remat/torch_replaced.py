@@ -67,12 +67,13 @@ def fill_diagonal(x: torch.Tensor, fill_value: float, wrap: bool = False) -> tor
 
 
 def largest(sign: int) -> Callable[..., Any]:
-    """amax and amin, of which equals share the derivative: torch-mlir gives it to the first."""
+    """amax and amin, of which equals share the derivative: torch-mlir gives it to the first. One that keeps the dimension stays as it is: by
+    it softmaxes are found in what is written with exp, where the derivative of the largest cancels."""
     plain = torch.amax if sign > 0 else torch.amin
 
     def compute(input: torch.Tensor, dim: Any = (), keepdim: bool = False, **options: Any) -> torch.Tensor:
         value = plain(input, dim, keepdim, **options)
-        if not (input.requires_grad and input.is_floating_point() and input.ndim) or options:
+        if keepdim or not (input.requires_grad and input.is_floating_point() and input.ndim) or options:
             return value
         dims = [d % input.ndim for d in ([dim] if isinstance(dim, int) else dim)] or list(range(input.ndim))
         return torch_decompositions.share(input, value, dims, keepdim)

@@ -359,6 +359,28 @@ def test_distributions(name):
     check_gradient((3, 4), DISTRIBUTIONS[name])
 
 
+SOFTMAXES = {
+    "function": lambda x: x.softmax(-1), "largest": lambda x: normalize((x - x.amax(-1, keepdim=True)).exp()),
+    "value and place": lambda x: normalize((x - x.max(-1, keepdim=True)[0]).exp())}
+
+
+def normalize(rows):
+    return rows / rows.sum(-1, keepdim=True)
+
+
+def test_softmax_written_with_exp_is_one():
+    """No array of scores stays for the backward."""
+    def residuals(name):
+        def forward(x):
+            heads = x.view(2, 64, 2, 8).transpose(1, 2)
+            return SOFTMAXES[name](heads @ heads.mT) @ heads
+        x = torch.ones(2, 64, 16)
+        step = remat.torch.train_step(Scaled((2, 64, 16), forward), lambda y, t: y * t, (x, torch.ones(())), optimizer=remat.SGD(0.1))
+        return step.memory.residuals
+    found = {name: residuals(name) for name in SOFTMAXES}
+    assert found == dict.fromkeys(SOFTMAXES, found["function"])
+
+
 POINTS = torch.tensor([0.0, 1.0, -1.0, 3.0, -3.0, 6.0])
 KINKS = {
     **{f.__name__: f for f in (F.relu, F.relu6, F.elu, F.selu, F.celu, F.leaky_relu, F.hardtanh, F.hardswish, F.hardsigmoid, F.softplus,
