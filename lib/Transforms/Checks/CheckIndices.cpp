@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -265,6 +266,56 @@ static void checkSizes(tensor::CastOp cast) {
   }
 }
 
+/// Whether the sizes come from data; a front end computes all others from
+/// sizes.
+static bool hasSizesFromData(tensor::ReshapeOp reshape) {
+  auto sizes = reshape.getShape().getDefiningOp<tensor::FromElementsOp>();
+  return !sizes ? !matchPattern(reshape.getShape(), m_Constant())
+                : llvm::any_of(sizes.getElements(), isReadFromTensor);
+}
+
+/// Asserts that `reshape` has as many elements as what it reads.
+static void checkSizes(tensor::ReshapeOp reshape) {
+  auto from = dyn_cast<RankedTensorType>(reshape.getSource().getType());
+  auto to = dyn_cast<RankedTensorType>(reshape.getType());
+  if (!from || !to || reshape->getParentOfType<linalg::LinalgOp>())
+    return;
+  if (to.hasStaticShape() ? from.hasStaticShape() : !hasSizesFromData(reshape))
+    return;
+  OpBuilder builder(reshape);
+  Location loc = reshape.getLoc();
+  auto toValue = [&](OpFoldResult size) {
+    return getValueOrCreateConstantIndexOp(builder, loc, size);
+  };
+  Value zero = toValue(builder.getIndexAttr(0)),
+        there = toValue(builder.getIndexAttr(1)), wanted = there;
+  SmallVector<Value> conditions;
+  for (OpFoldResult size :
+       tensor::getMixedSizes(builder, loc, reshape.getSource()))
+    there = arith::MulIOp::create(builder, loc, there, toValue(size));
+  for (auto [dim, number] : llvm::enumerate(to.getShape())) {
+    Value size;
+    if (ShapedType::isDynamic(number)) {
+      Value place = toValue(builder.getIndexAttr(dim));
+      size = getValueOrCreateCastToIndexLike(
+          builder, loc, builder.getIndexType(),
+          tensor::ExtractOp::create(builder, loc, reshape.getShape(), place));
+      conditions.push_back(arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::sge, size, zero));
+    } else {
+      size = toValue(builder.getIndexAttr(number));
+    }
+    wanted = arith::MulIOp::create(builder, loc, wanted, size);
+  }
+  Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                     wanted, there);
+  for (Value condition : conditions)
+    fits = arith::AndIOp::create(builder, loc, fits, condition);
+  cf::AssertOp::create(builder, loc, fits,
+                       toString(loc) + ": the tensor has another number of "
+                                       "elements than its new shape");
+}
+
 namespace {
 struct CheckIndicesPass
     : public remat::impl::CheckIndicesPassBase<CheckIndicesPass> {
@@ -276,6 +327,7 @@ struct CheckIndicesPass
     for (const Index &index : indices)
       check(index);
     getOperation()->walk([](tensor::CastOp cast) { checkSizes(cast); });
+    getOperation()->walk([](tensor::ReshapeOp op) { checkSizes(op); });
   }
 };
 } // namespace

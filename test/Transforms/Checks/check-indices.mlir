@@ -162,3 +162,36 @@ func.func @a_size_that_a_cast_claims(%x: tensor<?x?x5xf32>) -> tensor<?x7x?xf32>
   %0 = tensor.cast %x : tensor<?x?x5xf32> to tensor<?x7x?xf32>
   return %0 : tensor<?x7x?xf32>
 }
+
+// A shape that is data has as many elements as what gets it. One that is computed from sizes is right.
+// CHECK-LABEL: func @reshape(
+// CHECK-SAME: %[[X:.*]]: tensor<2x?xf32>, %[[S:.*]]: tensor<2xi32>
+// CHECK: %[[N:.*]] = tensor.dim %[[X]]
+// CHECK: %[[THERE:.*]] = arith.muli %{{.*}}, %[[N]]
+// CHECK: %[[SIZE:.*]] = tensor.extract %[[S]]
+// CHECK: arith.cmpi sge
+// CHECK: %[[SAME:.*]] = arith.cmpi eq, %{{.*}}, %[[THERE]]
+// CHECK: %[[FITS:.*]] = arith.andi %[[SAME]]
+// CHECK: cf.assert %[[FITS]], "{{.*}}check-indices.mlir:[[#@LINE+3]]:{{[0-9]+}}: the tensor has another number of elements than its new shape"
+// CHECK: tensor.reshape %[[X]](%[[S]])
+func.func @reshape(%x: tensor<2x?xf32>, %s: tensor<2xi32>) -> tensor<?x3xf32> {
+  %y = tensor.reshape %x(%s) : (tensor<2x?xf32>, tensor<2xi32>) -> tensor<?x3xf32>
+  return %y : tensor<?x3xf32>
+}
+
+// CHECK-LABEL: func @reshape_to_static(
+// CHECK: cf.assert
+// CHECK: tensor.reshape
+func.func @reshape_to_static(%x: tensor<2x?xf32>, %s: tensor<1xi32>) -> tensor<8xf32> {
+  %y = tensor.reshape %x(%s) : (tensor<2x?xf32>, tensor<1xi32>) -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// CHECK-LABEL: func @computed_reshape(
+// CHECK-NOT: cf.assert
+// CHECK: tensor.reshape
+func.func @computed_reshape(%x: tensor<2x?xf32>, %n: index) -> tensor<?xf32> {
+  %s = tensor.from_elements %n : tensor<1xindex>
+  %y = tensor.reshape %x(%s) : (tensor<2x?xf32>, tensor<1xindex>) -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}

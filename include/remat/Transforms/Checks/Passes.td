@@ -67,7 +67,8 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
     integer ranges of single operations tell. The same holds for `tensor.insert`,
     and for offsets of slices that are elements of a tensor themselves, such as
     the positions of a `tensor.scatter`. A `tensor.cast` from a dynamic to a static
-    size, which exporters write where they think to know better, asserts the size.
+    size, which exporters write where they think to know better, asserts the size,
+    and a `tensor.reshape` whose sizes are data the number of elements.
 
     Run it before fusion and differentiation, with `remat-hoist-asserts` behind.
     What has a body of its own, such as `tensor.generate`, becomes a kernel first,
