@@ -58,7 +58,8 @@ static AffineMap readBeforeReshape(Operation *reshape, AffineMap map) {
       auto large = findOnlyLarge(expand.getResultType().getShape(), group);
       if (failed(large))
         return {};
-      results.push_back(*large ? map.getResult(**large) : zero);
+      // The only position there is, in the words of the reader.
+      results.push_back(map.getResult(*large ? **large : group.front()));
     }
   } else {
     // Of a result without dimensions there are no groups.
@@ -69,8 +70,7 @@ static AffineMap readBeforeReshape(Operation *reshape, AffineMap map) {
       auto large = findOnlyLarge(collapse.getSrcType().getShape(), group);
       if (failed(large))
         return {};
-      if (*large)
-        results[**large] = map.getResult(i);
+      results[*large ? **large : group.front()] = map.getResult(i);
     }
   }
   return AffineMap::get(map.getNumDims(), 0, results, b.getContext());

@@ -156,6 +156,85 @@ struct SumOfPowers {
 };
 } // namespace
 
+/// Dimensions of size 1 that move: what exporters write for that merges all
+/// dimensions and takes them apart again. None if it does more.
+static std::optional<Read> lookThroughMovedUnits(Read read) {
+  auto expand = read.source.getDefiningOp<tensor::ExpandShapeOp>();
+  auto collapse = expand
+                      ? expand.getSrc().getDefiningOp<tensor::CollapseShapeOp>()
+                      : tensor::CollapseShapeOp();
+  if (!collapse)
+    return std::nullopt;
+  RankedTensorType from = collapse.getSrcType(), to = expand.getResultType();
+  auto isLarge = [](int64_t size) { return size != 1; };
+  if (!from.hasStaticShape() || !to.hasStaticShape() ||
+      !llvm::equal(llvm::make_filter_range(from.getShape(), isLarge),
+                   llvm::make_filter_range(to.getShape(), isLarge)))
+    return std::nullopt;
+  Builder b(read.source.getContext());
+  SmallVector<AffineExpr> results(from.getRank(), b.getAffineConstantExpr(0));
+  int64_t next = 0;
+  for (auto [dim, size] : llvm::enumerate(from.getShape())) {
+    if (size == 1)
+      continue;
+    while (to.getDimSize(next) == 1)
+      ++next;
+    results[dim] = read.map.getResult(next++);
+  }
+  return Read{collapse.getSrc(), AffineMap::get(read.map.getNumDims(), 0,
+                                                results, b.getContext())};
+}
+
+/// The same elements, before copies of all kinds.
+static Read lookThroughAll(Read read) {
+  read = lookThroughCopies(read);
+  while (std::optional<Read> moved = lookThroughMovedUnits(read))
+    read = lookThroughCopies(*moved);
+  return read;
+}
+
+/// Whether two reads are of the same elements.
+static bool isSameRead(Read first, Read second) {
+  first = lookThroughAll(first);
+  second = lookThroughAll(second);
+  if (first.source != second.source)
+    return false;
+  auto type = cast<RankedTensorType>(first.source.getType());
+  return llvm::all_of(llvm::seq(type.getRank()), [&](int64_t dim) {
+    return type.getDimSize(dim) == 1 ||
+           first.map.getResult(dim) == second.map.getResult(dim);
+  });
+}
+
+/// Whether `row`, read at the positions of `x`, is its maximum over `dim`.
+static bool isMaximum(std::optional<Read> row, Read x, unsigned dim) {
+  auto max = row ? row->source.getDefiningOp<GenericOp>() : GenericOp();
+  if (!max || max.getNumReductionLoops() != 1)
+    return false;
+  unsigned number = cast<OpResult>(row->source).getResultNumber();
+  Operation *combiner =
+      max.getBlock()->getTerminator()->getOperand(number).getDefiningOp();
+  OpOperand *init = max.getDpsInitOperand(number);
+  Value sum = max.getMatchingBlockArgument(init);
+  if (!isa_and_nonnull<arith::MaximumFOp, arith::MaxNumFOp>(combiner) ||
+      !llvm::is_contained(combiner->getOperands(), sum))
+    return false;
+  std::optional<Read> term =
+      getReadInPlace(max, combiner->getOperand(combiner->getOperand(0) == sum));
+  AffineMap map = max.getMatchingIndexingMap(init);
+  if (!term || !map.isProjectedPermutation())
+    return false;
+  // Loops of the reduction, by those of what reads it.
+  SmallVector<AffineExpr> loops(max.getNumLoops(),
+                                getAffineDimExpr(dim, max.getContext()));
+  for (auto [position, at] :
+       llvm::zip_equal(map.getResults(), row->map.getResults()))
+    loops[cast<AffineDimExpr>(position).getPosition()] = at;
+  AffineMap inverse =
+      AffineMap::get(row->map.getNumDims(), 0, loops, max.getContext());
+  return isSameRead({term->source, term->map.compose(inverse)}, x);
+}
+
 /// `row`, read along the dimension of the sum, as such a sum.
 static std::optional<SumOfPowers> getSumOfPowers(std::optional<Read> row) {
   std::optional<Reduced> sum = getReduced<arith::AddFOp>(row);
@@ -173,10 +252,7 @@ static std::optional<SumOfPowers> getSumOfPowers(std::optional<Read> row) {
   std::optional<Read> x = getReadInPlace(kernel, subtract.getLhs());
   std::optional<Read> maximum =
       lookThroughStops(getRead(kernel, subtract.getRhs()));
-  std::optional<Reduced> max =
-      getReduced<arith::MaximumFOp, arith::MaxNumFOp>(maximum);
-  if (!x || !x->map.isIdentity() || !max || max->full != x->source ||
-      max->dim != sum->dim)
+  if (!x || !x->map.isIdentity() || !isMaximum(maximum, *x, sum->dim))
     return std::nullopt;
   return SumOfPowers{x->source,
                      kernel.getResult(0),

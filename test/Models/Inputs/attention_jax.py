@@ -11,6 +11,10 @@ B, T, S, H, K, D = 2, 13, 19, 4, 2, 8
 dot = jax.nn.dot_product_attention
 
 
+def plain(p, x):
+    return dot(p["q"], p["k"], p["v"])
+
+
 def windows(p, x):
     return dot(p["q"], p["k"], p["v"], is_causal=True, local_window_size=(5, 0))
 
@@ -85,7 +89,7 @@ def kept(p, x):
     return jnp.einsum("bhts,bshd->bthd", weights, p["v"]) * (weights ** 2).sum()
 
 
-FORMS = [windows, cross, grouped, multi_query, biased, lengths, capped, alibi, dropped, latent, shared, finite, added, kept]
+FORMS = [plain, windows, cross, grouped, multi_query, biased, lengths, capped, alibi, dropped, latent, shared, finite, added, kept]
 rng = np.random.default_rng(0)
 
 

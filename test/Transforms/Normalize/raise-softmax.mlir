@@ -260,3 +260,112 @@ func.func private @divide(%p: !t, %s: !r) -> !t {
   } -> !t
   return %y : !t
 }
+
+// -----
+
+// As JAX's dot_product_attention writes it for one group of heads: a maximum with its gradient stopped, of scores before a dimension of
+// size 1 moves, which merges all dimensions and takes them apart.
+#full = affine_map<(b, i, j) -> (b, i, j)>
+#row = affine_map<(b, i, j) -> (b, i)>
+#kept = affine_map<(b, i, j) -> (b, i, 0)>
+// CHECK-LABEL: func @moved_units(
+// CHECK-SAME: %[[X:.*]]: tensor<4x1x8xf32>
+// CHECK: %[[C:.*]] = tensor.collapse_shape %[[X]]
+// CHECK: %[[E:.*]] = tensor.expand_shape %[[C]]
+// CHECK: %[[Y:.*]] = linalg.softmax dimension(2) ins(%[[E]] : tensor<1x4x8xf32>)
+// CHECK-NOT: math.exp
+// CHECK: return %[[Y]]
+func.func @moved_units(%x: tensor<4x1x8xf32>) -> tensor<1x4x8xf32> {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %rows = tensor.empty() : tensor<4x1xf32>
+  %lows = linalg.fill ins(%low : f32) outs(%rows : tensor<4x1xf32>) -> tensor<4x1xf32>
+  %max = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x : tensor<4x1x8xf32>) outs(%lows : tensor<4x1xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.maximumf %o, %a : f32
+    linalg.yield %m : f32
+  } -> tensor<4x1xf32>
+  %flat_max = tensor.collapse_shape %max [[0, 1]] : tensor<4x1xf32> into tensor<4xf32>
+  %kept = tensor.expand_shape %flat_max [[0, 1, 2]] output_shape [1, 4, 1] : tensor<4xf32> into tensor<1x4x1xf32>
+  %stopped = remat.stop_gradient %kept : tensor<1x4x1xf32>
+  %flat = tensor.collapse_shape %x [[0, 1, 2]] : tensor<4x1x8xf32> into tensor<32xf32>
+  %moved = tensor.expand_shape %flat [[0, 1, 2]] output_shape [1, 4, 8] : tensor<32xf32> into tensor<1x4x8xf32>
+  %e = tensor.empty() : tensor<1x4x8xf32>
+  %powers = linalg.generic {indexing_maps = [#full, #kept, #full], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%moved, %stopped : tensor<1x4x8xf32>, tensor<1x4x1xf32>) outs(%e : tensor<1x4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  } -> tensor<1x4x8xf32>
+  %exp = linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%powers : tensor<1x4x8xf32>) outs(%e : tensor<1x4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %p = math.exp %a : f32
+    linalg.yield %p : f32
+  } -> tensor<1x4x8xf32>
+  %sums = tensor.empty() : tensor<1x4xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%sums : tensor<1x4xf32>) -> tensor<1x4xf32>
+  %sum = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%exp : tensor<1x4x8xf32>) outs(%zeros : tensor<1x4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<1x4xf32>
+  %y = linalg.generic {indexing_maps = [#full, #row, #full], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%exp, %sum : tensor<1x4x8xf32>, tensor<1x4xf32>) outs(%e : tensor<1x4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %q = arith.divf %a, %b : f32
+    linalg.yield %q : f32
+  } -> tensor<1x4x8xf32>
+  return %y : tensor<1x4x8xf32>
+}
+
+// -----
+
+// The maximum of other rows: a dimension has moved that is not of size 1.
+#full = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+// CHECK-LABEL: func @other_rows(
+// CHECK-NOT: linalg.softmax
+// CHECK: math.exp
+func.func @other_rows(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %rows = tensor.empty() : tensor<4xf32>
+  %e = tensor.empty() : tensor<4x4xf32>
+  %turned = linalg.transpose ins(%x : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) permutation = [1, 0]
+  %lows = linalg.fill ins(%low : f32) outs(%rows : tensor<4xf32>) -> tensor<4xf32>
+  %max = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%turned : tensor<4x4xf32>) outs(%lows : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.maximumf %o, %a : f32
+    linalg.yield %m : f32
+  } -> tensor<4xf32>
+  %powers = linalg.generic {indexing_maps = [#full, #row, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %max : tensor<4x4xf32>, tensor<4xf32>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  } -> tensor<4x4xf32>
+  %exp = linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%powers : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %p = math.exp %a : f32
+    linalg.yield %p : f32
+  } -> tensor<4x4xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%rows : tensor<4xf32>) -> tensor<4xf32>
+  %sum = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%exp : tensor<4x4xf32>) outs(%zeros : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %y = linalg.generic {indexing_maps = [#full, #row, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%exp, %sum : tensor<4x4xf32>, tensor<4xf32>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %q = arith.divf %a, %b : f32
+    linalg.yield %q : f32
+  } -> tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
