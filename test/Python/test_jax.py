@@ -135,6 +135,17 @@ def test_products_that_name_an_algorithm(kind, algorithm):
     np.testing.assert_allclose(w - step.params, gradient, atol=1e-5 if is_exact else 2e-2)
 
 
+@pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"local_window_size": (8, 0)}, {"kind": "bfloat16"}])
+def test_attention_keeps_no_scores(options):
+    """As JAX's exporter writes it on this day."""
+    kind, options = options.get("kind", "float32"), {k: v for k, v in options.items() if k != "kind"}
+
+    def loss(p):
+        return jax.nn.dot_product_attention(*p.astype(kind), **options).astype("f4").sum()
+    step = remat.jax.train_step(loss, normal(3, 2, 96, 4, 8), optimizer=remat.SGD(1.0))
+    assert step.memory.residuals < 2 * 4 * 96 * 96 * 4 / 2
+
+
 def test_attention_of_16_bits():
     """Whose products name an algorithm."""
     def loss(p):
