@@ -1,5 +1,6 @@
 """Models written in PyTorch, trained by a step and by PyTorch itself."""
 import copy
+import functools
 import math
 import re
 import warnings
@@ -379,6 +380,33 @@ def test_softmax_written_with_exp_is_one():
         return step.memory.residuals
     found = {name: residuals(name) for name in SOFTMAXES}
     assert found == dict.fromkeys(SOFTMAXES, found["function"])
+
+
+HIDDEN = torch.rand(48, 48, generator=torch.Generator().manual_seed(0)) < 0.5
+HIDDEN[3] = HIDDEN[7] = True  # rows without a key
+ATTENTIONS = {
+    "plain": {}, "causal": {"is_causal": True}, "scaled": {"scale": 0.7}, "mask": {"attn_mask": ~HIDDEN},
+    "masks": {"attn_mask": ~torch.stack([HIDDEN, HIDDEN.mT])[:, None]}, "added": {"attn_mask": torch.where(HIDDEN, -math.inf, 0.3)},
+    "grouped": {"enable_gqa": True}, "dropped": {"dropout_p": 0.2}}
+
+
+def attend(name, x):
+    heads = x.view(2, 48, 4, 8).transpose(1, 2)
+    others = heads.flip(2)[:, :2] if name == "grouped" else heads.flip(2)
+    return F.scaled_dot_product_attention(heads, 0.8 * others, others.sin(), **ATTENTIONS[name])
+
+
+@pytest.mark.parametrize("name", ATTENTIONS.keys() - {"dropped"})
+def test_attention(name):
+    check_gradient((2, 48, 32), functools.partial(attend, name))
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_attention_keeps_no_scores(name):
+    x = torch.ones(2, 48, 32)
+    step = remat.torch.train_step(Scaled((2, 48, 32), functools.partial(attend, name)), lambda y, t: y * t, (x, torch.ones(())),
+                                  optimizer=remat.SGD(0.1))
+    assert step.memory.residuals < 2 * 48 * 32 * 4 * 5 < 2 * 4 * 48 * 48 * 4
 
 
 POINTS = torch.tensor([0.0, 1.0, -1.0, 3.0, -3.0, 6.0])
