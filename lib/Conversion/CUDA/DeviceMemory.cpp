@@ -15,8 +15,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::remat {
@@ -241,39 +243,21 @@ bool AccessLowering::isOfHost(Operation *op) {
          });
 }
 
-/// Reads the sizes by loads, which can be asked of the runtime.
-static void expandReshape(memref::ReshapeOp reshape) {
-  auto type = dyn_cast<MemRefType>(reshape.getType());
-  if (!type)
-    return;
-  OpBuilder builder(reshape);
-  Location loc = reshape.getLoc();
-  SmallVector<OpFoldResult> sizes;
-  for (auto [i, size] : llvm::enumerate(type.getShape())) {
-    if (!ShapedType::isDynamic(size)) {
-      sizes.push_back(builder.getIndexAttr(size));
-      continue;
-    }
-    Value place = arith::ConstantIndexOp::create(builder, loc, i);
-    Value number =
-        memref::LoadOp::create(builder, loc, reshape.getShape(), place);
-    sizes.push_back(getValueOrCreateCastToIndexLike(
-        builder, loc, builder.getIndexType(), number));
-  }
-  reshape.replaceAllUsesWith(
-      memref::ReinterpretCastOp::create(
-          builder, loc, type, reshape.getSource(),
-          OpFoldResult(builder.getIndexAttr(0)), sizes,
-          memref::computeStridesIRBlock(loc, builder, sizes))
-          .getResult());
-  reshape.erase();
+/// Makes reshapes read their sizes by loads, which can be asked of the runtime.
+static LogicalResult expandReshapes(ModuleOp module) {
+  SmallVector<Operation *> reshapes;
+  module.walk([&](memref::ReshapeOp op) { reshapes.push_back(op); });
+  RewritePatternSet patterns(module.getContext());
+  memref::populateExpandOpsPatterns(patterns);
+  return applyOpPatternsGreedily(reshapes, std::move(patterns));
 }
 
 namespace {
 struct ConvertDeviceMemory
     : remat::impl::ConvertDeviceMemoryBase<ConvertDeviceMemory> {
   void runOnOperation() override {
-    getOperation().walk(expandReshape);
+    if (failed(expandReshapes(getOperation())))
+      return signalPassFailure();
     AccessLowering lowering(getOperation());
     // Assertions first: they take their loads with them.
     SmallVector<Operation *> assertions, accesses;
