@@ -24,7 +24,7 @@ void remat::addOpCanonicalizer(OpPassManager &pm) {
   // The pass's own default, which the configuration does not have.
   config.setUseTopDownTraversal(true);
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  // It does what the pass before it does, and compares every two values.
+  // That pattern does what the pass before does, and compares every two values.
   pm.addPass(createCanonicalizerPass(
       config, {"(anonymous namespace)::RemoveDuplicateSuccessorInputUses"}));
 }

@@ -63,11 +63,26 @@ static AffineMap replaceLoops(AffineMap map,
   return map.replaceDimsAndSymbols(dims, {}, numLoops, 0);
 }
 
+/// Whether each result of `map` is a dimension of its own, or held at 0: unlike
+/// upstream's projected permutations, also where there are more results than
+/// dimensions.
+static bool isProjection(AffineMap map) {
+  llvm::SmallBitVector seen(map.getNumDims());
+  return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim)
+      return isa<AffineConstantExpr>(expr) &&
+             cast<AffineConstantExpr>(expr).getValue() == 0;
+    bool isNew = !seen.test(dim.getPosition());
+    seen.set(dim.getPosition());
+    return isNew;
+  });
+}
+
 /// Read before transpositions and broadcasts, where that says as much.
 static Read lookThrough(Read operand) {
   Read read = lookThroughCopies(operand);
-  return read.map.isProjectedPermutation(/*allowZeroInResults=*/true) ? read
-                                                                      : operand;
+  return isProjection(read.map) ? read : operand;
 }
 
 /// The loops of `op` as loops of the attention: those that index a value by
@@ -235,11 +250,11 @@ bool Raiser::indexProducts(AffineMap scoreMap) {
     });
   };
   // Loops of the scores' product.
-  if (!scoreMap.isProjectedPermutation(/*allowZeroInResults=*/true))
+  if (!isProjection(scoreMap))
     return false;
   AffineMap init =
       parts.scores.getMatchingIndexingMap(parts.scores.getDpsInitOperand(0));
-  if (!init.isProjectedPermutation(/*allowZeroInResults=*/true))
+  if (!isProjection(init))
     return false;
   auto loopsOfScore = llvm::map_to_vector(
       scoreMap.getResults(), [&](AffineExpr expr) -> std::optional<unsigned> {
@@ -257,7 +272,7 @@ bool Raiser::indexProducts(AffineMap scoreMap) {
     return false;
   AffineMap probabilities =
       read->compose(parts.product.getMatchingIndexingMap(parts.probabilities));
-  if (!probabilities.isProjectedPermutation(/*allowZeroInResults=*/true))
+  if (!isProjection(probabilities))
     return false;
   auto loops =
       numberLoops(parts.product, probabilities, loopOfDim, parts.numLoops);
@@ -285,9 +300,7 @@ bool Raiser::indexProducts(AffineMap scoreMap) {
       loops, parts.numLoops);
   bool allProjections = llvm::all_of(
       ArrayRef{parts.query.map, parts.key.map, parts.value.map, parts.result},
-      [](AffineMap map) {
-        return map.isProjectedPermutation(/*allowZeroInResults=*/true);
-      });
+      [](AffineMap map) { return isProjection(map); });
   auto usesDepth = [&](AffineMap map) {
     return llvm::all_of(
         llvm::seq(numScoreLoops, endOfDepth),

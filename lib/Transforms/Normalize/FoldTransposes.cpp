@@ -8,6 +8,7 @@
 
 #include "Copies.h"
 #include "Patterns.h"
+#include "ScoreBody.h"
 #include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/Utils/Attributes.h"
 
@@ -170,11 +171,56 @@ struct FoldIntoResult : OpInterfaceRewritePattern<LinalgOp> {
     return success();
   }
 };
+
+/// A reshape by way of fewer dimensions that only moves those of size 1, as one
+/// that drops them and one that adds them.
+struct SplitUnitReshape : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto collapse = op.getSrc().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!collapse || !collapse.getSrcType().hasStaticShape() ||
+        !op.getResultType().hasStaticShape() ||
+        (isUnitReshape(collapse) && isUnitReshape(op)))
+      return failure();
+    auto squeeze = [](ArrayRef<int64_t> shape) {
+      return SmallVector<int64_t>(llvm::make_filter_range(
+          shape, [](int64_t size) { return size != 1; }));
+    };
+    ArrayRef<int64_t> from = collapse.getSrcType().getShape(),
+                      to = op.getResultType().getShape();
+    SmallVector<int64_t> squeezed = squeeze(from);
+    if (squeezed.empty() || squeezed != squeeze(to))
+      return failure();
+    auto type =
+        RankedTensorType::get(squeezed, op.getResultType().getElementType());
+    auto groups = [&](ArrayRef<int64_t> shape) {
+      return *getReassociationIndicesForCollapse(shape, squeezed);
+    };
+    Value small = collapse.getSrc();
+    if (from != ArrayRef(squeezed))
+      small = tensor::CollapseShapeOp::create(rewriter, op.getLoc(), type,
+                                              small, groups(from));
+    if (to == ArrayRef(squeezed))
+      rewriter.replaceOp(op, small);
+    else
+      rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, op.getResultType(),
+                                                         small, groups(to));
+    return success();
+  }
+};
 } // namespace
+
+void mlir::remat::populateSplitUnitReshapePatterns(
+    RewritePatternSet &patterns) {
+  patterns.add<SplitUnitReshape>(patterns.getContext());
+}
 
 void mlir::remat::populateFoldTransposesPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   patterns.add<FoldIntoOperand, FoldIntoResult>(context);
+  populateSplitUnitReshapePatterns(patterns);
   // Gives the batch its own loops back, and cleans up after that.
   linalg::populateFoldReshapeOpsByExpansionPatterns(patterns,
                                                     isCollapsedTranspose);

@@ -1,7 +1,7 @@
 //===- MergeCarried.cpp - Values that loops and branches carry twice ------===//
 //
 // Upstream's canonicalization finds them by comparing every two values, which
-// takes a minute where a loop writes ten thousand tapes. A table takes no time.
+// takes seconds where a loop writes thousands of tapes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,6 +10,9 @@ class Operation;
 class RewritePatternSet;
 namespace remat {
 
+/// Makes reshapes that move dimensions of size 1, by way of fewer dimensions,
+/// ones that drop and add them, which passes read through.
+void populateSplitUnitReshapePatterns(RewritePatternSet &patterns);
 /// Those of `remat-fold-transposes`.
 void populateFoldTransposesPatterns(RewritePatternSet &patterns);
 /// Whether these make a product read the source of a copy by `map` in place of

@@ -83,6 +83,13 @@ static GenericOp getKernel(Operation *scalar) {
 }
 
 namespace {
+/// A reduction over one dimension: its kernel, what it reads by the kernel's
+/// loops, and where these write.
+struct Reduction {
+  GenericOp kernel;
+  Read term;
+  AffineMap result;
+};
 /// What a reduction over one dimension reads, and that dimension.
 struct Reduced {
   Value full;
@@ -90,16 +97,13 @@ struct Reduced {
 };
 } // namespace
 
-/// What `row` is a reduction of by an `Op`, if it is read along the dimension
-/// that it reduces.
+/// What `value` is a reduction of by an `Op`.
 template <typename... Op>
-static std::optional<Reduced> getReduced(std::optional<Read> row) {
-  if (!row)
-    return std::nullopt;
-  auto kernel = row->source.getDefiningOp<GenericOp>();
+static std::optional<Reduction> getReduction(Value value) {
+  auto kernel = value.getDefiningOp<GenericOp>();
   if (!kernel || kernel.getNumReductionLoops() != 1)
     return std::nullopt;
-  unsigned number = cast<OpResult>(row->source).getResultNumber();
+  unsigned number = cast<OpResult>(value).getResultNumber();
   Value yielded = kernel.getBlock()->getTerminator()->getOperand(number);
   Operation *combiner = yielded.getDefiningOp();
   OpOperand *init = kernel.getDpsInitOperand(number);
@@ -109,12 +113,19 @@ static std::optional<Reduced> getReduced(std::optional<Read> row) {
     return std::nullopt;
   Value term = combiner->getOperand(combiner->getOperand(0) == sum);
   std::optional<Read> read = getReadInPlace(kernel, term);
-  if (!read || !read->map.isIdentity() ||
-      kernel.getMatchingIndexingMap(init) != row->map)
+  if (!read)
+    return std::nullopt;
+  return Reduction{kernel, *read, kernel.getMatchingIndexingMap(init)};
+}
+
+/// What `row` is a sum of, if it is read along the dimension that is summed.
+static std::optional<Reduced> getSummed(std::optional<Read> row) {
+  auto sum = row ? getReduction<arith::AddFOp>(row->source) : std::nullopt;
+  if (!sum || !sum->term.map.isIdentity() || sum->result != row->map)
     return std::nullopt;
   SmallVector<unsigned> reduced;
-  kernel.getReductionDims(reduced);
-  return Reduced{read->source, reduced.front()};
+  sum->kernel.getReductionDims(reduced);
+  return Reduced{sum->term.source, reduced.front()};
 }
 
 /// Whether what `reduction` starts from changes nothing in a sum.
@@ -156,47 +167,10 @@ struct SumOfPowers {
 };
 } // namespace
 
-/// Dimensions of size 1 that move: what exporters write for that merges all
-/// dimensions and takes them apart again. None if it does more.
-static std::optional<Read> lookThroughMovedUnits(Read read) {
-  auto expand = read.source.getDefiningOp<tensor::ExpandShapeOp>();
-  auto collapse = expand
-                      ? expand.getSrc().getDefiningOp<tensor::CollapseShapeOp>()
-                      : tensor::CollapseShapeOp();
-  if (!collapse)
-    return std::nullopt;
-  RankedTensorType from = collapse.getSrcType(), to = expand.getResultType();
-  auto isLarge = [](int64_t size) { return size != 1; };
-  if (!from.hasStaticShape() || !to.hasStaticShape() ||
-      !llvm::equal(llvm::make_filter_range(from.getShape(), isLarge),
-                   llvm::make_filter_range(to.getShape(), isLarge)))
-    return std::nullopt;
-  Builder b(read.source.getContext());
-  SmallVector<AffineExpr> results(from.getRank(), b.getAffineConstantExpr(0));
-  int64_t next = 0;
-  for (auto [dim, size] : llvm::enumerate(from.getShape())) {
-    if (size == 1)
-      continue;
-    while (to.getDimSize(next) == 1)
-      ++next;
-    results[dim] = read.map.getResult(next++);
-  }
-  return Read{collapse.getSrc(), AffineMap::get(read.map.getNumDims(), 0,
-                                                results, b.getContext())};
-}
-
-/// The same elements, before copies of all kinds.
-static Read lookThroughAll(Read read) {
-  read = lookThroughCopies(read);
-  while (std::optional<Read> moved = lookThroughMovedUnits(read))
-    read = lookThroughCopies(*moved);
-  return read;
-}
-
 /// Whether two reads are of the same elements.
 static bool isSameRead(Read first, Read second) {
-  first = lookThroughAll(first);
-  second = lookThroughAll(second);
+  first = lookThroughCopies(first);
+  second = lookThroughCopies(second);
   if (first.source != second.source)
     return false;
   auto type = cast<RankedTensorType>(first.source.getType());
@@ -208,36 +182,25 @@ static bool isSameRead(Read first, Read second) {
 
 /// Whether `row`, read at the positions of `x`, is its maximum over `dim`.
 static bool isMaximum(std::optional<Read> row, Read x, unsigned dim) {
-  auto max = row ? row->source.getDefiningOp<GenericOp>() : GenericOp();
-  if (!max || max.getNumReductionLoops() != 1)
-    return false;
-  unsigned number = cast<OpResult>(row->source).getResultNumber();
-  Operation *combiner =
-      max.getBlock()->getTerminator()->getOperand(number).getDefiningOp();
-  OpOperand *init = max.getDpsInitOperand(number);
-  Value sum = max.getMatchingBlockArgument(init);
-  if (!isa_and_nonnull<arith::MaximumFOp, arith::MaxNumFOp>(combiner) ||
-      !llvm::is_contained(combiner->getOperands(), sum))
-    return false;
-  std::optional<Read> term =
-      getReadInPlace(max, combiner->getOperand(combiner->getOperand(0) == sum));
-  AffineMap map = max.getMatchingIndexingMap(init);
-  if (!term || !map.isProjectedPermutation())
+  auto max =
+      row ? getReduction<arith::MaximumFOp, arith::MaxNumFOp>(row->source)
+          : std::nullopt;
+  if (!max || !max->result.isProjectedPermutation())
     return false;
   // Loops of the reduction, by those of what reads it.
-  SmallVector<AffineExpr> loops(max.getNumLoops(),
-                                getAffineDimExpr(dim, max.getContext()));
+  MLIRContext *context = max->kernel.getContext();
+  SmallVector<AffineExpr> loops(max->kernel.getNumLoops(),
+                                getAffineDimExpr(dim, context));
   for (auto [position, at] :
-       llvm::zip_equal(map.getResults(), row->map.getResults()))
+       llvm::zip_equal(max->result.getResults(), row->map.getResults()))
     loops[cast<AffineDimExpr>(position).getPosition()] = at;
-  AffineMap inverse =
-      AffineMap::get(row->map.getNumDims(), 0, loops, max.getContext());
-  return isSameRead({term->source, term->map.compose(inverse)}, x);
+  AffineMap here = AffineMap::get(row->map.getNumDims(), 0, loops, context);
+  return isSameRead({max->term.source, max->term.map.compose(here)}, x);
 }
 
 /// `row`, read along the dimension of the sum, as such a sum.
 static std::optional<SumOfPowers> getSumOfPowers(std::optional<Read> row) {
-  std::optional<Reduced> sum = getReduced<arith::AddFOp>(row);
+  std::optional<Reduced> sum = getSummed(row);
   if (!sum || !startsFromZero(row->source))
     return std::nullopt;
   auto power =

@@ -122,3 +122,20 @@ func.func @keeps_the_order_of_a_product(%w: tensor<4x8xf32>, %x: tensor<4xf32>, 
   %y = linalg.matvec ins(%t, %x : tensor<8x4xf32>, tensor<4xf32>) outs(%z : tensor<8xf32>) -> tensor<8xf32>
   return %y : tensor<8xf32>
 }
+
+// -----
+
+// A dimension of size 1 moves by way of one dimension: by way of all others, which passes read through. What moves more stays.
+// CHECK-LABEL: func @moved_unit(
+// CHECK-SAME: %[[X:.*]]: tensor<4x1x8xf32>
+// CHECK-DAG: %[[FLAT:.*]] = tensor.collapse_shape %[[X]] {{\[\[}}0, 1, 2]] : tensor<4x1x8xf32> into tensor<32xf32>
+// CHECK-DAG: %[[SMALL:.*]] = tensor.collapse_shape %[[X]] {{\[\[}}0], [1, 2]] : tensor<4x1x8xf32> into tensor<4x8xf32>
+// CHECK-DAG: %[[MOVED:.*]] = tensor.expand_shape %[[SMALL]] {{\[\[}}0, 1], [2]] output_shape [1, 4, 8] : tensor<4x8xf32> into tensor<1x4x8xf32>
+// CHECK-DAG: %[[OTHER:.*]] = tensor.expand_shape %[[FLAT]] {{\[\[}}0, 1, 2]] output_shape [8, 4, 1]
+// CHECK: return %[[MOVED]], %[[OTHER]]
+func.func @moved_unit(%x: tensor<4x1x8xf32>) -> (tensor<1x4x8xf32>, tensor<8x4x1xf32>) {
+  %flat = tensor.collapse_shape %x [[0, 1, 2]] : tensor<4x1x8xf32> into tensor<32xf32>
+  %moved = tensor.expand_shape %flat [[0, 1, 2]] output_shape [1, 4, 8] : tensor<32xf32> into tensor<1x4x8xf32>
+  %other = tensor.expand_shape %flat [[0, 1, 2]] output_shape [8, 4, 1] : tensor<32xf32> into tensor<8x4x1xf32>
+  return %moved, %other : tensor<1x4x8xf32>, tensor<8x4x1xf32>
+}

@@ -234,3 +234,41 @@ func.func @number_of_keys(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7
   %y = linalg.matmul ins(%p, %v : tensor<5x7xf32>, tensor<7x4xf32>) outs(%zy : tensor<5x4xf32>) -> tensor<5x4xf32>
   return %y : tensor<5x4xf32>
 }
+
+// -----
+
+// As torch.einsum writes it: a dimension of size 1 moves between the product and the softmax.
+// CHECK-LABEL: func @moved_unit(
+// CHECK-SAME: %[[Q:.*]]: tensor<2x5x8xf32>, %[[K:.*]]: tensor<2x7x8xf32>, %[[V:.*]]: tensor<2x7x6xf32>
+// CHECK: %[[Y:.*]]:2 = remat.attention ins(%[[Q]], %[[K]], %[[V]] :
+// CHECK-NOT: linalg.softmax
+// CHECK: return %[[Y]]#0
+func.func @moved_unit(%q: tensor<2x5x8xf32>, %k: tensor<2x7x8xf32>, %v: tensor<2x7x6xf32>) -> tensor<2x5x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %scale = arith.constant 0.5 : f32
+  %e = tensor.empty() : tensor<2x5x7xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<2x5x7xf32>) -> tensor<2x5x7xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(b, m, n, d) -> (b, m, d)>, affine_map<(b, m, n, d) -> (b, n, d)>,
+      affine_map<(b, m, n, d) -> (b, m, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<2x5x8xf32>, tensor<2x7x8xf32>) outs(%z : tensor<2x5x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %r = arith.addf %c, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<2x5x7xf32>
+  %expanded = tensor.expand_shape %s [[0], [1], [2, 3]] output_shape [2, 5, 1, 7] : tensor<2x5x7xf32> into tensor<2x5x1x7xf32>
+  %moved = tensor.empty() : tensor<2x5x7x1xf32>
+  %transposed = linalg.transpose ins(%expanded : tensor<2x5x1x7xf32>) outs(%moved : tensor<2x5x7x1xf32>) permutation = [0, 1, 3, 2]
+  %collapsed = tensor.collapse_shape %transposed [[0], [1], [2, 3]] : tensor<2x5x7x1xf32> into tensor<2x5x7xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(b, m, n) -> (b, m, n)>, affine_map<(b, m, n) -> (b, m, n)>],
+      iterator_types = ["parallel", "parallel", "parallel"]} ins(%collapsed : tensor<2x5x7xf32>) outs(%e : tensor<2x5x7xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %x = arith.mulf %a, %scale : f32
+    linalg.yield %x : f32
+  } -> tensor<2x5x7xf32>
+  %p = linalg.softmax dimension(2) ins(%t : tensor<2x5x7xf32>) outs(%e : tensor<2x5x7xf32>) -> tensor<2x5x7xf32>
+  %ey = tensor.empty() : tensor<2x5x6xf32>
+  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<2x5x6xf32>) -> tensor<2x5x6xf32>
+  %y = linalg.batch_matmul ins(%p, %v : tensor<2x5x7xf32>, tensor<2x7x6xf32>) outs(%zy : tensor<2x5x6xf32>) -> tensor<2x5x6xf32>
+  return %y : tensor<2x5x6xf32>
+}

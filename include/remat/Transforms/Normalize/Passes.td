@@ -255,7 +255,9 @@ def FoldTransposesPass : Pass<"remat-fold-transposes"> {
     (`linalg.transpose`, `linalg.broadcast`) or generic, into the contraction's
     indexing maps, and transpositions of results likewise where the product starts
     from a `linalg.fill`. Heads that an exporter transposed and then collapsed with
-    the batch into one dimension get loops of their own again. Run before
+    the batch into one dimension get loops of their own again. A reshape that only
+    moves dimensions of size 1, by way of fewer dimensions, becomes one that drops them
+    and one that adds them. Run before
     differentiation: the adjoints then read and write the same layouts, and
     what is saved is what other operations need as well. Borders of regions hide
     nothing once `remat-sink-views` has run.
