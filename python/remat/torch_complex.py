@@ -322,6 +322,7 @@ def deviate(x: Any, dim: Any = None, *, correction: float | None = None, keepdim
 
 def logarithm_of_determinant(a: Any) -> Any:
     """And its phase, by elimination."""
+    torch_linalg.check_size(a.shape[-2:])
     sign, logarithm, rest = None, 0.0, a
     for k in range(a.shape[-1]):
         size = rest.shape[-1]
@@ -348,6 +349,7 @@ def transpose_conjugate(a: Any) -> Any:
 
 
 def cholesky(a: Any, *, upper: bool = False) -> Any:
+    torch_linalg.check_size(a.shape[-2:])
     columns, rest = [], (a + transpose_conjugate(a)) * 0.5
     for k in range(a.shape[-1]):
         column = rest[..., :, :1] / torch.sqrt(rest[..., :1, :1].real)

@@ -470,23 +470,17 @@ def fake_quantize(x: Tensor, scale: Any, zero: Any, low: int, high: int) -> Tens
     return quantize(x, scale, zero, low, high)[0]
 
 
-def fake_quantize_with_mask(x: Tensor, scale: Any, zero: Any, low: int, high: int) -> Any:
-    return quantize(x, scale, zero, low, high)
-
-
 def fake_quantize_if(x: Tensor, scale: Tensor, zero: Tensor, enabled: Tensor, low: int, high: int) -> Any:
     value, holds = quantize(x, scale, zero, low, high)
     return torch.where(enabled != 0, value, x), holds | (enabled == 0)
 
 
-def fake_quantize_channels(x: Tensor, scale: Tensor, zero: Tensor, dim: int, low: int, high: int) -> Tensor:
-    shape = [-1 if d == dim % x.ndim else 1 for d in range(x.ndim)]
-    return fake_quantize(x, scale.reshape(shape), zero.reshape(shape), low, high)
-
-
-def fake_quantize_channels_with_mask(x: Tensor, scale: Tensor, zero: Tensor, dim: int, low: int, high: int) -> Any:
-    shape = [-1 if d == dim % x.ndim else 1 for d in range(x.ndim)]
-    return quantize(x, scale.reshape(shape), zero.reshape(shape), low, high)
+def of_channels(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """With a scale and a zero for each position of a dimension."""
+    def along(x: Tensor, scale: Tensor, zero: Tensor, dim: int, low: int, high: int) -> Any:
+        shape = [-1 if d == dim % x.ndim else 1 for d in range(x.ndim)]
+        return compute(x, scale.reshape(shape), zero.reshape(shape), low, high)
+    return along
 
 
 # --- Scatters -----------------------------------------------------------------------------------
@@ -811,10 +805,10 @@ TABLE = {
     aten.mode.default: most_frequent,
     aten.fake_quantize_per_tensor_affine.default: fake_quantize,
     aten.fake_quantize_per_tensor_affine.tensor_qparams: fake_quantize,
-    aten.fake_quantize_per_tensor_affine_cachemask.default: fake_quantize_with_mask,
+    aten.fake_quantize_per_tensor_affine_cachemask.default: quantize,
     aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default: fake_quantize_if,
-    aten.fake_quantize_per_channel_affine.default: fake_quantize_channels,
-    aten.fake_quantize_per_channel_affine_cachemask.default: fake_quantize_channels_with_mask,
+    aten.fake_quantize_per_channel_affine.default: of_channels(fake_quantize),
+    aten.fake_quantize_per_channel_affine_cachemask.default: of_channels(quantize),
     aten.scatter.src: scatter,
     aten.scatter.value: scatter_value,
     aten.scatter_add.default: scatter_add,

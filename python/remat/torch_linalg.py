@@ -3,7 +3,7 @@ its own, so that matrices are small, of up to LARGEST rows."""
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -19,15 +19,19 @@ LARGEST = 128
 BLOCK = 16
 
 
+def check_size(shape: Sequence[Any]) -> None:
+    if not all(isinstance(size, int) for size in shape) or max(shape) > LARGEST:
+        raise ExportError(f"linear algebra is unrolled for matrices of up to {LARGEST} rows and columns, but here they have "
+                          f"the shape {list(shape)}")
+
+
 def of_small(compute: Callable[..., Any]) -> Callable[..., Any]:
     """`compute`, whose first operand is a matrix, if that is small enough and everything is real."""
     @functools.wraps(compute)
     def checked(a: Tensor, *operands: Any, **options: Any) -> Any:
         if not all(x.is_floating_point() for x in (a, *operands) if isinstance(x, Tensor)):
             return NotImplemented
-        if not all(isinstance(size, int) for size in a.shape[-2:]) or max(a.shape[-2:]) > LARGEST:
-            raise ExportError(f"linear algebra is unrolled for matrices of up to {LARGEST} rows and columns, but here they have "
-                              f"the shape {list(a.shape[-2:])}")
+        check_size(a.shape[-2:])
         return compute(a, *operands, **options)
     return checked
 

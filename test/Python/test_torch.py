@@ -387,12 +387,14 @@ HIDDEN[3] = HIDDEN[7] = True  # rows without a key
 ATTENTIONS = {
     "plain": {}, "causal": {"is_causal": True}, "scaled": {"scale": 0.7}, "mask": {"attn_mask": ~HIDDEN},
     "masks": {"attn_mask": ~torch.stack([HIDDEN, HIDDEN.mT])[:, None]}, "added": {"attn_mask": torch.where(HIDDEN, -math.inf, 0.3)},
-    "grouped": {"enable_gqa": True}, "dropped": {"dropout_p": 0.2}}
+    "grouped": {"enable_gqa": True}, "dropped": {"dropout_p": 0.2}, "einsum": {}}
 
 
 def attend(name, x):
     heads = x.view(2, 48, 4, 8).transpose(1, 2)
     others = heads.flip(2)[:, :2] if name == "grouped" else heads.flip(2)
+    if name == "einsum":
+        return torch.einsum("bhts,bhsd->bhtd", torch.einsum("bhtd,bhsd->bhts", heads, others).softmax(-1), others.sin())
     return F.scaled_dot_product_attention(heads, 0.8 * others, others.sin(), **ATTENTIONS[name])
 
 
