@@ -3,6 +3,7 @@
 
     exports.py train [MODEL ...] [--optimizer sgd|adamw] [--f64] [--in-process] [KEY=VALUE ...]   losses of 20 steps
     exports.py bytes [MODEL ...] [KEY=VALUE ...]                                   residuals and peak under each policy
+    exports.py time [MODEL ...] [--policy P] [--rounds N] [KEY=VALUE ...]          times of a step, without a policy
     exports.py compile MODEL layers=6,48 [KEY=VALUE ...]                           CPU seconds to compile
 
 A MODEL is a name of architectures.py (default: all), of which KEY=VALUE changes a size, or a file NAME.mlir as
@@ -10,14 +11,17 @@ remat.export writes it, with --script FILE.py for the Python that exported it (s
 differs by more than 1e-3; --f64 exports and trains in float64, which also models whose losses depend on the last bits
 bear; --in-process trains by remat.torch and remat.jax, instead of files and mlir-runner, and also fails if a gradient is
 off (SGD), or if the weights, through the framework's model, or the run, through a file, have other bits afterwards. `bytes`
-tells ours from the framework's by a ratio; PyTorch's is with its fused attention where that takes less. Environment:
-BUILD_DIR, LLVM_PREFIX.
+tells ours from the framework's by a ratio; PyTorch's is with its fused attention where that takes less. `time` runs each
+side in a process of its own, N times in turn, and prints the best step of each, a ratio above 1 where ours is slower than the
+fastest; PyTorch's are with the package's attention, with fused attention, and by torch.compile. Environment: BUILD_DIR, LLVM_PREFIX.
 """
 import argparse
 import copy
 import dataclasses
+import json
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 from functools import partial
@@ -192,21 +196,52 @@ def torch_layers(model):
     return [m for m in own if sum(type(other) is type(m) for other in own) > 1]
 
 
-def torch_bytes(model, policy, by_layer):
-    """Bytes of what autograd keeps between forward and backward, the peak of a step above its start, and how many layers
-    the policy is that of; if there are none, it is that of the whole model."""
-    import torch
+def put_under_policy(model, policy, by_layer):
+    """Checkpoints each layer, or the whole if there are none. Returns how many layers that are."""
     from torch.utils.checkpoint import checkpoint
 
     import peers_torch
-    module, values = model.function, list(model.inputs.values())
     layers = torch_layers(model) if by_layer else []
     if policy != "none":
         options = {} if policy == "full" else {
             "context_fn": partial(peers_torch.create_selective_checkpoint_contexts, peers_torch.DOTS)}
-        for layer in layers or [module]:
+        for layer in layers or [model.function]:
             layer.forward = partial(checkpoint, layer.forward, use_reentrant=False, preserve_rng_state=False, **options)
+    return len(layers)
+
+
+def torch_step(model, compiled=False):
+    """One step of SGD."""
+    import torch
+    module, values = model.function, list(model.inputs.values())
     optimizer = torch.optim.SGD(module.parameters(), lr=1e-2, foreach=False)
+    loss_of = torch.compile(module, dynamic=False) if compiled else module
+
+    def step():
+        as_tuple(loss_of(*values))[0].backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+def fuse_attention(model):
+    """Chooses PyTorch's fused attention. Returns whether the architecture has it."""
+    choose = getattr(getattr(model.function, "model", None), "set_attn_implementation", None)
+    try:
+        return bool(choose) and (choose("sdpa"), True)[1]
+    except ValueError:
+        return False
+
+
+def torch_bytes(model, policy, by_layer):
+    """Bytes of what autograd keeps between forward and backward, the peak of a step above its start, and how many layers
+    the policy is that of; if there are none, it is that of the whole model."""
+    import torch
+
+    import peers_torch
+    module, values = model.function, list(model.inputs.values())
+    layers = put_under_policy(model, policy, by_layer)
     given = {t.untyped_storage().data_ptr() for t in [*module.parameters(), *module.buffers(), *values]}
     saved = {}
 
@@ -217,31 +252,23 @@ def torch_bytes(model, policy, by_layer):
             saved[storage.data_ptr()] = (-(-storage.nbytes() // ARENA_ALIGNMENT) * ARENA_ALIGNMENT, tensor)
         return tensor
 
-    def step():
-        as_tuple(module(*values))[0].backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
+    step = torch_step(model)
     step()
     if policy == "none":
         with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
             module(*values)
     residuals = sum(size for size, _ in saved.values()) if policy == "none" else None
     saved.clear()
-    return residuals, peers_torch.peak_bytes(step), len(layers)
+    return residuals, peers_torch.peak_bytes(step), layers
 
 
 def leanest_torch_bytes(make_model, policy, by_layer):
     """torch_bytes with the package's own attention or with PyTorch's fused one, whichever takes less."""
     figures = [torch_bytes(make_model(), policy, by_layer)]  # a policy changes the module
     fused = make_model()
-    choose = getattr(getattr(fused.function, "model", None), "set_attn_implementation", None)
-    if choose:
-        try:
-            choose("sdpa")
-        except ValueError:  # the architecture has none
-            return figures[0]
-        figures.append(torch_bytes(fused, policy, by_layer))
+    if not fuse_attention(fused):
+        return figures[0]
+    figures.append(torch_bytes(fused, policy, by_layer))
     residuals, peaks, layers = zip(*figures)
     return None if None in residuals else min(residuals), min(peaks), layers[0]
 
@@ -277,6 +304,18 @@ def under_policy(function, policy, params, inputs, by_layer):
     return changed, checkpoints
 
 
+def jax_step(function):
+    """One step of SGD."""
+    import jax
+
+    @partial(jax.jit, donate_argnums=0)
+    def step(params, inputs):
+        loss, gradients = jax.value_and_grad(function)(params, *inputs)
+        return jax.tree.map(lambda p, g: p - 1e-2 * g, params, gradients), loss
+
+    return step
+
+
 def jax_bytes(model, policy, by_layer):
     """As torch_bytes: bytes of what jax.vjp keeps, XLA's temporaries of a step. The layers are those that the model puts
     under jax.checkpoint."""
@@ -284,15 +323,9 @@ def jax_bytes(model, policy, by_layer):
     from jax._src.ad_checkpoint import saved_residuals  # jax.ad_checkpoint only prints them
     inputs = list(model.inputs.values())
     function, layers = under_policy(model.function, policy, model.params, inputs, by_layer)
-
-    @partial(jax.jit, donate_argnums=0)
-    def step(params, inputs):
-        loss, gradients = jax.value_and_grad(function)(params, *inputs)
-        return jax.tree.map(lambda p, g: p - 1e-2 * g, params, gradients), loss
-
     kept = saved_residuals(function, model.params, *inputs)
     residuals = sum(kind.size * kind.dtype.itemsize for kind, source in kept if "the argument" not in source)
-    compiled = step.lower(model.params, inputs).compile()
+    compiled = jax_step(function).lower(model.params, inputs).compile()
     return residuals, compiled.memory_analysis().temp_size_in_bytes, layers
 
 
@@ -345,6 +378,81 @@ def bytes_table(names, options):
                 _, step = compile_program(folder, "model", policy, selector if layers else "whole")
                 print(f"{title(name):15} {policy:6} {f'{layers} layers' if layers else 'whole':9} |{show(step['residuals'])}{show(step['arena'])} |"
                       f"{show(theirs[0])}{show(theirs[1])} | {step['arena'] / theirs[1]:.2f}", flush=True)
+
+
+def peers_of(model):
+    """Names of the frameworks' ways to run a step, the fastest of which is the peer."""
+    if model.params is not None:
+        return ["jax"]
+    return ["torch", "torch.compile"] + ["torch, fused attention", "torch.compile, fused attention"] * fuse_attention(model)
+
+
+def time_peer(name, who, options):
+    """Seconds of each step but the first, in this process."""
+    import time
+    model = make(name, options)
+    if who == "jax":
+        import jax
+        inputs, state = list(model.inputs.values()), [jax.tree.map(jax.numpy.array, model.params)]
+        run = jax_step(under_policy(model.function, options.policy, model.params, inputs, options.by_layer)[0])
+
+        def step():
+            state[0], loss = run(state[0], inputs)
+            jax.block_until_ready((state[0], loss))
+    else:
+        if "fused" in who:
+            fuse_attention(model)
+        put_under_policy(model, options.policy, options.by_layer)
+        step = torch_step(model, compiled="compile" in who)
+
+    step()
+    times = []
+    for _ in range(options.steps):
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    return times
+
+
+def time_in_process_of_its_own(name, who, options):
+    known = architectures.MODELS.get(name, (None, ()))[1]
+    arguments = [name, *(f"{key}={value}" for key, value in options.sizes.items() if key in known), "--who", who, "--policy", options.policy,
+                 "--steps", str(options.steps), *["--by-layer"] * options.by_layer]
+    arguments += ["--script", options.script] if options.script else []
+    done = subprocess.run([sys.executable, __file__, "time", *arguments], capture_output=True, text=True)
+    if done.returncode:
+        print(f"{title(name)}: {who} failed: {done.stderr.strip().splitlines()[-1][:200]}", file=sys.stderr)
+        return [float("inf")]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def time_table(names, options):
+    print(f"{'ms':15} policy |     ours  fastest  ratio | of")
+    ratios = []
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            model = make(name, options)
+            peers = peers_of(model)
+            exported = make(name, options).export(check=False)
+            exported.save(folder, "model")
+            write_arrays(folder, exported)
+            selector = layer_selector(model, folder, "model")
+            layers = under_policy(model.function, "full", model.params, list(model.inputs.values()), True)[1] \
+                if model.params is not None else len(torch_layers(model))
+            options.by_layer = bool(selector and layers)
+            program, _ = compile_program(folder, "model", options.policy, selector if layers else "whole", mode="eager")
+            best = dict.fromkeys(["ours", *peers], float("inf"))
+            for _ in range(options.rounds):
+                for who in best:
+                    times = ours.run_program(folder, program, options.steps + 1)[1]["step_s"][1:] if who == "ours" else \
+                        time_in_process_of_its_own(name, who, options)
+                    best[who] = min(best[who], *times)
+        fastest = min(peers, key=best.get)
+        ratios.append(best["ours"] / best[fastest])
+        others = ", ".join(f"{who} {1e3 * best[who]:.1f}" for who in peers if who != fastest)
+        print(f"{title(name):15} {options.policy:6} |{1e3 * best['ours']:9.1f}{1e3 * best[fastest]:9.1f}{ratios[-1]:7.2f} | "
+              f"{fastest}{f' ({others})' if others else ''}", flush=True)
+    print(f"geometric mean {np.exp(np.mean(np.log(ratios))):.2f}, worst {max(ratios):.2f}")
 
 
 def cpu_seconds(function, *arguments):
@@ -407,12 +515,17 @@ def check_models(names, sizes, options, fail):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["train", "bytes", "compile"])
+    parser.add_argument("command", choices=["train", "bytes", "time", "compile"])
     parser.add_argument("arguments", nargs="*", metavar="MODEL|KEY=VALUE")
     parser.add_argument("--optimizer", choices=list(OPTIMIZERS), default="sgd")
     parser.add_argument("--script")
     parser.add_argument("--f64", action="store_true")
     parser.add_argument("--in-process", action="store_true")
+    parser.add_argument("--policy", choices=list(ours.POLICIES), default="none")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=6)
+    parser.add_argument("--who", help=argparse.SUPPRESS)  # what `time` runs in a process of its own
+    parser.add_argument("--by-layer", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_intermixed_args()
     names = [a for a in options.arguments if "=" not in a] or list(architectures.MODELS)
     sizes = parse_sizes(options, parser.error)
@@ -420,12 +533,18 @@ def main():
     layers = sizes.pop("layers", None) if options.command == "compile" else None
     if options.command == "compile" and not layers:
         parser.error("compile needs numbers of layers, such as layers=6,48")
+    if min(options.rounds, options.steps) < 1:
+        parser.error("--rounds and --steps must be at least 1")
     options.sizes = {key: number for key, (number,) in sizes.items()}
     try:
         if options.command == "train":
             return train(names, options)
         if options.command == "bytes":
             return bytes_table(names, options)
+        if options.command == "time" and options.who:
+            return print(json.dumps(time_peer(names[0], options.who, options)))
+        if options.command == "time":
+            return time_table(names, options)
         return compile_times(names, options, layers)
     except Problem as problem:
         sys.exit(f"{parser.prog}: {problem}")
