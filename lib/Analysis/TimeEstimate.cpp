@@ -123,6 +123,12 @@ int64_t mlir::remat::estimateTime(Operation *op) {
                ? estimateProductTime(countBytes(op), getRecomputeCost(op))
                : estimateKernelTime(countBytes(op), countAllScalars(kernel));
   }
+  if (auto scatter = dyn_cast<ScatterAddOp>(op)) {
+    auto updates = cast<ShapedType>(scatter.getUpdates().getType());
+    int64_t scalars = ::countScalars(scatter.getBody().front());
+    return estimateKernelTime(countBytes(op),
+                              multiplySizes(updates.getShape(), scalars + 1));
+  }
   if (op->getNumRegions() != 0) {
     int64_t inside = 0;
     for (Region &region : op->getRegions())

@@ -16,6 +16,7 @@ void mlir::remat::registerDifferentiableExternalModels(
   registerAttentionRule(registry);
   registerConvRules(registry);
   registerScalarRules(registry);
+  registerScatterRules(registry);
   registerTensorRules(registry);
   registerShapeBounds(registry);
 }

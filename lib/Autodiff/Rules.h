@@ -13,6 +13,7 @@ namespace remat {
 void registerAttentionRule(DialectRegistry &registry);
 void registerConvRules(DialectRegistry &registry);
 void registerScalarRules(DialectRegistry &registry);
+void registerScatterRules(DialectRegistry &registry);
 void registerTensorRules(DialectRegistry &registry);
 /// Not derivatives, but needed for them: shapes through remat operations.
 void registerShapeBounds(DialectRegistry &registry);

@@ -293,6 +293,37 @@ def gather(p):
     return p.weighted_sum(p.generic(iterators, ins, [out], body), out_shape)
 
 
+def squash(p, x, shape):
+    return p.emit(f"linalg.elementwise kind=#linalg.elementwise_kind<tanh> ins({x} : {tensor(shape)}) "
+                  f"outs({p.empty(shape)} : {tensor(shape)}) -> {tensor(shape)}")
+
+
+def scatter(p):
+    rng = p.rng
+    rank = rng.randint(1, 3)
+    shape = [rng.randint(1, 4) for _ in range(rank)]  # of the updates
+    axis, count = rng.randrange(rank), rng.randint(1, 4)
+    own = shape[:axis] + [count] + [size + rng.randint(0, 1) for size in shape[axis + 1:]]
+    form, kind = rng.choice(["rows", "elements", "diagonal"]), rng.choice(["i32", "i64"])
+    outer = shape if form == "elements" else [shape[axis]]
+    # Repeated positions have to add up.
+    at = p.data(p.numpy.integers(0, count, outer).astype("i4" if kind == "i32" else "i8"), kind)
+    updates, start = p.parameter(shape), p.parameter(own)
+    if rng.random() < 0.3:
+        updates = squash(p, updates, shape)
+    position = [f"%i{d}" for d in range(rank)]
+    place = f"%place{rng.randrange(10**9)}"
+    indices = [*position[:axis], place, *position[axis + 1:]]
+    if form == "diagonal" and own[0] >= shape[-1] and axis:
+        indices[0] = position[-1]
+    body = [f"%number = tensor.extract {at}[{', '.join(position if form == 'elements' else position[axis:axis + 1])}] : {tensor(outer, kind)}",
+            f"{place} = arith.index_cast %number : {kind} to index", f"remat.yield {', '.join(indices)} : {', '.join(['index'] * rank)}"]
+    arguments = ", ".join(f"{i}: index" for i in position)
+    total = p.emit("\n    ".join([f"remat.scatter_add ins({updates} : {tensor(shape)}) outs({start} : {tensor(own)}) {{",
+                                   f"^bb0({arguments}):", *body, f"}} -> {tensor(own)}"]))
+    return p.weighted_sum(squash(p, total, own), own)
+
+
 def softmax(p):
     rng = p.rng
     shape = [rng.randint(1, 4) for _ in range(rng.randint(1, 3))]
@@ -348,7 +379,7 @@ def named(p):
     return p.weighted_sum(y, shape)
 
 
-FAMILIES = {f.__name__: f for f in (elementwise, contraction, convolution, reduction, gather, softmax, named,
+FAMILIES = {f.__name__: f for f in (elementwise, contraction, convolution, reduction, gather, scatter, softmax, named,
                                      layers, control)}
 
 

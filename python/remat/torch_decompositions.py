@@ -1,5 +1,5 @@
 """Operations of PyTorch that torch-mlir lowers to a dialect of its own (`tm_tensor`), or with other numbers, by others. They
-compute the same; a sort takes n^2 comparisons instead of n log n, a scatter looks at each update for each element."""
+compute the same; a sort takes n^2 comparisons instead of n log n, and a scatter that does not add compares each place with each."""
 
 import functools
 import math
@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from remat import torch_scatter
 from remat.export import ExportError
 
 aten = torch.ops.aten
@@ -491,16 +492,20 @@ def add_rows(x: Tensor, dim: int, places: Tensor, rows: Tensor, accumulate: bool
     one for each row. Of several at one place, the last one stays."""
     if not x.ndim or not rows.ndim:
         return NotImplemented
+    if accumulate and x.is_floating_point():
+        return torch_scatter.scatter_add(x, dim, places, rows)
     size, count = x.shape[dim], rows.shape[dim]
     x, rows = x.movedim(dim, -1), rows.movedim(dim, -1)
     if not isinstance(size, int) or not isinstance(count, int) or x.shape[:-1] != rows.shape[:-1]:
         return NotImplemented
     places = places if places.ndim == 1 else places.movedim(dim, -1)
-    hits, numbers = places.unsqueeze(-2) == torch.arange(size)[:, None], torch.arange(count)
-    if not accumulate:
-        hits = hits & (torch.where(hits, numbers, -1).amax(-1, keepdim=True) == numbers)
-    new = torch.where(hits, rows.unsqueeze(-2), torch.zeros((), dtype=rows.dtype)).sum(-1).to(x.dtype)
-    return (x + new if accumulate else torch.where(hits.any(-1), new, x)).movedim(-1, dim)
+    hits = places.unsqueeze(-2) == torch.arange(size)[:, None]
+    if accumulate:
+        return (x + torch.where(hits, rows.unsqueeze(-2), torch.zeros((), dtype=rows.dtype)).sum(-1).to(x.dtype)).movedim(-1, dim)
+    last = torch.where(hits, torch.arange(count), -1).amax(-1) if count else torch.full((size,), -1)
+    there = last.clamp(min=0)
+    new = rows.index_select(-1, there) if there.ndim == 1 else rows.gather(-1, there)
+    return (torch.where(last >= 0, new.to(x.dtype), x) if count else x).movedim(-1, dim)
 
 
 def narrow_to(source: Tensor, index: Tensor) -> Tensor:
@@ -527,14 +532,13 @@ def scatter_reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: s
     places, rows, own = index.movedim(dim, -1), source.movedim(dim, -1), x.movedim(dim, -1)
     if places.shape[:-1] != own.shape[:-1]:
         return NotImplemented
-    hits = places.unsqueeze(-2) == torch.arange(size)[:, None]
-    count = hits.sum(-1)
+    count = add_rows(torch.zeros(own.shape, dtype=torch.float64), -1, places, torch.ones(rows.shape, dtype=torch.float64), True)
     if reduce in ("sum", "mean"):
         result = add_rows(own if include_self else torch.where(count == 0, own, 0), -1, places, rows, True)
         if reduce == "mean":
             result = result / (count + 1 if include_self else count.clamp(min=1)).to(x.dtype)
     else:
-        sign = 1 if reduce == "amax" else -1
+        sign, hits = 1 if reduce == "amax" else -1, places.unsqueeze(-2) == torch.arange(size)[:, None]
         result = sign * torch.where(hits, sign * rows.unsqueeze(-2), -math.inf).amax(-1)
         result = torch.where(count == 0, own, torch.maximum(sign * result, sign * own) * sign if include_self else result)
     return result.movedim(-1, dim)

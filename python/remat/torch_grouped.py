@@ -3,19 +3,16 @@
 While torch-mlir lowers the module, they are calls of functions that it does not look into. These get their body in the end: tiles of rows,
 each of which is multiplied by the matrix of every group that has rows in it (groups.py).
 """
-import re
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch_mlir import ir
-from torch_mlir.dialects import func
 
-from remat import torch_operators, torch_stops
+from remat import torch_stops
 from remat.groups import choose_tile
 
 NAME = "grouped_mm"
-OPERATOR = f"torch.remat.{NAME}"
 torch_stops.LIBRARY.define(f"{NAME}(Tensor rows, Tensor matrices, Tensor ends) -> Tensor")
 
 
@@ -52,42 +49,10 @@ def table() -> dict[Any, Any]:
     return {operator.default: grouped_mm for operator in operators if operator is not None}
 
 
-def add_calls(module: ir.Module) -> None:
-    """Makes each product a call of a function without a body."""
-    names: dict[str, str] = {}
-
-    def choose(operator: ir.Operation) -> str:
-        types = [value.type for value in operator.operands]
-        key = str(types)
-        if key not in names:
-            names[key] = f"{NAME}_{len(names)}"
-            with ir.Location.unknown(), ir.InsertionPoint(module.body):
-                func.FuncOp(names[key], (types, [operator.results[0].type]), visibility="private")
-        return names[key]
-
-    with module.context:
-        torch_operators.call(module, choose, [OPERATOR])
-
-
-def add_bodies(module: ir.Module) -> None:
-    """Gives these functions their bodies, in linalg on tensors."""
-    for function in torch_operators.find(module, "func.func"):
-        name = function.attributes["sym_name"].value
-        if not name.startswith(f"{NAME}_"):
-            continue
-        rows, matrices, ends = re.findall(r"tensor<([\dx]+)x(\w+)>", str(function.attributes["function_type"]))[:3]
-        with module.context, ir.Location.name(NAME):
-            body = ir.Module.parse(write(name, [int(n) for n in rows[0].split("x")], [int(n) for n in matrices[0].split("x")],
-                                         rows[1], ends[1]))
-        for other in list(body.body.operations):
-            other.detach_from_parent()
-            module.body.append(other)
-        function.erase()
-
-
-def write(name: str, rows: list[int], matrices: list[int], kind: str, end_kind: str) -> str:
+def write(name: str, rows: ir.RankedTensorType, matrices: ir.RankedTensorType, ends: ir.RankedTensorType) -> str:
     """The function `name` of rows m x k and matrices g x k x n, of which the ends of groups say who takes which."""
-    (m, k), (groups, _, n) = rows, matrices
+    (m, k), (groups, _, n) = rows.shape, matrices.shape
+    kind, end_kind = str(rows.element_type), str(ends.element_type)
     tile = choose_tile(m, groups)
     tiles = -(-m // tile)
     pairs, high, wide = tiles + groups - 1, tiles * tile - m, "f32" if kind in ("bf16", "f16") else kind

@@ -17,7 +17,7 @@ from torch_mlir.extras import fx_importer
 from torch_mlir.passmanager import PassManager
 
 from remat import (torch_bytes, torch_complex, torch_decompositions, torch_derivatives, torch_grouped, torch_kinks, torch_linalg, torch_masks,
-                   torch_operators, torch_special, torch_stops, torch_traced)
+                   torch_operators, torch_scatter, torch_special, torch_stops, torch_traced)
 from remat.export import ExportError
 from remat.locations import describe_line, describe_location, find_in_trace, from_forward
 from remat.torch_custom import Application
@@ -29,6 +29,8 @@ OPERATOR = re.compile(r'"torch\.operator".*?<\{name = "([^"]*)"\}>')
 # Those of `torch_mlir.fx.export_and_import`.
 PIPELINES = ("func.func(torch-match-quantized-custom-ops),torchdynamo-export-to-torch-backend-pipeline{extra-library=}",
              "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}")
+# Operators of our own whose bodies are written when the pipelines have run.
+WRITTEN = torch_grouped, torch_scatter
 CHECK = re.compile(r",\s*torch-verify-linalg-on-tensors-backend-contract(\{[^}]*\})?")
 
 
@@ -302,7 +304,8 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
         importer.import_frozen_program(program, func_name="loss")
         add_functions(importer, applications)
         torch_operators.add_stops(importer.module)
-        torch_grouped.add_calls(importer.module)
+        for operator in WRITTEN:
+            torch_operators.add_calls(importer.module, operator.NAME)
         lower(importer.module)
     except ExportError:
         raise
@@ -314,6 +317,7 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
     finally:
         handler.detach()
     torch_operators.restore_stops(importer.module)
-    torch_grouped.add_bodies(importer.module)
+    for operator in WRITTEN:
+        torch_operators.add_bodies(importer.module, operator.NAME, operator.write)
     bind_rules(importer.module, applications)
     return str(importer.module.operation.get_asm(enable_debug_info=True))

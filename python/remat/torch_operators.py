@@ -34,13 +34,53 @@ def replace(operation: ir.Operation, other: ir.Operation) -> None:
     operation.erase()
 
 
+def find_tensors(operator: ir.Operation) -> list[ir.Value]:
+    return [operand for operand in operator.operands if str(operand.type).startswith("!torch.vtensor")]
+
+
 def call(module: ir.Module, choose: Callable[[ir.Operation], str], operators: Collection[str]) -> None:
-    """Makes each of `operators` a call of the function that `choose` names."""
+    """Makes each of `operators` a call of the function that `choose` names, with all operands that are tensors."""
     for operator in find(module, "torch.operator"):
         if operator.attributes["name"].value in operators:
             with operator.location, ir.InsertionPoint(operator):
                 results = [result.type for result in operator.results]
-                replace(operator, func.CallOp(results, choose(operator), list(operator.operands)).operation)
+                replace(operator, func.CallOp(results, choose(operator), find_tensors(operator)).operation)
+
+
+def add_calls(module: ir.Module, name: str) -> None:
+    """Makes each `torch.remat.NAME` a call of a function without a body, one for those of the same types and integers."""
+    names: dict[str, str] = {}
+
+    def choose(operator: ir.Operation) -> str:
+        types = [value.type for value in find_tensors(operator)]
+        numbers = [str(ir.IntegerAttr(value.owner.attributes["value"]).value) for value in operator.operands
+                   if str(value.type) == "!torch.int"]
+        key = str((types, numbers))
+        if key not in names:
+            names[key] = "_".join([f"remat.{name}", *numbers, str(len(names))])
+            with ir.Location.unknown(), ir.InsertionPoint(module.body):
+                func.FuncOp(names[key], (types, [operator.results[0].type]), visibility="private")
+        return names[key]
+
+    with module.context:
+        call(module, choose, [f"torch.remat.{name}"])
+
+
+def add_bodies(module: ir.Module, name: str, write: Callable[..., str]) -> None:
+    """Gives these functions their bodies, in linalg on tensors: what `write` makes of their names, types and integers."""
+    for function in find(module, "func.func"):
+        symbol = function.attributes["sym_name"].value
+        if not symbol.startswith(f"remat.{name}_"):
+            continue
+        *numbers, _ = map(int, symbol.removeprefix(f"remat.{name}_").split("_"))
+        inputs = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
+        module.context.allow_unregistered_dialects = True
+        with module.context, ir.Location.name(name):
+            body = ir.Module.parse(write(symbol, *map(ir.RankedTensorType, inputs), *numbers))
+        for other in list(body.body.operations):
+            other.detach_from_parent()
+            module.body.append(other)
+        function.erase()
 
 
 def add_stops(module: ir.Module) -> None:

@@ -269,6 +269,7 @@ def write_diagonals(x):
     return torch.cov(x).fill_diagonal_(0.5) + x
 
 
+PLACES = torch.tensor([2, 0, 0, 2, 1, 2])
 DECOMPOSED = {
     "no place": ((3, 4), lambda x: x[:, torch.tensor([], dtype=torch.long)].sum(1) + x[:, 0]),
     "cropped": ((2, 3, 6, 5), lambda x: F.pad(x, (-1, 2, 3, -2), value=0.5)), "cropped 3d": ((1, 2, 4, 5, 6), lambda x: F.pad(x, (-1, -1) * 3)),
@@ -294,6 +295,12 @@ DECOMPOSED = {
     **{f"{how} of rows": ((6, 4), lambda x, how=how: sum(x[:3].detach().scatter_reduce(
         0, torch.tensor([2, 0, 0, 2, 0, 2])[:, None].expand(6, 4), x, how, include_self=include) for include in (False, True)))
        for how in ("sum", "mean", "amax", "amin")},
+    "added at places": ((6, 4), lambda x: x[:3].index_add(0, PLACES, x, alpha=-2).sum(1) + torch.zeros(3).index_add(0, PLACES, x[:, 0])),
+    "added in columns": ((4, 6), lambda x: x[:, :3].index_add(-1, PLACES, x.sin()) + torch.ones(2, 4, 3).index_add(2, PLACES, x.expand(2, 4, 6))),
+    "added each at its own": ((6, 4), lambda x: x[:3].scatter_add(0, torch.arange(24).reshape(6, 4) % 3, x).sin().scatter_add(
+        1, torch.tensor([[3, 3], [0, 1]]), x[:2, :2])),
+    "added at pairs of places": ((4, 3), lambda x: torch.ones(4, 5).index_put((PLACES - 4, PLACES + 1), x.flatten()[:6], accumulate=True)),
+    "added to itself": ((6, 4), lambda x: x.index_add(0, PLACES, x).index_add(0, PLACES, x.cos()) + x.index_add(0, PLACES[:0], x[:0])),
     "histogram": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 5, -1.0, 1.0)),
     "histogram of all": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 3)),
     "root mean squares": ((4, 3), lambda x: F.rms_norm(x * 1e-4, (3,)) + F.rms_norm(0 * x, (3,), x[0]) + F.rms_norm(x, (3,), eps=0.1)),
@@ -348,6 +355,29 @@ class Scaled(nn.Module):
     def forward(self, x):
         y = self.function(self.scale * x)
         return (y * torch.linspace(0.5, 1.5, y.numel()).reshape(y.shape)).sum()
+
+
+def test_additions_at_places_take_no_comparisons():
+    """Of each place with each update, which would be 1500 x 3000."""
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rows = nn.Parameter(torch.randn(3000, 2))
+
+        def forward(self, places):
+            total = torch.zeros(1500, 2).index_add(0, places, self.rows)
+            return (total + torch.zeros(1500, 2).scatter_add(0, places[:, None].expand(3000, 2), self.rows)).pow(2).sum()
+
+    model, places = Model(), torch.arange(3000) * 7 % 1500
+    text = remat.export.from_torch(model, {"places": places}).text
+    assert text.count("call @remat.scatter_add") == 2 and "1500x3000" not in text and "3000x2xi64" not in text
+    step = remat.torch.train_step(model, None, (places,), optimizer=remat.SGD(0.1))
+    assert step.memory.residuals < 100_000
+    assert step(places) == pytest.approx(model(places).item(), rel=1e-5)
+    line = next(i for i, text in enumerate(Path(__file__).read_text().splitlines(), 1) if "total = torch.zeros(1500, 2)" in text)
+    places[11] = 1500
+    with pytest.raises(remat.StepError, match=rf"test_torch.py:{line}:\d+: the index of dimension 0 is not in 0..1499"):
+        step(places)
 
 
 @pytest.mark.parametrize("name", DECOMPOSED)

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Checks/Passes.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Normalize/Structured.h"
 #include "remat/Transforms/Utils/Locations.h"
 
@@ -63,16 +65,33 @@ static constexpr unsigned kMaxDepth = 32;
 
 static ConstantIntRanges getRange(Value value, unsigned depth = 0);
 
-/// The values that `linalg.index` takes, if the loop's length is known.
-static std::optional<ConstantIntRanges> getLoopRange(linalg::IndexOp index) {
-  auto op = index->getParentOfType<linalg::LinalgOp>();
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  int64_t size = sizes[index.getDim()];
+/// The numbers from zero to below `size`, if that is known.
+static std::optional<ConstantIntRanges> getRangeBelow(int64_t size) {
   if (ShapedType::isDynamic(size))
     return std::nullopt;
   unsigned width = IndexType::kInternalStorageBitWidth;
   return ConstantIntRanges::fromUnsigned(
       APInt(width, 0), APInt(width, std::max<int64_t>(size - 1, 0)));
+}
+
+/// The values that `linalg.index` takes, if the loop's length is known.
+static std::optional<ConstantIntRanges> getLoopRange(linalg::IndexOp index) {
+  auto op = index->getParentOfType<linalg::LinalgOp>();
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  return getRangeBelow(sizes[index.getDim()]);
+}
+
+/// The positions that a `remat.scatter_add` runs through, if `value` is one.
+static std::optional<ConstantIntRanges> getScatterRange(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto scatter =
+      argument
+          ? dyn_cast<remat::ScatterAddOp>(argument.getOwner()->getParentOp())
+          : remat::ScatterAddOp();
+  if (!scatter)
+    return std::nullopt;
+  auto updates = cast<ShapedType>(scatter.getUpdates().getType());
+  return getRangeBelow(updates.getDimSize(argument.getArgNumber()));
 }
 
 static std::optional<ConstantIntRanges> inferRange(OpResult result,
@@ -104,6 +123,8 @@ static ConstantIntRanges getRange(Value value, unsigned depth) {
   if (auto result = dyn_cast<OpResult>(value))
     if (std::optional<ConstantIntRanges> range = inferRange(result, depth))
       return *range;
+  if (std::optional<ConstantIntRanges> range = getScatterRange(value))
+    return *range;
   return ConstantIntRanges::maxRange(
       ConstantIntRanges::getStorageBitwidth(value.getType()));
 }
@@ -114,6 +135,8 @@ static bool isLoopIndex(Value index) {
   if (index.getDefiningOp<linalg::IndexOp>())
     return true;
   auto argument = dyn_cast<BlockArgument>(index);
+  if (argument && isa<remat::ScatterAddOp>(argument.getOwner()->getParentOp()))
+    return true;
   auto loop = argument ? dyn_cast_or_null<LoopLikeOpInterface>(
                              argument.getOwner()->getParentOp())
                        : LoopLikeOpInterface();
@@ -154,6 +177,16 @@ static void collectIndices(Operation *op, SmallVectorImpl<Index> &found) {
     return addAll(extract.getTensor(), extract.getIndicesMutable());
   if (auto insert = dyn_cast<tensor::InsertOp>(op))
     return addAll(insert.getDest(), insert.getIndicesMutable());
+  if (auto scatter = dyn_cast<remat::ScatterAddOp>(op)) {
+    auto yield =
+        cast<remat::YieldOp>(scatter.getBody().front().getTerminator());
+    auto type = dyn_cast<RankedTensorType>(scatter.getInit().getType());
+    for (int64_t dim : llvm::seq(type ? type.getRank() : 0))
+      if (!isInRange(yield.getOutputs()[dim], type.getDimSize(dim)))
+        found.push_back({yield, &yield.getOutputsMutable()[dim],
+                         scatter.getInit(), unsigned(dim)});
+    return;
+  }
   auto slice = dyn_cast<OffsetSizeAndStrideOpInterface>(op);
   if (!slice || !isa<tensor::ExtractSliceOp, tensor::InsertSliceOp>(op))
     return;
@@ -205,8 +238,10 @@ static Value getCount(OpBuilder &builder, const Index &index) {
   OpBuilder::InsertionGuard guard(builder);
   Location loc = index.op->getLoc();
   Value tensor = index.tensor;
-  if (auto kernel = index.op->getParentOfType<linalg::LinalgOp>();
-      kernel && !kernel->isAncestor(tensor.getParentBlock()->getParentOp()))
+  Operation *kernel = index.op->getParentOfType<linalg::LinalgOp>();
+  if (!kernel)
+    kernel = index.op->getParentOfType<remat::ScatterAddOp>();
+  if (kernel && !kernel->isAncestor(tensor.getParentBlock()->getParentOp()))
     builder.setInsertionPoint(kernel);
   int64_t count = index.count();
   if (!ShapedType::isDynamic(count))

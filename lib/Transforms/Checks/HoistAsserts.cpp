@@ -7,6 +7,8 @@
 
 #include "remat/Transforms/Checks/Passes.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -20,6 +22,7 @@ namespace mlir::remat {
 } // namespace mlir::remat
 
 using namespace mlir;
+using namespace mlir::remat;
 
 namespace {
 /// What a condition in a kernel's body is made of.
@@ -143,6 +146,65 @@ static Value createCheck(OpBuilder &builder, linalg::GenericOp kernel,
                                    ValueRange());
 }
 
+/// Whether `extract` reads the element at the position in the updates, or in
+/// some of their dimensions, of a tensor that has no others.
+static bool readsAtPosition(tensor::ExtractOp extract, ScatterAddOp scatter) {
+  auto updates = cast<RankedTensorType>(scatter.getUpdates().getType());
+  SmallPtrSet<Value, 4> arguments;
+  for (auto [index, size] : llvm::zip_equal(
+           extract.getIndices(), extract.getTensor().getType().getShape())) {
+    auto argument = dyn_cast<BlockArgument>(index);
+    if (!argument || argument.getOwner() != &scatter.getBody().front() ||
+        !arguments.insert(index).second || ShapedType::isDynamic(size) ||
+        updates.getDimSize(argument.getArgNumber()) != size)
+      return false;
+  }
+  return true;
+}
+
+/// A kernel over the positions of a scatter's updates, with its body. What that
+/// reads of tensors at these positions are operands, so that they say how many
+/// there are.
+static linalg::GenericOp createKernelLike(OpBuilder &builder,
+                                          ScatterAddOp scatter) {
+  Location loc = scatter.getLoc();
+  Block &body = scatter.getBody().front();
+  unsigned rank = body.getNumArguments();
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  SmallVector<tensor::ExtractOp> elements;
+  for (auto extract : body.getOps<tensor::ExtractOp>()) {
+    if (!readsAtPosition(extract, scatter))
+      continue;
+    elements.push_back(extract);
+    inputs.push_back(extract.getTensor());
+    SmallVector<AffineExpr> results;
+    for (Value index : extract.getIndices())
+      results.push_back(
+          builder.getAffineDimExpr(cast<BlockArgument>(index).getArgNumber()));
+    maps.push_back(AffineMap::get(rank, 0, results, builder.getContext()));
+  }
+  maps.push_back(builder.getMultiDimIdentityMap(rank));
+  return linalg::GenericOp::create(
+      builder, loc, scatter.getUpdates().getType(), inputs,
+      scatter.getUpdates(), maps,
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+      [&](OpBuilder &inner, Location loc, ValueRange arguments) {
+        IRMapping mapping;
+        for (BlockArgument argument : body.getArguments())
+          mapping.map(argument, linalg::IndexOp::create(
+                                    inner, loc, argument.getArgNumber()));
+        for (auto [extract, element] : llvm::zip(elements, arguments))
+          mapping.map(extract.getResult(), element);
+        for (Operation &op : body.without_terminator())
+          if (!llvm::all_of(op.getResults(),
+                            [&](Value v) { return mapping.contains(v); }) ||
+              op.getNumResults() == 0)
+            inner.clone(op, mapping);
+        linalg::YieldOp::create(inner, loc, arguments.back());
+      });
+}
+
 static LogicalResult hoistAssert(cf::AssertOp assertion) {
   auto kernel = dyn_cast<linalg::GenericOp>(assertion->getParentOp());
   FailureOr<Condition> condition =
@@ -164,6 +226,16 @@ namespace {
 struct HoistAssertsPass
     : public remat::impl::HoistAssertsPassBase<HoistAssertsPass> {
   void runOnOperation() override {
+    SmallVector<linalg::GenericOp> kernelsOfScatters;
+    getOperation()->walk([&](ScatterAddOp scatter) {
+      SmallVector<cf::AssertOp> own(scatter.getBody().getOps<cf::AssertOp>());
+      if (own.empty())
+        return;
+      OpBuilder builder(scatter);
+      kernelsOfScatters.push_back(createKernelLike(builder, scatter));
+      for (cf::AssertOp assertion : own)
+        assertion.erase();
+    });
     SmallVector<cf::AssertOp> assertions;
     getOperation()->walk([&](cf::AssertOp assertion) {
       if (assertion->getParentOfType<linalg::LinalgOp>())
@@ -174,6 +246,8 @@ struct HoistAssertsPass
     for (cf::AssertOp assertion : assertions)
       if (failed(hoistAssert(assertion)))
         return signalPassFailure();
+    for (linalg::GenericOp kernel : kernelsOfScatters)
+      kernel.erase();
   }
 };
 } // namespace

@@ -220,3 +220,34 @@ func.func @branch_chooses_position(%t: tensor<3x4xf64> {opt.param}, %ix: tensor<
   %z = math.sin %y : tensor<5x4xf64>
   return %z : tensor<5x4xf64>
 }
+// Positions that repeat, and updates that are the table itself, moved.
+func.func @add_rows(%t: tensor<3x4xf64> {opt.param}, %x: tensor<5x4xf64> {opt.param}, %ix: tensor<5xi64>) -> tensor<3x4xf64> {
+  %y = remat.scatter_add ins(%x : tensor<5x4xf64>) outs(%t : tensor<3x4xf64>) {
+  ^bb0(%i: index, %j: index):
+    %n = tensor.extract %ix[%i] : tensor<5xi64>
+    %r = arith.index_cast %n : i64 to index
+    remat.yield %r, %j : index, index
+  } -> tensor<3x4xf64>
+  %z = math.sin %y : tensor<3x4xf64>
+  return %z : tensor<3x4xf64>
+}
+func.func @add_to_themselves(%t: tensor<3x3xf64> {opt.param}, %ix: tensor<3x3xi32>) -> tensor<3x3xf64> {
+  %y = remat.scatter_add ins(%t : tensor<3x3xf64>) outs(%t : tensor<3x3xf64>) {
+  ^bb0(%i: index, %j: index):
+    %n = tensor.extract %ix[%j, %i] : tensor<3x3xi32>
+    %r = arith.index_cast %n : i32 to index
+    remat.yield %j, %r : index, index
+  } -> tensor<3x3xf64>
+  %z = math.sin %y : tensor<3x3xf64>
+  return %z : tensor<3x3xf64>
+}
+func.func @add_dynamic(%t: tensor<?xf64> {opt.param}, %x: tensor<?x2xf64> {opt.param}, %ix: tensor<?xi64>) -> tensor<?xf64> {
+  %y = remat.scatter_add ins(%x : tensor<?x2xf64>) outs(%t : tensor<?xf64>) {
+  ^bb0(%i: index, %j: index):
+    %n = tensor.extract %ix[%i] : tensor<?xi64>
+    %r = arith.index_cast %n : i64 to index
+    remat.yield %r : index
+  } -> tensor<?xf64>
+  %z = math.sin %y : tensor<?xf64>
+  return %z : tensor<?xf64>
+}

@@ -65,7 +65,7 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
     check. Indices that are in range for every input (constants, loop indices,
     what a front end has clamped already) are left as they are, as far as
     integer ranges of single operations tell. The same holds for `tensor.insert`,
-    and for offsets of slices that are elements of a tensor themselves, such as
+    for the positions of a `remat.scatter_add`, and for offsets of slices that are elements of a tensor themselves, such as
     the positions of a `tensor.scatter`. A `tensor.cast` from a dynamic to a static
     size, which exporters write where they think to know better, asserts the size,
     and a `tensor.reshape` whose sizes are data the number of elements.
@@ -189,8 +189,12 @@ def HoistAssertsPass : Pass<"remat-hoist-asserts"> {
     iterations, over those dimensions alone that the condition depends on; one
     `cf.assert` of that follows it, with the same message and location.
 
-    In: tensor IR. Out: no `cf.assert` in a `linalg.generic`. A condition that
-    depends on an accumulator of a reduction is an error at the assertion.
+    Assertions in the body of a `remat.scatter_add` move likewise, to a kernel over
+    the positions of its updates.
+
+    In: tensor IR. Out: no `cf.assert` in a `linalg.generic` or a
+    `remat.scatter_add`. A condition that depends on an accumulator of a reduction
+    is an error at the assertion.
 
     Example:
 

@@ -16,8 +16,8 @@ def Remat_ScatterAddOp : Op<Remat_Dialect, "scatter_add", [
     SingleBlockImplicitTerminator<"::mlir::remat::YieldOp">]> {
   let summary = "add the elements of a tensor to another one, at computed positions";
   let description = [{
-    The adjoint of a gather: the gradient of an embedding's table. The body says
-    for each position in `updates`, one index for each dimension, at which
+    The adjoint of a gather: the gradient of an embedding's table. In a model, what
+    the edges of a graph bring to its nodes. The body says for each position in `updates`, one index for each dimension, at which
     position of `init` the element there is added; it may read tensors from around
     the operation. Positions may repeat: additions to one element are made in the
     lexicographic order of the positions in `updates`, so that the sum has the
@@ -30,6 +30,10 @@ def Remat_ScatterAddOp : Op<Remat_Dialect, "scatter_add", [
     On memrefs `init` is read and written, and there is no result. No two elements
     of `init` may share memory, and neither the updates nor what the body reads may
     be in that of `init`.
+
+    Its own adjoint is a gather. `remat-check-indices` asserts in the body that
+    positions which are data are in range, and `remat-hoist-asserts` moves that in
+    front of the operation.
 
     `convert-scatter-add-to-loops` is its lowering for the CPU, on tensors, and
     `convert-linalg-to-gpu-kernels` that for CUDA, on memrefs.

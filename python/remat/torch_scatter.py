@@ -1,0 +1,55 @@
+"""Additions at computed positions: `scatter_add`, `index_add`, `index_put(accumulate=True)`, and what graph networks make of them.
+
+While torch-mlir lowers the module, they are calls of functions that it does not look into, which would compare each place with each
+update. These get their body in the end: a `remat.scatter_add`, which adds one update after the other.
+"""
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_mlir import ir
+
+from remat import torch_stops
+
+NAME = "scatter_add"
+torch_stops.LIBRARY.define(f"{NAME}(Tensor x, Tensor rows, Tensor places, int dim) -> Tensor")
+
+
+def add(x: Tensor, rows: Tensor, places: Tensor, dim: int) -> Tensor:
+    return x.index_add(dim, places, rows.to(x.dtype)) if places.ndim == 1 else x.scatter_add(dim, places, rows.to(x.dtype))
+
+
+torch_stops.LIBRARY.impl(NAME, add, "CompositeExplicitAutograd")
+torch.library.register_fake(f"remat::{NAME}", lambda x, rows, places, dim: torch.empty_like(x), lib=torch_stops.LIBRARY)
+
+
+def along(places: Tensor, dim: int) -> Tensor:
+    """One place for each row, where they are the same in all other dimensions."""
+    if places.ndim == 1 or any(stride for d, stride in enumerate(places.stride()) if d != dim and places.shape[d] != 1):
+        return places
+    return places[tuple(slice(None) if d == dim else 0 for d in range(places.ndim))]
+
+
+def scatter_add(x: Tensor, dim: int, places: Tensor, rows: Tensor) -> Tensor:
+    """`x` with `rows` added at `places` of `dim`: one for each of its positions, or for each element of `rows`. 16-bit numbers are
+    added up in 32."""
+    dim %= x.ndim
+    wide = torch.float32 if x.dtype in (torch.bfloat16, torch.float16) else x.dtype
+    return torch.ops.remat.scatter_add(x.to(wide), rows.to(x.dtype), along(places, dim).to(torch.int64), dim).to(x.dtype)
+
+
+def write(name: str, x: ir.RankedTensorType, rows: ir.RankedTensorType, places: ir.RankedTensorType, dim: int) -> str:
+    """The function `name`."""
+    position = [f"%i{d}" for d in range(rows.rank)]
+    at = [*position[:dim], "%place", *position[dim + 1:]]
+    return f"""
+  func.func private @{name}(%x: {x}, %rows: {rows}, %places: {places}) -> {x} {{
+    %sum = "remat.scatter_add"(%rows, %x) ({{
+    ^bb0({", ".join(f"{i}: index" for i in position)}):
+      %number = tensor.extract %places[{", ".join(position if places.rank > 1 else position[dim:dim + 1])}] : {places}
+      %place = arith.index_cast %number : {places.element_type} to index
+      "remat.yield"({", ".join(at)}) {{operandSegmentSizes = array<i32: {rows.rank}, 0>}} : ({", ".join(["index"] * rows.rank)}) -> () loc("{NAME}")
+    }}) : ({rows}, {x}) -> {x} loc("{NAME}")
+    return %sum : {x}
+  }}
+"""
