@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from remat import jax_fourier, jax_grouped, jax_linalg
+from remat import jax_fourier, jax_grouped, jax_linalg, jax_scatter
 
 # Of several devices, inside of `jax.shard_map`.
 COLLECTIVES = ("all_gather", "all_gather_invariant", "all_gather_reduced", "all_to_all", "pmax", "pmin", "ppermute", "psum",
@@ -105,6 +105,12 @@ def scatter(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def compute(x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **_: Any) -> Any:
         return scatter_in_order(combine, x, indices, updates, dimension_numbers, mode)
     return compute
+
+
+def scatter_add(x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **_: Any) -> Any:
+    from jax import lax
+    result = jax_scatter.scatter_add(x, indices, updates, dimension_numbers, mode)
+    return scatter_in_order(lax.add, x, indices, updates, dimension_numbers, mode) if result is None else result
 
 
 def scatter_in_order(combine: Callable[[Any, Any], Any], x: Any, indices: Any, updates: Any, numbers: Any, mode: Any) -> Any:
@@ -285,8 +291,7 @@ def table() -> dict[str, Callable[..., Any]]:
     """By the primitive's name."""
     from jax import lax
     from jax import numpy as jnp
-    combinations = {"scatter": lambda old, new: new, "scatter-add": lax.add, "scatter-sub": lax.sub, "scatter-mul": lax.mul,
-                    "scatter-min": lax.min, "scatter-max": lax.max}
+    combinations = {"scatter": lambda old, new: new, "scatter-mul": lax.mul, "scatter-min": lax.min, "scatter-max": lax.max}
     return {"cumsum": cumulative(lax.add), "cumprod": cumulative(lax.mul),
             "cummax": cumulative(lax.max), "cummin": cumulative(lax.min),
             "cumlogsumexp": cumulative(jnp.logaddexp), "sort": sort, "top_k": top_k, "approx_top_k": approximate_top_k,
@@ -295,4 +300,5 @@ def table() -> dict[str, Callable[..., Any]]:
             "lu_pivots_to_permutation": jax_linalg.lu_pivots_to_permutation,
             **{name: compute for name, compute in jax_linalg.ALGORITHMS.items() if compute},
             **{name: functools.partial(jax_linalg.refuse, name=name) for name in jax_linalg.REFUSED},
-            **{name: scatter(combine) for name, combine in combinations.items()}}
+            **{name: scatter(combine) for name, combine in combinations.items()},
+            "scatter-add": scatter_add, "scatter-sub": lambda x, indices, updates, **params: scatter_add(x, indices, -updates, **params)}

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from remat import jax_custom, jax_decompositions, jax_widening
+from remat import jax_custom, jax_decompositions, jax_scatter, jax_widening
 
 NAME_SCOPE = "checkpoint_name#"
 STOP_SCOPE = "stop_gradient#"
@@ -168,6 +168,7 @@ def to_stablehlo(program: Any, name: str, avals: Sequence[Any]) -> Any:
 
     called.__name__ = name
     module = jax.jit(called, keep_unused=True).lower(*avals).compiler_ir("stablehlo")
+    jax_scatter.replace_barriers(module, find_barriers(module))
     erase_barriers(module)
     return module
 
@@ -194,5 +195,5 @@ def restore(text: str, names: list[str], customs: int) -> str:
     text = name.sub(lambda match: f"remat.name {json.dumps(names[int(match[2])])} {match[1]}", text)
     text = re.sub(rf"{NAME_SCOPE}\d+(\)*)/optimization_barrier", r"name\1", text)
     text = re.sub(rf"{STOP_SCOPE}(\)*)/optimization_barrier", r"stop_gradient\1", text)
-    text = jax_custom.restore(text, customs)
+    text = jax_scatter.restore(jax_custom.restore(text, customs))
     return re.sub(r"(checkpoint#\d+\)*)/checkpoint\b", r"\1", text)  # ours, and JAX's behind it

@@ -1,7 +1,7 @@
 """Additions at computed positions: `scatter_add`, `index_add`, `index_put(accumulate=True)`, and what graph networks make of them.
 
 While torch-mlir lowers the module, they are calls of functions that it does not look into, which would compare each place with each
-update. These get their body in the end: a `remat.scatter_add`, which adds one update after the other.
+update. These get their body in the end (scatter.py): a `remat.scatter_add`, which adds one update after the other.
 """
 from typing import Any
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch_mlir import ir
 
-from remat import torch_stops
+from remat import scatter, torch_stops
 
 NAME = "scatter_add"
 torch_stops.LIBRARY.define(f"{NAME}(Tensor x, Tensor rows, Tensor places, int dim) -> Tensor")
@@ -39,17 +39,4 @@ def scatter_add(x: Tensor, dim: int, places: Tensor, rows: Tensor) -> Tensor:
 
 
 def write(name: str, x: ir.RankedTensorType, rows: ir.RankedTensorType, places: ir.RankedTensorType, dim: int) -> str:
-    """The function `name`."""
-    position = [f"%i{d}" for d in range(rows.rank)]
-    at = [*position[:dim], "%place", *position[dim + 1:]]
-    return f"""
-  func.func private @{name}(%x: {x}, %rows: {rows}, %places: {places}) -> {x} {{
-    %sum = "remat.scatter_add"(%rows, %x) ({{
-    ^bb0({", ".join(f"{i}: index" for i in position)}):
-      %number = tensor.extract %places[{", ".join(position if places.rank > 1 else position[dim:dim + 1])}] : {places}
-      %place = arith.index_cast %number : {places.element_type} to index
-      "remat.yield"({", ".join(at)}) {{operandSegmentSizes = array<i32: {rows.rank}, 0>}} : ({", ".join(["index"] * rows.rank)}) -> () loc("{NAME}")
-    }}) : ({rows}, {x}) -> {x} loc("{NAME}")
-    return %sum : {x}
-  }}
-"""
+    return scatter.write(name, [str(x), str(rows), str(places)], [x.rank, rows.rank, places.rank], dim)

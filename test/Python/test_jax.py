@@ -409,6 +409,42 @@ def test_indices_outside(mode):
     check_steps(step, loss, table, [batch, batch])
 
 
+def places(*shape, size):
+    """Some of them outside."""
+    return np.random.default_rng(3).integers(-2, size + 2, shape).astype("i4")
+
+
+# Where the result is read: what is added to, what is added, and the places.
+ADDITIONS = {
+    "rows": (lambda x, u, i: x.at[i].add(u), (7, 5), (20, 5), places(20, size=7)),
+    "numbers": (lambda x, u, i: x.at[i].add(u), (7,), (20,), places(20, size=7)),
+    "a row": (lambda x, u, i: x.at[i[0]].subtract(u), (7, 5), (5,), places(1, size=7)),
+    "pairs": (lambda x, u, i: x.at[i[0], i[1]].add(u), (7, 5), (20,), places(2, 20, size=5)),
+    "columns": (lambda x, u, i: x.at[:, i].add(u), (7, 5), (7, 20), places(20, size=5)),
+    "parts of columns": (lambda x, u, i: x.at[:, i, 1:3].add(u), (3, 5, 4), (3, 20, 2), places(20, size=5)),
+    "clipped": (lambda x, u, i: x.at[i].add(u, mode="clip"), (7, 5), (4, 6, 5), places(4, 6, size=7)),
+    "in each": (lambda x, u, i: jax.vmap(lambda x, u, i: x.at[i].add(u))(x, u, i), (3, 7), (3, 20), places(3, 20, size=7)),
+    "in all": (lambda x, u, i: jax.vmap(lambda x, u: x.at[i].add(u))(x, u), (3, 7, 2), (3, 20, 2), places(20, size=7)),
+    "segments": (lambda x, u, i: x + jax.ops.segment_sum(u, i, 7), (7, 5), (20, 5), places(20, size=7)),
+    "in a loop": (lambda x, u, i: jax.lax.scan(lambda c, i: (jnp.tanh(c.at[i].add(u)), 0), x, i)[0], (7, 5), (4, 5), places(3, 4, size=7)),
+    "recomputed": (jax.checkpoint(lambda x, u, i: jnp.tanh(x.at[i].add(jnp.sin(u)))), (7, 5), (20, 5), places(20, size=7)),
+    "put": (lambda x, u, i: x.at[i].set(u), (7, 5), (20, 5), places(20, size=7)),
+    "of no place": (lambda x, u, i: x.at[i].add(u[:0]), (7, 5), (20, 5), places(0, size=7)),
+}
+
+
+@pytest.mark.parametrize("case", ADDITIONS)
+def test_additions_at_places(case):
+    compute, *shapes, indices = ADDITIONS[case]
+
+    def loss(params, indices):
+        return (jnp.sin(compute(*params, indices)) ** 2).sum()
+    params = [normal(*shape) for shape in shapes]
+    text = remat.export.from_jax(loss, params, {"indices": indices}).text
+    assert text.count("call @remat.scatter_add") == (case not in ("put", "of no place"))
+    check_steps(remat.jax.train_step(loss, params, indices, optimizer=remat.SGD(0.1)), loss, params, [(indices,)])
+
+
 def test_labels_that_are_masked():
     def loss(params, x, labels):
         scores = jnp.take_along_axis(jax.nn.log_softmax(x @ params), labels[:, None], 1)[:, 0]

@@ -370,7 +370,7 @@ def test_additions_at_places_take_no_comparisons():
 
     model, places = Model(), torch.arange(3000) * 7 % 1500
     text = remat.export.from_torch(model, {"places": places}).text
-    assert text.count("call @remat.scatter_add") == 2 and "1500x3000" not in text and "3000x2xi64" not in text
+    assert text.count("call @remat.scatter_add") == 2 and "1500x3000" not in text
     step = remat.torch.train_step(model, None, (places,), optimizer=remat.SGD(0.1))
     assert step.memory.residuals < 100_000
     assert step(places) == pytest.approx(model(places).item(), rel=1e-5)
