@@ -70,6 +70,7 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createSinkViewsPass());
   cleanUp(pm);
   pm.addPass(createFoldClampsPass());
+  pm.addPass(createDropUnusedResultsPass());
   pm.addPass(createRoundProductsPass());
   pm.addPass(createFoldTransposesPass());
   pm.addPass(createRaiseSoftmaxPass());

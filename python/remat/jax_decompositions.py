@@ -1,13 +1,13 @@
 """Operations of JAX that StableHLO's way to linalg leaves in a dialect of IREE's own, or has none for, by others that it does not:
 cumulative sums and the like, sorts, scatters, products of groups of rows, Fourier transforms, linear algebra. They compute the
-same, a sort in n^2 comparisons instead of n log n. Products and convolutions of 16 bits, which linalg would add up in these, by
-ones that XLA's devices compute: added up in float32."""
+same. Products and convolutions of 16 bits, which linalg would add up in these, by ones that XLA's devices compute: added up in
+float32."""
 
 import functools
 from collections.abc import Callable
 from typing import Any
 
-from remat import jax_fourier, jax_grouped, jax_linalg, jax_scatter
+from remat import jax_fourier, jax_grouped, jax_linalg, jax_scatter, orders
 
 # Of several devices, inside of `jax.shard_map`.
 COLLECTIVES = ("all_gather", "all_gather_invariant", "all_gather_reduced", "all_to_all", "pmax", "pmin", "ppermute", "psum",
@@ -19,16 +19,6 @@ def cumulative(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         from jax import lax
         return lax.associative_scan(combine, x, reverse=reverse, axis=axis)
     return compute
-
-
-def take_in_order(ranks: Any, arrays: list[Any], count: int) -> tuple[list[Any], Any]:
-    """The elements of `arrays` of the ranks 0 to `count` - 1, along the last dimension."""
-    from jax import lax
-    from jax import numpy as jnp
-    numbers = lax.broadcasted_iota("int32", (count, ranks.shape[-1]), 1)
-    holds = ranks[..., None, :] == lax.broadcasted_iota("int32", (count, 1), 0)
-    places = jnp.where(holds, numbers, 0).sum(-1, dtype="int32")
-    return [jnp.take_along_axis(a, places, -1) for a in arrays], places
 
 
 def is_less(a: Any, b: Any) -> Any:
@@ -48,18 +38,80 @@ def rank(keys: list[Any], before: Callable[[Any, Any], Any]) -> Any:
     return first.sum(-1, dtype="int32")
 
 
+def order_by_comparisons(keys: list[Any], before: Callable[[Any, Any], Any], count: int) -> Any:
+    from jax import lax
+    from jax import numpy as jnp
+    ranks = rank(keys, before)
+    numbers = lax.broadcasted_iota("int32", (count, ranks.shape[-1]), 1)
+    holds = ranks[..., None, :] == lax.broadcasted_iota("int32", (count, 1), 0)
+    return jnp.where(holds, numbers, 0).sum(-1, dtype="int32")
+
+
+def order_by_network(keys: list[Any], before: Callable[[Any, Any], Any], count: int) -> Any:
+    """Batcher's bitonic network: in each of (log n)^2 / 2 stages each element is compared with one other."""
+    from jax import lax
+    from jax import numpy as jnp
+    *batch, size = keys[0].shape
+    whole = 1 << (size - 1).bit_length()
+    parts = [jnp.pad(key, [(0, 0)] * len(batch) + [(0, whole - size)]) for key in keys]
+    parts.append(lax.broadcasted_iota("int32", (*batch, whole), len(batch)))
+    is_upper, block = lax.broadcasted_iota("int32", (2, 1), 0) == 1, 2
+
+    def comes_before(first: list[Any], second: list[Any]) -> Any:
+        *firsts, place = first
+        *seconds, other_place = second
+        result = place < other_place
+        for a, b in reversed(list(zip(firsts, seconds))):
+            result = before(a, b) | (~before(b, a) & result)
+        return result if whole == size else (place < size) & (result | (other_place >= size)) | (place >= size) & (
+            other_place >= size) & (place < other_place)
+
+    while block <= whole:
+        step = block // 2
+        while step:  # in the first stage of a block with the mirrored element, then with the one a step away
+            own = [part.reshape(-1, 2, step) for part in parts]
+            other = [jnp.flip(part, (1, 2) if step == block // 2 else 1) for part in own]
+            takes = comes_before(other, own) ^ is_upper
+            parts = [jnp.where(takes, theirs, ours) for theirs, ours in zip(other, own)]
+            step //= 2
+        block *= 2
+    return parts[-1].reshape(*batch, whole)[..., :count]
+
+
+def order_one_by_one(x: Any, count: int) -> Any:
+    """From the largest on, NaN first: the next one of those that are left, again and again."""
+    from jax import lax
+    from jax import numpy as jnp
+    is_real = jnp.issubdtype(x.dtype, jnp.inexact)
+    is_nan = jnp.isnan(x) if is_real else jnp.zeros(x.shape, bool)
+    least = jnp.array(-jnp.inf if is_real else jnp.iinfo(x.dtype).min, x.dtype)
+    size, numbers = x.shape[-1], lax.broadcasted_iota("int32", x.shape, x.ndim - 1)
+    rest, places = jnp.ones(x.shape, bool), []
+    for _ in range(count):
+        best = jnp.where(rest & ~is_nan, x, least).max(-1, keepdims=True)
+        nans = rest & is_nan
+        found = jnp.where(nans.any(-1, keepdims=True), nans, rest & (x == best))
+        places.append(jnp.where(found, numbers, size - 1).min(-1, keepdims=True))
+        rest = rest & (numbers != places[-1])
+    return jnp.concatenate(places, -1)
+
+
 def sort(*arrays: Any, dimension: int, is_stable: bool, num_keys: int) -> tuple[Any, ...]:
     from jax import numpy as jnp
     moved = [jnp.moveaxis(a, dimension, -1) for a in arrays]
-    ranks = rank(moved[:num_keys], is_less)
-    return tuple(jnp.moveaxis(a, -1, dimension) for a in take_in_order(ranks, moved, ranks.shape[-1])[0])
+    size = moved[0].shape[-1]
+    order = order_by_network if orders.choose(size, size) == "network" else order_by_comparisons
+    places = order(moved[:num_keys], is_less, size)
+    return tuple(jnp.moveaxis(jnp.take_along_axis(a, places, -1), -1, dimension) for a in moved)
 
 
 def top_k(x: Any, *, k: int, axis: int = -1, **_: Any) -> tuple[Any, Any]:
     from jax import numpy as jnp
     moved = jnp.moveaxis(x, axis, -1)
-    (values,), places = take_in_order(rank([moved], lambda a, b: is_less(b, a)), [moved], k)
-    return jnp.moveaxis(values, -1, axis), jnp.moveaxis(places, -1, axis)
+    way = orders.choose(moved.shape[-1], k)
+    order = order_by_network if way == "network" else order_by_comparisons
+    places = order_one_by_one(moved, k) if way == "one by one" else order([moved], lambda a, b: is_less(b, a), k)
+    return jnp.moveaxis(jnp.take_along_axis(moved, places, -1), -1, axis), jnp.moveaxis(places, -1, axis)
 
 
 def approximate_top_k(x: Any, *, k: int, reduction_dimension: int, is_max_k: bool, aggregate_to_topk: bool,

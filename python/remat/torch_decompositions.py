@@ -1,5 +1,5 @@
 """Operations of PyTorch that torch-mlir lowers to a dialect of its own (`tm_tensor`), or with other numbers, by others. They
-compute the same; a sort takes n^2 comparisons instead of n log n, and a scatter that does not add compares each place with each."""
+compute the same; a scatter that does not add compares each place with each update."""
 
 import functools
 import math
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from remat import torch_scatter
+from remat import orders, torch_scatter
 from remat.export import ExportError
 
 aten = torch.ops.aten
@@ -367,19 +367,74 @@ def is_less(a: Tensor, b: Tensor) -> Tensor:
     return (a < b) | (b.isnan() & ~a.isnan()) if a.is_floating_point() else a < b
 
 
-def in_order(x: Tensor, dim: int, descending: bool, first: int, count: int) -> Any:
-    """The elements of the ranks from `first` on along `dim`, and their places; equal ones by place."""
-    size = x.shape[dim] if x.ndim else None
-    if not isinstance(size, int):
-        return NotImplemented
-    moved, numbers = x.movedim(dim, -1), torch.arange(size)
-    own, other = moved.unsqueeze(-1), moved.unsqueeze(-2)
+def last_of(x: Tensor, descending: bool) -> Any:
+    """What no number comes behind."""
+    if x.is_floating_point():
+        return -math.inf if descending else math.inf
+    return torch.iinfo(x.dtype).min if descending else torch.iinfo(x.dtype).max
+
+
+def order_by_comparisons(x: Tensor, descending: bool, first: int, count: int) -> Tensor:
+    """Each element is compared with each."""
+    numbers, own, other = torch.arange(x.shape[-1]), x.unsqueeze(-1), x.unsqueeze(-2)
     before, behind = is_less(other, own), is_less(own, other)
     if descending:
         before, behind = behind, before
     ranks = (before | (~behind & (numbers < numbers[:, None]))).sum(-1)
     holds = ranks.unsqueeze(-2) == torch.arange(first, first + count)[:, None]
-    places = torch.where(holds, numbers, 0).sum(-1)
+    return torch.where(holds, numbers, 0).sum(-1)
+
+
+def order_one_by_one(x: Tensor, descending: bool, first: int, count: int) -> Tensor:
+    """The next one of those that are left, again and again."""
+    is_nan = x.isnan() if x.is_floating_point() else torch.zeros_like(x, dtype=torch.bool)
+    numbers, rest, places = torch.arange(x.shape[-1], dtype=torch.int32), torch.ones_like(is_nan), []
+    for _ in range(first + count):
+        here = torch.where(rest & ~is_nan, x, last_of(x, descending))
+        best = here.amax(-1, keepdim=True) if descending else here.amin(-1, keepdim=True)
+        nans = rest & is_nan
+        takes_nan = nans.any(-1, keepdim=True) if descending else ~(rest & ~is_nan).any(-1, keepdim=True)
+        found = torch.where(takes_nan, nans, rest & (x == best))
+        places.append(torch.where(found, numbers, x.shape[-1] - 1).amin(-1, keepdim=True))
+        rest = rest & (numbers != places[-1])
+    return torch.cat(places[first:], -1).to(torch.int64)
+
+
+def order_by_network(x: Tensor, descending: bool, first: int, count: int) -> Tensor:
+    """Batcher's bitonic network: in each of (log n)^2 / 2 stages each element is compared with one other."""
+    size, whole = x.shape[-1], 1 << (x.shape[-1] - 1).bit_length()
+    last = math.nan if x.is_floating_point() and not descending else last_of(x, descending)
+    keys = torch.cat([x, torch.full((*x.shape[:-1], whole - size), last, dtype=x.dtype)], -1)
+    places = torch.arange(whole, dtype=torch.int32).expand(keys.shape)
+    is_upper, block = torch.arange(2)[:, None] == 1, 2
+    while block <= whole:
+        step = block // 2
+        while step:  # in the first stage of a block with the mirrored element, then with the one a step away
+            key, place = keys.reshape(-1, 2, step), places.reshape(-1, 2, step)
+            other_key, other_place = (part.flip((1, 2) if step == block // 2 else 1) for part in (key, place))
+            before, behind = is_less(other_key, key), is_less(key, other_key)
+            if descending:
+                before, behind = behind, before
+            takes = (before | (~behind & (other_place < place))) ^ is_upper
+            keys, places = torch.where(takes, other_key, key), torch.where(takes, other_place, place)
+            step //= 2
+        block *= 2
+    return places.reshape(*x.shape[:-1], whole)[..., first:first + count].to(torch.int64)
+
+
+def choose_order(size: int, passes: int) -> Callable[[Tensor, bool, int, int], Tensor]:
+    """The fastest one (orders.py)."""
+    return {"comparisons": order_by_comparisons, "network": order_by_network, "one by one": order_one_by_one}[orders.choose(size, passes)]
+
+
+def in_order(x: Tensor, dim: int, descending: bool, first: int, count: int) -> Any:
+    """The elements of the ranks from `first` on along `dim`, and their places; equal ones by place."""
+    size = x.shape[dim] if x.ndim else None
+    if not isinstance(size, int):
+        return NotImplemented
+    moved = x.movedim(dim, -1)
+    fixed = torch.ops.remat.stop_gradient(moved) if x.is_floating_point() else moved
+    places = choose_order(size, first + count)(fixed, descending, first, count)
     return moved.gather(-1, places).movedim(-1, dim), places.movedim(-1, dim)
 
 

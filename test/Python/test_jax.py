@@ -599,16 +599,18 @@ def test_evaluation_by_a_function_of_its_own():
         remat.jax.train_step(convolution, params, *batch, optimizer=remat.SGD(0.1)).eval(held_out)
 
 
-@pytest.mark.parametrize("wide", [False, True])
-def test_sorts_have_nans_last(wide):
+# Sizes that are sorted in each of the ways: by comparisons, by a network, and the first ones one by one.
+@pytest.mark.parametrize("wide, size", [(False, 9), (True, 9), (False, 200), (False, 2500)])
+def test_sorts_have_nans_last(wide, size):
     with jax.enable_x64(wide):
         def loss(params, x, counts):
             values, places = jax.lax.top_k(x * params, 5)
-            found = {"sorted": jnp.sort(x), "order": jnp.argsort(-x), "values": values, "places": places,
+            found = {"sorted": jnp.sort(x), "order": jnp.argsort(-x), "both": jnp.lexsort((x, jnp.round(jnp.nan_to_num(x) / 50))), "values": values, "places": places,
                      "counts": jnp.sort(counts), "most": counts.max()}
             return jnp.where(jnp.isfinite(values), values, 0).sum(), found
 
         x = np.array([3, np.nan, -0.0, 0, np.inf, -np.inf, np.nan, 1, 3], "f8" if wide else "f4")
+        x = np.concatenate([x, np.random.default_rng(2).permutation(size - 9) % 700]).astype(x.dtype)
         batch = x, np.array([2, 255, 0, 2], "u1")
         params = np.ones((), x.dtype)
         step = remat.jax.train_step(loss, params, *batch, optimizer=remat.SGD(0.1))

@@ -301,6 +301,9 @@ DECOMPOSED = {
         1, torch.tensor([[3, 3], [0, 1]]), x[:2, :2])),
     "added at pairs of places": ((4, 3), lambda x: torch.ones(4, 5).index_put((PLACES - 4, PLACES + 1), x.flatten()[:6], accumulate=True)),
     "added to itself": ((6, 4), lambda x: x.index_add(0, PLACES, x).index_add(0, PLACES, x.cos()) + x.index_add(0, PLACES[:0], x[:0])),
+    "sorted": ((300, 2), lambda x: x.sort(0)[0] * torch.linspace(0, 1, 300)[:, None] + x.median(0)[0]),
+    "largest": ((2, 3000), lambda x: x.topk(5)[0] * torch.arange(5) + x.sort(descending=True)[0][:, 5:2500:499]
+                + x.topk(5, largest=False)[0].sum() + x.kthvalue(20)[0].sum()),
     "histogram": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 5, -1.0, 1.0)),
     "histogram of all": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 3)),
     "root mean squares": ((4, 3), lambda x: F.rms_norm(x * 1e-4, (3,)) + F.rms_norm(0 * x, (3,), x[0]) + F.rms_norm(x, (3,), eps=0.1)),
@@ -905,12 +908,17 @@ def test_constants_are_folded_to_what_they_are():
         np.testing.assert_array_equal(found[name], value.numpy(), name)
 
 
-def test_sorts_have_nans_last():
+# Sizes that are sorted in each of the ways: by comparisons, by a network, and the first ones one by one.
+@pytest.mark.parametrize("size", [8, 200, 2500])
+def test_sorts_have_nans_last(size):
     def results(x):
         values, places = x.topk(4)
-        return {"sorted": x.sort()[0], "down": x.sort(descending=True)[1], "values": values, "places": places}
+        return {"sorted": x.sort()[0], "up": x.sort(stable=True)[1], "down": torch.sort(x, descending=True, stable=True)[1], "values": values,
+                "places": places, "least": x.topk(3, largest=False)[0], "order": (3 * x.nan_to_num(0, 9, -9)).int().sort(stable=True)[1]}
 
     x = torch.tensor([3, math.nan, -0.0, 0, math.inf, -math.inf, 1, 2])
+    x = torch.cat([x, 2 + torch.randperm(size - 8) % 500]) / 4
+    x[100:110] = 300 - torch.arange(len(x[100:110]))  # of equal ones, topk of PyTorch takes any
     step = remat.torch.train_step(nn.Linear(1, 1), lambda y, x: (y.sum(), results(x)), (torch.ones(1, 1), x),
                                   optimizer=remat.SGD(0.1))
     _, found = step(torch.ones(1, 1), x)

@@ -301,6 +301,29 @@ def FoldClampsPass : Pass<"remat-fold-clamps"> {
   }];
 }
 
+def DropUnusedResultsPass : Pass<"remat-drop-unused-results"> {
+  let summary = "kernels do not compute what nothing reads";
+  let description = [{
+    A `linalg.generic` of several results, of which one is not read and no other
+    one depends on, loses it, by upstream's patterns: PyTorch's `amax` arrives as a
+    maximum and its place.
+
+    Run it before orders of reductions are fixed, which depend on a kernel's results.
+
+    Example: of
+
+    ```mlir
+    %max:2 = linalg.generic {...} ins(%x : tensor<8x64xf32>) outs(%low, %first : tensor<8xf32>, tensor<8xi64>) {
+    ^bb0(%in: f32, %out: f32, %place: i64):
+      ...
+      linalg.yield %larger, %chosen : f32, i64
+    } -> (tensor<8xf32>, tensor<8xi64>)
+    ```
+
+    the first result is left, if nothing reads `%max#1`.
+  }];
+}
+
 def DropZerosPass : Pass<"remat-drop-zeros"> {
   let summary = "leave out zeros that nothing reads";
   let description = [{
