@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -318,17 +319,39 @@ def embedding_bag(table: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by
     offsets, rows = offsets[:-1] if include_last_offset else offsets, table[indices]
     numbers = torch.arange(indices.shape[0])
     bag = (offsets <= numbers.unsqueeze(-1)).sum(-1) - 1
-    holds = bag == torch.arange(offsets.shape[0]).unsqueeze(-1)
-    if padding_idx is not None and padding_idx >= 0:
-        holds = holds & (indices != padding_idx)
+    counts = indices != (-1 if padding_idx is None else padding_idx)
+    number = torch.zeros(offsets.shape[0], dtype=torch.float64).index_add(0, bag, counts.to(torch.float64))
     if mode == 2:
+        holds = (bag == torch.arange(offsets.shape[0]).unsqueeze(-1)) & counts
         largest = torch.where(holds.unsqueeze(-1), rows, -math.inf).amax(1)
-        result = torch.where(holds.any(1, keepdim=True), largest, 0)
+        result = torch.where(number.unsqueeze(-1) > 0, largest, 0)
     else:
-        result = holds.to(rows.dtype) @ (rows if weights is None else rows * weights.unsqueeze(-1))
+        rows = torch.where(counts.unsqueeze(-1), rows if weights is None else rows * weights.unsqueeze(-1), 0)
+        result = torch_scatter.scatter_add(torch.zeros(offsets.shape[0], table.shape[1], dtype=rows.dtype), 0, bag, rows)
         if mode == 1:
-            result = result / holds.sum(1, keepdim=True).clamp(min=1).to(rows.dtype)
-    return result, bag, holds.sum(1), bag
+            result = result / number.unsqueeze(-1).clamp(min=1).to(rows.dtype)
+    return result, bag, number.to(torch.int64), bag
+
+
+def repeat_pixels(operator: Any, shift: float) -> Callable[..., Tensor]:
+    """Nearest neighbours where each pixel is repeated as often: gradients are sums of equal windows, and need no places."""
+    def compute(x: Tensor, output_size: list[int] | None, scales: list[float] | None) -> Tensor:
+        factors = scales or [0.0] * (x.ndim - 2)
+        sizes, results = x.shape[2:], output_size or [math.floor(size * factor) for size, factor in zip(x.shape[2:], factors)]
+        if not all(isinstance(size, int) and size for size in (*results, *sizes)):
+            return by_places(x, output_size, scales)
+        for size, result, factor in zip(sizes, results, factors):
+            numbers, step = np.arange(result), np.float32(1 / factor if factor else size / result)
+            places = ((numbers + np.float32(shift)) * step).astype(np.int64).clip(max=size - 1)
+            if result % size or (places != numbers // (result // size)).any():
+                return by_places(x, output_size, scales)
+        shape = [n for size, result in zip(sizes, results) for n in (size, result // size)]
+        for d in range(2, x.ndim):
+            x = x.unsqueeze(2 * d - 1)
+        return x.expand(*x.shape[:2], *shape).reshape(*x.shape[:2], *results)
+
+    by_places: Callable[..., Tensor] = torch._decomp.decomposition_table[operator]
+    return compute
 
 
 def running(best: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Any]:
@@ -339,9 +362,7 @@ def running(best: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Any]:
             return NotImplemented
         moved = x.movedim(dim, -1)
         values = cumulative(best, -math.inf if best is torch.maximum else math.inf)(moved, -1)
-        numbers = torch.arange(size)
-        is_there = (moved.unsqueeze(-2) == values.unsqueeze(-1)) & (numbers <= numbers[:, None])
-        places = torch.where(is_there, numbers, 0).amax(-1)
+        places = cumulative(torch.maximum, 0)(torch.where((moved == values) | moved.isnan(), torch.arange(size), 0), -1)
         return moved.gather(-1, places).movedim(-1, dim), places.movedim(-1, dim)
     return compute
 
@@ -782,6 +803,9 @@ TABLE = {
     aten.blackman_window.default: blackman_window,
     aten.blackman_window.periodic: blackman_window,
     aten.gelu.default: gelu,
+    **{operator.vec: repeat_pixels(operator.vec, shift) for shift, operators in (
+        (0, (aten.upsample_nearest1d, aten.upsample_nearest2d, aten.upsample_nearest3d)),
+        (0.5, (aten._upsample_nearest_exact1d, aten._upsample_nearest_exact2d, aten._upsample_nearest_exact3d))) for operator in operators},
     **{operator: compare(operator) for operator in (
         aten.eq.Scalar, aten.ne.Scalar, aten.lt.Scalar, aten.le.Scalar, aten.gt.Scalar, aten.ge.Scalar)},
     aten.sign.default: sign,

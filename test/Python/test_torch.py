@@ -304,6 +304,10 @@ DECOMPOSED = {
     "sorted": ((300, 2), lambda x: x.sort(0)[0] * torch.linspace(0, 1, 300)[:, None] + x.median(0)[0]),
     "largest": ((2, 3000), lambda x: x.topk(5)[0] * torch.arange(5) + x.sort(descending=True)[0][:, 5:2500:499]
                 + x.topk(5, largest=False)[0].sum() + x.kthvalue(20)[0].sum()),
+    "repeated pixels": ((2, 3, 4, 5), lambda x: F.interpolate(x, scale_factor=2) + F.interpolate(x, (8, 10), mode="nearest-exact")
+                        + F.interpolate(x[..., 0], 10)[:, :, :8, None] + F.interpolate(x[:, :, None], (2, 8, 10))[:, :, 1]),
+    "pixels that are not repeated as often": ((2, 3, 4, 5), lambda x: F.interpolate(x, (6, 7)) + F.interpolate(x, (6, 7), mode="nearest-exact")),
+    "largest so far": ((3, 40), lambda x: x.cummax(1)[0] * x.cummax(1)[1] + x.cummin(1)[0] * x.cummin(1)[1]),
     "histogram": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 5, -1.0, 1.0)),
     "histogram of all": ((9,), lambda x: x.sum() * torch.histc(x.detach(), 3)),
     "root mean squares": ((4, 3), lambda x: F.rms_norm(x * 1e-4, (3,)) + F.rms_norm(0 * x, (3,), x[0]) + F.rms_norm(x, (3,), eps=0.1)),
