@@ -14,42 +14,74 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// A convolution of the same window that overwrites a tensor like `like`.
-template <typename OpTy>
-static Value createLike(VJPContext &vjp, Conv2DOp op, Value like, Value lhs,
-                        Value rhs) {
-  OpBuilder &builder = vjp.builder;
-  Location loc = op.getLoc();
-  auto type = cast<RankedTensorType>(like.getType());
-  Value empty = tensor::EmptyOp::create(
-      builder, loc, tensor::getMixedSizes(builder, loc, like),
-      type.getElementType());
-  return OpTy::create(builder, loc, type, lhs, rhs, empty, op.getStrides(),
-                      op.getDilations(), op.getPadding(), op.getChannelsFirst())
-      ->getResult(0);
-}
-
 namespace {
-struct Conv2DRule
-    : DifferentiableOpInterface::ExternalModel<Conv2DRule, Conv2DOp> {
+/// The three are one trilinear form, sum of result(images, filters) *
+/// cotangent, derived by one of its operands each. So are the derivatives of
+/// these.
+template <typename OpTy, typename ByLhs, typename ByRhs>
+struct ConvRule
+    : DifferentiableOpInterface::ExternalModel<ConvRule<OpTy, ByLhs, ByRhs>,
+                                               OpTy> {
   LogicalResult buildVJP(Operation *op, VJPContext &vjp) const {
-    auto conv = cast<Conv2DOp>(op);
-    Value cotangent = vjp.cotangent(0);
     if (vjp.isWanted(1))
-      vjp.accumulate(
-          1, createLike<Conv2DBackwardFilterOp>(vjp, conv, conv.getRhs(),
-                                                conv.getLhs(), cotangent));
+      vjp.accumulate(1, create<ByRhs>(cast<OpTy>(op), 1, vjp));
     if (vjp.isWanted(0))
-      vjp.accumulate(
-          0, createLike<Conv2DBackwardDataOp>(vjp, conv, conv.getLhs(),
-                                              cotangent, conv.getRhs()));
+      vjp.accumulate(0, create<ByLhs>(cast<OpTy>(op), 0, vjp));
     return success();
   }
+
+private:
+  /// The cotangent of `operand`, by a convolution of the same window.
+  template <typename Adjoint>
+  static Value create(OpTy op, unsigned operand, VJPContext &vjp) {
+    OpBuilder &builder = vjp.builder;
+    Location loc = op.getLoc();
+    Value like = op->getOperand(operand);
+    auto type = cast<RankedTensorType>(like.getType());
+    Value empty = tensor::EmptyOp::create(
+        builder, loc, tensor::getMixedSizes(builder, loc, like),
+        type.getElementType());
+    auto [lhs, rhs] = getOperands<Adjoint>(op, vjp.cotangent(0));
+    return Adjoint::create(builder, loc, type, lhs, rhs, empty, op.getStrides(),
+                           op.getDilations(), op.getPadding(),
+                           op.getChannelsFirst())
+        ->getResult(0);
+  }
+
+  template <typename Adjoint>
+  static std::pair<Value, Value> getOperands(OpTy op, Value cotangent) {
+    auto [images, filters, results] = getRoles(op, cotangent);
+    if constexpr (std::is_same_v<Adjoint, Conv2DOp>)
+      return {images, filters};
+    else if constexpr (std::is_same_v<Adjoint, Conv2DBackwardDataOp>)
+      return {results, filters};
+    else
+      return {images, results};
+  }
+
+  /// Images, filters, and the cotangent of results.
+  static std::tuple<Value, Value, Value> getRoles(OpTy op, Value cotangent) {
+    if constexpr (std::is_same_v<OpTy, Conv2DOp>)
+      return {op.getLhs(), op.getRhs(), cotangent};
+    else if constexpr (std::is_same_v<OpTy, Conv2DBackwardDataOp>)
+      return {cotangent, op.getRhs(), op.getLhs()};
+    else
+      return {op.getLhs(), cotangent, op.getRhs()};
+  }
 };
+
+using Conv2DRule =
+    ConvRule<Conv2DOp, Conv2DBackwardDataOp, Conv2DBackwardFilterOp>;
+using BackwardDataRule =
+    ConvRule<Conv2DBackwardDataOp, Conv2DOp, Conv2DBackwardFilterOp>;
+using BackwardFilterRule =
+    ConvRule<Conv2DBackwardFilterOp, Conv2DBackwardDataOp, Conv2DOp>;
 } // namespace
 
 void mlir::remat::registerConvRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RematDialect *dialect) {
     Conv2DOp::attachInterface<Conv2DRule>(*context);
+    Conv2DBackwardDataOp::attachInterface<BackwardDataRule>(*context);
+    Conv2DBackwardFilterOp::attachInterface<BackwardFilterRule>(*context);
   });
 }

@@ -121,6 +121,15 @@ CONVOLUTIONS = {
 }
 
 
+def stuffed(p, shape):
+    """Images of `shape`, in which zeros lie between elements, as transposed convolutions read them."""
+    low = [p.rng.randint(0, min(n - 1, 2)) for n in shape]
+    steps = [p.rng.randint(1, 3) for _ in shape]
+    sizes = [(n - 1 - a) // s + 1 for n, a, s in zip(shape, low, steps)]
+    return p.emit(f"tensor.insert_slice {p.parameter(sizes)} into {p.filled(shape, 0.0)}{low} {sizes} {steps} : "
+                  f"{tensor(sizes)} into {tensor(shape)}")
+
+
 def convolution(p):
     rng = p.rng
     name = rng.choice(list(CONVOLUTIONS))
@@ -140,8 +149,8 @@ def convolution(p):
         return [next(spatial[d]) if d in "IKO" else sizes[d][0] for d in letters]
 
     a, b, c = shape(image), shape(window), shape(output)
-    x = p.parameter(a)
     pooling = name.startswith("pooling")
+    x = stuffed(p, a) if "C" in image and not pooling and rng.random() < 0.3 else p.parameter(a)
     w = p.empty(b) if pooling else p.parameter(b)
     start = 0.0
     if name.endswith("max"):

@@ -576,7 +576,7 @@ def TileLossHeadsPass : Pass<"remat-tile-loss-heads"> {
 }
 
 def FusePaddingPass : Pass<"remat-fuse-padding"> {
-  let summary = "make convolutions read zeros around their images";
+  let summary = "make convolutions read no zeros around and between their images' elements";
   let description = [{
     Convolutions of f32 or f64 whose sizes are static but for the number of
     images become `remat.conv_2d`, and take a zero `tensor.pad` of height and
@@ -594,8 +594,20 @@ def FusePaddingPass : Pass<"remat-fuse-padding"> {
 
     Operands are reshaped, not moved. Other convolutions stay as they are: they
     differentiate and lower as structured operations, without the library.
+
+    Front ends write a transposed convolution as one of stride 1 whose image was
+    put between zeros by a `tensor.insert_slice` with strides, and padded or cut
+    afterwards. That becomes `remat.conv_2d_backward_data` of the image without
+    these zeros, which are most of the work otherwise, and one more residual. Its
+    filters are those of the convolution mirrored in space, with channels in
+    place of filters; where the front end has mirrored them before, it reads the
+    original ones, and otherwise a mirrored copy. It is found across names and
+    borders of regions, since sums have another order. Zeros in front that no
+    element reaches (padding wider than a filter), and strides on both sides, are
+    left to `remat.conv_2d`.
   }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::remat::RematDialect",
                            "::mlir::tensor::TensorDialect"];
 }

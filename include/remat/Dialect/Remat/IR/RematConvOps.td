@@ -63,7 +63,11 @@ def Remat_Conv2DOp : Remat_ConvOp<"conv_2d"> {
 
 def Remat_Conv2DBackwardDataOp : Remat_ConvOp<"conv_2d_backward_data"> {
   let summary = "cotangent of the images of a remat.conv_2d";
-  let description = !strconcat("Operands: cotangent of the result, filters. ", convText);
+  let description = !strconcat([{
+    A transposed convolution is this as well: of `lhs`, which it reads as if
+    there were zeros between its elements. Operands: cotangent of the result,
+    filters.
+  }], convText);
 }
 
 def Remat_Conv2DBackwardFilterOp : Remat_ConvOp<"conv_2d_backward_filter"> {

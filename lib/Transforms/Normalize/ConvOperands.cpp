@@ -1,0 +1,287 @@
+//===- ConvOperands.cpp - Operands of linalg's convolutions ---------------===//
+
+#include "ConvOperands.h"
+
+#include "Copies.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::remat;
+
+//===----------------------------------------------------------------------===//
+// Dimensions
+//===----------------------------------------------------------------------===//
+
+static bool hasOneFilterEach(Operation *depthwise) {
+  return cast<ShapedType>(depthwise->getOperand(1).getType())
+             .getShape()
+             .back() == 1;
+}
+
+std::optional<ConvForm> mlir::remat::getConvForm(Operation *op) {
+  using Found = std::optional<ConvForm>;
+  return TypeSwitch<Operation *, Found>(op)
+      .Case<linalg::Conv2DNhwcHwcfOp>(
+          [](auto) { return ConvForm{false, "0123", "0123", "0123"}; })
+      .Case<linalg::Conv2DNchwFchwOp>(
+          [](auto) { return ConvForm{true, "0123", "0123", "0123"}; })
+      .Case<linalg::Conv1DNwcWcfOp>(
+          [](auto) { return ConvForm{false, "023", "123", "023"}; })
+      .Case<linalg::Conv1DNcwFcwOp>(
+          [](auto) { return ConvForm{true, "013", "013", "013"}; })
+      .Case<linalg::Conv2DNgchwGfchwOp>(
+          [](auto) { return ConvForm{true, "01123", "00123", "01123"}; })
+      .Case<linalg::DepthwiseConv1DNcwCwOp>(
+          [](auto) { return ConvForm{true, "013", "03", "013"}; })
+      .Case<linalg::DepthwiseConv2DNchwChwOp>(
+          [](auto) { return ConvForm{true, "0123", "023", "0123"}; })
+      .Case<linalg::DepthwiseConv1DNwcWcOp>(
+          [](auto) { return ConvForm{false, "023", "13", "023"}; })
+      .Case<linalg::DepthwiseConv2DNhwcHwcOp>(
+          [](auto) { return ConvForm{false, "0123", "013", "0123"}; })
+      .Case<linalg::DepthwiseConv1DNwcWcmOp>([](auto conv) -> Found {
+        if (!hasOneFilterEach(conv))
+          return std::nullopt;
+        return ConvForm{false, "023", "133", "0233"};
+      })
+      .Case<linalg::DepthwiseConv2DNhwcHwcmOp>([](auto conv) -> Found {
+        if (!hasOneFilterEach(conv))
+          return std::nullopt;
+        return ConvForm{false, "0123", "0133", "01233"};
+      })
+      .Default(Found());
+}
+
+/// The dimensions that become one, and then those that one becomes: 4 of them,
+/// of which some are new.
+static std::pair<SmallVector<ReassociationIndices>,
+                 SmallVector<ReassociationIndices>>
+getReassociations(StringRef digits) {
+  SmallVector<ReassociationIndices> merged, split;
+  ReassociationIndices leading;
+  for (unsigned dim = 0; dim < ConvForm::kRank + 2; ++dim) {
+    ReassociationIndices sources;
+    for (auto [position, digit] : llvm::enumerate(digits))
+      if (digit == char('0' + dim))
+        sources.push_back(position);
+    leading.push_back(dim);
+    // A new dimension goes with the next one; the last one is never new.
+    if (sources.empty())
+      continue;
+    merged.push_back(sources);
+    split.push_back(leading);
+    leading.clear();
+  }
+  return {merged, split};
+}
+
+static RankedTensorType getMergedType(RankedTensorType type,
+                                      ArrayRef<ReassociationIndices> groups) {
+  SmallVector<int64_t> shape;
+  for (const ReassociationIndices &group : groups) {
+    shape.push_back(1);
+    for (int64_t dim : group)
+      shape.back() = ShapedType::isDynamic(type.getDimSize(dim))
+                         ? ShapedType::kDynamic
+                         : shape.back() * type.getDimSize(dim);
+  }
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+Value mlir::remat::toConvOperand(OpBuilder &builder, Location loc, Value value,
+                                 StringRef digits) {
+  auto [merged, split] = getReassociations(digits);
+  auto type = getMergedType(cast<RankedTensorType>(value.getType()), merged);
+  if (merged.size() != digits.size())
+    value =
+        builder.createOrFold<tensor::CollapseShapeOp>(loc, type, value, merged);
+  if (split.size() == ConvForm::kRank + 2)
+    return value;
+  SmallVector<int64_t> shape(ConvForm::kRank + 2, 1);
+  for (auto [group, size] : llvm::zip_equal(split, type.getShape()))
+    shape[group.back()] = size;
+  return tensor::ExpandShapeOp::create(
+      builder, loc, RankedTensorType::get(shape, type.getElementType()), value,
+      split);
+}
+
+Value mlir::remat::fromConvOperand(OpBuilder &builder, Location loc,
+                                   Value value, StringRef digits,
+                                   RankedTensorType type) {
+  auto [merged, split] = getReassociations(digits);
+  if (split.size() != ConvForm::kRank + 2)
+    value = tensor::CollapseShapeOp::create(
+        builder, loc, getMergedType(type, merged), value, split);
+  if (merged.size() != digits.size())
+    value = tensor::ExpandShapeOp::create(builder, loc, type, value, merged);
+  return value;
+}
+
+SmallVector<int64_t> mlir::remat::getConvSteps(Operation *op, StringRef name) {
+  SmallVector<int64_t> steps(ConvForm::kRank, 1);
+  if (auto known = op->getAttrOfType<DenseIntElementsAttr>(name))
+    llvm::copy(known.getValues<int64_t>(),
+               steps.end() - known.getNumElements());
+  return steps;
+}
+
+//===----------------------------------------------------------------------===//
+// Padding
+//===----------------------------------------------------------------------===//
+
+/// The axis of a dimension with `digit`, or none.
+static std::optional<unsigned> getAxis(const ConvForm &form, char digit) {
+  int axis = digit - form.firstInSpace();
+  if (axis < 0 || axis >= static_cast<int>(ConvForm::kRank))
+    return std::nullopt;
+  return axis;
+}
+
+static bool isStaticButForBatch(RankedTensorType type) {
+  return !ShapedType::isDynamicShape(type.getShape().drop_front());
+}
+
+namespace {
+/// Goes from images to what they are padded copies of.
+struct PaddingTracer {
+  const ConvForm &form;
+  PaddedImages images;
+
+  PaddingTracer(Value value, const ConvForm &form)
+      : form(form), images{value, form.images, {}, {}} {
+    images.axes.assign(ConvForm::kRank, PaddedAxis{1, 1});
+    auto type = cast<RankedTensorType>(value.getType());
+    for (auto [digit, size] : llvm::zip_equal(form.images, type.getShape()))
+      if (auto axis = getAxis(form, digit))
+        images.axes[*axis] = {size, size};
+  }
+
+  /// Takes groups and their channels together.
+  bool lookThroughExpansion() {
+    auto expand = images.source.getDefiningOp<tensor::ExpandShapeOp>();
+    if (!expand)
+      return false;
+    SmallString<8> digits;
+    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
+      char digit = images.digits[group.front()];
+      for (int64_t dim : group)
+        if (images.digits[dim] != digit)
+          return false;
+      digits.push_back(digit);
+    }
+    images.source = expand.getSrc();
+    images.digits = digits;
+    return true;
+  }
+
+  /// Zeros on both sides.
+  bool lookThroughPad() {
+    auto pad = images.source.getDefiningOp<tensor::PadOp>();
+    if (!pad || pad.getNofold() || !isStaticButForBatch(pad.getSourceType()))
+      return false;
+    Value value = pad.getConstantPaddingValue();
+    if (!value || !matchPattern(value, m_AnyZeroFloat()))
+      return false;
+    ArrayRef<int64_t> low = pad.getStaticLow(), high = pad.getStaticHigh();
+    for (auto [digit, before, after] :
+         llvm::zip_equal(images.digits, low, high)) {
+      bool isInSpace = getAxis(form, digit).has_value();
+      if ((!isInSpace && (before || after)) || before < 0 || after < 0)
+        return false;
+    }
+    enter(pad, pad.getSource(), low, {});
+    return true;
+  }
+
+  /// Elements that were put between zeros.
+  bool lookThroughInsertion(bool mayStuff) {
+    auto insert = images.source.getDefiningOp<tensor::InsertSliceOp>();
+    if (!insert || !isZeroFilled(insert.getDest()) ||
+        insert.getSourceType().getRank() != insert.getType().getRank() ||
+        !isStaticButForBatch(insert.getSourceType()) ||
+        !hasStaticPositions(insert) ||
+        (!mayStuff && llvm::any_of(insert.getStaticStrides(),
+                                   [](int64_t step) { return step != 1; })))
+      return false;
+    for (auto [dim, digit] : llvm::enumerate(images.digits))
+      if (!getAxis(form, digit) &&
+          !coversAll(insert, insert.getSource(), insert.getDest(), dim))
+        return false;
+    enter(insert, insert.getSource(), insert.getStaticOffsets(),
+          insert.getStaticStrides());
+    return true;
+  }
+
+  /// A part of the positions.
+  bool lookThroughSlice() {
+    auto slice = images.source.getDefiningOp<tensor::ExtractSliceOp>();
+    if (!slice ||
+        slice.getSourceType().getRank() != slice.getType().getRank() ||
+        !isStaticButForBatch(slice.getSourceType()) ||
+        !hasStaticPositions(slice) ||
+        llvm::any_of(slice.getStaticStrides(),
+                     [](int64_t step) { return step != 1; }))
+      return false;
+    for (auto [dim, digit] : llvm::enumerate(images.digits))
+      if (!getAxis(form, digit) &&
+          !coversAll(slice, slice.getResult(), slice.getSource(), dim))
+        return false;
+    SmallVector<int64_t> before;
+    for (int64_t offset : slice.getStaticOffsets())
+      before.push_back(-offset);
+    enter(slice, slice.getSource(), before, {});
+    return true;
+  }
+
+private:
+  static bool hasStaticPositions(OffsetSizeAndStrideOpInterface op) {
+    return !ShapedType::isDynamicShape(op.getStaticOffsets()) &&
+           !ShapedType::isDynamicShape(op.getStaticStrides());
+  }
+
+  /// Whether `part` is all of `whole` in a dimension.
+  static bool coversAll(OffsetSizeAndStrideOpInterface op, Value part,
+                        Value whole, int64_t dim) {
+    if (op.getStaticOffsets()[dim] != 0 || op.getStaticStrides()[dim] != 1)
+      return false;
+    auto equal = ValueBoundsConstraintSet::areEqual({part, dim}, {whole, dim});
+    return succeeded(equal) && *equal;
+  }
+
+  /// Goes on with `source`, whose elements lie `steps` apart behind `low`.
+  void enter(Operation *op, Value source, ArrayRef<int64_t> low,
+             ArrayRef<int64_t> steps) {
+    images.source = source;
+    images.locs.push_back(op->getLoc());
+    for (auto [dim, digit] : llvm::enumerate(images.digits))
+      if (auto axis = getAxis(form, digit)) {
+        PaddedAxis &padded = images.axes[*axis];
+        padded.low += low[dim];
+        padded.step = steps.empty() ? 1 : steps[dim];
+        padded.count = cast<RankedTensorType>(source.getType()).getDimSize(dim);
+        images.isStuffed |= padded.step != 1;
+      }
+    images.isPadded |= !isa<tensor::ExtractSliceOp>(op);
+  }
+};
+} // namespace
+
+PaddedImages mlir::remat::getPaddedImages(Value value, const ConvForm &form,
+                                          bool mayStuff) {
+  PaddingTracer tracer(value, form);
+  PaddedImages found = tracer.images;
+  while (!tracer.images.isStuffed) {
+    if (!tracer.lookThroughExpansion() && !tracer.lookThroughPad() &&
+        !tracer.lookThroughInsertion(mayStuff) &&
+        !(mayStuff && tracer.lookThroughSlice()))
+      break;
+    // Expansions and slices alone are worth nothing.
+    if (tracer.images.isPadded)
+      found = tracer.images;
+  }
+  return found;
+}

@@ -1,0 +1,76 @@
+//===- ConvOperands.h - Operands of linalg's convolutions -------*- C++ -*-===//
+//
+// Linalg has a convolution for each order of dimensions, remat.conv_2d and its
+// gradients have two. What the images of a convolution are padded with belongs
+// to the convolution.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_CONVOPERANDS_H
+#define REMAT_LIB_TRANSFORMS_NORMALIZE_CONVOPERANDS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+#include <optional>
+
+namespace mlir::remat {
+
+/// Where the dimensions of a linalg convolution's operands go in those of
+/// remat.conv_2d, one digit for each of them. One dimension in space becomes
+/// the width, groups become one dimension with their channels, and the filters
+/// of depthwise convolutions have one channel.
+struct ConvForm {
+  bool channelsFirst;
+  StringRef images, filters, results;
+
+  /// Dimensions in space of remat.conv_2d.
+  static constexpr unsigned kRank = 2;
+
+  /// The digit of the first of them, in images and in filters.
+  char firstInSpace() const { return channelsFirst ? '2' : '1'; }
+  char firstOfFilters() const { return channelsFirst ? '2' : '0'; }
+};
+
+/// None for another operation, or if a depthwise convolution has several
+/// filters for each channel.
+std::optional<ConvForm> getConvForm(Operation *op);
+
+/// Strides or dilations, as `name` says, of all dimensions of remat.conv_2d.
+SmallVector<int64_t> getConvSteps(Operation *op, StringRef name);
+
+/// `value`, whose dimensions have `digits`, as an operand of remat.conv_2d, and
+/// the other way round.
+Value toConvOperand(OpBuilder &builder, Location loc, Value value,
+                    StringRef digits);
+Value fromConvOperand(OpBuilder &builder, Location loc, Value value,
+                      StringRef digits, RankedTensorType type);
+
+/// A dimension in space of what a convolution reads: `size` positions, of which
+/// low + i * step is element i of `count`, and all others are zero. Elements
+/// may lie outside.
+struct PaddedAxis {
+  int64_t size, count, low = 0, step = 1;
+
+  int64_t high() const { return size - low - (count - 1) * step - 1; }
+};
+
+/// Images, and how zeros lie around and between their elements.
+struct PaddedImages {
+  Value source;
+  SmallString<8> digits;
+  SmallVector<PaddedAxis> axes;
+  /// Of what pads.
+  SmallVector<Location> locs;
+  /// Whether something pads at all, and whether between elements.
+  bool isPadded = false, isStuffed = false;
+};
+
+/// The images that `value` holds, which is read by a convolution of `form`,
+/// before they were padded with zeros. If `mayStuff`, also between elements,
+/// and slices may have been taken afterwards: axes may have a negative `low` or
+/// `high`.
+PaddedImages getPaddedImages(Value value, const ConvForm &form, bool mayStuff);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_TRANSFORMS_NORMALIZE_CONVOPERANDS_H
