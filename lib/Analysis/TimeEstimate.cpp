@@ -104,13 +104,13 @@ int64_t mlir::remat::estimateTime(Operation *op) {
     bool isKnown = trips && trips->isSignedIntN(64);
     return multiplySizes({body}, isKnown ? trips->getSExtValue() : 1);
   }
-  if (auto conv = dyn_cast<Conv2DOp>(op))
+  if (auto conv = dyn_cast<ConvOp>(op))
     return estimateProductTime(countBytes(op),
                                countFlops(conv, conv.getInit(), conv.getRhs()));
-  if (auto conv = dyn_cast<Conv2DBackwardDataOp>(op))
+  if (auto conv = dyn_cast<ConvBackwardDataOp>(op))
     return estimateProductTime(countBytes(op),
                                countFlops(conv, conv.getLhs(), conv.getRhs()));
-  if (auto conv = dyn_cast<Conv2DBackwardFilterOp>(op))
+  if (auto conv = dyn_cast<ConvBackwardFilterOp>(op))
     return estimateProductTime(countBytes(op),
                                countFlops(conv, conv.getRhs(), conv.getInit()));
   if (auto kernel = dyn_cast<linalg::LinalgOp>(op)) {

@@ -51,9 +51,9 @@ private:
   template <typename Adjoint>
   static std::pair<Value, Value> getOperands(OpTy op, Value cotangent) {
     auto [images, filters, results] = getRoles(op, cotangent);
-    if constexpr (std::is_same_v<Adjoint, Conv2DOp>)
+    if constexpr (std::is_same_v<Adjoint, ConvOp>)
       return {images, filters};
-    else if constexpr (std::is_same_v<Adjoint, Conv2DBackwardDataOp>)
+    else if constexpr (std::is_same_v<Adjoint, ConvBackwardDataOp>)
       return {results, filters};
     else
       return {images, results};
@@ -61,27 +61,26 @@ private:
 
   /// Images, filters, and the cotangent of results.
   static std::tuple<Value, Value, Value> getRoles(OpTy op, Value cotangent) {
-    if constexpr (std::is_same_v<OpTy, Conv2DOp>)
+    if constexpr (std::is_same_v<OpTy, ConvOp>)
       return {op.getLhs(), op.getRhs(), cotangent};
-    else if constexpr (std::is_same_v<OpTy, Conv2DBackwardDataOp>)
+    else if constexpr (std::is_same_v<OpTy, ConvBackwardDataOp>)
       return {cotangent, op.getRhs(), op.getLhs()};
     else
       return {op.getLhs(), cotangent, op.getRhs()};
   }
 };
 
-using Conv2DRule =
-    ConvRule<Conv2DOp, Conv2DBackwardDataOp, Conv2DBackwardFilterOp>;
+using ForwardRule = ConvRule<ConvOp, ConvBackwardDataOp, ConvBackwardFilterOp>;
 using BackwardDataRule =
-    ConvRule<Conv2DBackwardDataOp, Conv2DOp, Conv2DBackwardFilterOp>;
+    ConvRule<ConvBackwardDataOp, ConvOp, ConvBackwardFilterOp>;
 using BackwardFilterRule =
-    ConvRule<Conv2DBackwardFilterOp, Conv2DBackwardDataOp, Conv2DOp>;
+    ConvRule<ConvBackwardFilterOp, ConvBackwardDataOp, ConvOp>;
 } // namespace
 
 void mlir::remat::registerConvRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RematDialect *dialect) {
-    Conv2DOp::attachInterface<Conv2DRule>(*context);
-    Conv2DBackwardDataOp::attachInterface<BackwardDataRule>(*context);
-    Conv2DBackwardFilterOp::attachInterface<BackwardFilterRule>(*context);
+    ConvOp::attachInterface<ForwardRule>(*context);
+    ConvBackwardDataOp::attachInterface<BackwardDataRule>(*context);
+    ConvBackwardFilterOp::attachInterface<BackwardFilterRule>(*context);
   });
 }

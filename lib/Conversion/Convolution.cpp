@@ -41,13 +41,13 @@ std::optional<Convolution> mlir::remat::getConvolution(Operation *op) {
                        conv.getPadding(),
                        conv.getChannelsFirst()};
   };
-  if (auto conv = dyn_cast<Conv2DOp>(op))
+  if (auto conv = dyn_cast<ConvOp>(op))
     return make(conv, Kind::Forward, conv.getLhs(), conv.getRhs(),
                 conv.getInit());
-  if (auto conv = dyn_cast<Conv2DBackwardDataOp>(op))
+  if (auto conv = dyn_cast<ConvBackwardDataOp>(op))
     return make(conv, Kind::BackwardData, conv.getInit(), conv.getRhs(),
                 conv.getLhs());
-  if (auto conv = dyn_cast<Conv2DBackwardFilterOp>(op))
+  if (auto conv = dyn_cast<ConvBackwardFilterOp>(op))
     return make(conv, Kind::BackwardFilter, conv.getLhs(), conv.getInit(),
                 conv.getRhs());
   return std::nullopt;

@@ -1,6 +1,6 @@
 //===- Convolution.h - Which operand of a convolution is what ---*- C++ -*-===//
 //
-// remat.conv_2d and its gradients have the same three arrays in other roles.
+// remat.conv and its gradients have the same three arrays in other roles.
 // Targets ask here, on tensors and on memrefs.
 //
 //===----------------------------------------------------------------------===//
@@ -27,11 +27,14 @@ struct Convolution {
   /// "_backward_filter".
   StringRef getSuffix() const;
 
+  /// How many dimensions there are in space.
+  unsigned getRank() const { return strides.size(); }
+
   /// Whether all sizes but the number of images are known.
   bool hasKnownSizes() const;
 };
 
-/// `op` in its roles, if it is one of `remat.conv_2d` and its gradients.
+/// `op` in its roles, if it is one of `remat.conv` and its gradients.
 std::optional<Convolution> getConvolution(Operation *op);
 
 } // namespace mlir::remat

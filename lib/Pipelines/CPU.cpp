@@ -38,6 +38,7 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
 
 namespace {
 struct CPUTarget : remat::Target {
+  unsigned getConvolutionDims() const override { return 3; }
   StringRef getName() const override { return "cpu"; }
   /// A cache line, and the widest vector.
   int64_t getAlignment() const override { return 64; }

@@ -88,7 +88,7 @@ static void buildPlanPipeline(OpPassManager &pm,
   if (options.getTarget().shiftsVariances())
     pm.addPass(createShiftVariancesPass());
   pm.addPass(createDetachMeansPass());
-  pm.addPass(createFusePaddingPass());
+  pm.addPass(createFusePaddingPass({options.getTarget().getConvolutionDims()}));
   // Where they are read by now, and where gradients are added up.
   pm.addPass(createSinkViewsPass());
   pm.addPass(createFixOrdersPass());

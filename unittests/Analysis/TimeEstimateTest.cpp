@@ -45,13 +45,13 @@ TEST_F(TimeEstimateTest, ProductsAndConvolutionsTakeTheirFlops) {
                  %x: tensor<2x10x10x32xf32>, %w: tensor<3x3x32x64xf32>, %y: tensor<2x5x5x64xf32>) {
       %m = linalg.matmul {name = "product"} ins(%a, %b : tensor<500x600xf32>, tensor<600x700xf32>)
           outs(%c : tensor<500x700xf32>) -> tensor<500x700xf32>
-      %f = remat.conv_2d ins(%x, %w : tensor<2x10x10x32xf32>, tensor<3x3x32x64xf32>) outs(%y : tensor<2x5x5x64xf32>)
+      %f = remat.conv ins(%x, %w : tensor<2x10x10x32xf32>, tensor<3x3x32x64xf32>) outs(%y : tensor<2x5x5x64xf32>)
           {name = "forward", strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}
           -> tensor<2x5x5x64xf32>
-      %d = remat.conv_2d_backward_data ins(%y, %w : tensor<2x5x5x64xf32>, tensor<3x3x32x64xf32>) outs(%x : tensor<2x10x10x32xf32>)
+      %d = remat.conv_backward_data ins(%y, %w : tensor<2x5x5x64xf32>, tensor<3x3x32x64xf32>) outs(%x : tensor<2x10x10x32xf32>)
           {name = "data", strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}
           -> tensor<2x10x10x32xf32>
-      %g = remat.conv_2d_backward_filter ins(%x, %y : tensor<2x10x10x32xf32>, tensor<2x5x5x64xf32>) outs(%w : tensor<3x3x32x64xf32>)
+      %g = remat.conv_backward_filter ins(%x, %y : tensor<2x10x10x32xf32>, tensor<2x5x5x64xf32>) outs(%w : tensor<3x3x32x64xf32>)
           {name = "filter", strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}
           -> tensor<3x3x32x64xf32>
       return

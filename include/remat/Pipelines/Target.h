@@ -50,6 +50,10 @@ public:
   /// both of them read.
   virtual bool mergesKernels() const { return false; }
 
+  /// How many dimensions in space its library's convolutions have at most;
+  /// others are loops.
+  virtual unsigned getConvolutionDims() const { return 2; }
+
   /// Operations with linalg's AggregatedOpInterface (`linalg.softmax`) that the
   /// target lowers as a whole; the others are expanded.
   virtual ArrayRef<StringRef> getWholeAggregates() const { return {}; }

@@ -33,8 +33,9 @@ static Value makeContiguous(OpBuilder &builder, Location loc, Value value) {
 
 static std::string getFunctionName(const Convolution &conv) {
   bool isF64 = getElementTypeOrSelf(conv.images).isF64();
-  return ("remat_conv_2d" + Twine(conv.channelsFirst ? "_channels_first" : "") +
-          conv.getSuffix() + (isF64 ? "_f64" : "_f32"))
+  return ("remat_conv_" + Twine(conv.getRank()) + "d" +
+          (conv.channelsFirst ? "_channels_first" : "") + conv.getSuffix() +
+          (isF64 ? "_f64" : "_f32"))
       .str();
 }
 
@@ -51,12 +52,16 @@ static void convert(const Convolution &conv, SymbolTable &symbols) {
   Value result =
       isDense ? destination : allocateDense(builder, loc, destination);
   arguments.push_back(result);
-  auto dynamic = MemRefType::get(SmallVector<int64_t>(4, ShapedType::kDynamic),
-                                 type.getElementType());
+  auto dynamic = MemRefType::get(
+      SmallVector<int64_t>(type.getRank(), ShapedType::kDynamic),
+      type.getElementType());
   for (Value &argument : arguments)
     argument = memref::CastOp::create(builder, loc, dynamic, argument);
-  for (int64_t value : {conv.strides[0], conv.strides[1], conv.dilations[0],
-                        conv.dilations[1], conv.padding[0], conv.padding[2]})
+  SmallVector<int64_t> window(conv.strides);
+  llvm::append_range(window, conv.dilations);
+  for (unsigned axis = 0; axis < conv.getRank(); ++axis)
+    window.push_back(conv.padding[2 * axis]);
+  for (int64_t value : window)
     arguments.push_back(arith::ConstantOp::create(
         builder, loc, builder.getI64IntegerAttr(value)));
 

@@ -256,6 +256,12 @@ struct ConvertConvToCuDNN
       return markAllAnalysesPreserved();
     SymbolTable symbols(module);
     for (const Convolution &conv : convs) {
+      if (conv.getRank() != 2) {
+        conv.op->emitOpError()
+            << "has three dimensions in space, which are loops on CUDA; run "
+               "remat-fuse-padding with most-dims=2";
+        return signalPassFailure();
+      }
       if (!conv.hasKnownSizes()) {
         conv.op->emitOpError()
             << "has a dynamic size besides the number of images, for which "
@@ -277,8 +283,8 @@ struct AnnotateCuDNNWorkspace
     bool changed = false;
     getOperation()->walk([&](Operation *op) {
       std::optional<Convolution> conv = getConvolution(op);
-      // Those of unknown sizes are refused where they are converted.
-      if (!conv || !conv->hasKnownSizes())
+      // Others are refused where they are converted.
+      if (!conv || conv->getRank() != 2 || !conv->hasKnownSizes())
         return;
       changed = true;
       op->setDiscardableAttr(

@@ -42,12 +42,12 @@ static LibraryOperand makeOperand(Value original,
 /// size of the result from as many zeros after the image as before it.
 static void planPadding(CuDNNConvolution &plan) {
   const Convolution &conv = plan.conv;
-  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst);
+  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst, /*rank=*/2);
   for (int i : {0, 1}) {
-    unsigned dim = dims.row + i;
+    unsigned dim = dims.space + i;
     int64_t input = getSizes(conv.images)[dim];
     int64_t output = getSizes(conv.results)[dim];
-    int64_t taps = getSizes(conv.filters)[dims.filterRow + i];
+    int64_t taps = getSizes(conv.filters)[dims.filterSpace + i];
     int64_t low = conv.padding[2 * i], stride = conv.strides[i];
     int64_t span = conv.dilations[i] * (taps - 1) + 1;
     int64_t padded = input + 2 * low;
@@ -74,7 +74,7 @@ CuDNNConvolution mlir::remat::planCuDNNConvolution(const Convolution &conv,
   if (!conv.channelsFirst)
     ofFilters = isF64 ? SmallVector<int64_t>{3, 2, 0, 1}
                       : SmallVector<int64_t>{3, 0, 1, 2};
-  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst);
+  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst, /*rank=*/2);
   int64_t inputs = getSizes(conv.filters)[dims.filterChannel];
   int64_t groups = inputs ? getSizes(conv.images)[dims.channel] / inputs : 1;
   CuDNNConvolution plan = {conv,
@@ -108,9 +108,9 @@ std::string CuDNNConvolution::getFunction(bool tf32) const {
 }
 
 bool CuDNNConvolution::isPointwise() const {
-  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst);
+  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst, /*rank=*/2);
   ArrayRef<int64_t> sizes = getSizes(conv.filters);
-  return sizes[dims.filterRow] == 1 && sizes[dims.filterRow + 1] == 1 &&
+  return sizes[dims.filterSpace] == 1 && sizes[dims.filterSpace + 1] == 1 &&
          llvm::all_equal({int64_t(1), conv.strides[0], conv.strides[1]}) &&
          padding == std::array<int64_t, 2>{0, 0};
 }
@@ -128,12 +128,12 @@ static int64_t estimateAlgorithmBytes(const CuDNNConvolution &plan) {
     bytes += llvm::alignTo(multiplySizes(operand->sizes, elementBytes), 256);
   if (conv.kind != Convolution::Kind::BackwardFilter)
     return bytes;
-  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst);
+  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst, /*rank=*/2);
   ArrayRef<int64_t> results = plan.results.sizes;
   return bytes + getPartialSumBytes(
                      multiplySizes(plan.filters.sizes),
-                     multiplySizes({results[0], results[dims.row],
-                                    results[dims.row + 1]}),
+                     multiplySizes({results[0], results[dims.space],
+                                    results[dims.space + 1]}),
                      elementBytes, ::remat::cuda::kMaxConvWorkspaceBytes);
 }
 

@@ -235,7 +235,7 @@ void Printer::printOperation(Operation *op) {
                    output, accumulates);
     });
   }
-  if (op->getName().getStringRef().starts_with("remat.conv_2d"))
+  if (op->getName().getStringRef().starts_with("remat.conv"))
     json.object([&] {
       printLibrary(op, "convolution", op->getName().stripDialect(),
                    /*output=*/2, /*accumulates=*/false);

@@ -20,7 +20,7 @@ bool isCheaperProduct(const ConvShape &s, bool channelsFirst, int64_t inputs,
 template <typename T>
 void multiplyPlanes(const ConvShape &s, int64_t outputs, int64_t inputs,
                     Matrix<T> filters, T *images, T *results) {
-  int64_t plane = s.h * s.w;
+  int64_t plane = s.inputs();
   auto planes = [&](T *data, int64_t channels) {
     return MemRef<T, 4>{
         data,
@@ -45,13 +45,16 @@ void forward(const ConvShape &s, bool channelsFirst, T *x, T *w, T *y) {
                          : depthwiseForward(s, x, w, y);
   if (isCheaperProduct(s, channelsFirst, s.c, s.f))
     return multiplyPlanes(s, s.f, s.c, Matrix<T>{w, s.f, s.c, s.c, 1}, x, y);
-  Correlation<T>{{x, s.h, s.w, s.groups * s.c, channelsFirst},
+  Correlation<T>{{x, s.d, s.h, s.w, s.groups * s.c, channelsFirst},
+                 s.d,
                  s.h,
                  s.w,
+                 s.strideD,
                  s.strideH,
                  s.strideW,
-                 {y, s.oh, s.ow, s.groups * s.f, channelsFirst},
+                 {y, s.od, s.oh, s.ow, s.groups * s.f, channelsFirst},
                  s.n,
+                 s.od,
                  s.oh,
                  s.ow,
                  TapGrid::forward(s),
@@ -71,32 +74,37 @@ void backwardData(const ConvShape &s, bool channelsFirst, T *dy, T *w, T *dx) {
                          : depthwiseBackwardData(s, dy, w, dx);
   if (isCheaperProduct(s, channelsFirst, s.f, s.c))
     return multiplyPlanes(s, s.c, s.f, Matrix<T>{w, s.c, s.f, 1, s.c}, dy, dx);
-  Images<T> cotangents(dy, s.oh, s.ow, s.groups * s.f, channelsFirst);
-  Images<T> gradients(dx, s.h, s.w, s.groups * s.c, channelsFirst);
+  Images<T> cotangents(dy, s.od, s.oh, s.ow, s.groups * s.f, channelsFirst);
+  Images<T> gradients(dx, s.d, s.h, s.w, s.groups * s.c, channelsFirst);
   Filters<T> filters(w, s, channelsFirst);
   std::swap(filters.channel, filters.filter);
   Images<T> residues = gradients;
+  residues.slice *= s.strideD;
   residues.row *= s.strideH;
   residues.column *= s.strideW;
-  for (int64_t y0 = 0; y0 < std::min(s.strideH, s.h); ++y0)
-    for (int64_t x0 = 0; x0 < std::min(s.strideW, s.w); ++x0) {
-      residues.data = gradients.at(0, y0, x0, 0);
-      Correlation<T>{cotangents,
-                     s.oh,
-                     s.ow,
-                     1,
-                     1,
-                     residues,
-                     s.n,
-                     ceilDiv(s.h - y0, s.strideH),
-                     ceilDiv(s.w - x0, s.strideW),
-                     TapGrid::backward(s, y0, x0),
-                     filters,
-                     s.groups,
-                     s.f,
-                     s.c}
-          .compute();
-    }
+  for (int64_t z0 = 0; z0 < std::min(s.strideD, s.d); ++z0)
+    for (int64_t y0 = 0; y0 < std::min(s.strideH, s.h); ++y0)
+      for (int64_t x0 = 0; x0 < std::min(s.strideW, s.w); ++x0) {
+        residues.data = gradients.at(0, z0, y0, x0, 0);
+        Correlation<T>{cotangents,
+                       s.od,
+                       s.oh,
+                       s.ow,
+                       1,
+                       1,
+                       1,
+                       residues,
+                       s.n,
+                       ceilDiv(s.d - z0, s.strideD),
+                       ceilDiv(s.h - y0, s.strideH),
+                       ceilDiv(s.w - x0, s.strideW),
+                       TapGrid::backward(s, z0, y0, x0),
+                       filters,
+                       s.groups,
+                       s.f,
+                       s.c}
+            .compute();
+      }
 }
 
 template <typename T>
@@ -105,20 +113,24 @@ void backwardFilter(const ConvShape &s, bool channelsFirst, T *x, T *dy,
   if (s.isDirect())
     return channelsFirst ? directBackwardFilter(s, x, dy, dw)
                          : depthwiseBackwardFilter(s, x, dy, dw);
-  FilterGradient<T> gradient{{x, s.h, s.w, s.groups * s.c, channelsFirst},
-                             s.h,
-                             s.w,
-                             s.strideH,
-                             s.strideW,
-                             {dy, s.oh, s.ow, s.groups * s.f, channelsFirst},
-                             s.n,
-                             s.oh,
-                             s.ow,
-                             TapGrid::forward(s),
-                             {dw, s, channelsFirst},
-                             s.groups,
-                             s.c,
-                             s.f};
+  FilterGradient<T> gradient{
+      {x, s.d, s.h, s.w, s.groups * s.c, channelsFirst},
+      s.d,
+      s.h,
+      s.w,
+      s.strideD,
+      s.strideH,
+      s.strideW,
+      {dy, s.od, s.oh, s.ow, s.groups * s.f, channelsFirst},
+      s.n,
+      s.od,
+      s.oh,
+      s.ow,
+      TapGrid::forward(s),
+      {dw, s, channelsFirst},
+      s.groups,
+      s.c,
+      s.f};
   // Of a product, either operand can be packed: the smaller one.
   if (s.isPointwise() && s.c < s.f) {
     std::swap(gradient.images, gradient.cotangents);
@@ -131,12 +143,11 @@ void backwardFilter(const ConvShape &s, bool channelsFirst, T *x, T *dy,
 } // namespace
 
 // Images (n, h, w, c), filters (kh, kw, c, f); depthwise, (kh, kw, 1, c).
-REMAT_CONV(conv_2d, forward, false, a, b, c)
-REMAT_CONV(conv_2d_backward_data, backwardData, false, c, b, a)
-REMAT_CONV(conv_2d_backward_filter, backwardFilter, false, a, c, b)
+REMAT_CONV(, forward, false, a, b, c)
+REMAT_CONV(_backward_data, backwardData, false, c, b, a)
+REMAT_CONV(_backward_filter, backwardFilter, false, a, c, b)
 
 // Images (n, c, h, w), filters (f, c / groups, kh, kw).
-REMAT_CONV(conv_2d_channels_first, forward, true, a, b, c)
-REMAT_CONV(conv_2d_channels_first_backward_data, backwardData, true, c, b, a)
-REMAT_CONV(conv_2d_channels_first_backward_filter, backwardFilter, true, a, c,
-           b)
+REMAT_CONV(_channels_first, forward, true, a, b, c)
+REMAT_CONV(_channels_first_backward_data, backwardData, true, c, b, a)
+REMAT_CONV(_channels_first_backward_filter, backwardFilter, true, a, c, b)

@@ -13,15 +13,16 @@
 
 namespace remat {
 
-/// result(n, i, j, o) = sum over taps and inputs k of
-///   image(n, i * strideH + tap.y, j * strideW + tap.x, k) * filter(tap, k, o)
-/// for i < rows, j < columns, where there is such a position; for each of some
-/// groups of `inputs` channels and `outputs` results.
+/// result(n, l, i, j, o) = sum over taps and inputs k of
+///   image(n, l * strideD + tap.z, i * strideH + tap.y, j * strideW + tap.x, k)
+///   * filter(tap, k, o)
+/// for l < slices, i < rows, j < columns, where there is such a position; for
+/// each of some groups of `inputs` channels and `outputs` results.
 template <typename T> struct Correlation {
   Images<T> images;
-  int64_t h, w, strideH, strideW;
+  int64_t d, h, w, strideD, strideH, strideW;
   Images<T> results;
-  int64_t n, rows, columns;
+  int64_t n, slices, rows, columns;
   TapGrid taps;
   /// With strides of inputs as those of channels, and of outputs as of filters.
   Filters<T> filters;
@@ -31,7 +32,7 @@ template <typename T> struct Correlation {
   bool inPlace = results.channel == 1;
 
   void compute() const {
-    int64_t positions = n * rows * columns;
+    int64_t positions = n * slices * rows * columns;
     PanelCut<T> cut(outputs);
     int64_t least = ceilDiv(positions * widest(cut), sumsBufferSize<T>());
     int64_t parts =
@@ -48,9 +49,10 @@ template <typename T> struct Correlation {
 
 private:
   struct Region {
-    AxisRegion y, x;
+    AxisRegion z, y, x;
   };
-  /// Positions `first` to `end`, in the order of images, rows and columns.
+  /// Positions `first` to `end`, in the order of images, slices, rows and
+  /// columns.
   struct Part {
     int64_t group, first, end, firstOutput, outputs;
     const TileShape<T> &shape;
@@ -67,8 +69,17 @@ private:
   static int64_t widest(const PanelCut<T> &cut) {
     return cut.count == 1 ? cut.lastShape->columns : cut.shape->columns;
   }
+  /// Where a row of all images lies.
+  struct Row {
+    int64_t image, z, y;
+  };
+  Row find(int64_t row) const {
+    int64_t slice = row / rows;
+    return {slice / slices, slice % slices, row % rows};
+  }
   T *resultAt(const Part &part, int64_t row, int64_t column) const {
-    return results.at(row / rows, row % rows, column, part.group * outputs) +
+    Row at = find(row);
+    return results.at(at.image, at.z, at.y, column, part.group * outputs) +
            part.firstOutput * results.channel;
   }
   /// Calls `visit(row, from, to)` for what a part has of rows of `length`
@@ -85,8 +96,8 @@ private:
     visitRows(part, columns, [&](int64_t row, int64_t from, int64_t to) {
       from = std::max(from, region.x.begin);
       to = std::min(to, region.x.end);
-      if (row % rows >= region.y.begin && row % rows < region.y.end &&
-          from < to)
+      Row at = find(row);
+      if (region.z.has(at.z) && region.y.has(at.y) && from < to)
         visit(row, from, to);
     });
   }
@@ -102,9 +113,13 @@ private:
         Block block{t, std::min(kPanelDepth, numTaps - t), inputBlocks.begin(k),
                     inputBlocks.begin(k + 1) - inputBlocks.begin(k)};
         Panel panel = packFilters(part, block);
-        forEachRegion(taps.y, rows, strideH, h, [&](const AxisRegion &y) {
-          forEachRegion(taps.x, columns, strideW, w, [&](const AxisRegion &x) {
-            computeTiles(part, block, Region{y, x}, panel, k > 0 || t > 0);
+        forEachRegion(taps.z, slices, strideD, d, [&](const AxisRegion &z) {
+          forEachRegion(taps.y, rows, strideH, h, [&](const AxisRegion &y) {
+            forEachRegion(taps.x, columns, strideW, w,
+                          [&](const AxisRegion &x) {
+                            computeTiles(part, block, Region{z, y, x}, panel,
+                                         k > 0 || t > 0);
+                          });
           });
         });
       }
@@ -159,19 +174,23 @@ private:
     segments.leftStride = images.channel;
     segments.rightStride = panel.inputStride;
     segments.start(block.inputs);
-    for (int64_t i = 0; i < region.y.taps; ++i)
-      for (int64_t j = 0; j < region.x.taps; ++j) {
-        int64_t index = (region.y.firstTap + i) * taps.x.count +
-                        region.x.firstTap + j - block.firstTap;
-        if (index < 0 || index >= block.taps)
-          continue;
-        Tap tap = taps[block.firstTap + index];
-        int64_t slot = panel.byNumber ? tap.number : index;
-        segments.add(images.at(0, region.y.begin * strideH + tap.y,
-                               region.x.begin * strideW + tap.x,
-                               part.group * inputs + block.firstInput),
-                     panelBuffer<T>() + slot * panel.tapStride);
-      }
+    for (int64_t l = 0; l < region.z.taps; ++l)
+      for (int64_t i = 0; i < region.y.taps; ++i)
+        for (int64_t j = 0; j < region.x.taps; ++j) {
+          int64_t index =
+              ((region.z.firstTap + l) * taps.y.count + region.y.firstTap + i) *
+                  taps.x.count +
+              region.x.firstTap + j - block.firstTap;
+          if (index < 0 || index >= block.taps)
+            continue;
+          Tap tap = taps[block.firstTap + index];
+          int64_t slot = panel.byNumber ? tap.number : index;
+          segments.add(images.at(0, region.z.begin * strideD + tap.z,
+                                 region.y.begin * strideH + tap.y,
+                                 region.x.begin * strideW + tap.x,
+                                 part.group * inputs + block.firstInput),
+                       panelBuffer<T>() + slot * panel.tapStride);
+        }
     segments.merge();
   }
 
@@ -201,11 +220,16 @@ private:
     EvenTiles tiles(count, part.shape.rows);
     int64_t tile = 0;
     visitRows(part, region, [&](int64_t row, int64_t from, int64_t end) {
-      int64_t offset = row / rows * images.image +
-                       (row % rows - region.y.begin) * strideH * images.row;
-      for (int64_t j = from; j < end; ++j) {
+      Row at = find(row);
+      int64_t offset = at.image * images.image +
+                       (at.z - region.z.begin) * strideD * images.slice +
+                       (at.y - region.y.begin) * strideH * images.row;
+      // A task's sums may begin in the middle of a row.
+      T *to =
+          inPlace ? resultAt(part, row, from) : part.sums(row * columns + from);
+      int64_t step = inPlace ? results.column : part.shape.columns;
+      for (int64_t j = from; j < end; ++j, to += step) {
         Rows &next = rowsOf[tile % 2];
-        T *to = inPlace ? resultAt(part, row, j) : part.sums(row * columns + j);
         prefetch(to, part.outputs);
         next.offsets[next.size] =
             offset + (j - region.x.begin) * strideW * images.column;
@@ -231,7 +255,10 @@ private:
   void storeSums(const Part &part) const {
     constexpr int64_t kTogether = 4;
     bool isDense = results.row == columns * results.column;
-    int64_t length = isDense ? rows * columns : columns;
+    bool isWhole = isDense && results.slice == rows * results.row;
+    int64_t length = isWhole   ? slices * rows * columns
+                     : isDense ? rows * columns
+                               : columns;
     for (int64_t o = 0; o < part.outputs; o += kTogether)
       visitRows(part, length, [&](int64_t row, int64_t from, int64_t to) {
         int64_t position = row * length + from;

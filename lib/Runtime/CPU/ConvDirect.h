@@ -43,18 +43,30 @@ inline int64_t outputOf(int64_t i, int64_t k, int64_t dilation, int64_t pad,
 // Channels first
 //===----------------------------------------------------------------------===//
 
-/// Calls `visit(output, input, count)` for the runs of one plane under filter
-/// position (ky, kx): offsets of their first elements.
-template <typename Visit>
-void visitPlane(const ConvShape &s, int64_t ky, int64_t kx, Visit visit) {
-  Run rows = runOf(ky, s.dilationH, s.padH, s.strideH, s.h, s.oh);
-  Run columns = runOf(kx, s.dilationW, s.padW, s.strideW, s.w, s.ow);
-  for (int64_t oy = rows.from; oy < rows.to; ++oy)
-    visit(oy * s.ow + columns.from,
-          (oy * s.strideH + rows.shift) * s.w + columns.from * s.strideW +
-              columns.shift,
-          columns.to - columns.from);
-}
+/// Runs of outputs that meet inputs under one filter position.
+struct TapRuns {
+  Run slices, rows, columns;
+
+  TapRuns(const ConvShape &s, int64_t tap)
+      : slices(runOf(tap / s.kw / s.kh, s.dilationD, s.padD, s.strideD, s.d,
+                     s.od)),
+        rows(runOf(tap / s.kw % s.kh, s.dilationH, s.padH, s.strideH, s.h,
+                   s.oh)),
+        columns(runOf(tap % s.kw, s.dilationW, s.padW, s.strideW, s.w, s.ow)) {}
+
+  /// Calls `visit(output, input, count)` for the rows of one image: positions
+  /// of their first elements.
+  template <typename Visit> void visit(const ConvShape &s, Visit visit) const {
+    for (int64_t oz = slices.from; oz < slices.to; ++oz)
+      for (int64_t oy = rows.from; oy < rows.to; ++oy)
+        visit((oz * s.oh + oy) * s.ow + columns.from,
+              ((oz * s.strideD + slices.shift) * s.h + oy * s.strideH +
+               rows.shift) *
+                      s.w +
+                  columns.from * s.strideW + columns.shift,
+              columns.to - columns.from);
+  }
+};
 
 template <typename T>
 void directForward(const ConvShape &s, const T *x, const T *w, T *y) {
@@ -62,23 +74,23 @@ void directForward(const ConvShape &s, const T *x, const T *w, T *y) {
 #pragma omp parallel for
   for (int64_t plane = 0; plane < s.n * filters; ++plane) {
     int64_t n = plane / filters, f = plane % filters;
-    T *to = y + plane * s.oh * s.ow;
-    std::fill_n(to, s.oh * s.ow, T(0));
+    T *to = y + plane * s.outputs();
+    std::fill_n(to, s.outputs(), T(0));
     for (int64_t c = 0; c < s.c; ++c) {
-      const T *from = x + (n * channels + f / s.f * s.c + c) * s.h * s.w;
+      const T *from = x + (n * channels + f / s.f * s.c + c) * s.inputs();
       const T *taps = w + (f * s.c + c) * s.taps();
       for (int64_t tap = 0; tap < s.taps(); ++tap)
-        visitPlane(s, tap / s.kw, tap % s.kw,
-                   [&](int64_t output, int64_t input, int64_t count) {
-                     T factor = taps[tap], *out = to + output;
-                     const T *in = from + input;
-                     if (s.strideW == 1)
-                       for (int64_t j = 0; j < count; ++j)
-                         out[j] += factor * in[j];
-                     else
-                       for (int64_t j = 0; j < count; ++j)
-                         out[j] += factor * in[j * s.strideW];
-                   });
+        TapRuns(s, tap).visit(
+            s, [&](int64_t output, int64_t input, int64_t count) {
+              T factor = taps[tap], *out = to + output;
+              const T *in = from + input;
+              if (s.strideW == 1)
+                for (int64_t j = 0; j < count; ++j)
+                  out[j] += factor * in[j];
+              else
+                for (int64_t j = 0; j < count; ++j)
+                  out[j] += factor * in[j * s.strideW];
+            });
     }
   }
 }
@@ -89,23 +101,23 @@ void directBackwardData(const ConvShape &s, const T *dy, const T *w, T *dx) {
 #pragma omp parallel for
   for (int64_t plane = 0; plane < s.n * channels; ++plane) {
     int64_t n = plane / channels, c = plane % channels;
-    T *to = dx + plane * s.h * s.w;
-    std::fill_n(to, s.h * s.w, T(0));
+    T *to = dx + plane * s.inputs();
+    std::fill_n(to, s.inputs(), T(0));
     for (int64_t f = c / s.c * s.f; f < (c / s.c + 1) * s.f; ++f) {
-      const T *from = dy + (n * filters + f) * s.oh * s.ow;
+      const T *from = dy + (n * filters + f) * s.outputs();
       const T *taps = w + (f * s.c + c % s.c) * s.taps();
       for (int64_t tap = 0; tap < s.taps(); ++tap)
-        visitPlane(s, tap / s.kw, tap % s.kw,
-                   [&](int64_t output, int64_t input, int64_t count) {
-                     T factor = taps[tap], *out = to + input;
-                     const T *in = from + output;
-                     if (s.strideW == 1)
-                       for (int64_t j = 0; j < count; ++j)
-                         out[j] += factor * in[j];
-                     else
-                       for (int64_t j = 0; j < count; ++j)
-                         out[j * s.strideW] += factor * in[j];
-                   });
+        TapRuns(s, tap).visit(
+            s, [&](int64_t output, int64_t input, int64_t count) {
+              T factor = taps[tap], *out = to + input;
+              const T *in = from + output;
+              if (s.strideW == 1)
+                for (int64_t j = 0; j < count; ++j)
+                  out[j] += factor * in[j];
+              else
+                for (int64_t j = 0; j < count; ++j)
+                  out[j * s.strideW] += factor * in[j];
+            });
     }
   }
 }
@@ -156,13 +168,13 @@ void directBackwardFilter(const ConvShape &s, const T *x, const T *dy, T *dw) {
     int64_t f = task / s.c, c = f / s.f * s.c + task % s.c;
     for (int64_t tap = 0; tap < s.taps(); ++tap) {
       Lanes<T> lanes;
+      TapRuns runs(s, tap);
       for (int64_t n = 0; n < s.n; ++n) {
-        const T *from = x + (n * channels + c) * s.h * s.w;
-        const T *ct = dy + (n * filters + f) * s.oh * s.ow;
-        visitPlane(s, tap / s.kw, tap % s.kw,
-                   [&](int64_t output, int64_t input, int64_t count) {
-                     lanes.add(from + input, s.strideW, ct + output, count);
-                   });
+        const T *from = x + (n * channels + c) * s.inputs();
+        const T *ct = dy + (n * filters + f) * s.outputs();
+        runs.visit(s, [&](int64_t output, int64_t input, int64_t count) {
+          lanes.add(from + input, s.strideW, ct + output, count);
+        });
       }
       dw[task * s.taps() + tap] = lanes.total();
     }
@@ -177,16 +189,18 @@ template <typename T>
 void depthwiseForward(const ConvShape &s, const T *x, const T *w, T *y) {
   int64_t channels = s.groups;
 #pragma omp parallel for
-  for (int64_t row = 0; row < s.n * s.oh; ++row) {
+  for (int64_t row = 0; row < s.n * s.od * s.oh; ++row) {
+    int64_t n = row / s.oh / s.od, oz = row / s.oh % s.od, oy = row % s.oh;
     T *to = y + row * s.ow * channels;
     std::fill_n(to, s.ow * channels, T(0));
-    for (int64_t ky = 0; ky < s.kh; ++ky) {
-      int64_t iy = row % s.oh * s.strideH + ky * s.dilationH - s.padH;
-      if (iy < 0 || iy >= s.h)
+    for (int64_t k = 0; k < s.kd * s.kh; ++k) {
+      int64_t iz = oz * s.strideD + k / s.kh * s.dilationD - s.padD;
+      int64_t iy = oy * s.strideH + k % s.kh * s.dilationH - s.padH;
+      if (iz < 0 || iz >= s.d || iy < 0 || iy >= s.h)
         continue;
-      const T *from = x + (row / s.oh * s.h + iy) * s.w * channels;
+      const T *from = x + ((n * s.d + iz) * s.h + iy) * s.w * channels;
       for (int64_t kx = 0; kx < s.kw; ++kx) {
-        const T *factors = w + (ky * s.kw + kx) * channels;
+        const T *factors = w + (k * s.kw + kx) * channels;
         Run run = runOf(kx, s.dilationW, s.padW, s.strideW, s.w, s.ow);
         for (int64_t ox = run.from; ox < run.to; ++ox) {
           const T *in = from + (ox * s.strideW + run.shift) * channels;
@@ -202,17 +216,18 @@ template <typename T>
 void depthwiseBackwardData(const ConvShape &s, const T *dy, const T *w, T *dx) {
   int64_t channels = s.groups;
 #pragma omp parallel for
-  for (int64_t row = 0; row < s.n * s.h; ++row) {
+  for (int64_t row = 0; row < s.n * s.d * s.h; ++row) {
+    int64_t n = row / s.h / s.d, z = row / s.h % s.d, y = row % s.h;
     T *to = dx + row * s.w * channels;
     std::fill_n(to, s.w * channels, T(0));
-    for (int64_t ky = 0; ky < s.kh; ++ky) {
-      int64_t oy =
-          outputOf(row % s.h, ky, s.dilationH, s.padH, s.strideH, s.oh);
-      if (oy < 0)
+    for (int64_t k = 0; k < s.kd * s.kh; ++k) {
+      int64_t oz = outputOf(z, k / s.kh, s.dilationD, s.padD, s.strideD, s.od);
+      int64_t oy = outputOf(y, k % s.kh, s.dilationH, s.padH, s.strideH, s.oh);
+      if (oz < 0 || oy < 0)
         continue;
-      const T *from = dy + (row / s.h * s.oh + oy) * s.ow * channels;
+      const T *from = dy + ((n * s.od + oz) * s.oh + oy) * s.ow * channels;
       for (int64_t kx = 0; kx < s.kw; ++kx) {
-        const T *factors = w + (ky * s.kw + kx) * channels;
+        const T *factors = w + (k * s.kw + kx) * channels;
         Run run = runOf(kx, s.dilationW, s.padW, s.strideW, s.w, s.ow);
         for (int64_t ox = run.from; ox < run.to; ++ox) {
           T *out = to + (ox * s.strideW + run.shift) * channels;
@@ -234,19 +249,15 @@ void depthwiseBackwardFilter(const ConvShape &s, const T *x, const T *dy,
     int64_t tap = task / blocks, c0 = task % blocks * kBlock;
     int64_t count = std::min(kBlock, channels - c0);
     std::array<T, kBlock> sums{};
-    Run rows = runOf(tap / s.kw, s.dilationH, s.padH, s.strideH, s.h, s.oh);
-    Run run = runOf(tap % s.kw, s.dilationW, s.padW, s.strideW, s.w, s.ow);
+    TapRuns runs(s, tap);
     for (int64_t n = 0; n < s.n; ++n)
-      for (int64_t oy = rows.from; oy < rows.to; ++oy) {
-        const T *from =
-            x + (n * s.h + oy * s.strideH + rows.shift) * s.w * channels + c0;
-        const T *ct = dy + (n * s.oh + oy) * s.ow * channels + c0;
-        for (int64_t ox = run.from; ox < run.to; ++ox) {
-          const T *in = from + (ox * s.strideW + run.shift) * channels;
+      runs.visit(s, [&](int64_t output, int64_t input, int64_t length) {
+        const T *in = x + (n * s.inputs() + input) * channels + c0;
+        const T *ct = dy + (n * s.outputs() + output) * channels + c0;
+        for (int64_t i = 0; i < length; ++i)
           for (int64_t c = 0; c < count; ++c)
-            sums[c] += in[c] * ct[ox * channels + c];
-        }
-      }
+            sums[c] += in[i * s.strideW * channels + c] * ct[i * channels + c];
+      });
     std::copy_n(sums.begin(), count, dw + tap * channels + c0);
   }
 }

@@ -13,14 +13,15 @@
 
 namespace remat {
 
-/// gradient(tap, c, f) = sum over images, i < rows and j < columns of
-///   image(n, i * strideH + tap.y, j * strideW + tap.x, c) *
-///   cotangent(n, i, j, f), where there is such a position.
+/// gradient(tap, c, f) = sum over images, l < slices, i < rows and j < columns
+/// of
+///   image(n, l * strideD + tap.z, i * strideH + tap.y, j * strideW + tap.x, c)
+///   * cotangent(n, l, i, j, f), where there is such a position.
 template <typename T> struct FilterGradient {
   Images<T> images;
-  int64_t h, w, strideH, strideW;
+  int64_t d, h, w, strideD, strideH, strideW;
   Images<T> cotangents;
-  int64_t n, rows, columns;
+  int64_t n, slices, rows, columns;
   TapGrid taps;
   Filters<T> gradients;
   int64_t groups, channels, filters;
@@ -58,12 +59,22 @@ private:
     int64_t firstRow, rows, firstColumn, columns;
   };
 
+  /// Where a row of all images lies.
+  struct Row {
+    int64_t image, z, y;
+  };
+  Row find(int64_t row) const {
+    int64_t slice = row / rows;
+    return {slice / slices, slice % slices, row % rows};
+  }
+
   void computePart(const Part &part) const {
     // As many whole rows as a panel holds, or a part of one.
     int64_t most = std::max<int64_t>(1, kPanelDepth / columns);
-    for (int64_t row = 0; row < n * rows; row += most)
+    int64_t allRows = n * slices * rows;
+    for (int64_t row = 0; row < allRows; row += most)
       for (int64_t column = 0; column < columns; column += kPanelDepth) {
-        Chunk chunk{row, std::min(most, n * rows - row), column,
+        Chunk chunk{row, std::min(most, allRows - row), column,
                     std::min(kPanelDepth, columns - column)};
         Matrix<T> right = findCotangents(part, chunk);
         for (int64_t first = part.first, end; first < part.end; first = end) {
@@ -78,7 +89,8 @@ private:
   /// as good, or packed.
   Matrix<T> findCotangents(const Part &part, const Chunk &chunk) const {
     auto at = [&](int64_t row) -> T * {
-      return cotangents.at(row / rows, row % rows, chunk.firstColumn,
+      Row found = find(row);
+      return cotangents.at(found.image, found.z, found.y, chunk.firstColumn,
                            part.group * filters + part.firstFilter);
     };
     int64_t width = part.shape.columns;
@@ -94,7 +106,8 @@ private:
     // Rows of an image follow each other, if chunks are whole rows.
     for (int64_t done = 0, count; done < chunk.rows; done += count) {
       int64_t row = chunk.firstRow + done;
-      count = std::min(rows - row % rows, chunk.rows - done);
+      int64_t ofImage = slices * rows;
+      count = std::min(ofImage - row % ofImage, chunk.rows - done);
       packPanel(Matrix<T>{at(row), count * chunk.columns, part.filters,
                           cotangents.column, cotangents.channel},
                 width, to + done * chunk.columns * width);
@@ -113,6 +126,7 @@ private:
   void addTap(const Part &part, const Chunk &chunk, const Matrix<T> &right,
               int64_t first, int64_t end, bool accumulate) const {
     Tap tap = taps[first / channels];
+    auto [fromSlice, toSlice] = meets(tap.z, strideD, d, 0, slices);
     auto [fromRow, toRow] = meets(tap.y, strideH, h, 0, rows);
     auto [from, to] = meets(tap.x, strideW, w, chunk.firstColumn,
                             chunk.firstColumn + chunk.columns);
@@ -121,11 +135,12 @@ private:
     segments.rightStride = right.rowStride;
     segments.start(to - from);
     for (int64_t r = 0; r < chunk.rows && from < to; ++r) {
-      int64_t row = chunk.firstRow + r, i = row % rows;
-      if (i < fromRow || i >= toRow)
+      Row at = find(chunk.firstRow + r);
+      if (at.z < fromSlice || at.z >= toSlice || at.y < fromRow ||
+          at.y >= toRow)
         continue;
-      segments.add(images.at(row / rows, i * strideH + tap.y,
-                             from * strideW + tap.x,
+      segments.add(images.at(at.image, at.z * strideD + tap.z,
+                             at.y * strideH + tap.y, from * strideW + tap.x,
                              part.group * channels + first % channels),
                    right.data + (r * chunk.columns + from - chunk.firstColumn) *
                                     right.rowStride);

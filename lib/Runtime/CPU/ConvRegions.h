@@ -40,31 +40,38 @@ struct TapAxis {
   }
 };
 
-/// One of them: what it reads lies `y` rows and `x` columns further; `number`
-/// is its place in the filter.
+/// One of them: what it reads lies `z` slices, `y` rows and `x` columns
+/// further; `number` is its place in the filter.
 struct Tap {
-  int64_t y, x, number;
+  int64_t z, y, x, number;
 };
 
-/// Those of both dimensions, row by row.
+/// Those of all dimensions, slice by slice and row by row.
 struct TapGrid {
-  TapAxis y, x;
+  TapAxis z, y, x;
   /// Of the filter.
-  int64_t width;
+  int64_t height, width;
 
   static TapGrid forward(const ConvShape &s) {
-    return {TapAxis::forward(s.kh, s.dilationH, s.padH),
-            TapAxis::forward(s.kw, s.dilationW, s.padW), s.kw};
+    return {TapAxis::forward(s.kd, s.dilationD, s.padD),
+            TapAxis::forward(s.kh, s.dilationH, s.padH),
+            TapAxis::forward(s.kw, s.dilationW, s.padW), s.kh, s.kw};
   }
-  static TapGrid backward(const ConvShape &s, int64_t y0, int64_t x0) {
-    return {TapAxis::backward(s.kh, s.dilationH, s.padH, s.strideH, y0),
-            TapAxis::backward(s.kw, s.dilationW, s.padW, s.strideW, x0), s.kw};
+  static TapGrid backward(const ConvShape &s, int64_t z0, int64_t y0,
+                          int64_t x0) {
+    return {TapAxis::backward(s.kd, s.dilationD, s.padD, s.strideD, z0),
+            TapAxis::backward(s.kh, s.dilationH, s.padH, s.strideH, y0),
+            TapAxis::backward(s.kw, s.dilationW, s.padW, s.strideW, x0), s.kh,
+            s.kw};
   }
-  int64_t count() const { return y.count * x.count; }
+  int64_t count() const { return z.count * y.count * x.count; }
   Tap operator[](int64_t index) const {
-    int64_t i = index / x.count, j = index % x.count;
-    return {y.shift + i * y.shiftStep, x.shift + j * x.shiftStep,
-            (y.first + i * y.step) * width + x.first + j * x.step};
+    int64_t row = index / x.count, j = index % x.count;
+    int64_t k = row / y.count, i = row % y.count;
+    return {z.shift + k * z.shiftStep, y.shift + i * y.shiftStep,
+            x.shift + j * x.shiftStep,
+            ((z.first + k * z.step) * height + y.first + i * y.step) * width +
+                x.first + j * x.step};
   }
 };
 
@@ -73,6 +80,9 @@ struct TapGrid {
 struct AxisRegion {
   int64_t begin, end, firstTap, taps;
   int64_t size() const { return end - begin; }
+  bool has(int64_t position) const {
+    return position >= begin && position < end;
+  }
 };
 
 /// Taps [first, end) that position `i` meets, `stride` apart from the next one

@@ -3,6 +3,7 @@
 #include "ConvOperands.h"
 
 #include "Copies.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -22,48 +23,119 @@ static bool hasOneFilterEach(Operation *depthwise) {
              .back() == 1;
 }
 
-std::optional<ConvForm> mlir::remat::getConvForm(Operation *op) {
+/// Of a named operation, without its strides and dilations.
+static std::optional<ConvForm> getNamedForm(Operation *op) {
   using Found = std::optional<ConvForm>;
+  auto ifOneFilterEach = [](Operation *op, ConvForm form) -> Found {
+    if (!hasOneFilterEach(op))
+      return std::nullopt;
+    return form;
+  };
   return TypeSwitch<Operation *, Found>(op)
-      .Case<linalg::Conv2DNhwcHwcfOp>(
-          [](auto) { return ConvForm{false, "0123", "0123", "0123"}; })
-      .Case<linalg::Conv2DNchwFchwOp>(
-          [](auto) { return ConvForm{true, "0123", "0123", "0123"}; })
       .Case<linalg::Conv1DNwcWcfOp>(
-          [](auto) { return ConvForm{false, "023", "123", "023"}; })
+          [](auto) { return ConvForm{2, false, "023", "123", "023"}; })
       .Case<linalg::Conv1DNcwFcwOp>(
-          [](auto) { return ConvForm{true, "013", "013", "013"}; })
+          [](auto) { return ConvForm{2, true, "013", "013", "013"}; })
+      .Case<linalg::Conv2DNhwcHwcfOp>(
+          [](auto) { return ConvForm{2, false, "0123", "0123", "0123"}; })
+      .Case<linalg::Conv2DNchwFchwOp>(
+          [](auto) { return ConvForm{2, true, "0123", "0123", "0123"}; })
       .Case<linalg::Conv2DNgchwGfchwOp>(
-          [](auto) { return ConvForm{true, "01123", "00123", "01123"}; })
+          [](auto) { return ConvForm{2, true, "01123", "00123", "01123"}; })
+      .Case<linalg::Conv3DNdhwcDhwcfOp>(
+          [](auto) { return ConvForm{3, false, "01234", "01234", "01234"}; })
+      .Case<linalg::Conv3DNcdhwFcdhwOp>(
+          [](auto) { return ConvForm{3, true, "01234", "01234", "01234"}; })
       .Case<linalg::DepthwiseConv1DNcwCwOp>(
-          [](auto) { return ConvForm{true, "013", "03", "013"}; })
+          [](auto) { return ConvForm{2, true, "013", "03", "013"}; })
       .Case<linalg::DepthwiseConv2DNchwChwOp>(
-          [](auto) { return ConvForm{true, "0123", "023", "0123"}; })
+          [](auto) { return ConvForm{2, true, "0123", "023", "0123"}; })
+      .Case<linalg::DepthwiseConv3DNcdhwCdhwOp>(
+          [](auto) { return ConvForm{3, true, "01234", "0234", "01234"}; })
       .Case<linalg::DepthwiseConv1DNwcWcOp>(
-          [](auto) { return ConvForm{false, "023", "13", "023"}; })
+          [](auto) { return ConvForm{2, false, "023", "13", "023"}; })
       .Case<linalg::DepthwiseConv2DNhwcHwcOp>(
-          [](auto) { return ConvForm{false, "0123", "013", "0123"}; })
-      .Case<linalg::DepthwiseConv1DNwcWcmOp>([](auto conv) -> Found {
-        if (!hasOneFilterEach(conv))
-          return std::nullopt;
-        return ConvForm{false, "023", "133", "0233"};
+          [](auto) { return ConvForm{2, false, "0123", "013", "0123"}; })
+      .Case<linalg::DepthwiseConv3DNdhwcDhwcOp>(
+          [](auto) { return ConvForm{3, false, "01234", "0124", "01234"}; })
+      .Case<linalg::DepthwiseConv1DNwcWcmOp>([&](auto conv) {
+        return ifOneFilterEach(conv, {2, false, "023", "133", "0233"});
       })
-      .Case<linalg::DepthwiseConv2DNhwcHwcmOp>([](auto conv) -> Found {
-        if (!hasOneFilterEach(conv))
-          return std::nullopt;
-        return ConvForm{false, "0123", "0133", "01233"};
+      .Case<linalg::DepthwiseConv2DNhwcHwcmOp>([&](auto conv) {
+        return ifOneFilterEach(conv, {2, false, "0123", "0133", "01233"});
+      })
+      .Case<linalg::DepthwiseConv3DNdhwcDhwcmOp>([&](auto conv) {
+        return ifOneFilterEach(conv, {3, false, "01234", "01244", "012344"});
       })
       .Default(Found());
 }
 
-/// The dimensions that become one, and then those that one becomes: 4 of them,
-/// of which some are new.
+/// Of groups in three dimensions, for which linalg has no name: images (n, g,
+/// c, d, h, w), filters (g, f, c, kd, kh, kw).
+static std::optional<ConvForm> getGroupedForm(linalg::GenericOp op) {
+  ConvForm form{3, true, "011234", "001234", "011234"};
+  if (op.getNumLoops() != 10 || op->hasAttr("remat.conv") || !isDot(op))
+    return std::nullopt;
+  FailureOr<linalg::ConvolutionDimensions> dims =
+      linalg::inferConvolutionDims(op);
+  if (failed(dims) || dims->batch.size() != 1 || dims->depth.size() != 1 ||
+      dims->outputChannel.size() != 1 || dims->inputChannel.size() != 1 ||
+      dims->outputImage.size() != 3 || dims->filterLoop.size() != 3)
+    return std::nullopt;
+  llvm::append_range(form.strides, dims->strides);
+  llvm::append_range(form.dilations, dims->dilations);
+  MLIRContext *context = op.getContext();
+  auto dim = [&](unsigned position) {
+    return getAffineDimExpr(position, context);
+  };
+  AffineExpr batch = dim(dims->batch[0]), group = dim(dims->depth[0]),
+             channel = dim(dims->inputChannel[0]),
+             filter = dim(dims->outputChannel[0]);
+  SmallVector<AffineExpr> images{batch, group, channel},
+      filters{group, filter, channel}, results{batch, group, filter};
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    AffineExpr output = dim(dims->outputImage[axis]);
+    AffineExpr tap = dim(dims->filterLoop[axis]);
+    images.push_back(output * form.strides[axis] + tap * form.dilations[axis]);
+    filters.push_back(tap);
+    results.push_back(output);
+  }
+  auto mapOf = [&](ArrayRef<AffineExpr> expressions) {
+    return simplifyAffineMap(
+        AffineMap::get(op.getNumLoops(), 0, expressions, context));
+  };
+  auto found =
+      llvm::map_to_vector(op.getIndexingMapsArray(), simplifyAffineMap);
+  if (ArrayRef(found) !=
+      ArrayRef({mapOf(images), mapOf(filters), mapOf(results)}))
+    return std::nullopt;
+  return form;
+}
+
+std::optional<ConvForm> mlir::remat::getConvForm(Operation *op) {
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return getGroupedForm(generic);
+  std::optional<ConvForm> form = getNamedForm(op);
+  if (!form)
+    return std::nullopt;
+  for (auto [name, steps] : {std::pair("strides", &form->strides),
+                             std::pair("dilations", &form->dilations)}) {
+    steps->assign(form->rank, 1);
+    if (auto known = op->getAttrOfType<DenseIntElementsAttr>(name))
+      llvm::copy(known.getValues<int64_t>(),
+                 steps->end() - known.getNumElements());
+  }
+  return form;
+}
+
+/// The dimensions that become one, and then those that one becomes: those
+/// of remat.conv, of which some are new.
 static std::pair<SmallVector<ReassociationIndices>,
                  SmallVector<ReassociationIndices>>
-getReassociations(StringRef digits) {
+getReassociations(StringRef digits, unsigned rank) {
   SmallVector<ReassociationIndices> merged, split;
   ReassociationIndices leading;
-  for (unsigned dim = 0; dim < ConvForm::kRank + 2; ++dim) {
+  for (unsigned dim = 0; dim < rank + 2; ++dim) {
     ReassociationIndices sources;
     for (auto [position, digit] : llvm::enumerate(digits))
       if (digit == char('0' + dim))
@@ -93,15 +165,15 @@ static RankedTensorType getMergedType(RankedTensorType type,
 }
 
 Value mlir::remat::toConvOperand(OpBuilder &builder, Location loc, Value value,
-                                 StringRef digits) {
-  auto [merged, split] = getReassociations(digits);
+                                 StringRef digits, unsigned rank) {
+  auto [merged, split] = getReassociations(digits, rank);
   auto type = getMergedType(cast<RankedTensorType>(value.getType()), merged);
   if (merged.size() != digits.size())
     value =
         builder.createOrFold<tensor::CollapseShapeOp>(loc, type, value, merged);
-  if (split.size() == ConvForm::kRank + 2)
+  if (split.size() == rank + 2)
     return value;
-  SmallVector<int64_t> shape(ConvForm::kRank + 2, 1);
+  SmallVector<int64_t> shape(rank + 2, 1);
   for (auto [group, size] : llvm::zip_equal(split, type.getShape()))
     shape[group.back()] = size;
   return tensor::ExpandShapeOp::create(
@@ -110,10 +182,10 @@ Value mlir::remat::toConvOperand(OpBuilder &builder, Location loc, Value value,
 }
 
 Value mlir::remat::fromConvOperand(OpBuilder &builder, Location loc,
-                                   Value value, StringRef digits,
+                                   Value value, StringRef digits, unsigned rank,
                                    RankedTensorType type) {
-  auto [merged, split] = getReassociations(digits);
-  if (split.size() != ConvForm::kRank + 2)
+  auto [merged, split] = getReassociations(digits, rank);
+  if (split.size() != rank + 2)
     value = tensor::CollapseShapeOp::create(
         builder, loc, getMergedType(type, merged), value, split);
   if (merged.size() != digits.size())
@@ -121,25 +193,9 @@ Value mlir::remat::fromConvOperand(OpBuilder &builder, Location loc,
   return value;
 }
 
-SmallVector<int64_t> mlir::remat::getConvSteps(Operation *op, StringRef name) {
-  SmallVector<int64_t> steps(ConvForm::kRank, 1);
-  if (auto known = op->getAttrOfType<DenseIntElementsAttr>(name))
-    llvm::copy(known.getValues<int64_t>(),
-               steps.end() - known.getNumElements());
-  return steps;
-}
-
 //===----------------------------------------------------------------------===//
 // Padding
 //===----------------------------------------------------------------------===//
-
-/// The axis of a dimension with `digit`, or none.
-static std::optional<unsigned> getAxis(const ConvForm &form, char digit) {
-  int axis = digit - form.firstInSpace();
-  if (axis < 0 || axis >= static_cast<int>(ConvForm::kRank))
-    return std::nullopt;
-  return axis;
-}
 
 static bool isStaticButForBatch(RankedTensorType type) {
   return !ShapedType::isDynamicShape(type.getShape().drop_front());
@@ -153,10 +209,10 @@ struct PaddingTracer {
 
   PaddingTracer(Value value, const ConvForm &form)
       : form(form), images{value, form.images, {}, {}} {
-    images.axes.assign(ConvForm::kRank, PaddedAxis{1, 1});
+    images.axes.assign(form.rank, PaddedAxis{1, 1});
     auto type = cast<RankedTensorType>(value.getType());
     for (auto [digit, size] : llvm::zip_equal(form.images, type.getShape()))
-      if (auto axis = getAxis(form, digit))
+      if (auto axis = form.getAxis(digit))
         images.axes[*axis] = {size, size};
   }
 
@@ -189,7 +245,7 @@ struct PaddingTracer {
     ArrayRef<int64_t> low = pad.getStaticLow(), high = pad.getStaticHigh();
     for (auto [digit, before, after] :
          llvm::zip_equal(images.digits, low, high)) {
-      bool isInSpace = getAxis(form, digit).has_value();
+      bool isInSpace = form.getAxis(digit).has_value();
       if ((!isInSpace && (before || after)) || before < 0 || after < 0)
         return false;
     }
@@ -208,7 +264,7 @@ struct PaddingTracer {
                                    [](int64_t step) { return step != 1; })))
       return false;
     for (auto [dim, digit] : llvm::enumerate(images.digits))
-      if (!getAxis(form, digit) &&
+      if (!form.getAxis(digit) &&
           !coversAll(insert, insert.getSource(), insert.getDest(), dim))
         return false;
     enter(insert, insert.getSource(), insert.getStaticOffsets(),
@@ -227,7 +283,7 @@ struct PaddingTracer {
                      [](int64_t step) { return step != 1; }))
       return false;
     for (auto [dim, digit] : llvm::enumerate(images.digits))
-      if (!getAxis(form, digit) &&
+      if (!form.getAxis(digit) &&
           !coversAll(slice, slice.getResult(), slice.getSource(), dim))
         return false;
     SmallVector<int64_t> before;
@@ -258,7 +314,7 @@ private:
     images.source = source;
     images.locs.push_back(op->getLoc());
     for (auto [dim, digit] : llvm::enumerate(images.digits))
-      if (auto axis = getAxis(form, digit)) {
+      if (auto axis = form.getAxis(digit)) {
         PaddedAxis &padded = images.axes[*axis];
         padded.low += low[dim];
         padded.step = steps.empty() ? 1 : steps[dim];

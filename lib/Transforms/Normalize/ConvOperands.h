@@ -1,6 +1,6 @@
 //===- ConvOperands.h - Operands of linalg's convolutions -------*- C++ -*-===//
 //
-// Linalg has a convolution for each order of dimensions, remat.conv_2d and its
+// Linalg has a convolution for each order of dimensions, remat.conv and its
 // gradients have two. What the images of a convolution are padded with belongs
 // to the convolution.
 //
@@ -16,34 +16,46 @@
 namespace mlir::remat {
 
 /// Where the dimensions of a linalg convolution's operands go in those of
-/// remat.conv_2d, one digit for each of them. One dimension in space becomes
+/// remat.conv, one digit for each of them. One dimension in space becomes
 /// the width, groups become one dimension with their channels, and the filters
 /// of depthwise convolutions have one channel.
 struct ConvForm {
+  /// Dimensions in space of remat.conv.
+  unsigned rank;
   bool channelsFirst;
   StringRef images, filters, results;
+  /// Of all dimensions in space.
+  SmallVector<int64_t> strides = {}, dilations = {};
 
-  /// Dimensions in space of remat.conv_2d.
-  static constexpr unsigned kRank = 2;
+  /// The axis in space of a dimension with `digit`, if it is one.
+  std::optional<unsigned> getAxis(char digit) const {
+    return getAxis(digit, channelsFirst ? '2' : '1');
+  }
+  std::optional<unsigned> getFilterAxis(char digit) const {
+    return getAxis(digit, channelsFirst ? '2' : '0');
+  }
+  /// The digits of filters' channels and of filters.
+  char filterChannel() const { return channelsFirst ? '1' : '0' + rank; }
+  char filter() const { return channelsFirst ? '0' : '1' + rank; }
 
-  /// The digit of the first of them, in images and in filters.
-  char firstInSpace() const { return channelsFirst ? '2' : '1'; }
-  char firstOfFilters() const { return channelsFirst ? '2' : '0'; }
+private:
+  std::optional<unsigned> getAxis(char digit, char first) const {
+    if (digit < first || digit >= first + static_cast<int>(rank))
+      return std::nullopt;
+    return digit - first;
+  }
 };
 
 /// None for another operation, or if a depthwise convolution has several
 /// filters for each channel.
 std::optional<ConvForm> getConvForm(Operation *op);
 
-/// Strides or dilations, as `name` says, of all dimensions of remat.conv_2d.
-SmallVector<int64_t> getConvSteps(Operation *op, StringRef name);
-
-/// `value`, whose dimensions have `digits`, as an operand of remat.conv_2d, and
-/// the other way round.
+/// `value`, whose dimensions have `digits`, as an operand of a remat.conv with
+/// `rank` dimensions in space, and the other way round.
 Value toConvOperand(OpBuilder &builder, Location loc, Value value,
-                    StringRef digits);
+                    StringRef digits, unsigned rank);
 Value fromConvOperand(OpBuilder &builder, Location loc, Value value,
-                      StringRef digits, RankedTensorType type);
+                      StringRef digits, unsigned rank, RankedTensorType type);
 
 /// A dimension in space of what a convolution reads: `size` positions, of which
 /// low + i * step is element i of `count`, and all others are zero. Elements

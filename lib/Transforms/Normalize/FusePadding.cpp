@@ -29,12 +29,13 @@ namespace {
 /// Transposed convolutions first: as padded ones they would keep zeros between
 /// elements.
 struct FusePadding : OpInterfaceRewritePattern<linalg::LinalgOp> {
-  using OpInterfaceRewritePattern<linalg::LinalgOp>::OpInterfaceRewritePattern;
+  FusePadding(MLIRContext *context, unsigned mostDims)
+      : OpInterfaceRewritePattern(context), mostDims(mostDims) {}
 
   LogicalResult matchAndRewrite(linalg::LinalgOp op,
                                 PatternRewriter &rewriter) const override {
     std::optional<ConvForm> form = getConvForm(op);
-    if (!form || !isConvForLibrary(op))
+    if (!form || form->rank > mostDims || !isConvForLibrary(op))
       return failure();
     if (Value raised = raiseTransposedConv(rewriter, op)) {
       rewriter.replaceOp(op, raised);
@@ -47,31 +48,36 @@ struct FusePadding : OpInterfaceRewritePattern<linalg::LinalgOp> {
       llvm::append_values(padding, axis.low, axis.high());
     images.locs.push_back(op.getLoc());
     Location loc = rewriter.getFusedLoc(images.locs);
-    Value destination = toConvOperand(
-        rewriter, loc, getConvDestination(rewriter, op), form->results);
-    auto conv = Conv2DOp::create(
+    Value destination =
+        toConvOperand(rewriter, loc, getConvDestination(rewriter, op),
+                      form->results, form->rank);
+    auto conv = ConvOp::create(
         rewriter, loc, destination.getType(),
-        toConvOperand(rewriter, loc, images.source, images.digits),
-        toConvOperand(rewriter, loc, op->getOperand(1), form->filters),
-        destination, getConvSteps(op, "strides"), getConvSteps(op, "dilations"),
-        padding, form->channelsFirst);
+        toConvOperand(rewriter, loc, images.source, images.digits, form->rank),
+        toConvOperand(rewriter, loc, op->getOperand(1), form->filters,
+                      form->rank),
+        destination, form->strides, form->dilations, padding,
+        form->channelsFirst);
     copyAttributes(op, conv);
-    Value result =
-        fromConvOperand(rewriter, loc, conv->getResult(0), form->results,
-                        cast<RankedTensorType>(op->getResult(0).getType()));
+    Value result = fromConvOperand(
+        rewriter, loc, conv->getResult(0), form->results, form->rank,
+        cast<RankedTensorType>(op->getResult(0).getType()));
     rewriter.replaceOp(op, addAccumulator(rewriter, op, result));
     return success();
   }
+
+private:
+  unsigned mostDims;
 };
 
 /// What is found is the same wherever names and borders of regions stand: sums
 /// of a transposed convolution have another order than those of its stuffed
 /// image.
-void raiseTransposedConvsIn(Operation *function) {
+void raiseTransposedConvsIn(Operation *function, unsigned mostDims) {
   PlainCopy plain(function);
   SmallVector<linalg::LinalgOp> convolutions;
   plain.get()->walk([&](linalg::LinalgOp op) {
-    if (getConvForm(op))
+    if (auto form = getConvForm(op); form && form->rank <= mostDims)
       convolutions.push_back(op);
   });
   IRRewriter rewriter(function->getContext(), plain.getListener());
@@ -91,6 +97,8 @@ void raiseTransposedConvsIn(Operation *function) {
 
 struct FusePaddingPass
     : mlir::remat::impl::FusePaddingPassBase<FusePaddingPass> {
+  using Base::Base;
+
   void runOnOperation() override {
     SmallVector<Operation *> bordered;
     getOperation()->walk([&](FunctionOpInterface function) {
@@ -104,9 +112,9 @@ struct FusePaddingPass
         bordered.push_back(function);
     });
     for (Operation *function : bordered)
-      raiseTransposedConvsIn(function);
+      raiseTransposedConvsIn(function, mostDims);
     RewritePatternSet patterns(&getContext());
-    patterns.add<FusePadding>(&getContext());
+    patterns.add<FusePadding>(&getContext(), mostDims);
     bool changed = false;
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
                                      GreedyRewriteConfig(), &changed)))

@@ -231,13 +231,12 @@ static Read readBackward(linalg::LinalgOp op, const ConvForm &form) {
   SmallVector<AffineExpr> results;
   for (auto [dim, digit] : llvm::enumerate(form.filters)) {
     AffineExpr position = builder.getAffineDimExpr(dim);
-    int axis = digit - form.firstOfFilters();
-    bool isInSpace = axis >= 0 && axis < static_cast<int>(ConvForm::kRank);
-    results.push_back(isInSpace ? shape[dim] - 1 - position : position);
+    results.push_back(form.getFilterAxis(digit) ? shape[dim] - 1 - position
+                                                : position);
   }
   // Of groups with one channel and one filter there is nothing to exchange.
-  size_t filter = form.filters.rfind(form.channelsFirst ? '0' : '3');
-  size_t channel = form.filters.find(form.channelsFirst ? '1' : '2');
+  size_t filter = form.filters.rfind(form.filter());
+  size_t channel = form.filters.find(form.filterChannel());
   if (filter != StringRef::npos && channel != StringRef::npos)
     std::swap(results[filter], results[channel]);
   return {filters, AffineMap::get(shape.size(), 0, results, op.getContext())};
@@ -269,10 +268,8 @@ Value mlir::remat::raiseTransposedConv(OpBuilder &builder,
   std::optional<ConvForm> form = getConvForm(op);
   if (!form || !isConvForLibrary(op))
     return {};
-  SmallVector<int64_t> dilations = getConvSteps(op, "dilations");
-  for (int64_t stride : getConvSteps(op, "strides"))
-    if (stride != 1)
-      return {};
+  if (llvm::any_of(form->strides, [](int64_t stride) { return stride != 1; }))
+    return {};
   PaddedImages images =
       getPaddedImages(op->getOperand(0), *form, /*mayStuff=*/true);
   if (!images.isPadded)
@@ -287,17 +284,18 @@ Value mlir::remat::raiseTransposedConv(OpBuilder &builder,
       (filters.source == op->getOperand(1) || isMirrored(filters)))
     return {};
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  SmallVector<int64_t> allTaps(form->rank, 1), allOutputs(form->rank, 1);
+  for (auto [digit, size] :
+       llvm::zip_equal(form->filters, filterType.getShape()))
+    if (auto axis = form->getFilterAxis(digit))
+      allTaps[*axis] = size;
+  for (auto [digit, size] : llvm::zip_equal(form->results, type.getShape()))
+    if (auto axis = form->getAxis(digit))
+      allOutputs[*axis] = size;
   SmallVector<int64_t> strides, padding;
-  for (unsigned axis = 0; axis < ConvForm::kRank; ++axis) {
-    const PaddedAxis &padded = images.axes[axis];
-    auto sizeOf = [&, axis = axis](StringRef digits, char first,
-                                   RankedTensorType of) -> int64_t {
-      size_t dim = digits.find(static_cast<char>(first + axis));
-      return dim == StringRef::npos ? 1 : of.getDimSize(dim);
-    };
-    int64_t taps = sizeOf(form->filters, form->firstOfFilters(), filterType);
-    int64_t outputs = sizeOf(form->results, form->firstInSpace(), type);
-    int64_t span = dilations[axis] * (taps - 1) + 1;
+  for (auto [padded, taps, outputs, dilation] :
+       llvm::zip_equal(images.axes, allTaps, allOutputs, form->dilations)) {
+    int64_t span = dilation * (taps - 1) + 1;
     int64_t low = span - 1 - padded.low;
     // Zeros in front that no element reaches.
     if (low < 0 || taps == 0 || padded.count == 0)
@@ -310,16 +308,16 @@ Value mlir::remat::raiseTransposedConv(OpBuilder &builder,
   images.locs.push_back(op.getLoc());
   Location loc = FusedLoc::get(op.getContext(), images.locs);
   Value destination = toConvOperand(
-      builder, loc, getConvDestination(builder, op), form->results);
-  auto conv = Conv2DBackwardDataOp::create(
+      builder, loc, getConvDestination(builder, op), form->results, form->rank);
+  auto conv = ConvBackwardDataOp::create(
       builder, loc, destination.getType(),
-      toConvOperand(builder, loc, images.source, images.digits),
+      toConvOperand(builder, loc, images.source, images.digits, form->rank),
       toConvOperand(builder, loc,
                     materialize(builder, loc, filters, filterType),
-                    form->filters),
-      destination, strides, dilations, padding, form->channelsFirst);
+                    form->filters, form->rank),
+      destination, strides, form->dilations, padding, form->channelsFirst);
   copyAttributes(op, conv);
-  Value result =
-      fromConvOperand(builder, loc, conv->getResult(0), form->results, type);
+  Value result = fromConvOperand(builder, loc, conv->getResult(0),
+                                 form->results, form->rank, type);
   return addAccumulator(builder, op, result);
 }

@@ -23,7 +23,7 @@ func.func @channels_first_takes_no_copies(%x: memref<2x3x8x8xf32>, %w: memref<4x
   // CHECK-NEXT: call @remat_cudnn_conv_2d_f32(%[[IMAGES]], %[[FILTERS]], %[[RESULTS]], %[[WORKSPACE]], %[[FIRST]], %[[STRIDE_Y]], %[[STRIDE_X]], %[[DILATION_Y]], %[[DILATION_X]], %[[PAD_Y]], %[[PAD_X]], %[[GROUPS]]) {remat.phase = "backward"}
   // CHECK-NEXT: return
   // Zeros after the image that no result reads: 0 or 1 row, as cuDNN takes it, are the same.
-  remat.conv_2d ins(%x, %w : memref<2x3x8x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<2x4x4x4xf32>)
+  remat.conv ins(%x, %w : memref<2x3x8x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<2x4x4x4xf32>)
       {channels_first, strides = array<i64: 2, 2>, dilations = array<i64: 1, 2>, padding = array<i64: 1, 0, 2, 1>, remat.phase = "backward", remat.workspace_bytes = 33554432 : i64}
   return
 }
@@ -41,7 +41,7 @@ func.func @channels_last_transposes_filters(%x: memref<2x8x8x3xf32>, %w: memref<
   // CHECK-NEXT: memref.cast
   // CHECK-NEXT: %[[FIRST:.*]] = arith.constant 0 : i64
   // CHECK: call @remat_cudnn_conv_2d_f32(%[[IMAGES]], %[[FILTERS]], %{{[^,]*}}, %{{[^,]*}}, %[[FIRST]],
-  remat.conv_2d ins(%x, %w : memref<2x8x8x3xf32>, memref<3x5x3x4xf32>) outs(%y : memref<2x8x8x4xf32>)
+  remat.conv ins(%x, %w : memref<2x8x8x3xf32>, memref<3x5x3x4xf32>) outs(%y : memref<2x8x8x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 2, 2>}
   return
 }
@@ -53,7 +53,7 @@ func.func @channels_last_transposes_their_gradient_back(%x: memref<2x8x8x3xf32>,
   // CHECK-NOT: linalg.transpose
   // CHECK: call @remat_cudnn_conv_2d_backward_filter_f32
   // CHECK-NEXT: linalg.transpose ins(%[[COPY]] : memref<4x3x3x3xf32>) outs(%[[DW]] : memref<3x3x3x4xf32>) permutation = [1, 2, 3, 0]
-  remat.conv_2d_backward_filter ins(%x, %dy : memref<2x8x8x3xf32>, memref<2x6x6x4xf32>) outs(%dw : memref<3x3x3x4xf32>)
+  remat.conv_backward_filter ins(%x, %dy : memref<2x8x8x3xf32>, memref<2x6x6x4xf32>) outs(%dw : memref<3x3x3x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
   return
 }
@@ -74,7 +74,7 @@ func.func @an_update_transposes_its_gradient(%x: memref<2x8x8x3xf32>, %dy: memre
   // CHECK-NOT: linalg.transpose
   // CHECK: linalg.generic {indexing_maps = [#[[BACK]], #[[ID]]], {{.*}} ins(%[[COPY]] : memref<4x3x3x3xf32>) outs(%[[W]] : memref<3x3x3x4xf32>)
   %dw = memref.alloc() : memref<3x3x3x4xf32>
-  remat.conv_2d_backward_filter ins(%x, %dy : memref<2x8x8x3xf32>, memref<2x6x6x4xf32>) outs(%dw : memref<3x3x3x4xf32>)
+  remat.conv_backward_filter ins(%x, %dy : memref<2x8x8x3xf32>, memref<2x6x6x4xf32>) outs(%dw : memref<3x3x3x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
   linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%dw : memref<3x3x3x4xf32>) outs(%w : memref<3x3x3x4xf32>) {
   ^bb0(%g: f32, %o: f32):
@@ -91,7 +91,7 @@ func.func @an_update_transposes_its_gradient(%x: memref<2x8x8x3xf32>, %dy: memre
 // CHECK-NEXT: linalg.transpose
 func.func @a_gradient_with_two_readers(%x: memref<2x8x8x3xf32>, %dy: memref<2x6x6x4xf32>, %w: memref<3x3x3x4xf32>, %s: memref<f32>) {
   %dw = memref.alloc() : memref<3x3x3x4xf32>
-  remat.conv_2d_backward_filter ins(%x, %dy : memref<2x8x8x3xf32>, memref<2x6x6x4xf32>) outs(%dw : memref<3x3x3x4xf32>)
+  remat.conv_backward_filter ins(%x, %dy : memref<2x8x8x3xf32>, memref<2x6x6x4xf32>) outs(%dw : memref<3x3x3x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
   linalg.generic {indexing_maps = [#id, affine_map<(a, b, c, d) -> ()>], iterator_types = ["reduction", "reduction", "reduction", "reduction"]} ins(%dw : memref<3x3x3x4xf32>) outs(%s : memref<f32>) {
   ^bb0(%g: f32, %o: f32):
@@ -123,7 +123,7 @@ func.func @pads_what_cudnn_cannot(%x: memref<2x3x8x8xf32>, %w: memref<4x3x3x3xf3
   // CHECK-NEXT: %[[PAD_Y:.*]] = arith.constant 0 : i64
   // CHECK-NEXT: %[[PAD_X:.*]] = arith.constant 1 : i64
   // CHECK: call @remat_cudnn_conv_2d_f32({{.*}}, %[[PAD_Y]], %[[PAD_X]], %{{[^,]*}})
-  remat.conv_2d ins(%x, %w : memref<2x3x8x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<2x4x8x8xf32>)
+  remat.conv ins(%x, %w : memref<2x3x8x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<2x4x8x8xf32>)
       {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 2, 1, 1>}
   return
 }
@@ -135,7 +135,7 @@ func.func @crops_images_that_give_more_results(%x: memref<2x3x8x8xf32>, %w: memr
   // CHECK-NOT: linalg.fill
   // CHECK: %[[READ:.*]] = memref.subview %[[X]][0, 0, 0, 0] [2, 3, 6, 8] [1, 1, 1, 1]
   // CHECK: memref.copy %[[READ]], %[[COPY]]
-  remat.conv_2d ins(%x, %w : memref<2x3x8x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<2x4x4x6xf32>)
+  remat.conv ins(%x, %w : memref<2x3x8x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<2x4x4x6xf32>)
       {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
   return
 }
@@ -150,7 +150,7 @@ func.func @takes_the_inside_of_a_gradient(%dy: memref<2x4x4x4xf32>, %w: memref<4
   // CHECK: %[[INSIDE:.*]] = memref.subview %[[COPY]][0, 0, 2, 2] [2, 3, 7, 7] [1, 1, 1, 1]
   // CHECK: %[[READ:.*]] = memref.subview %[[DX]][0, 0, 0, 0] [2, 3, 7, 7] [1, 1, 1, 1]
   // CHECK: memref.copy %[[INSIDE]], %[[READ]]
-  remat.conv_2d_backward_data ins(%dy, %w : memref<2x4x4x4xf32>, memref<4x3x3x3xf32>) outs(%dx : memref<2x3x8x8xf32>)
+  remat.conv_backward_data ins(%dy, %w : memref<2x4x4x4xf32>, memref<4x3x3x3xf32>) outs(%dx : memref<2x3x8x8xf32>)
       {channels_first, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, padding = array<i64: 2, 0, 2, 0>}
   return
 }
@@ -163,7 +163,7 @@ func.func @reads_nothing_but_padding(%x: memref<1x1x4x4xf32>, %w: memref<1x1x2x2
   // CHECK: linalg.fill
   // CHECK-NOT: memref.copy
   // CHECK: call @remat_cudnn_conv_2d_f32
-  remat.conv_2d ins(%x, %w : memref<1x1x4x4xf32>, memref<1x1x2x2xf32>) outs(%y : memref<1x1x1x4xf32>)
+  remat.conv ins(%x, %w : memref<1x1x4x4xf32>, memref<1x1x2x2xf32>) outs(%y : memref<1x1x1x4xf32>)
       {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 3, 0, 0, 1>}
   return
 }
@@ -174,7 +174,7 @@ func.func @reads_nothing_but_padding(%x: memref<1x1x4x4xf32>, %w: memref<1x1x2x2
 func.func @groups_of_channels(%x: memref<2x6x8x8xf32>, %w: memref<9x2x1x1xf32>, %y: memref<2x9x8x8xf32>) {
   // CHECK: %[[GROUPS:.*]] = arith.constant 3 : i64
   // CHECK-NEXT: call @remat_cudnn_conv_2d_f32({{.*}}, %[[GROUPS]])
-  remat.conv_2d ins(%x, %w : memref<2x6x8x8xf32>, memref<9x2x1x1xf32>) outs(%y : memref<2x9x8x8xf32>)
+  remat.conv ins(%x, %w : memref<2x6x8x8xf32>, memref<9x2x1x1xf32>) outs(%y : memref<2x9x8x8xf32>)
       {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
   return
 }
@@ -184,7 +184,7 @@ func.func @depthwise_with_channels_last(%x: memref<2x8x8x6xf32>, %w: memref<3x3x
   // CHECK: linalg.transpose {{.*}} outs(%{{.*}} : memref<6x3x3x1xf32>) permutation = [3, 0, 1, 2]
   // CHECK: %[[GROUPS:.*]] = arith.constant 6 : i64
   // CHECK-NEXT: call @remat_cudnn_conv_2d_f32({{.*}}, %[[GROUPS]])
-  remat.conv_2d ins(%x, %w : memref<2x8x8x6xf32>, memref<3x3x1x6xf32>) outs(%y : memref<2x6x6x6xf32>)
+  remat.conv ins(%x, %w : memref<2x8x8x6xf32>, memref<3x3x1x6xf32>) outs(%y : memref<2x6x6x6xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
   return
 }
@@ -206,7 +206,7 @@ func.func @f64_is_computed_channels_first(%x: memref<2x8x8x3xf64>, %w: memref<3x
   // CHECK-NEXT: arith.constant 1 : i64
   // CHECK: call @remat_cudnn_conv_2d_f64
   // CHECK-NEXT: linalg.transpose ins(%[[RESULTS]] : memref<2x4x7x8xf64>) outs(%[[Y]] : memref<2x7x8x4xf64>) permutation = [0, 2, 3, 1]
-  remat.conv_2d ins(%x, %w : memref<2x8x8x3xf64>, memref<3x3x3x4xf64>) outs(%y : memref<2x7x8x4xf64>)
+  remat.conv ins(%x, %w : memref<2x8x8x3xf64>, memref<3x3x3x4xf64>) outs(%y : memref<2x7x8x4xf64>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 1, 1, 1>}
   return
 }
@@ -218,7 +218,7 @@ func.func @copies_what_is_not_contiguous(%x: memref<2x3x8x8xf64, strided<[400, 1
   // CHECK: %[[RESULTS:.*]] = memref.alloc() : memref<2x4x8x8xf64>
   // CHECK: call @remat_cudnn_conv_2d_f64
   // CHECK-NEXT: memref.copy %[[RESULTS]], %{{.*}}
-  remat.conv_2d ins(%x, %w : memref<2x3x8x8xf64, strided<[400, 100, 10, 1]>>, memref<4x3x1x1xf64>) outs(%y : memref<2x4x8x8xf64, strided<[300, 64, 8, 1], offset: 2>>)
+  remat.conv ins(%x, %w : memref<2x3x8x8xf64, strided<[400, 100, 10, 1]>>, memref<4x3x1x1xf64>) outs(%y : memref<2x4x8x8xf64, strided<[300, 64, 8, 1], offset: 2>>)
       {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
   return
 }
@@ -232,7 +232,7 @@ func.func @any_number_of_images(%x: memref<?x3x8x8xf32>, %w: memref<4x3x3x3xf32>
   // CHECK: %[[COPY:.*]] = memref.alloc(%[[N]]) : memref<?x3x9x9xf32>
   // CHECK: %[[AGAIN:.*]] = memref.dim %[[X]], %{{.*}}
   // CHECK: memref.subview %[[COPY]][0, 0, 1, 1] [%[[AGAIN]], 3, 8, 8] [1, 1, 1, 1]
-  remat.conv_2d ins(%x, %w : memref<?x3x8x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<?x4x7x7xf32>)
+  remat.conv ins(%x, %w : memref<?x3x8x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<?x4x7x7xf32>)
       {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 0, 1, 0>}
   return
 }
@@ -240,8 +240,17 @@ func.func @any_number_of_images(%x: memref<?x3x8x8xf32>, %w: memref<4x3x3x3xf32>
 // -----
 
 func.func @unknown_height(%x: memref<2x3x?x8xf32>, %w: memref<4x3x3x3xf32>, %y: memref<2x4x?x6xf32>) {
-  // expected-error @+1 {{'remat.conv_2d' op has a dynamic size besides the number of images, for which cuDNN's operands cannot be planned; make it static, or leave remat-fuse-padding out}}
-  remat.conv_2d ins(%x, %w : memref<2x3x?x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<2x4x?x6xf32>)
+  // expected-error @+1 {{'remat.conv' op has a dynamic size besides the number of images, for which cuDNN's operands cannot be planned; make it static, or leave remat-fuse-padding out}}
+  remat.conv ins(%x, %w : memref<2x3x?x8xf32>, memref<4x3x3x3xf32>) outs(%y : memref<2x4x?x6xf32>)
       {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
+  return
+}
+
+// -----
+
+func.func @three_dimensions(%x: memref<2x3x8x8x8xf32>, %w: memref<4x3x3x3x3xf32>, %y: memref<2x4x6x6x6xf32>) {
+  // expected-error @+1 {{'remat.conv' op has three dimensions in space, which are loops on CUDA; run remat-fuse-padding with most-dims=2}}
+  remat.conv ins(%x, %w : memref<2x3x8x8x8xf32>, memref<4x3x3x3x3xf32>) outs(%y : memref<2x4x6x6x6xf32>)
+      {channels_first, strides = array<i64: 1, 1, 1>, dilations = array<i64: 1, 1, 1>, padding = array<i64: 0, 0, 0, 0, 0, 0>}
   return
 }

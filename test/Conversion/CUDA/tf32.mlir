@@ -28,9 +28,9 @@ func.func @products(%a: memref<8x16xf32>, %b: memref<16x32xf32>, %c: memref<8x32
 // EXACT: call @remat_cudnn_conv_2d_f32
 func.func @convolutions(%x: memref<2x9x8x3xf32>, %w: memref<3x3x3x6xf32>, %y: memref<2x7x6x6xf32>,
                         %x64: memref<2x9x8x3xf64>, %w64: memref<3x3x3x6xf64>, %y64: memref<2x7x6x6xf64>) {
-  remat.conv_2d ins(%x, %w : memref<2x9x8x3xf32>, memref<3x3x3x6xf32>) outs(%y : memref<2x7x6x6xf32>)
+  remat.conv ins(%x, %w : memref<2x9x8x3xf32>, memref<3x3x3x6xf32>) outs(%y : memref<2x7x6x6xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
-  remat.conv_2d ins(%x64, %w64 : memref<2x9x8x3xf64>, memref<3x3x3x6xf64>) outs(%y64 : memref<2x7x6x6xf64>)
+  remat.conv ins(%x64, %w64 : memref<2x9x8x3xf64>, memref<3x3x3x6xf64>) outs(%y64 : memref<2x7x6x6xf64>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>}
   return
 }

@@ -10,8 +10,10 @@ from remat.testing import TrainedLibrary
 
 jax.config.update("jax_enable_x64", True)
 random = np.random.default_rng(0)
-OPS = {"nhwc": "conv_2d_nhwc_hwcf", "nchw": "conv_2d_nchw_fchw"}
-NUMBERS = {"nhwc": ("NHWC", "HWIO", "NHWC"), "nchw": ("NCHW", "OIHW", "NCHW")}
+OPS = {"nhwc": "conv_2d_nhwc_hwcf", "nchw": "conv_2d_nchw_fchw",
+       "ndhwc": "conv_3d_ndhwc_dhwcf", "ncdhw": "conv_3d_ncdhw_fcdhw"}
+NUMBERS = {"nhwc": ("NHWC", "HWIO", "NHWC"), "nchw": ("NCHW", "OIHW", "NCHW"),
+           "ndhwc": ("NDHWC", "DHWIO", "NDHWC"), "ncdhw": ("NCDHW", "OIDHW", "NCDHW")}
 
 
 def types(shapes):
@@ -94,7 +96,7 @@ def gradient_program(name, kind, layout, operands, y, pads, strides, dilations):
 func.func @{name}(%a: {ta} {{opt.param}}, %b: {tb} {{opt.param}}, %r: {ty}) -> tensor<f64> {{
   %zero = arith.constant 0.0 : f64
   %e = tensor.empty() : {ty}
-  %y = remat.conv_2d_{kind} ins(%a, %b : {ta}, {tb}) outs(%e : {ty}) {{{first}{attributes}}} -> {ty}
+  %y = remat.conv_{kind} ins(%a, %b : {ta}, {tb}) outs(%e : {ty}) {{{first}{attributes}}} -> {ty}
   {loss_of(ty, len(y))}
 }}"""
 
@@ -126,11 +128,18 @@ CASES = [  # batch, image, channels, kernel, filters, pads (y, y, x, x), strides
     (2, (4, 5), 3, (3, 2), 5, (4, 0, 1, 2), (1, 1), (2, 3), (0, 0), (2, 1)),
     (2, (6, 5), 3, (3, 3), 5, (0, 0, 1, 1), (1, 1), (1, 1), (3, 2), (2, 2)),
     (3, (1, 1), 20, (4, 4), 30, (3, 3, 3, 3), (1, 1), (1, 1), (0, 0), (2, 2)),
+    # Of three dimensions.
+    (2, (5, 6, 4), 3, (3, 3, 3), 5, (1, 1, 1, 1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 0, 0)),
+    (2, (5, 6, 4), 3, (3, 2, 1), 5, (0, 1, 2, 0, 0, 0), (2, 1, 1), (1, 2, 1), (0, 1, 1)),
+    (0, (5, 6, 4), 3, (3, 3, 3), 5, (1, 1, 1, 1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 0, 0)),
+    (2, (3, 4, 5), 3, (2, 2, 2), 5, (1, 1, 1, 1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 0, 0), (2, 2, 2)),
+    (2, (3, 4, 2), 3, (3, 2, 3), 5, (4, 0, 1, 2, 1, 4), (1, 1, 1), (2, 3, 1), (0, 0, 0), (2, 1, 3)),
 ]
 GRADIENTS = [  # batch, image, channels, kernel, filters, pads, strides, dilations
     (2, (9, 8), 3, (3, 3), 5, (1, 1, 1, 1), (1, 1), (1, 1)),
     (2, (9, 8), 3, (3, 2), 5, (0, 1, 2, 0), (2, 3), (1, 2)),
     (0, (9, 8), 3, (3, 3), 5, (1, 1, 1, 1), (1, 1), (1, 1)),
+    (2, (5, 6, 4), 3, (3, 2, 2), 5, (0, 1, 2, 0, 1, 1), (2, 3, 1), (1, 2, 1)),
 ]
 
 

@@ -145,7 +145,7 @@ func.func @bernoulli(%rng: !remat.rng) {
 
 func.func @conv_of_wrong_size(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32>, %e: tensor<2x8x8x4xf32>) {
   // expected-error @+1 {{the height of the result must be at most 6, got 8}}
-  %0 = remat.conv_2d ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
+  %0 = remat.conv ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>} -> tensor<2x8x8x4xf32>
   return
 }
@@ -154,7 +154,7 @@ func.func @conv_of_wrong_size(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32>, 
 
 func.func @conv_of_wrong_size_channels_first(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %e: tensor<2x4x6x8xf32>) {
   // expected-error @+1 {{the width of the result must be at most 6, got 8}}
-  %0 = remat.conv_2d ins(%x, %w : tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) outs(%e : tensor<2x4x6x8xf32>)
+  %0 = remat.conv ins(%x, %w : tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) outs(%e : tensor<2x4x6x8xf32>)
       {channels_first, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>} -> tensor<2x4x6x8xf32>
   return
 }
@@ -163,7 +163,7 @@ func.func @conv_of_wrong_size_channels_first(%x: tensor<2x3x8x8xf32>, %w: tensor
 
 func.func @conv_without_window(%x: tensor<2x8x8x3xf32>, %w: tensor<3x0x3x4xf32>, %e: tensor<2x6x9x4xf32>) {
   // expected-error @+1 {{a filter needs at least one position}}
-  %0 = remat.conv_2d ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x0x3x4xf32>) outs(%e : tensor<2x6x9x4xf32>)
+  %0 = remat.conv ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x0x3x4xf32>) outs(%e : tensor<2x6x9x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>} -> tensor<2x6x9x4xf32>
   return
 }
@@ -172,7 +172,7 @@ func.func @conv_without_window(%x: tensor<2x8x8x3xf32>, %w: tensor<3x0x3x4xf32>,
 
 func.func @conv_of_wrong_channels(%x: tensor<2x8x8x3xf32>, %w: tensor<1x1x5x4xf32>, %e: tensor<2x8x8x4xf32>) {
   // expected-error @+1 {{the number of input channels must be 3, or a part of it that makes groups of equal size, got 5 for 4 output channels}}
-  %0 = remat.conv_2d ins(%x, %w : tensor<2x8x8x3xf32>, tensor<1x1x5x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
+  %0 = remat.conv ins(%x, %w : tensor<2x8x8x3xf32>, tensor<1x1x5x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>} -> tensor<2x8x8x4xf32>
   return
 }
@@ -181,7 +181,7 @@ func.func @conv_of_wrong_channels(%x: tensor<2x8x8x3xf32>, %w: tensor<1x1x5x4xf3
 
 func.func @conv_with_huge_dilation(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32>, %e: tensor<2x8x8x4xf32>) {
   // expected-error @+1 {{strides and dilations must be positive, and at most 2147483647, got 9223372036854775807}}
-  %0 = remat.conv_2d ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
+  %0 = remat.conv ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 9223372036854775807, 1>, padding = array<i64: 1, 1, 1, 1>} -> tensor<2x8x8x4xf32>
   return
 }
@@ -190,7 +190,7 @@ func.func @conv_with_huge_dilation(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf
 
 func.func @conv_with_huge_padding(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32>, %e: tensor<2x8x8x4xf32>) {
   // expected-error @+1 {{padding must not be negative, and at most 2147483647, got 9223372036854775807}}
-  %0 = remat.conv_2d ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
+  %0 = remat.conv ins(%x, %w : tensor<2x8x8x3xf32>, tensor<3x3x3x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 9223372036854775807, 1, 1, 1>} -> tensor<2x8x8x4xf32>
   return
 }
@@ -198,8 +198,35 @@ func.func @conv_with_huge_padding(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf3
 // -----
 
 func.func @conv_with_huge_window(%x: tensor<2x8x8x3xf32>, %w: tensor<4611686018427387904x3x3x4xf32>, %e: tensor<2x8x8x4xf32>) {
-  // expected-error @+1 {{the height and the width of images and filters must be at most 2147483647, got 4611686018427387904}}
-  %0 = remat.conv_2d ins(%x, %w : tensor<2x8x8x3xf32>, tensor<4611686018427387904x3x3x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
+  // expected-error @+1 {{the height of images and filters must be at most 2147483647, got 4611686018427387904}}
+  %0 = remat.conv ins(%x, %w : tensor<2x8x8x3xf32>, tensor<4611686018427387904x3x3x4xf32>) outs(%e : tensor<2x8x8x4xf32>)
       {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>} -> tensor<2x8x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @conv_of_several_ranks(%x: tensor<2x8x8x8x3xf32>, %w: tensor<3x3x3x4xf32>, %e: tensor<2x6x6x6x4xf32>) {
+  // expected-error @+1 {{operands must have one number of dimensions}}
+  %0 = remat.conv ins(%x, %w : tensor<2x8x8x8x3xf32>, tensor<3x3x3x4xf32>) outs(%e : tensor<2x6x6x6x4xf32>)
+      {strides = array<i64: 1, 1, 1>, dilations = array<i64: 1, 1, 1>, padding = array<i64: 0, 0, 0, 0, 0, 0>} -> tensor<2x6x6x6x4xf32>
+  return
+}
+
+// -----
+
+func.func @conv_with_too_few_strides(%x: tensor<2x8x8x8x3xf32>, %w: tensor<3x3x3x3x4xf32>, %e: tensor<2x6x6x6x4xf32>) {
+  // expected-error @+1 {{needs 3 strides, 3 dilations and 6 paddings}}
+  %0 = remat.conv ins(%x, %w : tensor<2x8x8x8x3xf32>, tensor<3x3x3x3x4xf32>) outs(%e : tensor<2x6x6x6x4xf32>)
+      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1, 1>, padding = array<i64: 0, 0, 0, 0, 0, 0>} -> tensor<2x6x6x6x4xf32>
+  return
+}
+
+// -----
+
+func.func @conv_of_wrong_depth(%x: tensor<2x8x8x8x3xf32>, %w: tensor<3x3x3x3x4xf32>, %e: tensor<2x8x6x6x4xf32>) {
+  // expected-error @+1 {{the depth of the result must be at most 6, got 8}}
+  %0 = remat.conv ins(%x, %w : tensor<2x8x8x8x3xf32>, tensor<3x3x3x3x4xf32>) outs(%e : tensor<2x8x6x6x4xf32>)
+      {strides = array<i64: 1, 1, 1>, dilations = array<i64: 1, 1, 1>, padding = array<i64: 0, 0, 0, 0, 0, 0>} -> tensor<2x8x6x6x4xf32>
   return
 }

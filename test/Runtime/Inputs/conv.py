@@ -15,23 +15,21 @@ def call(name, *arguments):
 
 def definition(x, w, strides, dilations, padding, size, cotangent):
     """y, and the gradients of sum(y * cotangent) with respect to x and w."""
-    (ph, pw), (sh, sw), (dh, dw), (oh, ow) = padding, strides, dilations, size
-    kh, kw = w.shape[:2]
-    room = max(sh * oh + dh * kh, x.shape[1] + ph), max(sw * ow + dw * kw, x.shape[2] + pw)
-    padded = np.zeros((x.shape[0], *room, x.shape[3]), x.dtype)
-    inside = (slice(None), slice(ph, ph + x.shape[1]), slice(pw, pw + x.shape[2]))
+    rank = len(size)
+    image, kernel = x.shape[1:-1], w.shape[:rank]
+    room = [max(s * o + d * k, n + p) for s, o, d, k, n, p in zip(strides, size, dilations, kernel, image, padding)]
+    padded = np.zeros((x.shape[0], *room, x.shape[-1]), x.dtype)
+    inside = (slice(None), *(slice(p, p + n) for p, n in zip(padding, image)))
     padded[inside] = x
     y, dx, dw_ = np.zeros_like(cotangent), np.zeros_like(padded), np.zeros_like(w)
-    groups = x.shape[3] // w.shape[2]
+    groups = x.shape[-1] // w.shape[-2]
     for g in range(groups):
-        c, f = (slice(g * n, (g + 1) * n) for n in (w.shape[2], w.shape[3] // groups))
-        for i in range(kh):
-            for j in range(kw):
-                at = (slice(None), slice(i * dh, i * dh + sh * (oh - 1) + 1, sh),
-                      slice(j * dw, j * dw + sw * (ow - 1) + 1, sw), c)
-                y[..., f] += padded[at] @ w[i, j, :, f]
-                dx[at] += cotangent[..., f] @ w[i, j, :, f].T
-                dw_[i, j, :, f] = np.einsum("nhwc,nhwf->cf", padded[at], cotangent[..., f])
+        c, f = (slice(g * n, (g + 1) * n) for n in (w.shape[-2], w.shape[-1] // groups))
+        for tap in np.ndindex(*kernel):
+            at = (slice(None), *(slice(t * d, t * d + s * (o - 1) + 1, s) for t, d, s, o in zip(tap, dilations, strides, size)), c)
+            y[..., f] += padded[at] @ w[(*tap, slice(None), f)]
+            dx[at] += cotangent[..., f] @ w[(*tap, slice(None), f)].T
+            dw_[(*tap, slice(None), f)] = np.tensordot(padded[at], cotangent[..., f], [range(rank + 1)] * 2)
     return y, dx[inside], dw_
 
 
@@ -80,20 +78,62 @@ CASES = [  # batch, image, channels, kernel, filters, strides, dilations, paddin
     (2, (24, 30), 2, (23, 24), 3, (2, 2), (1, 1), (8, 8)),
     (3, (5, 6), 8, (2, 2), 9, (3, 3), (1, 1), (4, 4)),
     (3, (4, 4), 130, (3, 3), 65, (1, 1), (1, 1), (1, 1)),
+    # Three dimensions: strides, dilations, residues that meet no tap, more taps than a panel holds, one tap, one slice.
+    (2, (6, 7, 5), 4, (3, 3, 3), 6, (1, 1, 1), (1, 1, 1), (1, 1, 1)),
+    (2, (6, 7, 5), 4, (2, 3, 1), 6, (2, 1, 3), (1, 2, 1), (0, 1, 1)),
+    (2, (8, 8, 8), 16, (3, 3, 3), 24, (2, 2, 2), (1, 1, 1), (1, 1, 1)),
+    (2, (5, 4, 6), 7, (2, 2, 2), 9, (3, 3, 3), (1, 1, 1), (1, 2, 0)),
+    (1, (9, 9, 9), 3, (9, 9, 9), 5, (1, 1, 1), (1, 1, 1), (4, 4, 4)),
+    (2, (4, 5, 3), 40, (1, 1, 1), 50, (1, 1, 1), (1, 1, 1), (0, 0, 0)),
+    (2, (4, 5, 3), 50, (1, 1, 1), 40, (2, 1, 1), (1, 1, 1), (0, 0, 0)),
+    (2, (1, 9, 8), 5, (1, 3, 3), 6, (1, 2, 1), (1, 1, 1), (0, 1, 1)),
+    (2, (9, 8, 1), 5, (3, 3, 1), 6, (1, 2, 1), (1, 1, 1), (1, 1, 0)),
+    (3, (1, 1, 1), 20, (1, 1, 1), 30, (1, 1, 1), (1, 1, 1), (0, 0, 0)),
+    (2, (6, 5, 7), 5, (3, 2, 3), 5, (1, 2, 2), (2, 1, 1), (2, 0, 1), 5),
+    (2, (6, 5, 7), 70, (3, 3, 3), 70, (1, 1, 1), (1, 1, 1), (1, 1, 1), 70),
+    (2, (6, 5, 7), 6, (2, 3, 3), 9, (1, 2, 1), (1, 1, 2), (0, 1, 2), 3),
+    (2, (4, 5, 6), 32, (3, 3, 3), 48, (2, 2, 1), (1, 1, 1), (1, 1, 1), 2),
 ]
-CHANNELS_FIRST = (0, 3, 1, 2), (3, 2, 0, 1)  # of images and filters
 rng = np.random.default_rng(0)
+
+
+def random_case(rank):
+    """Small enough to be computed by the definition at once, of any proportions."""
+    def draw(low, high):
+        return tuple(int(v) for v in rng.integers(low, high + 1, rank))
+
+    while True:
+        image, kernel, strides, dilations, padding = draw(1, 9), draw(1, 4), draw(1, 3), draw(1, 3), draw(0, 3)
+        if all(n + 2 * p > d * (k - 1) for n, k, d, p in zip(image, kernel, dilations, padding)):
+            break
+    groups = int(rng.choice([1, 1, 2, 5]))
+    c, f = (groups * int(rng.choice([1, 2, 3, 9, 40])) for _ in range(2))
+    if rng.random() < 0.2:
+        c = f = groups
+    return int(rng.integers(1, 4)), image, c, kernel, f, strides, dilations, padding, groups
+
+
+CASES += [random_case(rank) for rank in (2, 3) for _ in range(60)]
+
+
+def channels_first(rank):
+    """The order of dimensions of images and of filters."""
+    return (0, rank + 1, *range(1, rank + 1)), (rank + 1, rank, *range(rank))
+
+
 for kind, tolerance in ((np.float64, 1e-12), (np.float32, 1e-4)):
     for n, image, c, kernel, f, strides, dilations, padding, *rest in CASES:
         groups = rest[0] if rest else 1
         x = rng.standard_normal((n, *image, c)).astype(kind)
         w = rng.standard_normal((*kernel, c // groups, f)).astype(kind)
-        size = [(image[i] + 2 * padding[i] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1 for i in (0, 1)]
+        rank = len(image)
+        size = [(image[i] + 2 * padding[i] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1 for i in range(rank)]
         cotangent = rng.standard_normal((n, *size, f)).astype(kind)
         window = (*strides, *dilations, *padding)
         expected = definition(x.astype(np.float64), w.astype(np.float64), strides, dilations, padding, size,
                               cotangent.astype(np.float64))
-        for layout, (images, filters) in (("", (range(4), range(4))), ("_channels_first", CHANNELS_FIRST)):
+        in_order = (range(rank + 2),) * 2
+        for layout, (images, filters) in (("", in_order), ("_channels_first", channels_first(rank))):
             if not layout and groups > 1 and not groups == c == f:
                 continue  # Channels last, a group has one channel and one filter.
             case = (layout, n, image, c, kernel, f, strides, dilations, padding, groups)
@@ -103,12 +143,12 @@ for kind, tolerance in ((np.float64, 1e-12), (np.float32, 1e-4)):
                 runtime.set_threads(threads)
                 # What the results held before must not matter.
                 y, dx, dw = (np.full_like(v, np.nan) for v in (ct, a, b))
-                call(f"conv_2d{layout}", a, b, y, *window)
-                call(f"conv_2d{layout}_backward_data", ct, b, dx, *window)
-                call(f"conv_2d{layout}_backward_filter", a, ct, dw, *window)
+                call(f"conv_{rank}d{layout}", a, b, y, *window)
+                call(f"conv_{rank}d{layout}_backward_data", ct, b, dx, *window)
+                call(f"conv_{rank}d{layout}_backward_filter", a, ct, dw, *window)
                 found.append(b"".join(v.tobytes() for v in (y, dx, dw)))
             assert found[0] == found[1], case
-            error = max(np.abs(v - e.transpose(o)).max() / np.abs(e).max()
+            error = max(np.abs(v - e.transpose(o)).max() / (np.abs(e).max() or 1)
                         for v, e, o in zip((y, dx, dw), expected, (images, images, filters)))
             assert error < tolerance, (case, error)
 print("conv: ok")

@@ -3,9 +3,9 @@
 
 // The example names views of its convolutions: none of them runs again.
 // DIGITS-LABEL: func.func @step(
-// DIGITS-NOT: remat.conv_2d {{.*}}"recompute"
+// DIGITS-NOT: remat.conv {{.*}}"recompute"
 // DIGITS: remat.phase = "recompute"
-// DIGITS-NOT: remat.conv_2d {{.*}}"recompute"
+// DIGITS-NOT: remat.conv {{.*}}"recompute"
 // DIGITS: return
 
 // A view of a value that may not be saved is saved where it may be: taking it

@@ -26,7 +26,7 @@ func.func @reads_elements_and_original_filters(%x: tensor<2x4x5x6xf32>, %w: tens
   %s = tensor.empty() : tensor<2x4x12x24xf32>
   %z = linalg.fill ins(%zero : f32) outs(%s : tensor<2x4x12x24xf32>) -> tensor<2x4x12x24xf32>
   %i = tensor.insert_slice %x into %z[0, 0, 1, 3] [2, 4, 5, 6] [1, 1, 2, 3] : tensor<2x4x5x6xf32> into tensor<2x4x12x24xf32>
-  // CHECK: %[[Y:.*]] = remat.conv_2d_backward_data ins(%[[X]], %[[W]] : tensor<2x4x5x6xf32>, tensor<4x6x3x4xf32>)
+  // CHECK: %[[Y:.*]] = remat.conv_backward_data ins(%[[X]], %[[W]] : tensor<2x4x5x6xf32>, tensor<4x6x3x4xf32>)
   // CHECK-SAME: {channels_first, dilations = array<i64: 1, 1>, kept, padding = array<i64: 1, 0, 0, 0>, strides = array<i64: 2, 3>} -> tensor<2x6x10x21xf32>
   // CHECK: linalg.add {kept} ins(%[[B]], %[[Y]]
   %y = linalg.conv_2d_nchw_fchw {kept} ins(%i, %f : tensor<2x4x12x24xf32>, tensor<6x4x3x4xf32>) outs(%b : tensor<2x6x10x21xf32>) -> tensor<2x6x10x21xf32>
@@ -51,7 +51,7 @@ func.func @mirrors_filters(%x: tensor<?x5x6x4xf32>, %w: tensor<3x1x4x6xf32>) -> 
   // CHECK: %[[FILTER:.*]] = linalg.index 3
   // CHECK: %[[CHANNEL:.*]] = linalg.index 2
   // CHECK: tensor.extract %[[W]][%[[ROW]], %c0, %[[FILTER]], %[[CHANNEL]]]
-  // CHECK: remat.conv_2d_backward_data ins(%[[X]], %[[F]]
+  // CHECK: remat.conv_backward_data ins(%[[X]], %[[F]]
   // CHECK-SAME: {dilations = array<i64: 2, 1>, padding = array<i64: 1, 2, 0, 0>, strides = array<i64: 2, 2>} -> tensor<?x10x12x6xf32>
   %y = linalg.conv_2d_nhwc_hwcf {dilations = dense<[2, 1]> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}
       ins(%i, %w : tensor<?x14x12x4xf32>, tensor<3x1x4x6xf32>) outs(%f : tensor<?x10x12x6xf32>) -> tensor<?x10x12x6xf32>
@@ -61,7 +61,7 @@ func.func @mirrors_filters(%x: tensor<?x5x6x4xf32>, %w: tensor<3x1x4x6xf32>) -> 
 // Of a filter with one position there is nothing to mirror, and a transposition needs no positions.
 // CHECK-LABEL: func.func @transposes_filters_of_one_position(
 // CHECK: %[[F:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<1x1x4x6xf32>) outs(%{{.*}} : tensor<1x1x6x4xf32>)
-// CHECK: remat.conv_2d_backward_data ins(%{{.*}}, %[[F]] : tensor<2x5x6x4xf32>, tensor<1x1x6x4xf32>)
+// CHECK: remat.conv_backward_data ins(%{{.*}}, %[[F]] : tensor<2x5x6x4xf32>, tensor<1x1x6x4xf32>)
 func.func @transposes_filters_of_one_position(%x: tensor<2x5x6x4xf32>, %w: tensor<1x1x4x6xf32>, %e: tensor<2x9x11x6xf32>) -> tensor<2x9x11x6xf32> {
   %z = arith.constant dense<0.0> : tensor<2x9x11x4xf32>
   %i = tensor.insert_slice %x into %z[0, 0, 0, 0] [2, 5, 6, 4] [1, 2, 2, 1] : tensor<2x5x6x4xf32> into tensor<2x9x11x4xf32>
@@ -71,7 +71,7 @@ func.func @transposes_filters_of_one_position(%x: tensor<2x5x6x4xf32>, %w: tenso
 
 // CHECK-LABEL: func.func @takes_groups_and_padding_of_stuffed_images(
 // CHECK-SAME: %[[X:.*]]: tensor<2x4x5x6xf32>, %[[W:.*]]: tensor<4x3x3x3xf32>
-// CHECK: remat.conv_2d_backward_data ins(%[[X]], %[[W]] : tensor<2x4x5x6xf32>, tensor<4x3x3x3xf32>)
+// CHECK: remat.conv_backward_data ins(%[[X]], %[[W]] : tensor<2x4x5x6xf32>, tensor<4x3x3x3xf32>)
 // CHECK-SAME: padding = array<i64: 1, 0, 1, 0>, strides = array<i64: 2, 2>} -> tensor<2x6x10x12xf32>
 func.func @takes_groups_and_padding_of_stuffed_images(%x: tensor<2x4x5x6xf32>, %w: tensor<4x3x3x3xf32>, %e: tensor<2x2x3x10x12xf32>) -> tensor<2x2x3x10x12xf32> {
   %zero = arith.constant 0.0 : f32
@@ -106,7 +106,7 @@ func.func @takes_groups_and_padding_of_stuffed_images(%x: tensor<2x4x5x6xf32>, %
 // CHECK-LABEL: func.func @looks_through_slices_of_stuffed_images(
 // CHECK-SAME: %[[X:.*]]: tensor<2x8x4xf32>
 // CHECK: %[[IMAGES:.*]] = tensor.expand_shape %[[X]]
-// CHECK: remat.conv_2d_backward_data ins(%[[IMAGES]], {{.*}} padding = array<i64: 0, 0, 3, 3>, strides = array<i64: 1, 2>}
+// CHECK: remat.conv_backward_data ins(%[[IMAGES]], {{.*}} padding = array<i64: 0, 0, 3, 3>, strides = array<i64: 1, 2>}
 func.func @looks_through_slices_of_stuffed_images(%x: tensor<2x8x4xf32>, %w: tensor<3x4x6xf32>, %e: tensor<2x11x6xf32>) -> tensor<2x11x6xf32> {
   %z = arith.constant dense<0.0> : tensor<2x15x4xf32>
   %i = tensor.insert_slice %x into %z[0, 0, 0] [2, 8, 4] [1, 2, 1] : tensor<2x8x4xf32> into tensor<2x15x4xf32>
@@ -118,7 +118,7 @@ func.func @looks_through_slices_of_stuffed_images(%x: tensor<2x8x4xf32>, %w: ten
 // With stride 1 it is a padded convolution as well: filters tell which of both reads them where they are.
 // CHECK-LABEL: func.func @pads_where_filters_are_not_mirrored(
 // CHECK-SAME: %[[X:.*]]: tensor<2x5x6x4xf32>, %[[W:.*]]: tensor<3x3x4x6xf32>
-// CHECK: remat.conv_2d ins(%[[X]], %[[W]]
+// CHECK: remat.conv ins(%[[X]], %[[W]]
 // CHECK-SAME: padding = array<i64: 1, 1, 1, 1>
 func.func @pads_where_filters_are_not_mirrored(%x: tensor<2x5x6x4xf32>, %w: tensor<3x3x4x6xf32>, %e: tensor<2x5x6x6xf32>) -> tensor<2x5x6x6xf32> {
   %z = arith.constant dense<0.0> : tensor<2x7x8x4xf32>
@@ -129,7 +129,7 @@ func.func @pads_where_filters_are_not_mirrored(%x: tensor<2x5x6x4xf32>, %w: tens
 
 // CHECK-LABEL: func.func @mirrors_filters_of_stride_one_back(
 // CHECK-SAME: %[[X:.*]]: tensor<2x1x1x4xf32>, %[[W:.*]]: tensor<4x6x3x3xf32>
-// CHECK: remat.conv_2d_backward_data {{.*}} padding = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}
+// CHECK: remat.conv_backward_data {{.*}} padding = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}
 func.func @mirrors_filters_of_stride_one_back(%x: tensor<2x1x1x4xf32>, %w: tensor<4x6x3x3xf32>, %e: tensor<2x3x3x6xf32>) -> tensor<2x3x3x6xf32> {
   %c2 = arith.constant 2 : index
   %ef = tensor.empty() : tensor<3x3x4x6xf32>
@@ -155,7 +155,7 @@ func.func @mirrors_filters_of_stride_one_back(%x: tensor<2x1x1x4xf32>, %w: tenso
 // CHECK-SAME: %[[X:.*]]: tensor<2x5x6x4xf32>, %[[W:.*]]: tensor<3x3x4x6xf32>
 // CHECK-NOT: tensor.insert_slice
 // CHECK: remat.region {{.*}}%[[X]]
-// CHECK: remat.conv_2d_backward_data ins(%{{.*}}, %{{.*}} : tensor<2x5x6x4xf32>, tensor<3x3x6x4xf32>)
+// CHECK: remat.conv_backward_data ins(%{{.*}}, %{{.*}} : tensor<2x5x6x4xf32>, tensor<3x3x6x4xf32>)
 func.func @finds_it_across_borders(%x: tensor<2x5x6x4xf32>, %w: tensor<3x3x4x6xf32>, %e: tensor<2x9x11x6xf32>) -> tensor<2x9x11x6xf32> {
   %z = arith.constant dense<0.0> : tensor<2x11x13x4xf32>
   %i = tensor.insert_slice %x into %z[0, 1, 1, 0] [2, 5, 6, 4] [1, 2, 2, 1] : tensor<2x5x6x4xf32> into tensor<2x11x13x4xf32>
@@ -168,7 +168,7 @@ func.func @finds_it_across_borders(%x: tensor<2x5x6x4xf32>, %w: tensor<3x3x4x6xf
 
 // CHECK-LABEL: func.func @leaves_images_between_other_values(
 // CHECK: tensor.insert_slice
-// CHECK: remat.conv_2d ins
+// CHECK: remat.conv ins
 func.func @leaves_images_between_other_values(%x: tensor<2x5x6x4xf32>, %w: tensor<3x3x4x6xf32>, %e: tensor<2x9x11x6xf32>) -> tensor<2x9x11x6xf32> {
   %z = arith.constant dense<1.0> : tensor<2x11x13x4xf32>
   %i = tensor.insert_slice %x into %z[0, 1, 1, 0] [2, 5, 6, 4] [1, 2, 2, 1] : tensor<2x5x6x4xf32> into tensor<2x11x13x4xf32>
@@ -178,7 +178,7 @@ func.func @leaves_images_between_other_values(%x: tensor<2x5x6x4xf32>, %w: tenso
 
 // CHECK-LABEL: func.func @leaves_images_that_are_put_into_a_part_of_the_channels(
 // CHECK: tensor.insert_slice
-// CHECK: remat.conv_2d ins
+// CHECK: remat.conv ins
 func.func @leaves_images_that_are_put_into_a_part_of_the_channels(%x: tensor<2x5x6x4xf32>, %w: tensor<3x3x5x6xf32>, %e: tensor<2x9x11x6xf32>) -> tensor<2x9x11x6xf32> {
   %z = arith.constant dense<0.0> : tensor<2x11x13x5xf32>
   %i = tensor.insert_slice %x into %z[0, 1, 1, 1] [2, 5, 6, 4] [1, 2, 2, 1] : tensor<2x5x6x4xf32> into tensor<2x11x13x5xf32>
@@ -188,7 +188,7 @@ func.func @leaves_images_that_are_put_into_a_part_of_the_channels(%x: tensor<2x5
 
 // CHECK-LABEL: func.func @leaves_a_batch_that_may_be_a_part(
 // CHECK: tensor.insert_slice
-// CHECK: remat.conv_2d ins
+// CHECK: remat.conv ins
 func.func @leaves_a_batch_that_may_be_a_part(%x: tensor<?x5x6x4xf32>, %n: index, %w: tensor<3x3x4x6xf32>, %z: tensor<?x11x13x4xf32>, %e: tensor<?x9x11x6xf32>) -> tensor<?x9x11x6xf32> {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%z : tensor<?x11x13x4xf32>) -> tensor<?x11x13x4xf32>
@@ -199,7 +199,7 @@ func.func @leaves_a_batch_that_may_be_a_part(%x: tensor<?x5x6x4xf32>, %n: index,
 
 // CHECK-LABEL: func.func @leaves_strides_on_both_sides(
 // CHECK: tensor.insert_slice
-// CHECK: remat.conv_2d ins
+// CHECK: remat.conv ins
 // CHECK-SAME: strides = array<i64: 2, 2>
 func.func @leaves_strides_on_both_sides(%x: tensor<2x5x6x4xf32>, %w: tensor<3x3x4x6xf32>, %e: tensor<2x5x6x6xf32>) -> tensor<2x5x6x6xf32> {
   %z = arith.constant dense<0.0> : tensor<2x11x13x4xf32>
@@ -210,7 +210,7 @@ func.func @leaves_strides_on_both_sides(%x: tensor<2x5x6x4xf32>, %w: tensor<3x3x
 
 // CHECK-LABEL: func.func @leaves_zeros_in_front_that_no_element_reaches(
 // CHECK: tensor.insert_slice
-// CHECK: remat.conv_2d ins
+// CHECK: remat.conv ins
 func.func @leaves_zeros_in_front_that_no_element_reaches(%x: tensor<2x5x6x4xf32>, %w: tensor<3x3x4x6xf32>, %e: tensor<2x11x11x6xf32>) -> tensor<2x11x11x6xf32> {
   %z = arith.constant dense<0.0> : tensor<2x13x13x4xf32>
   %i = tensor.insert_slice %x into %z[0, 3, 1, 0] [2, 5, 6, 4] [1, 2, 2, 1] : tensor<2x5x6x4xf32> into tensor<2x13x13x4xf32>

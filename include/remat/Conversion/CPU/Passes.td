@@ -103,8 +103,8 @@ def FenceStreamedStores : Pass<"remat-fence-streamed-stores"> {
 def ConvertConvToLibrary : Pass<"convert-conv-to-library", "::mlir::ModuleOp"> {
   let summary = "convolutions on memrefs to calls of the runtime";
   let description = [{
-    `remat.conv_2d` and its two gradients become calls of `remat_conv_2d_*`,
-    which compute them as products of tiles, whose operands they read where they
+    `remat.conv` and its two gradients become calls of `remat_conv_2d_*`
+    and `remat_conv_3d_*`, which compute them as products of tiles, whose operands they read where they
     lie or gather in a buffer of the thread.
 
     Operands that are not contiguous are copied, before `remat-pack-memory`, so

@@ -433,7 +433,7 @@ def ProductWorkspace : Pass<"remat-product-workspace", "::mlir::ModuleOp"> {
 def AnnotateCuDNNWorkspace : Pass<"annotate-cudnn-workspace"> {
   let summary = "note on convolutions how much memory cuDNN will get";
   let description = [{
-    Sets `remat.workspace_bytes` of `remat.conv_2d` and its two gradients to the
+    Sets `remat.workspace_bytes` of `remat.conv` and its two gradients to the
     bytes that `convert-conv-to-cudnn` allocates for each of them, so that
     `remat-schedule` knows what is in use while they run: memory for the
     algorithm, and copies of operands. Copies of an unknown number of images are
@@ -448,8 +448,10 @@ def AnnotateCuDNNWorkspace : Pass<"annotate-cudnn-workspace"> {
 def ConvertConvToCuDNN : Pass<"convert-conv-to-cudnn", "::mlir::ModuleOp"> {
   let summary = "convolutions on memrefs to calls of cuDNN";
   let description = [{
-    `remat.conv_2d` and its two gradients become calls of `remat_cudnn_conv_2d*`,
-    for which the runtime calls cuDNN. Each call gets memory for an algorithm
+    `remat.conv` and its two gradients, of two dimensions in space, become calls
+    of `remat_cudnn_conv_2d*`, for which the runtime calls cuDNN. Those of three
+    stay linalg's operations on this target (`remat-fuse-padding=most-dims=2`),
+    which are loops. Each call gets memory for an algorithm
     (`memref.alloc`), whose size follows from its shape: 1 MiB, the size of all three
     operands, unless it is a forward one with filters of 1 x 1 and stride 1, and for
     gradients of filters partial sums as those of products
@@ -477,7 +479,7 @@ def ConvertConvToCuDNN : Pass<"convert-conv-to-cudnn", "::mlir::ModuleOp"> {
     Example:
 
     ```mlir
-    remat.conv_2d ins(%x, %w : memref<8x32x32x3xf32>, memref<3x3x3x64xf32>) outs(%y : memref<8x32x32x64xf32>)
+    remat.conv ins(%x, %w : memref<8x32x32x3xf32>, memref<3x3x3x64xf32>) outs(%y : memref<8x32x32x64xf32>)
         {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>}
     // becomes, but for casts
     %filters = memref.alloc() : memref<64x3x3x3xf32>

@@ -579,33 +579,36 @@ def FusePaddingPass : Pass<"remat-fuse-padding"> {
   let summary = "make convolutions read no zeros around and between their images' elements";
   let description = [{
     Convolutions of f32 or f64 whose sizes are static but for the number of
-    images become `remat.conv_2d`, and take a zero `tensor.pad` of height and
-    width in front of them along. Run before differentiation: the backward then
+    images become `remat.conv`, and take a zero `tensor.pad` of their
+    dimensions in space along. Run before differentiation: the backward then
     needs the image, which other operations need as well, and not its padded
     copy. An accumulator that does not start at zero (a bias) is added by an
     operation of its own.
 
     | linalg | becomes |
     |---|---|
-    | `conv_2d_nhwc_hwcf`, `conv_2d_nchw_fchw` | the same |
+    | `conv_2d_nhwc_hwcf`, `conv_2d_nchw_fchw`, `conv_3d_ndhwc_dhwcf`, `conv_3d_ncdhw_fcdhw` | the same |
     | `conv_1d_nwc_wcf`, `conv_1d_ncw_fcw` | images of height 1 |
-    | `conv_2d_ngchw_gfchw` | groups, by filters of fewer channels |
-    | `depthwise_conv_*` of one or two dimensions, one filter for each channel | as many groups as channels |
+    | `conv_2d_ngchw_gfchw`, and a generic operation that is the same in three dimensions | groups, by filters of fewer channels |
+    | `depthwise_conv_*`, one filter for each channel | as many groups as channels |
 
     Operands are reshaped, not moved. Other convolutions stay as they are: they
     differentiate and lower as structured operations, without the library.
 
     Front ends write a transposed convolution as one of stride 1 whose image was
     put between zeros by a `tensor.insert_slice` with strides, and padded or cut
-    afterwards. That becomes `remat.conv_2d_backward_data` of the image without
+    afterwards. That becomes `remat.conv_backward_data` of the image without
     these zeros, which are most of the work otherwise, and one more residual. Its
     filters are those of the convolution mirrored in space, with channels in
     place of filters; where the front end has mirrored them before, it reads the
     original ones, and otherwise a mirrored copy. It is found across names and
     borders of regions, since sums have another order. Zeros in front that no
     element reaches (padding wider than a filter), and strides on both sides, are
-    left to `remat.conv_2d`.
+    left to `remat.conv`.
   }];
+  let options = [
+    Option<"mostDims", "most-dims", "unsigned", /*default=*/"3",
+           "how many dimensions in space the target's convolutions may have">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::remat::RematDialect",

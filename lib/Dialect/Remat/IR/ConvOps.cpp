@@ -33,9 +33,16 @@ static LogicalResult verifyConv(Operation *op, Value images, Value filters,
                                 Value results, ArrayRef<int64_t> strides,
                                 ArrayRef<int64_t> dilations,
                                 ArrayRef<int64_t> padding, bool channelsFirst) {
-  if (strides.size() != 2 || dilations.size() != 2 || padding.size() != 4)
-    return op->emitOpError()
-           << "needs two strides, two dilations and four paddings";
+  auto rankOf = [](Value value) {
+    return cast<ShapedType>(value.getType()).getRank();
+  };
+  if (rankOf(filters) != rankOf(images) || rankOf(results) != rankOf(images))
+    return op->emitOpError() << "operands must have one number of dimensions";
+  unsigned rank = rankOf(images) - 2;
+  if (strides.size() != rank || dilations.size() != rank ||
+      padding.size() != 2 * rank)
+    return op->emitOpError() << "needs " << rank << " strides, " << rank
+                             << " dilations and " << 2 * rank << " paddings";
   for (int64_t value : llvm::concat<const int64_t>(strides, dilations))
     if (value < 1 || value > kMostPositions)
       return op->emitOpError() << "strides and dilations must be positive, and "
@@ -53,7 +60,7 @@ static LogicalResult verifyConv(Operation *op, Value images, Value filters,
   auto size = [](Value value, unsigned dimension) {
     return cast<ShapedType>(value.getType()).getDimSize(dimension);
   };
-  ::remat::ConvDims dims = ::remat::getConvDims(channelsFirst);
+  ::remat::ConvDims dims = ::remat::getConvDims(channelsFirst, rank);
   if (failed(expectSize(op, results, 0, size(images, 0), "the batch size")) ||
       failed(expectSize(op, results, dims.channel, size(filters, dims.filter),
                         "the number of output channels")))
@@ -74,16 +81,17 @@ static LogicalResult verifyConv(Operation *op, Value images, Value filters,
       return op->emitOpError() << "channels last, a group has one channel and "
                                   "one filter; make it channels_first";
   }
-  for (unsigned i : {0, 1}) {
-    int64_t input = size(images, dims.row + i),
-            window = size(filters, dims.filterRow + i);
+  StringRef names[] = {"depth", "height", "width"};
+  for (unsigned i = 0; i < rank; ++i) {
+    StringRef name = names[i + 3 - rank];
+    int64_t input = size(images, dims.space + i),
+            window = size(filters, dims.filterSpace + i);
     if (window == 0)
       return op->emitOpError() << "a filter needs at least one position";
     for (int64_t positions : {input, window})
       if (positions > kMostPositions)
         return op->emitOpError()
-               << "the height and the width of images and filters must be at "
-                  "most "
+               << "the " << name << " of images and filters must be at most "
                << kMostPositions << ", got " << positions;
     if (ShapedType::isDynamic(input) || ShapedType::isDynamic(window))
       continue;
@@ -92,26 +100,26 @@ static LogicalResult verifyConv(Operation *op, Value images, Value filters,
     if (padded < span)
       return op->emitOpError() << "the filter is larger than the padded image";
     int64_t most = (padded - span) / strides[i] + 1,
-            result = size(results, dims.row + i);
+            result = size(results, dims.space + i);
     if (!ShapedType::isDynamic(result) && result > most)
       return op->emitOpError()
-             << (i == 0 ? "the height" : "the width")
-             << " of the result must be at most " << most << ", got " << result;
+             << "the " << name << " of the result must be at most " << most
+             << ", got " << result;
   }
   return success();
 }
 
-LogicalResult Conv2DOp::verify() {
+LogicalResult ConvOp::verify() {
   return verifyConv(*this, getLhs(), getRhs(), getInit(), getStrides(),
                     getDilations(), getPadding(), getChannelsFirst());
 }
 
-LogicalResult Conv2DBackwardDataOp::verify() {
+LogicalResult ConvBackwardDataOp::verify() {
   return verifyConv(*this, getInit(), getRhs(), getLhs(), getStrides(),
                     getDilations(), getPadding(), getChannelsFirst());
 }
 
-LogicalResult Conv2DBackwardFilterOp::verify() {
+LogicalResult ConvBackwardFilterOp::verify() {
   return verifyConv(*this, getLhs(), getInit(), getRhs(), getStrides(),
                     getDilations(), getPadding(), getChannelsFirst());
 }
@@ -129,10 +137,10 @@ static void addEffects(Operation *op, Effects &effects) {
   }
 }
 
-void Conv2DOp::getEffects(Effects &effects) { addEffects(*this, effects); }
-void Conv2DBackwardDataOp::getEffects(Effects &effects) {
+void ConvOp::getEffects(Effects &effects) { addEffects(*this, effects); }
+void ConvBackwardDataOp::getEffects(Effects &effects) {
   addEffects(*this, effects);
 }
-void Conv2DBackwardFilterOp::getEffects(Effects &effects) {
+void ConvBackwardFilterOp::getEffects(Effects &effects) {
   addEffects(*this, effects);
 }

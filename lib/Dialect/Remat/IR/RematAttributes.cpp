@@ -69,8 +69,8 @@ static bool sumsProducts(linalg::LinalgOp op) {
 }
 
 bool mlir::remat::isDot(Operation *op) {
-  if (isa_and_nonnull<AttentionOp, AttentionBackwardOp, Conv2DOp,
-                      Conv2DBackwardDataOp, Conv2DBackwardFilterOp>(op))
+  if (isa_and_nonnull<AttentionOp, AttentionBackwardOp, ConvOp,
+                      ConvBackwardDataOp, ConvBackwardFilterOp>(op))
     return true;
   auto linalgOp = dyn_cast_or_null<linalg::LinalgOp>(op);
   return linalgOp && (linalg::isaContractionOpInterface(linalgOp) ||

@@ -48,10 +48,10 @@ struct ConvInterface
 
 void mlir::remat::registerConvBufferization(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RematDialect *) {
-    Conv2DOp::attachInterface<ConvInterface<Conv2DOp>>(*context);
-    Conv2DBackwardDataOp::attachInterface<ConvInterface<Conv2DBackwardDataOp>>(
+    ConvOp::attachInterface<ConvInterface<ConvOp>>(*context);
+    ConvBackwardDataOp::attachInterface<ConvInterface<ConvBackwardDataOp>>(
         *context);
-    Conv2DBackwardFilterOp::attachInterface<
-        ConvInterface<Conv2DBackwardFilterOp>>(*context);
+    ConvBackwardFilterOp::attachInterface<ConvInterface<ConvBackwardFilterOp>>(
+        *context);
   });
 }

@@ -11,15 +11,18 @@
 namespace remat {
 
 /// Which dimension is what in images (n, h, w, c) and filters (kh, kw, c, f),
-/// or channels first, (n, c, h, w) and (f, c, kh, kw). The width is behind the
-/// height.
+/// or channels first, (n, c, h, w) and (f, c, kh, kw). The dimensions in space
+/// follow each other from the first one on, the depth before the height if
+/// there are three.
 struct ConvDims {
-  unsigned channel, row;
-  unsigned filterRow, filterChannel, filter;
+  unsigned channel, space;
+  unsigned filterSpace, filterChannel, filter;
 };
 
-inline ConvDims getConvDims(bool channelsFirst) {
-  return channelsFirst ? ConvDims{1, 2, 2, 1, 0} : ConvDims{3, 1, 0, 2, 3};
+/// Of convolutions with `rank` dimensions in space.
+inline ConvDims getConvDims(bool channelsFirst, unsigned rank) {
+  return channelsFirst ? ConvDims{1, 2, 2, 1, 0}
+                       : ConvDims{rank + 1, 1, 0, rank, rank + 1};
 }
 
 } // namespace remat
