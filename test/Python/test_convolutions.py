@@ -5,13 +5,6 @@ import pytest
 import remat
 
 
-def check(step, batch, loss, start, gradients):
-    """`gradients` by name, of parameters that are `start` before the step."""
-    np.testing.assert_allclose(step(*batch), loss, 1e-12)
-    for name, gradient in gradients.items():
-        np.testing.assert_allclose(start[name] - step.parameters[name], gradient, 1e-9, 1e-10, err_msg=name)
-
-
 # The kind and its arguments; the shape of images.
 TORCH = {
     "1-d": ("ConvTranspose1d", (4, 6, 5, 3, 2, 1), {}, (2, 4, 7)),
@@ -52,14 +45,18 @@ def test_torch(name):
     loss.backward()
     start = {n: p.detach().numpy().copy() for n, p in model.named_parameters()}
     gradients = {n: p.grad.numpy() for n, p in model.named_parameters()}
-    check(remat.torch.train_step(model, None, (x,), optimizer=remat.SGD(1.0)), (x,), loss.item(), start, gradients)
+    step = remat.torch.train_step(model, None, (x,), optimizer=remat.SGD(1.0))
+    np.testing.assert_allclose(step(x), loss.item(), 1e-12)
+    for n, gradient in gradients.items():
+        np.testing.assert_allclose(start[n] - step.parameters[n], gradient, 1e-9, 1e-10, err_msg=n)
 
 
 # Shapes of images and filters; options of lax.conv_general_dilated, with strides of 1 if there are none.
 JAX = {
     "1-d": ((2, 5, 4), (3, 4, 6), dict(padding=[(1, 2)], lhs_dilation=(2,))),
     "2-d": ((2, 5, 6, 4), (3, 2, 4, 6), dict(padding=[(1, 2), (0, 1)], lhs_dilation=(2, 3))),
-    "channels first": ((2, 4, 5, 6), (6, 4, 3, 3), dict(padding=[(1, 2), (2, 1)], lhs_dilation=(2, 2), dimension_numbers=("NCHW", "OIHW", "NCHW"))),
+    "channels first": ((2, 4, 5, 6), (6, 4, 3, 3), dict(padding=[(1, 2), (2, 1)], lhs_dilation=(2, 2),
+                                                        dimension_numbers=("NCHW", "OIHW", "NCHW"))),
     "dilation": ((2, 5, 6, 4), (3, 3, 4, 6), dict(padding=[(1, 2), (2, 1)], lhs_dilation=(2, 3), rhs_dilation=(2, 1))),
     "groups": ((2, 5, 6, 4), (3, 3, 2, 6), dict(padding=[(1, 2), (2, 1)], lhs_dilation=(2, 2), feature_group_count=2)),
     "depthwise": ((2, 5, 6, 4), (3, 3, 1, 4), dict(padding=[(1, 2), (2, 1)], lhs_dilation=(2, 2), feature_group_count=4)),
@@ -68,7 +65,8 @@ JAX = {
     "strides on both sides": ((2, 5, 6, 4), (3, 3, 4, 6), dict(window_strides=(2, 2), padding=[(1, 2), (2, 1)], lhs_dilation=(3, 3))),
     "3-d": ((2, 3, 5, 4, 4), (2, 3, 2, 4, 6), dict(padding=[(1, 1), (2, 0), (0, 1)], lhs_dilation=(2, 2, 2))),
     "convolution, 3-d": ((2, 5, 6, 5, 4), (3, 3, 2, 4, 6), dict(padding=[(1, 1), (2, 0), (0, 1)], rhs_dilation=(1, 2, 1))),
-    "convolution, 3-d, channels first": ((2, 4, 5, 6, 5), (6, 4, 3, 3, 3), dict(window_strides=(2, 2, 2), padding=[(1, 1)] * 3, dimension_numbers=("NCDHW", "OIDHW", "NCDHW"))),
+    "convolution, 3-d, channels first": ((2, 4, 5, 6, 5), (6, 4, 3, 3, 3), dict(window_strides=(2, 2, 2), padding=[(1, 1)] * 3,
+                                                                                dimension_numbers=("NCDHW", "OIDHW", "NCDHW"))),
     "convolution, 3-d, depthwise": ((2, 5, 6, 5, 4), (3, 3, 3, 1, 4), dict(padding=[(1, 1)] * 3, feature_group_count=4)),
     "convolution, 3-d, groups": ((2, 5, 6, 5, 4), (3, 3, 3, 2, 6), dict(padding=[(1, 1)] * 3, feature_group_count=2)),
 }
@@ -92,5 +90,5 @@ def test_jax(name):
         value, gradients = jax.value_and_grad(loss)(params, x)
         step = remat.jax.train_step(loss, params, x, optimizer=remat.SGD(1.0))
         np.testing.assert_allclose(step(x), value, 1e-12)
-        for name, gradient in gradients.items():
-            np.testing.assert_allclose(params[name] - np.asarray(step.params[name]), gradient, 1e-9, 1e-10, err_msg=name)
+        for n, gradient in gradients.items():
+            np.testing.assert_allclose(params[n] - np.asarray(step.params[n]), gradient, 1e-9, 1e-10, err_msg=n)

@@ -175,3 +175,30 @@ func.func @poolings_are_no_products(%x: tensor<1x8x8x1xf32>, %w: tensor<3x3x1x1x
   }
   return %y, %dx : tensor<1x3x3x1xf32>, tensor<1x3x3x1xf32>
 }
+
+// -----
+
+// A transposed convolution is a product like any other, of three dimensions as well; a sine is none.
+func.func @transposed_convolutions_are_products(%x: tensor<1x4x4x4x2xf32>, %w: tensor<2x2x2x3x2xf32>, %ct: tensor<1x8x8x8x3xf32>) -> (tensor<1x8x8x8x3xf32>, tensor<1x8x8x8x3xf32>) {
+  // CHECK-LABEL: @transposed_convolutions_are_products
+  // CHECK: residuals(tensor<1x8x8x8x3xf32>)
+  // expected-remark @+1 {{saves 1 values (6144 bytes), recomputes 1 operations (1536 scalar ones)}}
+  %y, %r:2 = remat.region policy(#remat.dots_saveable) (%a = %x : tensor<1x4x4x4x2xf32>, %b = %w : tensor<2x2x2x3x2xf32>)
+      -> tensor<1x8x8x8x3xf32> residuals(tensor<1x8x8x8x3xf32>, tensor<1x8x8x8x3xf32>) {
+    %e = tensor.empty() : tensor<1x8x8x8x3xf32>
+    %up = remat.conv_backward_data ins(%a, %b : tensor<1x4x4x4x2xf32>, tensor<2x2x2x3x2xf32>) outs(%e : tensor<1x8x8x8x3xf32>)
+        {strides = array<i64: 2, 2, 2>, dilations = array<i64: 1, 1, 1>, padding = array<i64: 0, 0, 0, 0, 0, 0>} -> tensor<1x8x8x8x3xf32>
+    %sin = math.sin %up : tensor<1x8x8x8x3xf32>
+    remat.yield %sin : tensor<1x8x8x8x3xf32> residuals(%up, %sin : tensor<1x8x8x8x3xf32>, tensor<1x8x8x8x3xf32>)
+  }
+  // CHECK: remat.backward
+  // CHECK-NOT: remat.conv_backward_data
+  // CHECK: math.sin
+  // CHECK: return
+  %dx = remat.backward residuals(%u = %r#0 : tensor<1x8x8x8x3xf32>, %s = %r#1 : tensor<1x8x8x8x3xf32>) cotangents(%dy = %ct : tensor<1x8x8x8x3xf32>) -> tensor<1x8x8x8x3xf32> {
+    %0 = arith.mulf %u, %s : tensor<1x8x8x8x3xf32>
+    %1 = arith.mulf %0, %dy : tensor<1x8x8x8x3xf32>
+    remat.yield %1 : tensor<1x8x8x8x3xf32>
+  }
+  return %y, %dx : tensor<1x8x8x8x3xf32>, tensor<1x8x8x8x3xf32>
+}
