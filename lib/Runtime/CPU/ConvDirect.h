@@ -12,6 +12,7 @@
 #include "ConvCall.h"
 
 #include <array>
+#include <vector>
 
 namespace remat {
 
@@ -57,20 +58,34 @@ struct TapRuns {
   /// Calls `visit(output, input, count)` for the rows of one image: positions
   /// of their first elements.
   template <typename Visit> void visit(const ConvShape &s, Visit visit) const {
-    for (int64_t oz = slices.from; oz < slices.to; ++oz)
-      for (int64_t oy = rows.from; oy < rows.to; ++oy)
-        visit((oz * s.oh + oy) * s.ow + columns.from,
-              ((oz * s.strideD + slices.shift) * s.h + oy * s.strideH +
-               rows.shift) *
-                      s.w +
-                  columns.from * s.strideW + columns.shift,
-              columns.to - columns.from);
+    int64_t count = columns.to - columns.from;
+    int64_t inputStep = s.strideH * s.w, outputStep = s.ow;
+    int64_t numRows = rows.to - rows.from;
+    for (int64_t oz = slices.from; oz < slices.to; ++oz) {
+      int64_t output = (oz * s.oh + rows.from) * s.ow + columns.from;
+      int64_t iz = oz * s.strideD + slices.shift;
+      int64_t iy = rows.from * s.strideH + rows.shift;
+      int64_t input =
+          (iz * s.h + iy) * s.w + columns.from * s.strideW + columns.shift;
+      for (int64_t row = 0; row < numRows; ++row)
+        visit(output + row * outputStep, input + row * inputStep, count);
+    }
   }
 };
+
+/// Of all filter positions: planes may be as small as the filter.
+inline std::vector<TapRuns> makeTapRuns(const ConvShape &s) {
+  std::vector<TapRuns> runs;
+  runs.reserve(s.taps());
+  for (int64_t tap = 0; tap < s.taps(); ++tap)
+    runs.emplace_back(s, tap);
+  return runs;
+}
 
 template <typename T>
 void directForward(const ConvShape &s, const T *x, const T *w, T *y) {
   int64_t filters = s.groups * s.f, channels = s.groups * s.c;
+  std::vector<TapRuns> runs = makeTapRuns(s);
 #pragma omp parallel for
   for (int64_t plane = 0; plane < s.n * filters; ++plane) {
     int64_t n = plane / filters, f = plane % filters;
@@ -80,17 +95,16 @@ void directForward(const ConvShape &s, const T *x, const T *w, T *y) {
       const T *from = x + (n * channels + f / s.f * s.c + c) * s.inputs();
       const T *taps = w + (f * s.c + c) * s.taps();
       for (int64_t tap = 0; tap < s.taps(); ++tap)
-        TapRuns(s, tap).visit(
-            s, [&](int64_t output, int64_t input, int64_t count) {
-              T factor = taps[tap], *out = to + output;
-              const T *in = from + input;
-              if (s.strideW == 1)
-                for (int64_t j = 0; j < count; ++j)
-                  out[j] += factor * in[j];
-              else
-                for (int64_t j = 0; j < count; ++j)
-                  out[j] += factor * in[j * s.strideW];
-            });
+        runs[tap].visit(s, [&](int64_t output, int64_t input, int64_t count) {
+          T factor = taps[tap], *out = to + output;
+          const T *in = from + input;
+          if (s.strideW == 1)
+            for (int64_t j = 0; j < count; ++j)
+              out[j] += factor * in[j];
+          else
+            for (int64_t j = 0; j < count; ++j)
+              out[j] += factor * in[j * s.strideW];
+        });
     }
   }
 }
@@ -98,6 +112,7 @@ void directForward(const ConvShape &s, const T *x, const T *w, T *y) {
 template <typename T>
 void directBackwardData(const ConvShape &s, const T *dy, const T *w, T *dx) {
   int64_t filters = s.groups * s.f, channels = s.groups * s.c;
+  std::vector<TapRuns> runs = makeTapRuns(s);
 #pragma omp parallel for
   for (int64_t plane = 0; plane < s.n * channels; ++plane) {
     int64_t n = plane / channels, c = plane % channels;
@@ -107,17 +122,16 @@ void directBackwardData(const ConvShape &s, const T *dy, const T *w, T *dx) {
       const T *from = dy + (n * filters + f) * s.outputs();
       const T *taps = w + (f * s.c + c % s.c) * s.taps();
       for (int64_t tap = 0; tap < s.taps(); ++tap)
-        TapRuns(s, tap).visit(
-            s, [&](int64_t output, int64_t input, int64_t count) {
-              T factor = taps[tap], *out = to + input;
-              const T *in = from + output;
-              if (s.strideW == 1)
-                for (int64_t j = 0; j < count; ++j)
-                  out[j] += factor * in[j];
-              else
-                for (int64_t j = 0; j < count; ++j)
-                  out[j * s.strideW] += factor * in[j];
-            });
+        runs[tap].visit(s, [&](int64_t output, int64_t input, int64_t count) {
+          T factor = taps[tap], *out = to + input;
+          const T *in = from + output;
+          if (s.strideW == 1)
+            for (int64_t j = 0; j < count; ++j)
+              out[j] += factor * in[j];
+          else
+            for (int64_t j = 0; j < count; ++j)
+              out[j * s.strideW] += factor * in[j];
+        });
     }
   }
 }
@@ -163,16 +177,16 @@ template <typename T> struct Lanes {
 template <typename T>
 void directBackwardFilter(const ConvShape &s, const T *x, const T *dy, T *dw) {
   int64_t filters = s.groups * s.f, channels = s.groups * s.c;
+  std::vector<TapRuns> runs = makeTapRuns(s);
 #pragma omp parallel for
   for (int64_t task = 0; task < filters * s.c; ++task) {
     int64_t f = task / s.c, c = f / s.f * s.c + task % s.c;
     for (int64_t tap = 0; tap < s.taps(); ++tap) {
       Lanes<T> lanes;
-      TapRuns runs(s, tap);
       for (int64_t n = 0; n < s.n; ++n) {
         const T *from = x + (n * channels + c) * s.inputs();
         const T *ct = dy + (n * filters + f) * s.outputs();
-        runs.visit(s, [&](int64_t output, int64_t input, int64_t count) {
+        runs[tap].visit(s, [&](int64_t output, int64_t input, int64_t count) {
           lanes.add(from + input, s.strideW, ct + output, count);
         });
       }
