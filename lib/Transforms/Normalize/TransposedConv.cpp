@@ -277,10 +277,9 @@ Value mlir::remat::raiseTransposedConv(OpBuilder &builder,
   Read backward = readBackward(op, *form);
   RankedTensorType filterType = getReadType(backward);
   Read filters = lookThroughMirrors(backward);
-  // With stride 1 it is a padded convolution as well. It is told by its filters
-  // which of both needs no copy of them.
-  bool isStrided = images.isStuffed;
-  if (!isStrided &&
+  // With stride 1 it is a padded convolution as well: of both forms, the one
+  // that reads its filters without a copy.
+  if (!images.isStuffed &&
       (filters.source == op->getOperand(1) || isMirrored(filters)))
     return {};
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
