@@ -45,18 +45,9 @@ void forward(const ConvShape &s, bool channelsFirst, T *x, T *w, T *y) {
                          : depthwiseForward(s, x, w, y);
   if (isCheaperProduct(s, channelsFirst, s.c, s.f))
     return multiplyPlanes(s, s.f, s.c, Matrix<T>{w, s.f, s.c, s.c, 1}, x, y);
-  Correlation<T>{{x, s.d, s.h, s.w, s.groups * s.c, channelsFirst},
-                 s.d,
-                 s.h,
-                 s.w,
-                 s.strideD,
-                 s.strideH,
-                 s.strideW,
-                 {y, s.od, s.oh, s.ow, s.groups * s.f, channelsFirst},
+  Correlation<T>{Images<T>::inputs(s, x, channelsFirst),
+                 Images<T>::outputs(s, y, channelsFirst),
                  s.n,
-                 s.od,
-                 s.oh,
-                 s.ow,
                  TapGrid::forward(s),
                  {w, s, channelsFirst},
                  s.groups,
@@ -74,35 +65,21 @@ void backwardData(const ConvShape &s, bool channelsFirst, T *dy, T *w, T *dx) {
                          : depthwiseBackwardData(s, dy, w, dx);
   if (isCheaperProduct(s, channelsFirst, s.f, s.c))
     return multiplyPlanes(s, s.c, s.f, Matrix<T>{w, s.c, s.f, 1, s.c}, dy, dx);
-  Images<T> cotangents(dy, s.od, s.oh, s.ow, s.groups * s.f, channelsFirst);
-  Images<T> gradients(dx, s.d, s.h, s.w, s.groups * s.c, channelsFirst);
+  Images<T> cotangents = Images<T>::outputs(s, dy, channelsFirst);
+  Images<T> gradients = Images<T>::inputs(s, dx, channelsFirst);
   Filters<T> filters(w, s, channelsFirst);
   std::swap(filters.channel, filters.filter);
   Images<T> residues = gradients;
-  residues.slice *= s.strideD;
-  residues.row *= s.strideH;
-  residues.column *= s.strideW;
-  for (int64_t z0 = 0; z0 < std::min(s.strideD, s.d); ++z0)
-    for (int64_t y0 = 0; y0 < std::min(s.strideH, s.h); ++y0)
-      for (int64_t x0 = 0; x0 < std::min(s.strideW, s.w); ++x0) {
+  residues.slice *= s.z.stride;
+  residues.row *= s.y.stride;
+  residues.column *= s.x.stride;
+  for (int64_t z0 = 0; z0 < std::min(s.z.stride, s.z.inputs); ++z0)
+    for (int64_t y0 = 0; y0 < std::min(s.y.stride, s.y.inputs); ++y0)
+      for (int64_t x0 = 0; x0 < std::min(s.x.stride, s.x.inputs); ++x0) {
         residues.data = gradients.at(0, z0, y0, x0, 0);
-        Correlation<T>{cotangents,
-                       s.od,
-                       s.oh,
-                       s.ow,
-                       1,
-                       1,
-                       1,
-                       residues,
-                       s.n,
-                       ceilDiv(s.d - z0, s.strideD),
-                       ceilDiv(s.h - y0, s.strideH),
-                       ceilDiv(s.w - x0, s.strideW),
-                       TapGrid::backward(s, z0, y0, x0),
-                       filters,
-                       s.groups,
-                       s.f,
-                       s.c}
+        TapGrid taps = TapGrid::backward(s, z0, y0, x0);
+        Correlation<T>{cotangents, residues, s.n, taps,
+                       filters,    s.groups, s.f, s.c}
             .compute();
       }
 }
@@ -113,24 +90,14 @@ void backwardFilter(const ConvShape &s, bool channelsFirst, T *x, T *dy,
   if (s.isDirect())
     return channelsFirst ? directBackwardFilter(s, x, dy, dw)
                          : depthwiseBackwardFilter(s, x, dy, dw);
-  FilterGradient<T> gradient{
-      {x, s.d, s.h, s.w, s.groups * s.c, channelsFirst},
-      s.d,
-      s.h,
-      s.w,
-      s.strideD,
-      s.strideH,
-      s.strideW,
-      {dy, s.od, s.oh, s.ow, s.groups * s.f, channelsFirst},
-      s.n,
-      s.od,
-      s.oh,
-      s.ow,
-      TapGrid::forward(s),
-      {dw, s, channelsFirst},
-      s.groups,
-      s.c,
-      s.f};
+  FilterGradient<T> gradient{Images<T>::inputs(s, x, channelsFirst),
+                             Images<T>::outputs(s, dy, channelsFirst),
+                             s.n,
+                             TapGrid::forward(s),
+                             {dw, s, channelsFirst},
+                             s.groups,
+                             s.c,
+                             s.f};
   // Of a product, either operand can be packed: the smaller one.
   if (s.isPointwise() && s.c < s.f) {
     std::swap(gradient.images, gradient.cotangents);

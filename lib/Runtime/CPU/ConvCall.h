@@ -17,85 +17,64 @@
 
 namespace remat {
 
-/// A convolution of images (n, d, h, w, c) with filters (kd, kh, kw, c, f) into
-/// images (n, od, oh, ow, f). Positions outside the input are zero; `padD`,
-/// `padH` and `padW` count those before it. There are `groups` of them side by
-/// side: `c` and `f` are the channels and filters of one. Of 2-d convolutions
-/// the depth is 1.
-struct ConvShape {
-  int64_t n, d, h, w, c, kd, kh, kw, f, od, oh, ow;
-  int64_t strideD, strideH, strideW, dilationD, dilationH, dilationW, padD,
-      padH, padW;
-  int64_t groups;
+/// One dimension in space: positions of an image and of a result, and what of
+/// the filter lies between them. `pad` positions before the image are zero.
+struct ConvAxis {
+  int64_t inputs = 1, outputs = 1, taps = 1, stride = 1, dilation = 1, pad = 0;
 
-  int64_t taps() const { return kd * kh * kw; }
+  bool isEmpty() const { return std::min({inputs, outputs, taps}) == 0; }
+  /// Whether outputs are inputs, in order.
+  bool isIdentity() const {
+    return taps == 1 && stride == 1 && pad == 0 && outputs == inputs;
+  }
+};
+
+/// A convolution of `n` images with `groups` groups side by side, of `c`
+/// channels and `f` filters each. Of 2-d convolutions the depth, `z`, is one
+/// position.
+struct ConvShape {
+  int64_t n, c, f, groups;
+  ConvAxis z, y, x;
+
+  int64_t taps() const { return z.taps * y.taps * x.taps; }
   /// Positions of an image, and of a result.
-  int64_t inputs() const { return d * h * w; }
-  int64_t outputs() const { return od * oh * ow; }
+  int64_t inputs() const { return z.inputs * y.inputs * x.inputs; }
+  int64_t outputs() const { return z.outputs * y.outputs * x.outputs; }
   /// Whether there is nothing to add up: the result, if it has elements at all,
   /// is zero.
   bool isEmpty() const {
-    return std::min({n, d, h, w, c, kd, kh, kw, f, od, oh, ow}) == 0;
+    return std::min({n, c, f}) == 0 || z.isEmpty() || y.isEmpty() ||
+           x.isEmpty();
   }
   /// Whether a group is too small for products of matrices (ConvDirect.h).
   bool isDirect() const { return groups > 1 && c * f < 64; }
   /// Whether an output position is a product of one input position in order.
   bool isPointwise() const {
-    return taps() == 1 && strideD == 1 && strideH == 1 && strideW == 1 &&
-           padD == 0 && padH == 0 && padW == 0 && od == d && oh == h && ow == w;
+    return z.isIdentity() && y.isIdentity() && x.isIdentity();
   }
 };
 
 /// The convolution of images of sizes `x` with filters of sizes `w` into images
 /// of sizes `y`; `window` are strides, dilations and the padding in front, of
 /// `rank` dimensions each.
-template <unsigned rank>
-ConvShape getConvShape(const int64_t *x, const int64_t *w, const int64_t *y,
-                       const int64_t *window, bool channelsFirst) {
+inline ConvShape getConvShape(unsigned rank, const int64_t *x, const int64_t *w,
+                              const int64_t *y, const int64_t *window,
+                              bool channelsFirst) {
   ConvDims dims = getConvDims(channelsFirst, rank);
-  // Number `axis` of depth, height and width.
-  auto get = [](const int64_t *sizes, unsigned axis, int64_t other) {
-    return rank == 2 && axis == 0 ? other : sizes[axis + rank - 3];
-  };
-  const int64_t *in = x + dims.space, *out = y + dims.space;
-  const int64_t *taps = w + dims.filterSpace;
-  const int64_t *strides = window, *dilations = window + rank,
-                *pads = window + 2 * rank;
+  ConvAxis axes[3];
+  for (unsigned i = 0; i < rank; ++i)
+    axes[3 - rank + i] = {x[dims.space + i],       y[dims.space + i],
+                          w[dims.filterSpace + i], window[i],
+                          window[rank + i],        window[2 * rank + i]};
   int64_t inputs = w[dims.filterChannel];
   int64_t groups =
       inputs > 0 ? std::max<int64_t>(1, x[dims.channel] / inputs) : 1;
-  ConvShape s{x[0],
-              get(in, 0, 1),
-              get(in, 1, 1),
-              get(in, 2, 1),
-              inputs,
-              get(taps, 0, 1),
-              get(taps, 1, 1),
-              get(taps, 2, 1),
-              w[dims.filter] / groups,
-              get(out, 0, 1),
-              get(out, 1, 1),
-              get(out, 2, 1),
-              get(strides, 0, 1),
-              get(strides, 1, 1),
-              get(strides, 2, 1),
-              get(dilations, 0, 1),
-              get(dilations, 1, 1),
-              get(dilations, 2, 1),
-              get(pads, 0, 0),
-              get(pads, 1, 0),
-              get(pads, 2, 0),
-              groups};
+  ConvShape s{x[0],    inputs, w[dims.filter] / groups, groups, axes[0],
+              axes[1], axes[2]};
   // PyTorch's convolutions of one dimension arrive as columns. In memory they
   // are rows, which are long.
-  if (s.w == 1 && s.ow == 1 && s.kw == 1 && s.padW == 0) {
-    std::swap(s.h, s.w);
-    std::swap(s.oh, s.ow);
-    std::swap(s.kh, s.kw);
-    std::swap(s.strideH, s.strideW);
-    std::swap(s.dilationH, s.dilationW);
-    std::swap(s.padH, s.padW);
-  }
+  if (s.x.inputs == 1 && s.x.outputs == 1 && s.x.taps == 1 && s.x.pad == 0)
+    std::swap(s.y, s.x);
   return s;
 }
 
@@ -104,20 +83,42 @@ template <typename T> struct Images {
   T *data;
   int64_t image, slice, row, column, channel;
 
-  Images(T *data, int64_t d, int64_t h, int64_t w, int64_t channels,
-         bool channelsFirst)
-      : data(data), image(d * h * w * channels) {
-    // Images of one position are the same in both layouts.
-    bool inPlanes = channelsFirst && d * h * w > 1;
-    column = inPlanes ? 1 : channels;
-    row = w * column;
-    slice = h * row;
-    channel = inPlanes ? d * h * w : 1;
+  /// Those that a convolution reads, and its results.
+  static Images inputs(const ConvShape &s, T *data, bool channelsFirst) {
+    return {data,       s.inputs(),     s.y.inputs,
+            s.x.inputs, s.groups * s.c, channelsFirst};
+  }
+  static Images outputs(const ConvShape &s, T *data, bool channelsFirst) {
+    return {data,        s.outputs(),    s.y.outputs,
+            s.x.outputs, s.groups * s.f, channelsFirst};
   }
   T *at(int64_t n, int64_t k, int64_t i, int64_t j, int64_t c) const {
     return data + n * image + k * slice + i * row + j * column + c * channel;
   }
+
+private:
+  Images(T *data, int64_t positions, int64_t rows, int64_t columns,
+         int64_t channels, bool channelsFirst)
+      : data(data), image(positions * channels) {
+    // Images of one position are the same in both layouts.
+    bool inPlanes = channelsFirst && positions > 1;
+    column = inPlanes ? 1 : channels;
+    row = columns * column;
+    slice = rows * row;
+    channel = inPlanes ? positions : 1;
+  }
 };
+
+/// Which of the outputs [begin, end) read a position of `inputs`, if number o
+/// reads o * stride + shift.
+inline std::pair<int64_t, int64_t> findReaders(int64_t shift, int64_t stride,
+                                               int64_t inputs, int64_t begin,
+                                               int64_t end) {
+  int64_t from = shift < 0 ? ceilDiv(-shift, stride) : 0;
+  int64_t to = inputs > shift ? (inputs - 1 - shift) / stride + 1 : 0;
+  from = std::clamp(from, begin, end);
+  return {from, std::clamp(to, from, end)};
+}
 
 /// The same for filters; `group` is the distance of two groups' filters.
 template <typename T> struct Filters {
@@ -158,7 +159,7 @@ void fillWithZeros(const MemRef<T, rank> &memory) {
       int64_t padW) {                                                          \
     int64_t window[] = {strideH, strideW, dilationH, dilationW, padH, padW};   \
     ConvShape shape =                                                          \
-        getConvShape<2>(X->sizes, W->sizes, Y->sizes, window, CHANNELS_FIRST); \
+        getConvShape(2, X->sizes, W->sizes, Y->sizes, window, CHANNELS_FIRST); \
     if (shape.isEmpty())                                                       \
       return fillWithZeros(*c);                                                \
     FUNCTION<T>(shape, CHANNELS_FIRST, a->data(), b->data(), c->data());       \
@@ -172,7 +173,7 @@ void fillWithZeros(const MemRef<T, rank> &memory) {
     int64_t window[] = {strideD,   strideH, strideW, dilationD, dilationH,     \
                         dilationW, padD,    padH,    padW};                    \
     ConvShape shape =                                                          \
-        getConvShape<3>(X->sizes, W->sizes, Y->sizes, window, CHANNELS_FIRST); \
+        getConvShape(3, X->sizes, W->sizes, Y->sizes, window, CHANNELS_FIRST); \
     if (shape.isEmpty())                                                       \
       return fillWithZeros(*c);                                                \
     FUNCTION<T>(shape, CHANNELS_FIRST, a->data(), b->data(), c->data());       \

@@ -14,15 +14,14 @@
 namespace remat {
 
 /// result(n, l, i, j, o) = sum over taps and inputs k of
-///   image(n, l * strideD + tap.z, i * strideH + tap.y, j * strideW + tap.x, k)
+///   image(n, l * stride + tap.z, i * stride + tap.y, j * stride + tap.x, k)
 ///   * filter(tap, k, o)
-/// for l < slices, i < rows, j < columns, where there is such a position; for
-/// each of some groups of `inputs` channels and `outputs` results.
+/// with the strides of the axes, for all of their positions l, i and j, where
+/// the image has such a position; for each of some groups of `inputs` channels
+/// and `outputs` results.
 template <typename T> struct Correlation {
-  Images<T> images;
-  int64_t d, h, w, strideD, strideH, strideW;
-  Images<T> results;
-  int64_t n, slices, rows, columns;
+  Images<T> images, results;
+  int64_t n;
   TapGrid taps;
   /// With strides of inputs as those of channels, and of outputs as of filters.
   Filters<T> filters;
@@ -32,7 +31,7 @@ template <typename T> struct Correlation {
   bool inPlace = results.channel == 1;
 
   void compute() const {
-    int64_t positions = n * slices * rows * columns;
+    int64_t positions = n * taps.rows() * columns();
     PanelCut<T> cut(outputs);
     int64_t least = ceilDiv(positions * widest(cut), sumsBufferSize<T>());
     int64_t parts =
@@ -69,16 +68,9 @@ private:
   static int64_t widest(const PanelCut<T> &cut) {
     return cut.count == 1 ? cut.lastShape->columns : cut.shape->columns;
   }
-  /// Where a row of all images lies.
-  struct Row {
-    int64_t image, z, y;
-  };
-  Row find(int64_t row) const {
-    int64_t slice = row / rows;
-    return {slice / slices, slice % slices, row % rows};
-  }
+  int64_t columns() const { return taps.x.positions; }
   T *resultAt(const Part &part, int64_t row, int64_t column) const {
-    Row at = find(row);
+    TapGrid::Row at = taps.findRow(row);
     return results.at(at.image, at.z, at.y, column, part.group * outputs) +
            part.firstOutput * results.channel;
   }
@@ -93,10 +85,10 @@ private:
   /// The same for a region.
   template <typename Visit>
   void visitRows(const Part &part, const Region &region, Visit visit) const {
-    visitRows(part, columns, [&](int64_t row, int64_t from, int64_t to) {
+    visitRows(part, columns(), [&](int64_t row, int64_t from, int64_t to) {
       from = std::max(from, region.x.begin);
       to = std::min(to, region.x.end);
-      Row at = find(row);
+      TapGrid::Row at = taps.findRow(row);
       if (region.z.has(at.z) && region.y.has(at.y) && from < to)
         visit(row, from, to);
     });
@@ -113,13 +105,11 @@ private:
         Block block{t, std::min(kPanelDepth, numTaps - t), inputBlocks.begin(k),
                     inputBlocks.begin(k + 1) - inputBlocks.begin(k)};
         Panel panel = packFilters(part, block);
-        forEachRegion(taps.z, slices, strideD, d, [&](const AxisRegion &z) {
-          forEachRegion(taps.y, rows, strideH, h, [&](const AxisRegion &y) {
-            forEachRegion(taps.x, columns, strideW, w,
-                          [&](const AxisRegion &x) {
-                            computeTiles(part, block, Region{z, y, x}, panel,
-                                         k > 0 || t > 0);
-                          });
+        forEachRegion(taps.z, [&](const AxisRegion &z) {
+          forEachRegion(taps.y, [&](const AxisRegion &y) {
+            forEachRegion(taps.x, [&](const AxisRegion &x) {
+              computeTiles(part, block, Region{z, y, x}, panel, k > 0 || t > 0);
+            });
           });
         });
       }
@@ -185,9 +175,9 @@ private:
             continue;
           Tap tap = taps[block.firstTap + index];
           int64_t slot = panel.byNumber ? tap.number : index;
-          segments.add(images.at(0, region.z.begin * strideD + tap.z,
-                                 region.y.begin * strideH + tap.y,
-                                 region.x.begin * strideW + tap.x,
+          segments.add(images.at(0, region.z.begin * taps.z.stride + tap.z,
+                                 region.y.begin * taps.y.stride + tap.y,
+                                 region.x.begin * taps.x.stride + tap.x,
                                  part.group * inputs + block.firstInput),
                        panelBuffer<T>() + slot * panel.tapStride);
         }
@@ -220,19 +210,19 @@ private:
     EvenTiles tiles(count, part.shape.rows);
     int64_t tile = 0;
     visitRows(part, region, [&](int64_t row, int64_t from, int64_t end) {
-      Row at = find(row);
+      TapGrid::Row at = taps.findRow(row);
       int64_t offset = at.image * images.image +
-                       (at.z - region.z.begin) * strideD * images.slice +
-                       (at.y - region.y.begin) * strideH * images.row;
+                       (at.z - region.z.begin) * taps.z.stride * images.slice +
+                       (at.y - region.y.begin) * taps.y.stride * images.row;
       // A task's sums may begin in the middle of a row.
-      T *to =
-          inPlace ? resultAt(part, row, from) : part.sums(row * columns + from);
+      T *to = inPlace ? resultAt(part, row, from)
+                      : part.sums(row * columns() + from);
       int64_t step = inPlace ? results.column : part.shape.columns;
+      int64_t inputStep = taps.x.stride * images.column;
       for (int64_t j = from; j < end; ++j, to += step) {
         Rows &next = rowsOf[tile % 2];
         prefetch(to, part.outputs);
-        next.offsets[next.size] =
-            offset + (j - region.x.begin) * strideW * images.column;
+        next.offsets[next.size] = offset + (j - region.x.begin) * inputStep;
         next.to[next.size++] = to;
         if (next.size < tiles.begin(tile + 1) - tiles.begin(tile))
           continue;
@@ -254,9 +244,10 @@ private:
   /// at a time, in long runs.
   void storeSums(const Part &part) const {
     constexpr int64_t kTogether = 4;
+    int64_t columns = this->columns(), rows = taps.y.positions;
     bool isDense = results.row == columns * results.column;
     bool isWhole = isDense && results.slice == rows * results.row;
-    int64_t length = isWhole   ? slices * rows * columns
+    int64_t length = isWhole   ? taps.rows() * columns
                      : isDense ? rows * columns
                                : columns;
     for (int64_t o = 0; o < part.outputs; o += kTogether)

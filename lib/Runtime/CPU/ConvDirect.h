@@ -21,23 +21,26 @@ struct Run {
   int64_t from, to, shift;
 };
 
-inline Run runOf(int64_t tap, int64_t dilation, int64_t pad, int64_t stride,
-                 int64_t inputs, int64_t outputs) {
-  int64_t shift = tap * dilation - pad;
-  int64_t from = shift < 0 ? ceilDiv(-shift, stride) : 0;
-  int64_t to = inputs > shift ? (inputs - 1 - shift) / stride + 1 : 0;
-  from = std::min(from, outputs);
-  return {from, std::clamp(to, from, outputs), shift};
+inline Run runOf(const ConvAxis &axis, int64_t tap) {
+  int64_t shift = tap * axis.dilation - axis.pad;
+  auto [from, to] =
+      findReaders(shift, axis.stride, axis.inputs, 0, axis.outputs);
+  return {from, to, shift};
 }
 
-/// Output coordinate that input coordinate `i` meets under tap `k`, or -1.
-inline int64_t outputOf(int64_t i, int64_t k, int64_t dilation, int64_t pad,
-                        int64_t stride, int64_t outputs) {
-  int64_t o = i + pad - k * dilation;
-  if (o < 0 || o % stride != 0)
+/// Input coordinate that output coordinate `o` meets under a tap, or -1.
+inline int64_t inputOf(const ConvAxis &axis, int64_t o, int64_t tap) {
+  int64_t i = o * axis.stride + tap * axis.dilation - axis.pad;
+  return i < axis.inputs ? std::max<int64_t>(i, -1) : -1;
+}
+
+/// Output coordinate that input coordinate `i` meets under a tap, or -1.
+inline int64_t outputOf(const ConvAxis &axis, int64_t i, int64_t tap) {
+  int64_t o = i + axis.pad - tap * axis.dilation;
+  if (o < 0 || o % axis.stride != 0)
     return -1;
-  o /= stride;
-  return o < outputs ? o : -1;
+  o /= axis.stride;
+  return o < axis.outputs ? o : -1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -49,24 +52,23 @@ struct TapRuns {
   Run slices, rows, columns;
 
   TapRuns(const ConvShape &s, int64_t tap)
-      : slices(runOf(tap / s.kw / s.kh, s.dilationD, s.padD, s.strideD, s.d,
-                     s.od)),
-        rows(runOf(tap / s.kw % s.kh, s.dilationH, s.padH, s.strideH, s.h,
-                   s.oh)),
-        columns(runOf(tap % s.kw, s.dilationW, s.padW, s.strideW, s.w, s.ow)) {}
+      : slices(runOf(s.z, tap / s.x.taps / s.y.taps)),
+        rows(runOf(s.y, tap / s.x.taps % s.y.taps)),
+        columns(runOf(s.x, tap % s.x.taps)) {}
 
   /// Calls `visit(output, input, count)` for the rows of one image: positions
   /// of their first elements.
   template <typename Visit> void visit(const ConvShape &s, Visit visit) const {
     int64_t count = columns.to - columns.from;
-    int64_t inputStep = s.strideH * s.w, outputStep = s.ow;
+    int64_t inputStep = s.y.stride * s.x.inputs, outputStep = s.x.outputs;
     int64_t numRows = rows.to - rows.from;
     for (int64_t oz = slices.from; oz < slices.to; ++oz) {
-      int64_t output = (oz * s.oh + rows.from) * s.ow + columns.from;
-      int64_t iz = oz * s.strideD + slices.shift;
-      int64_t iy = rows.from * s.strideH + rows.shift;
-      int64_t input =
-          (iz * s.h + iy) * s.w + columns.from * s.strideW + columns.shift;
+      int64_t output =
+          (oz * s.y.outputs + rows.from) * s.x.outputs + columns.from;
+      int64_t iz = oz * s.z.stride + slices.shift;
+      int64_t iy = rows.from * s.y.stride + rows.shift;
+      int64_t ix = columns.from * s.x.stride + columns.shift;
+      int64_t input = (iz * s.y.inputs + iy) * s.x.inputs + ix;
       for (int64_t row = 0; row < numRows; ++row)
         visit(output + row * outputStep, input + row * inputStep, count);
     }
@@ -98,12 +100,12 @@ void directForward(const ConvShape &s, const T *x, const T *w, T *y) {
         runs[tap].visit(s, [&](int64_t output, int64_t input, int64_t count) {
           T factor = taps[tap], *out = to + output;
           const T *in = from + input;
-          if (s.strideW == 1)
+          if (s.x.stride == 1)
             for (int64_t j = 0; j < count; ++j)
               out[j] += factor * in[j];
           else
             for (int64_t j = 0; j < count; ++j)
-              out[j] += factor * in[j * s.strideW];
+              out[j] += factor * in[j * s.x.stride];
         });
     }
   }
@@ -125,12 +127,12 @@ void directBackwardData(const ConvShape &s, const T *dy, const T *w, T *dx) {
         runs[tap].visit(s, [&](int64_t output, int64_t input, int64_t count) {
           T factor = taps[tap], *out = to + input;
           const T *in = from + output;
-          if (s.strideW == 1)
+          if (s.x.stride == 1)
             for (int64_t j = 0; j < count; ++j)
               out[j] += factor * in[j];
           else
             for (int64_t j = 0; j < count; ++j)
-              out[j * s.strideW] += factor * in[j];
+              out[j * s.x.stride] += factor * in[j];
         });
     }
   }
@@ -187,7 +189,7 @@ void directBackwardFilter(const ConvShape &s, const T *x, const T *dy, T *dw) {
         const T *from = x + (n * channels + c) * s.inputs();
         const T *ct = dy + (n * filters + f) * s.outputs();
         runs[tap].visit(s, [&](int64_t output, int64_t input, int64_t count) {
-          lanes.add(from + input, s.strideW, ct + output, count);
+          lanes.add(from + input, s.x.stride, ct + output, count);
         });
       }
       dw[task * s.taps() + tap] = lanes.total();
@@ -203,21 +205,23 @@ template <typename T>
 void depthwiseForward(const ConvShape &s, const T *x, const T *w, T *y) {
   int64_t channels = s.groups;
 #pragma omp parallel for
-  for (int64_t row = 0; row < s.n * s.od * s.oh; ++row) {
-    int64_t n = row / s.oh / s.od, oz = row / s.oh % s.od, oy = row % s.oh;
-    T *to = y + row * s.ow * channels;
-    std::fill_n(to, s.ow * channels, T(0));
-    for (int64_t k = 0; k < s.kd * s.kh; ++k) {
-      int64_t iz = oz * s.strideD + k / s.kh * s.dilationD - s.padD;
-      int64_t iy = oy * s.strideH + k % s.kh * s.dilationH - s.padH;
-      if (iz < 0 || iz >= s.d || iy < 0 || iy >= s.h)
+  for (int64_t row = 0; row < s.n * s.z.outputs * s.y.outputs; ++row) {
+    int64_t slice = row / s.y.outputs, oy = row % s.y.outputs;
+    int64_t n = slice / s.z.outputs, oz = slice % s.z.outputs;
+    T *to = y + row * s.x.outputs * channels;
+    std::fill_n(to, s.x.outputs * channels, T(0));
+    for (int64_t k = 0; k < s.z.taps * s.y.taps; ++k) {
+      int64_t iz = inputOf(s.z, oz, k / s.y.taps);
+      int64_t iy = inputOf(s.y, oy, k % s.y.taps);
+      if (iz < 0 || iy < 0)
         continue;
-      const T *from = x + ((n * s.d + iz) * s.h + iy) * s.w * channels;
-      for (int64_t kx = 0; kx < s.kw; ++kx) {
-        const T *factors = w + (k * s.kw + kx) * channels;
-        Run run = runOf(kx, s.dilationW, s.padW, s.strideW, s.w, s.ow);
+      const T *from =
+          x + ((n * s.z.inputs + iz) * s.y.inputs + iy) * s.x.inputs * channels;
+      for (int64_t kx = 0; kx < s.x.taps; ++kx) {
+        const T *factors = w + (k * s.x.taps + kx) * channels;
+        Run run = runOf(s.x, kx);
         for (int64_t ox = run.from; ox < run.to; ++ox) {
-          const T *in = from + (ox * s.strideW + run.shift) * channels;
+          const T *in = from + (ox * s.x.stride + run.shift) * channels;
           for (int64_t c = 0; c < channels; ++c)
             to[ox * channels + c] += factors[c] * in[c];
         }
@@ -230,21 +234,23 @@ template <typename T>
 void depthwiseBackwardData(const ConvShape &s, const T *dy, const T *w, T *dx) {
   int64_t channels = s.groups;
 #pragma omp parallel for
-  for (int64_t row = 0; row < s.n * s.d * s.h; ++row) {
-    int64_t n = row / s.h / s.d, z = row / s.h % s.d, y = row % s.h;
-    T *to = dx + row * s.w * channels;
-    std::fill_n(to, s.w * channels, T(0));
-    for (int64_t k = 0; k < s.kd * s.kh; ++k) {
-      int64_t oz = outputOf(z, k / s.kh, s.dilationD, s.padD, s.strideD, s.od);
-      int64_t oy = outputOf(y, k % s.kh, s.dilationH, s.padH, s.strideH, s.oh);
+  for (int64_t row = 0; row < s.n * s.z.inputs * s.y.inputs; ++row) {
+    int64_t slice = row / s.y.inputs, y = row % s.y.inputs;
+    int64_t n = slice / s.z.inputs, z = slice % s.z.inputs;
+    T *to = dx + row * s.x.inputs * channels;
+    std::fill_n(to, s.x.inputs * channels, T(0));
+    for (int64_t k = 0; k < s.z.taps * s.y.taps; ++k) {
+      int64_t oz = outputOf(s.z, z, k / s.y.taps);
+      int64_t oy = outputOf(s.y, y, k % s.y.taps);
       if (oz < 0 || oy < 0)
         continue;
-      const T *from = dy + ((n * s.od + oz) * s.oh + oy) * s.ow * channels;
-      for (int64_t kx = 0; kx < s.kw; ++kx) {
-        const T *factors = w + (k * s.kw + kx) * channels;
-        Run run = runOf(kx, s.dilationW, s.padW, s.strideW, s.w, s.ow);
+      const T *from = dy + ((n * s.z.outputs + oz) * s.y.outputs + oy) *
+                               s.x.outputs * channels;
+      for (int64_t kx = 0; kx < s.x.taps; ++kx) {
+        const T *factors = w + (k * s.x.taps + kx) * channels;
+        Run run = runOf(s.x, kx);
         for (int64_t ox = run.from; ox < run.to; ++ox) {
-          T *out = to + (ox * s.strideW + run.shift) * channels;
+          T *out = to + (ox * s.x.stride + run.shift) * channels;
           for (int64_t c = 0; c < channels; ++c)
             out[c] += factors[c] * from[ox * channels + c];
         }
@@ -270,7 +276,7 @@ void depthwiseBackwardFilter(const ConvShape &s, const T *x, const T *dy,
         const T *ct = dy + (n * s.outputs() + output) * channels + c0;
         for (int64_t i = 0; i < length; ++i)
           for (int64_t c = 0; c < count; ++c)
-            sums[c] += in[i * s.strideW * channels + c] * ct[i * channels + c];
+            sums[c] += in[i * s.x.stride * channels + c] * ct[i * channels + c];
       });
     std::copy_n(sums.begin(), count, dw + tap * channels + c0);
   }

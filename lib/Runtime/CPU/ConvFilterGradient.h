@@ -13,15 +13,14 @@
 
 namespace remat {
 
-/// gradient(tap, c, f) = sum over images, l < slices, i < rows and j < columns
+/// gradient(tap, c, f) = sum over images n and positions l, i and j of the axes
 /// of
-///   image(n, l * strideD + tap.z, i * strideH + tap.y, j * strideW + tap.x, c)
-///   * cotangent(n, l, i, j, f), where there is such a position.
+///   image(n, l * stride + tap.z, i * stride + tap.y, j * stride + tap.x, c)
+///   * cotangent(n, l, i, j, f)
+/// with their strides, where the image has such a position.
 template <typename T> struct FilterGradient {
-  Images<T> images;
-  int64_t d, h, w, strideD, strideH, strideW;
-  Images<T> cotangents;
-  int64_t n, slices, rows, columns;
+  Images<T> images, cotangents;
+  int64_t n;
   TapGrid taps;
   Filters<T> gradients;
   int64_t groups, channels, filters;
@@ -59,19 +58,10 @@ private:
     int64_t firstRow, rows, firstColumn, columns;
   };
 
-  /// Where a row of all images lies.
-  struct Row {
-    int64_t image, z, y;
-  };
-  Row find(int64_t row) const {
-    int64_t slice = row / rows;
-    return {slice / slices, slice % slices, row % rows};
-  }
-
   void computePart(const Part &part) const {
     // As many whole rows as a panel holds, or a part of one.
+    int64_t columns = taps.x.positions, allRows = n * taps.rows();
     int64_t most = std::max<int64_t>(1, kPanelDepth / columns);
-    int64_t allRows = n * slices * rows;
     for (int64_t row = 0; row < allRows; row += most)
       for (int64_t column = 0; column < columns; column += kPanelDepth) {
         Chunk chunk{row, std::min(most, allRows - row), column,
@@ -89,7 +79,7 @@ private:
   /// as good, or packed.
   Matrix<T> findCotangents(const Part &part, const Chunk &chunk) const {
     auto at = [&](int64_t row) -> T * {
-      Row found = find(row);
+      TapGrid::Row found = taps.findRow(row);
       return cotangents.at(found.image, found.z, found.y, chunk.firstColumn,
                            part.group * filters + part.firstFilter);
     };
@@ -106,8 +96,7 @@ private:
     // Rows of an image follow each other, if chunks are whole rows.
     for (int64_t done = 0, count; done < chunk.rows; done += count) {
       int64_t row = chunk.firstRow + done;
-      int64_t ofImage = slices * rows;
-      count = std::min(ofImage - row % ofImage, chunk.rows - done);
+      count = std::min(taps.rows() - row % taps.rows(), chunk.rows - done);
       packPanel(Matrix<T>{at(row), count * chunk.columns, part.filters,
                           cotangents.column, cotangents.channel},
                 width, to + done * chunk.columns * width);
@@ -126,21 +115,23 @@ private:
   void addTap(const Part &part, const Chunk &chunk, const Matrix<T> &right,
               int64_t first, int64_t end, bool accumulate) const {
     Tap tap = taps[first / channels];
-    auto [fromSlice, toSlice] = meets(tap.z, strideD, d, 0, slices);
-    auto [fromRow, toRow] = meets(tap.y, strideH, h, 0, rows);
-    auto [from, to] = meets(tap.x, strideW, w, chunk.firstColumn,
-                            chunk.firstColumn + chunk.columns);
+    auto [fromSlice, toSlice] = findReaders(taps.z, tap.z);
+    auto [fromRow, toRow] = findReaders(taps.y, tap.y);
+    auto [from, to] = remat::findReaders(tap.x, taps.x.stride, taps.x.inputs,
+                                         chunk.firstColumn,
+                                         chunk.firstColumn + chunk.columns);
     Segments<T> segments;
-    segments.leftStride = strideW * images.column;
+    segments.leftStride = taps.x.stride * images.column;
     segments.rightStride = right.rowStride;
     segments.start(to - from);
     for (int64_t r = 0; r < chunk.rows && from < to; ++r) {
-      Row at = find(chunk.firstRow + r);
+      TapGrid::Row at = taps.findRow(chunk.firstRow + r);
       if (at.z < fromSlice || at.z >= toSlice || at.y < fromRow ||
           at.y >= toRow)
         continue;
-      segments.add(images.at(at.image, at.z * strideD + tap.z,
-                             at.y * strideH + tap.y, from * strideW + tap.x,
+      segments.add(images.at(at.image, at.z * taps.z.stride + tap.z,
+                             at.y * taps.y.stride + tap.y,
+                             from * taps.x.stride + tap.x,
                              part.group * channels + first % channels),
                    right.data + (r * chunk.columns + from - chunk.firstColumn) *
                                     right.rowStride);
@@ -161,14 +152,11 @@ private:
     }
   }
 
-  /// Outputs of [begin, end) for which a tap reads inside of an input.
-  static std::pair<int64_t, int64_t> meets(int64_t shift, int64_t stride,
-                                           int64_t size, int64_t begin,
-                                           int64_t end) {
-    int64_t from = shift < 0 ? ceilDiv(-shift, stride) : 0;
-    int64_t to = size > shift ? (size - 1 - shift) / stride + 1 : 0;
-    from = std::clamp(from, begin, end);
-    return {from, std::clamp(to, from, end)};
+  /// All positions of an axis that read the image through a tap.
+  static std::pair<int64_t, int64_t> findReaders(const TapAxis &axis,
+                                                 int64_t shift) {
+    return remat::findReaders(shift, axis.stride, axis.inputs, 0,
+                              axis.positions);
   }
 
   static T *sumsOf(const Part &part, int64_t gradient) {

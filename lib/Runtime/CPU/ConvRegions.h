@@ -14,29 +14,38 @@
 
 namespace remat {
 
-/// Filter positions along one dimension that meet some results: number i is
-/// position first + i * step, and what it reads of the input lies shift + i *
-/// shiftStep behind where the result reads with no shift.
+/// How results along one dimension read an input: `positions` of them, `stride`
+/// apart in `inputs`, through filter positions. Number i of these is position
+/// first + i * step, and what it reads of the input lies shift + i * shiftStep
+/// behind where the result reads with no shift.
 struct TapAxis {
   int64_t count, first, step, shift, shiftStep;
+  int64_t positions, stride, inputs;
 
-  /// All `taps` of a convolution.
-  static TapAxis forward(int64_t taps, int64_t dilation, int64_t pad) {
-    return {taps, 0, 1, -pad, dilation};
+  /// All taps of a convolution.
+  static TapAxis forward(const ConvAxis &axis) {
+    return {axis.taps,    0,           1,          -axis.pad, axis.dilation,
+            axis.outputs, axis.stride, axis.inputs};
   }
   /// Those through which input positions residue, residue + stride, ... meet
   /// outputs. Together they read consecutive ones.
-  static TapAxis backward(int64_t taps, int64_t dilation, int64_t pad,
-                          int64_t stride, int64_t residue) {
-    int64_t step = stride / std::gcd(stride, dilation), first = 0;
-    while (first < std::min(taps, step) &&
-           (residue + pad - first * dilation) % stride != 0)
+  static TapAxis backward(const ConvAxis &axis, int64_t residue) {
+    int64_t positions = ceilDiv(axis.inputs - residue, axis.stride);
+    int64_t step = axis.stride / std::gcd(axis.stride, axis.dilation);
+    int64_t first = 0, end = std::min(axis.taps, step);
+    auto shift = [&] { return residue + axis.pad - first * axis.dilation; };
+    while (first < end && shift() % axis.stride != 0)
       ++first;
-    if (first >= std::min(taps, step))
-      return {0, 0, 1, 0, 1};
-    return {(taps - 1 - first) / step + 1, first, step,
-            (residue + pad - first * dilation) / stride,
-            -step * dilation / stride};
+    if (first >= end)
+      return {0, 0, 1, 0, 1, positions, 1, axis.outputs};
+    return {(axis.taps - 1 - first) / step + 1,
+            first,
+            step,
+            shift() / axis.stride,
+            -step * axis.dilation / axis.stride,
+            positions,
+            1,
+            axis.outputs};
   }
 };
 
@@ -53,16 +62,13 @@ struct TapGrid {
   int64_t height, width;
 
   static TapGrid forward(const ConvShape &s) {
-    return {TapAxis::forward(s.kd, s.dilationD, s.padD),
-            TapAxis::forward(s.kh, s.dilationH, s.padH),
-            TapAxis::forward(s.kw, s.dilationW, s.padW), s.kh, s.kw};
+    return {TapAxis::forward(s.z), TapAxis::forward(s.y), TapAxis::forward(s.x),
+            s.y.taps, s.x.taps};
   }
   static TapGrid backward(const ConvShape &s, int64_t z0, int64_t y0,
                           int64_t x0) {
-    return {TapAxis::backward(s.kd, s.dilationD, s.padD, s.strideD, z0),
-            TapAxis::backward(s.kh, s.dilationH, s.padH, s.strideH, y0),
-            TapAxis::backward(s.kw, s.dilationW, s.padW, s.strideW, x0), s.kh,
-            s.kw};
+    return {TapAxis::backward(s.z, z0), TapAxis::backward(s.y, y0),
+            TapAxis::backward(s.x, x0), s.y.taps, s.x.taps};
   }
   int64_t count() const { return z.count * y.count * x.count; }
   Tap operator[](int64_t index) const {
@@ -72,6 +78,17 @@ struct TapGrid {
             x.shift + j * x.shiftStep,
             ((z.first + k * z.step) * height + y.first + i * y.step) * width +
                 x.first + j * x.step};
+  }
+
+  /// Rows of one image's results.
+  int64_t rows() const { return z.positions * y.positions; }
+  /// Where one of all images' rows lies, these after each other.
+  struct Row {
+    int64_t image, z, y;
+  };
+  Row findRow(int64_t row) const {
+    int64_t slice = row / y.positions;
+    return {slice / z.positions, slice % z.positions, row % y.positions};
   }
 };
 
@@ -85,33 +102,28 @@ struct AxisRegion {
   }
 };
 
-/// Taps [first, end) that position `i` meets, `stride` apart from the next one
-/// in an input of `size`.
-inline std::pair<int64_t, int64_t> tapsAt(const TapAxis &axis, int64_t i,
-                                          int64_t stride, int64_t size) {
+/// Taps [first, end) that position `i` meets.
+inline std::pair<int64_t, int64_t> tapsAt(const TapAxis &axis, int64_t i) {
   int64_t step = std::abs(axis.shiftStep);
   // From what tap number 0 reads to both ends of the input, in the direction
   // in which taps go.
-  int64_t at = i * stride + axis.shift;
-  int64_t ahead = axis.shiftStep > 0 ? size - 1 - at : at;
-  int64_t behind = axis.shiftStep > 0 ? -at : at - (size - 1);
+  int64_t at = i * axis.stride + axis.shift, last = axis.inputs - 1;
+  int64_t ahead = axis.shiftStep > 0 ? last - at : at;
+  int64_t behind = axis.shiftStep > 0 ? -at : at - last;
   int64_t first = std::min(axis.count, behind > 0 ? ceilDiv(behind, step) : 0);
   int64_t end = ahead < 0 ? 0 : std::min(axis.count, ahead / step + 1);
   return {first, std::max(first, end)};
 }
 
-/// Calls `visit` for the regions of `positions` positions, which follow each
-/// other: from one position to the next, taps only leave or only enter at
-/// either end.
-template <typename Visit>
-void forEachRegion(const TapAxis &axis, int64_t positions, int64_t stride,
-                   int64_t size, Visit visit) {
-  for (int64_t begin = 0, end; begin < positions; begin = end) {
-    auto taps = tapsAt(axis, begin, stride, size);
+/// Calls `visit` for the regions of an axis, which follow each other: from one
+/// position to the next, taps only leave or only enter at either end.
+template <typename Visit> void forEachRegion(const TapAxis &axis, Visit visit) {
+  for (int64_t begin = 0, end; begin < axis.positions; begin = end) {
+    auto taps = tapsAt(axis, begin);
     end = begin + 1;
-    for (int64_t other = positions; end < other;) {
+    for (int64_t other = axis.positions; end < other;) {
       int64_t middle = end + (other - end) / 2;
-      if (tapsAt(axis, middle, stride, size) == taps)
+      if (tapsAt(axis, middle) == taps)
         end = middle + 1;
       else
         other = middle;
