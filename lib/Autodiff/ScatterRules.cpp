@@ -31,17 +31,12 @@ static Value gather(OpBuilder &builder, ScatterAddOp op, Value sums) {
       SmallVector<utils::IteratorType>(type.getRank(),
                                        utils::IteratorType::parallel),
       [&](OpBuilder &inner, Location loc, ValueRange) {
-        Block &body = op.getBody().front();
+        SmallVector<Value> position;
+        for (int64_t dim = 0; dim < type.getRank(); ++dim)
+          position.push_back(linalg::IndexOp::create(inner, loc, dim));
         IRMapping mapping;
-        for (BlockArgument argument : body.getArguments())
-          mapping.map(argument, linalg::IndexOp::create(
-                                    inner, loc, argument.getArgNumber()));
-        for (Operation &scalar : body.without_terminator())
-          inner.clone(scalar, mapping);
         SmallVector<Value> indices =
-            llvm::map_to_vector(op.getIndices(), [&](Value index) {
-              return mapping.lookupOrDefault(index);
-            });
+            op.computeIndices(inner, position, mapping);
         Value element = tensor::ExtractOp::create(inner, loc, sums, indices);
         if (element.getType() != type.getElementType())
           element = arith::TruncFOp::create(inner, loc, type.getElementType(),

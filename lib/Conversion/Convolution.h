@@ -8,6 +8,8 @@
 #ifndef REMAT_LIB_CONVERSION_CONVOLUTION_H
 #define REMAT_LIB_CONVERSION_CONVOLUTION_H
 
+#include "remat/Dialect/Remat/IR/ConvLayout.h"
+
 #include "mlir/IR/Operation.h"
 
 #include <optional>
@@ -29,6 +31,11 @@ struct Convolution {
 
   /// How many dimensions there are in space.
   unsigned getRank() const { return strides.size(); }
+
+  /// Which dimension of the arrays is what.
+  ::remat::ConvDims getDims() const {
+    return ::remat::getConvDims(channelsFirst, getRank());
+  }
 
   /// Whether all sizes but the number of images are known.
   bool hasKnownSizes() const;

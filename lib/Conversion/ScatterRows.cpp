@@ -69,16 +69,9 @@ SmallVector<Value> mlir::remat::computeScatterIndices(OpBuilder &builder,
                                                       const ScatterRows &rows,
                                                       ValueRange position,
                                                       IRMapping mapping) {
-  Block &body = op.getBody().front();
-  mapping.map(body.getArguments(), position);
-  for (Operation &inner : body.without_terminator())
-    if (llvm::none_of(inner.getResults(), [&](Value value) {
-          return rows.varying.contains(value);
-        }))
-      builder.clone(inner, mapping);
-  return llvm::map_to_vector(op.getIndices(), [&](Value index) {
-    return mapping.lookupOrDefault(index);
-  });
+  for (Value value : rows.varying)
+    mapping.map(value, value);
+  return op.computeIndices(builder, position, mapping);
 }
 
 Value mlir::remat::widenUpdate(OpBuilder &builder, ScatterAddOp op,

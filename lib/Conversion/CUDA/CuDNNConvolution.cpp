@@ -4,7 +4,6 @@
 #include "PartialSums.h"
 
 #include "remat/CUDA/RuntimeMemory.h"
-#include "remat/Dialect/Remat/IR/ConvLayout.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -42,7 +41,7 @@ static LibraryOperand makeOperand(Value original,
 /// size of the result from as many zeros after the image as before it.
 static void planPadding(CuDNNConvolution &plan) {
   const Convolution &conv = plan.conv;
-  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst, /*rank=*/2);
+  ::remat::ConvDims dims = conv.getDims();
   for (int i : {0, 1}) {
     unsigned dim = dims.space + i;
     int64_t input = getSizes(conv.images)[dim];
@@ -74,7 +73,7 @@ CuDNNConvolution mlir::remat::planCuDNNConvolution(const Convolution &conv,
   if (!conv.channelsFirst)
     ofFilters = isF64 ? SmallVector<int64_t>{3, 2, 0, 1}
                       : SmallVector<int64_t>{3, 0, 1, 2};
-  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst, /*rank=*/2);
+  ::remat::ConvDims dims = conv.getDims();
   int64_t inputs = getSizes(conv.filters)[dims.filterChannel];
   int64_t groups = inputs ? getSizes(conv.images)[dims.channel] / inputs : 1;
   CuDNNConvolution plan = {conv,
@@ -108,7 +107,7 @@ std::string CuDNNConvolution::getFunction(bool tf32) const {
 }
 
 bool CuDNNConvolution::isPointwise() const {
-  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst, /*rank=*/2);
+  ::remat::ConvDims dims = conv.getDims();
   ArrayRef<int64_t> sizes = getSizes(conv.filters);
   return sizes[dims.filterSpace] == 1 && sizes[dims.filterSpace + 1] == 1 &&
          llvm::all_equal({int64_t(1), conv.strides[0], conv.strides[1]}) &&
@@ -128,7 +127,7 @@ static int64_t estimateAlgorithmBytes(const CuDNNConvolution &plan) {
     bytes += llvm::alignTo(multiplySizes(operand->sizes, elementBytes), 256);
   if (conv.kind != Convolution::Kind::BackwardFilter)
     return bytes;
-  ::remat::ConvDims dims = ::remat::getConvDims(conv.channelsFirst, /*rank=*/2);
+  ::remat::ConvDims dims = conv.getDims();
   ArrayRef<int64_t> results = plan.results.sizes;
   return bytes + getPartialSumBytes(
                      multiplySizes(plan.filters.sizes),

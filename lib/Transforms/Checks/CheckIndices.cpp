@@ -81,17 +81,13 @@ static std::optional<ConstantIntRanges> getLoopRange(linalg::IndexOp index) {
   return getRangeBelow(sizes[index.getDim()]);
 }
 
-/// The positions that a `remat.scatter_add` runs through, if `value` is one.
-static std::optional<ConstantIntRanges> getScatterRange(Value value) {
+/// The scatter that runs through positions in its updates, of which `value` is
+/// one.
+static remat::ScatterAddOp getScatter(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
-  auto scatter =
-      argument
-          ? dyn_cast<remat::ScatterAddOp>(argument.getOwner()->getParentOp())
-          : remat::ScatterAddOp();
-  if (!scatter)
-    return std::nullopt;
-  auto updates = cast<ShapedType>(scatter.getUpdates().getType());
-  return getRangeBelow(updates.getDimSize(argument.getArgNumber()));
+  return argument
+             ? dyn_cast<remat::ScatterAddOp>(argument.getOwner()->getParentOp())
+             : remat::ScatterAddOp();
 }
 
 static std::optional<ConstantIntRanges> inferRange(OpResult result,
@@ -123,8 +119,12 @@ static ConstantIntRanges getRange(Value value, unsigned depth) {
   if (auto result = dyn_cast<OpResult>(value))
     if (std::optional<ConstantIntRanges> range = inferRange(result, depth))
       return *range;
-  if (std::optional<ConstantIntRanges> range = getScatterRange(value))
-    return *range;
+  if (remat::ScatterAddOp scatter = getScatter(value)) {
+    auto updates = cast<ShapedType>(scatter.getUpdates().getType());
+    unsigned dim = cast<BlockArgument>(value).getArgNumber();
+    if (auto range = getRangeBelow(updates.getDimSize(dim)))
+      return *range;
+  }
   return ConstantIntRanges::maxRange(
       ConstantIntRanges::getStorageBitwidth(value.getType()));
 }
@@ -132,11 +132,9 @@ static ConstantIntRanges getRange(Value value, unsigned depth) {
 /// Whether a loop over a tensor's dimension runs `index`: no front end does
 /// that wrong, and its bounds may be dynamic.
 static bool isLoopIndex(Value index) {
-  if (index.getDefiningOp<linalg::IndexOp>())
+  if (index.getDefiningOp<linalg::IndexOp>() || getScatter(index))
     return true;
   auto argument = dyn_cast<BlockArgument>(index);
-  if (argument && isa<remat::ScatterAddOp>(argument.getOwner()->getParentOp()))
-    return true;
   auto loop = argument ? dyn_cast_or_null<LoopLikeOpInterface>(
                              argument.getOwner()->getParentOp())
                        : LoopLikeOpInterface();
@@ -171,22 +169,19 @@ static void collectIndices(Operation *op, SmallVectorImpl<Index> &found) {
         cast<RankedTensorType>(tensor.getType()).getShape();
     for (auto [dim, size] : llvm::enumerate(shape))
       if (!isInRange(indices[dim].get(), size))
-        found.push_back({op, &indices[dim], tensor, unsigned(dim)});
+        found.push_back(
+            {indices.getOwner(), &indices[dim], tensor, unsigned(dim)});
   };
   if (auto extract = dyn_cast<tensor::ExtractOp>(op))
     return addAll(extract.getTensor(), extract.getIndicesMutable());
   if (auto insert = dyn_cast<tensor::InsertOp>(op))
     return addAll(insert.getDest(), insert.getIndicesMutable());
-  if (auto scatter = dyn_cast<remat::ScatterAddOp>(op)) {
-    auto yield =
-        cast<remat::YieldOp>(scatter.getBody().front().getTerminator());
-    auto type = dyn_cast<RankedTensorType>(scatter.getInit().getType());
-    for (int64_t dim : llvm::seq(type ? type.getRank() : 0))
-      if (!isInRange(yield.getOutputs()[dim], type.getDimSize(dim)))
-        found.push_back({yield, &yield.getOutputsMutable()[dim],
-                         scatter.getInit(), unsigned(dim)});
-    return;
-  }
+  if (auto scatter = dyn_cast<remat::ScatterAddOp>(op);
+      scatter && scatter.hasPureTensorSemantics())
+    return addAll(
+        scatter.getInit(),
+        cast<remat::YieldOp>(scatter.getBody().front().getTerminator())
+            .getOutputsMutable());
   auto slice = dyn_cast<OffsetSizeAndStrideOpInterface>(op);
   if (!slice || !isa<tensor::ExtractSliceOp, tensor::InsertSliceOp>(op))
     return;

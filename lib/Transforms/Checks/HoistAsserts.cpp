@@ -190,17 +190,13 @@ static linalg::GenericOp createKernelLike(OpBuilder &builder,
       scatter.getUpdates(), maps,
       SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
       [&](OpBuilder &inner, Location loc, ValueRange arguments) {
+        SmallVector<Value> position;
+        for (unsigned dim = 0; dim < rank; ++dim)
+          position.push_back(linalg::IndexOp::create(inner, loc, dim));
         IRMapping mapping;
-        for (BlockArgument argument : body.getArguments())
-          mapping.map(argument, linalg::IndexOp::create(
-                                    inner, loc, argument.getArgNumber()));
         for (auto [extract, element] : llvm::zip(elements, arguments))
           mapping.map(extract.getResult(), element);
-        for (Operation &op : body.without_terminator())
-          if (!llvm::all_of(op.getResults(),
-                            [&](Value v) { return mapping.contains(v); }) ||
-              op.getNumResults() == 0)
-            inner.clone(op, mapping);
+        scatter.computeIndices(inner, position, mapping);
         linalg::YieldOp::create(inner, loc, arguments.back());
       });
 }

@@ -4,6 +4,7 @@
 
 #include "Copies.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Utils/Attributes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -12,6 +13,26 @@
 
 using namespace mlir;
 using namespace mlir::remat;
+
+static bool isStaticButForBatch(RankedTensorType type) {
+  return !ShapedType::isDynamicShape(type.getShape().drop_front());
+}
+
+bool mlir::remat::isConvForLibrary(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics())
+    return false;
+  auto typeOf = [&](unsigned operand) {
+    return cast<RankedTensorType>(op->getOperand(operand).getType());
+  };
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  return (element.isF32() || element.isF64()) &&
+         llvm::all_of(op->getOperandTypes(),
+                      [&](Type type) {
+                        return getElementTypeOrSelf(type) == element;
+                      }) &&
+         isStaticButForBatch(typeOf(0)) && typeOf(1).hasStaticShape() &&
+         isStaticButForBatch(typeOf(2));
+}
 
 //===----------------------------------------------------------------------===//
 // Dimensions
@@ -164,8 +185,10 @@ static RankedTensorType getMergedType(RankedTensorType type,
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-Value mlir::remat::toConvOperand(OpBuilder &builder, Location loc, Value value,
-                                 StringRef digits, unsigned rank) {
+/// `value`, whose dimensions have `digits`, as an operand of a remat.conv with
+/// `rank` dimensions in space.
+static Value toConvOperand(OpBuilder &builder, Location loc, Value value,
+                           StringRef digits, unsigned rank) {
   auto [merged, split] = getReassociations(digits, rank);
   auto type = getMergedType(cast<RankedTensorType>(value.getType()), merged);
   if (merged.size() != digits.size())
@@ -181,9 +204,10 @@ Value mlir::remat::toConvOperand(OpBuilder &builder, Location loc, Value value,
       split);
 }
 
-Value mlir::remat::fromConvOperand(OpBuilder &builder, Location loc,
-                                   Value value, StringRef digits, unsigned rank,
-                                   RankedTensorType type) {
+/// The other way round.
+static Value fromConvOperand(OpBuilder &builder, Location loc, Value value,
+                             StringRef digits, unsigned rank,
+                             RankedTensorType type) {
   auto [merged, split] = getReassociations(digits, rank);
   if (split.size() != rank + 2)
     value = tensor::CollapseShapeOp::create(
@@ -196,10 +220,6 @@ Value mlir::remat::fromConvOperand(OpBuilder &builder, Location loc,
 //===----------------------------------------------------------------------===//
 // Padding
 //===----------------------------------------------------------------------===//
-
-static bool isStaticButForBatch(RankedTensorType type) {
-  return !ShapedType::isDynamicShape(type.getShape().drop_front());
-}
 
 namespace {
 /// Goes from images to what they are padded copies of.
@@ -341,3 +361,55 @@ PaddedImages mlir::remat::getPaddedImages(Value value, const ConvForm &form,
   }
   return found;
 }
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+template <typename ConvT>
+Value mlir::remat::createConv(OpBuilder &builder, linalg::LinalgOp op,
+                              const ConvForm &form, const PaddedImages &images,
+                              Value filters, ArrayRef<int64_t> strides,
+                              ArrayRef<int64_t> padding) {
+  SmallVector<Location> locs(images.locs);
+  locs.push_back(op.getLoc());
+  Location loc = FusedLoc::get(op.getContext(), locs);
+  Value initial = op->getOperand(2);
+  auto type = cast<RankedTensorType>(initial.getType());
+  auto createEmpty = [&] {
+    return tensor::EmptyOp::create(builder, loc,
+                                   tensor::getMixedSizes(builder, loc, initial),
+                                   type.getElementType());
+  };
+  auto toOperand = [&](Value value, StringRef digits) {
+    return toConvOperand(builder, loc, value, digits, form.rank);
+  };
+  // What is overwritten: the memory that is filled with zeros, or memory of its
+  // own.
+  Value zeros = getZeroFilled(initial);
+  Value destination = toOperand(zeros ? zeros : createEmpty(), form.results);
+  auto conv = ConvT::create(
+      builder, loc, destination.getType(),
+      toOperand(images.source, images.digits), toOperand(filters, form.filters),
+      destination, strides, form.dilations, padding, form.channelsFirst);
+  copyAttributes(op, conv);
+  Value result = fromConvOperand(builder, loc, conv->getResult(0), form.results,
+                                 form.rank, type);
+  if (zeros)
+    return result;
+  // Such as a bias, which fuses with what follows.
+  auto add = linalg::AddOp::create(builder, loc, TypeRange(type),
+                                   ValueRange{initial, result},
+                                   ValueRange{createEmpty()});
+  copyAttributes(op, add);
+  return add.getResult(0);
+}
+
+template Value mlir::remat::createConv<ConvOp>(OpBuilder &, linalg::LinalgOp,
+                                               const ConvForm &,
+                                               const PaddedImages &, Value,
+                                               ArrayRef<int64_t>,
+                                               ArrayRef<int64_t>);
+template Value mlir::remat::createConv<ConvBackwardDataOp>(
+    OpBuilder &, linalg::LinalgOp, const ConvForm &, const PaddedImages &,
+    Value, ArrayRef<int64_t>, ArrayRef<int64_t>);

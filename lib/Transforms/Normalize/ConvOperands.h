@@ -50,12 +50,9 @@ private:
 /// filters for each channel.
 std::optional<ConvForm> getConvForm(Operation *op);
 
-/// `value`, whose dimensions have `digits`, as an operand of a remat.conv with
-/// `rank` dimensions in space, and the other way round.
-Value toConvOperand(OpBuilder &builder, Location loc, Value value,
-                    StringRef digits, unsigned rank);
-Value fromConvOperand(OpBuilder &builder, Location loc, Value value,
-                      StringRef digits, unsigned rank, RankedTensorType type);
+/// Whether the library has the types of a convolution on tensors, and a
+/// workspace can be reserved.
+bool isConvForLibrary(linalg::LinalgOp op);
 
 /// A dimension in space of what a convolution reads: `size` positions, of which
 /// low + i * step is element i of `count`, and all others are zero. Elements
@@ -82,6 +79,13 @@ struct PaddedImages {
 /// and slices may have been taken afterwards: axes may have a negative `low` or
 /// `high`.
 PaddedImages getPaddedImages(Value value, const ConvForm &form, bool mayStuff);
+
+/// The result of `op`, of that form, by a `ConvT` of `images` and `filters`,
+/// and with the accumulator of `op`, a bias perhaps, added to it.
+template <typename ConvT>
+Value createConv(OpBuilder &builder, linalg::LinalgOp op, const ConvForm &form,
+                 const PaddedImages &images, Value filters,
+                 ArrayRef<int64_t> strides, ArrayRef<int64_t> padding);
 
 } // namespace mlir::remat
 

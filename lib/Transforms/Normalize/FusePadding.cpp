@@ -46,23 +46,9 @@ struct FusePadding : OpInterfaceRewritePattern<linalg::LinalgOp> {
     SmallVector<int64_t> padding;
     for (const PaddedAxis &axis : images.axes)
       llvm::append_values(padding, axis.low, axis.high());
-    images.locs.push_back(op.getLoc());
-    Location loc = rewriter.getFusedLoc(images.locs);
-    Value destination =
-        toConvOperand(rewriter, loc, getConvDestination(rewriter, op),
-                      form->results, form->rank);
-    auto conv = ConvOp::create(
-        rewriter, loc, destination.getType(),
-        toConvOperand(rewriter, loc, images.source, images.digits, form->rank),
-        toConvOperand(rewriter, loc, op->getOperand(1), form->filters,
-                      form->rank),
-        destination, form->strides, form->dilations, padding,
-        form->channelsFirst);
-    copyAttributes(op, conv);
-    Value result = fromConvOperand(
-        rewriter, loc, conv->getResult(0), form->results, form->rank,
-        cast<RankedTensorType>(op->getResult(0).getType()));
-    rewriter.replaceOp(op, addAccumulator(rewriter, op, result));
+    rewriter.replaceOp(op, createConv<ConvOp>(rewriter, op, *form, images,
+                                              op->getOperand(1), form->strides,
+                                              padding));
     return success();
   }
 

@@ -14,7 +14,6 @@
 #include "Copies.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Transforms/Utils/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -177,49 +176,6 @@ static Value materialize(OpBuilder &builder, Location loc, const Read &read,
 // Convolutions
 //===----------------------------------------------------------------------===//
 
-bool mlir::remat::isConvForLibrary(linalg::LinalgOp op) {
-  if (!op.hasPureTensorSemantics())
-    return false;
-  auto isStaticButForBatch = [](Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    return !ShapedType::isDynamicShape(type.getShape().drop_front());
-  };
-  Type element = getElementTypeOrSelf(op->getResult(0).getType());
-  auto filters = cast<RankedTensorType>(op->getOperand(1).getType());
-  return (element.isF32() || element.isF64()) &&
-         llvm::all_of(op->getOperandTypes(),
-                      [&](Type type) {
-                        return getElementTypeOrSelf(type) == element;
-                      }) &&
-         isStaticButForBatch(op->getOperand(0)) && filters.hasStaticShape() &&
-         isStaticButForBatch(op->getOperand(2));
-}
-
-static Value createEmptyLike(OpBuilder &builder, Location loc, Value value) {
-  return tensor::EmptyOp::create(builder, loc,
-                                 tensor::getMixedSizes(builder, loc, value),
-                                 getElementTypeOrSelf(value));
-}
-
-Value mlir::remat::getConvDestination(OpBuilder &builder, linalg::LinalgOp op) {
-  Value initial = op->getOperand(2), destination = getZeroFilled(initial);
-  return destination ? destination
-                     : createEmptyLike(builder, op.getLoc(), initial);
-}
-
-Value mlir::remat::addAccumulator(OpBuilder &builder, linalg::LinalgOp op,
-                                  Value result) {
-  Value initial = op->getOperand(2);
-  if (getZeroFilled(initial))
-    return result;
-  Location loc = result.getLoc();
-  auto add = linalg::AddOp::create(
-      builder, loc, TypeRange(result.getType()), ValueRange{initial, result},
-      ValueRange{createEmptyLike(builder, loc, initial)});
-  copyAttributes(op, add);
-  return add.getResult(0);
-}
-
 /// Where the filters of the convolution whose images' cotangent is `op` lie in
 /// those of `op`: mirrored in space, and what is a channel of one is a filter
 /// of the other.
@@ -304,19 +260,7 @@ Value mlir::remat::raiseTransposedConv(OpBuilder &builder,
     padding.push_back(low);
     padding.push_back(std::max<int64_t>(0, needed - low - outputs));
   }
-  images.locs.push_back(op.getLoc());
-  Location loc = FusedLoc::get(op.getContext(), images.locs);
-  Value destination = toConvOperand(
-      builder, loc, getConvDestination(builder, op), form->results, form->rank);
-  auto conv = ConvBackwardDataOp::create(
-      builder, loc, destination.getType(),
-      toConvOperand(builder, loc, images.source, images.digits, form->rank),
-      toConvOperand(builder, loc,
-                    materialize(builder, loc, filters, filterType),
-                    form->filters, form->rank),
-      destination, strides, form->dilations, padding, form->channelsFirst);
-  copyAttributes(op, conv);
-  Value result = fromConvOperand(builder, loc, conv->getResult(0),
-                                 form->results, form->rank, type);
-  return addAccumulator(builder, op, result);
+  return createConv<ConvBackwardDataOp>(
+      builder, op, *form, images,
+      materialize(builder, op.getLoc(), filters, filterType), strides, padding);
 }

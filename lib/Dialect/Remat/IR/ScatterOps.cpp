@@ -6,11 +6,27 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include "mlir/IR/IRMapping.h"
+
 using namespace mlir;
 using namespace mlir::remat;
 
 OperandRange ScatterAddOp::getIndices() {
   return cast<YieldOp>(getBody().front().getTerminator()).getOutputs();
+}
+
+SmallVector<Value> ScatterAddOp::computeIndices(OpBuilder &builder,
+                                                ValueRange position,
+                                                IRMapping &mapping) {
+  Block &body = getBody().front();
+  mapping.map(body.getArguments(), position);
+  for (Operation &op : body.without_terminator())
+    if (llvm::none_of(op.getResults(),
+                      [&](Value value) { return mapping.contains(value); }))
+      builder.clone(op, mapping);
+  return llvm::map_to_vector(getIndices(), [&](Value index) {
+    return mapping.lookupOrDefault(index);
+  });
 }
 
 void ScatterAddOp::getEffects(

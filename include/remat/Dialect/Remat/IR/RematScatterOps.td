@@ -63,6 +63,11 @@ def Remat_ScatterAddOp : Op<Remat_Dialect, "scatter_add", [
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
     /// The indices into `init` that the body makes.
     ::mlir::OperandRange getIndices();
+    /// The same at `position` in the updates, by a copy of the body, but for
+    /// operations whose results `mapping` has.
+    ::llvm::SmallVector<::mlir::Value>
+    computeIndices(::mlir::OpBuilder &builder, ::mlir::ValueRange position,
+                   ::mlir::IRMapping &mapping);
   }];
 }
 
