@@ -228,10 +228,13 @@ def torch_step(model, compiled=False):
 def fuse_attention(model):
     """Chooses PyTorch's fused attention. Returns whether the architecture has it."""
     choose = getattr(getattr(model.function, "model", None), "set_attn_implementation", None)
+    if not choose:
+        return False
     try:
-        return bool(choose) and (choose("sdpa"), True)[1]
+        choose("sdpa")
     except ValueError:
         return False
+    return True
 
 
 def torch_bytes(model, policy, by_layer):

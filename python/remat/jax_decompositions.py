@@ -27,54 +27,43 @@ def is_less(a: Any, b: Any) -> Any:
     return (a < b) | (jnp.isnan(b) & ~jnp.isnan(a)) if jnp.issubdtype(a.dtype, jnp.inexact) else a < b
 
 
-def rank(keys: list[Any], before: Callable[[Any, Any], Any]) -> Any:
-    """How many elements along the last dimension come before each one: by the first key that differs, then by position."""
-    from jax import lax
-    size = keys[0].shape[-1]
-    first = lax.broadcasted_iota("int32", (size, size), 1) < lax.broadcasted_iota("int32", (size, size), 0)
-    for key in reversed(keys):
-        other, own = key[..., None, :], key[..., :, None]
-        first = before(other, own) | (~before(own, other) & first)
-    return first.sum(-1, dtype="int32")
+def comes_before(keys: list[Any], others: list[Any], before: Callable[[Any, Any], Any], is_earlier: Any) -> Any:
+    """By the first key that differs, then by position."""
+    result = is_earlier
+    for key, other in reversed(list(zip(keys, others))):
+        result = before(key, other) | (~before(other, key) & result)
+    return result
 
 
 def order_by_comparisons(keys: list[Any], before: Callable[[Any, Any], Any], count: int) -> Any:
+    """Each element is compared with each."""
     from jax import lax
     from jax import numpy as jnp
-    ranks = rank(keys, before)
-    numbers = lax.broadcasted_iota("int32", (count, ranks.shape[-1]), 1)
+    size = keys[0].shape[-1]
+    is_earlier = lax.broadcasted_iota("int32", (size, size), 1) < lax.broadcasted_iota("int32", (size, size), 0)
+    ranks = comes_before([key[..., None, :] for key in keys], [key[..., :, None] for key in keys], before, is_earlier).sum(-1, dtype="int32")
+    numbers = lax.broadcasted_iota("int32", (count, size), 1)
     holds = ranks[..., None, :] == lax.broadcasted_iota("int32", (count, 1), 0)
     return jnp.where(holds, numbers, 0).sum(-1, dtype="int32")
 
 
 def order_by_network(keys: list[Any], before: Callable[[Any, Any], Any], count: int) -> Any:
-    """Batcher's bitonic network: in each of (log n)^2 / 2 stages each element is compared with one other."""
+    """In each stage each element is compared with one other (orders.py)."""
     from jax import lax
     from jax import numpy as jnp
     *batch, size = keys[0].shape
-    whole = 1 << (size - 1).bit_length()
+    whole = orders.round_up(size)
     parts = [jnp.pad(key, [(0, 0)] * len(batch) + [(0, whole - size)]) for key in keys]
     parts.append(lax.broadcasted_iota("int32", (*batch, whole), len(batch)))
-    is_upper, block = lax.broadcasted_iota("int32", (2, 1), 0) == 1, 2
-
-    def comes_before(first: list[Any], second: list[Any]) -> Any:
-        *firsts, place = first
-        *seconds, other_place = second
-        result = place < other_place
-        for a, b in reversed(list(zip(firsts, seconds))):
-            result = before(a, b) | (~before(b, a) & result)
-        return result if whole == size else (place < size) & (result | (other_place >= size)) | (place >= size) & (
-            other_place >= size) & (place < other_place)
-
-    while block <= whole:
-        step = block // 2
-        while step:  # in the first stage of a block with the mirrored element, then with the one a step away
-            own = [part.reshape(-1, 2, step) for part in parts]
-            other = [jnp.flip(part, (1, 2) if step == block // 2 else 1) for part in own]
-            takes = comes_before(other, own) ^ is_upper
-            parts = [jnp.where(takes, theirs, ours) for theirs, ours in zip(other, own)]
-            step //= 2
-        block *= 2
+    is_upper = lax.broadcasted_iota("int32", (2, 1), 0) == 1
+    for half, is_mirrored in orders.stages(whole):
+        own = [part.reshape(-1, 2, half) for part in parts]
+        other = [jnp.flip(part, (1, 2) if is_mirrored else 1) for part in own]
+        is_earlier = other[-1] < own[-1]
+        takes = comes_before(other[:-1], own[:-1], before, is_earlier)
+        if whole != size:  # what was added stays behind
+            takes = jnp.where(jnp.maximum(other[-1], own[-1]) < size, takes, is_earlier)
+        parts = [jnp.where(takes ^ is_upper, theirs, ours) for theirs, ours in zip(other, own)]
     return parts[-1].reshape(*batch, whole)[..., :count]
 
 

@@ -76,12 +76,7 @@ def replace_barriers(module: Any, barriers: list[Any]) -> None:
 
 def restore(text: str) -> str:
     """`text`, as IREE leaves it, with the bodies of these functions."""
-    def define(match: Any) -> str:
-        name, *types = match.groups()
-        ranks = [kind.count("x") - (kind.endswith("index>")) for kind in types]
-        return scatter.write(name, types, ranks, 0, int(types[0].removeprefix("tensor<").partition("x")[0]) - 1)
-
     call = rf"util\.call @(\w*{re.escape(scatter.NAME)}_\d+)\b"
     text = re.sub(rf"{SCOPE}(\)*)/optimization_barrier", r"scatter_add\1", re.sub(call, r"func.call @\1", text))
     return re.sub(rf"^ *util\.func private @(\w*{re.escape(scatter.NAME)}_\d+)\(%arg0: (\S+), %arg1: (\S+), %arg2: (\S+)\) -> .*$",
-                  define, text, flags=re.M)
+                  lambda match: scatter.write(match[1], match[2], match[3], match[4], 0, is_clamped=True), text, flags=re.M)

@@ -327,7 +327,7 @@ def embedding_bag(table: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by
         result = torch.where(number.unsqueeze(-1) > 0, largest, 0)
     else:
         rows = torch.where(counts.unsqueeze(-1), rows if weights is None else rows * weights.unsqueeze(-1), 0)
-        result = torch_scatter.scatter_add(torch.zeros(offsets.shape[0], table.shape[1], dtype=rows.dtype), 0, bag, rows)
+        result = torch.zeros(offsets.shape[0], table.shape[1], dtype=rows.dtype).index_add(0, bag, rows)
         if mode == 1:
             result = result / number.unsqueeze(-1).clamp(min=1).to(rows.dtype)
     return result, bag, number.to(torch.int64), bag
@@ -395,13 +395,15 @@ def last_of(x: Tensor, descending: bool) -> Any:
     return torch.iinfo(x.dtype).min if descending else torch.iinfo(x.dtype).max
 
 
+def comes_before(x: Tensor, other: Tensor, descending: bool, is_earlier: Tensor) -> Tensor:
+    before, behind = is_less(x, other), is_less(other, x)
+    return behind | (~before & is_earlier) if descending else before | (~behind & is_earlier)
+
+
 def order_by_comparisons(x: Tensor, descending: bool, first: int, count: int) -> Tensor:
     """Each element is compared with each."""
-    numbers, own, other = torch.arange(x.shape[-1]), x.unsqueeze(-1), x.unsqueeze(-2)
-    before, behind = is_less(other, own), is_less(own, other)
-    if descending:
-        before, behind = behind, before
-    ranks = (before | (~behind & (numbers < numbers[:, None]))).sum(-1)
+    numbers = torch.arange(x.shape[-1])
+    ranks = comes_before(x.unsqueeze(-2), x.unsqueeze(-1), descending, numbers < numbers[:, None]).sum(-1)
     holds = ranks.unsqueeze(-2) == torch.arange(first, first + count)[:, None]
     return torch.where(holds, numbers, 0).sum(-1)
 
@@ -422,30 +424,19 @@ def order_one_by_one(x: Tensor, descending: bool, first: int, count: int) -> Ten
 
 
 def order_by_network(x: Tensor, descending: bool, first: int, count: int) -> Tensor:
-    """Batcher's bitonic network: in each of (log n)^2 / 2 stages each element is compared with one other."""
-    size, whole = x.shape[-1], 1 << (x.shape[-1] - 1).bit_length()
-    last = math.nan if x.is_floating_point() and not descending else last_of(x, descending)
-    keys = torch.cat([x, torch.full((*x.shape[:-1], whole - size), last, dtype=x.dtype)], -1)
-    places = torch.arange(whole, dtype=torch.int32).expand(keys.shape)
-    is_upper, block = torch.arange(2)[:, None] == 1, 2
-    while block <= whole:
-        step = block // 2
-        while step:  # in the first stage of a block with the mirrored element, then with the one a step away
-            key, place = keys.reshape(-1, 2, step), places.reshape(-1, 2, step)
-            other_key, other_place = (part.flip((1, 2) if step == block // 2 else 1) for part in (key, place))
-            before, behind = is_less(other_key, key), is_less(key, other_key)
-            if descending:
-                before, behind = behind, before
-            takes = (before | (~behind & (other_place < place))) ^ is_upper
-            keys, places = torch.where(takes, other_key, key), torch.where(takes, other_place, place)
-            step //= 2
-        block *= 2
+    """In each stage each element is compared with one other (orders.py)."""
+    whole, last = orders.round_up(x.shape[-1]), math.nan if x.is_floating_point() and not descending else last_of(x, descending)
+    keys = torch.cat([x, torch.full((*x.shape[:-1], whole - x.shape[-1]), last, dtype=x.dtype)], -1)
+    places, is_upper = torch.arange(whole, dtype=torch.int32).expand(keys.shape), torch.arange(2)[:, None] == 1
+    for half, is_mirrored in orders.stages(whole):
+        own = [part.reshape(-1, 2, half) for part in (keys, places)]
+        other = [part.flip((1, 2) if is_mirrored else 1) for part in own]
+        takes = comes_before(other[0], own[0], descending, other[1] < own[1]) ^ is_upper
+        keys, places = (torch.where(takes, theirs, ours) for theirs, ours in zip(other, own))
     return places.reshape(*x.shape[:-1], whole)[..., first:first + count].to(torch.int64)
 
 
-def choose_order(size: int, passes: int) -> Callable[[Tensor, bool, int, int], Tensor]:
-    """The fastest one (orders.py)."""
-    return {"comparisons": order_by_comparisons, "network": order_by_network, "one by one": order_one_by_one}[orders.choose(size, passes)]
+ORDERS = {"comparisons": order_by_comparisons, "network": order_by_network, "one by one": order_one_by_one}
 
 
 def in_order(x: Tensor, dim: int, descending: bool, first: int, count: int) -> Any:
@@ -455,7 +446,7 @@ def in_order(x: Tensor, dim: int, descending: bool, first: int, count: int) -> A
         return NotImplemented
     moved = x.movedim(dim, -1)
     fixed = torch.ops.remat.stop_gradient(moved) if x.is_floating_point() else moved
-    places = choose_order(size, first + count)(fixed, descending, first, count)
+    places = ORDERS[orders.choose(size, first + count)](fixed, descending, first, count)
     return moved.gather(-1, places).movedim(-1, dim), places.movedim(-1, dim)
 
 

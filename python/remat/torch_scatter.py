@@ -39,4 +39,4 @@ def scatter_add(x: Tensor, dim: int, places: Tensor, rows: Tensor) -> Tensor:
 
 
 def write(name: str, x: ir.RankedTensorType, rows: ir.RankedTensorType, places: ir.RankedTensorType, dim: int) -> str:
-    return scatter.write(name, [str(x), str(rows), str(places)], [x.rank, rows.rank, places.rank], dim)
+    return scatter.write(name, str(x), str(rows), str(places), dim)
