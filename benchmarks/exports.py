@@ -435,8 +435,7 @@ def time_table(names, options):
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             model = make(name, options)
-            peers = peers_of(model)
-            exported = make(name, options).export(check=False)
+            exported = model.export(check=False)
             exported.save(folder, "model")
             write_arrays(folder, exported)
             selector = layer_selector(model, folder, "model")
@@ -444,6 +443,7 @@ def time_table(names, options):
                 if model.params is not None else len(torch_layers(model))
             options.by_layer = bool(selector and layers)
             program, _ = compile_program(folder, "model", options.policy, selector if layers else "whole", mode="eager")
+            peers = peers_of(model)
             best = dict.fromkeys(["ours", *peers], float("inf"))
             for _ in range(options.rounds):
                 for who in best:

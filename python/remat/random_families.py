@@ -321,12 +321,11 @@ def scatter(p):
     if rng.random() < 0.3:
         updates = squash(p, updates, shape)
     position = [f"%i{d}" for d in range(rank)]
-    place = f"%place{rng.randrange(10**9)}"
-    indices = [*position[:axis], place, *position[axis + 1:]]
+    indices = [*position[:axis], "%place", *position[axis + 1:]]
     if form == "diagonal" and own[0] >= shape[-1] and axis:
         indices[0] = position[-1]
     body = [f"%number = tensor.extract {at}[{', '.join(position if form == 'elements' else position[axis:axis + 1])}] : {tensor(outer, kind)}",
-            f"{place} = arith.index_cast %number : {kind} to index", f"remat.yield {', '.join(indices)} : {', '.join(['index'] * rank)}"]
+            f"%place = arith.index_cast %number : {kind} to index", f"remat.yield {', '.join(indices)} : {', '.join(['index'] * rank)}"]
     arguments = ", ".join(f"{i}: index" for i in position)
     total = p.emit("\n    ".join([f"remat.scatter_add ins({updates} : {tensor(shape)}) outs({start} : {tensor(own)}) {{",
                                    f"^bb0({arguments}):", *body, f"}} -> {tensor(own)}"]))

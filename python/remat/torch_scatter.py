@@ -25,7 +25,7 @@ torch.library.register_fake(f"remat::{NAME}", lambda x, rows, places, dim: torch
 
 def along(places: Tensor, dim: int) -> Tensor:
     """One place for each row, where they are the same in all other dimensions."""
-    if places.ndim == 1 or any(stride for d, stride in enumerate(places.stride()) if d != dim and places.shape[d] != 1):
+    if places.ndim == 1 or 0 in places.shape or any(stride for d, stride in enumerate(places.stride()) if d != dim and places.shape[d] != 1):
         return places
     return places[tuple(slice(None) if d == dim else 0 for d in range(places.ndim))]
 

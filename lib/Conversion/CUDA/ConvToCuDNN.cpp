@@ -258,8 +258,9 @@ struct ConvertConvToCuDNN
     for (const Convolution &conv : convs) {
       if (conv.getRank() != 2) {
         conv.op->emitOpError()
-            << "has three dimensions in space, which are loops on CUDA; run "
-               "remat-fuse-padding with most-dims=2";
+            << "has three dimensions in space, which are loops on CUDA; write "
+               "linalg's convolution, or run remat-fuse-padding with "
+               "most-dims=2 where that made it";
         return signalPassFailure();
       }
       if (!conv.hasKnownSizes()) {

@@ -249,7 +249,7 @@ func.func @unknown_height(%x: memref<2x3x?x8xf32>, %w: memref<4x3x3x3xf32>, %y: 
 // -----
 
 func.func @three_dimensions(%x: memref<2x3x8x8x8xf32>, %w: memref<4x3x3x3x3xf32>, %y: memref<2x4x6x6x6xf32>) {
-  // expected-error @+1 {{'remat.conv' op has three dimensions in space, which are loops on CUDA; run remat-fuse-padding with most-dims=2}}
+  // expected-error @+1 {{'remat.conv' op has three dimensions in space, which are loops on CUDA; write linalg's convolution, or run remat-fuse-padding with most-dims=2 where that made it}}
   remat.conv ins(%x, %w : memref<2x3x8x8x8xf32>, memref<4x3x3x3x3xf32>) outs(%y : memref<2x4x6x6x6xf32>)
       {channels_first, strides = array<i64: 1, 1, 1>, dilations = array<i64: 1, 1, 1>, padding = array<i64: 0, 0, 0, 0, 0, 0>}
   return
