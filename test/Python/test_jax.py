@@ -621,6 +621,12 @@ def test_sorts_have_nans_last(wide, size):
         np.testing.assert_allclose(np.asarray(step.params), after, 1e-6)
 
 
+@pytest.mark.parametrize("order", [jnp.sort, lambda x: jax.lax.top_k(x, 5)[0]])
+def test_sorts_of_many_compare_no_pairs(order):
+    exported = remat.export.from_jax(lambda x, factor: (order(x * factor) ** 2).sum(), normal(3000), {"factor": np.float32(2)})
+    assert "3000x3000" not in exported.text
+
+
 @pytest.mark.parametrize("outer", [[(0, 0, 1), (0, 0, 0)], [(-1, 2, 2), (1, -1, 1)], [(2, 0, 0), (0, -2, 3)]])
 def test_padding_of_padding(outer):
     def loss(w, x):

@@ -387,6 +387,29 @@ def test_additions_at_places_take_no_comparisons():
         step(places)
 
 
+@pytest.mark.parametrize("compute, shape, left_out", [
+    (lambda x: x.sort(0)[0], (3000,), "3000x3000"), (lambda x: x.topk(5)[0], (3000,), "3000x3000"),
+    (lambda x: x.cummax(0)[0], (3000,), "3000x3000"),
+    (lambda x: F.embedding_bag(torch.arange(700) % 50, x, torch.arange(0, 700, 7)), (50, 4), "100x700xf32"),
+    (lambda x: F.interpolate(x, scale_factor=2), (1, 2, 8, 8), "tensor.extract"),
+    (lambda x: F.conv_transpose2d(x, x[:, :, :3, :3], stride=2), (1, 1, 8, 8), None)])
+def test_what_is_left_out(compute, shape, left_out):
+    """Comparisons of all pairs, places of pixels, and memory for zeros between elements."""
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.x = nn.Parameter(torch.randn(shape))
+
+        def forward(self, factor):
+            return (compute(self.x * factor) ** 2).sum()
+
+    model, factor = Model(), torch.tensor(1.5)
+    assert left_out is None or left_out not in remat.export.from_torch(model, {"factor": factor}).text
+    if left_out is None:
+        step = remat.torch.train_step(model, None, (factor,), optimizer=remat.SGD(0.1))
+        assert step.memory.residuals < 4 * 17 * 17  # the image with zeros between its elements has more
+
+
 @pytest.mark.parametrize("name", DECOMPOSED)
 def test_what_torch_mlir_lacks_is_made_of_other_operations(name):
     check_gradient(*DECOMPOSED[name])
