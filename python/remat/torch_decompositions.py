@@ -48,20 +48,6 @@ def as_batch(operator: Callable[..., Tensor], rank: int) -> Callable[..., Tensor
     return compute
 
 
-def adaptive_mean(x: Tensor, sizes: list[int]) -> Tensor:
-    """Along one dimension after the other, by a product: torch-mlir's own lowering for images of three dimensions writes the result
-    over again for each window, which has no derivative."""
-    inputs = x.shape[-len(sizes):]
-    if not all(isinstance(size, int) for size in (*inputs, *sizes)):
-        return NotImplemented
-    for dim, (n, m) in enumerate(zip(inputs, sizes), x.ndim - len(sizes)):
-        number, place = torch.arange(m), torch.arange(n)[:, None]
-        first, end = number * n // m, ((number + 1) * n + m - 1) // m
-        weights = ((place >= first) & (place < end)).to(x.dtype) / (end - first)
-        x = (x.movedim(dim, -1) @ weights.to(x.dtype)).movedim(-1, dim)
-    return x
-
-
 def adaptive_maximum(x: Tensor, sizes: list[int]) -> Any:
     """By windows as wide as the widest, in which the last element stands again: torch-mlir has windows of one size at equal distances."""
     inputs = x.shape[-len(sizes):]
@@ -331,27 +317,6 @@ def embedding_bag(table: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by
         if mode == 1:
             result = result / number.unsqueeze(-1).clamp(min=1).to(rows.dtype)
     return result, bag, number.to(torch.int64), bag
-
-
-def repeat_pixels(operator: Any, shift: float) -> Callable[..., Tensor]:
-    """Nearest neighbours where each pixel is repeated as often: gradients are sums of equal windows, and need no places."""
-    def compute(x: Tensor, output_size: list[int] | None, scales: list[float] | None) -> Tensor:
-        factors = scales or [0.0] * (x.ndim - 2)
-        sizes, results = x.shape[2:], output_size or [math.floor(size * factor) for size, factor in zip(x.shape[2:], factors)]
-        if not all(isinstance(size, int) and size for size in (*results, *sizes)):
-            return by_places(x, output_size, scales)
-        for size, result, factor in zip(sizes, results, factors):
-            numbers, step = np.arange(result), np.float32(1 / factor if factor else size / result)
-            places = ((numbers + np.float32(shift)) * step).astype(np.int64).clip(max=size - 1)
-            if result % size or (places != numbers // (result // size)).any():
-                return by_places(x, output_size, scales)
-        shape = [n for size, result in zip(sizes, results) for n in (size, result // size)]
-        for d in range(2, x.ndim):
-            x = x.unsqueeze(2 * d - 1)
-        return x.expand(*x.shape[:2], *shape).reshape(*x.shape[:2], *results)
-
-    by_places: Callable[..., Tensor] = torch._decomp.decomposition_table[operator]
-    return compute
 
 
 def running(best: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Any]:
@@ -794,9 +759,6 @@ TABLE = {
     aten.blackman_window.default: blackman_window,
     aten.blackman_window.periodic: blackman_window,
     aten.gelu.default: gelu,
-    **{operator.vec: repeat_pixels(operator.vec, shift) for shift, operators in (
-        (0, (aten.upsample_nearest1d, aten.upsample_nearest2d, aten.upsample_nearest3d)),
-        (0.5, (aten._upsample_nearest_exact1d, aten._upsample_nearest_exact2d, aten._upsample_nearest_exact3d))) for operator in operators},
     **{operator: compare(operator) for operator in (
         aten.eq.Scalar, aten.ne.Scalar, aten.lt.Scalar, aten.le.Scalar, aten.gt.Scalar, aten.ge.Scalar)},
     aten.sign.default: sign,
@@ -863,8 +825,6 @@ TABLE = {
     **{operator: as_batch(operator, rank) for rank, operators in enumerate((
         (aten.avg_pool1d.default, aten.max_pool1d.default), (aten.avg_pool2d.default, aten.max_pool2d.default),
         (aten.avg_pool3d.default, aten.max_pool3d.default)), 1) for operator in operators},
-    aten.adaptive_avg_pool3d.default: adaptive_mean,
-    aten._adaptive_avg_pool3d.default: adaptive_mean,
     **{operator: truth(operator) for operator in (aten.all.default, aten.all.dim, aten.any.default, aten.any.dim)},
     aten.cumsum.default: cumulative(torch.add, 0),
     aten.cumprod.default: cumulative(torch.mul, 1),

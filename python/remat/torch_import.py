@@ -17,7 +17,7 @@ from torch_mlir.extras import fx_importer
 from torch_mlir.passmanager import PassManager
 
 from remat import (torch_bytes, torch_complex, torch_decompositions, torch_derivatives, torch_grouped, torch_kinks, torch_linalg, torch_masks,
-                   torch_operators, torch_scatter, torch_special, torch_stops, torch_traced)
+                   torch_operators, torch_resample, torch_scatter, torch_special, torch_stops, torch_traced)
 from remat.export import ExportError
 from remat.locations import describe_line, describe_location, find_in_trace, from_forward
 from remat.torch_custom import Application
@@ -30,7 +30,7 @@ OPERATOR = re.compile(r'"torch\.operator".*?<\{name = "([^"]*)"\}>')
 PIPELINES = ("func.func(torch-match-quantized-custom-ops),torchdynamo-export-to-torch-backend-pipeline{extra-library=}",
              "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}")
 # Operators of our own whose bodies are written when the pipelines have run.
-WRITTEN = torch_grouped, torch_scatter
+WRITTEN = torch_grouped, torch_resample, torch_scatter
 CHECK = re.compile(r",\s*torch-verify-linalg-on-tensors-backend-contract(\{[^}]*\})?")
 
 
@@ -210,7 +210,7 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
         with traced_bodies():
             program = program.run_decompositions(fx.get_decomposition_table() | torch_decompositions.TABLE | torch_kinks.TABLE
                                                  | torch_special.TABLE | torch_linalg.TABLE | torch_complex.TABLE
-                                                 | torch_grouped.table())
+                                                 | torch_resample.TABLE | torch_grouped.table())
     except Exception as error:  # of any decomposition
         raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{error}") from error
     settle_numbers(program)

@@ -1,0 +1,345 @@
+"""Tensors of other sizes: `interpolate` in all its modes, with and without antialiasing, adaptive means, and `grid_sample`.
+
+Each is a sum of few neighbours along one dimension after the other, whose places and weights only the sizes decide. PyTorch's own
+decompositions take all neighbours of all dimensions at once, from places that are computed, so that gradients are added one by one to
+wherever they belong. Here the gradient is a sum of the same kind, with the table turned round: each element collects what it has given.
+
+While torch-mlir lowers the module, these sums are calls of functions that it does not look into. They get their body, and their
+derivative, in the end.
+
+Where the positions are data, they are computed once for all channels.
+"""
+import functools
+import itertools
+import math
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch_mlir import ir
+
+from remat import torch_stops
+
+Taps = tuple[NDArray[np.int64], NDArray[Any]]
+
+aten = torch.ops.aten
+NAME = "resample"
+torch_stops.LIBRARY.define(f"{NAME}(Tensor x, int dim, int size, int filter, int has_corners, int factor) -> Tensor")
+FILTERS = "nearest", "nearest_exact", "linear", "cubic", "wide_linear", "wide_cubic", "wide_lanczos", "mean"
+# Terms of a sum that are written one by one, in a loop over vectors of results; longer sums are loops.
+MOST_TERMS = 8
+
+
+def cubic(distance: NDArray[Any], a: float) -> NDArray[Any]:
+    """Keys' kernel."""
+    x = np.abs(distance)
+    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x < 1, near, np.where(x < 2, far, 0)).astype(x.dtype)
+
+
+WIDE: dict[str, tuple[Callable[[NDArray[Any]], NDArray[Any]], int]] = {
+    "wide_linear": (lambda x: np.maximum(1 - np.abs(x), 0), 1), "wide_cubic": (lambda x: cubic(x, -0.5), 2),
+    "wide_lanczos": (lambda x: np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0), 3)}
+
+
+def find_step(has_corners: bool, n: int, m: int, factor: float, dtype: Any) -> Any:
+    """Between two results, in elements."""
+    if has_corners:
+        return dtype(n - 1) / dtype(m - 1) if m > 1 else dtype(0)
+    return dtype(1 / factor) if factor else dtype(n) / dtype(m)
+
+
+def find_taps(kind: str, has_corners: bool, n: int, m: int, factor: float, dtype: Any) -> Taps:
+    """Of `n` elements the places (k x m) and weights (k x m) whose sums are the `m` results, by PyTorch's formulas in `dtype`. A factor
+    of 0 is that of the sizes; for most kinds it counts only where they differ."""
+    number = np.arange(m)
+    if kind == "mean":
+        first, end = number * n // m, -(-(number + 1) * n // m)
+        places = first + np.arange(np.max(end - first))[:, None]
+        return np.minimum(places, end - 1), np.where(places < end, 1 / (end - first), 0).astype(dtype)
+    if n == m and kind not in ("cubic", "nearest_exact") or 2 * n == m and kind == "nearest":
+        return number[None] // (m // n), np.ones((1, m), dtype)
+    step = find_step(has_corners, n, m, factor, dtype)
+    if kind == "nearest":
+        places = (step * number.astype(dtype)).astype(np.float32).astype(np.int64)
+        return places[None].clip(0, n - 1), np.ones((1, m), dtype)
+    middle, half = (number + 0.5).astype(dtype), dtype(0.5)
+    if kind.startswith("wide"):
+        shape, reach = WIDE[kind]
+        stretch = max(step, dtype(1))
+        center, support = step * middle, dtype(reach) * stretch
+        first = np.maximum((center - support + half).astype(np.int64), 0)
+        end = np.minimum((center + support + half).astype(np.int64), n)
+        places = first + np.arange(max(1, np.max(end - first)))[:, None]
+        weights = np.where(places < end, shape((places - center + half) / stretch), 0)
+        return np.minimum(places, n - 1), (weights / weights.sum(0)).astype(dtype)
+    # Rounded once, as by the processor's instruction.
+    at = step * number.astype(dtype) if has_corners else (np.longdouble(step) * middle - half).astype(dtype)
+    if kind == "nearest_exact":
+        places = (np.maximum(at, 0) + half).astype(np.float32).astype(np.int64)
+        return places[None].clip(0, n - 1), np.ones((1, m), dtype)
+    if kind == "linear":
+        at = np.maximum(at, 0)
+        first = np.minimum(at.astype(np.int64), n - 1)
+        rest = (at - first).clip(0, 1)
+        return np.stack([first, np.minimum(first + 1, n - 1)]), np.stack([1 - rest, rest]).astype(dtype)
+    first, offsets = np.floor(at.astype(np.float32)).astype(np.int64), np.arange(-1, 3)[:, None]
+    return (first + offsets).clip(0, n - 1), cubic((at - first).clip(0, 1).astype(dtype) - offsets.astype(dtype), -0.75)
+
+
+def turn_round(taps: Taps, n: int) -> Taps:
+    """The taps by which each of the `n` elements collects what it has given."""
+    places, weights = taps
+    given: list[list[tuple[Any, Any]]] = [[] for _ in range(n)]
+    for result, (own_places, own_weights) in enumerate(zip(places.T, weights.T)):
+        for place, weight in zip(own_places, own_weights):
+            if weight:
+                given[place].append((result, weight))
+    length = max(1, *map(len, given))
+    padded = [own + [(own[-1][0] if own else 0, 0)] * (length - len(own)) for own in given]
+    return (np.array([[result for result, _ in own] for own in padded], np.int64).T,
+            np.array([[weight for _, weight in own] for own in padded], weights.dtype).T)
+
+
+def get_type(x: Tensor) -> Any:
+    """Of PyTorch's numbers in its formulas."""
+    return np.float64 if x.dtype == torch.float64 else np.float32
+
+
+def apply(x: Tensor, dim: int, size: int, kind: int, has_corners: int, factor: int) -> Tensor:
+    """Of constants, it is computed."""
+    places, weights = find_taps(FILTERS[kind], bool(has_corners), x.shape[dim], size, decode(factor), get_type(x))
+    taken = x.index_select(dim, torch.from_numpy(places.ravel())).unflatten(dim, places.shape)
+    return (taken * torch.from_numpy(weights).reshape(*weights.shape, *[1] * (x.ndim - dim - 1))).sum(dim)
+
+
+def encode(factor: float) -> int:
+    return int.from_bytes(struct.pack("<d", factor), "little")
+
+
+def decode(bits: int) -> float:
+    return float(struct.unpack("<d", bits.to_bytes(8, "little"))[0])
+
+
+torch_stops.LIBRARY.impl(NAME, apply, "CompositeExplicitAutograd")
+torch.library.register_fake(f"remat::{NAME}", lambda x, dim, size, *_: x.new_empty(*x.shape[:dim], size, *x.shape[dim + 1:]),
+                            lib=torch_stops.LIBRARY)
+
+
+def repeat(x: Tensor, taps: list[Taps]) -> Tensor:
+    """Nearest neighbours of which each stands equally often: gradients are sums of equal windows, and need no places."""
+    inputs, counts = x.shape[x.ndim - len(taps):], [places.shape[1] // n for (places, _), n in zip(taps, x.shape[x.ndim - len(taps):])]
+    if any(places.shape[1] != n * count or (places[0] != np.arange(n * count) // count).any()
+           for (places, _), n, count in zip(taps, inputs, counts)):
+        return NotImplemented
+    leading = x.shape[:x.ndim - len(taps)]
+    x = x.reshape(*leading, *(size for n in inputs for size in (n, 1)))
+    return x.expand(*leading, *(size for pair in zip(inputs, counts) for size in pair)).reshape(*leading, *map(math.prod, zip(inputs, counts)))
+
+
+def resample(x: Tensor, kind: str, sizes: list[int], factors: list[float | None], has_corners: bool = False) -> Tensor:
+    """The last dimensions of `x` with these sizes. What shrinks does it first, so that the others have less to do."""
+    inputs = x.shape[x.ndim - len(sizes):]
+    if not all(isinstance(size, int) and size > 0 for size in (*inputs, *sizes)) or not x.is_floating_point():
+        return NotImplemented
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    taps = [find_taps(kind, has_corners, n, m, factor or 0.0, get_type(wide)) for n, m, factor in zip(inputs, sizes, factors)]
+    if kind.startswith("nearest") and (result := repeat(x, taps)) is not NotImplemented:
+        return result
+    dims = sorted(range(len(sizes)), key=lambda d: sizes[d] / inputs[d])
+    for d in dims:
+        if inputs[d] != sizes[d] or factors[d] or kind.startswith("wide"):
+            factor = encode(factors[d] or 0.0)
+            wide = torch.ops.remat.resample(wide, x.ndim - len(sizes) + d, sizes[d], FILTERS.index(kind), int(has_corners), factor)
+    return wide.to(x.dtype)
+
+
+def interpolate(operator: Any, kind: str) -> Callable[..., Tensor]:
+    """Of a number of factors, or none, or of one factor for each dimension; in front of them whether corners are aligned, if the
+    operator asks that."""
+    def compute(x: Tensor, sizes: list[int] | None, *options: Any) -> Tensor:
+        count, corners = x.ndim - 2, options[:0 if kind.startswith("nearest") else 1]
+        rest = options[len(corners):]
+        factors = list(rest) if operator._overloadname != "vec" else rest[0] if rest else None
+        all_factors = [*(factors or []), *[None] * count][:count]
+        if sizes is None:
+            sizes = [math.floor(size * factor) if isinstance(size, int) else size for size, factor in zip(x.shape[2:], all_factors)]
+        result = resample(x, kind, sizes, all_factors, *corners)
+        return by_places(x, sizes, *options) if result is NotImplemented and by_places else result
+
+    by_places = torch._decomp.decomposition_table.get(operator)
+    return compute
+
+
+def mean(x: Tensor, sizes: list[int]) -> Tensor:
+    """Of windows that may have other sizes. Those of equal ones in two dimensions are torch-mlir's."""
+    inputs = x.shape[-len(sizes):]
+    if not all(isinstance(size, int) and size > 0 for size in (*inputs, *sizes)) or \
+            len(sizes) < 3 and all(n % m == 0 for n, m in zip(inputs, sizes)):
+        return NotImplemented
+    for d, (n, m) in enumerate(zip(inputs, sizes), x.ndim - len(sizes)):
+        later = inputs[d - x.ndim + 1:] if d + 1 < x.ndim else []
+        x = resample(x, "mean", [m, *later], [None] * (x.ndim - d)) if n % m else x.unflatten(d, (m, n // m)).mean(d + 1)
+    return x
+
+
+# --- At positions that are data -------------------------------------------------------------------
+
+
+def reflect(at: Tensor, first: float, last: float) -> Tensor:
+    """Into [first, last], by mirrors at both ends."""
+    if last <= first:
+        return torch.zeros_like(at)
+    distance, span = (at - first).abs(), last - first
+    turns, rest = torch.floor(distance / span), torch.fmod(distance, span)
+    return torch.where(turns % 2 == 0, rest + first, last - rest)
+
+
+def place(at: Tensor, size: int, padding: int, has_corners: bool) -> Tensor:
+    """Positions of elements, as `padding` (0: none, 1: the last element's, 2: mirrored) has it."""
+    if padding == 2:
+        at = reflect(at, 0, size - 1) if has_corners else reflect(at, -0.5, size - 0.5)
+    return at.clamp(0, size - 1) if padding else at
+
+
+def sample(x: Tensor, grid: Tensor, mode: int, padding: int, has_corners: bool) -> Tensor:
+    """`x` at the positions that `grid` has in its last dimension, the last dimension's first, -1 and 1 at the ends."""
+    sizes, kind = list(x.shape[2:]), x.dtype
+    if not all(isinstance(size, int) and size for size in (*sizes, *x.shape, *grid.shape)):
+        return NotImplemented
+    x, grid = (v.to(torch.promote_types(kind, torch.float32)) for v in (x, grid))
+    rank, flat = len(sizes), x.flatten(2)
+    at = [(v + 1) / 2 * (size - 1) if has_corners else ((v + 1) * size - 1) / 2 for v, size in zip(reversed(grid.unbind(-1)), sizes)]
+    if mode != 2:
+        at = [place(v, size, padding, has_corners) for v, size in zip(at, sizes)]
+    if mode == 1:
+        taps = [[(torch.round(v), torch.ones_like(v))] for v in at]
+    else:
+        taps, low = [], [torch.floor(v) for v in at]
+        for v, first in zip(at, low):
+            rest = v - first
+            weights = [1 - rest, rest] if mode == 0 else weigh_cubic(rest)
+            taps.append([(first + k, weight) for k, weight in enumerate(weights, 0 if mode == 0 else -1)])
+    if mode == 2:
+        taps = [[(place(v, size, padding, has_corners), weight) for v, weight in tap] for tap, size in zip(taps, sizes)]
+    result: Any = 0
+    for corner in itertools.product(*taps):
+        number: Any = 0
+        weight, is_inside = functools.reduce(torch.mul, (weight for _, weight in corner)), None
+        for (v, _), size in zip(corner, sizes):
+            index = v.to(torch.int64)
+            if not padding:
+                inside = (v >= 0) & (v <= size - 1)
+                index, is_inside = torch.where(inside, index, 0), inside if is_inside is None else is_inside & inside
+            else:
+                index = index.clamp(0, size - 1)
+            number = number * size + index
+        taken = flat.gather(2, number.reshape(grid.shape[0], 1, -1).expand(-1, x.shape[1], -1)).unflatten(2, grid.shape[1:-1])
+        term = taken * weight.unsqueeze(1)
+        result = result + (term if is_inside is None else torch.where(is_inside.unsqueeze(1), term, 0))
+    return result.to(kind)
+
+
+def weigh_cubic(rest: Tensor) -> list[Tensor]:
+    a = -0.75
+    return [((a * x - 5 * a) * x + 8 * a) * x - 4 * a if i in (0, 3) else ((a + 2) * x - (a + 3)) * x * x + 1
+            for i, x in enumerate((rest + 1, rest, 1 - rest, 2 - rest))]
+
+
+TABLE = {
+    operator: interpolate(operator, kind) for kind, packets in {
+        "nearest": (aten.upsample_nearest1d, aten.upsample_nearest2d, aten.upsample_nearest3d),
+        "nearest_exact": (aten._upsample_nearest_exact1d, aten._upsample_nearest_exact2d, aten._upsample_nearest_exact3d),
+        "linear": (aten.upsample_linear1d, aten.upsample_bilinear2d, aten.upsample_trilinear3d),
+        "cubic": (aten.upsample_bicubic2d,),
+        "wide_linear": (aten._upsample_bilinear2d_aa,),
+        "wide_cubic": (aten._upsample_bicubic2d_aa,),
+        "wide_lanczos": (aten._upsample_lanczos2d_aa,),
+    }.items() for packet in packets for operator in (packet.default, packet.vec)}
+TABLE |= {operator.default: mean for operator in (
+    aten._adaptive_avg_pool2d, aten.adaptive_avg_pool2d, aten.adaptive_avg_pool3d, aten._adaptive_avg_pool3d)}
+TABLE |= {operator.default: sample for operator in (aten.grid_sampler_2d, aten.grid_sampler_3d)}
+
+
+# --- Functions ------------------------------------------------------------------------------------
+
+
+def format_table(values: NDArray[Any], kind: str) -> str:
+    """A constant of `values`; floating-point numbers by their bits."""
+    shape = "x".join(map(str, values.shape))
+    return f'arith.constant dense<"0x{values.astype(values.dtype.newbyteorder("<")).tobytes().hex().upper()}"> : tensor<{shape}x{kind}>'
+
+
+def write_sums(source: str, kind: str, shape: list[str], dim: int, taps: Taps) -> str:
+    """What computes %sums, of the type that is returned second, of %source: a tensor of this type, elements and sizes."""
+    places, weights = taps[0].astype(np.int32), taps[1]
+    (terms, m), rank = places.shape, len(shape)
+    result = f"tensor<{'x'.join([*shape[:dim], str(m), *shape[dim + 1:]])}x{kind}>"
+    dims = [d for d, size in enumerate(shape) if size == "?"]
+    lines = [line for d in dims for line in (f"%d{d} = arith.constant {d} : index", f"%size{d} = tensor.dim %source, %d{d} : {source}")]
+    lines += [f"%zero = arith.constant 0.0 : {kind}", f"%empty = tensor.empty({', '.join(f'%size{d}' for d in dims)}) : {result}"]
+    loops, body = [f"d{d}" for d in range(rank)], []
+    at = [f"%at{d}" for d in range(rank)]
+
+    def write_term(k: int, has_gaps: bool) -> list[str]:
+        """A product; of nothing, nothing: 0 times infinity is no number."""
+        position = ", ".join([*at[:dim], f"%index{k}", *at[dim + 1:]])
+        gap = [f"%is_tap{k} = arith.cmpf une, %weight{k}, %zero : {kind}",
+               f"%term{k} = arith.select %is_tap{k}, %product{k}, %zero : {kind}"]
+        return [f"%index{k} = arith.index_cast %place{k} : i32 to index", f"%value{k} = tensor.extract %source[{position}] : {source}",
+                f"%{'product' if has_gaps else 'term'}{k} = arith.mulf %value{k}, %weight{k} : {kind}", *(gap if has_gaps else [])]
+
+    body += [f"{name} = linalg.index {d} : index" for d, name in enumerate(at) if d != dim]
+    if terms <= MOST_TERMS:
+        tables = [(places[k], weights[k]) for k in range(terms)]
+        table_map, iterators, init = f"affine_map<({', '.join(loops)}) -> (d{dim})>", ["parallel"] * rank, "%empty"
+        for k in range(terms):
+            body += write_term(k, not weights[k].all())
+        body += [f"%sum{k} = arith.addf %{'term0' if k == 1 else f'sum{k - 1}'}, %term{k} : {kind}" for k in range(1, terms)]
+        last = f"%sum{terms - 1}" if terms > 1 else "%term0"
+    else:
+        tables, loops = [(np.ascontiguousarray(places.T), np.ascontiguousarray(weights.T))], [*loops, "k"]
+        table_map, iterators, init = f"affine_map<({', '.join(loops)}) -> (d{dim}, k)>", ["parallel"] * rank + ["reduction"], "%zeros"
+        lines.append(f"%zeros = linalg.fill ins(%zero : {kind}) outs(%empty : {result}) -> {result}")
+        body += [*write_term(0, not weights.all()), f"%sum0 = arith.addf %old, %term0 : {kind}"]
+        last = "%sum0"
+    operands, types = [], []
+    for k, table in enumerate(tables):
+        shape_of = "x".join(map(str, table[0].shape))
+        lines += [f"%places{k} = {format_table(table[0], 'i32')}", f"%weights{k} = {format_table(table[1], kind)}"]
+        operands += [f"%places{k}", f"%weights{k}"]
+        types += [f"tensor<{shape_of}xi32>", f"tensor<{shape_of}x{kind}>"]
+    arguments = [f"%{name}{k}: {of}" for k in range(len(tables)) for name, of in (("place", "i32"), ("weight", kind))]
+    maps = ", ".join([table_map] * len(operands) + [f"affine_map<({', '.join(loops)}) -> ({', '.join(loops[:rank])})>"])
+    quoted = ", ".join(f'"{iterator}"' for iterator in iterators)
+    joined = "\n      ".join(body)
+    return "\n    ".join([*lines, f"""%sums = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{quoted}]}}
+        ins({', '.join(operands)} : {', '.join(types)}) outs({init} : {result}) {{
+    ^bb0({', '.join([*arguments, f'%old: {kind}'])}):
+      {joined}
+      linalg.yield {last} : {kind}
+    }} -> {result}"""])
+
+
+def write(name: str, x: ir.RankedTensorType, dim: int, size: int, kind: int, has_corners: int, factor: int) -> str:
+    """The function `name` of a tensor, and its derivative."""
+    element, n = str(x.element_type), x.shape[dim]
+    shape = ["?" if x.is_dynamic_dim(d) else str(x.shape[d]) for d in range(x.rank)]
+    taps = find_taps(FILTERS[kind], bool(has_corners), n, size, decode(factor), np.float64 if element == "f64" else np.float32)
+    result_shape = [*shape[:dim], str(size), *shape[dim + 1:]]
+    result = f"tensor<{'x'.join(result_shape)}x{element}>"
+    return f"""
+  func.func private @{name}(%source: {x}) -> {result} {{
+    {write_sums(str(x), element, shape, dim, taps)}
+    return %sums : {result}
+  }}
+  func.func private @{name}_vjp(%x: {x}, %y: {result}, %source: {result}) -> {x} {{
+    {write_sums(result, element, result_shape, dim, turn_round(taps, n))}
+    return %sums : {x}
+  }}
+  "remat.custom_vjp"() {{rule = @{name}_vjp, target = @{name}}} : () -> ()
+"""
