@@ -9,6 +9,7 @@
 
 #include "../KernelBody.h"
 
+#include "remat/Analysis/Activity.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,6 +56,40 @@ static bool needsSequentialExecution(const LoopNest &nest) {
   return false;
 }
 
+/// How well vectors along `loop` suit what the body reads at computed indices:
+/// as for operands, rows are good and single elements bad.
+static int scoreOfLoads(const LoopNest &nest, unsigned loop) {
+  Block *body = nest.op.getBlock();
+  auto loads = llvm::to_vector(body->getOps<memref::LoadOp>());
+  if (loads.empty())
+    return 0;
+  SmallVector<Value> sources;
+  for (auto [argument, access] :
+       llvm::zip_equal(body->getArguments(), nest.accesses))
+    if (!access.isScalar() && !access.isInvariantIn(loop))
+      sources.push_back(argument);
+  auto isOwnIndex = [&](Value value) {
+    auto index = value.getDefiningOp<linalg::IndexOp>();
+    return index && nest.loopOfDim[index.getDim()] == loop;
+  };
+  for (auto index : body->getOps<linalg::IndexOp>())
+    if (isOwnIndex(index))
+      sources.push_back(index);
+  DenseSet<Value> varying = findDependents(*body, sources);
+  varying.insert_range(sources);
+  auto varies = [&](Value value) { return varying.contains(value); };
+  int score = 0;
+  for (memref::LoadOp load : loads) {
+    if (llvm::none_of(load.getIndices(), varies))
+      continue;
+    bool isRow = isOwnIndex(load.getIndices().back()) &&
+                 load.getMemRefType().isLastDimUnitStride() &&
+                 llvm::none_of(load.getIndices().drop_back(), varies);
+    score += isRow ? 2 : -2;
+  }
+  return score;
+}
+
 /// How well vectors along `loop` suit the operands; negative if not at all.
 static int scoreAsVectorLoop(const LoopNest &nest, unsigned loop) {
   int score = 0;
@@ -71,12 +106,15 @@ static int scoreAsVectorLoop(const LoopNest &nest, unsigned loop) {
 
 static std::optional<unsigned> findParallelVectorLoop(const LoopNest &nest) {
   std::optional<unsigned> best;
-  int bestScore = -1;
+  int bestScore = std::numeric_limits<int>::min();
   for (auto [index, loop] : llvm::enumerate(nest.loops)) {
     if (!loop.isParallel())
       continue;
     int score = scoreAsVectorLoop(nest, index);
-    if (score >= bestScore && score >= 0) {
+    if (score < 0)
+      continue;
+    score += scoreOfLoads(nest, index);
+    if (score >= bestScore) {
       best = index;
       bestScore = score;
     }

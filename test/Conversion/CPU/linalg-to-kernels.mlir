@@ -418,3 +418,33 @@ func.func @result_that_is_not_read(%x: memref<100x1040xf32>, %last: memref<1040x
   }
   return
 }
+
+// -----
+
+// Rows that are read at places from a table: vectors are along the rows, however many tables there are.
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// CHECK-LABEL: func.func @rows_at_places
+// CHECK: func.func private @kernel_generic
+// CHECK-NOT: vector.gather
+// CHECK: memref.load {{.*}} : memref<64xi32, strided<[1]>>
+// CHECK-NOT: vector.from_elements
+// CHECK: vector.load {{.*}} vector<16xf32>
+// CHECK-NOT: vector.scatter
+// CHECK: vector.store
+func.func @rows_at_places(%x: memref<40x64xf32>, %place: memref<64xi32>, %other: memref<64xi32>, %weight: memref<64xf32>, %y: memref<64x64xf32>) {
+  linalg.generic {indexing_maps = [#row, #row, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%place, %other, %weight : memref<64xi32>, memref<64xi32>, memref<64xf32>) outs(%y : memref<64x64xf32>) {
+  ^bb0(%p: i32, %q: i32, %w: f32, %o: f32):
+    %column = linalg.index 1 : index
+    %i = arith.index_cast %p : i32 to index
+    %k = arith.index_cast %q : i32 to index
+    %a = memref.load %x[%i, %column] : memref<40x64xf32>
+    %b = memref.load %x[%k, %column] : memref<40x64xf32>
+    %s = arith.mulf %a, %w : f32
+    %t = arith.addf %s, %b : f32
+    linalg.yield %t : f32
+  }
+  return
+}
