@@ -157,7 +157,7 @@ static LogicalResult check(StringAttr name, func::FuncOp joint, Halves halves) {
   ArrayRef<Type> operands = halves.backward.getArgumentTypes();
   if (!reads || operands.empty() || !isa<NoneType>(operands.front()) ||
       !isa<NoneType>(halves.forward.getResultTypes().back()) ||
-      operands.size() < 1 + reads.size() ||
+      operands.size() < 1 + static_cast<size_t>(reads.size()) ||
       joint.getNumArguments() != halves.forward.getNumArguments() +
                                      operands.size() - 1 - reads.size() ||
       joint.getNumResults() !=

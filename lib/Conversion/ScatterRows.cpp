@@ -1,7 +1,7 @@
 //===- ScatterRows.cpp - What a scatter adds as a whole -------------------===//
 //
-// A dimension whose index is an argument of the body, where no other index
-// depends on that argument.
+// Dimensions whose index is an argument of the body on which no other index
+// depends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,32 +32,47 @@ bool mlir::remat::isEmptyScatter(ScatterAddOp op) {
          llvm::is_contained(getShape(op.getInit()), 0);
 }
 
-ScatterRows mlir::remat::findScatterRows(ScatterAddOp op) {
-  ScatterRows found;
-  found.rowArgument.resize(op.getIndices().size());
-  Block &body = op.getBody().front();
-  SetVector<Value> rows;
+SmallVector<std::optional<unsigned>>
+mlir::remat::findOwnArguments(ScatterAddOp op) {
+  SmallVector<std::optional<unsigned>> found(op.getIndices().size());
+  Block *body = &op.getBody().front();
+  DenseSet<Value> arguments;
   for (auto [dim, index] : llvm::enumerate(op.getIndices()))
     if (auto argument = dyn_cast<BlockArgument>(index);
-        argument && argument.getOwner() == &body &&
-        mayHaveRow(op, dim, argument.getArgNumber()) && rows.insert(argument))
-      found.rowArgument[dim] = argument.getArgNumber();
-  found.varying = findDependents(body, rows.getArrayRef());
-  auto isVarying = [&](Value value) {
-    return rows.contains(value) || found.varying.contains(value);
-  };
-  bool dependsOnRows = false;
-  for (auto [dim, index] : llvm::enumerate(op.getIndices()))
-    dependsOnRows |= !found.rowArgument[dim] && found.varying.contains(index);
-  // What is asserted of each element is not known of a row.
-  for (Operation &inner : body.without_terminator())
-    dependsOnRows |= !isMemoryEffectFree(&inner) &&
-                     llvm::any_of(inner.getOperands(), isVarying);
-  if (dependsOnRows) {
-    found.rowArgument.assign(found.rowArgument.size(), std::nullopt);
-    rows.clear();
-    found.varying.clear();
+        argument && argument.getOwner() == body &&
+        mayHaveRow(op, dim, argument.getArgNumber()) &&
+        arguments.insert(argument).second)
+      found[dim] = argument.getArgNumber();
+  return found;
+}
+
+/// Whether nothing but the index that `argument` is itself depends on it. What
+/// is asserted of each element is not known of a row.
+static bool isOfRows(ScatterAddOp op, BlockArgument argument) {
+  Block &body = op.getBody().front();
+  DenseSet<Value> varying = findDependents(body, {argument});
+  auto isVarying = [&](Value value) { return varying.contains(value); };
+  return llvm::count_if(op.getIndices(), isVarying) == 1 &&
+         llvm::none_of(body.without_terminator(), [&](Operation &inner) {
+           return !isMemoryEffectFree(&inner) &&
+                  llvm::any_of(inner.getOperands(), isVarying);
+         });
+}
+
+ScatterRows mlir::remat::findScatterRows(ScatterAddOp op) {
+  ScatterRows found;
+  found.rowArgument = findOwnArguments(op);
+  Block &body = op.getBody().front();
+  SetVector<Value> rows;
+  for (std::optional<unsigned> &argument : found.rowArgument) {
+    if (!argument)
+      continue;
+    if (isOfRows(op, body.getArgument(*argument)))
+      rows.insert(body.getArgument(*argument));
+    else
+      argument = std::nullopt;
   }
+  found.varying = findDependents(body, rows.getArrayRef());
   for (BlockArgument argument : body.getArguments())
     if (!rows.contains(argument))
       found.outer.push_back(argument.getArgNumber());

@@ -27,6 +27,7 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createCheckTypesPass());
   pm.addPass(createConvertAssertToRuntime());
   pm.addPass(createConvertLinalgToLibrary());
+  pm.addPass(createConvertScatterAddToLoops());
   pm.addPass(createFuseRows());
   pm.addPass(createConvertLinalgToKernels());
   pm.addPass(createConvertPhiloxToArith());
@@ -54,7 +55,6 @@ struct CPUTarget : remat::Target {
     pm.addPass(remat::createSplitRoundedProducts());
     // So many squares are off by up to 3e-6 in f32, a million by 5e-4.
     pm.addPass(remat::createSplitReductions({/*maxChain=*/4096}));
-    pm.addPass(remat::createConvertScatterAddToLoops());
   }
   void addBeforePacking(OpPassManager &pm,
                         const remat::TargetOptions &options) const override {

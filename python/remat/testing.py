@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-LOWERING = """remat-lower-tapes, convert-scatter-add-to-loops, convert-linalg-aggregates-to-structured, canonicalize, cse,
+LOWERING = """remat-lower-tapes, convert-linalg-aggregates-to-structured, canonicalize, cse,
   one-shot-bufferize{bufferize-function-boundaries allow-return-allocs-from-loops
                      function-boundary-type-conversion=identity-layout-map},
-  func.func(convert-linalg-to-loops, llvm-request-c-wrappers),
+  convert-scatter-add-to-loops, func.func(convert-linalg-to-loops, llvm-request-c-wrappers),
   expand-strided-metadata, lower-affine, convert-scf-to-cf,
   remat-approximate-math, arith-expand, memref-expand,
   convert-math-to-funcs{min-width-of-fpowi-exponent=65}, convert-math-to-llvm, convert-math-to-libm, convert-to-llvm, reconcile-unrealized-casts"""

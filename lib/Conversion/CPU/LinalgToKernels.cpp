@@ -237,16 +237,25 @@ static void convertToKernel(linalg::LinalgOp op, Kernels &kernels) {
 // Loops over rows
 //===----------------------------------------------------------------------===//
 
-/// Whether all that `loop` does are operations that become kernels.
+/// Whether all that `body` does are operations that become kernels, and loads
+/// and stores, perhaps in loops; `writes` is set if it does anything.
+static bool isOfKernels(Block &body, bool &writes) {
+  return llvm::all_of(body.without_terminator(), [&](Operation &op) {
+    if (auto linalg = dyn_cast<linalg::LinalgOp>(op)) {
+      writes = true;
+      return linalg.hasPureBufferSemantics();
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return loop.getInitArgs().empty() && isOfKernels(*loop.getBody(), writes);
+    writes |= isa<memref::StoreOp>(op);
+    return isa<memref::LoadOp, memref::StoreOp>(op) || isMemoryEffectFree(&op);
+  });
+}
+
 static bool isOfKernels(scf::ParallelOp loop) {
-  bool hasKernel = false;
-  for (Operation &op : loop.getBody()->without_terminator()) {
-    auto linalg = dyn_cast<linalg::LinalgOp>(op);
-    if (linalg ? !linalg.hasPureBufferSemantics() : !isMemoryEffectFree(&op))
-      return false;
-    hasKernel |= static_cast<bool>(linalg);
-  }
-  return hasKernel && loop.getInitVals().empty() &&
+  bool writes = false;
+  return isOfKernels(*loop.getBody(), writes) && writes &&
+         loop.getInitVals().empty() &&
          !loop->getParentOfType<scf::ParallelOp>();
 }
 
@@ -301,7 +310,9 @@ static Value generalizeOffset(OpBuilder &builder, scf::ParallelOp loop,
 }
 
 static SmallVector<linalg::LinalgOp> getLinalgOps(scf::ParallelOp rows) {
-  return llvm::to_vector(rows.getBody()->getOps<linalg::LinalgOp>());
+  SmallVector<linalg::LinalgOp> ops;
+  rows.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  return ops;
 }
 
 /// Replaces the operations in `rows`, which are in a kernel, by their loops.
@@ -310,6 +321,9 @@ static void convertRows(scf::ParallelOp rows) {
   SmallVector<SmallVector<unsigned>> streamed(ops.size());
   SetVector<Value> buffers;
   for (auto [op, outputs] : llvm::zip_equal(ops, streamed)) {
+    // What is in a loop may be read, or written again, by other iterations.
+    if (op->getParentOp() != rows)
+      continue;
     OpBuilder builder(op);
     FailureOr<LoopNest> nest = buildLoopNest(builder, op);
     if (failed(nest))

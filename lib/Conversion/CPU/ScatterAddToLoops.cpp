@@ -1,18 +1,20 @@
 //===- ScatterAddToLoops.cpp - Additions one after the other --------------===//
 //
 // On the CPU: a loop over the positions that are computed, which adds a row at
-// a time, so that the innermost dimension vectorizes.
+// a time, so that the innermost dimension vectorizes. Threads share what adds
+// to elements of its own, so that additions to one element keep their order.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../ScatterRows.h"
 #include "remat/Conversion/CPU/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_CONVERTSCATTERADDTOLOOPS
@@ -22,114 +24,179 @@ namespace mlir::remat {
 using namespace mlir;
 using namespace mlir::remat;
 
+/// Updates below which starting threads costs more than it saves.
+static constexpr int64_t kMinParallelUpdates = int64_t(1) << 14;
+/// Iterations to distribute: enough for an even load on many cores.
+static constexpr int64_t kWantedIterations = 32;
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The dimensions of the updates, by how their loops run.
+struct ScatterPlan {
+  /// For each dimension of the table whose index is one of the updates' own,
+  /// that dimension of the updates.
+  SmallVector<std::optional<unsigned>> ownArgument;
+  /// Shared among threads: elements of the table belong to one iteration.
+  SmallVector<unsigned> shared;
+  SmallVector<unsigned> inOrder;
+  /// Added as a whole, last in the updates and in the table.
+  SmallVector<unsigned> row;
+};
+} // namespace
+
+static MemRefType getType(Value memref) {
+  return cast<MemRefType>(memref.getType());
+}
+
+/// The last dimensions that the updates and the table have in common.
+static SmallVector<unsigned> findRow(ScatterAddOp op, const ScatterRows &rows) {
+  SmallVector<unsigned> row;
+  unsigned dim = getType(op.getUpdates()).getRank();
+  for (std::optional<unsigned> argument : llvm::reverse(rows.rowArgument)) {
+    if (dim == 0 || argument != dim - 1)
+      break;
+    row.insert(row.begin(), --dim);
+  }
+  return row;
+}
+
+static ScatterPlan planScatter(ScatterAddOp op, const ScatterRows &rows) {
+  ScatterPlan plan;
+  plan.row = findRow(op, rows);
+  MemRefType updates = getType(op.getUpdates());
+  plan.ownArgument = findOwnArguments(op);
+  int64_t iterations = 1;
+  bool isLarge = !updates.hasStaticShape() ||
+                 multiplySizes(updates.getShape()) >= kMinParallelUpdates;
+  for (unsigned dim : llvm::seq<unsigned>(updates.getRank())) {
+    if (llvm::is_contained(plan.row, dim))
+      continue;
+    bool isOwn = llvm::is_contained(plan.ownArgument, dim);
+    if (!isLarge || !isOwn || iterations >= kWantedIterations) {
+      plan.inOrder.push_back(dim);
+      continue;
+    }
+    plan.shared.push_back(dim);
+    iterations *=
+        updates.isDynamicDim(dim) ? kWantedIterations : updates.getDimSize(dim);
+  }
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// Verbs
+//===----------------------------------------------------------------------===//
+
 namespace {
 /// The loops of one operation.
 class Lowering {
 public:
   Lowering(ScatterAddOp op, OpBuilder &b)
       : op(op), b(b), loc(op.getLoc()), rows(findScatterRows(op)),
-        sizes(tensor::getMixedSizes(b, loc, op.getUpdates())) {}
+        plan(planScatter(op, rows)),
+        sizes(memref::getMixedSizes(b, loc, op.getUpdates())) {}
 
-  Value build();
+  void build();
 
 private:
-  Value addElement(Value table, ValueRange at, ValueRange position);
-  Value addRow(Value table, ValueRange position);
+  Value index(OpFoldResult number) {
+    return getValueOrCreateConstantIndexOp(b, loc, number);
+  }
+  void emitInOrder(SmallVector<Value> position);
+  void addAt(ValueRange position);
+  void addElement(ValueRange at, ValueRange position);
+  void addRow(ValueRange at, ValueRange position);
+  Value takeRow(Value memref, ValueRange position);
 
   ScatterAddOp op;
   OpBuilder &b;
   Location loc;
   ScatterRows rows;
+  ScatterPlan plan;
   SmallVector<OpFoldResult> sizes;
 };
 } // namespace
 
-Value Lowering::addElement(Value table, ValueRange at, ValueRange position) {
-  Value old = tensor::ExtractOp::create(b, loc, table, at);
-  Value element = tensor::ExtractOp::create(b, loc, op.getUpdates(), position);
+void Lowering::addElement(ValueRange at, ValueRange position) {
+  Value old = memref::LoadOp::create(b, loc, op.getInit(), at);
+  Value element = memref::LoadOp::create(b, loc, op.getUpdates(), position);
   Value sum = arith::AddFOp::create(b, loc, old, widenUpdate(b, op, element));
-  return tensor::InsertOp::create(b, loc, sum, table, at);
+  memref::StoreOp::create(b, loc, sum, op.getInit(), at);
 }
 
-/// Adds the updates at one position of the outer dimensions.
-Value Lowering::addRow(Value table, ValueRange position) {
-  SmallVector<Value> at = computeScatterIndices(b, op, rows, position);
-  if (rows.outer.size() == position.size())
-    return addElement(table, at, position);
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  auto staticSize = [](OpFoldResult size) {
-    return getConstantIntValue(size).value_or(ShapedType::kDynamic);
-  };
-  SmallVector<OpFoldResult> tableOffsets, tableSizes;
-  SmallVector<int64_t> tableShape, rowShape;
-  // The row's dimensions are in the order of the updates, the table's in its
-  // own.
-  SmallVector<unsigned> dims;
-  for (auto [dim, index] : llvm::enumerate(at)) {
-    std::optional<unsigned> argument = rows.rowArgument[dim];
-    tableOffsets.push_back(argument ? zero : OpFoldResult(index));
-    tableSizes.push_back(argument ? sizes[*argument] : one);
-    if (argument) {
-      tableShape.push_back(staticSize(sizes[*argument]));
-      dims.push_back(*argument);
-    }
+/// The row at `position` in the dimensions in front of it.
+Value Lowering::takeRow(Value memref, ValueRange position) {
+  MemRefType type = getType(memref);
+  unsigned outer = type.getRank() - plan.row.size();
+  SmallVector<OpFoldResult> offsets =
+      getAsOpFoldResult(position.take_front(outer));
+  SmallVector<OpFoldResult> shape(outer, b.getIndexAttr(1)),
+      strides(type.getRank(), b.getIndexAttr(1));
+  SmallVector<int64_t> rowShape;
+  for (unsigned dim : plan.row) {
+    offsets.push_back(b.getIndexAttr(0));
+    shape.push_back(sizes[dim]);
+    rowShape.push_back(
+        getConstantIntValue(sizes[dim]).value_or(ShapedType::kDynamic));
   }
-  SmallVector<OpFoldResult> offsets, rowSizes;
-  SmallVector<AffineExpr> order;
-  for (auto [dim, size] : llvm::enumerate(sizes)) {
-    const unsigned *row = llvm::find(dims, dim);
-    bool isRow = row != dims.end();
-    offsets.push_back(isRow ? zero : OpFoldResult(position[dim]));
-    rowSizes.push_back(isRow ? size : one);
-    if (isRow) {
-      rowShape.push_back(staticSize(size));
-      order.push_back(b.getAffineDimExpr(row - dims.begin()));
-    }
-  }
-  Type type = getElementTypeOrSelf(table);
-  SmallVector<OpFoldResult> tableStrides(tableSizes.size(), one),
-      strides(rowSizes.size(), one);
-  Value old = tensor::ExtractSliceOp::create(
-      b, loc, RankedTensorType::get(tableShape, type), table, tableOffsets,
-      tableSizes, tableStrides);
-  Value row = tensor::ExtractSliceOp::create(
-      b, loc,
-      RankedTensorType::get(rowShape, getElementTypeOrSelf(op.getUpdates())),
-      op.getUpdates(), offsets, rowSizes, strides);
-  unsigned rank = dims.size();
-  auto sum = linalg::GenericOp::create(
-      b, loc, old.getType(), row, old,
-      ArrayRef<AffineMap>{AffineMap::get(rank, 0, order, b.getContext()),
-                          b.getMultiDimIdentityMap(rank)},
+  MemRefType rowType = memref::SubViewOp::inferRankReducedResultType(
+      rowShape, type, offsets, shape, strides);
+  return memref::SubViewOp::create(b, loc, rowType, memref, offsets, shape,
+                                   strides);
+}
+
+void Lowering::addRow(ValueRange at, ValueRange position) {
+  Value row = takeRow(op.getUpdates(), position);
+  Value sum = takeRow(op.getInit(), at);
+  unsigned rank = plan.row.size();
+  linalg::GenericOp::create(
+      b, loc, row, sum,
+      SmallVector<AffineMap>(2, b.getMultiDimIdentityMap(rank)),
       SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
       [&](OpBuilder &body, Location, ValueRange v) {
         Value next =
             arith::AddFOp::create(body, loc, v[1], widenUpdate(body, op, v[0]));
         linalg::YieldOp::create(body, loc, next);
       });
-  return tensor::InsertSliceOp::create(b, loc, sum.getResult(0), table,
-                                       tableOffsets, tableSizes, tableStrides);
 }
 
-Value Lowering::build() {
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-  Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  SmallVector<Value> upper = llvm::map_to_vector(rows.outer, [&](unsigned dim) {
-    return getValueOrCreateConstantIndexOp(b, loc, sizes[dim]);
-  });
-  scf::LoopNest nest = scf::buildLoopNest(
-      b, loc, SmallVector<Value>(upper.size(), zero), upper,
-      SmallVector<Value>(upper.size(), one), op.getInit(),
-      [&](OpBuilder &inner, Location, ValueRange ivs, ValueRange carried) {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPoint(inner.getInsertionBlock(),
-                            inner.getInsertionPoint());
-        SmallVector<Value> position(sizes.size(), zero);
-        for (auto [dim, iv] : llvm::zip_equal(rows.outer, ivs))
-          position[dim] = iv;
-        return scf::ValueVector{addRow(carried[0], position)};
-      });
-  return nest.results[0];
+/// Adds the updates at one position of the loops.
+void Lowering::addAt(ValueRange position) {
+  SmallVector<Value> at = computeScatterIndices(b, op, rows, position);
+  for (auto [index, argument] : llvm::zip_equal(at, plan.ownArgument))
+    if (argument)
+      index = position[*argument];
+  plan.row.empty() ? addElement(at, position) : addRow(at, position);
+}
+
+void Lowering::emitInOrder(SmallVector<Value> position) {
+  OpBuilder::InsertionGuard guard(b);
+  for (unsigned dim : plan.inOrder) {
+    auto loop = scf::ForOp::create(b, loc, index(b.getIndexAttr(0)),
+                                   index(sizes[dim]), index(b.getIndexAttr(1)));
+    position[dim] = loop.getInductionVar();
+    b.setInsertionPointToStart(loop.getBody());
+  }
+  addAt(position);
+}
+
+void Lowering::build() {
+  Value zero = index(b.getIndexAttr(0)), one = index(b.getIndexAttr(1));
+  SmallVector<Value> position(sizes.size(), zero);
+  if (plan.shared.empty())
+    return emitInOrder(std::move(position));
+  SmallVector<Value> upper = llvm::map_to_vector(
+      plan.shared, [&](unsigned dim) { return index(sizes[dim]); });
+  auto parallel =
+      scf::ParallelOp::create(b, loc, SmallVector<Value>(upper.size(), zero),
+                              upper, SmallVector<Value>(upper.size(), one));
+  b.setInsertionPointToStart(parallel.getBody());
+  for (auto [dim, iteration] :
+       llvm::zip_equal(plan.shared, parallel.getInductionVars()))
+    position[dim] = iteration;
+  emitInOrder(std::move(position));
 }
 
 namespace {
@@ -140,18 +207,15 @@ protected:
   void runOnOperation() override {
     bool changed = false;
     getOperation()->walk([&](ScatterAddOp op) {
-      if (!op.hasPureTensorSemantics())
+      if (!op.hasPureBufferSemantics())
         return;
       changed = true;
-      if (isEmptyScatter(op)) {
-        op.getResult().replaceAllUsesWith(op.getInit());
-        op.erase();
-        return;
-      }
       PhaseListener listener(getPhase(op));
       IRRewriter rewriter(op.getContext(), &listener);
       rewriter.setInsertionPoint(op);
-      rewriter.replaceOp(op, Lowering(op, rewriter).build());
+      if (!isEmptyScatter(op))
+        Lowering(op, rewriter).build();
+      rewriter.eraseOp(op);
     });
     if (!changed)
       markAllAnalysesPreserved();

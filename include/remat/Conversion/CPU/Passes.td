@@ -145,36 +145,39 @@ def ConvertAttentionToLoops : Pass<"convert-attention-to-loops", "::mlir::Module
 def ConvertScatterAddToLoops : Pass<"convert-scatter-add-to-loops"> {
   let summary = "remat.scatter_add to loops that add a row at a time";
   let description = [{
-    The lowering of `remat.scatter_add` for the CPU, on tensors: a loop for each
-    dimension of the updates along which the position in the result is computed,
-    and in it an addition of elements, or of rows in the dimensions that the body
-    passes through. No thread shares the loop: positions may repeat.
+    The lowering of `remat.scatter_add` for the CPU, on memrefs: a loop for each
+    dimension of the updates, and in it an addition of elements, or of rows in the
+    last dimensions if the body passes these through. Positions may repeat, so
+    threads share (`scf.parallel`) only other dimensions that the body passes
+    through, whose updates are added to elements of their own. (Parts of rows are
+    not shared: on two cores, that was no faster.) Additions to one element keep
+    their order whatever is shared.
 
     Example:
 
     ```mlir
-    %sum = remat.scatter_add ins(%updates : tensor<5x8xf32>) outs(%table : tensor<100x8xf32>) {
-    ^bb0(%i: index, %j: index):
-      %row = tensor.extract %rows[%i] : tensor<5xindex>
-      remat.yield %row, %j : index, index
-    } -> tensor<100x8xf32>
+    remat.scatter_add ins(%updates : memref<64x500x8xf32>) outs(%table : memref<64x100x8xf32>) {
+    ^bb0(%n: index, %i: index, %j: index):
+      %row = memref.load %rows[%n, %i] : memref<64x500xindex>
+      remat.yield %n, %row, %j : index, index, index
+    }
     ```
 
     becomes
 
     ```mlir
-    %sum = scf.for %i = %c0 to %c5 step %c1 iter_args(%t = %table) -> (tensor<100x8xf32>) {
-      %row = tensor.extract %rows[%i] : tensor<5xindex>
-      %old = tensor.extract_slice %t[%row, 0] [1, 8] [1, 1] : tensor<100x8xf32> to tensor<8xf32>
-      %new = tensor.extract_slice %updates[%i, 0] [1, 8] [1, 1] : tensor<5x8xf32> to tensor<8xf32>
-      %both = linalg.generic ... ins(%new : tensor<8xf32>) outs(%old : tensor<8xf32>)
-      %next = tensor.insert_slice %both into %t[%row, 0] [1, 8] [1, 1] : tensor<8xf32> into tensor<100x8xf32>
-      scf.yield %next : tensor<100x8xf32>
+    scf.parallel (%n) = (%c0) to (%c64) step (%c1) {
+      scf.for %i = %c0 to %c500 step %c1 {
+        %row = memref.load %rows[%n, %i] : memref<64x500xindex>
+        %new = memref.subview %updates[%n, %i, 0] [1, 1, 8] [1, 1, 1] : memref<64x500x8xf32> to memref<8xf32, ...>
+        %sum = memref.subview %table[%n, %row, 0] [1, 1, 8] [1, 1, 1] : memref<64x100x8xf32> to memref<8xf32, ...>
+        linalg.generic ... ins(%new : memref<8xf32, ...>) outs(%sum : memref<8xf32, ...>)
+      }
     }
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
 #endif // REMAT_CONVERSION_CPU_PASSES_TD

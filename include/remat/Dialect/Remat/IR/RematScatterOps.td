@@ -35,8 +35,8 @@ def Remat_ScatterAddOp : Op<Remat_Dialect, "scatter_add", [
     positions which are data are in range, and `remat-hoist-asserts` moves that in
     front of the operation.
 
-    `convert-scatter-add-to-loops` is its lowering for the CPU, on tensors, and
-    `convert-linalg-to-gpu-kernels` that for CUDA, on memrefs.
+    On memrefs, `convert-scatter-add-to-loops` is its lowering for the CPU, and
+    `convert-linalg-to-gpu-kernels` that for CUDA.
 
     Example: row `tokens[i]` of the result is row `tokens[i]` of the table plus
     row i of the updates.
