@@ -301,6 +301,8 @@ DECOMPOSED = {
         1, torch.tensor([[3, 3], [0, 1]]), x[:2, :2])),
     "added at pairs of places": ((4, 3), lambda x: torch.ones(4, 5).index_put((PLACES - 4, PLACES + 1), x.flatten()[:6], accumulate=True)),
     "added to itself": ((6, 4), lambda x: x.index_add(0, PLACES, x).index_add(0, PLACES, x.cos()) + x.index_add(0, PLACES[:0], x[:0])),
+    "added by threads": ((8, 30, 16), lambda x: torch.zeros(8, 7, 16).index_add(1, torch.arange(300) % 7, x[:, torch.arange(300) % 30]).sum()
+                         + torch.zeros(8, 30, 7).scatter_add(2, torch.arange(24000).reshape(8, 30, 100) * 3 % 7, x[:, :, torch.arange(100) % 16])),
     "sorted": ((300, 2), lambda x: x.sort(0)[0] * torch.linspace(0, 1, 300)[:, None] + x.median(0)[0]),
     "largest": ((2, 3000), lambda x: x.topk(5)[0] * torch.arange(5) + x.sort(descending=True)[0][:, 5:2500:499]
                 + x.topk(5, largest=False)[0].sum() + x.kthvalue(20)[0].sum()),
