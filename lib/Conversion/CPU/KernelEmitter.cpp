@@ -24,11 +24,7 @@ public:
 
   void emit() {
     Point start = getStart();
-    if (plan.isSequential)
-      emitInOrder(llvm::to_vector(llvm::seq<unsigned>(nest.loops.size())),
-                  start);
-    else
-      emitThreadLoops(start);
+    plan.isSequential ? emitAllInOrder(start) : emitThreadLoops(start);
   }
 
 private:
@@ -66,6 +62,32 @@ private:
             return emitBody(tail, inner);
           });
     return values;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Loops in order
+  //===--------------------------------------------------------------------===//
+
+  /// All loops, those that threads share outermost.
+  void emitAllInOrder(Point point) {
+    SmallVector<unsigned> loops;
+    for (unsigned loop : llvm::seq<unsigned>(nest.loops.size()))
+      if (!llvm::is_contained(plan.threadLoops, loop))
+        loops.push_back(loop);
+    OpBuilder::InsertionGuard guard(b);
+    if (!plan.threadLoops.empty()) {
+      Values sizes;
+      for (unsigned loop : plan.threadLoops)
+        sizes.push_back(sizeOf(loop));
+      auto parallel =
+          scf::ParallelOp::create(b, loc, Values(sizes.size(), index(0)), sizes,
+                                  Values(sizes.size(), index(1)));
+      b.setInsertionPointToStart(parallel.getBody());
+      for (auto [loop, iteration] :
+           llvm::zip_equal(plan.threadLoops, parallel.getInductionVars()))
+        point = advance(point, loop, iteration);
+    }
+    emitInOrder(loops, point);
   }
 
   //===--------------------------------------------------------------------===//

@@ -56,6 +56,26 @@ static bool needsSequentialExecution(const LoopNest &nest) {
   return false;
 }
 
+/// Whether iterations of `loop` write elements of their own in a nest that runs
+/// in order: in each output, the dimensions that it stands for are indices by
+/// themselves.
+static bool hasOwnElements(const LoopNest &nest, unsigned loop) {
+  if (!nest.loops[loop].isParallel())
+    return false;
+  return llvm::all_of(nest.op.getDpsInitsMutable(), [&](OpOperand &output) {
+    AffineMap map = nest.op.getMatchingIndexingMap(&output);
+    auto isOwn = [&](auto pair) {
+      auto [dim, at] = pair;
+      return at != loop ||
+             llvm::is_contained(map.getResults(),
+                                getAffineDimExpr(dim, map.getContext()));
+    };
+    const Access &access = nest.accesses[output.getOperandNumber()];
+    return !access.isInvariantIn(loop) &&
+           llvm::all_of(llvm::enumerate(nest.loopOfDim), isOwn);
+  });
+}
+
 /// How well vectors along `loop` suit what the body reads at computed indices:
 /// as for operands, rows are good and single elements bad.
 static int scoreOfLoads(const LoopNest &nest, unsigned loop) {
@@ -220,14 +240,34 @@ static bool readsLongRows(const LoopNest &nest, const KernelPlan &plan) {
          llvm::any_of(inputs, isRow) && llvm::all_of(nest.outputs(), isApart);
 }
 
-static void chooseThreadLoops(const LoopNest &nest,
-                              ArrayRef<unsigned> transposed, KernelPlan &plan) {
+/// Whether there is enough to do for threads.
+static bool isLarge(const LoopNest &nest) {
   int64_t iterations = 1;
   for (const Loop &loop : nest.loops)
     iterations = multiplySizes({loop.sizeOr(kMinParallelWork)}, iterations);
   int64_t costOfOne =
       nest.op.getBlock()->getOperations().size() + nest.accesses.size();
-  if (iterations * costOfOne < kMinParallelWork)
+  return iterations * costOfOne >= kMinParallelWork;
+}
+
+/// Of a nest that runs in order: each thread keeps the order of its elements.
+static void chooseSharedLoops(const LoopNest &nest, KernelPlan &plan) {
+  if (!isLarge(nest))
+    return;
+  int64_t distributed = 1;
+  for (auto [index, loop] : llvm::enumerate(nest.loops)) {
+    if (distributed >= kWantedIterations)
+      return;
+    if (!hasOwnElements(nest, index))
+      continue;
+    plan.threadLoops.push_back(index);
+    distributed *= loop.sizeOr(kWantedIterations);
+  }
+}
+
+static void chooseThreadLoops(const LoopNest &nest,
+                              ArrayRef<unsigned> transposed, KernelPlan &plan) {
+  if (!isLarge(nest))
     return;
   int64_t distributed = 1;
   if (!transposed.empty())
@@ -259,8 +299,10 @@ static void chooseThreadLoops(const LoopNest &nest,
 KernelPlan mlir::remat::planKernel(const LoopNest &nest) {
   KernelPlan plan;
   plan.isSequential = needsSequentialExecution(nest);
-  if (plan.isSequential)
+  if (plan.isSequential) {
+    chooseSharedLoops(nest, plan);
     return plan;
+  }
   chooseVectorLoop(nest, plan);
   if (readsLongRows(nest, plan)) {
     plan.rows = kRows;

@@ -26,7 +26,8 @@ struct KernelPlan {
   int64_t lanes = 1;
   /// Whether iterations run strictly in order and go through memory: some
   /// output's element is written by several iterations of a parallel loop, or
-  /// several elements by those of a reduction.
+  /// several elements by those of a reduction. Threads share parallel loops
+  /// whose iterations write elements of their own.
   bool isSequential = false;
   /// Rows that a reduction `Across` takes at a time, if it is not 0: a vector
   /// of running results takes in so many of them before the next vector does,

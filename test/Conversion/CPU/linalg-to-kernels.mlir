@@ -448,3 +448,50 @@ func.func @rows_at_places(%x: memref<40x64xf32>, %place: memref<64xi32>, %other:
   }
   return
 }
+
+// -----
+
+// Windows that overlap are added in order; threads share images and channels, whose elements are their own.
+#window = affine_map<(n, c, i, k) -> (n, c, i * 2 + k)>
+#result = affine_map<(n, c, i, k) -> (n, c, i)>
+#weight = affine_map<(n, c, i, k) -> (k)>
+
+// CHECK-LABEL: func.func @windows
+// CHECK: func.func private @kernel_generic
+// CHECK: scf.parallel (%{{.*}}) = (%c0) to (%c64)
+// CHECK: scf.for %{{.*}} = %c0 to %c500
+// CHECK: scf.for %{{.*}} = %c0 to %c3
+// CHECK: memref.store
+func.func @windows(%g: memref<4x16x500xf32>, %w: memref<3xf32>, %x: memref<4x16x1001xf32>) {
+  linalg.generic {indexing_maps = [#result, #weight, #window], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%g, %w : memref<4x16x500xf32>, memref<3xf32>) outs(%x : memref<4x16x1001xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// Images that add to the same elements are not shared; channels are.
+#result = affine_map<(n, c, i, k) -> (n, c, i)>
+#weight = affine_map<(n, c, i, k) -> (k)>
+#all = affine_map<(n, c, i, k) -> (c, i * 2 + k)>
+
+// CHECK-LABEL: func.func @windows_of_all
+// CHECK: func.func private @kernel_generic
+// CHECK: scf.parallel (%{{.*}}) = (%c0) to (%c16)
+// CHECK: scf.for %{{.*}} = %c0 to %c4
+// CHECK: scf.for %{{.*}} = %c0 to %c500
+func.func @windows_of_all(%g: memref<4x16x500xf32>, %w: memref<3xf32>, %x: memref<16x1001xf32>) {
+  linalg.generic {indexing_maps = [#result, #weight, #all], iterator_types = ["reduction", "parallel", "reduction", "reduction"]}
+      ins(%g, %w : memref<4x16x500xf32>, memref<3xf32>) outs(%x : memref<16x1001xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
