@@ -20,7 +20,7 @@ from torch.fx.experimental import proxy_tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from remat import torch_stops
+from remat import torch_resample, torch_stops
 from remat.export import ExportError
 from remat.locations import find_in_trace
 from remat.torch_nodes import arguments_of
@@ -32,7 +32,7 @@ VALUES = "remat_values"
 KEEPING = ("native_layer_norm", "native_group_norm", "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
            "_fused_rms_norm", "log_sigmoid_forward")
 DECOMPOSED = {op: rule for op, rule in torch._decomp.decomposition_table.items()
-              if "backward" in str(op) or isinstance(op, torch._ops.OpOverload) and op.overloadpacket.__name__ in KEEPING}
+              if "backward" in str(op) or isinstance(op, torch._ops.OpOverload) and op.overloadpacket.__name__ in KEEPING} | torch_resample.TABLE
 
 
 def refuse(reason: str, node: torch.fx.Node | None = None) -> ExportError:

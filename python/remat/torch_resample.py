@@ -13,7 +13,7 @@ import functools
 import itertools
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ Taps = tuple[NDArray[np.int64], NDArray[Any]]
 
 aten = torch.ops.aten
 NAME = "resample"
-torch_stops.LIBRARY.define(f"{NAME}(Tensor x, int dim, int size, int filter, int has_corners, int factor) -> Tensor")
+torch_stops.LIBRARY.define(f"{NAME}(Tensor x, int dim, int size, int filter, int has_corners, int factor, int is_turned) -> Tensor")
 FILTERS = "nearest", "nearest_exact", "linear", "cubic", "wide_linear", "wide_cubic", "wide_lanczos", "mean"
 # Terms of a sum that are written one by one, in a loop over vectors of results; longer sums are loops.
 MOST_TERMS = 8
@@ -110,9 +110,16 @@ def get_type(x: Tensor) -> Any:
     return np.float64 if x.dtype == torch.float64 else np.float32
 
 
-def apply(x: Tensor, dim: int, size: int, kind: int, has_corners: int, factor: int) -> Tensor:
+def choose_taps(dtype: Any, n: int, m: int, kind: int, has_corners: int, factor: int, is_turned: int) -> Taps:
+    """From `n` elements to `m`, by the numbers of the operator; turned round, those by which elements collect what they gave."""
+    if is_turned:
+        return turn_round(choose_taps(dtype, m, n, kind, has_corners, factor, 0), m)
+    return find_taps(FILTERS[kind], bool(has_corners), n, m, decode(factor), dtype)
+
+
+def apply(x: Tensor, dim: int, size: int, *numbers: int) -> Tensor:
     """Of constants, it is computed."""
-    places, weights = find_taps(FILTERS[kind], bool(has_corners), x.shape[dim], size, decode(factor), get_type(x))
+    places, weights = choose_taps(get_type(x), x.shape[dim], size, *numbers)
     taken = x.index_select(dim, torch.from_numpy(places.ravel())).unflatten(dim, places.shape)
     return (taken * torch.from_numpy(weights).reshape(*weights.shape, *[1] * (x.ndim - dim - 1))).sum(dim)
 
@@ -141,37 +148,49 @@ def repeat(x: Tensor, taps: list[Taps]) -> Tensor:
     return x.expand(*leading, *(size for pair in zip(inputs, counts) for size in pair)).reshape(*leading, *map(math.prod, zip(inputs, counts)))
 
 
-def resample(x: Tensor, kind: str, sizes: list[int], factors: list[float | None], has_corners: bool = False) -> Tensor:
-    """The last dimensions of `x` with these sizes. What shrinks does it first, so that the others have less to do."""
+def resample(x: Tensor, kind: str, sizes: list[int], factors: list[float | None], has_corners: bool = False, is_turned: bool = False) -> Tensor:
+    """The last dimensions of `x` with these sizes, or, turned round, what that gives back of a gradient. What shrinks does it first, so
+    that the others have less to do."""
     inputs = x.shape[x.ndim - len(sizes):]
     if not all(isinstance(size, int) and size > 0 for size in (*inputs, *sizes)) or not x.is_floating_point():
         return NotImplemented
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
-    taps = [find_taps(kind, has_corners, n, m, factor or 0.0, get_type(wide)) for n, m, factor in zip(inputs, sizes, factors)]
-    if kind.startswith("nearest") and (result := repeat(x, taps)) is not NotImplemented:
-        return result
-    dims = sorted(range(len(sizes)), key=lambda d: sizes[d] / inputs[d])
-    for d in dims:
-        if inputs[d] != sizes[d] or factors[d] or kind.startswith("wide"):
-            factor = encode(factors[d] or 0.0)
-            wide = torch.ops.remat.resample(wide, x.ndim - len(sizes) + d, sizes[d], FILTERS.index(kind), int(has_corners), factor)
+    if kind.startswith("nearest") and not is_turned:
+        taps = [find_taps(kind, has_corners, n, m, factor or 0.0, get_type(wide)) for n, m, factor in zip(inputs, sizes, factors)]
+        if (result := repeat(x, taps)) is not NotImplemented:
+            return result
+    for d in sorted(range(len(sizes)), key=lambda d: sizes[d] / inputs[d]):
+        if inputs[d] != sizes[d] or kind == "cubic" and factors[d]:
+            wide = torch.ops.remat.resample(wide, x.ndim - len(sizes) + d, sizes[d], FILTERS.index(kind), int(has_corners),
+                                            encode(factors[d] or 0.0), int(is_turned))
     return wide.to(x.dtype)
 
 
+def split(options: Sequence[Any], kind: str, has_one_list: bool, count: int) -> tuple[bool, list[Any]]:
+    """Whether corners are aligned, which operators of nearest neighbours do not ask, and a factor for each dimension, or None."""
+    asks = not kind.startswith("nearest")
+    rest = options[asks:]
+    factors = (rest[0] if rest else None) if has_one_list else rest
+    return bool(asks and options[0]), [*(factors or []), *[None] * count][:count]
+
+
 def interpolate(operator: Any, kind: str) -> Callable[..., Tensor]:
-    """Of a number of factors, or none, or of one factor for each dimension; in front of them whether corners are aligned, if the
-    operator asks that."""
     def compute(x: Tensor, sizes: list[int] | None, *options: Any) -> Tensor:
-        count, corners = x.ndim - 2, options[:0 if kind.startswith("nearest") else 1]
-        rest = options[len(corners):]
-        factors = list(rest) if operator._overloadname != "vec" else rest[0] if rest else None
-        all_factors = [*(factors or []), *[None] * count][:count]
+        has_corners, factors = split(options, kind, operator._overloadname == "vec", x.ndim - 2)
         if sizes is None:
-            sizes = [math.floor(size * factor) if isinstance(size, int) else size for size, factor in zip(x.shape[2:], all_factors)]
-        result = resample(x, kind, sizes, all_factors, *corners)
+            sizes = [math.floor(size * factor) if isinstance(size, int) else size for size, factor in zip(x.shape[2:], factors)]
+        result = resample(x, kind, sizes, factors, has_corners)
         return by_places(x, sizes, *options) if result is NotImplemented and by_places else result
 
     by_places = torch._decomp.decomposition_table.get(operator)
+    return compute
+
+
+def give_back(kind: str) -> Callable[..., Tensor]:
+    """The derivative that a model takes in its forward."""
+    def compute(x: Tensor, _: list[int], sizes: list[int], *options: Any) -> Tensor:
+        has_corners, factors = split(options, kind, False, x.ndim - 2)
+        return resample(x, kind, sizes[2:], factors, has_corners, True)
     return compute
 
 
@@ -185,6 +204,30 @@ def mean(x: Tensor, sizes: list[int]) -> Tensor:
         later = inputs[d - x.ndim + 1:] if d + 1 < x.ndim else []
         x = resample(x, "mean", [m, *later], [None] * (x.ndim - d)) if n % m else x.unflatten(d, (m, n // m)).mean(d + 1)
     return x
+
+
+def give_back_means(rank: int) -> Callable[..., Tensor]:
+    return lambda x, of: resample(x, "mean", list(of.shape[-rank:]), [None] * rank, is_turned=True)
+
+
+def give_back_windows(x: Tensor, of: Tensor, kernel: list[int], stride: list[int], padding: list[int], is_ceiled: bool = False,
+                      counts_padding: bool = True, divisor: int | None = None) -> Tensor:
+    """Of an average over windows in two dimensions: each gives its elements the same."""
+    sizes, stride, padding = of.shape[-2:], stride or kernel, padding or [0, 0]
+    if not all(isinstance(size, int) for size in (*x.shape, *sizes)):
+        return NotImplemented
+    whole = []
+    for d, (k, s, p, n) in enumerate(zip(kernel, stride, padding, sizes), x.ndim - 2):
+        m = x.shape[d]
+        first = torch.arange(m) * s - p
+        end = (first + k).clamp(max=n + p)
+        count = end - first if counts_padding else end.clamp(max=n) - first.clamp(min=0)
+        if divisor is None:
+            x = x / count.to(x.dtype).reshape(-1, *[1] * (x.ndim - d - 1))
+        whole.append(max(n, s * (m - 1) + k - 2 * p))
+    x = (x if divisor is None else x / divisor).flatten(-2).unsqueeze(-2)
+    columns = x.expand(*x.shape[:-2], math.prod(kernel), x.shape[-1]).flatten(-3, -2)
+    return aten.col2im(columns, whole, kernel, [1, 1], padding, stride)[..., :sizes[0], :sizes[1]]
 
 
 # --- At positions that are data -------------------------------------------------------------------
@@ -250,18 +293,20 @@ def weigh_cubic(rest: Tensor) -> list[Tensor]:
             for i, x in enumerate((rest + 1, rest, 1 - rest, 2 - rest))]
 
 
-TABLE = {
-    operator: interpolate(operator, kind) for kind, packets in {
-        "nearest": (aten.upsample_nearest1d, aten.upsample_nearest2d, aten.upsample_nearest3d),
-        "nearest_exact": (aten._upsample_nearest_exact1d, aten._upsample_nearest_exact2d, aten._upsample_nearest_exact3d),
-        "linear": (aten.upsample_linear1d, aten.upsample_bilinear2d, aten.upsample_trilinear3d),
-        "cubic": (aten.upsample_bicubic2d,),
-        "wide_linear": (aten._upsample_bilinear2d_aa,),
-        "wide_cubic": (aten._upsample_bicubic2d_aa,),
-        "wide_lanczos": (aten._upsample_lanczos2d_aa,),
-    }.items() for packet in packets for operator in (packet.default, packet.vec)}
+PACKETS = {
+    "nearest": ("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"),
+    "nearest_exact": ("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d"),
+    "linear": ("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d"), "cubic": ("upsample_bicubic2d",),
+    "wide_linear": ("_upsample_bilinear2d_aa",), "wide_cubic": ("_upsample_bicubic2d_aa",), "wide_lanczos": ("_upsample_lanczos2d_aa",)}
+TABLE: dict[Any, Callable[..., Tensor]] = {}
+for filter_, packets in PACKETS.items():
+    for packet in packets:
+        TABLE |= {operator: interpolate(operator, filter_) for operator in (getattr(aten, packet).default, getattr(aten, packet).vec)}
+        TABLE[getattr(aten, f"{packet}_backward").default] = give_back(filter_)
 TABLE |= {operator.default: mean for operator in (
     aten._adaptive_avg_pool2d, aten.adaptive_avg_pool2d, aten.adaptive_avg_pool3d, aten._adaptive_avg_pool3d)}
+TABLE |= {aten._adaptive_avg_pool2d_backward.default: give_back_means(2), aten._adaptive_avg_pool3d_backward.default: give_back_means(3)}
+TABLE[aten.avg_pool2d_backward.default] = give_back_windows
 TABLE |= {operator.default: sample for operator in (aten.grid_sampler_2d, aten.grid_sampler_3d)}
 
 
@@ -325,11 +370,11 @@ def write_sums(source: str, kind: str, shape: list[str], dim: int, taps: Taps) -
     }} -> {result}"""])
 
 
-def write(name: str, x: ir.RankedTensorType, dim: int, size: int, kind: int, has_corners: int, factor: int) -> str:
+def write(name: str, x: ir.RankedTensorType, dim: int, size: int, *numbers: int) -> str:
     """The function `name` of a tensor, and its derivative."""
     element, n = str(x.element_type), x.shape[dim]
     shape = ["?" if x.is_dynamic_dim(d) else str(x.shape[d]) for d in range(x.rank)]
-    taps = find_taps(FILTERS[kind], bool(has_corners), n, size, decode(factor), np.float64 if element == "f64" else np.float32)
+    taps = choose_taps(np.float64 if element == "f64" else np.float32, n, size, *numbers)
     result_shape = [*shape[:dim], str(size), *shape[dim + 1:]]
     result = f"tensor<{'x'.join(result_shape)}x{element}>"
     return f"""

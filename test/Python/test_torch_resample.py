@@ -61,7 +61,7 @@ def test_tables_are_those_of_pytorch(kind):
         size, has_corners = int(n * factor) if factor else rng.randint(1, 900), kind in ("linear", "cubic") and rng.random() < 0.4
         if size:
             x = torch.randn(1, 1, 2, n)
-            made = torch.ops.remat.resample(x, 3, size, torch_resample.FILTERS.index(kind), int(has_corners), torch_resample.encode(factor or 0.0))
+            made = torch.ops.remat.resample(x, 3, size, torch_resample.FILTERS.index(kind), int(has_corners), torch_resample.encode(factor or 0.0), 0)
             np.testing.assert_allclose(made, resize(x, kind, size, factor, has_corners), 0, 1e-5, err_msg=str((n, size, factor, has_corners)))
 
 
@@ -149,6 +149,15 @@ def test_what_is_not_finite_stays_where_it_is():
         model.image[0, 0, 0, 0] = torch.inf
     step = train(model, torch.tensor(1.5))
     assert np.isfinite(float(step(torch.tensor(1.5)))) == np.isfinite(model(torch.tensor(1.5)).item())
+
+
+@pytest.mark.parametrize("compute", [
+    *(lambda x, mode=mode: F.interpolate(x, size=(5, 13), mode=mode) for mode in ("nearest", "nearest-exact", "bilinear", "bicubic")),
+    lambda x: F.adaptive_avg_pool2d(x, (4, 3)), lambda x: F.avg_pool2d(x, 3, 2, 1), lambda x: F.avg_pool2d(x[0], (2, 4), divisor_override=5),
+    lambda x: F.avg_pool2d(x, 4, 3, 1, ceil_mode=True, count_include_pad=False)])
+def test_derivatives_in_forward(compute):
+    """As a penalty on the gradient has them."""
+    check_gradient((2, 3, 6, 9), lambda x: torch.func.grad(lambda y: (compute(y) ** 3).sum())(x), tolerance=1e-4)
 
 
 def test_images_of_any_number():
