@@ -37,6 +37,11 @@ func.func @rows(%updates: memref<5x8xbf16>, %tokens: memref<5xi64>, %table: memr
 // CHECK: scf.for %[[I:.*]] = %{{.*}} to %c500
 // CHECK: memref.load %{{.*}}[%[[N]], %[[I]]]
 // CHECK: memref.subview %{{.*}}[%[[N]], %[[I]], 0] [1, 1, 8]
+// CHECK-LABEL: func.func @computed(
+// CHECK: scf.parallel (%[[N:.*]]) = (%c0{{.*}}) to (%c64{{.*}}) step (%c1{{.*}})
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %c500
+// CHECK: %[[AT:.*]] = arith.addi %[[N]], %[[I]]
+// CHECK: memref.subview %{{.*}}[%[[N]], %[[AT]], 0] [1, 1, 8]
 func.func @heads(%updates: memref<5000x8x?xf32>, %tokens: memref<5000xindex>, %table: memref<100x8x?xf32>) {
   remat.scatter_add ins(%updates : memref<5000x8x?xf32>) outs(%table : memref<100x8x?xf32>) {
   ^bb0(%i: index, %j: index, %k: index):
@@ -50,6 +55,14 @@ func.func @shared(%updates: memref<64x500x8xf32>, %tokens: memref<64x500xindex>,
   ^bb0(%n: index, %i: index, %j: index):
     %row = memref.load %tokens[%n, %i] : memref<64x500xindex>
     remat.yield %n, %row, %j : index, index, index
+  }
+  return
+}
+func.func @computed(%updates: memref<64x500x8xf32>, %table: memref<64x600x8xf32>) {
+  remat.scatter_add ins(%updates : memref<64x500x8xf32>) outs(%table : memref<64x600x8xf32>) {
+  ^bb0(%n: index, %i: index, %j: index):
+    %at = arith.addi %n, %i : index
+    remat.yield %n, %at, %j : index, index, index
   }
   return
 }
