@@ -2,7 +2,7 @@
 
 Each is a sum of few neighbours along one dimension after the other, whose places and weights only the sizes decide. PyTorch's own
 decompositions take all neighbours of all dimensions at once, from places that are computed, so that gradients are added one by one to
-wherever they belong. Here the gradient is a sum of the same kind, with the table turned round: each element collects what it has given.
+wherever they belong. Here the gradient is a sum of the same kind, by the transposed table: each element collects what it has given.
 
 While torch-mlir lowers the module, these sums are calls of functions that it does not look into. They get their body, and their
 derivative, in the end.
@@ -28,8 +28,8 @@ Taps = tuple[NDArray[np.int64], NDArray[Any]]
 
 aten = torch.ops.aten
 NAME = "resample"
-torch_stops.LIBRARY.define(f"{NAME}(Tensor x, int dim, int size, int filter, int has_corners, int factor, int is_turned) -> Tensor")
-FILTERS = "nearest", "nearest_exact", "linear", "cubic", "wide_linear", "wide_cubic", "wide_lanczos", "mean"
+torch_stops.LIBRARY.define(f"{NAME}(Tensor x, int dim, int size, int filter, int has_corners, int factor, int is_transposed) -> Tensor")
+FILTERS = "nearest", "nearest_exact", "linear", "cubic", "antialiased_linear", "antialiased_cubic", "antialiased_lanczos", "mean"
 # Terms of a sum that are written one by one, in a loop over vectors of results; longer sums are loops.
 MOST_TERMS = 8
 
@@ -41,9 +41,9 @@ def cubic(distance: NDArray[Any], a: float) -> NDArray[Any]:
     return np.where(x < 1, near, np.where(x < 2, far, 0)).astype(x.dtype)
 
 
-WIDE: dict[str, tuple[Callable[[NDArray[Any]], NDArray[Any]], int]] = {
-    "wide_linear": (lambda x: np.maximum(1 - np.abs(x), 0), 1), "wide_cubic": (lambda x: cubic(x, -0.5), 2),
-    "wide_lanczos": (lambda x: np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0), 3)}
+KERNELS: dict[str, tuple[Callable[[NDArray[Any]], NDArray[Any]], int]] = {
+    "antialiased_linear": (lambda x: np.maximum(1 - np.abs(x), 0), 1), "antialiased_cubic": (lambda x: cubic(x, -0.5), 2),
+    "antialiased_lanczos": (lambda x: np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0), 3)}
 
 
 def find_step(has_corners: bool, n: int, m: int, factor: float, dtype: Any) -> Any:
@@ -68,8 +68,8 @@ def find_taps(kind: str, has_corners: bool, n: int, m: int, factor: float, dtype
         places = (step * number.astype(dtype)).astype(np.float32).astype(np.int64)
         return places[None].clip(0, n - 1), np.ones((1, m), dtype)
     middle, half = (number + 0.5).astype(dtype), dtype(0.5)
-    if kind.startswith("wide"):
-        shape, reach = WIDE[kind]
+    if kind.startswith("antialiased"):
+        shape, reach = KERNELS[kind]
         stretch = max(step, dtype(1))
         center, support = step * middle, dtype(reach) * stretch
         first = np.maximum((center - support + half).astype(np.int64), 0)
@@ -91,7 +91,7 @@ def find_taps(kind: str, has_corners: bool, n: int, m: int, factor: float, dtype
     return (first + offsets).clip(0, n - 1), cubic((at - first).clip(0, 1).astype(dtype) - offsets.astype(dtype), -0.75)
 
 
-def turn_round(taps: Taps, n: int) -> Taps:
+def transpose_taps(taps: Taps, n: int) -> Taps:
     """The taps by which each of the `n` elements collects what it has given."""
     places, weights = taps
     given: list[list[tuple[Any, Any]]] = [[] for _ in range(n)]
@@ -110,10 +110,10 @@ def get_type(x: Tensor) -> Any:
     return np.float64 if x.dtype == torch.float64 else np.float32
 
 
-def choose_taps(dtype: Any, n: int, m: int, kind: int, has_corners: int, factor: int, is_turned: int) -> Taps:
-    """From `n` elements to `m`, by the numbers of the operator; turned round, those by which elements collect what they gave."""
-    if is_turned:
-        return turn_round(choose_taps(dtype, m, n, kind, has_corners, factor, 0), m)
+def choose_taps(dtype: Any, n: int, m: int, kind: int, has_corners: int, factor: int, is_transposed: int) -> Taps:
+    """From `n` elements to `m`, by the numbers of the operator; transposed, those by which elements collect what they gave."""
+    if is_transposed:
+        return transpose_taps(choose_taps(dtype, m, n, kind, has_corners, factor, 0), m)
     return find_taps(FILTERS[kind], bool(has_corners), n, m, decode(factor), dtype)
 
 
@@ -137,32 +137,36 @@ torch.library.register_fake(f"remat::{NAME}", lambda x, dim, size, *_: x.new_emp
                             lib=torch_stops.LIBRARY)
 
 
-def repeat(x: Tensor, taps: list[Taps]) -> Tensor:
-    """Nearest neighbours of which each stands equally often: gradients are sums of equal windows, and need no places."""
-    inputs, counts = x.shape[x.ndim - len(taps):], [places.shape[1] // n for (places, _), n in zip(taps, x.shape[x.ndim - len(taps):])]
-    if any(places.shape[1] != n * count or (places[0] != np.arange(n * count) // count).any()
-           for (places, _), n, count in zip(taps, inputs, counts)):
-        return NotImplemented
-    leading = x.shape[:x.ndim - len(taps)]
+def repeat(x: Tensor, counts: list[int]) -> Tensor:
+    """Each element of the last dimensions so often: gradients are sums of equal windows, and need no places."""
+    inputs, leading = x.shape[x.ndim - len(counts):], x.shape[:x.ndim - len(counts)]
     x = x.reshape(*leading, *(size for n in inputs for size in (n, 1)))
     return x.expand(*leading, *(size for pair in zip(inputs, counts) for size in pair)).reshape(*leading, *map(math.prod, zip(inputs, counts)))
 
 
-def resample(x: Tensor, kind: str, sizes: list[int], factors: list[float | None], has_corners: bool = False, is_turned: bool = False) -> Tensor:
-    """The last dimensions of `x` with these sizes, or, turned round, what that gives back of a gradient. What shrinks does it first, so
-    that the others have less to do."""
+def find_repeats(taps: list[Taps], inputs: Sequence[int]) -> list[int] | None:
+    """How often each element of nearest neighbours stands, if all stand equally often."""
+    counts = [places.shape[1] // n for (places, _), n in zip(taps, inputs)]
+    is_equal = all(places.shape[1] == n * count and (places[0] == np.arange(n * count) // count).all()
+                   for (places, _), n, count in zip(taps, inputs, counts))
+    return counts if is_equal else None
+
+
+def resample(x: Tensor, kind: str, sizes: list[int], factors: list[float | None], has_corners: bool = False, is_transposed: bool = False) -> Tensor:
+    """The last dimensions of `x` with these sizes; transposed, the gradient of a tensor of these sizes by that of its result. What
+    shrinks does it first, so that the others have less to do."""
     inputs = x.shape[x.ndim - len(sizes):]
     if not all(isinstance(size, int) and size > 0 for size in (*inputs, *sizes)) or not x.is_floating_point():
         return NotImplemented
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
-    if kind.startswith("nearest") and not is_turned:
+    if kind.startswith("nearest") and not is_transposed:
         taps = [find_taps(kind, has_corners, n, m, factor or 0.0, get_type(wide)) for n, m, factor in zip(inputs, sizes, factors)]
-        if (result := repeat(x, taps)) is not NotImplemented:
-            return result
+        if counts := find_repeats(taps, inputs):
+            return repeat(x, counts)
     for d in sorted(range(len(sizes)), key=lambda d: sizes[d] / inputs[d]):
         if inputs[d] != sizes[d] or kind == "cubic" and factors[d]:
             wide = torch.ops.remat.resample(wide, x.ndim - len(sizes) + d, sizes[d], FILTERS.index(kind), int(has_corners),
-                                            encode(factors[d] or 0.0), int(is_turned))
+                                            encode(factors[d] or 0.0), int(is_transposed))
     return wide.to(x.dtype)
 
 
@@ -177,16 +181,18 @@ def split(options: Sequence[Any], kind: str, has_one_list: bool, count: int) -> 
 def interpolate(operator: Any, kind: str) -> Callable[..., Tensor]:
     def compute(x: Tensor, sizes: list[int] | None, *options: Any) -> Tensor:
         has_corners, factors = split(options, kind, operator._overloadname == "vec", x.ndim - 2)
-        if sizes is None:
-            sizes = [math.floor(size * factor) if isinstance(size, int) else size for size, factor in zip(x.shape[2:], factors)]
-        result = resample(x, kind, sizes, factors, has_corners)
+        if sizes is None and kind.startswith("nearest") and all(factor >= 1 and factor == int(factor) for factor in factors):
+            return repeat(x, [int(factor) for factor in factors])  # of whatever size
+        wanted = sizes if sizes is not None else [math.floor(size * factor) if isinstance(size, int) else size
+                                                  for size, factor in zip(x.shape[2:], factors)]
+        result = resample(x, kind, wanted, factors, has_corners)
         return by_places(x, sizes, *options) if result is NotImplemented and by_places else result
 
     by_places = torch._decomp.decomposition_table.get(operator)
     return compute
 
 
-def give_back(kind: str) -> Callable[..., Tensor]:
+def interpolate_backward(kind: str) -> Callable[..., Tensor]:
     """The derivative that a model takes in its forward."""
     def compute(x: Tensor, _: list[int], sizes: list[int], *options: Any) -> Tensor:
         has_corners, factors = split(options, kind, False, x.ndim - 2)
@@ -206,11 +212,11 @@ def mean(x: Tensor, sizes: list[int]) -> Tensor:
     return x
 
 
-def give_back_means(rank: int) -> Callable[..., Tensor]:
-    return lambda x, of: resample(x, "mean", list(of.shape[-rank:]), [None] * rank, is_turned=True)
+def adaptive_mean_backward(rank: int) -> Callable[..., Tensor]:
+    return lambda x, of: resample(x, "mean", list(of.shape[-rank:]), [None] * rank, is_transposed=True)
 
 
-def give_back_windows(x: Tensor, of: Tensor, kernel: list[int], stride: list[int], padding: list[int], is_ceiled: bool = False,
+def avg_pool_backward(x: Tensor, of: Tensor, kernel: list[int], stride: list[int], padding: list[int], is_ceiled: bool = False,
                       counts_padding: bool = True, divisor: int | None = None) -> Tensor:
     """Of an average over windows in two dimensions: each gives its elements the same."""
     sizes, stride, padding = of.shape[-2:], stride or kernel, padding or [0, 0]
@@ -297,16 +303,16 @@ PACKETS = {
     "nearest": ("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"),
     "nearest_exact": ("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d"),
     "linear": ("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d"), "cubic": ("upsample_bicubic2d",),
-    "wide_linear": ("_upsample_bilinear2d_aa",), "wide_cubic": ("_upsample_bicubic2d_aa",), "wide_lanczos": ("_upsample_lanczos2d_aa",)}
+    "antialiased_linear": ("_upsample_bilinear2d_aa",), "antialiased_cubic": ("_upsample_bicubic2d_aa",), "antialiased_lanczos": ("_upsample_lanczos2d_aa",)}
 TABLE: dict[Any, Callable[..., Tensor]] = {}
 for filter_, packets in PACKETS.items():
     for packet in packets:
         TABLE |= {operator: interpolate(operator, filter_) for operator in (getattr(aten, packet).default, getattr(aten, packet).vec)}
-        TABLE[getattr(aten, f"{packet}_backward").default] = give_back(filter_)
+        TABLE[getattr(aten, f"{packet}_backward").default] = interpolate_backward(filter_)
 TABLE |= {operator.default: mean for operator in (
     aten._adaptive_avg_pool2d, aten.adaptive_avg_pool2d, aten.adaptive_avg_pool3d, aten._adaptive_avg_pool3d)}
-TABLE |= {aten._adaptive_avg_pool2d_backward.default: give_back_means(2), aten._adaptive_avg_pool3d_backward.default: give_back_means(3)}
-TABLE[aten.avg_pool2d_backward.default] = give_back_windows
+TABLE |= {aten._adaptive_avg_pool2d_backward.default: adaptive_mean_backward(2), aten._adaptive_avg_pool3d_backward.default: adaptive_mean_backward(3)}
+TABLE[aten.avg_pool2d_backward.default] = avg_pool_backward
 TABLE |= {operator.default: sample for operator in (aten.grid_sampler_2d, aten.grid_sampler_3d)}
 
 
@@ -383,7 +389,7 @@ def write(name: str, x: ir.RankedTensorType, dim: int, size: int, *numbers: int)
     return %sums : {result}
   }}
   func.func private @{name}_vjp(%x: {x}, %y: {result}, %source: {result}) -> {x} {{
-    {write_sums(result, element, result_shape, dim, turn_round(taps, n))}
+    {write_sums(result, element, result_shape, dim, transpose_taps(taps, n))}
     return %sums : {x}
   }}
   "remat.custom_vjp"() {{rule = @{name}_vjp, target = @{name}}} : () -> ()

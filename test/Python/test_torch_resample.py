@@ -9,11 +9,12 @@ from torch import nn
 from torch.nn import functional as F
 
 import remat
+import remat.export
 import remat.torch
 from remat import torch_resample
 
-MODES = {"nearest": "nearest", "nearest_exact": "nearest-exact", "linear": "bilinear", "cubic": "bicubic", "wide_linear": "bilinear",
-         "wide_cubic": "bicubic", "wide_lanczos": "lanczos"}
+MODES = {"nearest": "nearest", "nearest_exact": "nearest-exact", "linear": "bilinear", "cubic": "bicubic", "antialiased_linear": "bilinear",
+         "antialiased_cubic": "bicubic", "antialiased_lanczos": "lanczos"}
 
 
 class Scaled(nn.Module):
@@ -48,7 +49,7 @@ def resize(x, kind, size, factor, has_corners):
         return F.adaptive_avg_pool2d(x, (2, size))
     options = {"align_corners": has_corners} if kind in ("linear", "cubic") else {}
     where = {"scale_factor": (1.0, factor)} if factor else {"size": (2, size)}
-    return F.interpolate(x, mode=MODES[kind], antialias=kind.startswith("wide"), **where, **options)
+    return F.interpolate(x, mode=MODES[kind], antialias=kind.startswith("antialiased"), **where, **options)
 
 
 @pytest.mark.parametrize("kind", torch_resample.FILTERS)
@@ -67,7 +68,7 @@ def test_tables_are_those_of_pytorch(kind):
 
 @pytest.mark.parametrize("kind", torch_resample.FILTERS)
 @pytest.mark.parametrize("n, m", [(1, 1), (1, 5), (7, 1), (9, 4), (4, 9), (3, 40), (40, 3)])
-def test_tables_turned_round_are_transposed(kind, n, m):
+def test_transposed_tables(kind, n, m):
     def make_matrix(taps, columns):
         places, weights = taps
         matrix = np.zeros((places.shape[1], columns))
@@ -75,7 +76,7 @@ def test_tables_turned_round_are_transposed(kind, n, m):
         return matrix
 
     taps = torch_resample.find_taps(kind, False, n, m, 0.0, np.float64)
-    np.testing.assert_array_equal(make_matrix(torch_resample.turn_round(taps, n), m), make_matrix(taps, n).T)
+    np.testing.assert_array_equal(make_matrix(torch_resample.transpose_taps(taps, n), m), make_matrix(taps, n).T)
 
 
 @pytest.mark.parametrize("shape, mode", [((2, 3, 9), "linear"), ((2, 3, 6, 9), "bilinear"), ((2, 3, 4, 6, 5), "trilinear"), ((2, 3, 6, 9), "bicubic")])
@@ -158,6 +159,20 @@ def test_what_is_not_finite_stays_where_it_is():
 def test_derivatives_in_forward(compute):
     """As a penalty on the gradient has them."""
     check_gradient((2, 3, 6, 9), lambda x: torch.func.grad(lambda y: (compute(y) ** 3).sum())(x), tolerance=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_images_of_any_size(mode):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bias = nn.Parameter(torch.zeros(3, 1, 1))
+
+        def forward(self, x):
+            return (F.interpolate(x + self.bias, scale_factor=2, mode=mode) ** 2).mean()
+
+    exported = remat.export.from_torch(Model(), {"x": torch.randn(2, 3, 8, 10)}, dynamic={"x": {2: "h", 3: "w"}})
+    assert "tensor<2x3x?x2x?x2xf32>" in exported.text
 
 
 def test_images_of_any_number():
