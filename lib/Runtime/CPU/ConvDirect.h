@@ -201,29 +201,44 @@ void directBackwardFilter(const ConvShape &s, const T *x, const T *dy, T *dw) {
 // Channels last, a channel and a filter in each group
 //===----------------------------------------------------------------------===//
 
-template <typename T>
-void depthwiseForward(const ConvShape &s, const T *x, const T *w, T *y) {
+/// Outputs of inputs, or the other way round: each row adds up what it meets of
+/// the rows that are read.
+template <bool isForward, typename T>
+void addDepthwise(const ConvShape &s, const T *read, const T *w, T *result) {
+  auto sizeOfResult = [](const ConvAxis &axis) {
+    return isForward ? axis.outputs : axis.inputs;
+  };
+  auto sizeOfRead = [](const ConvAxis &axis) {
+    return isForward ? axis.inputs : axis.outputs;
+  };
+  auto meet = [](const ConvAxis &axis, int64_t at, int64_t tap) {
+    return isForward ? inputOf(axis, at, tap) : outputOf(axis, at, tap);
+  };
   int64_t channels = s.groups;
+  int64_t slices = sizeOfResult(s.z), rows = sizeOfResult(s.y);
+  int64_t length = sizeOfResult(s.x) * channels;
 #pragma omp parallel for
-  for (int64_t row = 0; row < s.n * s.z.outputs * s.y.outputs; ++row) {
-    int64_t slice = row / s.y.outputs, oy = row % s.y.outputs;
-    int64_t n = slice / s.z.outputs, oz = slice % s.z.outputs;
-    T *to = y + row * s.x.outputs * channels;
-    std::fill_n(to, s.x.outputs * channels, T(0));
+  for (int64_t row = 0; row < s.n * slices * rows; ++row) {
+    int64_t n = row / rows / slices, z = row / rows % slices, y = row % rows;
+    T *to = result + row * length;
+    std::fill_n(to, length, T(0));
     for (int64_t k = 0; k < s.z.taps * s.y.taps; ++k) {
-      int64_t iz = inputOf(s.z, oz, k / s.y.taps);
-      int64_t iy = inputOf(s.y, oy, k % s.y.taps);
-      if (iz < 0 || iy < 0)
+      int64_t readZ = meet(s.z, z, k / s.y.taps);
+      int64_t readY = meet(s.y, y, k % s.y.taps);
+      if (readZ < 0 || readY < 0)
         continue;
       const T *from =
-          x + ((n * s.z.inputs + iz) * s.y.inputs + iy) * s.x.inputs * channels;
+          read + ((n * sizeOfRead(s.z) + readZ) * sizeOfRead(s.y) + readY) *
+                     sizeOfRead(s.x) * channels;
       for (int64_t kx = 0; kx < s.x.taps; ++kx) {
         const T *factors = w + (k * s.x.taps + kx) * channels;
         Run run = runOf(s.x, kx);
         for (int64_t ox = run.from; ox < run.to; ++ox) {
-          const T *in = from + (ox * s.x.stride + run.shift) * channels;
+          int64_t ix = ox * s.x.stride + run.shift;
+          T *out = to + (isForward ? ox : ix) * channels;
+          const T *in = from + (isForward ? ix : ox) * channels;
           for (int64_t c = 0; c < channels; ++c)
-            to[ox * channels + c] += factors[c] * in[c];
+            out[c] += factors[c] * in[c];
         }
       }
     }
@@ -231,32 +246,13 @@ void depthwiseForward(const ConvShape &s, const T *x, const T *w, T *y) {
 }
 
 template <typename T>
+void depthwiseForward(const ConvShape &s, const T *x, const T *w, T *y) {
+  addDepthwise</*isForward=*/true>(s, x, w, y);
+}
+
+template <typename T>
 void depthwiseBackwardData(const ConvShape &s, const T *dy, const T *w, T *dx) {
-  int64_t channels = s.groups;
-#pragma omp parallel for
-  for (int64_t row = 0; row < s.n * s.z.inputs * s.y.inputs; ++row) {
-    int64_t slice = row / s.y.inputs, y = row % s.y.inputs;
-    int64_t n = slice / s.z.inputs, z = slice % s.z.inputs;
-    T *to = dx + row * s.x.inputs * channels;
-    std::fill_n(to, s.x.inputs * channels, T(0));
-    for (int64_t k = 0; k < s.z.taps * s.y.taps; ++k) {
-      int64_t oz = outputOf(s.z, z, k / s.y.taps);
-      int64_t oy = outputOf(s.y, y, k % s.y.taps);
-      if (oz < 0 || oy < 0)
-        continue;
-      const T *from = dy + ((n * s.z.outputs + oz) * s.y.outputs + oy) *
-                               s.x.outputs * channels;
-      for (int64_t kx = 0; kx < s.x.taps; ++kx) {
-        const T *factors = w + (k * s.x.taps + kx) * channels;
-        Run run = runOf(s.x, kx);
-        for (int64_t ox = run.from; ox < run.to; ++ox) {
-          T *out = to + (ox * s.x.stride + run.shift) * channels;
-          for (int64_t c = 0; c < channels; ++c)
-            out[c] += factors[c] * from[ox * channels + c];
-        }
-      }
-    }
-  }
+  addDepthwise</*isForward=*/false>(s, dy, w, dx);
 }
 
 template <typename T>

@@ -117,9 +117,9 @@ private:
     Tap tap = taps[first / channels];
     auto [fromSlice, toSlice] = findReaders(taps.z, tap.z);
     auto [fromRow, toRow] = findReaders(taps.y, tap.y);
-    auto [from, to] = remat::findReaders(tap.x, taps.x.stride, taps.x.inputs,
-                                         chunk.firstColumn,
-                                         chunk.firstColumn + chunk.columns);
+    auto [from, to] =
+        findReaders(tap.x, taps.x.stride, taps.x.inputs, chunk.firstColumn,
+                    chunk.firstColumn + chunk.columns);
     Segments<T> segments;
     segments.leftStride = taps.x.stride * images.column;
     segments.rightStride = right.rowStride;
@@ -150,13 +150,6 @@ private:
       }
       part.shape.kernels[size](segments.tile(offsets, sums, accumulate));
     }
-  }
-
-  /// All positions of an axis that read the image through a tap.
-  static std::pair<int64_t, int64_t> findReaders(const TapAxis &axis,
-                                                 int64_t shift) {
-    return remat::findReaders(shift, axis.stride, axis.inputs, 0,
-                              axis.positions);
   }
 
   static T *sumsOf(const Part &part, int64_t gradient) {

@@ -49,7 +49,13 @@ struct TapAxis {
   }
 };
 
-/// One of them: what it reads lies `z` slices, `y` rows and `x` columns
+/// All positions of an axis that read the input through a tap.
+inline std::pair<int64_t, int64_t> findReaders(const TapAxis &axis,
+                                               int64_t shift) {
+  return findReaders(shift, axis.stride, axis.inputs, 0, axis.positions);
+}
+
+/// A filter position: what it reads lies `z` slices, `y` rows and `x` columns
 /// further; `number` is its place in the filter.
 struct Tap {
   int64_t z, y, x, number;
