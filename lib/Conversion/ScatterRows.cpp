@@ -32,8 +32,7 @@ bool mlir::remat::isEmptyScatter(ScatterAddOp op) {
          llvm::is_contained(getShape(op.getInit()), 0);
 }
 
-SmallVector<std::optional<unsigned>>
-mlir::remat::findOwnArguments(ScatterAddOp op) {
+static SmallVector<std::optional<unsigned>> findOwnArguments(ScatterAddOp op) {
   SmallVector<std::optional<unsigned>> found(op.getIndices().size());
   Block *body = &op.getBody().front();
   DenseSet<Value> arguments;
@@ -61,7 +60,8 @@ static bool isOfRows(ScatterAddOp op, BlockArgument argument) {
 
 ScatterRows mlir::remat::findScatterRows(ScatterAddOp op) {
   ScatterRows found;
-  found.rowArgument = findOwnArguments(op);
+  found.ownArgument = findOwnArguments(op);
+  found.rowArgument = found.ownArgument;
   Block &body = op.getBody().front();
   SetVector<Value> rows;
   for (std::optional<unsigned> &argument : found.rowArgument) {

@@ -15,6 +15,11 @@
 namespace mlir::remat {
 
 struct ScatterRows {
+  /// For each dimension of the table whose index is an argument of the body,
+  /// and that of no other dimension, the dimension of the updates that it
+  /// counts: updates at different positions in it are added to different
+  /// elements.
+  SmallVector<std::optional<unsigned>> ownArgument;
   /// For each dimension of the table that is added to as a whole, the dimension
   /// of the updates along it.
   SmallVector<std::optional<unsigned>> rowArgument;
@@ -27,14 +32,8 @@ struct ScatterRows {
 
 ScatterRows findScatterRows(ScatterAddOp op);
 
-/// For each dimension of the table whose index is an argument of the body, and
-/// that of no other dimension, the dimension of the updates that it counts:
-/// updates at different positions in it are added to different elements.
-SmallVector<std::optional<unsigned>> findOwnArguments(ScatterAddOp op);
-
 /// The indices into the table that belong to `position` in the updates, by a
-/// copy of the body. Those of dimensions that are added to as a whole mean
-/// nothing. `mapping` takes what the body captures to the copy.
+/// copy of the body. `mapping` takes what the body captures to the copy.
 SmallVector<Value> computeScatterIndices(OpBuilder &builder, ScatterAddOp op,
                                          const ScatterRows &rows,
                                          ValueRange position,

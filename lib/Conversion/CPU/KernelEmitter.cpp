@@ -22,10 +22,7 @@ public:
                 const KernelPlan &plan, KernelBody &body)
       : LoopEmitter(builder, nest, body), plan(plan) {}
 
-  void emit() {
-    Point start = getStart();
-    plan.isSequential ? emitAllInOrder(start) : emitThreadLoops(start);
-  }
+  void emit() { emitThreadLoops(getStart()); }
 
 private:
   bool isVectorLoop(unsigned loop) const { return plan.vectorLoop == loop; }
@@ -65,32 +62,6 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Loops in order
-  //===--------------------------------------------------------------------===//
-
-  /// All loops, those that threads share outermost.
-  void emitAllInOrder(Point point) {
-    SmallVector<unsigned> loops;
-    for (unsigned loop : llvm::seq<unsigned>(nest.loops.size()))
-      if (!llvm::is_contained(plan.threadLoops, loop))
-        loops.push_back(loop);
-    OpBuilder::InsertionGuard guard(b);
-    if (!plan.threadLoops.empty()) {
-      Values sizes;
-      for (unsigned loop : plan.threadLoops)
-        sizes.push_back(sizeOf(loop));
-      auto parallel =
-          scf::ParallelOp::create(b, loc, Values(sizes.size(), index(0)), sizes,
-                                  Values(sizes.size(), index(1)));
-      b.setInsertionPointToStart(parallel.getBody());
-      for (auto [loop, iteration] :
-           llvm::zip_equal(plan.threadLoops, parallel.getInductionVars()))
-        point = advance(point, loop, iteration);
-    }
-    emitInOrder(loops, point);
-  }
-
-  //===--------------------------------------------------------------------===//
   // Loops without reductions
   //===--------------------------------------------------------------------===//
 
@@ -101,7 +72,7 @@ private:
 
   void emitThreadLoops(const Point &point) {
     if (plan.threadLoops.empty() && !plan.chunk)
-      return emitParallelLoops(0, point, {});
+      return emitOtherLoops(point, {});
     Values sizes, steps;
     for (unsigned loop : plan.threadLoops) {
       sizes.push_back(sizeOf(loop));
@@ -131,7 +102,18 @@ private:
           b, loc, parallel.getInductionVars().back(), index(plan.chunk));
       part = getPart(*plan.vectorLoop, from, plan.chunk);
     }
-    emitParallelLoops(0, inner, part);
+    emitOtherLoops(inner, part);
+  }
+
+  /// The loops that threads do not share.
+  void emitOtherLoops(const Point &point, const Part &part) {
+    if (!plan.isSequential)
+      return emitParallelLoops(0, point, part);
+    SmallVector<unsigned> loops;
+    for (unsigned loop : llvm::seq<unsigned>(nest.loops.size()))
+      if (!llvm::is_contained(plan.threadLoops, loop))
+        loops.push_back(loop);
+    emitInOrder(loops, point);
   }
 
   /// `count` iterations of `loop` from `from` on, as far as there are as many.

@@ -20,8 +20,6 @@ using namespace mlir::remat;
 
 /// Element operations below which starting threads costs more than it saves.
 static constexpr int64_t kMinParallelWork = int64_t(1) << 16;
-/// Iterations to distribute: enough for an even load on many cores.
-static constexpr int64_t kWantedIterations = 32;
 /// Vectors that `Across` reductions process together, so that a row of the
 /// input is read by more than a cache line at a time.
 static constexpr int64_t kWideLanes = 64;
@@ -96,7 +94,6 @@ static int scoreOfLoads(const LoopNest &nest, unsigned loop) {
     if (isOwnIndex(index))
       sources.push_back(index);
   DenseSet<Value> varying = findDependents(*body, sources);
-  varying.insert_range(sources);
   auto varies = [&](Value value) { return varying.contains(value); };
   int score = 0;
   for (memref::LoadOp load : loads) {
@@ -250,39 +247,36 @@ static bool isLarge(const LoopNest &nest) {
   return iterations * costOfOne >= kMinParallelWork;
 }
 
-/// Of a nest that runs in order: each thread keeps the order of its elements.
-static void chooseSharedLoops(const LoopNest &nest, KernelPlan &plan) {
-  if (!isLarge(nest))
-    return;
+/// Distributes the outermost loops that `mayShare`, as many as threads need.
+/// Returns how many iterations that is.
+static int64_t distribute(const LoopNest &nest, KernelPlan &plan,
+                          function_ref<bool(unsigned)> mayShare) {
   int64_t distributed = 1;
   for (auto [index, loop] : llvm::enumerate(nest.loops)) {
     if (distributed >= kWantedIterations)
-      return;
-    if (!hasOwnElements(nest, index))
+      break;
+    if (!mayShare(index))
       continue;
     plan.threadLoops.push_back(index);
-    distributed *= loop.sizeOr(kWantedIterations);
+    int64_t size = loop.sizeOr(kWantedIterations);
+    distributed *=
+        index == plan.blockLoop ? llvm::divideCeil(size, kLanes) : size;
   }
+  return distributed;
 }
 
 static void chooseThreadLoops(const LoopNest &nest,
                               ArrayRef<unsigned> transposed, KernelPlan &plan) {
   if (!isLarge(nest))
     return;
-  int64_t distributed = 1;
   if (!transposed.empty())
     plan.chunk = findTile(nest, plan);
-  for (auto [index, loop] : llvm::enumerate(nest.loops)) {
-    if (!loop.isParallel() || index == plan.vectorLoop ||
-        (plan.chunk && llvm::is_contained(transposed, index)))
-      continue;
-    plan.threadLoops.push_back(index);
-    int64_t size = loop.sizeOr(kWantedIterations);
-    distributed *=
-        index == plan.blockLoop ? llvm::divideCeil(size, kLanes) : size;
-    if (distributed >= kWantedIterations)
-      return;
-  }
+  int64_t distributed = distribute(nest, plan, [&](unsigned loop) {
+    return nest.loops[loop].isParallel() && loop != plan.vectorLoop &&
+           !(plan.chunk && llvm::is_contained(transposed, loop));
+  });
+  if (distributed >= kWantedIterations)
+    return;
   if (plan.chunk || !transposed.empty() || !plan.vectorLoop ||
       !nest.loops[*plan.vectorLoop].isParallel())
     return;
@@ -300,7 +294,9 @@ KernelPlan mlir::remat::planKernel(const LoopNest &nest) {
   KernelPlan plan;
   plan.isSequential = needsSequentialExecution(nest);
   if (plan.isSequential) {
-    chooseSharedLoops(nest, plan);
+    if (isLarge(nest))
+      distribute(nest, plan,
+                 [&](unsigned loop) { return hasOwnElements(nest, loop); });
     return plan;
   }
   chooseVectorLoop(nest, plan);

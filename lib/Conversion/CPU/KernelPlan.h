@@ -14,6 +14,9 @@
 
 namespace mlir::remat {
 
+/// Iterations to distribute: enough for an even load on many cores.
+inline constexpr int64_t kWantedIterations = 32;
+
 struct KernelPlan {
   /// One for each output if the reduction runs `Along` the innermost loop: it
   /// is cut into vectors, and lane i takes elements i, i + kLanes, ... In all

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../ScatterRows.h"
+#include "KernelPlan.h"
 #include "remat/Conversion/CPU/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
@@ -26,8 +27,7 @@ using namespace mlir::remat;
 
 /// Updates below which starting threads costs more than it saves.
 static constexpr int64_t kMinParallelUpdates = int64_t(1) << 14;
-/// Iterations to distribute: enough for an even load on many cores.
-static constexpr int64_t kWantedIterations = 32;
+
 //===----------------------------------------------------------------------===//
 // Questions
 //===----------------------------------------------------------------------===//
@@ -35,9 +35,6 @@ static constexpr int64_t kWantedIterations = 32;
 namespace {
 /// The dimensions of the updates, by how their loops run.
 struct ScatterPlan {
-  /// For each dimension of the table whose index is one of the updates' own,
-  /// that dimension of the updates.
-  SmallVector<std::optional<unsigned>> ownArgument;
   /// Shared among threads: elements of the table belong to one iteration.
   SmallVector<unsigned> shared;
   SmallVector<unsigned> inOrder;
@@ -66,14 +63,13 @@ static ScatterPlan planScatter(ScatterAddOp op, const ScatterRows &rows) {
   ScatterPlan plan;
   plan.row = findRow(op, rows);
   MemRefType updates = getType(op.getUpdates());
-  plan.ownArgument = findOwnArguments(op);
   int64_t iterations = 1;
   bool isLarge = !updates.hasStaticShape() ||
                  multiplySizes(updates.getShape()) >= kMinParallelUpdates;
   for (unsigned dim : llvm::seq<unsigned>(updates.getRank())) {
     if (llvm::is_contained(plan.row, dim))
       continue;
-    bool isOwn = llvm::is_contained(plan.ownArgument, dim);
+    bool isOwn = llvm::is_contained(rows.ownArgument, dim);
     if (!isLarge || !isOwn || iterations >= kWantedIterations) {
       plan.inOrder.push_back(dim);
       continue;
@@ -101,10 +97,6 @@ public:
   void build();
 
 private:
-  Value index(OpFoldResult number) {
-    return getValueOrCreateConstantIndexOp(b, loc, number);
-  }
-  void emitInOrder(SmallVector<Value> position);
   void addAt(ValueRange position);
   void addElement(ValueRange at, ValueRange position);
   void addRow(ValueRange at, ValueRange position);
@@ -165,38 +157,40 @@ void Lowering::addRow(ValueRange at, ValueRange position) {
 /// Adds the updates at one position of the loops.
 void Lowering::addAt(ValueRange position) {
   SmallVector<Value> at = computeScatterIndices(b, op, rows, position);
-  for (auto [index, argument] : llvm::zip_equal(at, plan.ownArgument))
-    if (argument)
-      index = position[*argument];
   plan.row.empty() ? addElement(at, position) : addRow(at, position);
 }
 
-void Lowering::emitInOrder(SmallVector<Value> position) {
-  OpBuilder::InsertionGuard guard(b);
-  for (unsigned dim : plan.inOrder) {
-    auto loop = scf::ForOp::create(b, loc, index(b.getIndexAttr(0)),
-                                   index(sizes[dim]), index(b.getIndexAttr(1)));
-    position[dim] = loop.getInductionVar();
-    b.setInsertionPointToStart(loop.getBody());
-  }
-  addAt(position);
-}
-
 void Lowering::build() {
-  Value zero = index(b.getIndexAttr(0)), one = index(b.getIndexAttr(1));
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
   SmallVector<Value> position(sizes.size(), zero);
-  if (plan.shared.empty())
-    return emitInOrder(std::move(position));
-  SmallVector<Value> upper = llvm::map_to_vector(
-      plan.shared, [&](unsigned dim) { return index(sizes[dim]); });
-  auto parallel =
-      scf::ParallelOp::create(b, loc, SmallVector<Value>(upper.size(), zero),
-                              upper, SmallVector<Value>(upper.size(), one));
-  b.setInsertionPointToStart(parallel.getBody());
-  for (auto [dim, iteration] :
-       llvm::zip_equal(plan.shared, parallel.getInductionVars()))
-    position[dim] = iteration;
-  emitInOrder(std::move(position));
+  auto setPosition = [&](ArrayRef<unsigned> dims, ValueRange iterations) {
+    for (auto [dim, iteration] : llvm::zip_equal(dims, iterations))
+      position[dim] = iteration;
+  };
+  auto sizesOf = [&](ArrayRef<unsigned> dims) {
+    return llvm::map_to_vector(dims, [&](unsigned dim) {
+      return getValueOrCreateConstantIndexOp(b, loc, sizes[dim]);
+    });
+  };
+  OpBuilder::InsertionGuard guard(b);
+  if (size_t count = plan.shared.size()) {
+    auto parallel = scf::ParallelOp::create(
+        b, loc, SmallVector<Value>(count, zero), sizesOf(plan.shared),
+        SmallVector<Value>(count, one));
+    b.setInsertionPointToStart(parallel.getBody());
+    setPosition(plan.shared, parallel.getInductionVars());
+  }
+  size_t count = plan.inOrder.size();
+  scf::buildLoopNest(b, loc, SmallVector<Value>(count, zero),
+                     sizesOf(plan.inOrder), SmallVector<Value>(count, one),
+                     [&](OpBuilder &inner, Location, ValueRange iterations) {
+                       OpBuilder::InsertionGuard innermost(b);
+                       b.setInsertionPoint(inner.getInsertionBlock(),
+                                           inner.getInsertionPoint());
+                       setPosition(plan.inOrder, iterations);
+                       addAt(position);
+                     });
 }
 
 namespace {
