@@ -34,16 +34,26 @@ FILTERS = "nearest", "nearest_exact", "linear", "cubic", "antialiased_linear", "
 MOST_TERMS = 8
 
 
-def cubic(distance: NDArray[Any], a: float) -> NDArray[Any]:
-    """Keys' kernel."""
-    x = np.abs(distance)
-    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return np.where(x < 1, near, np.where(x < 2, far, 0)).astype(x.dtype)
+def near(x: Any, a: float = -0.75) -> Any:
+    """Keys' kernel at distances up to 1, of NumPy or PyTorch."""
+    return ((a + 2) * x - (a + 3)) * x * x + 1
 
 
+def far(x: Any, a: float = -0.75) -> Any:
+    """The same from 1 to 2."""
+    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+
+def weigh_cubic(rest: Any) -> list[Any]:
+    """The weights of the four neighbours of what lies `rest` behind the second one."""
+    return [far(rest + 1), near(rest), near(1 - rest), far(2 - rest)]
+
+
+# Of distances, and from which distance on they are 0.
 KERNELS: dict[str, tuple[Callable[[NDArray[Any]], NDArray[Any]], int]] = {
-    "antialiased_linear": (lambda x: np.maximum(1 - np.abs(x), 0), 1), "antialiased_cubic": (lambda x: cubic(x, -0.5), 2),
-    "antialiased_lanczos": (lambda x: np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0), 3)}
+    "antialiased_linear": (lambda x: np.maximum(1 - x, 0), 1),
+    "antialiased_cubic": (lambda x: np.where(x < 1, near(x, -0.5), np.where(x < 2, far(x, -0.5), 0)), 2),
+    "antialiased_lanczos": (lambda x: np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0), 3)}
 
 
 def find_step(has_corners: bool, n: int, m: int, factor: float, dtype: Any) -> Any:
@@ -75,7 +85,7 @@ def find_taps(kind: str, has_corners: bool, n: int, m: int, factor: float, dtype
         first = np.maximum((center - support + half).astype(np.int64), 0)
         end = np.minimum((center + support + half).astype(np.int64), n)
         places = first + np.arange(max(1, np.max(end - first)))[:, None]
-        weights = np.where(places < end, shape((places - center + half) / stretch), 0)
+        weights = np.where(places < end, shape(np.abs(places - center + half) / stretch), 0)
         return np.minimum(places, n - 1), (weights / weights.sum(0)).astype(dtype)
     # Rounded once, as by the processor's instruction.
     at = step * number.astype(dtype) if has_corners else (np.longdouble(step) * middle - half).astype(dtype)
@@ -87,8 +97,8 @@ def find_taps(kind: str, has_corners: bool, n: int, m: int, factor: float, dtype
         first = np.minimum(at.astype(np.int64), n - 1)
         rest = (at - first).clip(0, 1)
         return np.stack([first, np.minimum(first + 1, n - 1)]), np.stack([1 - rest, rest]).astype(dtype)
-    first, offsets = np.floor(at.astype(np.float32)).astype(np.int64), np.arange(-1, 3)[:, None]
-    return (first + offsets).clip(0, n - 1), cubic((at - first).clip(0, 1).astype(dtype) - offsets.astype(dtype), -0.75)
+    first = np.floor(at.astype(np.float32)).astype(np.int64)
+    return (first + np.arange(-1, 3)[:, None]).clip(0, n - 1), np.stack(weigh_cubic((at - first).clip(0, 1).astype(dtype)))
 
 
 def transpose_taps(taps: Taps, n: int) -> Taps:
@@ -207,9 +217,8 @@ def mean(x: Tensor, sizes: list[int]) -> Tensor:
             len(sizes) < 3 and all(n % m == 0 for n, m in zip(inputs, sizes)):
         return NotImplemented
     for d, (n, m) in enumerate(zip(inputs, sizes), x.ndim - len(sizes)):
-        later = inputs[d - x.ndim + 1:] if d + 1 < x.ndim else []
-        x = resample(x, "mean", [m, *later], [None] * (x.ndim - d)) if n % m else x.unflatten(d, (m, n // m)).mean(d + 1)
-    return x
+        x = x if n % m else x.unflatten(d, (m, n // m)).mean(d + 1)
+    return resample(x, "mean", sizes, [None] * len(sizes))
 
 
 def adaptive_mean_backward(rank: int) -> Callable[..., Tensor]:
@@ -255,48 +264,37 @@ def place(at: Tensor, size: int, padding: int, has_corners: bool) -> Tensor:
     return at.clamp(0, size - 1) if padding else at
 
 
+def find_neighbours(at: Tensor, size: int, mode: int, padding: int, has_corners: bool) -> list[tuple[Tensor, Tensor, Tensor | None]]:
+    """Of a position between -1 and 1 along one dimension, by `mode` (0: linear, 1: nearest, 2: cubic): the number of each neighbour, its
+    weight, and whether there is one, where `padding` leaves that open."""
+    at = (at + 1) / 2 * (size - 1) if has_corners else ((at + 1) * size - 1) / 2
+    if mode != 2:  # a cubic's neighbours are padded one by one
+        at = place(at, size, padding, has_corners)
+    first = torch.round(at) if mode == 1 else torch.floor(at)
+    weights = [torch.ones_like(at)] if mode == 1 else [1 - (at - first), at - first] if mode == 0 else weigh_cubic(at - first)
+    neighbours: list[tuple[Tensor, Tensor, Tensor | None]] = []
+    for k, weight in enumerate(weights, -1 if mode == 2 else 0):
+        number = place(first + k, size, padding, has_corners) if mode == 2 else first + k
+        is_inside = None if padding else (number >= 0) & (number <= size - 1)
+        number = number.to(torch.int64)
+        neighbours.append((number.clamp(0, size - 1) if is_inside is None else torch.where(is_inside, number, 0), weight, is_inside))
+    return neighbours
+
+
 def sample(x: Tensor, grid: Tensor, mode: int, padding: int, has_corners: bool) -> Tensor:
     """`x` at the positions that `grid` has in its last dimension, the last dimension's first, -1 and 1 at the ends."""
-    sizes, kind = list(x.shape[2:]), x.dtype
-    if not all(isinstance(size, int) and size for size in (*sizes, *x.shape, *grid.shape)):
+    sizes, kind = x.shape[2:], x.dtype
+    if not all(isinstance(size, int) and size for size in (*x.shape, *grid.shape)):
         return NotImplemented
     x, grid = (v.to(torch.promote_types(kind, torch.float32)) for v in (x, grid))
-    rank, flat = len(sizes), x.flatten(2)
-    at = [(v + 1) / 2 * (size - 1) if has_corners else ((v + 1) * size - 1) / 2 for v, size in zip(reversed(grid.unbind(-1)), sizes)]
-    if mode != 2:
-        at = [place(v, size, padding, has_corners) for v, size in zip(at, sizes)]
-    if mode == 1:
-        taps = [[(torch.round(v), torch.ones_like(v))] for v in at]
-    else:
-        taps, low = [], [torch.floor(v) for v in at]
-        for v, first in zip(at, low):
-            rest = v - first
-            weights = [1 - rest, rest] if mode == 0 else weigh_cubic(rest)
-            taps.append([(first + k, weight) for k, weight in enumerate(weights, 0 if mode == 0 else -1)])
-    if mode == 2:
-        taps = [[(place(v, size, padding, has_corners), weight) for v, weight in tap] for tap, size in zip(taps, sizes)]
-    result: Any = 0
-    for corner in itertools.product(*taps):
-        number: Any = 0
-        weight, is_inside = functools.reduce(torch.mul, (weight for _, weight in corner)), None
-        for (v, _), size in zip(corner, sizes):
-            index = v.to(torch.int64)
-            if not padding:
-                inside = (v >= 0) & (v <= size - 1)
-                index, is_inside = torch.where(inside, index, 0), inside if is_inside is None else is_inside & inside
-            else:
-                index = index.clamp(0, size - 1)
-            number = number * size + index
-        taken = flat.gather(2, number.reshape(grid.shape[0], 1, -1).expand(-1, x.shape[1], -1)).unflatten(2, grid.shape[1:-1])
-        term = taken * weight.unsqueeze(1)
-        result = result + (term if is_inside is None else torch.where(is_inside.unsqueeze(1), term, 0))
+    flat, result = x.flatten(2), torch.zeros((), dtype=x.dtype)
+    for corner in itertools.product(*(find_neighbours(at, size, mode, padding, has_corners) for at, size in zip(reversed(grid.unbind(-1)), sizes))):
+        numbers, weights, inside = zip(*corner)
+        place_in_all = functools.reduce(lambda so_far, pair: so_far * pair[1] + pair[0], zip(numbers[1:], sizes[1:]), numbers[0])
+        taken = flat.gather(2, place_in_all.reshape(grid.shape[0], 1, -1).expand(-1, x.shape[1], -1)).unflatten(2, grid.shape[1:-1])
+        term = taken * functools.reduce(torch.mul, weights).unsqueeze(1)
+        result = result + (term if padding else torch.where(functools.reduce(torch.logical_and, inside).unsqueeze(1), term, 0))
     return result.to(kind)
-
-
-def weigh_cubic(rest: Tensor) -> list[Tensor]:
-    a = -0.75
-    return [((a * x - 5 * a) * x + 8 * a) * x - 4 * a if i in (0, 3) else ((a + 2) * x - (a + 3)) * x * x + 1
-            for i, x in enumerate((rest + 1, rest, 1 - rest, 2 - rest))]
 
 
 PACKETS = {
@@ -326,7 +324,7 @@ def format_table(values: NDArray[Any], kind: str) -> str:
 
 
 def write_sums(source: str, kind: str, shape: list[str], dim: int, taps: Taps) -> str:
-    """What computes %sums, of the type that is returned second, of %source: a tensor of this type, elements and sizes."""
+    """What computes %sums, along dimension `dim`, of %source, which has the type `source`, of elements `kind` and sizes `shape`."""
     places, weights = taps[0].astype(np.int32), taps[1]
     (terms, m), rank = places.shape, len(shape)
     result = f"tensor<{'x'.join([*shape[:dim], str(m), *shape[dim + 1:]])}x{kind}>"

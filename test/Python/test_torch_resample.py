@@ -161,6 +161,19 @@ def test_derivatives_in_forward(compute):
     check_gradient((2, 3, 6, 9), lambda x: torch.func.grad(lambda y: (compute(y) ** 3).sum())(x), tolerance=1e-4)
 
 
+def test_infinite_gradients_stay_where_they_are():
+    """Where a table is as long as others need, a weight of 0 stands for nothing, and is no product with infinity."""
+    model = Scaled((1, 1, 2, 8), lambda x: F.interpolate(x, size=(2, 3), mode="bilinear"))
+    with torch.no_grad():
+        model.image[0, 0, 0, 0] = torch.inf
+    start = model.image.detach().numpy().copy()
+    step = train(model, torch.tensor(1.5))
+    step(torch.tensor(1.5))
+    image = np.array(step.parameters["image"])
+    assert not np.isfinite(image[0, 0, 0, 0])
+    np.testing.assert_array_equal(image[..., [2, 5]], start[..., [2, 5]])  # which no result reads
+
+
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
 def test_images_of_any_size(mode):
     class Model(nn.Module):
