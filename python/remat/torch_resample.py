@@ -23,6 +23,7 @@ from torch import Tensor
 from torch_mlir import ir
 
 from remat import torch_stops
+from remat.export import ExportError
 
 Taps = tuple[NDArray[np.int64], NDArray[Any]]
 
@@ -195,6 +196,8 @@ def interpolate(operator: Any, kind: str) -> Callable[..., Tensor]:
             return repeat(x, [int(factor) for factor in factors])  # of whatever size
         wanted = sizes if sizes is not None else [math.floor(size * factor) if isinstance(size, int) else size
                                                   for size, factor in zip(x.shape[2:], factors)]
+        if 0 in (*x.shape[2:], *wanted):
+            raise ExportError(f"it interpolates images of sizes {tuple(x.shape[2:])} to {tuple(wanted)}, but all of these must be at least 1")
         result = resample(x, kind, wanted, factors, has_corners)
         return by_places(x, sizes, *options) if result is NotImplemented and by_places else result
 

@@ -174,6 +174,14 @@ def test_infinite_gradients_stay_where_they_are():
     np.testing.assert_array_equal(image[..., [2, 5]], start[..., [2, 5]])  # which no result reads
 
 
+@pytest.mark.parametrize("function, sizes", [
+    (lambda x: F.interpolate(x[..., :0], size=(2, 3), mode="bicubic"), r"\(6, 0\) to \(2, 3\)"),
+    (lambda x: F.interpolate(x, scale_factor=0.1), r"\(6, 9\) to \(0, 0\)")])
+def test_images_of_nothing(function, sizes):
+    with pytest.raises(remat.export.ExportError, match=rf"test_torch_resample.py:\d+ \(root\): it interpolates images of sizes {sizes}, but all"):
+        train(Scaled((2, 3, 6, 9), function), torch.tensor(1.5))
+
+
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
 def test_images_of_any_size(mode):
     class Model(nn.Module):
