@@ -23,12 +23,15 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
 
     One loop is vectorized: where operands are contiguous in it they are loaded
     as vectors, where they do not depend on it as scalars, otherwise gathered.
+    Rows that the body reads at computed indices count as operands do.
     Operands that are contiguous in another parallel loop are transposed in
     registers instead, in blocks of 16 x 16 elements, if both loops have as many.
     The rest of a loop that the vector length does not divide is one masked
     vector, so that all elements are computed by the same instructions.
     Parallel loops are distributed over threads (`scf.parallel`) if there is
-    enough work.
+    enough work; where iterations have to run in order, as in windows that overlap
+    and are added up, only those whose dimensions are indices of each result by
+    themselves.
 
     The bits of a result depend on the shapes and the body of its op only. An
     element of an elementwise op is computed from its operands by the body,
@@ -61,8 +64,9 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
     The argument's type is static (`memref<2048xf32, strided<[1]>>`) if the
     operand's size is and it starts at offset 0.
 
-    An `scf.parallel` of nothing but such operations, as `remat-fuse-rows` leaves
-    it, becomes one function as a whole, in which they take their turns without
+    An `scf.parallel` of nothing but such operations, loads, stores and `scf.for`
+    around them, as `remat-fuse-rows` and `convert-scatter-add-to-loops` leave it,
+    becomes one function as a whole, in which they take their turns without
     threads of their own.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
