@@ -52,20 +52,20 @@ class Linker:
         """What the runtime needs of this machine and another one may lack."""
         for library in list(self.libraries.glob("*.so")):
             for line in run("ldd", library).splitlines():
-                found = re.match(r"\s*(lib(omp|minizip|z|stdc\+\+|gcc_s)\S*) => (\S+)", line)
+                found = re.match(r"\s*(lib(minizip|z|stdc\+\+|gcc_s)\S*) => (\S+)", line)
                 if found and not (self.libraries / found[1]).exists():
                     shutil.copy(found[3], self.libraries / found[1])
 
     def compile_for_cuda(self, model, output, options=""):
         """Like `compile`, for the GPU or the emulated device."""
-        target, runtime = "target=cuda", ["remat_cuda_runtime", ":libomp.so.5"]
+        target, runtime = "target=cuda", ["remat_cuda_runtime"]
         if self.chips:
             target += f" chips={self.chips}"
         if self.emulated:
             target, runtime = target + " emulate", [*runtime, "remat_cuda_emulator"]
         return self.compile(model, f"{target} {options}", output, runtime)
 
-    def compile(self, model, pipeline, output, runtime=("remat_runtime", ":libomp.so.5")):
+    def compile(self, model, pipeline, output, runtime=("remat_runtime",)):
         """Makes the executable `output` of the program in the file `model`; returns the arena that the compiler predicts for
         its step, in bytes."""
         with tempfile.TemporaryDirectory() as work:

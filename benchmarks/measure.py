@@ -51,7 +51,7 @@ def main():
     parser.add_argument("--precision", choices=["f32", "tf32", "bf16"], default="f32")
     parser.add_argument("dims", nargs="*")
     arguments = parser.parse_intermixed_args()
-    # XLA and OpenMP size their pools by the processors that a process may use; before either is imported.
+    # XLA, torch and our runtime size their pools by the processors that a process may use; before either is imported.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:arguments.threads])
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     dims = workloads.dims_of(arguments.workload, arguments.dims)

@@ -33,7 +33,7 @@ def compile_predict(folder):
     subprocess.run([BUILD / "bin/remat-opt", model, "--inline", "--symbol-privatize=exclude=predict", "--symbol-dce",
                     f"--remat-train=target=cpu report={report}", "-o", program], check=True)
     subprocess.run([LLVM / "bin/mlir-translate", "--mlir-to-llvmir", program, "-o", ir], check=True)
-    linked = [BUILD / "lib/libremat_runtime.so", LLVM / "lib/libmlir_c_runner_utils.so", LLVM / "lib/libomp.so"]
+    linked = [BUILD / "lib/libremat_runtime.so", LLVM / "lib/libmlir_c_runner_utils.so"]
     subprocess.run([LLVM / "bin/clang", "-O2", "-march=native", "-Wno-override-module", "-shared", "-fPIC", ir, *linked,
                     "-lm", *(f"-Wl,-rpath,{path.parent}" for path in linked), "-o", library], check=True)
     function, = json.loads(report.read_text())["functions"]

@@ -35,7 +35,6 @@ for name, library in libraries.items():
 config.substitutions += [
     ("%mlir_runner_utils", os.path.join(config.llvm_lib, "libmlir_runner_utils.so")),
     ("%mlir_c_runner_utils", os.path.join(config.llvm_lib, "libmlir_c_runner_utils.so")),
-    ("%libomp", os.path.join(config.llvm_lib, "libomp.so")),
     ("%llvm_lib", config.llvm_lib),
     ("%source", config.remat_source),
     ("%build", config.remat_build),

@@ -55,7 +55,7 @@ Expected<std::string> mlir::remat::describeTarget() {
 
 namespace {
 /// The library that this function is in, with those that it is linked with (the
-/// runtime, OpenMP), however they were loaded. ORC would load it once more,
+/// runtime), however they were loaded. ORC would load it once more,
 /// with RTLD_GLOBAL: a library with an LLVM of its own that is loaded
 /// afterwards, such as another Python package's, would then get ours. Before
 /// it, `first` is searched if there is one: another target's runtime.

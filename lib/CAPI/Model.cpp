@@ -20,7 +20,6 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/OpenMP/OpenMPToLLVMIRTranslation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -34,7 +33,6 @@ static const DialectRegistry &getRegistry() {
     rematRegisterAllDialects(wrap(registry));
     registerBuiltinDialectTranslation(*registry);
     registerLLVMDialectTranslation(*registry);
-    registerOpenMPDialectTranslation(*registry);
     return registry;
   }();
   return *instance;

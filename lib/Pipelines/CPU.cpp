@@ -32,8 +32,7 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createConvertLinalgToKernels());
   pm.addPass(createConvertPhiloxToArith());
   pm.addPass(createApproximateMath());
-  pm.addPass(createConvertSCFToOpenMPPass());
-  pm.addPass(createFenceStreamedStores());
+  pm.addPass(createConvertParallelToRuntime());
   addHostLowering(pm);
 }
 

@@ -9,12 +9,12 @@
 
 #include "Failure.h"
 #include "MemRef.h"
+#include "Threads.h"
 
 #include <atomic>
 #include <csetjmp>
 #include <cstring>
 #include <mutex>
-#include <omp.h>
 
 using namespace remat;
 
@@ -37,14 +37,14 @@ static Noted &noted() {
 }
 
 static void leaveStep(const std::string &message) {
-  if (!currentStep || omp_in_parallel())
+  if (!currentStep || isInSharedLoop())
     return;
   currentMessage = strdup(message.c_str());
   std::longjmp(*currentStep, 1);
 }
 
 bool remat::noteFailure(const std::string &message) {
-  if (runningSteps == 0 || (currentStep && !omp_in_parallel()))
+  if (runningSteps == 0 || (currentStep && !isInSharedLoop()))
     return false;
   std::lock_guard<std::mutex> lock(noted().mutex);
   if (noted().message.empty())

@@ -135,7 +135,7 @@ class Library:
     """A module, run through `passes` and compiled to a shared object in the folder `work`."""
 
     lowering, optimization = LOWERING, ["-O1"]
-    libraries: list = []
+    calls_runtime = False
 
     def __init__(self, text, work, passes="", name="module"):
         work = Path(work)
@@ -149,8 +149,8 @@ class Library:
         translate = tool("mlir-translate", "LLVM_BIN")
         run([translate, "--mlir-to-llvmir", lowered, "-o", ir])
         llvm = Path(translate).resolve().parent.parent / "lib"
-        libraries = [llvm / "libmlir_c_runner_utils.so", *(llvm / x for x in self.libraries)]  # memrefCopy
-        if self.libraries:
+        libraries = [llvm / "libmlir_c_runner_utils.so"]  # memrefCopy
+        if self.calls_runtime:
             libraries.append(Path(os.environ["REMAT_LIB"]) / "libremat_runtime.so")
         run([tool("clang", "LLVM_BIN"), *self.optimization, "-Wno-override-module", "-shared", "-fPIC", ir,
              *libraries, "-lm", *(f"-Wl,-rpath,{x.parent}" for x in libraries), "-o", library])
@@ -178,7 +178,7 @@ class TrainedLibrary(Library):
 
     lowering = "remat-lower-to-cpu, remat-strip-annotations"
     optimization = ["-O1", "-march=native", "-ffp-contract=off"]
-    libraries = ["libomp.so"]
+    calls_runtime = True
 
     def __init__(self, text, work, name="module"):
         super().__init__(text, work, "func.func(llvm-request-c-wrappers), remat-train-to-tensors, remat-bufferize", name)

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("BUILD_DIR", ROOT / "build"))
 LLVM = Path(os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-22"))
-COMMON = [LLVM / "lib/libomp.so", LLVM / "lib/libmlir_c_runner_utils.so"]
+COMMON = [LLVM / "lib/libmlir_c_runner_utils.so"]
 LIBRARIES = {
     "cpu": [BUILD / "lib/libremat_runtime.so", *COMMON],
     "cuda": [BUILD / "lib/libremat_cuda_runtime.so", *COMMON],

@@ -268,7 +268,7 @@ class Variant:
         folders = ["-Wl,-Bsymbolic", *(f"-Wl,-rpath,{f}" for f in (libraries, self.runtime))]
         run([clang, "-O1", "-Wno-override-module", "-shared", "-fPIC", ir, allocator,
              *(self.runtime / name for name in kind.libraries), libraries / "libmlir_c_runner_utils.so",
-             libraries / "libomp.so", "-lm", *folders, *(f"-Wl,--wrap={f}" for f in kind.wrapped), "-o", library])
+             "-lm", *folders, *(f"-Wl,--wrap={f}" for f in kind.wrapped), "-o", library])
         self.library = library
         self.arguments, self.results = signature(step.read_text(), "step")
         functions = json.loads(report.read_text())["functions"]

@@ -1,14 +1,14 @@
 // A run starts from the values in the module; those of a file go before them, and a resumed run keeps its own.
 // RUN: rm -rf %t && mkdir %t && cd %t
 // RUN: remat-opt %s -remat-import="optimizer=#opt.sgd<lr=1.0>" -remat-train -o program.mlir
-// RUN: env REMAT_STEPS=1 REMAT_CHECKPOINT=start.npz mlir-runner program.mlir -e main -entry-point-result=void --shared-libs=%runtime,%mlir_c_runner_utils,%libomp
+// RUN: env REMAT_STEPS=1 REMAT_CHECKPOINT=start.npz mlir-runner program.mlir -e main -entry-point-result=void --shared-libs=%runtime,%mlir_c_runner_utils
 // RUN: %python %S/Inputs/show.py start.npz | FileCheck %s --check-prefix=START
-// RUN: env REMAT_STEPS=2 REMAT_CHECKPOINT=run.npz mlir-runner program.mlir -e main -entry-point-result=void --shared-libs=%runtime,%mlir_c_runner_utils,%libomp
+// RUN: env REMAT_STEPS=2 REMAT_CHECKPOINT=run.npz mlir-runner program.mlir -e main -entry-point-result=void --shared-libs=%runtime,%mlir_c_runner_utils
 // RUN: %python %S/Inputs/show.py run.npz | FileCheck %s --check-prefix=TWO
-// RUN: env REMAT_STEPS=3 REMAT_CHECKPOINT=run.npz mlir-runner program.mlir -e main -entry-point-result=void --shared-libs=%runtime,%mlir_c_runner_utils,%libomp
+// RUN: env REMAT_STEPS=3 REMAT_CHECKPOINT=run.npz mlir-runner program.mlir -e main -entry-point-result=void --shared-libs=%runtime,%mlir_c_runner_utils
 // RUN: %python %S/Inputs/show.py run.npz | FileCheck %s --check-prefix=RESUMED
 // RUN: %python -c "import numpy; numpy.savez('init.npz', w=numpy.float32([9, 9]))"
-// RUN: env REMAT_STEPS=1 REMAT_INIT=init.npz REMAT_CHECKPOINT=init.ckpt mlir-runner program.mlir -e main -entry-point-result=void --shared-libs=%runtime,%mlir_c_runner_utils,%libomp
+// RUN: env REMAT_STEPS=1 REMAT_INIT=init.npz REMAT_CHECKPOINT=init.ckpt mlir-runner program.mlir -e main -entry-point-result=void --shared-libs=%runtime,%mlir_c_runner_utils
 // RUN: %python %S/Inputs/show.py init.ckpt | FileCheck %s --check-prefix=INIT
 
 // START: b [-0.5, -1.5] count 6 half [0.5, -3.0] w [0.0, 1.0]

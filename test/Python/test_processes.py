@@ -98,7 +98,7 @@ def test_a_forked_process_has_a_step_of_its_own(expected):
 
 
 def test_a_forked_process_compiles(expected):
-    train(make(), 1)  # OpenMP's threads are there
+    train(make(), 1)  # the pool's threads are there
     assert in_child(_train_a_new_step) == expected
 
 

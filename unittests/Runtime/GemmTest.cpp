@@ -2,11 +2,11 @@
 
 #include "CPU/Gemm.h"
 #include "CPU/Panels.h"
+#include "Threads.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <omp.h>
 #include <random>
 #include <vector>
 
@@ -81,7 +81,7 @@ template <typename T> void check(unsigned seed) {
         T &element = wanted[c.at(i, row, column)];
         element = expected(a, b, i, row, column, element, accumulate);
       }
-  omp_set_num_threads(static_cast<int>(draw(1, 3)));
+  setThreads(draw(1, 3));
   gemm(a.memref, b.memref, c.memref, accumulate);
   // What lies in the gaps stays as well.
   ASSERT_EQ(c.values, wanted) << "seed " << seed << ": " << batch << " of "

@@ -10,6 +10,7 @@
 #define REMAT_RUNTIME_CPU_CONVDIRECT_H
 
 #include "ConvCall.h"
+#include "Threads.h"
 
 #include <array>
 #include <vector>
@@ -88,8 +89,7 @@ template <typename T>
 void directForward(const ConvShape &s, const T *x, const T *w, T *y) {
   int64_t filters = s.groups * s.f, channels = s.groups * s.c;
   std::vector<TapRuns> runs = makeTapRuns(s);
-#pragma omp parallel for
-  for (int64_t plane = 0; plane < s.n * filters; ++plane) {
+  parallelFor(s.n * filters, [&](int64_t plane) {
     int64_t n = plane / filters, f = plane % filters;
     T *to = y + plane * s.outputs();
     std::fill_n(to, s.outputs(), T(0));
@@ -108,15 +108,14 @@ void directForward(const ConvShape &s, const T *x, const T *w, T *y) {
               out[j] += factor * in[j * s.x.stride];
         });
     }
-  }
+  });
 }
 
 template <typename T>
 void directBackwardData(const ConvShape &s, const T *dy, const T *w, T *dx) {
   int64_t filters = s.groups * s.f, channels = s.groups * s.c;
   std::vector<TapRuns> runs = makeTapRuns(s);
-#pragma omp parallel for
-  for (int64_t plane = 0; plane < s.n * channels; ++plane) {
+  parallelFor(s.n * channels, [&](int64_t plane) {
     int64_t n = plane / channels, c = plane % channels;
     T *to = dx + plane * s.inputs();
     std::fill_n(to, s.inputs(), T(0));
@@ -135,7 +134,7 @@ void directBackwardData(const ConvShape &s, const T *dy, const T *w, T *dx) {
               out[j * s.x.stride] += factor * in[j];
         });
     }
-  }
+  });
 }
 
 /// The sum of products of two rows, in as many parts as a vector has lanes.
@@ -180,8 +179,7 @@ template <typename T>
 void directBackwardFilter(const ConvShape &s, const T *x, const T *dy, T *dw) {
   int64_t filters = s.groups * s.f, channels = s.groups * s.c;
   std::vector<TapRuns> runs = makeTapRuns(s);
-#pragma omp parallel for
-  for (int64_t task = 0; task < filters * s.c; ++task) {
+  parallelFor(filters * s.c, [&](int64_t task) {
     int64_t f = task / s.c, c = f / s.f * s.c + task % s.c;
     for (int64_t tap = 0; tap < s.taps(); ++tap) {
       Lanes<T> lanes;
@@ -194,7 +192,7 @@ void directBackwardFilter(const ConvShape &s, const T *x, const T *dy, T *dw) {
       }
       dw[task * s.taps() + tap] = lanes.total();
     }
-  }
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,8 +215,7 @@ void addDepthwise(const ConvShape &s, const T *read, const T *w, T *result) {
   int64_t channels = s.groups;
   int64_t slices = sizeOfResult(s.z), rows = sizeOfResult(s.y);
   int64_t length = sizeOfResult(s.x) * channels;
-#pragma omp parallel for
-  for (int64_t row = 0; row < s.n * slices * rows; ++row) {
+  parallelFor(s.n * slices * rows, [&](int64_t row) {
     int64_t n = row / rows / slices, z = row / rows % slices, y = row % rows;
     T *to = result + row * length;
     std::fill_n(to, length, T(0));
@@ -242,7 +239,7 @@ void addDepthwise(const ConvShape &s, const T *read, const T *w, T *result) {
         }
       }
     }
-  }
+  });
 }
 
 template <typename T>
@@ -260,8 +257,7 @@ void depthwiseBackwardFilter(const ConvShape &s, const T *x, const T *dy,
                              T *dw) {
   constexpr int64_t kBlock = 64;
   int64_t channels = s.groups, blocks = ceilDiv(channels, kBlock);
-#pragma omp parallel for
-  for (int64_t task = 0; task < s.taps() * blocks; ++task) {
+  parallelFor(s.taps() * blocks, [&](int64_t task) {
     int64_t tap = task / blocks, c0 = task % blocks * kBlock;
     int64_t count = std::min(kBlock, channels - c0);
     std::array<T, kBlock> sums{};
@@ -275,7 +271,7 @@ void depthwiseBackwardFilter(const ConvShape &s, const T *x, const T *dy,
             sums[c] += in[i * s.x.stride * channels + c] * ct[i * channels + c];
       });
     std::copy_n(sums.begin(), count, dw + tap * channels + c0);
-  }
+  });
 }
 
 } // namespace remat

@@ -2,11 +2,12 @@
 
 #include "Panels.h"
 
+#include "Threads.h"
+
 #include "remat/Runtime/Runtime.h"
 
 #include <cmath>
 #include <cstdlib>
-#include <omp.h>
 
 using namespace remat;
 
@@ -31,12 +32,12 @@ public:
 
 int64_t remat::wantedTasks() {
   constexpr int64_t kTasksOfThread = 4;
-  int64_t threads = omp_get_max_threads();
+  int64_t threads = countThreads();
   return threads == 1 ? 1 : kTasksOfThread * threads;
 }
 
 int64_t remat::evenParts(int64_t count, int64_t least, int64_t most) {
-  int64_t threads = omp_get_max_threads(), best = least;
+  int64_t threads = countThreads(), best = least;
   double bestShare = 0;
   for (int64_t parts = least; parts <= most; ++parts) {
     double rounds = static_cast<double>(count * parts) / threads;

@@ -10,6 +10,7 @@
 #define REMAT_RUNTIME_CPU_PANELS_H
 
 #include "Gemm.h"
+#include "Threads.h"
 #include "TileKernels.h"
 
 #include <algorithm>
@@ -52,22 +53,19 @@ template <typename T> constexpr int64_t sumsBufferSize() {
   return kSumPanels * kLeftRows * TileShapes<T>::kMostColumns;
 }
 
-/// Calls `body(task)` for each of `count` tasks, on all threads. A thread that
-/// finds no task left allocates its buffers as well: otherwise it would do so
-/// in whichever later step it gets its first one.
+/// Calls `body(task)` for each of `count` tasks, on all threads. All of them
+/// allocate their buffers then: otherwise they would do so in whichever later
+/// step they get their first task.
 template <typename T, typename Body>
 void forEachTask(int64_t count, const Body &body) {
-  if (count == 1)
-    return body(0);
-#pragma omp parallel
-  {
-    panelBuffer<T>();
-    leftBuffer<T>();
-    sumsBuffer<T>();
-#pragma omp for schedule(dynamic)
-    for (int64_t task = 0; task < count; ++task)
-      body(task);
-  }
+  static const bool isReady = (runOnEachThread([] {
+                                 panelBuffer<T>();
+                                 leftBuffer<T>();
+                                 sumsBuffer<T>();
+                               }),
+                               true);
+  (void)isReady;
+  parallelFor(count, count, body);
 }
 
 /// Writes rows of `width` columns to `to`: those of `right`, and zeros.

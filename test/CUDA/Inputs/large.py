@@ -134,8 +134,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/kernels.mlir"
         Path(path).write_text(text)
-        compile_module(path, f"{folder}/cpu.so", "--remat-lower-to-cpu", runtime, "-Wl,-rpath," + os.path.dirname(runtime),
-                       "/usr/lib/llvm-22/lib/libomp.so")
+        compile_module(path, f"{folder}/cpu.so", "--remat-lower-to-cpu", runtime, "-Wl,-rpath," + os.path.dirname(runtime))
         compile_module(path, f"{folder}/cuda.so", "--remat-lower-to-cuda=emulate")
         for target in HostArrays(f"{folder}/cpu.so"), DeviceArrays(f"{folder}/cuda.so", cuda_runtime, emulator):
             for name, _, arrays, found, expected in checks:

@@ -18,5 +18,5 @@ def compile(text, runtime_library, pipeline=("--remat-lower-to-cpu",)):
                           stdout=subprocess.PIPE).stdout
     subprocess.run(["clang-22", "-x", "ir", "-", "-O3", "-march=native", "-ffp-contract=off", "-Wno-override-module", "-shared", "-fPIC",
                     "-o", library, "-x", "none", runtime_library, "-Wl,-rpath," + os.path.dirname(runtime_library),
-                    "/usr/lib/llvm-22/lib/libomp.so", "-lm"], input=llvm, text=True, check=True)
+                    "-lm"], input=llvm, text=True, check=True)
     return runtime.load(library)

@@ -3,12 +3,10 @@
 // remat_rt_train_next and remat_rt_train_done, between which a step runs.
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -18,29 +16,8 @@ extern void *__libc_memalign(size_t, size_t);
 static atomic_int inside;
 static atomic_long count, steps;
 
-// libomp keeps a few hundred bytes for each parallel region, partly through the
-// C library: they are not the step's.
-static int isOfThreads(void) {
-  void *frames[16];
-  int depth = backtrace(frames, 16);
-  for (int i = 1; i < depth; ++i) {
-    Dl_info info;
-    if (!dladdr(frames[i], &info))
-      return 0; // compiled code
-    if (!strstr(info.dli_fname, "libc.so") &&
-        !strstr(info.dli_fname, "allocations.so"))
-      return strstr(info.dli_fname, "libomp") != NULL;
-  }
-  return 0;
-}
-
 static void *counted(void *pointer) {
-  static _Thread_local int looking; // backtrace may allocate
-  if (inside && !looking) {
-    looking = 1;
-    count += !isOfThreads();
-    looking = 0;
-  }
+  count += inside;
   return pointer;
 }
 

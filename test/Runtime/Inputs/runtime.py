@@ -31,4 +31,4 @@ def call(library, name, *arguments):
 
 
 def set_threads(count):
-    ctypes.CDLL("libomp.so.5").omp_set_num_threads(count)
+    ctypes.CDLL("libremat_runtime.so").remat_set_threads(ctypes.c_int64(count))

@@ -48,7 +48,7 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
 
     A result of 64 MiB or more that nothing in the kernel reads is not in the cache when the kernel ends. If its vectors fill
     cache lines, the kernel stores them past the cache (`nontemporal`), unless the memory that it gets
-    does not begin with a line: it has both loops. See `remat-fence-streamed-stores`.
+    does not begin with a line: it has both loops. See `convert-parallel-to-runtime`.
 
     Example:
 
@@ -75,33 +75,43 @@ def ConvertLinalgToKernels : Pass<"convert-linalg-to-kernels", "::mlir::ModuleOp
                            "::mlir::vector::VectorDialect"];
 }
 
-def FenceStreamedStores : Pass<"remat-fence-streamed-stores"> {
-  let summary = "order stores that bypass the cache before a loop's barrier";
+def ConvertParallelToRuntime : Pass<"convert-parallel-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "parallel loops on the threads of the runtime";
   let description = [{
-    `convert-linalg-to-kernels` stores results that are larger than the cache past it (`vector.store` with
-    `nontemporal`). The processor keeps such stores in buffers of their own, and may end the barrier
-    behind a loop before others see them. So each thread waits for its own in front of the barrier, once
-    for each loop.
+    The body of an `scf.parallel` becomes a function of the iterations that it is to run, which
+    `remat_parallel_for` calls on all threads: each has some that are its own, and takes those of others when it
+    has none left. Who has no iteration left need not come for the end of the loop, as threads of OpenMP
+    would have to: on a machine that others use, too, that takes as long as the thread which gets least of it.
+    Which thread runs an iteration changes no bit.
 
-    In: `omp.wsloop`, as `convert-scf-to-openmp` makes them. Loops without such stores stay as they are.
+    In: `scf.parallel` in functions, with any bounds and steps; several loops count as one. What the body uses of
+    the function around it is passed in memory. Loops inside of others, those that reduce (`scf.reduce` with
+    operands), and those whose body uses a value of a type that LLVM does not have, stay; they run on one
+    thread.
+
+    `convert-linalg-to-kernels` stores results that are larger than the cache past it (`vector.store` with
+    `nontemporal`). The processor keeps such stores in buffers of their own, and may end the loop before others
+    see them. So a function that does so waits for its own.
 
     Example:
 
     ```mlir
-    omp.parallel {
-      omp.wsloop { ... vector.store %v, %y[%i] {nontemporal = true} ... }
-      omp.terminator
-    }
+    scf.parallel (%i) = (%c0) to (%n) step (%c1) { ... %y ... }
     // becomes
-    omp.parallel {
-      omp.wsloop nowait { ... }
-      llvm.fence seq_cst
-      omp.barrier
-      omp.terminator
+    %context = llvm.alloca ... x !llvm.struct<(struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>)>
+    llvm.store ...                        // %y
+    %f = func.constant @f_part : (!llvm.ptr, index, index) -> ()
+    call @remat_parallel_for(%n, %f, %context)
+
+    func.func private @f_part(%context: !llvm.ptr, %begin: index, %end: index) {
+      ...                                 // %y
+      scf.for %i = %begin to %end step %c1 { ... %y ... }
+      return
     }
     ```
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::omp::OpenMPDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def ConvertConvToLibrary : Pass<"convert-conv-to-library", "::mlir::ModuleOp"> {

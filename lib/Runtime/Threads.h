@@ -1,0 +1,60 @@
+//===- Threads.h - Loops that threads share ---------------------*- C++ -*-===//
+//
+// A pool in which nobody waits for a thread that the system does not run: who
+// has no part of a loop need not come for its end. On a machine that others
+// use, too, loops then take what time there is, not that of the thread which
+// got least of it. OpenMP's and oneTBB's threads were measured and do not
+// (benchmarks/README.md).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_RUNTIME_THREADS_H
+#define REMAT_LIB_RUNTIME_THREADS_H
+
+#include <cstdint>
+
+namespace remat {
+
+/// Threads that share loops, the calling one included: as many as
+/// OMP_NUM_THREADS says, or as the process may run at a time.
+int64_t countThreads();
+
+/// Changes that. No loop may run.
+void setThreads(int64_t count);
+
+/// Whether this thread runs a part of a loop of several threads.
+bool isInSharedLoop();
+
+/// Some iterations of a loop: those from `begin` to `end`.
+using LoopBody = void (*)(void *context, int64_t begin, int64_t end);
+
+/// Parts of a loop for each thread: few enough to be long, many enough for
+/// threads that are slower than others.
+constexpr int64_t kPartsOfThread = 8;
+
+/// Runs `count` iterations in `parts` of equal size, on all threads. A thread
+/// begins with parts that are its own, the same ones whenever a loop is as
+/// long, and then takes those of others. Inside of a shared loop, and beside
+/// one of another caller, the calling thread runs all of them.
+void shareLoop(int64_t count, int64_t parts, LoopBody body, void *context);
+
+/// Runs `body` once on each thread that there is, and on those to come. What
+/// they need for themselves they then have before their first part.
+void runOnEachThread(void (*body)());
+
+/// Calls `body(i)` for each i of [0, count), in `parts` at most.
+template <typename Body>
+void parallelFor(int64_t count, int64_t parts, const Body &body) {
+  auto run = [](void *context, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      (*static_cast<const Body *>(context))(i);
+  };
+  shareLoop(count, parts, run, const_cast<Body *>(&body));
+}
+template <typename Body> void parallelFor(int64_t count, const Body &body) {
+  parallelFor(count, kPartsOfThread * countThreads(), body);
+}
+
+} // namespace remat
+
+#endif // REMAT_LIB_RUNTIME_THREADS_H
