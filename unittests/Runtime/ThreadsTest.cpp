@@ -100,9 +100,10 @@ TEST_F(ThreadsTest, preparesEachThread) {
   static std::atomic<int> prepared;
   static thread_local bool isPrepared;
   prepared = 0;
+  isPrepared = false;
   runOnEachThread([] {
+    prepared += !isPrepared;
     isPrepared = true;
-    ++prepared;
   });
   EXPECT_EQ(prepared, 3);
   std::atomic<int> missing{0};
