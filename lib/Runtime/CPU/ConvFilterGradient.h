@@ -26,7 +26,7 @@ template <typename T> struct FilterGradient {
   int64_t groups, channels, filters;
 
   void compute() {
-    PanelCut<T> cut(filters);
+    PanelCut<T> cut = cutFilters();
     int64_t count = taps.count() * channels;
     int64_t least =
         ceilDiv(count * TileShapes<T>::kMostColumns, sumsBufferSize<T>());
@@ -45,6 +45,21 @@ template <typename T> struct FilterGradient {
   }
 
 private:
+  /// Each task transposes cotangents of channels first for itself: rather those
+  /// of fewer filters than all of them for fewer taps.
+  PanelCut<T> cutFilters() const {
+    int64_t widest = TileShapes<T>::kMostColumns;
+    PanelCut<T> cut(filters, widest);
+    while (cotangents.channel != 1 && groups * cut.count < countThreads() &&
+           widest > kLeastColumns) {
+      widest /= 2;
+      cut = PanelCut<T>(filters, widest);
+    }
+    return cut;
+  }
+  /// Narrower tiles would take longer than transposing does.
+  static constexpr int64_t kLeastColumns = 16;
+
   /// A task packs the filters' cotangents itself: for so many rows at least.
   static constexpr int64_t kMinRows = 48;
 

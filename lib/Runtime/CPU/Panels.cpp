@@ -158,9 +158,12 @@ void remat::packPanel(const Matrix<T> &right, int64_t width, T *to) {
 }
 
 template <typename T>
-PanelCut<T>::PanelCut(int64_t columns) : columns(columns) {
+PanelCut<T>::PanelCut(int64_t columns, int64_t widest) : columns(columns) {
   int64_t least = INT64_MAX;
   for (const TileShape<T> &candidate : getTileShapes<T>()) {
+    if (candidate.columns > widest &&
+        &candidate + 1 != getTileShapes<T>().end())
+      continue;
     int64_t whole = std::max<int64_t>(0, columns - 1) / candidate.columns;
     int64_t rest = columns - whole * candidate.columns;
     const TileShape<T> *last = &candidate;

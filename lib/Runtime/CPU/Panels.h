@@ -89,7 +89,9 @@ template <typename T> struct PanelCut {
   const TileShape<T> *shape, *lastShape;
   int64_t count;
 
-  explicit PanelCut(int64_t columns);
+  /// Panels of `widest` columns at most, if there are as narrow ones.
+  explicit PanelCut(int64_t columns,
+                    int64_t widest = TileShapes<T>::kMostColumns);
   bool isEven() const { return shape == lastShape; }
   const TileShape<T> &shapeOf(int64_t panel) const {
     return panel + 1 == count ? *lastShape : *shape;
