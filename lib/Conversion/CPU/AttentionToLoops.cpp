@@ -90,12 +90,28 @@ public:
         b, loc, ValueRange{zero}, ValueRange{index(threads)}, ValueRange{one});
     b.setInsertionPointToStart(parallel.getBody());
     site.worker = parallel.getInductionVars()[0];
+    AffineExpr first, second;
+    bindSymbols(b.getContext(), first, second);
+    OpFoldResult rounds = apply(first.ceilDiv(threads), {count});
     auto loop = scf::ForOp::create(
-        b, loc, site.worker, getValueOrCreateConstantIndexOp(b, loc, count),
-        index(threads));
+        b, loc, zero, getValueOrCreateConstantIndexOp(b, loc, rounds), one);
     b.setInsertionPointToStart(loop.getBody());
+    // Workers change places from round to round: tiles further down see more
+    // keys if the mask is causal.
+    Value iteration = getValueOrCreateConstantIndexOp(
+        b, loc,
+        apply(first * threads + (first + second) % threads,
+              {loop.getInductionVar(), site.worker}));
+    if (std::optional<int64_t> known = getConstantIntValue(count);
+        !known || *known % threads != 0) {
+      Value exists =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, iteration,
+                                getValueOrCreateConstantIndexOp(b, loc, count));
+      auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
     SmallVector<Value> position = *affine::delinearizeIndex(
-        b, loc, loop.getInductionVar(), ArrayRef<OpFoldResult>(shared));
+        b, loc, iteration, ArrayRef<OpFoldResult>(shared));
     emitShared(site, position);
   }
 
