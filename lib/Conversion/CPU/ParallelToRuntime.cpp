@@ -112,8 +112,7 @@ private:
 
 class Conversion {
 public:
-  explicit Conversion(ModuleOp module)
-      : symbols(module), converter(module.getContext()) {}
+  explicit Conversion(MLIRContext *context) : converter(context) {}
 
   /// Leaves a loop whose body uses a value of a type that LLVM does not have.
   void convert(scf::ParallelOp loop) {
@@ -134,7 +133,10 @@ public:
     if (!function || llvm::is_contained(types, Type()))
       return;
     Context context(captures.values.getArrayRef(), types);
+    SymbolTable &symbols =
+        tables.getSymbolTable(SymbolTable::getNearestSymbolTable(function));
     func::FuncOp part = createPart(loop, function, captures, context);
+    symbols.insert(part, std::next(Block::iterator(function)));
 
     ImplicitLocOpBuilder b(loop.getLoc(), loop);
     Value total = arith::ConstantIndexOp::create(b, 1);
@@ -152,8 +154,9 @@ public:
 
 private:
   /// A function of the context and of the iterations that it runs.
-  func::FuncOp createPart(scf::ParallelOp loop, func::FuncOp function,
-                          const Captures &captures, const Context &context) {
+  static func::FuncOp createPart(scf::ParallelOp loop, func::FuncOp function,
+                                 const Captures &captures,
+                                 const Context &context) {
     ImplicitLocOpBuilder b(loop.getLoc(), loop->getContext());
     Type index = b.getIndexType();
     auto type = b.getFunctionType(
@@ -163,7 +166,6 @@ private:
     part.setPrivate();
     if (Attribute attributes = function->getAttr("passthrough"))
       part->setAttr("passthrough", attributes);
-    symbols.insert(part, std::next(Block::iterator(function)));
 
     b.setInsertionPointToStart(part.addEntryBlock());
     IRMapping map;
@@ -206,7 +208,7 @@ private:
       b.clone(op, map);
   }
 
-  SymbolTable symbols;
+  SymbolTableCollection tables;
   LLVMTypeConverter converter;
 };
 
@@ -224,7 +226,7 @@ struct ConvertParallelToRuntime
     });
     if (loops.empty())
       return markAllAnalysesPreserved();
-    Conversion conversion(getOperation());
+    Conversion conversion(&getContext());
     for (scf::ParallelOp loop : loops)
       conversion.convert(loop);
   }
