@@ -44,16 +44,19 @@ bool mlir::remat::canVectorizeBody(linalg::LinalgOp op) {
          });
 }
 
+void Captures::insert(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (op && op->hasTrait<OpTrait::ConstantLike>())
+    constants.insert(op);
+  else
+    values.insert(value);
+}
+
 static void addUsedAbove(MutableArrayRef<Region> regions, Captures &captures) {
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(regions, used);
-  for (Value value : used) {
-    Operation *op = value.getDefiningOp();
-    if (op && op->hasTrait<OpTrait::ConstantLike>())
-      captures.constants.insert(op);
-    else
-      captures.values.insert(value);
-  }
+  for (Value value : used)
+    captures.insert(value);
 }
 
 Captures mlir::remat::collectCaptures(MutableArrayRef<Region> regions) {

@@ -46,6 +46,8 @@ struct Captures {
   llvm::SetVector<Value> values;
   /// Constants that the body uses; a kernel has copies.
   llvm::SetVector<Operation *> constants;
+
+  void insert(Value value);
 };
 
 Captures collectCaptures(const LoopNest &nest);

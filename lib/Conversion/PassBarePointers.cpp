@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TypeCasts.h"
 #include "remat/Conversion/Passes.h"
 
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
@@ -26,6 +27,7 @@ namespace mlir::remat {
 } // namespace mlir::remat
 
 using namespace mlir;
+using namespace mlir::remat;
 
 //===----------------------------------------------------------------------===//
 // Questions
@@ -71,14 +73,6 @@ static bool isOnlyCalled(func::FuncOp function, SymbolUserMap &users) {
 //===----------------------------------------------------------------------===//
 // Verbs
 //===----------------------------------------------------------------------===//
-
-/// A value of the type that LLVM has for it.
-static Value castTo(OpBuilder &builder, Location loc, Value value, Type type) {
-  if (value.getType() == type)
-    return value;
-  return UnrealizedConversionCastOp::create(builder, loc, type, value)
-      .getResult(0);
-}
 
 namespace {
 /// What a descriptor of a memref has in it, without the descriptor where what

@@ -90,17 +90,18 @@ public:
         b, loc, ValueRange{zero}, ValueRange{index(threads)}, ValueRange{one});
     b.setInsertionPointToStart(parallel.getBody());
     site.worker = parallel.getInductionVars()[0];
-    AffineExpr first, second;
-    bindSymbols(b.getContext(), first, second);
-    OpFoldResult rounds = apply(first.ceilDiv(threads), {count});
+    OpFoldResult rounds =
+        apply(b.getAffineSymbolExpr(0).ceilDiv(threads), {count});
     auto loop = scf::ForOp::create(
         b, loc, zero, getValueOrCreateConstantIndexOp(b, loc, rounds), one);
     b.setInsertionPointToStart(loop.getBody());
     // Workers change places from round to round: tiles further down see more
     // keys if the mask is causal.
+    AffineExpr round = b.getAffineSymbolExpr(0),
+               worker = b.getAffineSymbolExpr(1);
     Value iteration = getValueOrCreateConstantIndexOp(
         b, loc,
-        apply(first * threads + (first + second) % threads,
+        apply(round * threads + (round + worker) % threads,
               {loop.getInductionVar(), site.worker}));
     if (std::optional<int64_t> known = getConstantIntValue(count);
         !known || *known % threads != 0) {

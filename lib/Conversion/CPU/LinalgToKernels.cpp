@@ -7,6 +7,7 @@
 
 #include "../KernelTable.h"
 #include "../Signature.h"
+#include "../TypeCasts.h"
 #include "KernelEmitter.h"
 #include "StreamedStores.h"
 #include "remat/Conversion/CPU/Passes.h"
@@ -93,8 +94,7 @@ static Value createView(OpBuilder &builder, const Access &access) {
   // LLVM both memrefs are one type, so that the cast vanishes there.
   Type bytes = MemRefType::get(type.getShape(), builder.getI8Type(),
                                type.getLayout(), type.getMemorySpace());
-  return UnrealizedConversionCastOp::create(builder, loc, bytes, view)
-      .getResult(0);
+  return castTo(builder, loc, view, bytes);
 }
 
 static CallSite collectCallSite(OpBuilder &builder, const LoopNest &nest) {
@@ -369,11 +369,8 @@ static void convertToKernel(scf::ParallelOp loop, Kernels &kernels) {
   OpBuilder builder(loop);
   Captures captures = collectCaptures(loop->getRegions());
   // Bounds and steps are operands, and belong into the kernel as well.
-  for (Value bound : loop->getOperands()) {
-    Operation *constant = bound.getDefiningOp<arith::ConstantOp>();
-    constant ? (void)captures.constants.insert(constant)
-             : (void)captures.values.insert(bound);
-  }
+  for (Value bound : loop->getOperands())
+    captures.insert(bound);
   SmallVector<Value> arguments;
   for (Value value : captures.values)
     arguments.push_back(generalizeOffset(builder, loop, value));

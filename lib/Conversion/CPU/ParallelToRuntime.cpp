@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../KernelBody.h"
+#include "../TypeCasts.h"
 #include "remat/Conversion/CPU/Passes.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 
@@ -44,25 +45,11 @@ static bool streams(scf::ParallelOp loop) {
 
 namespace {
 
-/// How often each loop of an `scf.parallel` iterates, outermost first.
-SmallVector<Value> countIterations(ImplicitLocOpBuilder &b,
-                                   scf::ParallelOp loop) {
-  SmallVector<Value> counts;
-  for (auto [lower, upper, step] : llvm::zip_equal(
-           loop.getLowerBound(), loop.getUpperBound(), loop.getStep())) {
-    Value zero = arith::ConstantIndexOp::create(b, 0);
-    Value length = arith::SubIOp::create(b, upper, lower);
-    Value count = arith::CeilDivSIOp::create(b, length, step);
-    counts.push_back(arith::MaxSIOp::create(b, count, zero));
-  }
-  return counts;
-}
-
-/// A value of another type that is the same one in LLVM.
-Value castTo(ImplicitLocOpBuilder &b, Type type, Value value) {
-  if (value.getType() == type)
-    return value;
-  return UnrealizedConversionCastOp::create(b, type, value).getResult(0);
+/// How often a loop iterates; less than 0 if its bounds are in no order.
+Value countIterations(ImplicitLocOpBuilder &b, Value lower, Value upper,
+                      Value step) {
+  Value length = arith::SubIOp::create(b, upper, lower);
+  return arith::CeilDivSIOp::create(b, length, step);
 }
 
 /// What a loop's function gets of the function around it: a struct in memory.
@@ -79,7 +66,7 @@ public:
     Value memory = LLVM::AllocaOp::create(b, pointer(b), getType(b), one);
     b.restoreInsertionPoint(here);
     for (auto [index, value] : llvm::enumerate(values))
-      LLVM::StoreOp::create(b, castTo(b, types[index], value),
+      LLVM::StoreOp::create(b, castTo(b, b.getLoc(), value, types[index]),
                             at(b, memory, index));
     return memory;
   }
@@ -89,7 +76,7 @@ public:
     for (auto [index, value] : llvm::enumerate(values)) {
       Value loaded =
           LLVM::LoadOp::create(b, types[index], at(b, memory, index));
-      map.map(value, castTo(b, value.getType(), loaded));
+      map.map(value, castTo(b, b.getLoc(), loaded, value.getType()));
     }
   }
 
@@ -118,15 +105,11 @@ public:
   void convert(scf::ParallelOp loop) {
     auto function = loop->getParentOfType<func::FuncOp>();
     Captures captures = collectCaptures(loop->getRegions());
-    SmallVector<Value> bounds = llvm::to_vector(loop.getLowerBound());
-    llvm::append_range(bounds, loop.getStep());
     // The iterations themselves say where the outermost one ends.
-    llvm::append_range(bounds, loop.getUpperBound().drop_front());
-    for (Value bound : bounds) {
-      Operation *constant = bound.getDefiningOp<arith::ConstantOp>();
-      constant ? (void)captures.constants.insert(constant)
-               : (void)captures.values.insert(bound);
-    }
+    for (OperandRange bounds : {loop.getLowerBound(), loop.getStep(),
+                                loop.getUpperBound().drop_front()})
+      for (Value bound : bounds)
+        captures.insert(bound);
     SmallVector<Type> types;
     for (Value value : captures.values)
       types.push_back(converter.convertType(value.getType()));
@@ -139,14 +122,19 @@ public:
     symbols.insert(part, std::next(Block::iterator(function)));
 
     ImplicitLocOpBuilder b(loop.getLoc(), loop);
+    Value zero = arith::ConstantIndexOp::create(b, 0);
     Value total = arith::ConstantIndexOp::create(b, 1);
-    for (Value count : countIterations(b, loop))
-      total = arith::MulIOp::create(b, total, count);
+    for (auto [lower, upper, step] : llvm::zip_equal(
+             loop.getLowerBound(), loop.getUpperBound(), loop.getStep())) {
+      Value count = countIterations(b, lower, upper, step);
+      total = arith::MulIOp::create(b, total,
+                                    arith::MaxSIOp::create(b, count, zero));
+    }
     Value memory = context.pack(b, function);
-    Value address = castTo(b, memory.getType(),
-                           func::ConstantOp::create(
-                               b, part.getFunctionType(),
-                               FlatSymbolRefAttr::get(part.getSymNameAttr())));
+    Value address =
+        func::ConstantOp::create(b, part.getFunctionType(),
+                                 FlatSymbolRefAttr::get(part.getSymNameAttr()));
+    address = castTo(b, b.getLoc(), address, memory.getType());
     createRuntimeCall(b, loop.getLoc(), symbols, "remat_parallel_for",
                       {total, address, memory}, {}, /*hasMemRefs=*/false);
     loop.erase();
@@ -195,8 +183,7 @@ private:
       Value step = map.lookup(loop.getStep()[dim]), number = rest;
       if (dim > 0) {
         Value upper = map.lookup(loop.getUpperBound()[dim]);
-        Value length = arith::SubIOp::create(b, upper, lower);
-        Value count = arith::CeilDivSIOp::create(b, length, step);
+        Value count = countIterations(b, lower, upper, step);
         number = arith::RemUIOp::create(b, rest, count);
         rest = arith::DivUIOp::create(b, rest, count);
       }

@@ -7,6 +7,7 @@
 
 #include "DevicePointers.h"
 
+#include "../TypeCasts.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -101,18 +102,14 @@ Value mlir::remat::createFlatMemRef(OpBuilder &builder, Location loc,
   // Nobody asks a kernel's memory for its size.
   set(constant(std::numeric_limits<int64_t>::max()), {3, 0});
   set(constant(1), {4, 0});
-  return UnrealizedConversionCastOp::create(
-             builder, loc, MemRefType::get({ShapedType::kDynamic}, elementType),
-             descriptor)
-      .getResult(0);
+  return castTo(builder, loc, descriptor,
+                MemRefType::get({ShapedType::kDynamic}, elementType));
 }
 
 Value mlir::remat::createStepScalar(OpBuilder &builder, Location loc,
                                     Value scalar) {
-  return UnrealizedConversionCastOp::create(
-             builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
-             scalar)
-      .getResult(0);
+  return castTo(builder, loc, scalar,
+                LLVM::LLVMPointerType::get(builder.getContext()));
 }
 
 Value mlir::remat::getStepScalar(Value pointer) {
