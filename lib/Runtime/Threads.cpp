@@ -3,16 +3,17 @@
 #include "Threads.h"
 
 #include "MemRef.h"
+#include "remat/Runtime/Runtime.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <deque>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
+#include <string>
 #include <strings.h>
 #include <system_error>
 #include <thread>
@@ -24,11 +25,12 @@ namespace {
 
 constexpr size_t kLine = 64;
 
-/// How long a thread keeps its processor while it waits: between the loops of a
-/// step nobody sleeps. What else could run there may do so after `kSpinning`.
 using Clock = std::chrono::steady_clock;
+
+/// How long a thread waits awake: between the loops of a step nobody sleeps.
 constexpr Clock::duration kAwake = std::chrono::milliseconds(20);
-/// For who waits for a loop, which begins without it.
+/// And how long before it gives its processor to what else could run there: a
+/// loop begins without who waits for it.
 constexpr Clock::duration kSpinning = std::chrono::microseconds(20);
 /// For who waits for the end of parts that others have begun: those that take
 /// much longer than parts do are of a thread that does not run.
@@ -42,17 +44,17 @@ void pause() {
 #endif
 }
 
-/// Whether the user wants threads to sleep whenever they wait.
-bool waitsPassively() {
+/// `kAwake`, unless the user wants threads to sleep whenever they wait.
+Clock::duration readAwakeTime() {
   const char *policy = std::getenv("OMP_WAIT_POLICY");
-  return policy && strcasecmp(policy, "passive") == 0;
+  bool isPassive = policy && strcasecmp(policy, "passive") == 0;
+  return isPassive ? Clock::duration::zero() : kAwake;
 }
 
-/// Waits for `isOver`, but not longer than `kAwake`; whether it is.
+/// Waits for `isOver`, but not for long; whether it is.
 template <typename Condition>
 bool waitAwake(const Condition &isOver, Clock::duration spinning) {
-  static const Clock::duration awake =
-      waitsPassively() ? Clock::duration::zero() : kAwake;
+  static const Clock::duration awake = readAwakeTime();
   constexpr int kChecks = 64;
   Clock::time_point start = Clock::now();
   for (;;) {
@@ -116,23 +118,23 @@ struct Loop {
 
 thread_local bool runsPart = false;
 
-/// What each thread runs first, and how many there are.
-std::deque<void (*)()> starters;
-std::atomic<int64_t> numStarters{0};
-std::mutex startersMutex;
+/// What each thread of a pool does first.
+std::vector<void (*)()> &getStarters() {
+  static std::vector<void (*)()> starters;
+  return starters;
+}
 
 class Pool {
 public:
-  explicit Pool(int64_t threads) {
+  explicit Pool(int64_t threads) : shares(threads) {
     try {
       for (int64_t thread = 1; thread < threads; ++thread)
         workers.emplace_back([this, thread] { serve(thread); });
     } catch (const std::system_error &) {
-      // As many as the system gives.
+      // Others take the parts of those that the system does not give.
     }
-    shares = std::vector<Share>(workers.size() + 1);
-    isComplete = true;
-    prepare();
+    while (!waitAwake([&] { return started == workers.size(); }, kSpinning))
+      ;
   }
   ~Pool() {
     stops = true;
@@ -163,16 +165,8 @@ public:
     isAwaited = false;
   }
 
-  /// Waits until all other threads have run the starters.
-  void prepare() {
-    int64_t runs = static_cast<int64_t>(workers.size()) * numStarters;
-    announce();
-    while (!waitAwake([&] { return startersRun >= runs; }, kSpinning))
-      ;
-  }
-
 private:
-  /// Begins the loop of the next number, if there is one.
+  /// Begins the loop of the next number, or the end.
   void announce() {
     ++number;
     if (sleepers == 0)
@@ -183,9 +177,9 @@ private:
   }
 
   void serve(int64_t self) {
-    while (!isComplete)
-      std::this_thread::yield();
-    int64_t started = 0;
+    for (void (*starter)() : getStarters())
+      starter();
+    ++started;
     for (uint32_t seen = 0; !stops;) {
       auto isNew = [&] { return number != seen; };
       if (!waitAwake(isNew, kSpinning)) {
@@ -195,15 +189,8 @@ private:
         --sleepers;
       }
       seen = number;
-      for (; started < numStarters; ++started, ++startersRun)
-        getStarter(started)();
       work(self);
     }
-  }
-
-  static void (*getStarter(int64_t index))() {
-    std::lock_guard<std::mutex> lock(startersMutex);
-    return starters[index];
   }
 
   /// Runs parts until nobody has one left: those of this thread, then others.
@@ -228,10 +215,11 @@ private:
   std::vector<Share> shares;
   alignas(kLine) std::atomic<int64_t> unfinished{0};
   std::atomic<bool> isAwaited{false};
-  /// Of the loop, and of calls to look for something else to do.
+  /// Of the loop.
   alignas(kLine) std::atomic<uint32_t> number{0};
-  std::atomic<int64_t> sleepers{0}, startersRun{0};
-  std::atomic<bool> stops{false}, isComplete{false};
+  std::atomic<int64_t> sleepers{0};
+  std::atomic<size_t> started{0};
+  std::atomic<bool> stops{false};
   std::mutex mutex;
   std::condition_variable begun, ended;
   std::vector<std::thread> workers;
@@ -268,9 +256,15 @@ private:
 };
 
 int64_t readThreads() {
-  if (const char *value = std::getenv("OMP_NUM_THREADS"))
-    if (int64_t threads = std::strtoll(value, nullptr, 10); threads > 0)
+  if (const char *value = std::getenv("OMP_NUM_THREADS"); value && *value) {
+    // Behind a comma it says how many loops inside of others have.
+    char *end;
+    int64_t threads = std::strtoll(value, &end, 10);
+    if (threads > 0 && (*end == '\0' || *end == ','))
       return threads;
+    warn(std::string("OMP_NUM_THREADS is '") + value +
+         "', which is no number of threads: there is one for each processor");
+  }
   cpu_set_t processors;
   if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
     return CPU_COUNT(&processors);
@@ -278,6 +272,11 @@ int64_t readThreads() {
 }
 
 } // namespace
+
+int64_t remat::wantedParts() {
+  constexpr int64_t kPartsOfThread = 8;
+  return kPartsOfThread * countThreads();
+}
 
 int64_t remat::countThreads() {
   int64_t threads = wantedThreads;
@@ -287,9 +286,9 @@ int64_t remat::countThreads() {
 }
 
 void remat::setThreads(int64_t count) {
-  wantedThreads = count;
+  wantedThreads = std::max<int64_t>(count, 0);
   TakenPool taken;
-  if (!taken || !pool || pool->size() == count)
+  if (!taken || pool->size() == countThreads())
     return;
   delete pool;
   pool = nullptr;
@@ -308,20 +307,16 @@ void remat::shareLoop(int64_t count, int64_t parts, LoopBody body,
   body(context, 0, count);
 }
 
-void remat::runOnEachThread(void (*body)()) {
-  {
-    std::lock_guard<std::mutex> lock(startersMutex);
-    starters.push_back(body);
-    ++numStarters;
-  }
-  body();
-  if (TakenPool taken; taken)
-    pool->prepare();
+bool remat::atThreadStart(void (*starter)()) {
+  getStarters().push_back(starter);
+  return true;
 }
 
+/// What compiled loops call, see `convert-parallel-to-runtime`.
 REMAT_EXPORT void remat_parallel_for(int64_t count, LoopBody body,
                                      void *context) {
-  shareLoop(count, kPartsOfThread * countThreads(), body, context);
+  shareLoop(count, wantedParts(), body, context);
 }
 
+/// For programs that cannot set OMP_NUM_THREADS before they begin.
 REMAT_EXPORT void remat_set_threads(int64_t count) { setThreads(count); }

@@ -19,7 +19,8 @@ namespace remat {
 /// OMP_NUM_THREADS says, or as the process may run at a time.
 int64_t countThreads();
 
-/// Changes that. No loop may run.
+/// Changes that; what is no number of threads leaves it to the environment. No
+/// loop may run.
 void setThreads(int64_t count);
 
 /// Whether this thread runs a part of a loop of several threads.
@@ -28,9 +29,9 @@ bool isInSharedLoop();
 /// Some iterations of a loop: those from `begin` to `end`.
 using LoopBody = void (*)(void *context, int64_t begin, int64_t end);
 
-/// Parts of a loop for each thread: few enough to be long, many enough for
+/// Parts of a loop of many iterations: few enough to be long, many enough for
 /// threads that are slower than others.
-constexpr int64_t kPartsOfThread = 8;
+int64_t wantedParts();
 
 /// Runs `count` iterations in `parts` of equal size, on all threads. A thread
 /// begins with parts that are its own, the same ones whenever a loop is as
@@ -38,9 +39,9 @@ constexpr int64_t kPartsOfThread = 8;
 /// one of another caller, the calling thread runs all of them.
 void shareLoop(int64_t count, int64_t parts, LoopBody body, void *context);
 
-/// Runs `body` once on each thread that there is, and on those to come. What
-/// they need for themselves they then have before their first part.
-void runOnEachThread(void (*body)());
+/// Makes each thread that is started run `starter` before its first part, and
+/// the first loop wait until all have. For what is initialized before `main`.
+bool atThreadStart(void (*starter)());
 
 /// Calls `body(i)` for each i of [0, count), in `parts` at most.
 template <typename Body>
@@ -52,7 +53,7 @@ void parallelFor(int64_t count, int64_t parts, const Body &body) {
   shareLoop(count, parts, run, const_cast<Body *>(&body));
 }
 template <typename Body> void parallelFor(int64_t count, const Body &body) {
-  parallelFor(count, kPartsOfThread * countThreads(), body);
+  parallelFor(count, wantedParts(), body);
 }
 
 } // namespace remat

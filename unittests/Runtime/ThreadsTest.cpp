@@ -5,8 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <numeric>
-#include <set>
+#include <chrono>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -94,23 +93,25 @@ TEST_F(ThreadsTest, servesSeveralCallers) {
   EXPECT_EQ(sum, 4 * 500 * 49 * 50 / 2);
 }
 
+std::atomic<int> prepared{0};
+thread_local bool isPrepared = false;
+[[maybe_unused]] const bool isRegistered = atThreadStart([] {
+  isPrepared = true;
+  ++prepared;
+});
+
 TEST_F(ThreadsTest, preparesEachThread) {
   setThreads(1);
-  setThreads(3);
-  static std::atomic<int> prepared;
-  static thread_local bool isPrepared;
-  prepared = 0;
-  isPrepared = false;
-  runOnEachThread([] {
-    prepared += !isPrepared;
-    isPrepared = true;
-  });
-  EXPECT_EQ(prepared, 3);
+  isPrepared = true; // which nobody starts
   std::atomic<int> missing{0};
-  parallelFor(1000, 1000, [&](int64_t) { missing += !isPrepared; });
-  EXPECT_EQ(missing, 0);
-  setThreads(4);
-  parallelFor(1000, 1000, [&](int64_t) { missing += !isPrepared; });
+  for (int threads : {3, 4}) {
+    prepared = 0;
+    setThreads(threads);
+    // The first loop waits for all of them, whoever runs its parts.
+    parallelFor(2, 2, [](int64_t) {});
+    EXPECT_EQ(prepared, threads - 1);
+    parallelFor(1000, 1000, [&](int64_t) { missing += !isPrepared; });
+  }
   EXPECT_EQ(missing, 0);
 }
 

@@ -2,8 +2,6 @@
 
 #include "Panels.h"
 
-#include "Threads.h"
-
 #include "remat/Runtime/Runtime.h"
 
 #include <cmath>
@@ -29,6 +27,11 @@ public:
   T *const data;
 };
 } // namespace
+
+[[maybe_unused]] static const bool areAllocated = atThreadStart([] {
+  allocateBuffers<float>();
+  allocateBuffers<double>();
+});
 
 int64_t remat::wantedTasks() {
   constexpr int64_t kTasksOfThread = 4;

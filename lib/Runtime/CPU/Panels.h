@@ -53,18 +53,18 @@ template <typename T> constexpr int64_t sumsBufferSize() {
   return kSumPanels * kLeftRows * TileShapes<T>::kMostColumns;
 }
 
-/// Calls `body(task)` for each of `count` tasks, on all threads. All of them
-/// allocate their buffers then: otherwise they would do so in whichever later
-/// step they get their first task.
+/// Allocates these buffers for the calling thread. Others do so when they
+/// start: otherwise they would in whichever step they get their first task.
+template <typename T> void allocateBuffers() {
+  panelBuffer<T>();
+  leftBuffer<T>();
+  sumsBuffer<T>();
+}
+
+/// Calls `body(task)` for each of `count` tasks, on all threads.
 template <typename T, typename Body>
 void forEachTask(int64_t count, const Body &body) {
-  static const bool isReady = (runOnEachThread([] {
-                                 panelBuffer<T>();
-                                 leftBuffer<T>();
-                                 sumsBuffer<T>();
-                               }),
-                               true);
-  (void)isReady;
+  allocateBuffers<T>();
   parallelFor(count, count, body);
 }
 
