@@ -86,31 +86,32 @@ public:
       site.worker = zero;
       return emitShared(site, SmallVector<Value>(shared.size(), zero));
     }
+    // Workers claim a tile whenever they have done one, since tiles and workers
+    // take unequal times. The last is first: tiles further down see more keys
+    // if the mask is causal.
+    Type integer = b.getI64Type();
+    auto left = memref::AllocaOp::create(b, loc, MemRefType::get({}, integer));
+    Value all = arith::IndexCastOp::create(
+        b, loc, integer, getValueOrCreateConstantIndexOp(b, loc, count));
+    memref::StoreOp::create(b, loc, all, left);
+    Value none = arith::ConstantIntOp::create(b, loc, integer, 0),
+          oneLess = arith::ConstantIntOp::create(b, loc, integer, -1);
     auto parallel = scf::ParallelOp::create(
         b, loc, ValueRange{zero}, ValueRange{index(threads)}, ValueRange{one});
     b.setInsertionPointToStart(parallel.getBody());
     site.worker = parallel.getInductionVars()[0];
-    OpFoldResult rounds =
-        apply(b.getAffineSymbolExpr(0).ceilDiv(threads), {count});
-    auto loop = scf::ForOp::create(
-        b, loc, zero, getValueOrCreateConstantIndexOp(b, loc, rounds), one);
-    b.setInsertionPointToStart(loop.getBody());
-    // Workers change places from round to round: tiles further down see more
-    // keys if the mask is causal.
-    AffineExpr round = b.getAffineSymbolExpr(0),
-               worker = b.getAffineSymbolExpr(1);
-    Value iteration = getValueOrCreateConstantIndexOp(
-        b, loc,
-        apply(round * threads + (round + worker) % threads,
-              {loop.getInductionVar(), site.worker}));
-    if (std::optional<int64_t> known = getConstantIntValue(count);
-        !known || *known % threads != 0) {
-      Value exists =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, iteration,
-                                getValueOrCreateConstantIndexOp(b, loc, count));
-      auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
-      b.setInsertionPointToStart(branch.thenBlock());
-    }
+    auto loop = scf::WhileOp::create(b, loc, integer, ValueRange());
+    b.createBlock(&loop.getBefore());
+    Value claimed = memref::AtomicRMWOp::create(
+        b, loc, arith::AtomicRMWKind::addi, oneLess, left, ValueRange());
+    Value exists =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, claimed, none);
+    scf::ConditionOp::create(b, loc, exists, claimed);
+    Block *body = b.createBlock(&loop.getAfter(), {}, integer, loc);
+    b.setInsertionPoint(scf::YieldOp::create(b, loc));
+    Value iteration = arith::IndexCastOp::create(
+        b, loc, b.getIndexType(),
+        arith::AddIOp::create(b, loc, body->getArgument(0), oneLess));
     SmallVector<Value> position = *affine::delinearizeIndex(
         b, loc, iteration, ArrayRef<OpFoldResult>(shared));
     emitShared(site, position);

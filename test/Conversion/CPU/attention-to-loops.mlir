@@ -6,9 +6,7 @@
 #o = affine_map<(h, m, n, d, v) -> (h, m, v)>
 #l = affine_map<(h, m, n, d, v) -> (h, m)>
 
-// Workers change places from round to round: the last tiles see most keys.
-// CHECK: #[[TURN:.*]] = affine_map<()[s0, s1] -> (s0 * 4 + s1 - ((s0 + s1) floordiv 3) * 3)>
-
+// Workers claim tiles, the last one first: those see most keys.
 // Causal: a tile multiplies by the keys that its last row sees. Two that are alike share a function; each call has memory for
 // three tiles.
 // CHECK-LABEL: func.func @causal(
@@ -16,11 +14,15 @@
 // CHECK: call @attention(
 // CHECK: call @attention(
 // CHECK-LABEL: func.func private @attention(
+// CHECK: %[[LEFT:.*]] = memref.alloca() : memref<i64>
+// CHECK: memref.store %c16_i64, %[[LEFT]][]
 // CHECK: scf.parallel (%[[T:.*]]) = (%{{.*}}) to (%c3) step (%{{.*}})
-// CHECK: scf.for %[[ROUND:.*]] = %c0 to %c6 step %c1
-// CHECK: %[[I:.*]] = affine.apply #[[TURN]]()[%[[ROUND]], %[[T]]]
-// CHECK: %[[EXISTS:.*]] = arith.cmpi ult, %[[I]], %c16
-// CHECK: scf.if %[[EXISTS]]
+// CHECK: scf.while
+// CHECK: %[[CLAIMED:.*]] = memref.atomic_rmw addi %c-1_i64, %[[LEFT]][] : (i64, memref<i64>) -> i64
+// CHECK: %[[EXISTS:.*]] = arith.cmpi sgt, %[[CLAIMED]], %c0_i64
+// CHECK: scf.condition(%[[EXISTS]]) %[[CLAIMED]]
+// CHECK: ^bb0(%[[NUMBER:.*]]: i64):
+// CHECK: arith.addi %[[NUMBER]], %c-1_i64
 // CHECK: %[[KEYS:.*]] = affine.min #{{.*}}()[%{{.*}}]
 // CHECK: memref.subview %{{.*}}[%[[T]], 0, 0] [1, 128, %{{.*}}] [1, 1, 1] : memref<3x128x512xf32>
 // CHECK: linalg.fill

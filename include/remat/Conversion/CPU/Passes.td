@@ -132,13 +132,13 @@ def ConvertAttentionToLoops : Pass<"convert-attention-to-loops", "::mlir::Module
   let summary = "attention on memrefs to loops over tiles of rows";
   let description = [{
     `remat.attention` and `remat.attention_backward` become functions, one for
-    all that are alike, in which each thread takes tiles of rows: the scores of a
-    tile, by all keys, lie in a workspace that stays in the core's cache while
-    products (structured operations that `convert-linalg-to-library` makes calls
-    of the runtime), softmax and the next products follow each other. The workspaces, one
-    for each of `threads`, are allocated where the function is called, so that
-    they are packed with everything else. In the backward, rows whose gradients
-    are added up in one place run in order.
+    all that are alike, in which threads claim tiles of rows until none is left:
+    the scores of a tile, by all keys, lie in a workspace that stays in the core's
+    cache while products (structured operations that `convert-linalg-to-library`
+    makes calls of the runtime), softmax and the next products follow each other.
+    The workspaces, one for each of `threads`, are allocated where the function is
+    called, so that they are packed with everything else. In the backward, rows
+    whose gradients are added up in one place run in order.
 
     In: operations on memrefs. Out: `scf.parallel` and `scf.for` around linalg
     operations on subviews. Factors of f16 and bf16 are extended to f32 first, in
