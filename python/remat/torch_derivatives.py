@@ -330,9 +330,11 @@ def traced() -> Iterator[None]:
     def keep(value: Any, tracer: Any, proxy: Any) -> None:
         """Every tensor that is traced, which would else be gone when a derivative is taken across it. PyTorch copies a new one that
         somebody else has, too."""
-        name = str(proxy.proxy.node.target) if isinstance(value, torch.Tensor) and proxy.proxy.node.all_input_nodes else "new_"
-        if "_like." not in name and "new_" not in name:
-            tracer.__dict__.setdefault(VALUES, {})[proxy.proxy.node] = value
+        node = proxy.proxy.node if isinstance(value, torch.Tensor) else None
+        is_made = node is not None and (any(name in str(node.target) for name in ("_like.", "new_")) or all(
+            isinstance(size.meta.get("val"), torch.SymInt) for size in node.all_input_nodes))
+        if node is not None and not is_made:
+            tracer.__dict__.setdefault(VALUES, {})[node] = value
         set_slot(value, tracer, proxy)
 
     replaced: list[tuple[Any, str, Any]] = [

@@ -5,6 +5,7 @@ import contextlib
 import functools
 import re
 import traceback
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from torch_mlir.extras import fx_importer
 from torch_mlir.passmanager import PassManager
 
 from remat import (torch_bytes, torch_complex, torch_decompositions, torch_derivatives, torch_grouped, torch_kinks, torch_linalg, torch_masks,
-                   torch_operators, torch_resample, torch_scatter, torch_special, torch_stops, torch_traced)
+                   torch_operators, torch_recurrent, torch_resample, torch_scatter, torch_special, torch_stops, torch_traced)
 from remat.export import ExportError
 from remat.locations import describe_line, describe_location, find_in_trace, from_forward
 from remat.torch_custom import Application
@@ -30,7 +31,7 @@ OPERATOR = re.compile(r'"torch\.operator".*?<\{name = "([^"]*)"\}>')
 PIPELINES = ("func.func(torch-match-quantized-custom-ops),torchdynamo-export-to-torch-backend-pipeline{extra-library=}",
              "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}")
 # Operators of our own whose bodies are written when the pipelines have run.
-WRITTEN = torch_grouped, torch_resample, torch_scatter
+WRITTEN = torch_grouped, torch_recurrent, torch_resample, torch_scatter
 CHECK = re.compile(r",\s*torch-verify-linalg-on-tensors-backend-contract(\{[^}]*\})?")
 
 
@@ -87,9 +88,17 @@ def describe_error(error: Exception) -> str:
     return f"{advice} (PyTorch says: {text.splitlines()[0]})" if advice else text
 
 
+@contextlib.contextmanager
+def quiet_weights() -> Iterator[None]:
+    """Without a warning for each LSTM, GRU and RNN, whose weights PyTorch lists a second time."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"The tensor attributes? \S*\._flat_weights\[0\]")
+        yield
+
+
 def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any) -> torch.export.ExportedProgram:
     try:
-        with (recorded_calls(), plain_checkpoints(), torch_traced.kept_semantics(module), torch.fx.traceback.preserve_node_meta(),
+        with (quiet_weights(), recorded_calls(), plain_checkpoints(), torch_traced.kept_semantics(module), torch.fx.traceback.preserve_node_meta(),
               torch_derivatives.traced()):
             program = torch.export.export(module, inputs, dynamic_shapes=shapes)
     except Exception as error:  # of the model, too
@@ -210,7 +219,7 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
         with traced_bodies():
             program = program.run_decompositions(fx.get_decomposition_table() | torch_decompositions.TABLE | torch_kinks.TABLE
                                                  | torch_special.TABLE | torch_linalg.TABLE | torch_complex.TABLE
-                                                 | torch_resample.TABLE | torch_grouped.table())
+                                                 | torch_resample.TABLE | torch_recurrent.TABLE | torch_grouped.table())
     except Exception as error:  # of any decomposition
         raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{error}") from error
     settle_numbers(program)

@@ -59,7 +59,7 @@ def add_calls(module: ir.Module, name: str) -> None:
         if key not in names:
             names[key] = "_".join([f"remat.{name}", *numbers, str(len(names))])
             with ir.Location.unknown(), ir.InsertionPoint(module.body):
-                func.FuncOp(names[key], (types, [operator.results[0].type]), visibility="private")
+                func.FuncOp(names[key], (types, [result.type for result in operator.results]), visibility="private")
         return names[key]
 
     with module.context:

@@ -16,7 +16,7 @@ from torch.fx.experimental import proxy_tensor
 from torch.nn import functional as F
 from torch.nn.modules import adaptive, batchnorm, transformer
 
-from remat import torch_decompositions, torch_stops
+from remat import torch_decompositions, torch_recurrent, torch_stops
 from remat.export import ExportError
 
 CONVOLUTIONS = F.conv1d, F.conv2d, F.conv3d, F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d
@@ -296,28 +296,12 @@ def pad_packed(data: torch.Tensor, batch_sizes: torch.Tensor, batch_first: bool,
     return (padded.transpose(0, 1) if batch_first else padded), lengths
 
 
-def step_lstm(gates: torch.Tensor, state: list[torch.Tensor], weights: list[Any]) -> list[torch.Tensor]:
-    i, f, g, o = (gates + F.linear(state[0], weights[1], weights[3])).chunk(4, -1)
-    cell = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
-    hidden = o.sigmoid() * cell.tanh()
-    return [hidden if weights[4] is None else F.linear(hidden, weights[4]), cell]
-
-
-def step_gru(gates: torch.Tensor, state: list[torch.Tensor], weights: list[Any]) -> list[torch.Tensor]:
-    (reset, update, new), own = gates.chunk(3, -1), F.linear(state[0], weights[1], weights[3]).chunk(3, -1)
-    update = (update + own[1]).sigmoid()
-    new = (new + (reset + own[0]).sigmoid() * own[2]).tanh()
-    return [new + update * (state[0] - new)]
-
-
-def step_rnn(activation: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., list[torch.Tensor]]:
-    return lambda gates, state, weights: [activation(gates + F.linear(state[0], weights[1], weights[3]))]
-
-
-def recur(function: Callable[..., Any], step: Callable[..., list[torch.Tensor]]) -> Callable[..., Any]:
+def recur(function: Callable[..., Any], kind: int) -> Callable[..., Any]:
     """An LSTM, GRU or RNN of packed sequences: the state of one that has ended stays."""
     def compute(data: torch.Tensor, sizes: Any, *rest: Any) -> Any:
         packed = packed_of(sizes)
+        if packed is None and not all(isinstance(size, int) for size in data.shape):  # which PyTorch decomposes, or takes for those of the example
+            return torch_recurrent.layers_of(kind)(data, sizes, *rest)
         if packed is None:
             return function(data, sizes, *rest)
         start, flat, has_bias, layers, dropout, is_training, is_bidirectional = rest
@@ -330,12 +314,12 @@ def recur(function: Callable[..., Any], step: Callable[..., list[torch.Tensor]])
             for direction in range(directions):
                 number = layer * directions + direction
                 own = list(flat[number * per:(number + 1) * per])
-                weights = [*own[:2], *(own[2:4] if has_bias else (None, None)), own[-1] if per % 2 else None]
-                gates, state = F.linear(padded, weights[0], weights[2]), [s[number] for s in start]
+                biases, projection = own[2:4] if has_bias else (None, None), own[-1] if per % 2 else None
+                gates, state = F.linear(padded, own[0], biases[0]), [s[number] for s in start]
                 outputs: list[Any] = [None] * padded.shape[0]
-                for time in range(padded.shape[0])[::-1 if direction else 1]:
+                for time in torch_recurrent.times(padded.shape[0], direction):
                     goes_on = packed.mask[time].unsqueeze(-1)
-                    state = [torch.where(goes_on, new, old) for new, old in zip(step(gates[time], state, weights), state)]
+                    state = [torch.where(goes_on, new, old) for new, old in zip(torch_recurrent.STEPS[kind](gates[time], state, own[1], biases[1], projection), state)]
                     outputs[time] = state[0]
                 results.append(torch.stack(outputs))
                 ends.append(state)
@@ -393,8 +377,9 @@ REPLACED: dict[Any, Any] = {
     torch.amin: largest(-1), torch.Tensor.amin: largest(-1), torch.aminmax: both_extremes, torch.Tensor.aminmax: both_extremes,
     torch.combinations: combinations, **{function: convolve(function) for function in CONVOLUTIONS}, F.ctc_loss: ctc_loss,
     torch.linalg.lstsq: least_squares, torch.Tensor.__setitem__: set_item, torch.Tensor.__getitem__: get_item,
-    _VF._pack_padded_sequence: pack, _VF._pad_packed_sequence: pad_packed, _VF.lstm: recur(_VF.lstm, step_lstm), _VF.gru: recur(_VF.gru, step_gru),
-    _VF.rnn_tanh: recur(_VF.rnn_tanh, step_rnn(torch.tanh)), _VF.rnn_relu: recur(_VF.rnn_relu, step_rnn(torch.relu))}
+    _VF._pack_padded_sequence: pack, _VF._pad_packed_sequence: pad_packed, _VF.lstm: recur(_VF.lstm, torch_recurrent.LSTM),
+    _VF.gru: recur(_VF.gru, torch_recurrent.GRU), _VF.rnn_tanh: recur(_VF.rnn_tanh, torch_recurrent.TANH),
+    _VF.rnn_relu: recur(_VF.rnn_relu, torch_recurrent.RELU)}
 
 
 @contextlib.contextmanager

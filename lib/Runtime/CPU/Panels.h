@@ -136,11 +136,21 @@ void computeTile(const TileShape<T> &shape, int64_t rows, int64_t columns,
   tile.c = blockRows;
   tile.accumulate = false;
   kernel(tile);
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t j = 0; j < columns; ++j) {
-      T &to = c[r][j * stride];
-      to = accumulate ? to + blockRows[r][j] : blockRows[r][j];
-    }
+  auto move = [&](int64_t r, int64_t j) {
+    T &to = c[r][j * stride];
+    to = accumulate ? to + blockRows[r][j] : blockRows[r][j];
+  };
+  if (stride == 1) {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t j = 0; j < columns; ++j)
+        move(r, j);
+    return;
+  }
+  // Its columns are further apart than its rows, often by so much that their
+  // lines have one place in the first cache.
+  for (int64_t j = 0; j < columns; ++j)
+    for (int64_t r = 0; r < rows; ++r)
+      move(r, j);
 }
 
 } // namespace remat

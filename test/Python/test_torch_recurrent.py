@@ -1,0 +1,139 @@
+"""LSTMs, GRUs and RNNs as loops, beside PyTorch in float64."""
+import copy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import remat
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_mlir")
+import remat.export  # noqa: E402
+import remat.torch  # noqa: E402
+from torch import nn  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+
+ATOL = {torch.float32: 2e-5, torch.float64: 1e-11, torch.bfloat16: 4e-2}
+KINDS = {
+    "LSTM": lambda **more: nn.LSTM(3, 4, **more), "GRU": lambda **more: nn.GRU(3, 4, **more), "RNN": lambda **more: nn.RNN(3, 4, **more),
+    "RNN of relu": lambda **more: nn.RNN(3, 4, nonlinearity="relu", **more), "LSTM with projection": lambda **more: nn.LSTM(3, 4, proj_size=2, **more)}
+FORMS = {
+    "one": {}, "layers": {"num_layers": 3}, "both directions": {"bidirectional": True, "num_layers": 2}, "without bias": {"bias": False},
+    "batch first": {"batch_first": True, "bidirectional": True}}
+
+
+class Model(nn.Module):
+    """Outputs, last states and the states before count, and the input is trained, too."""
+
+    def __init__(self, recurrent, shape):
+        super().__init__()
+        self.recurrent = recurrent
+        self.scale = nn.Parameter(torch.randn(shape))
+        layers = recurrent.num_layers * (2 if recurrent.bidirectional else 1)
+        batch = shape[:0] if len(shape) == 2 else shape[:1] if recurrent.batch_first else shape[1:2]
+        self.start = nn.ParameterList(torch.randn(layers, *batch, size) / 2 for size in
+                                      ([recurrent.proj_size or 4, 4] if isinstance(recurrent, nn.LSTM) else [4]))
+
+    def forward(self, x):
+        start = tuple(self.start) if len(self.start) > 1 else self.start[0]
+        output, last = self.recurrent(x * self.scale, start)
+        last = last if isinstance(last, tuple) else (last,)
+        return output.sin().sum() + sum((number + 2) * state.cos().sum() for number, state in enumerate(last))
+
+
+def compare(model, x, dtype=torch.float32, **options):
+    """Three steps, beside the same ones of PyTorch in float64."""
+    theirs, model = copy.deepcopy(model).double(), model.to(dtype)
+    optimizer = torch.optim.SGD(theirs.parameters(), 0.05)
+    step = remat.torch.train_step(model, None, (x.to(dtype),), optimizer=remat.SGD(0.05), **options)
+    for _ in range(3):
+        loss = theirs(x.double())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        np.testing.assert_allclose(step(x.to(dtype)), loss.item(), ATOL[dtype], ATOL[dtype])
+    step.copy_to(model)
+    for (name, a), (_, b) in zip(model.named_parameters(), theirs.named_parameters(), strict=True):
+        np.testing.assert_allclose(a.detach().double().numpy(), b.detach().numpy(), 0, 3 * ATOL[dtype], err_msg=name)
+    return step
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_forms(kind, form):
+    torch.manual_seed(0)
+    compare(Model(KINDS[kind](**FORMS[form]), (5, 2, 3)), torch.randn(5, 2, 3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("kind", KINDS)
+def test_types(kind, dtype):
+    torch.manual_seed(1)
+    compare(Model(KINDS[kind](), (4, 2, 3)), torch.randn(4, 2, 3), dtype)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 3), (1, 5, 3), (7, 1, 3), (4, 3)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_shapes(kind, shape):
+    torch.manual_seed(2)
+    compare(Model(KINDS[kind](bidirectional=True), shape), torch.randn(shape))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_policies_have_the_same_bits(kind):
+    torch.manual_seed(3)
+    model, x = Model(KINDS[kind](num_layers=2), (6, 2, 3)), torch.randn(6, 2, 3)
+    policies = [None, remat.whole(), remat.scopes("recurrent"), remat.whole() | remat.dots_saveable]
+    found = []
+    for policy in policies:
+        step = remat.torch.train_step(copy.deepcopy(model), None, (x,), optimizer=remat.SGD(0.05), policy=policy)
+        found.append([np.asarray(step(x)).tobytes() for _ in range(3)] + [value.tobytes() for value in step.parameters.values()])
+    assert all(other == found[0] for other in found[1:])
+
+
+def test_layers_are_dropped_out():
+    torch.manual_seed(4)
+    model, x = Model(nn.LSTM(3, 4, 2, dropout=1.0), (5, 2, 3)), torch.randn(5, 2, 3)
+    compare(model, x)
+    step = remat.torch.train_step(Model(nn.GRU(3, 4, 2, dropout=0.5), (5, 2, 3)), None, (x,), optimizer=remat.SGD(0.0))
+    assert len({float(step(x)) for _ in range(4)}) == 4
+
+
+def test_time_steps_are_a_loop():
+    """The program is as long for many as for few."""
+    def length(steps):
+        model = Model(nn.LSTM(3, 4), (steps, 2, 3))
+        return len(remat.export.from_torch(model, {"x": torch.randn(steps, 2, 3)}, check=False).text.splitlines())
+
+    assert length(200) == length(3)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_sizes_that_are_not_known(tmp_path, dim):
+    class Loss(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm, self.gru = nn.LSTM(3, 4, 2, bidirectional=True, proj_size=2), nn.GRU(4, 3, batch_first=True)
+
+        def forward(self, x):
+            return self.gru(self.lstm(x)[0])[0].sin().mean()
+
+    torch.manual_seed(5)
+    exported = remat.export.from_torch(Loss(), {"x": torch.randn(5, 2, 3)}, dynamic={"x": {dim: "size"}})
+    assert f"tensor<{'?x2' if dim == 0 else '5x?'}x16xf32>" in exported.text
+    exported.save(tmp_path, "recurrent")
+    checked = subprocess.run([sys.executable, ROOT / "tools/check-model", tmp_path / "recurrent.mlir", "--variants=none:eager,none:deferred"],
+                             capture_output=True, text=True)
+    assert "recurrent: ok" in checked.stdout, checked.stdout + checked.stderr
+
+
+def test_tensors_as_large_as_the_batch():
+    class Loss(nn.Linear):
+        def forward(self, x):
+            return (torch.zeros(x.shape[0], 4) + super().forward(x)).sin().mean() + torch.arange(x.shape[0]).sum() / 2
+
+    remat.export.from_torch(Loss(3, 4), {"x": torch.randn(5, 3)}, dynamic={"x": {0: "batch"}})
