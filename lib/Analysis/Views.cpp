@@ -33,6 +33,19 @@ OpOperand *mlir::remat::getViewedOperand(Operation *op) {
              : nullptr;
 }
 
+std::optional<SmallVector<Value>> mlir::remat::getViewSizes(Operation *op) {
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return SmallVector<Value>(expand.getOutputShape());
+  auto copy = dyn_cast<linalg::LinalgOp>(op);
+  if (!copy ||
+      cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())
+    return SmallVector<Value>();
+  auto empty = copy.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>();
+  if (!empty || empty.getType() != op->getResult(0).getType())
+    return std::nullopt;
+  return SmallVector<Value>(empty.getDynamicSizes());
+}
+
 bool mlir::remat::areSameViews(Value a, Value b) {
   a = lookThroughBorders(a);
   b = lookThroughBorders(b);
@@ -45,6 +58,12 @@ bool mlir::remat::areSameViews(Value a, Value b) {
   OpOperand *secondViewed = getViewedOperand(second);
   if (!firstViewed || !secondViewed ||
       !areSameViews(firstViewed->get(), secondViewed->get()))
+    return false;
+  auto firstSizes = getViewSizes(first), secondSizes = getViewSizes(second);
+  if (!firstSizes || !secondSizes ||
+      !llvm::equal(*firstSizes, *secondSizes, [](Value x, Value y) {
+        return lookThroughBorders(x) == lookThroughBorders(y);
+      }))
     return false;
   // What a view is written to does not matter.
   return OperationEquivalence::isEquivalentTo(

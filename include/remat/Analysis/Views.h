@@ -5,12 +5,18 @@
 
 #include "mlir/IR/Operation.h"
 
+#include <optional>
+
 namespace mlir::remat {
 
 /// The operand that `op` shows in another order or shape: a transposition or a
 /// broadcast, named or generic, a reshape or a cast of a whole tensor. Null if
 /// it computes something.
 OpOperand *getViewedOperand(Operation *op);
+
+/// Of the result of `op`, a view, the sizes that its type does not have, where
+/// they are values beside what it views; nothing if nobody says them.
+std::optional<SmallVector<Value>> getViewSizes(Operation *op);
 
 /// Whether both are one value, or equal views of one, were names and borders of
 /// regions not there.

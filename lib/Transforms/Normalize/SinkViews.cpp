@@ -37,12 +37,17 @@ using linalg::LinalgOp;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// What `op` is a view of; null if it is none, or of a size that is not known.
+/// What `op` is a view of; null if it is none, or of a size that nobody says.
 static OpOperand *getViewed(Operation *op) {
   OpOperand *viewed = getViewedOperand(op);
-  return viewed && cast<TensorType>(op->getResult(0).getType()).hasStaticShape()
-             ? viewed
-             : nullptr;
+  return viewed && getViewSizes(op) ? viewed : nullptr;
+}
+
+/// What `view` needs wherever it stands: what it views, and then sizes.
+static SmallVector<Value> getParts(Operation *view) {
+  SmallVector<Value> parts{getViewed(view)->get()};
+  llvm::append_range(parts, *getViewSizes(view));
+  return parts;
 }
 
 /// Whether `op` stands among the operations of `block`, were there no regions;
@@ -103,18 +108,28 @@ static bool isFoldedBehind(Value value, Operation *view) {
 // Verbs
 //===----------------------------------------------------------------------===//
 
-/// The same view of `source`, where `builder` stands.
-static Operation *viewAs(OpBuilder &builder, Operation *view, Value source) {
+/// The same view of other parts, where `builder` stands.
+static Operation *viewAs(OpBuilder &builder, Operation *view,
+                         ArrayRef<Value> parts) {
   IRMapping mapping;
-  mapping.map(getViewed(view)->get(), source);
+  for (auto [own, other] : llvm::zip_equal(getParts(view), parts))
+    mapping.map(own, other);
   if (auto copy = dyn_cast<LinalgOp>(view)) {
     auto type = cast<RankedTensorType>(copy->getResult(0).getType());
+    ValueRange sizes =
+        type.hasStaticShape() ? ArrayRef<Value>() : parts.drop_front();
     mapping.map(copy.getDpsInits()[0],
                 tensor::EmptyOp::create(builder, copy.getLoc(), type.getShape(),
-                                        type.getElementType())
+                                        type.getElementType(), sizes)
                     .getResult());
   }
   return builder.clone(*view, mapping);
+}
+
+/// Inputs of `region` for all of `values`: its arguments.
+static SmallVector<Value> addInputs(RegionOp region, ArrayRef<Value> values) {
+  return llvm::map_to_vector(
+      values, [&](Value value) -> Value { return addInput(region, value); });
 }
 
 /// The uses that `value` has now: what is done for one may add others.
@@ -131,7 +146,9 @@ static Operation *sinkBehind(NameOp name, Operation *view) {
   mapping.map(name.getValue(), getViewed(view)->get());
   Operation *named = builder.clone(*name, mapping);
   named->getResult(0).setType(getViewed(view)->get().getType());
-  Operation *behind = viewAs(builder, view, named->getResult(0));
+  SmallVector<Value> parts = getParts(view);
+  parts[0] = named->getResult(0);
+  Operation *behind = viewAs(builder, view, parts);
   name.getResult().replaceAllUsesWith(behind->getResult(0));
   name->erase();
   return behind;
@@ -140,9 +157,9 @@ static Operation *sinkBehind(NameOp name, Operation *view) {
 /// Makes `region` take what its operand `index` is a view of; returns the view
 /// inside.
 static Operation *sinkInto(RegionOp region, unsigned index, Operation *view) {
-  Value source = addInput(region, getViewed(view)->get());
+  SmallVector<Value> parts = addInputs(region, getParts(view));
   auto builder = OpBuilder::atBlockBegin(region.getBodyBlock());
-  Operation *inside = viewAs(builder, view, source);
+  Operation *inside = viewAs(builder, view, parts);
   region.getBodyBlock()->getArgument(index).replaceAllUsesWith(
       inside->getResult(0));
   return inside;
@@ -151,27 +168,33 @@ static Operation *sinkInto(RegionOp region, unsigned index, Operation *view) {
 /// Makes `region` return what its result `index` is a view of; returns the view
 /// outside.
 static Operation *sinkOutOf(RegionOp region, unsigned index, Operation *view) {
-  Value source = getViewed(view)->get();
-  Operation *grown = region;
-  if (auto argument = dyn_cast<BlockArgument>(source);
-      argument && argument.getOwner() == region.getBodyBlock()) {
-    source = region.getInputs()[argument.getArgNumber()];
-  } else {
+  // Of the results there are in the end.
+  SmallVector<std::pair<Value, unsigned>> found;
+  for (Value part : getParts(view)) {
+    if (auto argument = dyn_cast<BlockArgument>(part);
+        argument && argument.getOwner() == region.getBodyBlock()) {
+      found.emplace_back(region.getInputs()[argument.getArgNumber()], 0);
+      continue;
+    }
     // Behind the outputs there are, if it is none of them.
-    source = addOutput(region, source);
-    grown = source.getDefiningOp();
+    auto output = cast<OpResult>(addOutput(region, part));
+    region = cast<RegionOp>(output.getOwner());
+    found.emplace_back(Value(), output.getResultNumber());
   }
-  OpBuilder builder(grown->getContext());
-  builder.setInsertionPointAfter(grown);
-  Operation *outside = viewAs(builder, view, source);
-  grown->getResult(index).replaceAllUsesWith(outside->getResult(0));
+  auto parts = llvm::map_to_vector(found, [&](auto pair) -> Value {
+    return pair.first ? pair.first : region->getResult(pair.second);
+  });
+  OpBuilder builder(region->getContext());
+  builder.setInsertionPointAfter(region);
+  Operation *outside = viewAs(builder, view, parts);
+  region->getResult(index).replaceAllUsesWith(outside->getResult(0));
   return outside;
 }
 
 /// Makes what folds `view`, behind the name or in the region that `use` passes
-/// it to, read a view of `source`, which is `here` where `use` is.
-static void sinkForFolding(OpOperand &use, Operation *view, Value source,
-                           Value here) {
+/// it to, read a view of `parts`, which is `here` where `use` is.
+static void sinkForFolding(OpOperand &use, Operation *view,
+                           SmallVector<Value> parts, Value here) {
   Value passed = getPassedInside(use);
   if (!passed) {
     if (isFolded(use, view))
@@ -181,12 +204,12 @@ static void sinkForFolding(OpOperand &use, Operation *view, Value source,
   if (!isFoldedBehind(passed, view))
     return;
   if (auto region = dyn_cast<RegionOp>(use.getOwner())) {
-    source = addInput(region, source);
+    parts = addInputs(region, parts);
     auto builder = OpBuilder::atBlockBegin(region.getBodyBlock());
-    here = viewAs(builder, view, source)->getResult(0);
+    here = viewAs(builder, view, parts)->getResult(0);
   }
   for (auto [owner, index] : collectUses(passed))
-    sinkForFolding(owner->getOpOperand(index), view, source, here);
+    sinkForFolding(owner->getOpOperand(index), view, parts, here);
 }
 
 /// Moves `view` in front of the loops and branches that `first`, which makes
@@ -196,21 +219,25 @@ static void hoist(Operation *view, Operation *first) {
   while (!isAmong(around, first->getBlock()))
     around = around->getParentOp();
   SmallVector<RegionOp> regions;
-  Value source = getViewed(view)->get();
-  while (around->isAncestor(source.getParentBlock()->getParentOp())) {
-    if (auto name = source.getDefiningOp<NameOp>()) {
-      source = name.getValue();
-      continue;
+  SmallVector<Value> parts = getParts(view);
+  for (Value &part : parts) {
+    bool isViewed = &part == &parts.front();
+    while (around->isAncestor(part.getParentBlock()->getParentOp())) {
+      if (auto name = part.getDefiningOp<NameOp>()) {
+        part = name.getValue();
+        continue;
+      }
+      auto argument = dyn_cast<BlockArgument>(part);
+      auto region = dyn_cast<RegionOp>(part.getParentBlock()->getParentOp());
+      if (!argument || !region)
+        return;
+      part = region.getInputs()[argument.getArgNumber()];
+      if (isViewed)
+        regions.push_back(region);
     }
-    auto argument = dyn_cast<BlockArgument>(source);
-    auto region = dyn_cast<RegionOp>(source.getParentBlock()->getParentOp());
-    if (!argument || !region)
-      return;
-    source = region.getInputs()[argument.getArgNumber()];
-    regions.push_back(region);
   }
   OpBuilder builder(around);
-  Value result = viewAs(builder, view, source)->getResult(0);
+  Value result = viewAs(builder, view, parts)->getResult(0);
   for (RegionOp region : llvm::reverse(regions))
     result = addInput(region, result);
   view->getResult(0).replaceAllUsesWith(result);
@@ -241,8 +268,7 @@ static void sink(Operation *view, SmallVectorImpl<Operation *> &worklist) {
   for (auto [owner, index] : collectUses(result)) {
     auto around = dyn_cast<RegionOp>(block->getParentOp());
     if (owner->getBlock() != block)
-      sinkForFolding(owner->getOpOperand(index), view, getViewed(view)->get(),
-                     result);
+      sinkForFolding(owner->getOpOperand(index), view, getParts(view), result);
     else if (auto name = dyn_cast<NameOp>(owner))
       worklist.push_back(sinkBehind(name, view));
     else if (auto region = dyn_cast<RegionOp>(owner))

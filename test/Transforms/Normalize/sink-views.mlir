@@ -203,14 +203,55 @@ func.func @must_not_leave_its_product(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>
 
 // -----
 
-// CHECK-LABEL: func @must_not_move_what_has_no_known_size(
+// CHECK-LABEL: func @must_not_move_where_nobody_says_the_size(
 // CHECK: linalg.transpose
 // CHECK: remat.region
-func.func @must_not_move_what_has_no_known_size(%w: tensor<?x8xf32>, %e: tensor<8x?xf32>) -> tensor<8x?xf32> {
+func.func @must_not_move_where_nobody_says_the_size(%w: tensor<?x8xf32>, %e: tensor<8x?xf32>) -> tensor<8x?xf32> {
   %t = linalg.transpose ins(%w : tensor<?x8xf32>) outs(%e : tensor<8x?xf32>) permutation = [1, 0]
   %y = remat.region (%x = %t : tensor<8x?xf32>) -> tensor<8x?xf32> {
     %0 = math.exp %x : tensor<8x?xf32>
     remat.yield %0 : tensor<8x?xf32>
   }
   return %y : tensor<8x?xf32>
+}
+
+// -----
+
+// A size goes with the view, also where only the region knows it.
+// CHECK-LABEL: func @sizes_go_along(
+// CHECK: %[[FIRST:.*]]:3 = remat.region
+// CHECK: remat.yield %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x2xf32>, tensor<8x9xf32>, index
+// CHECK: remat.region ({{.*}}%[[W:.*]] = %[[FIRST]]#1 : tensor<8x9xf32>, %[[N:.*]] = %[[FIRST]]#2 : index)
+// CHECK: %[[E:.*]] = tensor.empty(%[[N]]) : tensor<?x8x9xf32>
+// CHECK: %[[B:.*]] = linalg.broadcast ins(%[[W]] : tensor<8x9xf32>) outs(%[[E]] :
+// CHECK: linalg.batch_matmul ins(%{{.*}}, %[[B]]
+func.func @sizes_go_along(%x: tensor<?x5x8xf32>, %w: tensor<8x9xf32>, %y: tensor<?x2xf32>, %z: tensor<?x5x9xf32>) -> (tensor<?x5x9xf32>, tensor<?x2xf32>) {
+  %b, %o = remat.region (%v = %w : tensor<8x9xf32>, %u = %y : tensor<?x2xf32>) -> tensor<?x8x9xf32>, tensor<?x2xf32> {
+    %c0 = arith.constant 0 : index
+    %n = tensor.dim %u, %c0 : tensor<?x2xf32>
+    %e = tensor.empty(%n) : tensor<?x8x9xf32>
+    %s = math.sin %v : tensor<8x9xf32>
+    %c = linalg.broadcast ins(%s : tensor<8x9xf32>) outs(%e : tensor<?x8x9xf32>) dimensions = [0]
+    %k = math.cos %u : tensor<?x2xf32>
+    remat.yield %c, %k : tensor<?x8x9xf32>, tensor<?x2xf32>
+  }
+  %r = remat.region (%a = %x : tensor<?x5x8xf32>, %c = %b : tensor<?x8x9xf32>, %i = %z : tensor<?x5x9xf32>) -> tensor<?x5x9xf32> {
+    %0 = linalg.batch_matmul ins(%a, %c : tensor<?x5x8xf32>, tensor<?x8x9xf32>) outs(%i : tensor<?x5x9xf32>) -> tensor<?x5x9xf32>
+    remat.yield %0 : tensor<?x5x9xf32>
+  }
+  return %r, %o : tensor<?x5x9xf32>, tensor<?x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @splits_into_sizes(
+// CHECK: remat.region (%[[A:.*]] = %arg0 : tensor<?xf32>, %[[N:.*]] = %arg1 : index, %[[M:.*]] = %arg2 : index)
+// CHECK: tensor.expand_shape %[[A]] {{\[\[}}0, 1]] output_shape [%[[N]], %[[M]]]
+func.func @splits_into_sizes(%x: tensor<?xf32>, %n: index, %m: index) -> tensor<?x?xf32> {
+  %v = tensor.expand_shape %x [[0, 1]] output_shape [%n, %m] : tensor<?xf32> into tensor<?x?xf32>
+  %y = remat.region (%a = %v : tensor<?x?xf32>) -> tensor<?x?xf32> {
+    %0 = math.exp %a : tensor<?x?xf32>
+    remat.yield %0 : tensor<?x?xf32>
+  }
+  return %y : tensor<?x?xf32>
 }

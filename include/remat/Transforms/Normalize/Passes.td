@@ -231,7 +231,9 @@ def SinkViewsPass : Pass<"remat-sink-views"> {
     canonicalization, and again before the order of gradients is fixed.
 
     What a product can write in place of its result, for readers that are no views, stays with
-    the product. Views of sizes that are not known are not taken across borders.
+    the product. Sizes that types do not have go along: those of a `tensor.empty` that a
+    copy writes to, or of a `tensor.expand_shape`. A copy into anything else of unknown size
+    is not taken across borders.
 
     Example:
 
