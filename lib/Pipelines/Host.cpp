@@ -35,6 +35,7 @@ void remat::addHostLowering(OpPassManager &pm) {
   addOpCanonicalizer(pm);
   // memref.reshape has no conversion of its own beside others.
   pm.addPass(memref::createExpandOpsPass());
+  pm.addPass(remat::createSplitUnknownSizes());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(remat::createCommonSubexpressionsPass());

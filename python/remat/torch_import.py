@@ -18,7 +18,7 @@ from torch_mlir.extras import fx_importer
 from torch_mlir.passmanager import PassManager
 
 from remat import (torch_bytes, torch_complex, torch_decompositions, torch_derivatives, torch_grouped, torch_kinks, torch_linalg, torch_masks,
-                   torch_operators, torch_recurrent, torch_resample, torch_scatter, torch_special, torch_stops, torch_traced)
+                   torch_operators, torch_recurrent, torch_resample, torch_scatter, torch_special, torch_stops, torch_traced, torch_views)
 from remat.export import ExportError
 from remat.locations import describe_line, describe_location, find_in_trace, from_forward
 from remat.torch_custom import Application
@@ -223,6 +223,7 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
     except Exception as error:  # of any decomposition
         raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{error}") from error
     settle_numbers(program)
+    torch_views.split(program.graph)
     torch_bytes.widen(program)
     copy_constants(program)
     return program
@@ -313,8 +314,8 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
         importer.import_frozen_program(program, func_name="loss")
         add_functions(importer, applications)
         torch_operators.add_stops(importer.module)
-        for operator in WRITTEN:
-            torch_operators.add_calls(importer.module, operator.NAME)
+        for written in WRITTEN:
+            torch_operators.add_calls(importer.module, written.NAME)
         lower(importer.module)
     except ExportError:
         raise
@@ -326,7 +327,7 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
     finally:
         handler.detach()
     torch_operators.restore_stops(importer.module)
-    for operator in WRITTEN:
-        torch_operators.add_bodies(importer.module, operator.NAME, operator.write)
+    for written in WRITTEN:
+        torch_operators.add_bodies(importer.module, written.NAME, written.write)
     bind_rules(importer.module, applications)
     return str(importer.module.operation.get_asm(enable_debug_info=True))

@@ -249,6 +249,30 @@ def LowerVectorsAndMath : Pass<"remat-lower-vectors-and-math", "::mlir::ModuleOp
   }];
 }
 
+def SplitUnknownSizes : Pass<"remat-split-unknown-sizes"> {
+  let summary = "reshapes that split a dimension into several of unknown size";
+  let description = [{
+    A `memref.expand_shape` that makes more than one dimension of unknown size of one
+    becomes a `memref.reinterpret_cast`, whose strides are products of the sizes that the
+    reshape has as operands. Run before `expand-strided-metadata`, which takes all others.
+
+    Example:
+
+    ```mlir
+    %y = memref.expand_shape %x [[0, 1], [2]] output_shape [%n, %m, 4] : memref<?x4xf32> into memref<?x?x4xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %base, %offset, %sizes:2, %strides:2 = memref.extract_strided_metadata %x : memref<?x4xf32> -> memref<f32>, index, index, index, index, index
+    %stride = affine.apply affine_map<()[s0] -> (s0 * 4)>()[%m]
+    %y = memref.reinterpret_cast %base to offset: [0], sizes: [%n, %m, 4], strides: [%stride, 4, 1] : memref<f32> to memref<?x?x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def PassBarePointers : Pass<"remat-pass-bare-pointers", "::mlir::ModuleOp"> {
   let summary = "calls pass pointers where types say all about a memref";
   let description = [{

@@ -7,6 +7,7 @@
 
 #include "Borrow.h"
 
+#include "Buffers.h"
 #include "CastMemory.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -38,10 +39,11 @@ static bool diesAt(memref::AllocOp alloc, func::CallOp call) {
   unsigned uses = 0;
   SmallVector<Value> pending{alloc};
   while (!pending.empty()) {
-    for (Operation *user : pending.pop_back_val().getUsers()) {
+    for (OpOperand &use : pending.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
       if (isa<memref::DeallocOp>(user))
         continue;
-      if (isa<ViewLikeOpInterface>(user)) {
+      if (isViewed(use)) {
         llvm::append_range(pending, user->getResults());
         continue;
       }

@@ -4,6 +4,8 @@
 #define REMAT_LIB_TRANSFORMS_PACKMEMORY_BUFFERS_H
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 namespace mlir::remat {
 
@@ -19,6 +21,14 @@ inline Value createBuffer(OpBuilder &builder, Location loc, Value tensor,
   return bufferization::ToBufferOp::create(
       builder, loc, getBufferType(cast<RankedTensorType>(tensor.getType())),
       tensor, readOnly);
+}
+
+/// Whether `use` makes a view of a buffer, and reads nothing of it: a reshape
+/// reads its sizes.
+inline bool isViewed(OpOperand &use) {
+  Operation *op = use.getOwner();
+  return isa<ViewLikeOpInterface>(op) &&
+         !(isa<memref::ReshapeOp>(op) && use.getOperandNumber() == 1);
 }
 
 } // namespace mlir::remat

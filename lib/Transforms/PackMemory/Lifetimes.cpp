@@ -7,6 +7,8 @@
 
 #include "Lifetimes.h"
 
+#include "Buffers.h"
+
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
@@ -90,9 +92,10 @@ ArgumentUse Lifetimes::findUse(BlockArgument argument,
   for (Value view : views.resolve(argument)) {
     if (!isa<BaseMemRefType>(view.getType()))
       continue;
-    for (Operation *user : view.getUsers()) {
+    for (OpOperand &operand : view.getUses()) {
+      Operation *user = operand.getOwner();
       use.escapes |= isa<func::ReturnOp>(user) || leaksAddress(user);
-      if (isa<ViewLikeOpInterface>(user))
+      if (isViewed(operand))
         continue;
       // What is used in one iteration may be needed in the next.
       Operation *positioned = getPositioned(user);
@@ -146,13 +149,14 @@ void Lifetimes::addUses(unsigned index, BufferViewFlowAnalysis &views) {
     auto [it, inserted] = bufferOf.try_emplace(view, index);
     if (!inserted)
       it->second = severalBuffers;
-    for (Operation *user : view.getUsers())
-      addUse(index, user);
+    for (OpOperand &use : view.getUses())
+      addUse(index, use);
   }
 }
 
-void Lifetimes::addUse(unsigned index, Operation *user) {
+void Lifetimes::addUse(unsigned index, OpOperand &use) {
   Buffer &buffer = buffers[index];
+  Operation *user = use.getOwner();
   if (auto dealloc = dyn_cast<memref::DeallocOp>(user)) {
     buffer.deallocs.push_back(dealloc);
     return;
@@ -208,6 +212,6 @@ void Lifetimes::addUse(unsigned index, Operation *user) {
     buffer.leavesBlock = true;
   }
   // A view is no access yet.
-  if (!isa<ViewLikeOpInterface>(user))
+  if (!isViewed(use))
     buffer.lifetime.cover(first, last);
 }

@@ -87,7 +87,7 @@ public:
 private:
   void number(Operation *op);
   void addUses(unsigned index, BufferViewFlowAnalysis &views);
-  void addUse(unsigned index, Operation *user);
+  void addUse(unsigned index, OpOperand &use);
   ArgumentUse findUse(BlockArgument argument,
                       BufferViewFlowAnalysis &views) const;
 
