@@ -49,8 +49,8 @@ static void lower(memref::ExpandShapeOp op) {
   }
   // What the type leaves open is a value, whether it is a constant or not.
   auto [known, offset] = type.getStridesAndOffset();
-  for (auto [stride, size] : llvm::zip_equal(strides, known))
-    if (ShapedType::isDynamic(size))
+  for (auto [stride, inType] : llvm::zip_equal(strides, known))
+    if (ShapedType::isDynamic(inType))
       stride = getValueOrCreateConstantIndexOp(b, loc, stride);
   OpFoldResult start = source.getConstifiedMixedOffset();
   if (ShapedType::isDynamic(offset))

@@ -297,36 +297,15 @@ def pad_packed(data: torch.Tensor, batch_sizes: torch.Tensor, batch_first: bool,
 
 
 def recur(function: Callable[..., Any], kind: int) -> Callable[..., Any]:
-    """An LSTM, GRU or RNN of packed sequences: the state of one that has ended stays."""
+    """An LSTM, GRU or RNN: as PyTorch's operator, or of packed sequences, with the arguments that it has of them."""
     def compute(data: torch.Tensor, sizes: Any, *rest: Any) -> Any:
-        packed = packed_of(sizes)
-        if packed is None and not all(isinstance(size, int) for size in data.shape):  # which PyTorch decomposes, or takes for those of the example
-            return torch_recurrent.layers_of(kind)(data, sizes, *rest)
-        if packed is None:
-            return function(data, sizes, *rest)
-        start, flat, has_bias, layers, dropout, is_training, is_bidirectional = rest
-        start = [start] if isinstance(start, torch.Tensor) else list(start)
-        directions = 2 if is_bidirectional else 1
-        per = len(flat) // (layers * directions)
-        padded, ends = unpack(packed, data), []
-        for layer in range(layers):
-            results = []
-            for direction in range(directions):
-                number = layer * directions + direction
-                own = list(flat[number * per:(number + 1) * per])
-                biases, projection = own[2:4] if has_bias else (None, None), own[-1] if per % 2 else None
-                gates, state = F.linear(padded, own[0], biases[0]), [s[number] for s in start]
-                outputs: list[Any] = [None] * padded.shape[0]
-                for time in torch_recurrent.times(padded.shape[0], direction):
-                    goes_on = packed.mask[time].unsqueeze(-1)
-                    state = [torch.where(goes_on, new, old) for new, old in zip(torch_recurrent.STEPS[kind](gates[time], state, own[1], biases[1], projection), state)]
-                    outputs[time] = state[0]
-                results.append(torch.stack(outputs))
-                ends.append(state)
-            padded = torch.cat(results, -1)
-            if layer < layers - 1:
-                padded = F.dropout(padded, dropout, is_training)
-        return padded[packed.mask], *(torch.stack(parts) for parts in zip(*ends))
+        if (packed := packed_of(sizes)) is not None:
+            outputs, *ends = torch_recurrent.layers_of_packed(kind, unpack(packed, data), packed.mask, *rest)
+            return outputs[packed.mask], *ends
+        # PyTorch decomposes what has unknown sizes, or takes them for those of the example.
+        is_known = all(isinstance(size, int) for size in data.shape)
+        result = NotImplemented if is_known else torch_recurrent.layers_of(kind)(data, sizes, *rest)
+        return function(data, sizes, *rest) if result is NotImplemented else result
     return compute
 
 

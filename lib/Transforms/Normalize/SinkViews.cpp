@@ -168,22 +168,19 @@ static Operation *sinkInto(RegionOp region, unsigned index, Operation *view) {
 /// Makes `region` return what its result `index` is a view of; returns the view
 /// outside.
 static Operation *sinkOutOf(RegionOp region, unsigned index, Operation *view) {
-  // Of the results there are in the end.
-  SmallVector<std::pair<Value, unsigned>> found;
-  for (Value part : getParts(view)) {
+  auto getOutside = [&](Value part) -> Value {
     if (auto argument = dyn_cast<BlockArgument>(part);
-        argument && argument.getOwner() == region.getBodyBlock()) {
-      found.emplace_back(region.getInputs()[argument.getArgNumber()], 0);
-      continue;
-    }
+        argument && argument.getOwner() == region.getBodyBlock())
+      return region.getInputs()[argument.getArgNumber()];
     // Behind the outputs there are, if it is none of them.
-    auto output = cast<OpResult>(addOutput(region, part));
-    region = cast<RegionOp>(output.getOwner());
-    found.emplace_back(Value(), output.getResultNumber());
-  }
-  auto parts = llvm::map_to_vector(found, [&](auto pair) -> Value {
-    return pair.first ? pair.first : region->getResult(pair.second);
-  });
+    Value output = addOutput(region, part);
+    region = output.getDefiningOp<RegionOp>();
+    return output;
+  };
+  // Each new output makes another region; the second time none is new.
+  SmallVector<Value> parts = getParts(view);
+  llvm::for_each(parts, getOutside);
+  parts = llvm::map_to_vector(parts, getOutside);
   OpBuilder builder(region->getContext());
   builder.setInsertionPointAfter(region);
   Operation *outside = viewAs(builder, view, parts);

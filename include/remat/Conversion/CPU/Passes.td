@@ -140,8 +140,8 @@ def ConvertAttentionToLoops : Pass<"convert-attention-to-loops", "::mlir::Module
     called, so that they are packed with everything else. In the backward, rows
     whose gradients are added up in one place run in order.
 
-    In: operations on memrefs. Out: `scf.parallel` and `scf.for` around linalg
-    operations on subviews. Factors of f16 and bf16 are extended to f32 first, in
+    In: operations on memrefs. Out: `scf.parallel`, `scf.while` on a counter of the tiles
+    that are left, and `scf.for` around linalg operations on subviews. Factors of f16 and bf16 are extended to f32 first, in
     memory of their own.
 
     The bits of a result depend on shapes, strides and the body only: neither
