@@ -81,9 +81,13 @@ class Weights:
     projection: Tensor | None
 
 
-def run_layers(run: Callable[[Tensor, list[Tensor], Weights, int], tuple[Tensor, list[Tensor]]], x: Tensor, start: Any, flat: list[Tensor],
-               has_bias: bool, layers: int, dropout: float, is_training: bool, is_bidirectional: bool) -> list[Tensor]:
-    """The outputs of the last layer, and the last states of all. `run`: a layer in one direction, of inputs with time first."""
+# What a layer computes in one direction, of inputs with time first: its outputs and last states.
+Run = Callable[[Tensor, list[Tensor], Weights, int], tuple[Tensor, list[Tensor]]]
+
+
+def run_layers(run: Run, x: Tensor, start: Any, flat: list[Tensor], has_bias: bool, layers: int, dropout: float, is_training: bool,
+               is_bidirectional: bool) -> list[Tensor]:
+    """The outputs of the last layer, and the last states of all."""
     starts, directions = [start] if isinstance(start, Tensor) else list(start), 2 if is_bidirectional else 1
     per, ends = len(flat) // (layers * directions), []
     for layer in range(layers):
@@ -102,8 +106,7 @@ def run_layers(run: Callable[[Tensor, list[Tensor], Weights, int], tuple[Tensor,
     return [x, *map(torch.stack, zip(*ends))]
 
 
-def layers_of(kind: int) -> Callable[..., Any]:
-    """PyTorch's operator of all layers."""
+def by_operator(kind: int) -> Run:
     def run(x: Tensor, states: list[Tensor], weights: Weights, direction: int) -> tuple[Tensor, list[Tensor]]:
         bias, last = weights.input_bias, weights.projection
         if kind == GRU:
@@ -114,22 +117,25 @@ def layers_of(kind: int) -> Callable[..., Any]:
         output, *end = torch.ops.remat.recur(F.linear(x, weights.inputs, bias), hidden, weights.states, cell[0] if cell else None, last, kind,
                                              direction)
         return output, end[:len(states)]
-
-    def compute(x: Tensor, start: Any, *rest: Any) -> Any:
-        if 0 in x.shape or x.is_complex():
-            return NotImplemented
-        *options, batch_first = rest
-        x, *ends = run_layers(run, x.transpose(0, 1) if batch_first else x, start, *options)
-        return x.transpose(0, 1) if batch_first else x, *ends
-    return compute
+    return run
 
 
-def layers_of_packed(kind: int, x: Tensor, mask: Tensor, start: Any, *options: Any) -> list[Tensor]:
-    """The same of sequences that end where `mask` says so."""
+def by_steps(kind: int, mask: Tensor | None = None) -> Run:
+    """As many copies of a step as there are; of sequences that end where `mask` says so."""
     def run(x: Tensor, states: list[Tensor], weights: Weights, direction: int) -> tuple[Tensor, list[Tensor]]:
         return run_steps(kind, F.linear(x, weights.inputs, weights.input_bias), states, weights.states, weights.state_bias, weights.projection,
                          direction, mask)
-    return run_layers(run, x, start, *options)
+    return run
+
+
+def layers_of(kind: int) -> Callable[..., Any]:
+    """PyTorch's operator of all layers."""
+    def compute(x: Tensor, start: Any, *rest: Any) -> Any:
+        *options, batch_first = rest
+        run = by_steps(kind) if 0 in x.shape else by_operator(kind)
+        x, *ends = run_layers(run, x.transpose(0, 1) if batch_first else x, start, *options)
+        return x.transpose(0, 1) if batch_first else x, *ends
+    return compute
 
 
 aten = torch.ops.aten

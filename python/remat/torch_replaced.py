@@ -300,12 +300,12 @@ def recur(function: Callable[..., Any], kind: int) -> Callable[..., Any]:
     """An LSTM, GRU or RNN: as PyTorch's operator, or of packed sequences, with the arguments that it has of them."""
     def compute(data: torch.Tensor, sizes: Any, *rest: Any) -> Any:
         if (packed := packed_of(sizes)) is not None:
-            outputs, *ends = torch_recurrent.layers_of_packed(kind, unpack(packed, data), packed.mask, *rest)
+            run = torch_recurrent.by_steps(kind, packed.mask)
+            outputs, *ends = torch_recurrent.run_layers(run, unpack(packed, data), *rest)
             return outputs[packed.mask], *ends
         # PyTorch decomposes what has unknown sizes, or takes them for those of the example.
         is_known = all(isinstance(size, int) for size in data.shape)
-        result = NotImplemented if is_known else torch_recurrent.layers_of(kind)(data, sizes, *rest)
-        return function(data, sizes, *rest) if result is NotImplemented else result
+        return function(data, sizes, *rest) if is_known else torch_recurrent.layers_of(kind)(data, sizes, *rest)
     return compute
 
 

@@ -103,3 +103,8 @@ def test_time_steps_are_a_loop():
         return len(remat.export.from_torch(model, {"x": torch.randn(steps, 2, 3)}, check=False).text.splitlines())
 
     assert length(200) == length(3)
+
+
+def test_batch_without_sequences():
+    """Of tensors without elements there is no loop."""
+    assert "scf.for" not in remat.export.from_torch(Model(nn.LSTM(3, 4), (5, 0, 3)), {"x": torch.randn(5, 0, 3)}, check=False).text
