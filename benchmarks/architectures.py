@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models straight from packages, with random weights, exported by `remat.export`.
 
     architectures.py FOLDER [NAME ...] [KEY=VALUE ...]

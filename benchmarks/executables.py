@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Executables of programs for a machine without LLVM, which travel in a folder with the libraries that they load."""
 import json
 import os

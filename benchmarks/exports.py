@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exported models, trained by our program and by the framework that they come from.
 
     exports.py train [MODEL ...] [--optimizer sgd|adamw] [--f64] [--in-process] [KEY=VALUE ...]   losses of 20 steps

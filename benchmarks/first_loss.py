@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Seconds from a model to the end of its first step: `train_step(...)` and one call, beside torch.compile and jax.jit.
 
     first_loss.py ours-torch|torch.compile|ours-jax|jax.jit MODEL

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Counts what a training step does on a GPU, from the program: launches, the bytes that they move, temporaries. No GPU is needed.
 
 A kernel moves the elements that it needs, each operand's once; `worst kernel` compares the 32-byte sectors that its warps ask

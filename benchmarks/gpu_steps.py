@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times training steps on a GPU, ours beside JAX's and PyTorch's.
 
     tools/benchmark gpu-steps                   on this machine

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times the runtime's products and convolutions beside NumPy's products and PyTorch's convolutions, which are OpenBLAS's and
 oneDNN's, all on two threads (tools/benchmark sets them)."""
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One configuration in this process; prints one JSON line.
 
 usage: measure.py ours|jax|torch|torch-compile WORKLOAD none|full|dots [--eager] [--flash] [--pieces] [--steps N] [--optimizer RULE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A small printer for the benchmark models: linalg on f32 tensors, one value a line. With bf16, what is elementwise is
 stored in it, and computed in f32; products of bf16 are added up in f32 and rounded, as exporters print them; sums are f32."""
 

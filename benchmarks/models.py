@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints a workload as an annotated forward function and its training step.
 
 usage: models.py WORKLOAD [K=V ...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles the benchmarks' models and trains them on one batch."""
 import sys
 import tempfile

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The workloads in JAX and their training step with donated parameters and state: the peer that is one XLA program."""
 import re
 import time

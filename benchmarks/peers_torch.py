@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The workloads in PyTorch (NCHW images), eager or with the loss under torch.compile, optionally with the optimizer in
 the backward pass."""
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What XLA makes of a workload's training step for an H200, on a machine without a GPU: launches, bytes, temporaries.
 
 usage: peers_xla_gpu.py WORKLOAD none|full|dots f32|bf16 [K=V ...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models of a given number of operations, for the time that compilation takes.
 
 usage: programs.py KIND COUNT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models that lie in files as `remat.export` writes them, with the Python model from the script that exported them.
 
 `load("exports/mine.mlir", "export_mine.py")` runs the script until it is about to save a model called `mine`: that call tells

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bytes per second of kernels that are not products, over what a loop of the same bytes reaches (STREAM): elementwise ones, sums
 of rows and columns, normalizations and their gradients. A row counts each operand and the result once, so that a kernel that
 reads an array twice has a half at most. On two threads, which tools/benchmark sets.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What updating parameters in the backward pass saves where they are most of the memory: small batches, large weights.
 
 Weights and states are counted by their shapes; beside them, residuals, gradients and temporaries at their peak.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The workloads without any framework: dimensions, initial values, one batch, optimizer.
 
 Weights of linear layers are (in, out); images are (batch, y, x, channel) and convolutions (kh, kw, in, out).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes the training data of chargpt.mlir: the help texts that come with Python, as windows of characters.
 
     chargpt_data.py OUTPUT.npz

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes text with a trained chargpt, whose `@predict` is called from Python.
 
     chargpt_sample.py CHECKPOINT.npz [--start S] [--texts N] [--length N] [--temperature T]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes the data of digits.mlir from scikit-learn's bundled handwritten digits.
 
     digits_data.py TRAIN.npz TEST.npz

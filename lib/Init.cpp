@@ -1,5 +1,5 @@
 //===- Init.cpp - Everything the project registers ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Init.h"
 
 #include "remat/Analysis/RecomputeCostOpInterface.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles a training program under every policy, eager and deferred, runs a few steps of each, and prints one table.
 
     policies.py MODEL.mlir [--steps N] [--policies P ...] [--target "cuda emulate"]

@@ -1,9 +1,9 @@
 //===- Activations.cpp - A dialect outside of remat -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a project has to write so that remat differentiates its operations and
 // through its loop, weighs recomputing them, and updates parameters by its
 // rule.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Activations.h"

@@ -1,5 +1,5 @@
 //===- Activations.h - A dialect outside of remat ---------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef ACTIVATIONS_H
 #define ACTIVATIONS_H
 

@@ -1,5 +1,5 @@
 //===- Activations.td - A dialect outside of remat --------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef ACTIVATIONS_TD
 #define ACTIVATIONS_TD
 

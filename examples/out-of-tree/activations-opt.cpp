@@ -1,5 +1,5 @@
 //===- activations-opt.cpp - remat-opt with one more dialect --------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Activations.h"
 
 #include "remat/Init.h"

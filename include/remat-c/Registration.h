@@ -1,7 +1,7 @@
 //===- remat-c/Registration.h - The project in a context ----------*- C -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Dialects and passes for programs that use MLIR's C API.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_C_REGISTRATION_H

@@ -1,4 +1,5 @@
 //===- remat-c/Step.h - A model, compiled into a training step ----*- C -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From the text of a forward function to a function in this process that runs
 // one step: loss, gradients, and the update of every parameter. No files are
@@ -7,7 +8,6 @@
 //
 // Nothing here ends the process: what is wrong with a model is reported as
 // diagnostics, what is wrong with a call as a message.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_C_STEP_H

@@ -1,5 +1,5 @@
 //===- remat-c/Toolkit.h - What compiling for NVIDIA needs --------*- C -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_C_TOOLKIT_H
 #define REMAT_C_TOOLKIT_H
 

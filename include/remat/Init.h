@@ -1,5 +1,5 @@
 //===- Init.h - Everything the project registers ----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_INIT_H
 #define REMAT_INIT_H
 

@@ -1,8 +1,8 @@
 //===- Activity.cpp - Which values carry a derivative ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Forward: what depends on a wanted argument. Backward: what the loss depends
 // on. Loops are repeated until nothing changes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/Activity.h"

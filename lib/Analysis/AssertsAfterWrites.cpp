@@ -1,5 +1,5 @@
 //===- AssertsAfterWrites.cpp - Steps that fail with half an update -------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Analysis/AssertsAfterWrites.h"
 
 #include "remat/Dialect/Opt/IR/Opt.h"

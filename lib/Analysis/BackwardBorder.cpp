@@ -1,5 +1,5 @@
 //===- BackwardBorder.cpp - Where the backward begins ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Analysis/BackwardBorder.h"
 
 #include "remat/Analysis/OldValueReads.h"

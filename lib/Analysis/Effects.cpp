@@ -1,5 +1,5 @@
 //===- Effects.cpp - What may run twice -----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Analysis/Effects.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"

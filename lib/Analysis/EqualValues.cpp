@@ -1,8 +1,8 @@
 //===- EqualValues.cpp - Computations done twice --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Value numbering in program order. The bodies of regions belong to the block
 // around them; those of loops and branches see what was computed before.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/EqualValues.h"

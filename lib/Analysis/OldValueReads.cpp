@@ -1,5 +1,5 @@
 //===- OldValueReads.cpp - Who reads a parameter's old value --------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Analysis/OldValueReads.h"
 
 #include "remat/Dialect/Opt/IR/Opt.h"

@@ -1,8 +1,8 @@
 //===- RecomputeCost.cpp - What recomputing an operation costs ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Costs live here and in the operations' own dialects, not in the passes that
 // weigh them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/RecomputeCostOpInterface.h"

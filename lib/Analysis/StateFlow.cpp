@@ -1,5 +1,5 @@
 //===- StateFlow.cpp - Where a random state comes from --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Analysis/StateFlow.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"

@@ -1,5 +1,5 @@
 //===- TimeEstimate.cpp - How long operations take, roughly ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Analysis/TimeEstimate.h"
 
 #include "remat/Analysis/RecomputeCostOpInterface.h"

@@ -1,8 +1,8 @@
 //===- Views.cpp - The same elements in another order or shape ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Readers of a view are readers of what it shows: products and kernels take the
 // view along, and what remains of it moves to them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/Views.h"

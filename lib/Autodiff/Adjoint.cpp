@@ -1,8 +1,8 @@
 //===- Adjoint.cpp - Reverse mode over blocks -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One walk backwards over a block: rules for single operations, files of their
 // own for those with bodies.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Adjoint.h"

@@ -1,9 +1,9 @@
 //===- Adjoint.h - Reverse mode over blocks ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The driver proper: walks a forward block backwards, asks each operation's
 // rule for its contributions, and sums them. Regions, loops and calls, whose
 // bodies it walks in turn, are in files of their own.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_AUTODIFF_ADJOINT_H

@@ -1,5 +1,5 @@
 //===- AdjointKernel.cpp - Adjoint kernels of structured operations -------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AdjointKernel.h"
 
 #include "remat/Analysis/EqualValues.h"

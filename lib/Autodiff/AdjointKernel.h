@@ -1,9 +1,9 @@
 //===- AdjointKernel.h - Adjoint kernels of structured ops ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The adjoints of one structured operation share its iteration space and its
 // recomputed scalar body. They are written once, in a scratch block, from which
 // a linalg.generic for each cotangent is cut with only the inputs it reads.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_AUTODIFF_ADJOINTKERNEL_H

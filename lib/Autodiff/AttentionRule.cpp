@@ -1,4 +1,5 @@
 //===- AttentionRule.cpp - Derivative of attention ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the backward keeps is a number for each row (log_sum), and the result:
 // probabilities are computed again from scores, as many at a time as a kernel
@@ -9,7 +10,6 @@
 //
 // and the derivative of the body leads from there to the score and the
 // operands (Dao et al., FlashAttention, 2022, section 3 and appendix B).
-//
 //===----------------------------------------------------------------------===//
 
 #include "AdjointKernel.h"

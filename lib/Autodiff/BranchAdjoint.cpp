@@ -1,8 +1,8 @@
 //===- BranchAdjoint.cpp - Backward of scf.if and its kin -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The one place where residuals of branches come into being: the backward of a
 // branch makes the forward's choice again.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Adjoint.h"

@@ -1,10 +1,10 @@
 //===- CallAdjoints.cpp - Derivatives of called functions -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The callee becomes a pair: a forward that returns residuals too, and a
 // backward that takes them. Calls with the same activity share it. Sums that
 // the caller has go on in the backward, as in that of a region, so that
 // contributions are added in the same order.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CallAdjoints.h"

@@ -1,7 +1,7 @@
 //===- CallAdjoints.h - Derivatives of called functions ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A function that many layers call is differentiated once, not once per call.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_AUTODIFF_CALLADJOINTS_H

@@ -1,5 +1,5 @@
 //===- CallPairs.cpp - The forward and the backward of a function ---------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CallPairs.h"
 
 #include "Captures.h"

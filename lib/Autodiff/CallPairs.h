@@ -1,5 +1,5 @@
 //===- CallPairs.h - The forward and the backward of a function -*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_AUTODIFF_CALLPAIRS_H
 #define REMAT_LIB_AUTODIFF_CALLPAIRS_H
 

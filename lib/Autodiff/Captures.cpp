@@ -1,8 +1,8 @@
 //===- Captures.cpp - Forward values that the backward reads --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Saving a constant, a view or a shape would cost memory that a policy cannot
 // win back, so those are rebuilt where they are read.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Captures.h"

@@ -1,9 +1,9 @@
 //===- Captures.h - Forward values that the backward reads ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The backward of a region, loop or function is first built as if it could see
 // every forward value. What it turned out to read is then saved for it, or
 // rebuilt where that costs nothing.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_AUTODIFF_CAPTURES_H

@@ -1,8 +1,8 @@
 //===- ConvRules.cpp - Derivatives of padded convolutions -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A convolution is bilinear: its backward reads its two operands and nothing
 // else.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Rules.h"

@@ -1,8 +1,8 @@
 //===- CustomVJP.cpp - Derivatives by hand --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What an export lost (a straight-through estimator, a reversible layer) comes
 // back as a function of the user's; here it meets the operations it is for.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CustomVJP.h"

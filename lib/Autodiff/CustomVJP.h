@@ -1,8 +1,8 @@
 //===- CustomVJP.h - Derivatives by hand ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A `remat.custom_vjp` for a kind of operation becomes one for a function that
 // holds the operation, so that everything else knows calls only.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_AUTODIFF_CUSTOMVJP_H

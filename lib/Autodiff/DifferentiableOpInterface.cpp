@@ -1,5 +1,5 @@
 //===- DifferentiableOpInterface.cpp - Derivative rules -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Autodiff/DifferentiableOpInterface.h"
 
 using namespace mlir;

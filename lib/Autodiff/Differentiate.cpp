@@ -1,8 +1,8 @@
 //===- Differentiate.cpp - Joint functions of losses ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Chooses what to differentiate with respect to what, and gives the result its
 // signature. The calculus is in Adjoint.cpp.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Adjoint.h"

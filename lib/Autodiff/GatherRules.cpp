@@ -1,9 +1,9 @@
 //===- GatherRules.cpp - The adjoint of a gather --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tensor.extract inside a body reads a captured table at computed positions.
 // Its adjoint adds to the table's cotangent at the same positions, in iteration
 // order: positions may repeat, and the sum must have the same bits every time.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AdjointKernel.h"

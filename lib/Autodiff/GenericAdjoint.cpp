@@ -1,10 +1,10 @@
 //===- GenericAdjoint.cpp - Cotangents of a structured op's operands ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From the scalar cotangents in an adjoint kernel to tensors: one generic for
 // all operands that the iteration space maps to one to one, and one with
 // reductions for those that were broadcast alike, or that were contracted over
 // or read through a window.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AdjointKernel.h"

@@ -1,9 +1,9 @@
 //===- JoinCalls.cpp - Forward and backward of a layer in one function ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the backward of a function keeps is decided where both sides are to be
 // seen. A forward that only returns residuals, and a backward that only takes
 // them, show neither.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CallPairs.h"

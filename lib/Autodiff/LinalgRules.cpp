@@ -1,10 +1,10 @@
 //===- LinalgRules.cpp - Derivative rules of the linalg dialect -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One rule covers every structured operation, named or generic, through its
 // interface: iteration space, indexing maps and scalar body. It chooses between
 // the linear case (no accumulator, or a sum), maximum and minimum, and a
 // replay.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AdjointKernel.h"

@@ -1,8 +1,8 @@
 //===- LoopAdjoint.cpp - Backward of an scf.for ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The one place where tapes come into being: the backward of a loop is a loop
 // that runs through the iterations from the last to the first.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Adjoint.h"

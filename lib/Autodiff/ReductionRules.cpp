@@ -1,10 +1,10 @@
 //===- ReductionRules.cpp - Reductions that are no sums -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The textbook adjoint, one kernel for each operand, is wrong where the body is
 // nonlinear in its accumulator. Maximum and minimum find their terms again by
 // comparison with the result; every other body is replayed, its accumulators
 // recorded, and run backwards.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AdjointKernel.h"

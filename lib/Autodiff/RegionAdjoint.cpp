@@ -1,7 +1,7 @@
 //===- RegionAdjoint.cpp - Backward of a remat.region ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The one place where residuals of regions come into being.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Adjoint.h"

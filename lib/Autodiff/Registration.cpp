@@ -1,7 +1,7 @@
 //===- Registration.cpp - All derivative rules ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The one list of who has rules.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Rules.h"

@@ -1,4 +1,5 @@
 //===- ReplayRule.cpp - The adjoint of any reduction ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A reduction is a recurrence a' = h(a, x). Its adjoint needs every a, in
 // reverse: one kernel records them, a second runs the recurrence's cotangent
@@ -7,7 +8,6 @@
 // and Welford's moments right. It takes two tensors of the size of the
 // iteration space for each accumulator, so sums, maxima and minima have rules
 // of their own.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AdjointKernel.h"

@@ -1,7 +1,7 @@
 //===- Rules.h - Derivative rules by dialect --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One line for each dialect that has rules here; Registration.cpp calls them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_AUTODIFF_RULES_H

@@ -1,5 +1,5 @@
 //===- ScalarAdjoint.cpp - Reverse mode on scalar bodies ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ScalarAdjoint.h"
 #include "Adjoint.h"
 #include "CustomVJP.h"

@@ -1,8 +1,8 @@
 //===- ScalarAdjoint.h - Reverse mode on scalar bodies ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The adjoint of a structured operation recomputes the forward's scalar body in
 // registers, so that nothing inside a kernel is ever saved. This is that part.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_AUTODIFF_SCALARADJOINT_H

@@ -1,5 +1,5 @@
 //===- ScalarDifferentiableOpInterface.cpp - Scalar derivative rules ------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Autodiff/ScalarDifferentiableOpInterface.h"
 
 using namespace mlir;

@@ -1,8 +1,8 @@
 //===- ScatterRules.cpp - The derivative of additions at positions --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A scatter is linear in both of its operands. Its adjoint is a gather, as that
 // of a gather is a scatter, and reads only where the updates were added.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Rules.h"

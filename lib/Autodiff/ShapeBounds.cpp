@@ -1,9 +1,9 @@
 //===- ShapeBounds.cpp - Shapes through operations ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tape for values of dynamic size is allocated before the loop; upstream's
 // analysis finds that size if it can see through our operations, and through
 // concatenations.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Rules.h"

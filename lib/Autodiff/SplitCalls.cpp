@@ -1,8 +1,8 @@
 //===- SplitCalls.cpp - Forward and backward of a layer apart again -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What crosses is decided: it becomes results of the one and arguments of the
 // other.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Adjoint.h"

@@ -1,8 +1,8 @@
 //===- Sums.cpp - Contributions to one cotangent --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Three ways to add, the cheapest one that fits: start the contribution's own
 // summation from what there is, add to a slice, or add tensors.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Sums.h"

@@ -1,9 +1,9 @@
 //===- Sums.h - Contributions to one cotangent ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A weight that a loop or several layers share has many contributions to its
 // gradient; a buffer and a pass over memory for each would be the largest part
 // of its cost.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_AUTODIFF_SUMS_H

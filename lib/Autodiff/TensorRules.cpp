@@ -1,8 +1,8 @@
 //===- TensorRules.cpp - Derivatives of the tensor dialect ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // These operations move elements and compute nothing: their adjoints move
 // cotangents back, and read no forward value except for dynamic sizes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Rules.h"

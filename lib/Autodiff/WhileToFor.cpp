@@ -1,9 +1,9 @@
 //===- WhileToFor.cpp - Loops whose trip count must be found --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tape that grows would move all that it holds, again and again, and has no
 // place in memory that is planned before the program runs. Counting costs what
 // the condition depends on: a few integers for the loops that front ends write.
-//
 //===----------------------------------------------------------------------===//
 
 #include "WhileToFor.h"

@@ -1,8 +1,8 @@
 //===- WhileToFor.h - Loops whose trip count must be found ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tapes have a size before their loop begins. An scf.while that is
 // differentiated is therefore counted first.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_AUTODIFF_WHILETOFOR_H

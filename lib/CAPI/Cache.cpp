@@ -1,8 +1,8 @@
 //===- Cache.cpp - Compiled steps on disk ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // LLVM's `localCache` would do but for two things: it makes the process's
 // handler of SIGINT LLVM's, and a full disk ends the process.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Cache.h"

@@ -1,10 +1,10 @@
 //===- Cache.h - Compiled steps on disk ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiling takes seconds to minutes, and a script is started many times with
 // the same model. A file holds what compiling found out: machine code, the
 // description of the arguments, and values that come from the module, not those
 // that a seed or the caller gives.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CAPI_CACHE_H

@@ -1,9 +1,9 @@
 //===- Compile.cpp - From text to a step ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The only place that puts the parts of remat-train together with a host
 // program's wishes. What the arguments are is read between the two halves of
 // the pipeline: the second one takes their attributes away.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Cache.h"

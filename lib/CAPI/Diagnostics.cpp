@@ -1,5 +1,5 @@
 //===- Diagnostics.cpp - What is wrong, for a host program ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Diagnostics.h"
 
 #include "mlir/CAPI/Support.h"

@@ -1,5 +1,5 @@
 //===- Diagnostics.h - What is wrong, for a host program -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CAPI_DIAGNOSTICS_H
 #define REMAT_LIB_CAPI_DIAGNOSTICS_H
 

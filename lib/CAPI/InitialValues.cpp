@@ -1,8 +1,8 @@
 //===- InitialValues.cpp - Bytes of values in the IR ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A program for mlir-runner has weights as constants; here they go from the IR
 // to where they belong, once.
-//
 //===----------------------------------------------------------------------===//
 
 #include "InitialValues.h"

@@ -1,5 +1,5 @@
 //===- InitialValues.h - Bytes of values in the IR -------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CAPI_INITIALVALUES_H
 #define REMAT_LIB_CAPI_INITIALVALUES_H
 

@@ -1,5 +1,5 @@
 //===- JIT.cpp - Machine code in this process -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "JIT.h"
 
 #include "Progress.h"

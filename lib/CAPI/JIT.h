@@ -1,8 +1,8 @@
 //===- JIT.h - Machine code in this process --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Machine code is an object file in memory first, which can be kept, and is
 // then linked with this process.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CAPI_JIT_H

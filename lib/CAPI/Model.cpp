@@ -1,5 +1,5 @@
 //===- Model.cpp - From text to a module that can be trained --------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Model.h"
 
 #include "remat-c/Registration.h"

@@ -1,5 +1,5 @@
 //===- Model.h - From text to a module that can be trained -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CAPI_MODEL_H
 #define REMAT_LIB_CAPI_MODEL_H
 

@@ -1,5 +1,5 @@
 //===- Progress.h - Compilations that their caller can end -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CAPI_PROGRESS_H
 #define REMAT_LIB_CAPI_PROGRESS_H
 

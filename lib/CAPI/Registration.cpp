@@ -1,5 +1,5 @@
 //===- Registration.cpp - The project in a context ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat-c/Registration.h"
 
 #include "remat/Dialect/Opt/IR/Opt.h"

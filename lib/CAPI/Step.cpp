@@ -1,5 +1,5 @@
 //===- Step.cpp - A compiled step and its memory --------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Step.h"
 
 #include "mlir/CAPI/Support.h"

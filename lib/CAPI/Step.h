@@ -1,5 +1,5 @@
 //===- Step.h - A compiled step and its memory -----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CAPI_STEP_H
 #define REMAT_LIB_CAPI_STEP_H
 

@@ -1,5 +1,5 @@
 //===- StepMemory.cpp - Where a step's parameters and states are ----------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "StepMemory.h"
 
 #include "JIT.h"

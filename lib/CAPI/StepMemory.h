@@ -1,8 +1,8 @@
 //===- StepMemory.h - Where a step's parameters and states are -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // On the host, or on a device whose runtime library is loaded when a step is to
 // run on one.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CAPI_STEPMEMORY_H

@@ -1,5 +1,5 @@
 //===- StepStates.cpp - The memory of a step's arguments ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Step.h"
 
 #include "llvm/ADT/StringMap.h"

@@ -1,5 +1,5 @@
 //===- Toolkit.cpp - What compiling for NVIDIA needs ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat-c/Toolkit.h"
 
 #include "remat/Conversion/CUDA/Toolkit.h"

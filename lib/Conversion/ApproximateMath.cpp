@@ -1,8 +1,8 @@
 //===- ApproximateMath.cpp - Elementary functions as polynomials ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // LLVM turns a vector of exp into sixteen calls of expf. These are a few
 // instructions on the whole vector instead.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Passes.h"

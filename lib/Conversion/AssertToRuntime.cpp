@@ -1,8 +1,8 @@
 //===- AssertToRuntime.cpp - Assertions end programs in good order --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An abort looks like a crash of the tool that runs the program, and hides the
 // message behind a stack trace.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Passes.h"

@@ -1,5 +1,5 @@
 //===- AttentionMask.cpp - Keys that a mask leaves ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AttentionMask.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

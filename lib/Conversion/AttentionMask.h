@@ -1,8 +1,8 @@
 //===- AttentionMask.h - Keys that a mask leaves ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Half of causal attention is masked. Where the body of an attention says that
 // by positions alone, kernels leave these keys out.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_ATTENTIONMASK_H

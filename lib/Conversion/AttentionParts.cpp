@@ -1,5 +1,5 @@
 //===- AttentionParts.cpp - Attention as structured operations ------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AttentionParts.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"

@@ -1,8 +1,8 @@
 //===- AttentionParts.h - Attention as structured operations ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The kernels and products that an attention consists of, for all of its loops,
 // on tensors, or on memrefs for a tile of them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_ATTENTIONPARTS_H

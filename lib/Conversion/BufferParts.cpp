@@ -1,7 +1,7 @@
 //===- BufferParts.cpp - Which bytes operations access --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What is not known may be anywhere: every answer errs on the side of a hazard.
-//
 //===----------------------------------------------------------------------===//
 
 #include "BufferParts.h"

@@ -1,8 +1,8 @@
 //===- BufferParts.h - Which bytes operations access ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // After memory is packed, nearly every buffer is a part of one arena: what
 // operations may be moved past each other is a question of bytes.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_BUFFERPARTS_H

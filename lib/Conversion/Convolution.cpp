@@ -1,5 +1,5 @@
 //===- Convolution.cpp - Which operand of a convolution is what -----------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Convolution.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"

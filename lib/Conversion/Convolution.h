@@ -1,8 +1,8 @@
 //===- Convolution.h - Which operand of a convolution is what ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // remat.conv and its gradients have the same three arrays in other roles.
 // Targets ask here, on tensors and on memrefs.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CONVOLUTION_H

@@ -1,8 +1,8 @@
 //===- DecomposeAggregates.cpp - Expand linalg.softmax --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream expands aggregates by a transform script only; without this pass a
 // linalg.softmax would survive to the end of every pipeline.
-//
 //===----------------------------------------------------------------------===//
 
 #include "DecomposeAggregates.h"

@@ -1,5 +1,5 @@
 //===- DecomposeAggregates.h - Expand one aggregate -------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CONVERSION_DECOMPOSEAGGREGATES_H
 #define REMAT_LIB_CONVERSION_DECOMPOSEAGGREGATES_H
 

@@ -1,8 +1,8 @@
 //===- DecomposeAttention.cpp - Attention as products and a softmax -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For targets without a kernel for attention, and as what such a kernel is
 // compared with. Every pair of positions has a number in memory here.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AttentionParts.h"

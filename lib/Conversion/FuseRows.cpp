@@ -1,8 +1,8 @@
 //===- FuseRows.cpp - One loop over rows for operations of rows -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Blocks of rows, each of which stays in the cache from the first operation to
 // the last one.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ReductionLanes.h"

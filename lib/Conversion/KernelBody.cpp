@@ -1,8 +1,8 @@
 //===- KernelBody.cpp - One iteration, or one vector of them --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Scalars stay scalars as long as all lanes agree, so that what depends on
 // outer loops only (a row's mean, a random key) is computed once per row.
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelBody.h"

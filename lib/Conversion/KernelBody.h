@@ -1,8 +1,8 @@
 //===- KernelBody.h - One iteration, or one vector of them ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Emits the loads, the body and the stores of a kernel at a point of the
 // iteration space. Loops are KernelEmitter's.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_KERNELBODY_H

@@ -1,7 +1,7 @@
 //===- KernelTable.h - Kernels that are compiled once -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A model of 48 equal layers has the kernels of one.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_KERNELTABLE_H

@@ -1,9 +1,9 @@
 //===- LinalgToLibrary.cpp - Products to calls of the runtime -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product as loops reaches a few percent of what the processor can do.
 // Operands are passed as they lie in memory: transposes, slices and heads cost
 // no copy.
-//
 //===----------------------------------------------------------------------===//
 
 #include "LoopNest.h"

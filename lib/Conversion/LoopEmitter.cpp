@@ -1,8 +1,8 @@
 //===- LoopEmitter.cpp - Loops around a kernel's body ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The order in which iterations run is part of what a result is; this is the
 // one place that emits loops which run in order.
-//
 //===----------------------------------------------------------------------===//
 
 #include "LoopEmitter.h"

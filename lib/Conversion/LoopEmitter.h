@@ -1,8 +1,8 @@
 //===- LoopEmitter.h - Loops around a kernel's body -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What kernels of all targets have in common: loops that run in order, results
 // that are reduced one element after the other.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_LOOPEMITTER_H

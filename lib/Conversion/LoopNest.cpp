@@ -1,8 +1,8 @@
 //===- LoopNest.cpp - A linalg op as loops over strided memory ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Index maps and memref layouts are both linear: their product is one stride
 // for each loop and operand, which is all that code generation has to know.
-//
 //===----------------------------------------------------------------------===//
 
 #include "LoopNest.h"

@@ -1,9 +1,9 @@
 //===- LoopNest.h - A linalg op as loops over strided memory ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The normal form from which kernels are made: loops with sizes, and for each
 // operand one stride per loop. Maps, ranks and layouts are gone, so that ops
 // that do the same on memory look the same.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_LOOPNEST_H

@@ -1,8 +1,8 @@
 //===- LowerVectorsAndMath.cpp - Where there are vectors or functions -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A step is one long block of calls. Upstream's conversions look at each of its
 // operations several times, although what they convert stands in kernels.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Passes.h"

@@ -1,5 +1,5 @@
 //===- MergeGenerics.cpp - Merging operations that iterate alike ----------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MergeGenerics.h"
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"

@@ -1,5 +1,5 @@
 //===- MergeGenerics.h - Merging operations that iterate alike --*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CONVERSION_MERGEGENERICS_H
 #define REMAT_LIB_CONVERSION_MERGEGENERICS_H
 

@@ -1,10 +1,10 @@
 //===- PackProducts.cpp - Matrices that lie as their shapes say -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whether a library sees a matrix or its transpose, and which rows it sees at
 // once, may change the order in which it adds up. That must follow from the
 // operation, and not from what the operand is a slice of, which depends on what
 // is saved.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Products.h"

@@ -1,11 +1,11 @@
 //===- PassBarePointers.cpp - Calls without descriptors -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A memref of rank r is 3 + 2r arguments of a call in LLVM. A step of many
 // layers takes thousands of memrefs and makes thousands of calls, whose sizes
 // and strides are all known: lowering them one descriptor after the other takes
 // a hundred operations for each product, to be taken apart again, and LLVM
 // compiles code that only moves constants.
-//
 //===----------------------------------------------------------------------===//
 
 #include "TypeCasts.h"

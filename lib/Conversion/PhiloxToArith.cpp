@@ -1,8 +1,8 @@
 //===- PhiloxToArith.cpp - Random blocks as arithmetic --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A generator is one operation as long as passes move kernels around, and what
 // LLVM has vector instructions for afterwards.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Passes.h"

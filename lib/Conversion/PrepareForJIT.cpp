@@ -1,8 +1,8 @@
 //===- PrepareForJIT.cpp - Keep LLVM's compile time linear ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A training step is one long block that calls kernels. Optimizing it gains
 // nothing, and instruction selection takes time that grows with its square.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Passes.h"

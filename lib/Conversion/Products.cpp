@@ -1,7 +1,7 @@
 //===- Products.cpp - What goes to the library ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One definition of a product: kernels and library calls must not disagree.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Products.h"

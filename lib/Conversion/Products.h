@@ -1,7 +1,7 @@
 //===- Products.h - What goes to the library --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The questions that both conversions of linalg ask about products.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_PRODUCTS_H

@@ -1,5 +1,5 @@
 //===- ReductionLanes.cpp - How a sum is split ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ReductionLanes.h"
 
 #include "remat/Dialect/Remat/IR/Sizes.h"

@@ -1,8 +1,8 @@
 //===- ReductionLanes.h - How a sum is split --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The numbers that the bits of sums depend on. They follow from the shape of
 // the operation and its fixed order: never from layouts, chips or launches.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_REDUCTIONLANES_H

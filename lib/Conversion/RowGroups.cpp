@@ -1,8 +1,8 @@
 //===- RowGroups.cpp - Operations that go through the same rows -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operations go together if rows of one are rows of the other, and none of them
 // touches, in a row of its own, what another one writes in another row.
-//
 //===----------------------------------------------------------------------===//
 
 #include "RowGroups.h"

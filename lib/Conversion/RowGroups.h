@@ -1,11 +1,11 @@
 //===- RowGroups.h - Operations that go through the same rows ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A norm or a softmax reads its rows two or three times. Operation by operation
 // that is the whole array from memory each time; row by row it is the cache.
 //
 // This is found on memory, after it was packed: no buffer lives longer by it,
 // and what depends on what is a question of bytes.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_ROWGROUPS_H

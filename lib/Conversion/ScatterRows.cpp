@@ -1,8 +1,8 @@
 //===- ScatterRows.cpp - What a scatter adds as a whole -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Dimensions whose index is an argument of the body on which no other index
 // depends.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ScatterRows.h"

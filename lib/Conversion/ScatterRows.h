@@ -1,8 +1,8 @@
 //===- ScatterRows.h - What a scatter adds as a whole -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An embedding's gradient is a row for each token: one index is computed for
 // all elements of it. All targets agree here on what a row is.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_SCATTERROWS_H

@@ -1,5 +1,5 @@
 //===- Signature.cpp - What equal operations have in common ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Signature.h"
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"

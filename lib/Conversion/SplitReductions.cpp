@@ -1,4 +1,5 @@
 //===- SplitReductions.cpp - Long sums in chunks --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // On a GPU a kernel gives a result at most a block of threads. The sum of all
 // elements of a large tensor would run on one of a hundred multiprocessors, and
@@ -9,7 +10,6 @@
 // This is done on tensors: the partial sums are a tensor, which is packed with
 // everything else. linalg::splitReduction knows one result, one reduction loop
 // that a number divides, and adds the initial value to the first partial sum.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MergeGenerics.h"

@@ -1,7 +1,7 @@
 //===- SplitRoundedProducts.cpp - Rounded products in two operations ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Without this pass a kernel of loops would round the sum after each term.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Passes.h"

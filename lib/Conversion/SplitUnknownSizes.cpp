@@ -1,8 +1,8 @@
 //===- SplitUnknownSizes.cpp - Reshapes to several unknown sizes ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream's `expand-strided-metadata` computes the one size of a group that a
 // reshape does not know from all others, and ends where there are two of them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Passes.h"

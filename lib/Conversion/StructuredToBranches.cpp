@@ -1,10 +1,10 @@
 //===- StructuredToBranches.cpp - Loops and branches as blocks ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream's pass converts them from first to last, and each of them moves all
 // that stands behind it to a new block: a function of thousands of loops takes
 // the square of their number. From last to first each moves what stands up to
 // the next.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Passes.h"

@@ -1,5 +1,5 @@
 //===- TypeCasts.h - Values of types that are one in LLVM -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CONVERSION_TYPECASTS_H
 #define REMAT_LIB_CONVERSION_TYPECASTS_H
 

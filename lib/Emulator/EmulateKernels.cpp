@@ -1,9 +1,9 @@
 //===- EmulateKernels.cpp - Kernels as functions of the host --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Executes what the NVPTX backend would get: the functions of a gpu.module move
 // to the host's module, where the few things that a host does not have are
 // loads from the thread's record or calls of the emulator.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Emulator/Passes.h"

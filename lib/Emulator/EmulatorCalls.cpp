@@ -1,5 +1,5 @@
 //===- EmulatorCalls.cpp - What emulated kernels call and read ------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "EmulatorCalls.h"
 
 #include "remat/Transforms/Utils/Locations.h"

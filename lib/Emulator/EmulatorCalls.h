@@ -1,9 +1,9 @@
 //===- EmulatorCalls.h - What emulated kernels call and read ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shared by the steps of `remat-emulate-kernels`: declarations of the
 // emulator's functions, texts that name operations, fields of the thread's
 // record.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_EMULATOR_EMULATORCALLS_H

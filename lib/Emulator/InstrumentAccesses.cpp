@@ -1,9 +1,9 @@
 //===- InstrumentAccesses.cpp - A call before each access -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // LLVM's own ThreadSanitizer pass would run after optimizations, where accesses
 // are merged or gone, and knows neither sizes of vectors above 16 bytes nor
 // alignments nor the operation's location.
-//
 //===----------------------------------------------------------------------===//
 
 #include "InstrumentAccesses.h"

@@ -1,5 +1,5 @@
 //===- InstrumentAccesses.h - A call before each access ---------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_INSTRUMENTACCESSES_H
 #define REMAT_LIB_EMULATOR_INSTRUMENTACCESSES_H
 

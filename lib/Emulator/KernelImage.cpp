@@ -1,7 +1,7 @@
 //===- KernelImage.cpp - The table of a module's kernels ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The layout of `remat/CUDA/EmulatedImage.h` as a constant of LLVM's dialect.
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelImage.h"

@@ -1,5 +1,5 @@
 //===- KernelImage.h - The table of a module's kernels ----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_KERNELIMAGE_H
 #define REMAT_LIB_EMULATOR_KERNELIMAGE_H
 

@@ -1,9 +1,9 @@
 //===- LowerDeviceOps.cpp - NVVM and libdevice on a host ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Special registers are in the thread's record. Operations in which threads
 // meet are calls of the emulator: it is opaque to LLVM, which so keeps no value
 // of memory across them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "LowerDeviceOps.h"

@@ -1,5 +1,5 @@
 //===- LowerDeviceOps.h - NVVM and libdevice on a host ----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_LOWERDEVICEOPS_H
 #define REMAT_LIB_EMULATOR_LOWERDEVICEOPS_H
 

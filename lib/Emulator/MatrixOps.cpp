@@ -1,7 +1,7 @@
 //===- MatrixOps.cpp - What warps do with matrices ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // In `mma.sync` lanes exchange factors, in `ldmatrix` the addresses of rows.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MatrixOps.h"

@@ -1,5 +1,5 @@
 //===- MatrixOps.h - What warps do with matrices ----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_MATRIXOPS_H
 #define REMAT_LIB_EMULATOR_MATRIXOPS_H
 

@@ -1,10 +1,10 @@
 //===- WorkgroupMemory.cpp - A block's memory from its record -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // On the device a global in address space 3 exists once for each block. Here
 // each block brings memory along, in which every variable has an offset.
 // Functions that several kernels call need offsets that hold in all of them:
 // their variables come first, and a kernel's own after these.
-//
 //===----------------------------------------------------------------------===//
 
 #include "WorkgroupMemory.h"

@@ -1,5 +1,5 @@
 //===- WorkgroupMemory.h - A block's memory from its record -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_WORKGROUPMEMORY_H
 #define REMAT_LIB_EMULATOR_WORKGROUPMEMORY_H
 

@@ -1,8 +1,8 @@
 //===- CPU.cpp - The CPU as a target --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One place that knows what the CPU needs and the order of its conversions, so
 // that the training pipeline, tests and users lower in the same way.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Pipelines/CPU.h"

@@ -1,7 +1,7 @@
 //===- CUDA.cpp - NVIDIA's GPUs as a target -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One place that knows what a GPU needs and the order of its conversions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Pipelines/CUDA.h"

@@ -1,7 +1,7 @@
 //===- Host.cpp - From loops on the host to LLVM --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What every target does with the part of a program that the host runs.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Host.h"

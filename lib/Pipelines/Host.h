@@ -1,5 +1,5 @@
 //===- Host.h - From loops on the host to LLVM ------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_PIPELINES_HOST_H
 #define REMAT_LIB_PIPELINES_HOST_H
 

@@ -1,5 +1,5 @@
 //===- Options.cpp - Values of options that can be refused ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Pipelines/Options.h"
 
 #include "llvm/ADT/StringSwitch.h"

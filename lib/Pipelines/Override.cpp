@@ -1,8 +1,8 @@
 //===- Override.cpp - Variants of a model without editing it --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Comparing policies and modes is what most runs are about; a file per variant
 // would have to be kept equal by hand.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Nearest.h"

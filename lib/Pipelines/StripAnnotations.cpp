@@ -1,8 +1,8 @@
 //===- StripAnnotations.cpp - What only our passes read -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The stock mlir-runner does not know the remat and opt dialects and rejects
 // their attributes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Opt/IR/Opt.h"

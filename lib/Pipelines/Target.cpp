@@ -1,5 +1,5 @@
 //===- Target.cpp - The targets that are known ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Pipelines/Target.h"
 
 #include "llvm/ADT/STLExtras.h"

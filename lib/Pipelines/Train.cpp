@@ -1,9 +1,9 @@
 //===- Train.cpp - From an annotated model to a program -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The one place that knows the order of the passes. Each part is a pipeline of
 // its own, so that tests and other front ends can enter and leave in between.
 // What depends on the target is asked of it (Target.h).
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Pipelines/Train.h"

@@ -1,8 +1,8 @@
 //===- Packing.cpp - Offsets for buffers in one arena ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Without it every buffer would be an allocation of its own, and the peak
 // would be known only to the allocator.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Plan/Packing.h"

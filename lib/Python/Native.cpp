@@ -1,8 +1,8 @@
 //===- Native.cpp - The C interface in Python -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // No more than a way to call remat-c: names, checks of arrays and messages are
 // written in Python (python/remat).
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat-c/Step.h"

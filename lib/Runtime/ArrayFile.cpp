@@ -1,10 +1,10 @@
 //===- ArrayFile.cpp - Arrays in .npy and .npz files ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Training data, initial values and checkpoints come from NumPy. A file may be
 // damaged or made to do damage: no size that it states is believed before it
 // was compared with the bytes that are there. Archives are read by zlib's
 // minizip, which knows zip64 and checks sums.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Minizip.h"

@@ -1,5 +1,5 @@
 //===- ArrayWriter.cpp - Write arrays into a .npz file --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AtomicFile.h"
 #include "Minizip.h"
 #include "Npy.h"

@@ -1,8 +1,8 @@
 //===- AtomicFile.cpp - Files that are replaced as a whole ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The temporary file's owner holds a lock on it, by which others tell it from
 // one that a killed run left.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AtomicFile.h"

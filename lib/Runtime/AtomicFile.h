@@ -1,8 +1,8 @@
 //===- AtomicFile.h - Files that are replaced as a whole -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A checkpoint must survive a kill and a full disk: it is written beside its
 // name and renamed once all of it is on the disk.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_ATOMICFILE_H

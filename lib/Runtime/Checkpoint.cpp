@@ -1,5 +1,5 @@
 //===- Checkpoint.cpp - A run in a file -----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Checkpoint.h"
 
 #include "AtomicFile.h"

@@ -1,9 +1,9 @@
 //===- Checkpoint.h - A run in a file --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An .npz with every parameter and state by name, and beside them what a
 // resumed run must agree in: remat.step, remat.seed, remat.batch_size,
 // remat.shuffle and remat.optimizer.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CHECKPOINT_H

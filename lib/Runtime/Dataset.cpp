@@ -1,7 +1,7 @@
 //===- Dataset.cpp - Batches from a data file -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All examples stay in host memory; a batch is a copy of some of them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Dataset.h"

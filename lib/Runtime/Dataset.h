@@ -1,5 +1,5 @@
 //===- Dataset.h - Batches from a data file --------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_RUNTIME_DATASET_H
 #define REMAT_RUNTIME_DATASET_H
 

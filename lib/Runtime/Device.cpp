@@ -1,5 +1,5 @@
 //===- Device.cpp - What is the same for every device ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Runtime/Device.h"
 
 #include <cmath>

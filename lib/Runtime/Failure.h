@@ -1,5 +1,5 @@
 //===- Failure.h - Where errors go -----------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_RUNTIME_FAILURE_H
 #define REMAT_LIB_RUNTIME_FAILURE_H
 

@@ -1,8 +1,8 @@
 //===- Initialize.cpp - Initial values and orders from a seed -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Counter-based: every number depends on the seed, a name and a position, so
 // that a parameter that is added to a model changes no other one's start.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Runtime/Training.h"

@@ -1,7 +1,7 @@
 //===- Interface.cpp - The runtime's services from MLIR -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // C functions on memref descriptors, as `llvm.emit_c_interface` calls them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Failure.h"

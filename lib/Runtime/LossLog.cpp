@@ -1,5 +1,5 @@
 //===- LossLog.cpp - Losses in a file -------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "LossLog.h"
 
 #include "remat/Runtime/Runtime.h"

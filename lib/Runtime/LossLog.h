@@ -1,5 +1,5 @@
 //===- LossLog.h - Losses in a file ----------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_RUNTIME_LOSSLOG_H
 #define REMAT_RUNTIME_LOSSLOG_H
 

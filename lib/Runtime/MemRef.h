@@ -1,7 +1,7 @@
 //===- MemRef.h - Memrefs as compiled programs pass them -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The descriptor that `llvm.emit_c_interface` functions receive by pointer.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_MEMREF_H

@@ -1,8 +1,8 @@
 //===- Memory.cpp - Bytes by class ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The memory report's measured side: what the compiler predicts is checked
 // against the peaks that are counted here.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Runtime/Runtime.h"

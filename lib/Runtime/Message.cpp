@@ -1,5 +1,5 @@
 //===- Message.cpp - Errors and warnings ----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Failure.h"
 #include "remat/Runtime/Runtime.h"
 

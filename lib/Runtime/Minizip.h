@@ -1,8 +1,8 @@
 //===- Minizip.h - Archives on files that are open already -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Minizip opens files by name; a file that was checked, or made under a new
 // name, must be the one that it works on.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_MINIZIP_H

@@ -1,8 +1,8 @@
 //===- Npy.cpp - The header of a .npy file --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // NumPy's array format, as numpy/lib/format.py documents it (versions 1 to 3).
 // No packaged C++ library has it, and it is a dictionary of three entries.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Npy.h"

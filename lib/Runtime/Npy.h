@@ -1,7 +1,7 @@
 //===- Npy.h - The header of a .npy file -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What precedes the elements of an array in NumPy's format.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_NPY_H

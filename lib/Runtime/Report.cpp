@@ -1,7 +1,7 @@
 //===- Report.cpp - Progress and figures ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a run tells its user, and the JSON that scripts read.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Runtime/Device.h"

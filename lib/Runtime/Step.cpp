@@ -1,8 +1,8 @@
 //===- Step.cpp - One step for a host program -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiled code has no tables to unwind it by, so a failure leaves the step by
 // a jump.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Runtime/Step.h"

@@ -1,5 +1,5 @@
 //===- Threads.cpp - Loops that threads share -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Threads.h"
 
 #include "MemRef.h"

@@ -1,11 +1,11 @@
 //===- Threads.h - Loops that threads share ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A pool in which nobody waits for a thread that the system does not run: who
 // has no part of a loop need not come for its end. On a machine that others
 // use, too, loops then take what time there is, not that of the thread which
 // got least of it. OpenMP's and oneTBB's threads were measured and do not
 // (benchmarks/README.md).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_RUNTIME_THREADS_H

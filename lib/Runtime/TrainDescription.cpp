@@ -1,7 +1,7 @@
 //===- TrainDescription.cpp - Options of a training program ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a compiled program says of itself, and what the environment changes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Runtime/Training.h"

@@ -1,7 +1,7 @@
 //===- Training.cpp - The loop around a compiled step ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Start, order of the examples, and progress of a training program.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Checkpoint.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`python -m remat doctor`: what is installed, and what is missing for which way of using remat; `python -m remat cache`: where
 compiled steps are kept."""
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arrays of other libraries, where they lie: what a step takes must be of its type and shape, and is not copied on the host."""
 import ctypes
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Where compiled steps are kept on disk, which is safe to remove at any time.
 
 `REMAT_CACHE_DIR` names another folder, or, if it is empty, none. `REMAT_CACHE_POLICY` says when files are removed, in LLVM's

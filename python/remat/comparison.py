@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Peak memory and step time of a model under several policies."""
 import dataclasses
 import html

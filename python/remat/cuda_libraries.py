@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """NVIDIA's libraries in the Python environment, which the loader of shared libraries does not look for.
 
 The runtime takes cuBLASLt and cuDNN from where the loader finds them, or from REMAT_CUBLASLT and REMAT_CUDNN. pip installs them into

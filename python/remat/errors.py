@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What goes wrong with a model, and with a call of a step."""
 import dataclasses
 from collections.abc import Iterable

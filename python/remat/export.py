@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Export a loss written in PyTorch or JAX as MLIR on tensors, with the numbers to check what is made of it.
 
     from remat import export

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Figures of memory and time, as SVG without scripts: they open in a browser, and notebooks show them in place.
 
 Text has the colour of the page around a figure, or, in a file of its own, that of the reader's scheme; areas have colours

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fourier transforms as products with matrices, in JAX's or PyTorch's operations: of n = a b numbers by those of a and of b
 numbers (Cooley and Tukey), so that there are n (a + b) multiplications, or n^2 if n is a prime. `xp` is jax.numpy or torch, and
 complex numbers are two arrays, of real and of imaginary parts."""

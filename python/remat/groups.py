@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products of groups of rows, each by a matrix of its own, in tiles of rows, as MegaBlocks does (https://arxiv.org/abs/2211.15841): a tile is
 multiplied by the matrix of each group that has rows in it, which is one, or one more for each border between groups."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Losses written in JAX, as training steps.
 
     step = remat.jax.train_step(loss_fn, params, *example_batch, optimizer=remat.AdamW(3e-4))

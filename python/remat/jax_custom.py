@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of a JAX program whose derivative is given by hand, by `jax.custom_vjp` or `jax.custom_jvp`.
 
 Lowered, they are what they compute, and their derivative is lost. So each application becomes a call of a function of its

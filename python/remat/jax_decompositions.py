@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Operations of JAX that StableHLO's way to linalg leaves in a dialect of IREE's own, or has none for, by others that it does not:
 cumulative sums and the like, sorts, scatters, products of groups of rows, Fourier transforms, linear algebra. They compute the
 same. Products and convolutions of 16 bits, which linalg would add up in these, by ones that XLA's devices compute: added up in

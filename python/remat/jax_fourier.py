@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fourier transforms of JAX, which have no way to linalg."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`jax.lax.ragged_dot`, the product of mixtures of experts: each row by the matrix of its group.
 
 JAX's own way on a CPU is one product with a copy of the rows for each group, of which one is not zero: as many times the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Linear algebra in JAX, which lowers to calls of LAPACK, as loops over columns and, where that is most of the work, products of
 blocks. Each is a function whose derivative is JAX's own rule (jax_custom.py), not that of the loop: the one of a Cholesky factor
 is two triangular solutions."""

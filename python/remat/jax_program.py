@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a JAX program says of rematerialization and derivatives, kept through its lowering, which drops all of it but a scope.
 
 `jax.checkpoint` leaves "checkpoint" in the scope of its operations, the same one each time that a function is applied;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Additions at computed positions in JAX (`.at[i].add`, `jax.ops.segment_sum`), which IREE leaves in a dialect of its own.
 
 They are brought to one form, rows of a table, and travel as calls of functions without a body (scatter.py): while JAX lowers the

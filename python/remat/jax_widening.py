@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products of booleans and unsigned integers in JAX. The way from StableHLO to linalg takes the conversion of an operand into the
 product, and has forgotten by then that the integer had no sign: true became -1, and 200 became -56. Something that changes no
 value stands between the two."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Locations: which line of the user's source they name, and how the text of a module has them, without the stacks of calls that
 IREE repeats at each operation."""
 

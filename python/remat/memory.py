@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the memory of a step is made of, in bytes, known before the first step."""
 import dataclasses
 import functools

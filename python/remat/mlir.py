@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models in MLIR: from the text of a forward function to a step.
 
     step = remat.mlir.train_step(Path("model.mlir").read_text(), optimizer=remat.AdamW(3e-4))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exported models: what is recorded beside them, and whether what a step computed is that. `variants` compiles and runs steps.
 
 A model is NAME.mlir with NAME.json (names and roles, see remat-import) and NAME.npz: `arg<i>`, `out<i>`, `grad_<i>` or

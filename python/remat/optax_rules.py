@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Optimizers of optax as rules of the `opt` dialect.
 
 An `optax.GradientTransformation` is two functions. What they were made of is in their closures, by names that optax may

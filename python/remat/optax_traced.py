@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Any optimizer of optax as update rules that are functions of the module.
 
 An `optax.GradientTransformation` is traced once for the whole tree of parameters. What the update of one parameter reads, by

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Update rules and learning rates, as values.
 
 Each is the attribute of the same name in the `opt` dialect, whose formula and defaults are in docs/reference/OptDialect.md:

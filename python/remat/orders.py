@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How numbers are sorted, for both frameworks, whose importers have no sort."""
 
 from collections.abc import Iterator

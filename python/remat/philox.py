@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The random operations of the remat dialect in NumPy, bit for bit.
 
 A state is (key, counter), two Python integers of 64 bits. Every draw returns

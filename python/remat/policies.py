@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What is saved and what is computed again, as values: selections of parts of a model, and policies for them.
 
 A selection takes parts of a plain model; a policy behind it (`|`) says what their forward may save for the backward. Several

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fork: a thread that compiled in the parent is gone in the child, with whatever locks of the compiler it held."""
 import contextlib
 import os

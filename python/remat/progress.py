@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What users see of long work: messages of the logger `remat`, and, on a terminal and with tqdm, a bar."""
 import contextlib
 import logging

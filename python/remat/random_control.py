@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A family of random programs with structured control flow in f64: see `random_families`.
 
 Statements are nested to a small depth: branches on data and on values, loops whose bounds, steps and trip counts are data

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Families of random linalg programs, each one structured operation with what it needs around it.
 
     for program in make_programs(count=40, seed="1"):

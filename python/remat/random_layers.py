@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A family of random programs with regions in f64: see `random_families`.
 
 A chain of layers on one matrix, some of them in `remat.region`s, nested, with names and any policy. What a region reads is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random linalg programs in f64: the function under construction, scalar bodies, indexing maps.
 
 What the programs compute is in `random_families`; `make_programs` there is the entry.

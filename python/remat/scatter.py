@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The function that adds at computed positions, for both frameworks: their importers do not look into a call of it."""
 
 NAME = "remat.scatter_add"

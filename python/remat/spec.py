@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """From an export to a step: what it says of its arguments and results, as an option of `remat-import`."""
 import json
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compile functions on tensors and call them from Python: for tests that compare numbers.
 
     library = Library(text, passes="remat-differentiate", work=folder)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models written in PyTorch, as training steps.
 
     step = remat.torch.train_step(model, torch.nn.functional.cross_entropy, (images, labels), optimizer=remat.AdamW(3e-4))

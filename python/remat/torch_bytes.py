@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Computations with integers of 8 bits, in 32: torch-mlir takes bytes (`torch.uint8`) above 127 for negative numbers unless they
 are converted first, and crashes or fails where it converts to 8 bits."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Complex numbers of PyTorch, of which torch-mlir lowers next to nothing, by their real and imaginary parts: what makes a complex
 tensor makes PyTorch's own pair of tensors, and that decomposes what comes after. Fourier transforms are products with matrices
 (fourier.py)."""

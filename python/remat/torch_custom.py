@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of a PyTorch module whose derivative is given by hand: `torch.autograd.Function`.
 
 What torch.export traces is what their forward computes, and their derivative is lost. So while it traces, each application is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Operations of PyTorch that torch-mlir lowers to a dialect of its own (`tm_tensor`), or with other numbers, by others. They
 compute the same; a scatter that does not add compares each place with each update."""
 

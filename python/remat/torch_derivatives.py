@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Derivatives that a PyTorch module takes in its forward: `torch.autograd.grad`, and `torch.func.grad`, `vjp`, `jacrev`, `jacfwd` and
 `hessian`, which end in it here.
 

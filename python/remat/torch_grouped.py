@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products of mixtures of experts: each row by the matrix of its group (`torch._grouped_mm`, and what `transformers` has for it).
 
 While torch-mlir lowers the module, they are calls of functions that it does not look into. These get their body in the end: tiles of rows,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An exported program of PyTorch in linalg on tensors, with locations that say which module and which line of the user's source
 an operation comes from, and errors that do so."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of PyTorch with the derivatives that PyTorch has where pieces of them meet. torch-mlir makes maxima, minima and what
 is made of these by comparisons, of which one operand has all of the derivative where both are equal: ELU and leaky ReLU had the
 sum of both sides' at 0, log_sigmoid (and so the cross entropy of logits that start at 0) twice its own."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Linear algebra in PyTorch, of which torch-mlir lowers nothing, column by column. There is no loop: each column is operations of
 its own, so that matrices are small, of up to LARGEST rows."""
 

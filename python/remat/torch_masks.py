@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rows that a mask selects, of which data decides how many there are: `x[mask]`, `masked_select(x, mask)`, `x[torch.where(mask)]`.
 
 A program of fixed shapes has no such array. All rows stay, with the mask that says which count: what computes each row from itself computes all of them,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Nodes that are put into graphs of PyTorch, with what their values would be."""
 from collections.abc import Callable
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Operators of our own in a module of torch-mlir. While it is lowered, they are calls of functions, which no pass takes out, looks
 into, or takes for another operation."""
 from collections.abc import Callable, Collection

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Optimizers of PyTorch as rules of the `opt` dialect.
 
 Those that have a rule here become it. What else is in `torch.optim` is exported, one step of one parameter, as a function of

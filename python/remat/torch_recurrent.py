@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LSTMs, GRUs and RNNs of PyTorch as loops over time steps, whatever their number: PyTorch's own decomposition is as many copies of a step.
 
 What does not depend on the state is computed before, for all time steps at once: the inputs' share of the gates. The rest of a layer in one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a PyTorch module computes where its export computes it otherwise: for numbers to compare an export with.
 
 Contexts around a call of the module, and of its backward:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions and modules of PyTorch that look at elements of their arguments, or are not traced as they are: the same without that."""
 import contextlib
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensors of other sizes: `interpolate` in all its modes, with and without antialiasing, adaptive means, and `grid_sample`.
 
 Each is a sum of few neighbours along one dimension after the other, whose places and weights only the sizes decide. PyTorch's own

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Additions at computed positions: `scatter_add`, `index_add`, `index_put(accumulate=True)`, and what graph networks make of them.
 
 While torch-mlir lowers the module, they are calls of functions that it does not look into, which would compare each place with each

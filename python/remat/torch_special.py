@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Special functions of PyTorch that torch-mlir has no lowering of, by elementary ones, whose derivatives are known. They are
 computed in float64.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Where no gradient passes in a PyTorch module: `Tensor.detach`, `Tensor.item`, `torch.no_grad`, the row of an embedding's `padding_idx`.
 
 Lowered, they leave nothing behind. So before an exported program is lowered, a stand-in is put there: an operator of our own,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What torch.export would lose in silence, or cannot say: parameters that share memory, hooks, buffers that a submodule assigns,
 `data`."""
 import contextlib

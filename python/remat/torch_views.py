@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Views of tensors of unknown sizes, in the words of torch-mlir: of several such dimensions that a view merges or splits, it takes
 all but one for 1."""
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compile training programs with remat-opt and run them with the stock mlir-runner, as a user would.
 
 Environment: BUILD_DIR, LLVM_PREFIX.

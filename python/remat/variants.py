@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Training steps of exported models, compiled in one way each, and what one step computes: on the host, or on a device.
 """
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compare the joint functions of the losses in FILE with finite differences in f64, and the real lowering with the plain one.
 
     check_gradients.py FILE.mlir ... [--only NAME ...] [--passes PIPELINE] [--type T] [--each] [--plain]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compare remat-differentiate with finite differences on random linalg programs in f64.
 
     finite_differences.py [--count N] [--seed S] [--family NAME ...] [--trained N] [--keep FOLDER]

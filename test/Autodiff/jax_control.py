@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """JAX's control flow, exported: gradients of cond, switch, scan, fori_loop and while_loop against JAX's own.
 
 `Inputs/jax_control.mlir` holds what JAX exports for the losses here. Reverse mode of JAX refuses loops whose

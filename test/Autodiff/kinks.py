@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The rows of docs/kinks.md, computed.
 
     kinks.py [--jax]   compares with what the table says; with --jax, what the table says with JAX

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Gradients of bf16 and f16 values that many terms add up to: summed in f32 and rounded once.
 
 In the narrow type, bf16 would stop at 256 and f16 at 2048.

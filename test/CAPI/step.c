@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /*===- step.c - The C interface, from C
 --------------------------------------===*\
 |* Trains y = 2 x by gradient descent, and makes every kind of mistake. *|

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Feed mutated IR to remat-opt under random passes and report what it must never do: crash, assert or hang.
 
     fuzz.py [--count N] [--seed S] [--minutes M] [--programs P] [--keep FOLDER] [--tool remat-opt] [FILE.mlir ...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random changes of MLIR text: what `fuzz.py` feeds to remat-opt.
 
     mutate(rng, text, donors) -> text

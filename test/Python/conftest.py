@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the tests of the Python package share: models, and the same model as a program under mlir-runner."""
 import json
 import os

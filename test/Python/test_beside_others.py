@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Other packages bring an LLVM of their own, before or after a step was compiled."""
 import os
 import subprocess

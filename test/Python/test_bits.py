@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A step through Python computes, bit for bit, what the program under mlir-runner does."""
 import numpy as np
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiled steps on disk: the same bits without compiling, and nothing that is wrong with a file or folder stops a run."""
 import json
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """remat.compare: memory and time of a model under several policies."""
 import re
 from xml.etree import ElementTree

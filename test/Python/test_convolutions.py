@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Transposed convolutions, and convolutions of one to three dimensions, as PyTorch and JAX write them: gradients in float64."""
 import numpy as np
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Steps on a GPU, which the host emulates: `target="cuda", options="emulate"`. With other options in REMAT_TEST_CUDA, such as
 `chips=sm_90`, on the machine's GPU."""
 import ctypes.util

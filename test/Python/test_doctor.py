@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`python -m remat doctor` says what is there, and what to do about what is not."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Steps for data of several sizes, which share parameters and states."""
 import gc
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models that cannot be compiled, and requests that make no sense: exceptions that say where and what to do."""
 import doctest
 import importlib

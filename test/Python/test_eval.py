@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Evaluations in the step's memory: what they return, and that they change nothing."""
 import re
 import struct

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ctrl-C, and what else long work tells its user: it ends soon, and leaves a process and steps that go on."""
 import contextlib
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Losses written in JAX, trained by a step and by JAX itself."""
 import functools
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Complex numbers and Fourier transforms in losses in JAX, in float64: values and gradients are JAX's."""
 import numpy as np
 import pytest

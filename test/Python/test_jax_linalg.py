@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Linear algebra in losses in JAX, in float64: values and gradients are JAX's, which LAPACK computes."""
 import numpy as np
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Nothing is kept of compiled steps that are gone, nor of calls that are over. REMAT_LONG_TESTS=1 counts to 1000 and 10^5."""
 import ctypes
 import gc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The figures of a step's memory: exact, and drawn as they are."""
 import json
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`check_nans=True`: where a NaN comes from."""
 import numpy as np
 import pytest

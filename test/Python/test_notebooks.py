@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The notebooks run from top to bottom, and show what they say."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Policies as values: what they become, and that they save what they say."""
 import re
 import subprocess

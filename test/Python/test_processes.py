@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Threads and processes: what may run at the same time, and what a forked process may still do."""
 import copy
 import multiprocessing

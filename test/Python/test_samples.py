@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exports of PyTorch and JAX through remat.mlir: gradients as their frameworks recorded them, and runs that are resumed."""
 import numpy as np
 import pytest

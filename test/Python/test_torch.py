@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models written in PyTorch, trained by a step and by PyTorch itself."""
 import copy
 import functools

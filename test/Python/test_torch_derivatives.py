@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Derivatives that a PyTorch module takes in its forward: losses and updates are PyTorch's."""
 import copy
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of PyTorch whose backward is written by hand: gradients are those that PyTorch has with it."""
 import copy
 import warnings

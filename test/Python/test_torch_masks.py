@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rows that a mask selects, of which data decides how many there are, beside PyTorch."""
 import copy
 

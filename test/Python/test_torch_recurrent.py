@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LSTMs, GRUs and RNNs as loops, beside PyTorch in float64."""
 import copy
 

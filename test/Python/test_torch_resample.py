@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Images of other sizes, by PyTorch's functions: their values, their gradients, and what they keep."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models whose batches are of sizes that the program does not know: every gradient, in the same bits under all policies."""
 import subprocess
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every executable `bin/*Tests` of the build: what `remat_unittest` adds in unittests/."""
 import os
 

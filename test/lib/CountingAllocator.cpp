@@ -1,10 +1,10 @@
 //===- CountingAllocator.cpp - What a program allocates -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The independent check of remat-pack-memory: programs lowered with
 // `-finalize-memref-to-llvm=use-generic-functions` allocate through this
 // library, which knows nothing of plans. Fresh and freed bytes are poisoned, so
 // that a lifetime that is too short shows in the numbers.
-//
 //===----------------------------------------------------------------------===//
 
 #include <cstdint>

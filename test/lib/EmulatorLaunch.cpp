@@ -1,8 +1,8 @@
 //===- EmulatorLaunch.cpp - Launches kernels of tests ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What tests of the emulator call from their `main`: a kernel of two pointers,
 // input and output, of as many elements each.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/CUDA/Driver.h"

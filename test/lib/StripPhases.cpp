@@ -1,8 +1,8 @@
 //===- StripPhases.cpp - A pass that drops phases -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Stands for foreign passes that build an operation anew without attributes
 // that they do not know.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"

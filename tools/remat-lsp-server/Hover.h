@@ -1,5 +1,5 @@
 //===- Hover.h - Documentation of attributes in an editor -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TOOLS_LSP_SERVER_HOVER_H
 #define REMAT_TOOLS_LSP_SERVER_HOVER_H
 

@@ -1,8 +1,8 @@
 //===- remat-lsp-server.cpp - The project's dialects in an editor ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mlir-lsp-server with our dialects: errors while typing, completion of
 // policies, update rules and their hyperparameters, hover and definitions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Hover.h"

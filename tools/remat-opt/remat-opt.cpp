@@ -1,5 +1,5 @@
 //===- remat-opt.cpp - mlir-opt with the project's dialects and passes ----===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Init.h"
 #include "remat/Transforms/Import/ForeignDialects.h"
 

@@ -1,8 +1,8 @@
 //===- RematPlugin.cpp - The project as a plugin of mlir-opt --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Who has an mlir-opt of their own need not build another one: the stock tools
 // load this library and then know what remat-opt knows.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Init.h"

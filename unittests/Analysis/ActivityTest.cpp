@@ -1,5 +1,5 @@
 //===- ActivityTest.cpp - Which values carry a derivative -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Analysis/Activity.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,5 @@
 //===- AnalysisTest.h - Programs whose operations have names ----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_UNITTESTS_ANALYSIS_ANALYSISTEST_H
 #define REMAT_UNITTESTS_ANALYSIS_ANALYSISTEST_H
 

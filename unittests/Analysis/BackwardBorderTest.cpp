@@ -1,5 +1,5 @@
 //===- BackwardBorderTest.cpp - What stands after a border ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AnalysisTest.h"
 
 #include "remat/Analysis/BackwardBorder.h"

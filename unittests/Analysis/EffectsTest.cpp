@@ -1,5 +1,5 @@
 //===- EffectsTest.cpp - What may run twice -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AnalysisTest.h"
 
 #include "remat/Analysis/Effects.h"

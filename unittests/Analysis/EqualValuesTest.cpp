@@ -1,5 +1,5 @@
 //===- EqualValuesTest.cpp - Computations done twice ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AnalysisTest.h"
 
 #include "remat/Analysis/EqualValues.h"

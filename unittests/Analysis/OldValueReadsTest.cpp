@@ -1,5 +1,5 @@
 //===- OldValueReadsTest.cpp - Who reads a value before it is overwritten -===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Analysis/OldValueReads.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"

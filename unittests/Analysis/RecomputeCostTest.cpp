@@ -1,5 +1,5 @@
 //===- RecomputeCostTest.cpp - What is free to run again ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AnalysisTest.h"
 
 #include "remat/Analysis/RecomputeCostOpInterface.h"

@@ -1,5 +1,5 @@
 //===- TimeEstimateTest.cpp - How long operations take, roughly -----------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AnalysisTest.h"
 
 #include "remat/Analysis/TimeEstimate.h"

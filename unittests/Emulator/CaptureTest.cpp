@@ -1,5 +1,5 @@
 //===- CaptureTest.cpp ----------------------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "EmulatorTest.h"
 
 using namespace remat::cuda;

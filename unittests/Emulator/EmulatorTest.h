@@ -1,5 +1,5 @@
 //===- EmulatorTest.h - A device for each test ------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_UNITTESTS_EMULATOR_EMULATORTEST_H
 #define REMAT_UNITTESTS_EMULATOR_EMULATORTEST_H
 

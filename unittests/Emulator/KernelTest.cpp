@@ -1,5 +1,5 @@
 //===- KernelTest.cpp -----------------------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "EmulatorTest.h"
 
 #include <cstring>

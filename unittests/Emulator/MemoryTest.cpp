@@ -1,5 +1,5 @@
 //===- MemoryTest.cpp -----------------------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "EmulatorTest.h"
 
 using namespace remat::cuda;

@@ -1,8 +1,8 @@
 //===- PackingTest.cpp - Offsets for buffers in one arena -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every packing is checked by the definition, and heights are pinned, so that
 // a worse heuristic shows.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Plan/Packing.h"

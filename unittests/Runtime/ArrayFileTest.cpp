@@ -1,5 +1,5 @@
 //===- ArrayFileTest.cpp - Arrays in .npy and .npz files ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Npy.h"
 #include "TemporaryFolder.h"
 

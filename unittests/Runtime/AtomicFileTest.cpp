@@ -1,5 +1,5 @@
 //===- AtomicFileTest.cpp - Files that are replaced as a whole ------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AtomicFile.h"
 #include "TemporaryFolder.h"
 

@@ -1,5 +1,5 @@
 //===- DeviceTest.cpp - The device that is the host -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Runtime/Device.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 //===- GemmTest.cpp - Which bits a product has ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CPU/Gemm.h"
 #include "CPU/Panels.h"
 #include "Threads.h"

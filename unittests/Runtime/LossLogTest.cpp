@@ -1,5 +1,5 @@
 //===- LossLogTest.cpp - Losses in a file ---------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "LossLog.h"
 #include "TemporaryFolder.h"
 

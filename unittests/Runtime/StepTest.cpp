@@ -1,5 +1,5 @@
 //===- StepTest.cpp - Failures of a step in a host program ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Runtime/Step.h"
 
 #include "MemRef.h"

@@ -1,5 +1,5 @@
 //===- TemporaryFolder.h - Files of one test -------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_UNITTESTS_RUNTIME_TEMPORARYFOLDER_H
 #define REMAT_UNITTESTS_RUNTIME_TEMPORARYFOLDER_H
 

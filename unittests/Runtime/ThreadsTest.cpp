@@ -1,5 +1,5 @@
 //===- ThreadsTest.cpp - Loops that threads share -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Threads.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 //===- TileKernelsTest.cpp - Every kernel that this processor can run -----===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CPU/TileKernels.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 //===- PhiloxTest.cpp - Known answers of the random generator -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The vectors are Random123's (tests/kat_vectors, "philox4x32 10"). The emitted
 // operations are evaluated by folding them on constants.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Random/Philox.h"

@@ -1,5 +1,5 @@
 //===- RepeatsTest.cpp - Tandem repeats -----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Transforms/Annotate/Repeats.h"
 
 #include "gtest/gtest.h"

@@ -1,8 +1,8 @@
 //===- Activity.h - Which values carry a derivative -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Without it the backward would hold adjoints that nobody asked for: of data,
 // masks and statistics, and of results that the loss does not depend on.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_ANALYSIS_ACTIVITY_H

@@ -1,5 +1,5 @@
-//===- AssertsAfterWrites.h - Steps that fail with half an update -*- C++
-//-*-===//
+//===- AssertsAfterWrites.h - Steps that fail between updates ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An assertion of the model ends a step. Before the first parameter is updated
 // it leaves everything as it was; after that the step has to say so.

@@ -1,9 +1,9 @@
 //===- BackwardBorder.h - Where the backward begins -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What is saved and what is computed again is decided between the forward and
 // the backward of a joint function. What tells them apart has to survive passes
 // that know neither.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_ANALYSIS_BACKWARDBORDER_H

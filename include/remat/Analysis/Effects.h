@@ -1,8 +1,8 @@
 //===- Effects.h - What may run twice ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A recompute must not repeat an effect: an update of running statistics, a
 // print, an assertion happen once per step.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_ANALYSIS_EFFECTS_H

@@ -1,9 +1,9 @@
 //===- EqualValues.h - Computations done twice ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Common subexpression elimination merges what is computed twice, unless names
 // or regions stand between. The cotangents of both are added up before they go
 // on in either case: f'(x) a + f'(x) b is not, to the bit, f'(x) (a + b).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_ANALYSIS_EQUALVALUES_H

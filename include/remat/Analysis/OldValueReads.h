@@ -1,9 +1,9 @@
 //===- OldValueReads.h - Who reads a parameter's old value ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An update in place must not overtake a read of the value that it overwrites.
 // On tensors the order is no matter of correctness, but bufferization would pay
 // for a wrong one with a copy of the parameter.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_ANALYSIS_OLDVALUEREADS_H

@@ -1,5 +1,5 @@
 //===- RecomputeCostOpInterface.h - Cost of a recompute ---------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_ANALYSIS_RECOMPUTECOSTOPINTERFACE_H
 #define REMAT_ANALYSIS_RECOMPUTECOSTOPINTERFACE_H
 

@@ -1,5 +1,5 @@
 //===- RecomputeCostOpInterface.td - Cost of a recompute --*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_ANALYSIS_RECOMPUTECOSTOPINTERFACE_TD
 #define REMAT_ANALYSIS_RECOMPUTECOSTOPINTERFACE_TD
 

@@ -1,8 +1,8 @@
 //===- StateFlow.h - Where a random state comes from ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The next value of a random state is known by what it is computed from, not by
 // its position among the results.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_ANALYSIS_STATEFLOW_H

@@ -1,4 +1,5 @@
 //===- TimeEstimate.h - How long operations take, roughly -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whether computing something again is worth its bytes is a question of the
 // step's time. Nobody measures while compiling, and a plan must not depend on
@@ -14,7 +15,6 @@
 // H200, 4.8 TB/s and 67 TFLOP/s in f32, and half of the latter for what is no
 // multiply-add. They are rounded, for products towards the GPU, which makes a
 // step look short and a recompute dear.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_ANALYSIS_TIMEESTIMATE_H

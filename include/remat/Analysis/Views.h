@@ -1,5 +1,5 @@
 //===- Views.h - The same elements in another order or shape ----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_ANALYSIS_VIEWS_H
 #define REMAT_ANALYSIS_VIEWS_H
 

@@ -1,5 +1,5 @@
 //===- DifferentiableOpInterface.h - Derivative rules -----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_AUTODIFF_DIFFERENTIABLEOPINTERFACE_H
 #define REMAT_AUTODIFF_DIFFERENTIABLEOPINTERFACE_H
 

@@ -1,5 +1,5 @@
 //===- DifferentiableOpInterface.td - Derivative rules ----*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_AUTODIFF_DIFFERENTIABLEOPINTERFACE_TD
 #define REMAT_AUTODIFF_DIFFERENTIABLEOPINTERFACE_TD
 

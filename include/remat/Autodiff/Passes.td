@@ -1,5 +1,5 @@
 //===- Passes.td ------------------------------------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_AUTODIFF_PASSES_TD
 #define REMAT_AUTODIFF_PASSES_TD
 

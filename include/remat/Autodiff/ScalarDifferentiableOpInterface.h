@@ -1,8 +1,8 @@
 //===- ScalarDifferentiableOpInterface.h - Scalar rules ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A rule is a formula: `vjp.add(vjp.ct() * (1.0 - vjp.y() * vjp.y()))` is
 // tanh's.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_AUTODIFF_SCALARDIFFERENTIABLEOPINTERFACE_H

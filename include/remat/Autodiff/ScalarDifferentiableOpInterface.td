@@ -1,5 +1,5 @@
 //===- ScalarDifferentiableOpInterface.td - Scalar rules --*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_AUTODIFF_SCALARDIFFERENTIABLEOPINTERFACE_TD
 #define REMAT_AUTODIFF_SCALARDIFFERENTIABLEOPINTERFACE_TD
 

@@ -1,10 +1,10 @@
 //===- CuDNN.h - The part of cuDNN that we call -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Declared here, so that nobody needs the library to build the runtime: it is
 // loaded at run time. Names and values are those of NVIDIA's cuDNN 9;
 // test/CUDA/cudnn-declarations.test compares them with cudnn.h where there is
 // one.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_CUDA_CUDNN_H

@@ -1,10 +1,10 @@
 //===- CublasLt.h - The part of cuBLASLt that we call -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Declared here, so that nobody needs the library to build the runtime: it is
 // loaded at run time. Names and values are NVIDIA's;
 // test/CUDA/cublaslt-declarations.test compares them with cublasLt.h where
 // there is one.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_CUDA_CUBLASLT_H

@@ -1,10 +1,10 @@
 //===- Driver.h - The part of CUDA's driver API that we call ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Declared here, so that nobody needs a toolkit to build the runtime or the
 // emulator: the driver is loaded at run time. Names and values are NVIDIA's;
 // test/CUDA/driver-declarations.test compares them with cuda.h where there is
 // one.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_CUDA_DRIVER_H

@@ -1,10 +1,10 @@
 //===- EmulatedImage.h - Kernels for the emulated driver --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A program for CUDA has one constant with its kernels, the "image" that it
 // passes to cuModuleLoadData: a fatbin, or, if it was compiled with `emulate`,
 // this. The emulated driver recognizes it by the magic. Layout as
 // `remat-emulate-kernels` emits it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_CUDA_EMULATEDIMAGE_H

@@ -1,9 +1,9 @@
 //===- EmulatorLibrary.h - For libraries on the emulated device -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a stand-in for one of NVIDIA's libraries (cuBLASLt, cuDNN) needs of the
 // emulated driver: its work goes to streams and graphs like a kernel, and is
 // done when theirs would be.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_CUDA_EMULATORLIBRARY_H

@@ -1,10 +1,10 @@
 //===- EmulatorThread.h - What an emulated thread knows ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `remat-emulate-kernels` gives each function of a kernel a last argument, the
 // record of the thread that runs it: special registers are read from it, and
 // every call of the emulator (`remat_emu_*`) passes it on. The pass emits loads
 // at these offsets.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_CUDA_EMULATORTHREAD_H

@@ -1,7 +1,7 @@
 //===- RuntimeMemory.h - What the runtime keeps there -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sizes that the compiler predicts and the runtime allocates.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_CUDA_RUNTIMEMEMORY_H

@@ -1,5 +1,5 @@
 //===- ArgumentIndex.h - Attributes that name an argument -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_ARGUMENTINDEX_H
 #define REMAT_DIALECT_ARGUMENTINDEX_H
 

@@ -1,5 +1,5 @@
 //===- Nearest.h - What a misspelled word may have meant --------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_NEAREST_H
 #define REMAT_DIALECT_NEAREST_H
 

@@ -1,5 +1,5 @@
 //===- CPU.h - The CPU as a target ------------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_PIPELINES_CPU_H
 #define REMAT_PIPELINES_CPU_H
 

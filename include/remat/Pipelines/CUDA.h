@@ -1,5 +1,5 @@
 //===- CUDA.h - NVIDIA's GPUs as a target -----------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_PIPELINES_CUDA_H
 #define REMAT_PIPELINES_CUDA_H
 

@@ -1,8 +1,8 @@
 //===- Options.h - Values of options that can be refused --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // LLVM's parsers print what is wrong with a value to the standard error, which
 // is right for a tool. A library has to hand it to its caller.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_PIPELINES_OPTIONS_H

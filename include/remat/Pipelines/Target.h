@@ -1,8 +1,8 @@
 //===- Target.h - What the shared pipelines ask of a target -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The pipelines in Train.h know what a training step is, a target knows what it
 // runs on. A new target is a class like the one in lib/Pipelines/CPU.cpp.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_PIPELINES_TARGET_H

@@ -1,5 +1,5 @@
 //===- Train.h - From an annotated model to a program -----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_PIPELINES_TRAIN_H
 #define REMAT_PIPELINES_TRAIN_H
 

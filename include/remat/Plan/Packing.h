@@ -1,9 +1,9 @@
 //===- Packing.h - Offsets for buffers in one arena -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Dynamic storage allocation: every buffer has a lifetime and a size, and two
 // buffers that live at the same time must not overlap in the arena. Knows no
 // IR.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_PLAN_PACKING_H

@@ -1,10 +1,10 @@
 //===- Device.h - Where the buffers of a program live ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The training loop is the same for every target: it asks the device for
 // memory, moves bytes through it, and gets losses and times from it. Each
 // runtime library has one device, chosen when it is linked. On the CPU all
 // memory is the host's, and nothing is copied that need not be.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_DEVICE_H

@@ -1,5 +1,5 @@
-//===- HostedDevice.h - A device for the steps of a host program -*- C++
-//-*-===//
+//===- HostedDevice.h - A device of a host program --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A program that runs steps inside another one has as many devices of its own
 // as it wants: each with memory, a stream, and what it remembers of the

@@ -1,8 +1,8 @@
 //===- LargePages.h - Memory in pages of 2 MiB -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A kernel that reads across the rows of a matrix needs another page for each
 // row: of 4 KiB, a processor knows some thousand at once.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_LARGEPAGES_H

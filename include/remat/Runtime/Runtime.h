@@ -1,9 +1,9 @@
 //===- Runtime.h - What compiled programs call -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The runtime's services: arrays in and out of .npy/.npz files, memory
 // accounting, step times, progress. Training.cpp drives them from C++, programs
 // call the `remat_rt_*` functions listed at the end from MLIR.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_RUNTIME_H

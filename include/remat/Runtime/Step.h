@@ -1,8 +1,8 @@
 //===- Step.h - One step for a host program --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A program that runs steps inside another one must not end it. These functions
 // are the only ones of the runtime that a host program calls, by their C names.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_STEP_H

@@ -1,8 +1,8 @@
 //===- Training.h - What a training program calls --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The loop around a compiled step lives here and not in IR: files, shuffling,
 // checkpoints and options are the same for every model.
-//
 //===----------------------------------------------------------------------===//
 //
 // A program (see `remat-lower-train-step`) declares these functions with

@@ -1,5 +1,5 @@
 //===- AttentionTiles.cpp - Tiles of rows of an attention -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AttentionTiles.h"
 
 #include "remat/Dialect/Remat/IR/Sizes.h"

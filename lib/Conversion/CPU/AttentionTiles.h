@@ -1,5 +1,5 @@
 //===- AttentionTiles.h - Tiles of rows of an attention ---------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CONVERSION_CPU_ATTENTIONTILES_H
 #define REMAT_LIB_CONVERSION_CPU_ATTENTIONTILES_H
 

@@ -1,10 +1,10 @@
 //===- AttentionToLoops.cpp - Attention, a few rows at a time -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tile of scores (some rows, all keys) stays in the cache of the core that
 // computes it: products, softmax and the next products follow each other
 // there. Threads take whole tiles in the forward, and in the backward whatever
 // adds to elements of its own, so that no bit depends on their number.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../KernelBody.h"

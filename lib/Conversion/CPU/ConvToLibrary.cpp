@@ -1,8 +1,8 @@
 //===- ConvToLibrary.cpp - Convolutions to runtime calls ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Copies of operands that the runtime cannot read are made here, before memory
 // is packed, so that they are part of the peak that is reported.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Convolution.h"

@@ -1,8 +1,8 @@
 //===- KernelEmitter.cpp - The loops of a kernel --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From the outside in: loops over threads, parallel loops, then either vectors
 // of results with their reductions inside, or reductions along vectors.
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelEmitter.h"

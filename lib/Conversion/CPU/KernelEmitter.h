@@ -1,5 +1,5 @@
 //===- KernelEmitter.h - The loops of a kernel ------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CONVERSION_CPU_KERNELEMITTER_H
 #define REMAT_LIB_CONVERSION_CPU_KERNELEMITTER_H
 

@@ -1,8 +1,8 @@
 //===- KernelPlan.cpp - How a loop nest becomes a kernel ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The rules that make a kernel fast, below the one rule that bits depend on the
 // operation only (see ReductionOrder).
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelPlan.h"

@@ -1,8 +1,8 @@
 //===- KernelPlan.h - How a loop nest becomes a kernel ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides which loop is vectorized, how reductions add up and what runs in
 // parallel. Everything that bits depend on is decided here.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CPU_KERNELPLAN_H

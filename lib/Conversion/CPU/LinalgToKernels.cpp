@@ -1,8 +1,8 @@
 //===- LinalgToKernels.cpp - linalg on memrefs to kernel functions --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Without this pass every linalg op becomes scalar loops in place: no vectors,
 // no threads, and a model of 48 equal layers compiles the same loops 48 times.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../KernelTable.h"

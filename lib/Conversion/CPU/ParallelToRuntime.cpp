@@ -1,8 +1,8 @@
 //===- ParallelToRuntime.cpp - Parallel loops on the runtime's threads ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A loop's body becomes a function that runs some of its iterations, which the
 // runtime calls on all threads.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../KernelBody.h"

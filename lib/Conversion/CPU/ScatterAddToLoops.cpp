@@ -1,9 +1,9 @@
 //===- ScatterAddToLoops.cpp - Additions one after the other --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // On the CPU: a loop over the positions that are computed, which adds a row at
 // a time, so that the innermost dimension vectorizes. Threads share what adds
 // to elements of its own, so that additions to one element keep their order.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../ScatterRows.h"

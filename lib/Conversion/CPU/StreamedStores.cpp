@@ -1,5 +1,5 @@
 //===- StreamedStores.cpp - Results that bypass the cache -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "StreamedStores.h"
 
 #include "../KernelBody.h"

@@ -1,9 +1,9 @@
 //===- StreamedStores.h - Results that bypass the cache ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A store that misses the cache first reads the line that it is about to
 // overwrite. Where a result is larger than the cache, nobody finds it there
 // afterwards: such a store moves twice the bytes for nothing.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CPU_STREAMEDSTORES_H

@@ -1,9 +1,9 @@
 //===- AttentionBackwardKernels.cpp - Gradients of attention --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Scores are computed again by each kernel: blocks that own queries, keys, or
 // scores, add up the gradients of what they own, so that nothing is added to
 // memory by two blocks (Dao, FlashAttention-2, 2023, section 3).
-//
 //===----------------------------------------------------------------------===//
 
 #include "AttentionKernels.h"

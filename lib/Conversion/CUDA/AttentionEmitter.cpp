@@ -1,8 +1,8 @@
 //===- AttentionEmitter.cpp - Steps of attention's kernels ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How operands come to a block and results leave it: tiles of any size, of
 // memory with any strides, by vectors where all of them are aligned.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AttentionEmitter.h"

@@ -1,8 +1,8 @@
 //===- AttentionEmitter.h - Steps of attention's kernels --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tiles of operands come to workgroup memory, threads multiply them into
 // registers, and the attention's body is inlined for each score.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CUDA_ATTENTIONEMITTER_H

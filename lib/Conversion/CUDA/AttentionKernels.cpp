@@ -1,8 +1,8 @@
 //===- AttentionKernels.cpp - Attention as one kernel ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The largest score of each row so far, and sums relative to it (Milakov and
 // Gimelshein, Online normalizer calculation for softmax, 2018).
-//
 //===----------------------------------------------------------------------===//
 
 #include "AttentionKernels.h"

@@ -1,5 +1,5 @@
 //===- AttentionKernels.h - Attention and its backward ----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CONVERSION_CUDA_ATTENTIONKERNELS_H
 #define REMAT_LIB_CONVERSION_CUDA_ATTENTIONKERNELS_H
 

@@ -1,4 +1,5 @@
 //===- AttentionMatrices.cpp - Products of attention by tensor cores ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A warp computes 16 rows of scores: what a thread has of them is what it needs
 // of the left matrix of the product with values, so that scores stay in
@@ -9,7 +10,6 @@
 // A factor of f32 is two numbers of tf32, of 11 bits each: three products of
 // these (all but that of the two rests) are within 2^-21 of theirs. Where the
 // program allows it, it is the first of them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AttentionEmitter.h"

@@ -1,5 +1,5 @@
 //===- AttentionPlan.cpp - Tiles of an attention on a GPU -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AttentionPlan.h"
 
 #include "remat/Dialect/Remat/IR/Sizes.h"

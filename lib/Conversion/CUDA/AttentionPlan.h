@@ -1,5 +1,5 @@
 //===- AttentionPlan.h - Tiles of an attention on a GPU ---------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CONVERSION_CUDA_ATTENTIONPLAN_H
 #define REMAT_LIB_CONVERSION_CUDA_ATTENTIONPLAN_H
 

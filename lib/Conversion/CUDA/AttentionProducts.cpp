@@ -1,8 +1,8 @@
 //===- AttentionProducts.cpp - Scores and sums of attention's kernels -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each sum of products is a chain of fused multiply-adds of one thread, so that
 // its order does not depend on how threads share the work.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AttentionEmitter.h"

@@ -1,8 +1,8 @@
 //===- AttentionToGPU.cpp - Attention on device memory to kernels ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Taken apart, attention moves an array of a number for each pair of positions
 // through memory several times.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Products.h"

@@ -1,9 +1,9 @@
 //===- CarryScalars.cpp - Scalars of loops and results, on the device -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The sum of the losses of micro-batches is a scalar that a loop carries, and a
 // loss may be a plain f32. The host would read each in the middle of the step,
 // wait for the device, and end the captured graph there.
-//
 //===----------------------------------------------------------------------===//
 
 #include "DeviceScalars.h"

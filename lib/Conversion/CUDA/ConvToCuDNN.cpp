@@ -1,9 +1,9 @@
 //===- ConvToCuDNN.cpp - Convolutions to calls of cuDNN -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What cuDNN needs besides the operands (memory for its algorithms, filters in
 // its order of dimensions, padded images) is allocated here, before memory is
 // packed: it is part of the peak that is reported.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CuDNNConvolution.h"

@@ -1,5 +1,5 @@
 //===- CuDNNConvolution.cpp - A convolution as cuDNN takes it -------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CuDNNConvolution.h"
 #include "PartialSums.h"
 

@@ -1,10 +1,10 @@
 //===- CuDNNConvolution.h - A convolution as cuDNN takes it -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cuDNN pads both sides of an image by the same number and derives the size of
 // the result; its filters of images with channels last are (f, kh, kw, c). This
 // says which operands have to be copied for that. The pass that calls the
 // library and the one that foresees its memory both ask.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CUDA_CUDNNCONVOLUTION_H

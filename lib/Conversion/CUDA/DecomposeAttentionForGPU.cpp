@@ -1,8 +1,8 @@
 //===- DecomposeAttentionForGPU.cpp - Attention that has no kernel --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which attention has kernels is decided on tensors, where what has none can
 // still be taken apart.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../DecomposeAggregates.h"

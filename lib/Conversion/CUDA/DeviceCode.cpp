@@ -1,9 +1,9 @@
 //===- DeviceCode.cpp - LLVM IR of kernels to PTX -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream's `gpu-module-to-binary` is not used: it warns about a toolkit that
 // is not needed, takes approximate square roots from libdevice, and embeds the
 // first of several chips only.
-//
 //===----------------------------------------------------------------------===//
 
 #include "DeviceCode.h"

@@ -1,7 +1,7 @@
 //===- DeviceCode.h - LLVM IR of kernels to PTX -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The part that knows no MLIR: one module of LLVM IR, compiled for a chip.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CUDA_DEVICECODE_H

@@ -1,10 +1,10 @@
 //===- DeviceInstructions.cpp - Instructions that the host has not --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What follows expands f32 -> bf16, minimum and maximum into what gives the
 // same bits on every processor: ten instructions instead of one that all chips
 // have. Of 1 / sqrt(x), ptxas makes twenty, with branches that keep it from
 // mixing the iterations of a loop.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/CUDA/Passes.h"

@@ -1,8 +1,8 @@
 //===- DeviceMemory.cpp - The host asks the runtime for device memory -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A load of the host from device memory would be a fault. What kernels cannot
 // take over goes through the runtime, in order with the launches.
-//
 //===----------------------------------------------------------------------===//
 
 #include "DevicePointers.h"

@@ -1,7 +1,7 @@
 //===- DeviceModule.cpp - A gpu.module on its way to a fatbin -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the steps, and the files that are dumped, have to agree on.
-//
 //===----------------------------------------------------------------------===//
 
 #include "DeviceModule.h"

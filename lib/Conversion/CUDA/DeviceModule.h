@@ -1,7 +1,7 @@
 //===- DeviceModule.h - A gpu.module on its way to a fatbin -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Filled step by step by remat-serialize-kernels.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CUDA_DEVICEMODULE_H

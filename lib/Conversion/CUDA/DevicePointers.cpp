@@ -1,8 +1,8 @@
 //===- DevicePointers.cpp - Memory and scalars as kernels get them --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Memrefs in kernels are descriptors made in place: every layout, static or
 // dynamic, is passed in the same way.
-//
 //===----------------------------------------------------------------------===//
 
 #include "DevicePointers.h"

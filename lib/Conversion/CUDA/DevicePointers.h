@@ -1,8 +1,8 @@
 //===- DevicePointers.h - Memory and scalars as kernels get them *- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels take pointers only. What a memref's layout means is computed on the
 // host; inside of the kernel, memory is one-dimensional.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CUDA_DEVICEPOINTERS_H

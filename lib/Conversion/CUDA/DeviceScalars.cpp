@@ -1,5 +1,5 @@
 //===- DeviceScalars.cpp - Scalars that depend on tensors -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DeviceScalars.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

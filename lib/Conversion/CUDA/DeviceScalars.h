@@ -1,5 +1,5 @@
 //===- DeviceScalars.h - Scalars that depend on tensors ---------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CONVERSION_CUDA_DEVICESCALARS_H
 #define REMAT_LIB_CONVERSION_CUDA_DEVICESCALARS_H
 

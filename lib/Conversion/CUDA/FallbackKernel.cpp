@@ -1,10 +1,10 @@
 //===- FallbackKernel.cpp - Kernels of ops with any index map -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Index maps with floordiv and mod, as imported models have them, make no
 // strides. Each thread takes one point of the parallel loops, in which it alone
 // writes, and runs all other loops in order through memory: slow where these
 // are long, but with the bits of the loops as they are written.
-//
 //===----------------------------------------------------------------------===//
 
 #include "FallbackKernel.h"

@@ -1,5 +1,5 @@
 //===- FallbackKernel.h - Kernels of ops with any index map -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CONVERSION_CUDA_FALLBACKKERNEL_H
 #define REMAT_LIB_CONVERSION_CUDA_FALLBACKKERNEL_H
 

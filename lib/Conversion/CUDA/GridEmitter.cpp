@@ -1,11 +1,11 @@
 //===- GridEmitter.cpp - What one thread of a kernel does -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A thread finds its point in the grid, and computes what is there: a vector of
 // results, iterations in order, or partial results of a reduction, which the
 // threads of the result then combine: those of a warp by shuffles, others
 // through workgroup memory. Of several operations on one row, the threads of a
 // block do one after the other.
-//
 //===----------------------------------------------------------------------===//
 
 #include "GridEmitter.h"

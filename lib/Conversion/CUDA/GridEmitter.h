@@ -1,5 +1,5 @@
 //===- GridEmitter.h - What one thread of a kernel does ---------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CONVERSION_CUDA_GRIDEMITTER_H
 #define REMAT_LIB_CONVERSION_CUDA_GRIDEMITTER_H
 

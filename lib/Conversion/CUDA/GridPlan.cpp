@@ -1,7 +1,7 @@
 //===- GridPlan.cpp - How a loop nest becomes a grid of threads -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The rules that keep neighbouring threads in neighbouring memory.
-//
 //===----------------------------------------------------------------------===//
 
 #include "GridPlan.h"

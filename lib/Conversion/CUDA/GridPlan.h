@@ -1,9 +1,9 @@
 //===- GridPlan.h - How a loop nest becomes a grid of threads ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what one thread computes. The only thing here that bits depend on is
 // how many partial results a reduction has, which follows from the shape of the
 // operation alone.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CUDA_GRIDPLAN_H

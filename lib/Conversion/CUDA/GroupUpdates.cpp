@@ -1,11 +1,11 @@
 //===- GroupUpdates.cpp - Small updates wait for each other ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each parameter is updated where its gradient is known, between the kernels of
 // two layers. A bias takes a few KiB and a launch of its own; a few gradients
 // of that size may wait until one launch does for all of them.
 //
 // This is done before memory is packed, which then keeps the gradients.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../BufferParts.h"

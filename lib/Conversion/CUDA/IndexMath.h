@@ -1,7 +1,7 @@
 //===- IndexMath.h - Arithmetic on positions and sizes ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Of sizes that are known nothing is left to compute.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CUDA_INDEXMATH_H

@@ -1,8 +1,8 @@
 //===- KernelDump.cpp - Files with the code of kernels --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The manifest is what a plan is compared with: registers, workgroup memory,
 // spills and stack of each kernel on each chip.
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelDump.h"

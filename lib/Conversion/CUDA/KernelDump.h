@@ -1,7 +1,7 @@
 //===- KernelDump.h - Files with the code of kernels ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For people who look at code, and for checks of it (utils/check-ptx).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CUDA_KERNELDUMP_H

@@ -1,8 +1,8 @@
 //===- KernelLaunch.cpp - A kernel, its arguments and its launch ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels take pointers and sizes only, so that a captured graph can replay
 // them: whatever changes from step to step is in memory.
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelLaunch.h"

@@ -1,8 +1,8 @@
 //===- KernelLaunch.h - A kernel, its arguments and its launch --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What kernels of all kinds have in common: how memory, numbers and scalars get
 // to them from the host.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CUDA_KERNELLAUNCH_H

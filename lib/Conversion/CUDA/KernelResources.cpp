@@ -1,4 +1,5 @@
 //===- KernelResources.cpp - What ptxas says of kernels -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Its words have not changed since CUDA 5, but are documented nowhere:
 //
@@ -6,7 +7,6 @@
 //   ptxas info    : Function properties for k
 //       0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 //   ptxas info    : Used 22 registers, used 1 barriers, 1024 bytes smem
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelResources.h"

@@ -1,8 +1,8 @@
 //===- KernelResources.h - What ptxas says of kernels -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Registers decide how many threads a multiprocessor runs, spills and stack
 // frames are traffic that no plan counts. ptxas reports them as text.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CUDA_KERNELRESOURCES_H

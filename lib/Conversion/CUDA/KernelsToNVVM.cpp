@@ -1,8 +1,8 @@
 //===- KernelsToNVVM.cpp - Kernels to NVVM, with every operation rounded --===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream's conversion takes square roots for approximate ones, without a
 // word; the rest of it is used as it is.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/CUDA/Passes.h"

@@ -1,7 +1,7 @@
 //===- LaunchesToRuntime.cpp - gpu.launch_func to calls of the runtime ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream creates, synchronizes and destroys a stream for each launch.
-//
 //===----------------------------------------------------------------------===//
 
 #include "DevicePointers.h"

@@ -1,8 +1,8 @@
 //===- LinalgToGPU.cpp - linalg on device memory to kernels ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream's way (parallel loops, mapped to blocks and threads) gives a block
 // of one thread for each iteration, and runs full reductions on the host.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../KernelTable.h"

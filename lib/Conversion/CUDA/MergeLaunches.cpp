@@ -1,11 +1,11 @@
 //===- MergeLaunches.cpp - One kernel for operations side by side ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A launch costs microseconds, and what two operations both read is read twice.
 // The sums over one gradient (of a bias, of gains, of a normalization), updates
 // of small parameters, and copies to tapes come in groups that iterate alike.
 //
 // This is done on memory, after it was packed: no buffer lives longer by it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../BufferParts.h"

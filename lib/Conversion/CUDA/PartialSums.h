@@ -1,5 +1,5 @@
 //===- PartialSums.h - Memory in which libraries split sums -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CONVERSION_CUDA_PARTIALSUMS_H
 #define REMAT_LIB_CONVERSION_CUDA_PARTIALSUMS_H
 

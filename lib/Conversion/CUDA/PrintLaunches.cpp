@@ -1,8 +1,8 @@
 //===- PrintLaunches.cpp - What a function does on the device -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Launches and bytes are known when a program is compiled: they need no GPU to
 // be counted on.
-//
 //===----------------------------------------------------------------------===//
 
 #include "DevicePointers.h"

@@ -1,8 +1,8 @@
 //===- ProductWorkspace.cpp - Workspaces of products in the arena ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cuBLASLt wants memory beside its operands. In the arena it is part of the
 // peak that is predicted, and takes the place of what is dead meanwhile.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Products.h"

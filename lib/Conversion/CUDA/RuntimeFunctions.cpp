@@ -1,7 +1,7 @@
 //===- RuntimeFunctions.cpp - Calls of the CUDA runtime -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How host code passes what the runtime takes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "RuntimeFunctions.h"

@@ -1,7 +1,7 @@
 //===- RuntimeFunctions.h - Calls of the CUDA runtime -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Functions of libremat_cuda_runtime take numbers and pointers, no memrefs.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CUDA_RUNTIMEFUNCTIONS_H

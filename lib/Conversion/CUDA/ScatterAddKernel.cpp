@@ -1,4 +1,5 @@
 //===- ScatterAddKernel.cpp - A scatter-add as one kernel -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Atomic additions would come in another order on every run, and sorting the
 // positions takes memory and several kernels. Here every element of the table
@@ -21,7 +22,6 @@
 // additions to memory. B is about kWantedBlocks, enough for the largest chips.
 // A table of 50,257 x 768 with 16,384 positions takes 1,020 blocks, and so 16.7
 // million indices for 12.6 million elements; no thread is without a column.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ScatterAddKernel.h"

@@ -1,5 +1,5 @@
 //===- ScatterAddKernel.h - A scatter-add as one kernel ---------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CONVERSION_CUDA_SCATTERADDKERNEL_H
 #define REMAT_LIB_CONVERSION_CUDA_SCATTERADDKERNEL_H
 

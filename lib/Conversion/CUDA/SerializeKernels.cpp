@@ -1,9 +1,9 @@
 //===- SerializeKernels.cpp - Kernels to one fatbin for all chips ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream's `gpu-module-to-binary` makes an object for each target, of which
 // the launch embeds the first; a program has to run on chips of several
 // generations, those that came after it included.
-//
 //===----------------------------------------------------------------------===//
 
 #include "DeviceCode.h"

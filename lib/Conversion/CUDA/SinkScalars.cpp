@@ -1,8 +1,8 @@
 //===- SinkScalars.cpp - Scalars that depend on tensors, in kernels -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The factor of a clipped gradient is a scalar between two kernels. On the host
 // it would make every step wait for the device, and end the graph.
-//
 //===----------------------------------------------------------------------===//
 
 #include "DeviceScalars.h"

@@ -1,11 +1,11 @@
 //===- TileEmitter.cpp - Transposes through workgroup memory --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Threads that are neighbours in the output read elements of a transposed input
 // that are a row apart, of 32 bytes of memory 4. A block reads a square of it
 // along the input's rows instead, into workgroup memory, from which the body
 // then reads columns. What an element is computed from stays the same, and with
 // it every bit.
-//
 //===----------------------------------------------------------------------===//
 
 #include "GridEmitter.h"

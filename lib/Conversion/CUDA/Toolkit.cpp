@@ -1,9 +1,9 @@
 //===- Toolkit.cpp - NVIDIA's assembler and archiver of device code -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // NVIDIA's libraries for the same (nvPTXCompiler, nvFatbin) would be faster by
 // a few milliseconds, but are not in every toolkit, and would have to be linked
 // or loaded; programs can be replaced by a user, and in tests.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/CUDA/Toolkit.h"

@@ -1,10 +1,10 @@
 //===- Traffic.cpp - Bytes that a kernel moves ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Follows the addresses of warps through the plan of a kernel, as the hardware
 // does: the loads of a warp's threads at one instruction are one request, for
 // the sectors in which their elements are. Of large kernels a sample of the
 // requests is followed.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Traffic.h"

@@ -1,7 +1,7 @@
 //===- Traffic.h - Bytes that a kernel moves --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a kernel costs on a GPU can be counted where none is.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_CUDA_TRAFFIC_H

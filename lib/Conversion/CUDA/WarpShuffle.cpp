@@ -1,5 +1,5 @@
 //===- WarpShuffle.cpp - What the threads of a warp exchange --------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "WarpShuffle.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,5 @@
 //===- WarpShuffle.h - What the threads of a warp exchange ------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_CONVERSION_CUDA_WARPSHUFFLE_H
 #define REMAT_LIB_CONVERSION_CUDA_WARPSHUFFLE_H
 

@@ -1,9 +1,9 @@
 //===- WidenProducts.cpp - Products of two types for the library ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The adjoint of a product of bf16 has a factor in bf16 and a cotangent in f32.
 // cuBLASLt has no such product; as a kernel, it would read its operands as
 // often as the result has rows.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Products.h"

@@ -1,5 +1,5 @@
 //===- AsyncCopies.cpp - Copies that threads wait for ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Block.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 //===- Block.cpp - The threads of one block -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Threads that never wait run one after the other, in one call. Others are
 // fibers: each runs until it waits, and goes on when all those that it waits
 // for wait as well. Whoever waits for a thread that is done, or that waits
 // somewhere else, is divergent.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Block.h"

@@ -1,5 +1,5 @@
 //===- Block.h - The threads of one block -----------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_DRIVER_BLOCK_H
 #define REMAT_LIB_EMULATOR_DRIVER_BLOCK_H
 

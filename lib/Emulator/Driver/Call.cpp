@@ -1,5 +1,5 @@
 //===- Call.cpp - What every function of the driver does first ------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Call.h"
 
 #include "Options.h"

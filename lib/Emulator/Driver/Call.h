@@ -1,5 +1,5 @@
 //===- Call.h - What every function of the driver does first ----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_DRIVER_CALL_H
 #define REMAT_LIB_EMULATOR_DRIVER_CALL_H
 

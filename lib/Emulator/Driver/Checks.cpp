@@ -1,8 +1,8 @@
 //===- Checks.cpp - What instrumented kernels are checked for -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Instrumented launches run on one thread of the host, so that the state here
 // needs no lock.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Checks.h"

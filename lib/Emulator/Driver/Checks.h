@@ -1,5 +1,5 @@
 //===- Checks.h - What instrumented kernels are checked for -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_DRIVER_CHECKS_H
 #define REMAT_LIB_EMULATOR_DRIVER_CHECKS_H
 

@@ -1,5 +1,5 @@
 //===- DeviceMemory.cpp - Memory that the host cannot touch ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DeviceMemory.h"
 
 #include "Errors.h"

@@ -1,5 +1,5 @@
 //===- DeviceMemory.h - Memory that the host cannot touch -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_DRIVER_DEVICEMEMORY_H
 #define REMAT_LIB_EMULATOR_DRIVER_DEVICEMEMORY_H
 

@@ -1,5 +1,5 @@
 //===- DriverDevice.cpp - The device, its context, errors' names ----------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Call.h"
 #include "DeviceMemory.h"
 #include "Errors.h"

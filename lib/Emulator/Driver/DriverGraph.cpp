@@ -1,5 +1,5 @@
 //===- DriverGraph.cpp - Capture and replay -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Call.h"
 #include "Queue.h"
 #include "Report.h"

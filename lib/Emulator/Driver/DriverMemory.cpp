@@ -1,5 +1,5 @@
 //===- DriverMemory.cpp - Allocations and copies --------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Call.h"
 #include "DeviceMemory.h"
 #include "Errors.h"

@@ -1,5 +1,5 @@
 //===- DriverModule.cpp - Modules, functions, launches --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Call.h"
 #include "Errors.h"
 #include "Launch.h"

@@ -1,5 +1,5 @@
 //===- DriverStream.cpp - Streams and events ------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Call.h"
 #include "Queue.h"
 

@@ -1,5 +1,5 @@
 //===- Errors.cpp - What the emulator reports -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Errors.h"
 
 #include "DeviceMemory.h"

@@ -1,5 +1,5 @@
 //===- Errors.h - What the emulator reports ---------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_DRIVER_ERRORS_H
 #define REMAT_LIB_EMULATOR_DRIVER_ERRORS_H
 

@@ -1,5 +1,5 @@
 //===- Fiber.cpp - Threads of a block on one thread of the host -----------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Fiber.h"
 
 #include "Errors.h"

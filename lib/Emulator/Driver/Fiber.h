@@ -1,7 +1,7 @@
 //===- Fiber.h - Threads of a block on one thread of the host ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A switch is 15 instructions on x86-64, and ucontext's elsewhere.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_EMULATOR_DRIVER_FIBER_H

@@ -1,5 +1,5 @@
 //===- Launch.cpp - Kernels and their launches ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Launch.h"
 
 #include "Block.h"

@@ -1,5 +1,5 @@
 //===- Launch.h - Kernels and their launches --------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_DRIVER_LAUNCH_H
 #define REMAT_LIB_EMULATOR_DRIVER_LAUNCH_H
 

@@ -1,5 +1,5 @@
 //===- Library.cpp - For libraries on the emulated device -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/CUDA/EmulatorLibrary.h"
 
 #include "Call.h"

@@ -1,5 +1,5 @@
 //===- Options.cpp - The emulator's environment variables -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Options.h"
 
 #include "Errors.h"

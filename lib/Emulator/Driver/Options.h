@@ -1,5 +1,5 @@
 //===- Options.h - The emulator's environment variables ---------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_DRIVER_OPTIONS_H
 #define REMAT_LIB_EMULATOR_DRIVER_OPTIONS_H
 

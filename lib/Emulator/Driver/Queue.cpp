@@ -1,5 +1,5 @@
 //===- Queue.cpp - Work that waits until somebody asks for it -------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Queue.h"
 
 #include "DeviceMemory.h"

@@ -1,9 +1,9 @@
 //===- Queue.h - Work that waits until somebody asks for it -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A device works while the host goes on; a program that forgets to wait passes
 // on a driver that does everything at the call. Here nothing happens until the
 // program waits, and then in a random order that streams and events allow.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_EMULATOR_DRIVER_QUEUE_H

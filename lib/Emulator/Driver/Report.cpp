@@ -1,5 +1,5 @@
 //===- Report.cpp - What was run and moved --------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Report.h"
 
 #include "DeviceMemory.h"

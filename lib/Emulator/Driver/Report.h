@@ -1,5 +1,5 @@
 //===- Report.h - What was run and moved ------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_DRIVER_REPORT_H
 #define REMAT_LIB_EMULATOR_DRIVER_REPORT_H
 

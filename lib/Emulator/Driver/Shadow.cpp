@@ -1,5 +1,5 @@
 //===- Shadow.cpp - Who accessed each byte last ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shadow.h"
 
 using namespace remat::cuda::emulator;

@@ -1,5 +1,5 @@
 //===- Shadow.h - Who accessed each byte last -------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_EMULATOR_DRIVER_SHADOW_H
 #define REMAT_LIB_EMULATOR_DRIVER_SHADOW_H
 

@@ -1,8 +1,8 @@
 //===- WarpOps.cpp - What threads do together -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The functions that compiled kernels call. The formulas of shuffles are those
 // of PTX's shfl.sync.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Block.h"

@@ -1,10 +1,10 @@
 //===- CuDNN.cpp - cuDNN for the emulated driver --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The functions that the CUDA runtime calls. They check what the library checks
 // or silently relies on: sizes that fit, one layout, alignment, operands that
 // lie apart, the workspace of the algorithm. Of algorithms, all but one are of
 // a kind that the runtime must not choose.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CuDNNConvolution.h"

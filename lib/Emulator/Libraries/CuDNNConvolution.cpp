@@ -1,8 +1,8 @@
 //===- CuDNNConvolution.cpp - Compute what cuDNN is asked for -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // By the CPU runtime's convolutions. Their filters are (kh, kw, c, k) if the
 // channels are last.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CuDNNConvolution.h"

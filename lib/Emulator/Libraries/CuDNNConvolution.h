@@ -1,5 +1,5 @@
 //===- CuDNNConvolution.h - A convolution of the emulated cuDNN -*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_EMULATOR_LIBRARIES_CUDNNCONVOLUTION_H
 #define REMAT_EMULATOR_LIBRARIES_CUDNNCONVOLUTION_H
 

@@ -1,10 +1,10 @@
 //===- CublasLt.cpp - cuBLASLt for the emulated driver --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The functions that the CUDA runtime calls. They check what the library checks
 // or silently relies on: layouts, leading dimensions, batches, the alignment
 // and the workspace that the algorithm was chosen for. The product is computed
 // when the stream gets to it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CublasLtProduct.h"

@@ -1,9 +1,9 @@
 //===- CublasLtProduct.cpp - Compute what cuBLASLt is asked for -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // By the CPU runtime's products. Operands of 16 bits become f32, are multiplied
 // and added as such, and are rounded once. So are those of f32 that are rounded
 // to TF32.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CublasLtProduct.h"

@@ -1,5 +1,5 @@
 //===- CublasLtProduct.h - A product of the emulated cuBLASLt --*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_EMULATOR_LIBRARIES_CUBLASLTPRODUCT_H
 #define REMAT_EMULATOR_LIBRARIES_CUBLASLTPRODUCT_H
 

@@ -1,5 +1,5 @@
 //===- TF32.h - Factors that tensor cores round ----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_EMULATOR_LIBRARIES_TF32_H
 #define REMAT_EMULATOR_LIBRARIES_TF32_H
 

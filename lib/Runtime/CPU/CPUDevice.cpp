@@ -1,8 +1,8 @@
 //===- CPUDevice.cpp - The device that is the host ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Host memory, the host's clock, and no work that is still to be done when a
 // function returns.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Runtime/Device.h"

@@ -1,5 +1,5 @@
 //===- Conv.cpp - Convolutions and their gradients ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ConvCorrelation.h"
 #include "ConvDirect.h"
 #include "ConvFilterGradient.h"

@@ -1,7 +1,7 @@
 //===- ConvCall.h - Convolutions as programs ask for them -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What convolutions of both layouts share: shapes, and the entry points.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CPU_CONVCALL_H

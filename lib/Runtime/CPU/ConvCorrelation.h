@@ -1,9 +1,9 @@
 //===- ConvCorrelation.h - Convolutions as products -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A convolution is a product whose rows lie in the images. Tiles read them
 // there: for one tap after the other, the channels at some positions, whatever
 // the layout. Nothing is gathered; what lies outside of an image is left out.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CPU_CONVCORRELATION_H

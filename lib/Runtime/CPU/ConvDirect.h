@@ -1,9 +1,9 @@
 //===- ConvDirect.h - Convolutions of few channels --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where a filter reads a channel or a few (depthwise convolutions), gathering
 // windows for a product moves more than it computes. These loops add shifted
 // rows; a task owns what it writes, and adds up in one order.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CPU_CONVDIRECT_H

@@ -1,9 +1,9 @@
 //===- ConvFilterGradient.h - Gradients of filters --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product of images and cotangents whose sum runs over all positions. Tiles
 // read the images where they lie, and panels of cotangents, which all taps
 // share.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CPU_CONVFILTERGRADIENT_H

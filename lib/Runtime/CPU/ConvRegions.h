@@ -1,9 +1,9 @@
 //===- ConvRegions.h - Which taps meet which positions ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A position at the border of an image meets some of a filter's taps only.
 // Positions that meet the same ones are a region: all of its sums have the same
 // terms, and none of these is a multiplication by a zero outside of the image.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CPU_CONVREGIONS_H

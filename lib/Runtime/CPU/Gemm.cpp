@@ -1,9 +1,9 @@
 //===- Gemm.cpp - Matrix products on our own threads ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Panels of the right operand are packed, rows of the left one are read where
 // they lie. An element is summed up in one order wherever it is computed, so
 // that 1, 2 or 64 threads give the same bits.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Gemm.h"

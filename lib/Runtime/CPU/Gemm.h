@@ -1,7 +1,7 @@
 //===- Gemm.h - Products with bits that do not depend on threads *- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shared by the product and the convolution entry points.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CPU_GEMM_H

@@ -1,5 +1,5 @@
 //===- Panels.cpp - The operand that a product packs ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Panels.h"
 
 #include "remat/Runtime/Runtime.h"

@@ -1,9 +1,9 @@
 //===- Panels.h - The operand that a product packs --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A panel is a part of the right operand as wide as a tile: for each index of
 // the sum a row of as many columns, zeros behind those that there are. All
 // tiles of a column of tiles read it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CPU_PANELS_H

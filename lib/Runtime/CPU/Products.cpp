@@ -1,8 +1,8 @@
 //===- Products.cpp - Matrix products from MLIR ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Apart from the products themselves, so that who uses those does not export
 // these.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Gemm.h"

@@ -1,5 +1,5 @@
 //===- TileKernels.cpp - Which kernels this processor can run -------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "TileKernels.h"
 
 using namespace remat;

@@ -1,4 +1,5 @@
 //===- TileKernels.h - Products of small tiles in registers -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What products and convolutions are made of. A tile of the result stays in
 // vector registers while its sum is taken; the left operand is read where it
@@ -8,7 +9,6 @@
 // Each element is one chain of fused multiply-adds in the order of the sum
 // (multiplications and additions on processors without), whatever the
 // processor's vectors and the tile it is in: its bits depend on the sum alone.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CPU_TILEKERNELS_H

@@ -1,7 +1,7 @@
 //===- TileKernelsAnywhere.cpp - For 16 registers of 16 bytes -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every processor that the compiler knows.
-//
 //===----------------------------------------------------------------------===//
 
 #define REMAT_TILES addTilesAnywhere

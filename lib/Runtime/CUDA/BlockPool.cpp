@@ -1,5 +1,5 @@
 //===- BlockPool.cpp - Memory for shapes that are not known ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "BlockPool.h"
 
 #include <algorithm>

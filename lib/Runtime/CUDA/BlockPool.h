@@ -1,4 +1,5 @@
 //===- BlockPool.h - Memory for shapes that are not known ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Buffers of dynamic shapes come and go within a step. Freed blocks are kept
 // for the next request of their size: the driver's own functions wait for the
@@ -6,7 +7,6 @@
 // commands on the old buffer precede those on the new one. The oldest free
 // block is taken, so that equal steps get equal addresses, whatever the order
 // in which they free.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_BLOCKPOOL_H

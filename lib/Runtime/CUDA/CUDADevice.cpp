@@ -1,5 +1,5 @@
 //===- CUDADevice.cpp - The training loop's view of the GPU ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Session.h"
 #include "remat/Runtime/Device.h"
 

@@ -1,8 +1,8 @@
 //===- CUDAHostedDevice.cpp - A GPU for the steps of a host program -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A session of its own. While a step runs, it is its thread's session: that is
 // where the program's calls go.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Runtime/HostedDevice.h"

@@ -1,5 +1,5 @@
 //===- Chip.cpp - Open the device -----------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Chip.h"
 
 #include "remat/Runtime/Runtime.h"

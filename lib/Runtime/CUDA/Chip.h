@@ -1,5 +1,5 @@
 //===- Chip.h - The device that a run uses ---------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_RUNTIME_CUDA_CHIP_H
 #define REMAT_RUNTIME_CUDA_CHIP_H
 

@@ -1,5 +1,5 @@
 //===- CommandList.cpp - Work that is not on the stream yet ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CommandList.h"
 
 #include <algorithm>

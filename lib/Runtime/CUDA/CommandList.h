@@ -1,9 +1,9 @@
 //===- CommandList.h - Work that is not on the stream yet ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A program appends commands; the runtime issues them together, so that a list
 // that comes again can be replayed as a graph. Two lists are equal if the
 // device would do the same: kernels, grids, arguments and addresses.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_COMMANDLIST_H

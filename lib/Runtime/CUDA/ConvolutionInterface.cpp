@@ -1,8 +1,8 @@
 //===- ConvolutionInterface.cpp - Convolutions that programs ask for ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operands lie in device memory as cuDNN takes them: the compiler made the
 // copies that this needs.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MemRef.h"

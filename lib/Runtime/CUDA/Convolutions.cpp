@@ -1,5 +1,5 @@
 //===- Convolutions.cpp - Convolutions by cuDNN ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Convolutions.h"
 
 #include "DynamicLibrary.h"

@@ -1,11 +1,11 @@
 //===- Convolutions.h - Convolutions by cuDNN ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The algorithm of a convolution is a function of its shape, chosen once: of
 // those that add in a fixed order and fit in the program's workspace, the first
 // in the library's own order; if none fits, the one that needs the least, with
 // memory beside the program's. Nothing is timed: a convolution has the same
 // bits in every run with one library on one chip.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_CONVOLUTIONS_H

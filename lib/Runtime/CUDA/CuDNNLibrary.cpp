@@ -1,5 +1,5 @@
 //===- CuDNNLibrary.cpp - Load cuDNN --------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CuDNNLibrary.h"
 
 #include "DynamicLibrary.h"

@@ -1,5 +1,5 @@
 //===- CuDNNLibrary.h - cuDNN, loaded --------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_RUNTIME_CUDA_CUDNNLIBRARY_H
 #define REMAT_RUNTIME_CUDA_CUDNNLIBRARY_H
 

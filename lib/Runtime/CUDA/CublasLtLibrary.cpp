@@ -1,5 +1,5 @@
 //===- CublasLtLibrary.cpp - Load cuBLASLt --------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CublasLtLibrary.h"
 
 #include "DynamicLibrary.h"

@@ -1,5 +1,5 @@
 //===- CublasLtLibrary.h - cuBLASLt, loaded --------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_RUNTIME_CUDA_CUBLASLTLIBRARY_H
 #define REMAT_RUNTIME_CUDA_CUBLASLTLIBRARY_H
 

@@ -1,5 +1,5 @@
 //===- DeviceMemory.cpp - Accounted memory on the device ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DeviceMemory.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 //===- DeviceMemory.h - Accounted memory on the device ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every byte that the runtime asks of the driver is asked here, so that the
 // report counts what was allocated and not what was predicted.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_DEVICEMEMORY_H

@@ -1,5 +1,5 @@
 //===- DriverLibrary.cpp - Load the driver or its emulator ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DriverLibrary.h"
 
 #include "DynamicLibrary.h"

@@ -1,7 +1,7 @@
 //===- DriverLibrary.h - The driver, loaded --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A table of the driver's functions: NVIDIA's, the emulator's, or a test's.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_DRIVERLIBRARY_H

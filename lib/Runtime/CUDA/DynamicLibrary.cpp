@@ -1,5 +1,5 @@
 //===- DynamicLibrary.cpp - Libraries of the machine that runs ------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DynamicLibrary.h"
 
 #include <dlfcn.h>

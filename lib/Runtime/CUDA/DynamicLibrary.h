@@ -1,8 +1,8 @@
 //===- DynamicLibrary.h - Libraries of the machine that runs ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The driver, cuBLASLt and cuDNN are loaded when a program needs them, so that
 // a program starts where they are missing, and says what to install.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_DYNAMICLIBRARY_H

@@ -1,5 +1,5 @@
 //===- InputSlots.cpp - The next batch, beside the step -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "InputSlots.h"
 
 using namespace remat;

@@ -1,10 +1,10 @@
 //===- InputSlots.h - The next batch, beside the step ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // While a step reads its batch, the next one is uploaded on a stream of its own
 // into a second slot. It is moved to where programs read it (graphs know the
 // address) when they have done with the batch before: a copy on the device
 // takes a fraction of what the bus takes.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_INPUTSLOTS_H

@@ -1,8 +1,8 @@
 //===- Interface.cpp - What compiled programs for CUDA call ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // C functions. Commands are appended and run later, in order; `where` is a
 // source location for messages. Strings are constants of the program.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MemRef.h"

@@ -1,5 +1,5 @@
 //===- Kernels.cpp - The kernels of a program's image ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Kernels.h"
 
 #include "remat/Runtime/Runtime.h"

@@ -1,5 +1,5 @@
 //===- Kernels.h - The kernels of a program's image ------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_RUNTIME_CUDA_KERNELS_H
 #define REMAT_RUNTIME_CUDA_KERNELS_H
 

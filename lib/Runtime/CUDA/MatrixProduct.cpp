@@ -1,5 +1,5 @@
 //===- MatrixProduct.cpp - A product as the library takes it --------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MatrixProduct.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 //===- MatrixProduct.h - A product as the library takes it -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Programs ask for batch x batch products of matrices with any strides.
 // cuBLASLt takes one batch dimension, column-major matrices, and a flag for a
 // transposed one. This is arithmetic on sizes and strides, without the library.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_MATRIXPRODUCT_H

@@ -1,9 +1,9 @@
 //===- ProductInterface.cpp - Matrix products that programs ask for -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // As the CPU's remat_gemm_f32 and _f64, on memory of the device, with inputs of
 // 16 bits whose products are added in f32, and with factors of f32 that may be
 // rounded to TF32.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MemRef.h"

@@ -1,5 +1,5 @@
 //===- Products.cpp - Matrix products by cuBLASLt -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Products.h"
 
 #include "DynamicLibrary.h"

@@ -1,10 +1,10 @@
 //===- Products.h - Matrix products by cuBLASLt ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The algorithm of a product is a function of its shape: chosen once, for the
 // least alignment and the one workspace size that all products of the program
 // have, among those that add in a fixed order. So a product has the same bits
 // wherever the packer puts its operands.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_PRODUCTS_H

@@ -1,5 +1,5 @@
 //===- ScalarRows.cpp - Losses and assertions, fetched later --------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ScalarRows.h"
 
 #include "Failure.h"

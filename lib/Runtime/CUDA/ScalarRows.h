@@ -1,10 +1,10 @@
 //===- ScalarRows.h - Losses and assertions, fetched later -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The host would wait for every step if it looked at every loss. The device
 // keeps them instead, in rows with the assertions of the same step: bytes that
 // are 0 where one did not hold. Graphs write to the first row, whose address is
 // the same in every step; `keep` moves it into the next free one.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_SCALARROWS_H

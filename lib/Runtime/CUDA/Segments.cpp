@@ -1,5 +1,5 @@
 //===- Segments.cpp - Replay what comes again -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Segments.h"
 
 #include <cstdlib>

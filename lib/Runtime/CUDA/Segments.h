@@ -1,11 +1,11 @@
 //===- Segments.h - Replay what comes again --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A step is one list of commands, or several where the host reads a result in
 // between: segments, known by their position in the step. The first time a
 // segment runs as it is, the second time it is captured, from then on its graph
 // is replayed. A segment remembers a few lists, for steps that alternate; one
 // that has more (dynamic shapes) runs the others as they are.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_SEGMENTS_H

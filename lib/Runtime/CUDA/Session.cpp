@@ -1,5 +1,5 @@
 //===- Session.cpp - A run on one device ----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Session.h"
 
 #include <cstdlib>

@@ -1,9 +1,9 @@
 //===- Session.h - A run on one device -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One stream, in whose order everything happens: what programs append, what the
 // training loop copies. Programs append to a list; `flush` puts it on the
 // stream, where the host needs a result or a step ends.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_SESSION_H

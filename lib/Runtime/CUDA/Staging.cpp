@@ -1,5 +1,5 @@
 //===- Staging.cpp - Pinned memory between host and device ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Staging.h"
 
 #include <algorithm>

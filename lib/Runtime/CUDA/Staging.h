@@ -1,9 +1,9 @@
 //===- Staging.h - Pinned memory between host and device -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The driver reads pinned memory when the copy runs, not when it is asked for.
 // So each copy has a slot of a ring, which is used again after the event that
 // follows the copy.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_STAGING_H

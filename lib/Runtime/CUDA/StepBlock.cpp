@@ -1,5 +1,5 @@
 //===- StepBlock.cpp - Scalars that change from step to step --------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "StepBlock.h"
 
 using namespace remat;

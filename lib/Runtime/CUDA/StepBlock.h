@@ -1,9 +1,9 @@
 //===- StepBlock.h - Scalars that change from step to step -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A replayed graph has the arguments of its capture. So the step's number, the
 // learning rate or the random state go to kernels by address: each has a slot,
 // in the order of the commands, and the slots are copied before the commands.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CUDA_STEPBLOCK_H

@@ -1,5 +1,5 @@
 //===- StepTimer.cpp - Times of steps, by events --------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "StepTimer.h"
 
 using namespace remat;

@@ -1,5 +1,5 @@
 //===- StepTimer.h - Times of steps, by events -----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_RUNTIME_CUDA_STEPTIMER_H
 #define REMAT_RUNTIME_CUDA_STEPTIMER_H
 

@@ -1,8 +1,8 @@
 //===- AnnotatePass.cpp - Regions for models that have none ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Nobody edits what an exporter wrote: the next export would lose it. What a
 // user knows of a model ("its layers") is said beside it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Policies.h"

@@ -1,8 +1,8 @@
 //===- BindVJP.cpp - Derivatives by hand for scopes -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A `jax.custom_vjp` or a `torch.autograd.Function` arrives as the operations
 // of its forward. They become a function, which can have a rule.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Annotate/Annotate.h"

@@ -1,4 +1,5 @@
 //===- Layers.cpp - Operations that repeat --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An export says nowhere where a layer begins. But layers are the same
 // operations over and over, on parameters of their own, each on the result of
@@ -10,7 +11,6 @@
 // Matching subgraphs would not depend on the order of the text; but exporters
 // write layers in the order in which they trace them, all in the same way, and
 // a sequence is searched in n log n.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Layers.h"

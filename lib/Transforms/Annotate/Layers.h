@@ -1,5 +1,5 @@
 //===- Layers.h - Operations that repeat ------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_ANNOTATE_LAYERS_H
 #define REMAT_LIB_TRANSFORMS_ANNOTATE_LAYERS_H
 

@@ -1,8 +1,8 @@
 //===- MarkOutputs.cpp - Names and stopped gradients ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `checkpoint_name`, `stop_gradient` and `detach` leave no operation behind: a
 // scope around what they were applied to is all that an export keeps.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Origins.h"

@@ -1,9 +1,9 @@
 //===- Numbers.cpp - Operations by number ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A program that chooses what to save knows operations by what was listed, not
 // by a pattern. Numbers last for one pass: an attribute keeps them while
 // operations move into regions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Annotate/Annotate.h"

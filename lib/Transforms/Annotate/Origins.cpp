@@ -1,9 +1,9 @@
 //===- Origins.cpp - What the values of a function are made of ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A layer is what happens to activations. What is made of parameters alone
 // (transposed weights) or of data alone (masks, positions, draws) stands where
 // the exporter met it first, and must not hide that layers are equal.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Origins.h"

@@ -1,5 +1,5 @@
 //===- Origins.h - What the values of a function are made of ----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_ANNOTATE_ORIGINS_H
 #define REMAT_LIB_TRANSFORMS_ANNOTATE_ORIGINS_H
 

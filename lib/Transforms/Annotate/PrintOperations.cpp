@@ -1,5 +1,5 @@
 //===- PrintOperations.cpp - What may be selected by number ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Origins.h"
 #include "Scopes.h"
 #include "remat/Analysis/RecomputeCostOpInterface.h"

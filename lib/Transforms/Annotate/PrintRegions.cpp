@@ -1,5 +1,5 @@
 //===- PrintRegions.cpp - What became a region ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Annotate/Annotate.h"

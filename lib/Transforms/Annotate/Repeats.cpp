@@ -1,5 +1,5 @@
 //===- Repeats.cpp - Tandem repeats of a sequence -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Transforms/Annotate/Repeats.h"
 
 #include "llvm/ADT/DenseMap.h"

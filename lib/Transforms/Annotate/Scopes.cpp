@@ -1,8 +1,8 @@
 //===- Scopes.cpp - Where in the user's program an operation is -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Module paths and name scopes survive exports in locations only, each
 // framework with its own separator.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Scopes.h"

@@ -1,5 +1,5 @@
 //===- Scopes.h - Where in the user's program an operation is ---*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_ANNOTATE_SCOPES_H
 #define REMAT_LIB_TRANSFORMS_ANNOTATE_SCOPES_H
 

@@ -1,5 +1,5 @@
 //===- SelectBlocks.cpp - Layers and which of them ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Layers.h"
 
 #include "remat/Transforms/Annotate/Annotate.h"

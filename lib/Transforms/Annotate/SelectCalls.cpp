@@ -1,7 +1,7 @@
 //===- SelectCalls.cpp - Calls of functions -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `jax.jit` around a block, and hand-written models, leave layers as functions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Annotate/Annotate.h"

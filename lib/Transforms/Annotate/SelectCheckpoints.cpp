@@ -1,9 +1,9 @@
 //===- SelectCheckpoints.cpp - Functions under jax.checkpoint -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A `jax.checkpoint` is a component of the scope. Exports by python/remat
 // number its applications; in others they are told apart by the module in it,
 // by what stands between them, or by repetition.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Layers.h"

@@ -1,9 +1,9 @@
 //===- SelectKinds.cpp - Operations by what they do -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Selective recompute: what is cheap to compute again is known by its kind, not
 // by its place. Front ends write most kinds as `linalg.generic`, so that names
 // of operations say little; a softmax or a normalization is several of them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Origins.h"

@@ -1,8 +1,8 @@
 //===- SelectScopes.cpp - Operations by where they come from --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Everything under one scope is one selection: `layers.*` selects each layer
 // of its own.
-//
 //===----------------------------------------------------------------------===//
 
 #include "SelectScopes.h"

@@ -1,5 +1,5 @@
 //===- SelectScopes.h - Operations by where they come from ------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_ANNOTATE_SELECTSCOPES_H
 #define REMAT_LIB_TRANSFORMS_ANNOTATE_SELECTSCOPES_H
 

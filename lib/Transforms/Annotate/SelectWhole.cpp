@@ -1,5 +1,5 @@
 //===- SelectWhole.cpp - A function as one region -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Origins.h"
 
 #include "remat/Transforms/Annotate/Annotate.h"

@@ -1,8 +1,8 @@
 //===- TransformOps.cpp - Annotate by a script ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What `remat-annotate` says in options, in a file beside the model, together
 // with whatever else the transform dialect can match.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Annotate/TransformOps.h"

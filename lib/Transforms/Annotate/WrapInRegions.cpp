@@ -1,8 +1,8 @@
 //===- WrapInRegions.cpp - Selected operations become regions -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A region keeps its operands alive until its backward, and no operation may
 // stand both before and behind it: what goes in decides what it saves.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Origins.h"

@@ -1,8 +1,8 @@
 //===- CheckCarriedSizes.cpp - Tensors that grow in a loop ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each tensor that a loop carries has one buffer, as large as it starts. One of
 // another size in the next iteration would be written, and read, beside it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Branches.h"

@@ -1,9 +1,9 @@
 //===- CheckContents.cpp - Reads of what nothing was written to -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product into a `tensor.empty` adds to whatever the memory holds. Upstream
 // allows it, models do it by mistake, and the numbers look like a bad
 // optimizer.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Checks/Passes.h"

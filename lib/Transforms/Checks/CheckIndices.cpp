@@ -1,8 +1,8 @@
 //===- CheckIndices.cpp - Bounds of indices that come from data -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A token that is not in the vocabulary would read, and in the backward write,
 // memory of something else.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Checks/Passes.h"

@@ -1,9 +1,9 @@
 //===- CheckNaNs.cpp - The first operation that makes a NaN ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A loss that is no number says nothing of where it began to be none. Every
 // buffer is looked at where it is written, in program order, so that the first
 // failure is where it began.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Checks/Passes.h"

@@ -1,8 +1,8 @@
 //===- CheckOrders.cpp - Refuse reductions without a fixed order ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A pass that drops the order of a reduction changes bits under some policies
 // only; here it is found under every one.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"

@@ -1,8 +1,8 @@
 //===- CheckTypes.cpp - What nothing lowers -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Later passes leave what they do not know alone, or complain about what they
 // made of it, far from where the model says it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Checks/Passes.h"

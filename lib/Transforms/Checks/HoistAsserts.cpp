@@ -1,8 +1,8 @@
 //===- HoistAsserts.cpp - Assertions out of kernels -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An effect in a kernel's body would keep it from being fused, vectorized,
 // recomputed and differentiated.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Checks/Passes.h"

@@ -1,9 +1,9 @@
 //===- ElementwiseFusion.cpp - Fuse a kernel into its user --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream's fuseElementwiseOps takes generics only, clones a producer for
 // each operand that reads it, and repeats inputs: quadratic bodies on real
 // chains. This one merges all reads of a producer and equal inputs at once.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"

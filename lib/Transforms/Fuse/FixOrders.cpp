@@ -1,8 +1,8 @@
 //===- FixOrders.cpp - Fix the order of reductions ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Without this pass the order of a sum would be that of the kernel that it
 // becomes a part of.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"

@@ -1,8 +1,8 @@
 //===- Fuse.cpp - Fuse elementwise chains into one kernel each ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Only what crosses a kernel's border can become a residual. Without this pass
 // every intermediate of a chain would be stored, and saved for the backward.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"

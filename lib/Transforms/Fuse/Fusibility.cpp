@@ -1,8 +1,8 @@
 //===- Fusibility.cpp - Whether fusion saves or costs something -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The plan asks this before it lets a value be computed again in a kernel that
 // reads it, and fusion before it does so.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"

@@ -1,4 +1,5 @@
 //===- HoistReshapes.cpp - Reshapes before elementwise kernels ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exporters add the bias of a linear layer to a matrix of rows, split these
 // into sequences and positions, and go on elementwise: two kernels, and two
@@ -7,7 +8,6 @@
 //
 // This is done after differentiation: how sums are added up follows from the
 // loops of the model's own operations.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"

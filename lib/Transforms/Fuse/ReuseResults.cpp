@@ -1,11 +1,11 @@
 //===- ReuseResults.cpp - Read what another kernel has stored -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The adjoint of a kernel has a kernel for the gradient of each operand that it
 // reads in a way of its own, and each of them begins with the same scalar
 // operations: a mask applied to a cotangent, say. Where one of them stores
 // such a value anyway, the others read it, and the tensors from which they
 // would have made it again die earlier.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"

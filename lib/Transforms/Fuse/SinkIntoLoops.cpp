@@ -1,8 +1,8 @@
 //===- SinkIntoLoops.cpp - What a loop reads slice by slice ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The cotangent of what a recurrence returns exists for all positions at once,
 // only to be read one position at a time.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/BackwardBorder.h"

@@ -1,8 +1,8 @@
 //===- Constants.cpp - Weights that arrive as constants -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exporters freeze what a framework calls a parameter. What is to be trained
 // has to come in from outside again, without its bytes being copied or printed.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Import.h"

@@ -1,10 +1,10 @@
 //===- ExpandedFunctions.cpp - Functions that exporters spell out ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // JAX's way to linalg writes erfc, which the exact GELU is made of, as three
 // approximations and selects between them. Far from where one of them is meant
 // it overflows; nobody sees that in its value, but its derivative times zero is
 // no number. Frameworks differentiate the function.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Import.h"

@@ -1,5 +1,5 @@
 //===- ExportSpec.cpp - Description of an exported model ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ExportSpec.h"
 
 #include "mlir/IR/BuiltinTypes.h"

@@ -1,8 +1,8 @@
 //===- ExportSpec.h - Description of an exported model ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Names and roles are lost on the way out of a framework; the exporter writes
 // them into a JSON file beside the module.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_TRANSFORMS_IMPORT_EXPORTSPEC_H

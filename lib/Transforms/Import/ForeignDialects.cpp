@@ -1,9 +1,9 @@
 //===- ForeignDialects.cpp - Dialects of exporters ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An export that stopped half-way holds operations that this project does not
 // know. "Dialect not found" helps nobody: each is answered with the flag or the
 // pass that removes it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Import/ForeignDialects.h"

@@ -1,8 +1,8 @@
 //===- Import.cpp - Exported models ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The only pass that knows what front ends do to a model; all others find
 // parameters, state, data and loss where the project's own models have them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Import.h"

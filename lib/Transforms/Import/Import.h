@@ -1,5 +1,5 @@
 //===- Import.h - What import decides about a model ------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_IMPORT_IMPORT_H
 #define REMAT_LIB_TRANSFORMS_IMPORT_IMPORT_H
 

@@ -1,5 +1,5 @@
 //===- Signature.cpp - Roles of arguments and results ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Import.h"
 
 #include "remat/Dialect/Opt/IR/Opt.h"

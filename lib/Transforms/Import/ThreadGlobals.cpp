@@ -1,9 +1,9 @@
 //===- ThreadGlobals.cpp - ml_program.global to values --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A recompute that loaded a global again would draw other numbers than the
 // original did, and advance it twice. What is passed on as a value is replayed
 // like any other.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Import.h"

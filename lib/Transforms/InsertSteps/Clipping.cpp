@@ -1,5 +1,5 @@
 //===- Clipping.cpp - Limits on the norm of gradients ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Clipping.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,7 +1,7 @@
 //===- Clipping.h - Limits on the norm of gradients -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What clipping by one gradient's norm and by all gradients' norm share.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_TRANSFORMS_INSERTSTEPS_CLIPPING_H

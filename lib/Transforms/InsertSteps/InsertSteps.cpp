@@ -1,8 +1,8 @@
 //===- InsertSteps.cpp - Gradients to updates -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A gradient that is used where it becomes final dies there: in eager mode only
 // about one layer's gradients are live at once.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Clipping.h"

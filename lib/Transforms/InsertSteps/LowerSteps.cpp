@@ -1,9 +1,9 @@
 //===- LowerSteps.cpp - opt.eager_step to in-place kernels ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An update that is one kernel with the parameter and its states as `outs`
 // needs no memory of its own; a chain of kernels would need a copy of each.
 // Rules on tensors are as many kernels as they need.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Clipping.h"

@@ -1,8 +1,8 @@
 //===- MicroBatches.cpp - Gradient accumulation ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The slower form that a user asks for by name: a batch that does not fit is
 // trained in parts, with one sum of every gradient live throughout.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MicroBatches.h"

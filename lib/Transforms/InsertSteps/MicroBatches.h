@@ -1,5 +1,5 @@
 //===- MicroBatches.h - Gradient accumulation -------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_INSERTSTEPS_MICROBATCHES_H
 #define REMAT_LIB_TRANSFORMS_INSERTSTEPS_MICROBATCHES_H
 

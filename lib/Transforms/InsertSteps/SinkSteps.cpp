@@ -1,8 +1,8 @@
 //===- SinkSteps.cpp - Updates in the backward of a layer -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A function that returns gradients returns all of them at once. Where it
 // updates what they are gradients of, each is gone before the next one exists.
-//
 //===----------------------------------------------------------------------===//
 
 #include "StepPoint.h"

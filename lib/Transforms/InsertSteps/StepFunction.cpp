@@ -1,5 +1,5 @@
 //===- StepFunction.cpp - A joint function on its way to @step ------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "StepFunction.h"
 
 #include "remat/Analysis/StateFlow.h"

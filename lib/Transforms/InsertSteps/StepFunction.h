@@ -1,8 +1,8 @@
 //===- StepFunction.h - A joint function on its way to @step ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What insertion of steps knows of the function that it builds: which argument
 // is what, and where its next value comes from.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_TRANSFORMS_INSERTSTEPS_STEPFUNCTION_H

@@ -1,5 +1,5 @@
 //===- StepPoint.h - Where an update may stand ------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_INSERTSTEPS_STEPPOINT_H
 #define REMAT_LIB_TRANSFORMS_INSERTSTEPS_STEPPOINT_H
 

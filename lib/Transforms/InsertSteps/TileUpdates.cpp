@@ -1,9 +1,9 @@
 //===- TileUpdates.cpp - Parts of a gradient that never exists as a whole -===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where parameters are most of the memory, the gradient of the largest is most
 // of what is left. A product and the update that reads it need only a few rows
 // of it at a time, and find them in a cache.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/OldValueReads.h"

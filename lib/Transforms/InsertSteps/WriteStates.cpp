@@ -1,10 +1,10 @@
 //===- WriteStates.cpp - Model states in place ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The next value of a state may be another state's old value: a history keeps
 // what was the newest entry, two buffers are exchanged. On tensors any order of
 // the writes means the same; bufferization rejects one that overwrites a state
 // before its old value has been stored elsewhere.
-//
 //===----------------------------------------------------------------------===//
 
 #include "WriteStates.h"

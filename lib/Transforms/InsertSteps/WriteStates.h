@@ -1,5 +1,5 @@
 //===- WriteStates.h - Model states in place -------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_INSERTSTEPS_WRITESTATES_H
 #define REMAT_LIB_TRANSFORMS_INSERTSTEPS_WRITESTATES_H
 

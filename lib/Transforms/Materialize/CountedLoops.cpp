@@ -1,5 +1,5 @@
 //===- CountedLoops.cpp - Loops from 0 by 1 -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CountedLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,5 @@
 //===- CountedLoops.h - Loops from 0 by 1 -----------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_MATERIALIZE_COUNTEDLOOPS_H
 #define REMAT_TRANSFORMS_MATERIALIZE_COUNTEDLOOPS_H
 

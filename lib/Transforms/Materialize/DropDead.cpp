@@ -1,8 +1,8 @@
 //===- DropDead.cpp - Remove what deleted residuals leave behind ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A deleted residual saves memory only once its tape, its way out of outer
 // regions and the operands that were kept alive for it are gone as well.
-//
 //===----------------------------------------------------------------------===//
 
 #include "DropDead.h"

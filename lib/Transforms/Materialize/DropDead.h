@@ -1,5 +1,5 @@
 //===- DropDead.h - Remove what deleted residuals leave behind --*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_MATERIALIZE_DROPDEAD_H
 #define REMAT_TRANSFORMS_MATERIALIZE_DROPDEAD_H
 

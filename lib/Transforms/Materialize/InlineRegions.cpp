@@ -1,8 +1,8 @@
 //===- InlineRegions.cpp - Splice regions into their parents --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Fusion, optimizer steps and scheduling work on flat blocks: a region that
 // stayed closed would keep a recompute from fusing with its reader.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Borders.h"

@@ -1,8 +1,8 @@
 //===- LowerTapes.cpp - Tapes become slices of tensors --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bufferization knows slices, not tapes. This is the last point at which a
 // loop's residual can still be told from any other tensor.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"

@@ -1,8 +1,8 @@
 //===- Materialize.cpp - Delete residuals by recomputing them -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decisions become code: what a plan says is computed again is cloned into the
 // backward, and the residual disappears. Nothing is decided here.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Materialize/Passes.h"

@@ -1,9 +1,9 @@
 //===- MergeLoops.cpp - Forward and backward in one loop ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A loop over tiles from which nothing is saved computes each tile twice. Where
 // the backward could begin before the forward has ended, because the cotangent
 // does not depend on its results, once is enough.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CountedLoops.h"

@@ -1,9 +1,9 @@
 //===- MergeTapes.cpp - What a loop carries is recorded once --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A recurrence is recorded twice: as it enters an iteration, which the backward
 // reads, and as it leaves it, which is what the model returns or the backward
 // of what comes next reads. The one is the other, an iteration later.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CountedLoops.h"

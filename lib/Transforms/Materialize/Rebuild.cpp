@@ -1,9 +1,9 @@
 //===- Rebuild.cpp - Make values again in a function's backward -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decisions about what no region is around any more become code here. A value
 // that kernels can make as they read it is fused into them at once: no pass in
 // between may merge it with the original.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Rebuild.h"

@@ -1,5 +1,5 @@
 //===- Rebuild.h - Make values again in a function's backward ---*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_MATERIALIZE_REBUILD_H
 #define REMAT_LIB_TRANSFORMS_MATERIALIZE_REBUILD_H
 

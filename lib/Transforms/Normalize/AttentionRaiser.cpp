@@ -1,5 +1,5 @@
 //===- AttentionRaiser.cpp - One attention out of its parts ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AttentionRaiser.h"
 
 #include "AttentionReshapes.h"

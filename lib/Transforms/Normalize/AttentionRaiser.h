@@ -1,5 +1,5 @@
 //===- AttentionRaiser.h - One attention out of its parts -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_ATTENTIONRAISER_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_ATTENTIONRAISER_H
 

@@ -1,5 +1,5 @@
 //===- AttentionReshapes.cpp - Reshapes between attention's products ------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AttentionReshapes.h"
 #include "Patterns.h"
 #include "ScoreBody.h"

@@ -1,5 +1,5 @@
 //===- AttentionReshapes.h - Reshapes in attention --------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_ATTENTIONRESHAPES_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_ATTENTIONRESHAPES_H
 

@@ -1,11 +1,11 @@
 //===- CommonSubexpressions.cpp - CSE that knows what bodies read ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // CSE compares operations whose hashes are equal, and hashes what is written
 // before a region, not what the region reads from around it. All gathers by one
 // array of indices then have one hash, whatever they gather from, and each is
 // compared with all before it. An attribute makes the difference part of the
 // hash while CSE runs.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Transforms/CSE.h"

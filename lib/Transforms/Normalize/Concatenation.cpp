@@ -1,9 +1,9 @@
 //===- Concatenation.cpp - Concatenations out of branches -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // StableHLO's way to linalg writes a concatenation as a kernel that branches,
 // at each element, on where it lies. Its derivative is a slice for each part;
 // that of a branch in a kernel would not even be one kernel.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Concatenation.h"

@@ -1,5 +1,5 @@
 //===- Concatenation.h - Concatenations out of branches --------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_CONCATENATION_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_CONCATENATION_H
 

@@ -1,5 +1,5 @@
 //===- ConvOperands.cpp - Operands of linalg's convolutions ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ConvOperands.h"
 
 #include "Copies.h"

@@ -1,9 +1,9 @@
 //===- ConvOperands.h - Operands of linalg's convolutions -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Linalg has a convolution for each order of dimensions, remat.conv and its
 // gradients have two. What the images of a convolution are padded with belongs
 // to the convolution.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_CONVOPERANDS_H

@@ -1,8 +1,8 @@
 //===- Copies.cpp - Kernels that only move elements -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Front ends spell a transposition or a broadcast in half a dozen ways; passes
 // that read through them ask here.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Copies.h"

@@ -1,5 +1,5 @@
 //===- Copies.h - Kernels that only move elements ---------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_COPIES_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_COPIES_H
 

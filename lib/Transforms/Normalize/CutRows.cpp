@@ -1,8 +1,8 @@
 //===- CutRows.cpp - Fewer rows instead of a slice of them ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The last position of a sequence has no label: many a loss cuts its logits
 // off. Without its row in the product, the others are rows like any.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CutRows.h"

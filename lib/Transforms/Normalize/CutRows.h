@@ -1,5 +1,5 @@
 //===- CutRows.h - Fewer rows instead of a slice of them --------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_CUTROWS_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_CUTROWS_H
 

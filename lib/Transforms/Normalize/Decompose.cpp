@@ -1,9 +1,9 @@
 //===- Decompose.cpp - Operations replaced by their parts -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tapes, residuals of branches, states of random generators and plans of memory
 // know the loops and branches of scf. Whatever else has a body would need a way
 // through each of these; as a loop of scf it needs none.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Normalize/DecomposableOpInterface.h"

@@ -1,8 +1,8 @@
 //===- Decompositions.cpp - What upstream's operations are made of --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One model for each operation that has no derivative of its own: as loops of
 // scf and kernels they share those that these have.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ParallelLoops.h"

@@ -1,10 +1,10 @@
 //===- DetachMaxima.cpp - Maxima that results do not depend on ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exponentials of large numbers overflow, so that a maximum is subtracted first
 // and accounted for afterwards. Results do not depend on it, and its gradient
 // is zero: a sum of terms that the backward would compute, and search the
 // maximum once more for, if nobody said so.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Copies.h"

@@ -1,10 +1,10 @@
 //===- DetachMeans.cpp - The mean in a variance has no gradient -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The sum of (x - m)^2 is least where m is the mean of x, so that its
 // derivative by m is zero there. Without this pass the adjoint computes that
 // zero: the sum of c (x - m), in a kernel that has to wait for c and so reads x
 // once more, for each norm of a model.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Variance.h"

@@ -1,10 +1,10 @@
 //===- DropZeros.cpp - Zeros that nothing reads ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The cotangent of a tensor that is put together of slices starts from zeros,
 // and that of a tensor whose slice is overwritten gets zeros there. Often the
 // slices are all there is, or the zeros are never read: a pass over memory for
 // nothing, and in a loop over a sequence two launches for each step.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"

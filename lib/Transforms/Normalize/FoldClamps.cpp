@@ -1,9 +1,9 @@
 //===- FoldClamps.cpp - Bounds that an index keeps anyway -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // StableHLO clamps the start of each dynamic slice. Behind the clamp of a
 // loop's counter, nothing knows any more that each iteration has a slice of its
 // own.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Normalize/Passes.h"

@@ -1,9 +1,9 @@
 //===- FoldTransposes.cpp - Products read operands as they lie ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exporters transpose weights and heads into the order that a matmul wants.
 // Each transposed copy costs a pass over memory, and is one more residual; a
 // product whose maps say the same costs nothing.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Copies.h"

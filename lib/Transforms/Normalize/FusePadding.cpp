@@ -1,8 +1,8 @@
 //===- FusePadding.cpp - Convolutions that pad by themselves --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Front ends pad with an operation of its own. The padded image is then one
 // more residual, as large as the image that the backward needs anyway.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ConvOperands.h"

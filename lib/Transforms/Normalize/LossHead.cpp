@@ -1,5 +1,5 @@
 //===- LossHead.cpp - A product that is read row by row -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "LossHead.h"
 #include "Copies.h"
 

@@ -1,5 +1,5 @@
 //===- LossHead.h - A product that is read row by row -----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_LOSSHEAD_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_LOSSHEAD_H
 

@@ -1,8 +1,8 @@
 //===- MergeCarried.cpp - Values that loops and branches carry twice ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream's canonicalization finds them by comparing every two values, which
 // takes seconds where a loop writes thousands of tapes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Normalize/Passes.h"

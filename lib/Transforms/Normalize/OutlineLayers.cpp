@@ -1,8 +1,8 @@
 //===- OutlineLayers.cpp - Equal layers become calls of one function ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What is a function is differentiated, scheduled, packed and lowered once,
 // however often it is called.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/Activity.h"

@@ -1,9 +1,9 @@
 //===- ParallelLoops.cpp - Parallel loops as loops in order ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The derivative of a loop, its tapes and the memory that it takes are known
 // for scf.for alone. Tiling passes leave scf.forall and scf.parallel; front
 // ends write a scatter.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ParallelLoops.h"

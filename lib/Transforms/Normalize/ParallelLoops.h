@@ -1,5 +1,5 @@
 //===- ParallelLoops.h - Parallel loops as loops in order -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_PARALLELLOOPS_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_PARALLELLOOPS_H
 

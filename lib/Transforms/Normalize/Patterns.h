@@ -1,5 +1,5 @@
 //===- Patterns.h - Normal forms that other passes look for -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_PATTERNS_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_PATTERNS_H
 

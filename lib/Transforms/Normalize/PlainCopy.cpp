@@ -1,5 +1,5 @@
 //===- PlainCopy.cpp - A function without names and regions ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Transplant.h"
 
 #include "remat/Analysis/Activity.h"

@@ -1,9 +1,9 @@
 //===- PlainCopy.h - A function without names and regions -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a pass finds as a whole must not depend on where names and borders of
 // regions stand, as bits must not. It looks for it in a copy of the function
 // that has neither, and then moves what it has found to the function.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_PLAINCOPY_H

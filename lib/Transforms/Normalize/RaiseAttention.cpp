@@ -1,9 +1,9 @@
 //===- RaiseAttention.cpp - Attention out of its parts --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // As products and a softmax, attention keeps a number for each pair of
 // positions for the backward, and moves several such arrays through memory. As
 // one operation it keeps one for each row.
-//
 //===----------------------------------------------------------------------===//
 
 #include "AttentionRaiser.h"

@@ -1,9 +1,9 @@
 //===- RaiseSoftmax.cpp - Softmax out of its parts ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exporters spell softmax as five kernels. Differentiated one by one they save
 // the scores and the probabilities; the derivative of a softmax needs only the
 // latter, of which attention has one for each pair of positions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Copies.h"

@@ -1,9 +1,9 @@
 //===- RoundProducts.cpp - A product and its rounding as one --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exporters print a product of bf16 as one of f32, and a rounding after it.
 // Taken apart, the result is stored, saved and differentiated in f32, at twice
 // the bytes, and the adjoints are products of f32.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Borders.h"

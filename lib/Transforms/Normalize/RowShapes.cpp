@@ -1,5 +1,5 @@
 //===- RowShapes.cpp - Where the rows of tensors are ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RowShapes.h"
 #include "Copies.h"
 

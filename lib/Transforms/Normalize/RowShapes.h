@@ -1,9 +1,9 @@
 //===- RowShapes.h - Where the rows of tensors are --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A computation on rows that are independent of each other can run on some of
 // them at a time. Which part of each of its tensors belongs to these follows
 // from operation to operation, through transpositions and reshapes.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_ROWSHAPES_H

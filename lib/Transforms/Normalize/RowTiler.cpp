@@ -1,5 +1,5 @@
 //===- RowTiler.cpp - Some rows at a time ---------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RowTiler.h"
 
 #include "remat/Dialect/Remat/IR/RegionAttributes.h"

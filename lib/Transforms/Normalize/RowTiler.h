@@ -1,5 +1,5 @@
 //===- RowTiler.h - Some rows at a time -------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_ROWTILER_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_ROWTILER_H
 

@@ -1,5 +1,5 @@
 //===- ScoreBody.cpp - Elementwise kernels as one scalar body -------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ScoreBody.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"

@@ -1,9 +1,9 @@
 //===- ScoreBody.h - Elementwise kernels as one scalar body -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What stands between a product and a softmax (scale, bias, masks) and between
 // the softmax and the next product (dropout), inlined into the body of an
 // attention.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_SCOREBODY_H

@@ -1,4 +1,5 @@
 //===- ShiftVariances.cpp - Variances that need no mean first -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The squares of x - m can be added up once the mean m is known, which takes
 // another pass over x: two of the three that the forward of a batch norm makes.
@@ -10,7 +11,6 @@
 // part of the batch, at least a 64th of it, whose elements alone make the
 // variance at least (m - s)^2 / 64: so the loss is bounded whatever x is. It
 // would not be with s = 0, or with one element.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Variance.h"

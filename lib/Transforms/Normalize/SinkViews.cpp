@@ -1,4 +1,5 @@
 //===- SinkViews.cpp - Views stand where they are read --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A transposition that products read in place is gone, and a reshape of a
 // reshape is one. Whether a border of a region or equal computations hide such
@@ -8,7 +9,6 @@
 //
 // Loops and branches read views of the block around them: computed in a loop, a
 // view would be so again and again.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Copies.h"

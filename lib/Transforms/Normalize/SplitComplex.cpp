@@ -1,10 +1,10 @@
 //===- SplitComplex.cpp - Complex tensors as two real ones ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Derivatives, products of libraries and kernels know real numbers only. A
 // complex tensor becomes the tensors of its real and its imaginary parts,
 // through views, loops, branches and regions; scalars, which are complex in the
 // bodies of kernels, are taken apart where nothing is complex around them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"

@@ -1,9 +1,9 @@
 //===- Structured.cpp - Computations on tensors as kernels ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // arith and math on whole tensors would need rules that save operands; as
 // structured operations they share the one that recomputes in registers, and
 // they fuse.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Normalize/Structured.h"

@@ -1,9 +1,9 @@
 //===- TileLossHeads.cpp - Losses of some rows at a time ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The logits of a large vocabulary are the largest tensor of a model, and their
 // cotangent is as large. As the rows of a loss are independent of each other,
 // both need to exist for some rows at a time only.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CutRows.h"

@@ -1,5 +1,5 @@
 //===- Transplant.cpp - From a plain copy to its function -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Transplant.h"
 
 #include "Copies.h"

@@ -1,5 +1,5 @@
 //===- Transplant.h - From a plain copy to its function ---------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_TRANSPLANT_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_TRANSPLANT_H
 

@@ -1,11 +1,11 @@
 //===- TransposedConv.cpp - Convolutions of stuffed images ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Front ends write a transposed convolution as one of stride 1 that reads an
 // image with zeros between its elements, with filters that are mirrored. Most
 // of its products are with zeros, and the stuffed image is one more residual. A
 // transposed convolution is the cotangent of a convolution's images: there is
 // an operation for that.
-//
 //===----------------------------------------------------------------------===//
 
 #include "TransposedConv.h"

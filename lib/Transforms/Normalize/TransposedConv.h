@@ -1,5 +1,5 @@
 //===- TransposedConv.h - Convolutions of stuffed images --------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_TRANSPOSEDCONV_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_TRANSPOSEDCONV_H
 

@@ -1,5 +1,5 @@
 //===- Variance.cpp - Sums of squared differences from a mean -------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Variance.h"
 
 #include "PlainCopy.h"

@@ -1,5 +1,5 @@
 //===- Variance.h - Sums of squared differences from a mean -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_NORMALIZE_VARIANCE_H
 #define REMAT_LIB_TRANSFORMS_NORMALIZE_VARIANCE_H
 

@@ -1,8 +1,8 @@
 //===- Borrow.cpp - Memory that a called function gets --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The caller of a function keeps memory for its results and its operands during
 // the whole call. Inlined, neither would be there for longer than needed.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Borrow.h"

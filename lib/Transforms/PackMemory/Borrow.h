@@ -1,5 +1,5 @@
 //===- Borrow.h - Memory that a called function gets ------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_PACKMEMORY_BORROW_H
 #define REMAT_TRANSFORMS_PACKMEMORY_BORROW_H
 

@@ -1,9 +1,9 @@
 //===- BranchBuffers.cpp - One buffer for each result of a branch ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A buffer that is made in a branch and outlives it has a twin in the other
 // one, both are reserved, and one of a size that is not static is freed by
 // nobody.
-//
 //===----------------------------------------------------------------------===//
 
 #include "BranchBuffers.h"

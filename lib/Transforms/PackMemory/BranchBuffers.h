@@ -1,5 +1,5 @@
 //===- BranchBuffers.h - One buffer for each result of a branch -*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_PACKMEMORY_BRANCHBUFFERS_H
 #define REMAT_TRANSFORMS_PACKMEMORY_BRANCHBUFFERS_H
 

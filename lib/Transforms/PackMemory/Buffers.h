@@ -1,5 +1,5 @@
 //===- Buffers.h - Tensors and the buffers that they will be in -*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_PACKMEMORY_BUFFERS_H
 #define REMAT_LIB_TRANSFORMS_PACKMEMORY_BUFFERS_H
 

@@ -1,7 +1,7 @@
 //===- CallOrder.cpp - Functions, callees before callers ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Both the memory of results and arenas are decided callees first.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CallOrder.h"

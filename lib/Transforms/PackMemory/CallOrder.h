@@ -1,7 +1,7 @@
 //===- CallOrder.h - Functions, callees before callers ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Both the memory of results and arenas are decided callees first.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_PACKMEMORY_CALLORDER_H

@@ -1,9 +1,9 @@
 //===- CarryInPlace.cpp - One buffer for each carried tensor --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One-shot bufferization rejects loops that yield a tensor in another buffer
 // than the one that they got, and cannot order the copies of those that yield
 // each other's.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CarryInPlace.h"

@@ -1,5 +1,5 @@
 //===- CarryInPlace.h - One buffer for each carried tensor ------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_PACKMEMORY_CARRYINPLACE_H
 #define REMAT_TRANSFORMS_PACKMEMORY_CARRYINPLACE_H
 

@@ -1,5 +1,5 @@
 //===- CastMemory.h - Memory as another type --------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_PACKMEMORY_CASTMEMORY_H
 #define REMAT_TRANSFORMS_PACKMEMORY_CASTMEMORY_H
 

@@ -1,8 +1,8 @@
 //===- EliminateEmptyTensors.cpp - Compute in the buffer of the result ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream's pass analyzes the whole module, which takes as long as
 // bufferization itself, before it looks for something to do.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/PackMemory/Passes.h"

@@ -1,5 +1,5 @@
 //===- Figures.h - What is measured of a packed function --------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_PACKMEMORY_FIGURES_H
 #define REMAT_LIB_TRANSFORMS_PACKMEMORY_FIGURES_H
 

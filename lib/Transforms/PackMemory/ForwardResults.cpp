@@ -1,5 +1,5 @@
 //===- ForwardResults.cpp - Results that are arguments --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ForwardResults.h"
 
 #include "remat/Transforms/Utils/Callees.h"

@@ -1,5 +1,5 @@
 //===- ForwardResults.h - Results that are arguments ------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_PACKMEMORY_FORWARDRESULTS_H
 #define REMAT_LIB_TRANSFORMS_PACKMEMORY_FORWARDRESULTS_H
 

@@ -1,9 +1,9 @@
 //===- InPlace.cpp - Which values one buffer can hold in turn -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One-shot bufferization copies what is overwritten before its last read. Where
 // a value has to stay in one buffer (carried by a loop, returned by both
 // regions of a branch) such a copy has to be made elsewhere, and before.
-//
 //===----------------------------------------------------------------------===//
 
 #include "InPlace.h"

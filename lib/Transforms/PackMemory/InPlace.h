@@ -1,5 +1,5 @@
 //===- InPlace.h - Which values one buffer can hold in turn -----*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_PACKMEMORY_INPLACE_H
 #define REMAT_TRANSFORMS_PACKMEMORY_INPLACE_H
 

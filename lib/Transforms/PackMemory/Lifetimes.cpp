@@ -1,8 +1,8 @@
 //===- Lifetimes.cpp - When each buffer of a function is alive ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Program order is the clock: every operation on the way through structured
 // control flow has a position, loops a range of them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Lifetimes.h"

@@ -1,7 +1,7 @@
 //===- Lifetimes.h - When each buffer of a function is alive ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Analysis behind remat-pack-memory. It only looks; the pass rewrites.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_PACKMEMORY_LIFETIMES_H

@@ -1,7 +1,7 @@
 //===- MemoryReport.cpp - What a function's memory is made of -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One list of figures, printed for people and for benchmark scripts.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MemoryReport.h"

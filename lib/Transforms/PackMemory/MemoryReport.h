@@ -1,7 +1,7 @@
 //===- MemoryReport.h - What a function's memory is made of -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The figures that remat-pack-memory prints, apart from how it finds them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_PACKMEMORY_MEMORYREPORT_H

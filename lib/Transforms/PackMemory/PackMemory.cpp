@@ -1,8 +1,8 @@
 //===- PackMemory.cpp - Every static buffer gets an offset in one arena ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Without it the peak is what the allocator makes of it, every step pays for
 // allocations, and elementwise results get memory of their own.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Opt/IR/Opt.h"

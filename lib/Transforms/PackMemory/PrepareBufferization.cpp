@@ -1,8 +1,8 @@
 //===- PrepareBufferization.cpp - What one-shot bufferization needs -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Without it bufferization rejects loops that yield a tensor in a new buffer,
 // and writes into arguments that belong to the caller.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/PackMemory/Passes.h"

@@ -1,10 +1,10 @@
 //===- RestoreLayouts.cpp - Branches hand on contiguous buffers -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One-shot bufferization gives up on the layout of a buffer that a branch
 // returns from a loop: its strides become unknown. What reads it then looks
 // like something else than what reads the same values from a buffer of its own
 // (no product for the library, no vectors), and would add in another order.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/PackMemory/Passes.h"

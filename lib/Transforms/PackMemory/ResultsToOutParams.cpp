@@ -1,8 +1,8 @@
 //===- ResultsToOutParams.cpp - Callers provide the memory of results -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A buffer that a function returns outlives every arena that the function could
 // put it in. So the caller places it, in its own.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"

@@ -1,4 +1,5 @@
 //===- SplitAccumulations.cpp - Long chains in pieces ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One-shot bufferization compares all reads with all writes of values that
 // share a buffer, once for each of them, and follows each back to where it is
@@ -6,7 +7,6 @@
 // of a weight that many layers share, the cotangent that passes many skip
 // connections, a tensor that is written slice by slice) would take half a
 // minute, a thousand of them days.
-//
 //===----------------------------------------------------------------------===//
 
 #include "SplitAccumulations.h"

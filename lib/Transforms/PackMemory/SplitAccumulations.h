@@ -1,5 +1,5 @@
 //===- SplitAccumulations.h - Long chains in pieces -------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_PACKMEMORY_SPLITACCUMULATIONS_H
 #define REMAT_LIB_TRANSFORMS_PACKMEMORY_SPLITACCUMULATIONS_H
 

@@ -1,11 +1,11 @@
 //===- SplitReads.cpp - Many readers of one tensor in groups --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One-shot bufferization collects, for each operand, all reads of what may be
 // in the same buffer: a weight that a thousand layers share costs it a million.
 // Nothing can go wrong with a tensor that nobody writes, or that is written
 // once everybody has read it. Its readers take it from its buffer, by a value
 // for each few of them, which bufferization knows nothing about and forwards.
-//
 //===----------------------------------------------------------------------===//
 
 #include "SplitReads.h"

@@ -1,5 +1,5 @@
 //===- SplitReads.h - Many readers of one tensor in groups ------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_PACKMEMORY_SPLITREADS_H
 #define REMAT_LIB_TRANSFORMS_PACKMEMORY_SPLITREADS_H
 

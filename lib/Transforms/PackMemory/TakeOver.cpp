@@ -1,9 +1,9 @@
 //===- TakeOver.cpp - Results take over dying operands --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One-shot bufferization works in place where one value is all that becomes of
 // another. Here it is known when each buffer dies, so a result may take the
 // place of any operand whose elements it reads before it writes them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "TakeOver.h"

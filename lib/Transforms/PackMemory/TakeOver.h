@@ -1,5 +1,5 @@
 //===- TakeOver.h - Results take over dying operands ------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_PACKMEMORY_TAKEOVER_H
 #define REMAT_TRANSFORMS_PACKMEMORY_TAKEOVER_H
 

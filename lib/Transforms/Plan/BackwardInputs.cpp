@@ -1,5 +1,5 @@
-//===- BackwardInputs.cpp - What a backward reads of its region
-//-------------------===//
+//===- BackwardInputs.cpp - Forward values that a backward reads ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A backward sees arguments; decisions are about the forward values that they
 // hold.

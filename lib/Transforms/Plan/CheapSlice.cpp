@@ -1,9 +1,9 @@
 //===- CheapSlice.cpp - What is cheaper to make than to keep --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A padded image is another tensor and constants around it, a mask or a shifted
 // index is made of the model's inputs, and what an exporter computes in a wider
 // type, to round it, is no value of the model at all.
-//
 //===----------------------------------------------------------------------===//
 
 #include "CheapSlice.h"

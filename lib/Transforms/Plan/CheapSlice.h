@@ -1,5 +1,5 @@
 //===- CheapSlice.h - What is cheaper to make than to keep ------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_PLAN_CHEAPSLICE_H
 #define REMAT_LIB_TRANSFORMS_PLAN_CHEAPSLICE_H
 

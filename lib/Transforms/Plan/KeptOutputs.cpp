@@ -1,9 +1,9 @@
 //===- KeptOutputs.cpp - Outputs that others keep anyway ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a region yields is an operand of the next one, whose backward reads it,
 // whatever the policies say. Where this region's backward needs it as well (for
 // the sign of a ReLU), to make it again would take time and free nothing.
-//
 //===----------------------------------------------------------------------===//
 
 #include "KeptOutputs.h"

@@ -1,5 +1,5 @@
 //===- KeptOutputs.h - Outputs that others keep anyway ----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_PLAN_KEPTOUTPUTS_H
 #define REMAT_LIB_TRANSFORMS_PLAN_KEPTOUTPUTS_H
 

@@ -1,8 +1,8 @@
 //===- Plan.cpp - Decide what the backward keeps --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Differentiation saves whatever the backward reads. Here, and only here, it is
 // decided which of that stays, and what the rest is computed from.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Plan/Passes.h"

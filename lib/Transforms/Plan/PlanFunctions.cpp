@@ -1,9 +1,9 @@
 //===- PlanFunctions.cpp - Decide what a function's backward keeps --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Regions say what may be saved. What crosses from the forward of a function to
 // its backward is known when they are gone, their code is kernels, and it shows
 // what these read.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/BackwardBorder.h"

@@ -1,8 +1,8 @@
 //===- PrintPlan.cpp - Show what backwards keep, and why ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A user who wonders where the memory goes, or why something runs twice, should
 // not have to read the program that passes left.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Tapes.h"

@@ -1,5 +1,5 @@
-//===- ResidualPaths.cpp - How forward values reach the backward
-//--------------===//
+//===- ResidualPaths.cpp - How forward values reach the backward ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Without it only regions in straight-line code could be rematerialized.
 //

@@ -1,5 +1,5 @@
 //===- Residuals.cpp - What a function's backward may keep ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Transforms/Plan/Residuals.h"
 
 #include "Tapes.h"

@@ -1,5 +1,5 @@
-//===- RouteResiduals.cpp - Send new values from the forward to the backward
-//-------===//
+//===- RouteResiduals.cpp - Send new values to the backward ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a recompute starts from has to reach the backward by the way that the
 // deleted residuals took, or by a cheaper one.

@@ -1,7 +1,7 @@
 //===- Slice.cpp - What to save and what to recompute ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The one place where a policy meets the program.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Slice.h"

@@ -1,5 +1,5 @@
 //===- Slice.h - What to save and what to recompute -------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_PLAN_SLICE_H
 #define REMAT_TRANSFORMS_PLAN_SLICE_H
 

@@ -1,9 +1,9 @@
 //===- Tapes.cpp - Which iteration a tape's slot belongs to ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A forward and a backward loop correspond by where they write and read;
 // cleanups in between may have merged the arithmetic of one and not of the
 // other.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Tapes.h"

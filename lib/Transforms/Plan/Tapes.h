@@ -1,5 +1,5 @@
 //===- Tapes.h - Which iteration a tape's slot belongs to -------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_PLAN_TAPES_H
 #define REMAT_TRANSFORMS_PLAN_TAPES_H
 

@@ -1,8 +1,8 @@
 //===- TimedRebuilds.cpp - What is worth a kernel in the backward ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A knapsack: values are items with bytes and time, and interact, as one may be
 // made of another one that is made again as well. Greedy by time for a byte.
-//
 //===----------------------------------------------------------------------===//
 
 #include "TimedRebuilds.h"

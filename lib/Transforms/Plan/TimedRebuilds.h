@@ -1,9 +1,9 @@
 //===- TimedRebuilds.h - What is worth a kernel in the backward -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A value that elementwise kernels make of others which the backward keeps
 // anyway need not be kept: made again in front of the product that reads it, it
 // exists only that long. That costs time, of which there is a budget.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_TRANSFORMS_PLAN_TIMEDREBUILDS_H

@@ -1,8 +1,8 @@
 //===- LowerRandom.cpp - Random operations to kernels ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A draw that is a kernel of two scalars can be evaluated inside its readers,
 // again in the backward, and needs no rule or library of its own.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Random/Passes.h"

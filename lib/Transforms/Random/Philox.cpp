@@ -1,8 +1,8 @@
 //===- Philox.cpp - The random generator as IR ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Only operations with exactly defined results appear here, and no library
 // function: a seed gives the same numbers on every target.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Random/Philox.h"

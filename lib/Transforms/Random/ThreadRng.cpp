@@ -1,8 +1,8 @@
 //===- ThreadRng.cpp - Generators to states that are passed on ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A draw from a global stream cannot be replayed in a recompute without
 // advancing the stream again; a draw from a value can.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Random/Passes.h"

@@ -1,7 +1,7 @@
 //===- BlockGraph.cpp - Operations of a block and their bytes -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The estimate behind remat-schedule, and everything that its orders must keep.
-//
 //===----------------------------------------------------------------------===//
 
 #include "BlockGraph.h"

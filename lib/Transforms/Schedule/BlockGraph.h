@@ -1,8 +1,8 @@
 //===- BlockGraph.h - Operations of a block and their bytes -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What remat-schedule orders: nodes with dependences and the buffers that they
 // create, use and free.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_SCHEDULE_BLOCKGRAPH_H

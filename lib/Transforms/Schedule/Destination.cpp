@@ -1,7 +1,7 @@
 //===- Destination.cpp - Which tensors will share a buffer ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One list of the operations that bufferize in place, for all who ask before.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Schedule/Destination.h"

@@ -1,9 +1,9 @@
 //===- ImproveLocality.cpp - What reads the same stands together ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A schedule for memory computes everything as late as it can. Kernels that
 // read the same tensors then stand far from each other, and each loads them
 // anew. Where memory has room, they can stand side by side.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Schedule/Passes.h"

@@ -1,10 +1,10 @@
 //===- RepeatAtPeak.cpp - What waits out the peak is computed twice -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A layer that is computed again for its backward makes what its products read,
 // and reads that once more for the gradients of their weights: a norm's result
 // waits while the largest tensors come and go. What it is made of is there all
 // the time. So may be what a product is made of.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Schedule/Passes.h"

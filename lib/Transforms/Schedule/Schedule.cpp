@@ -1,9 +1,9 @@
 //===- Schedule.cpp - Less alive at once ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Differentiation and recomputation emit operations where it is simple to emit
 // them. Where they run decides how long their operands and results occupy
 // memory.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Schedule/Passes.h"

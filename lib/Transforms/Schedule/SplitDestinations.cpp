@@ -1,8 +1,8 @@
 //===- SplitDestinations.cpp - A destination for every kernel -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Without it two accumulations that start from one zero tensor cost a copy, and
 // the zeros stay alive between them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"

@@ -1,10 +1,10 @@
 //===- LowerTrainStep.cpp - The program that trains -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `mlir-runner -e main` runs a function without arguments: this one gets the
 // step's arguments from the runtime and calls it until training is done. A host
 // program with a loop of its own calls functions that run one step, or evaluate
 // one batch.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/StateFlow.h"

@@ -1,5 +1,5 @@
 //===- TrainDescription.cpp - What the runtime is told of a training ------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Transforms/TrainProgram/TrainDescription.h"
 
 #include "remat/Analysis/StateFlow.h"

@@ -1,5 +1,5 @@
 //===- Attributes.cpp - Attributes of replaced operations -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Transforms/Utils/Attributes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"

@@ -1,5 +1,5 @@
 //===- Callees.cpp - What a part of a program calls -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Transforms/Utils/Callees.h"
 
 #include "mlir/Interfaces/CallInterfaces.h"

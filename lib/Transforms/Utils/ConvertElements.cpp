@@ -1,5 +1,5 @@
 //===- ConvertElements.cpp - Elements in another type ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Transforms/Utils/ConvertElements.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"

@@ -1,5 +1,5 @@
 //===- CutLoops.cpp - Elementwise operations in more loops ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Transforms/Utils/CutLoops.h"
 
 #include "mlir/IR/IRMapping.h"

@@ -1,5 +1,5 @@
 //===- Locations.cpp - Locations as texts ---------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Transforms/Utils/Locations.h"
 
 #include "llvm/Support/Path.h"

@@ -1,5 +1,5 @@
 //===- Positions.cpp - Parts of a stack of tensors ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Transforms/Utils/Positions.h"
 
 using namespace mlir;

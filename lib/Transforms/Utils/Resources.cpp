@@ -1,7 +1,7 @@
 //===- Resources.cpp - Weights that stand beside the IR -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whoever reads the elements of a resource that is not there ends the program.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Utils/Resources.h"

@@ -1,5 +1,5 @@
 //===- ThreadStates.cpp - Global states to values -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Transforms/Utils/ThreadStates.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

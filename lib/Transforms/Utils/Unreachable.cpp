@@ -1,5 +1,5 @@
 //===- Unreachable.cpp - Blocks that no branch leads to -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Transforms/Utils/Unreachable.h"
 
 #include "mlir/IR/PatternMatch.h"

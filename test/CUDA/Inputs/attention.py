@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels of attention on the emulated device against NumPy in float64, and their bits in several orders of blocks and threads.
 
     attention.py CUDA_RUNTIME CUDA_EMULATOR             all of it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Each barrier of each kernel of a program is left out in turn: the emulator reports every such program.
 
     barriers.py FOLDER MODEL.mlir ...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains each function of cases.mlir for both targets: the numbers of the CPU, the same bits in all variants, the predicted arena.
 
     cases.py FOLDER cases.mlir [NAME ...]

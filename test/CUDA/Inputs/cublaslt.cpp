@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <cstddef>
 // cublasLt.h names types of 16 bits, whose headers need yet another package.
 #define __CUDA_FP16_H__

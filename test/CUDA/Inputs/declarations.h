@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Whether our declaration of a function is called like NVIDIA's: parameter by parameter, pointers are pointers, and
 // numbers have the same size. Enumerations have one type here and another there.
 #include <type_traits>

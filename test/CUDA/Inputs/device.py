@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions on memrefs, compiled for the host or for the emulated device, and called with NumPy's arrays."""
 import ctypes
 import subprocess

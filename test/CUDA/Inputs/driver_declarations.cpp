@@ -1,9 +1,9 @@
 //===- driver_declarations.cpp - Our declarations against NVIDIA's --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiled, never run. `Theirs` names the type of cuda.h for each of ours, so
 // that whole signatures are compared: a stream in place of an event is an
 // error.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/CUDA/Driver.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every call of the driver fails once: the run ends with one line, and the checkpoint is absent or whole. One program, many runs.
 
     faults.py FOLDER MODEL.mlir

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels on the emulated device against the CPU target's, bit by bit; reductions against the order that docs/bits.md
 gives them, in bits as well. For two sizes of blocks, three orders of blocks and threads, and with races looked for.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels on arrays of more than 2^32 elements, of which next to nothing is in memory: numbers of 32 bits would wrap around, and
 results would be at other places. Of static and of dynamic sizes, on the CPU and on the emulated device.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A program as a shared library, for many short runs: each is a process that is forked from this one, without a JIT."""
 import ctypes
 import os

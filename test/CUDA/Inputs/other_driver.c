@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A driver with what DRIVER says is wrong with it. Kernels do nothing; the rest is the emulator's.
 
 #include <stdlib.h>

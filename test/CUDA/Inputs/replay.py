@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What changes from step to step arrives in a replayed graph; runs go on where others ended, on either target.
 
     replay.py FOLDER MODEL.mlir

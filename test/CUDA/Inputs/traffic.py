@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the launches and bytes that are counted statically with those that the emulator reports of a step.
 
 usage: traffic.py FOLDER

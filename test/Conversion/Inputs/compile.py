@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles MLIR text to a shared library through the CPU pipeline, for numeric tests."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Padded and transposed convolutions of both layouts with a bias, from linalg through differentiation to library calls, and
 the derivatives of their gradients, against JAX in float64."""
 import re

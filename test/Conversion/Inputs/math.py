@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Errors of the approximated functions in units in the last place, against NumPy and the C library in float64."""
 import math
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products as einsums over NumPy views, against NumPy in float64, through library calls and kernels."""
 import sys
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Results that bypass the cache: the bits are NumPy's, or those of the loop that does not, wherever memory begins and on any number
 of threads, and nothing beside them is written."""
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Long sums against NumPy in float64, and bit by bit for 1, 2 and 3 threads and with a producer fused or not: sums.py RUNTIME."""
 import sys
 

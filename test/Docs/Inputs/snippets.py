@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Executes the snippets of a Markdown page in order, in an empty folder.
 
     snippets.py PAGE

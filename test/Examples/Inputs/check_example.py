@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares an example's gradients and loss curve with JAX, and the variants of its training program with each other.
 
     check_example.py chargpt|digits [gradients] [curve] [variants] [--target OPTIONS] [--steps N]

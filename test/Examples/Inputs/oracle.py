@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The example models in JAX, written from their definition rather than from the MLIR."""
 import jax
 import jax.numpy as jnp

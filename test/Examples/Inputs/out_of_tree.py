@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Data for examples/out-of-tree, and its training in NumPy.
 
     out_of_tree.py data              writes data.npz: one batch, so that every order of it is the same

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints the arrays of a checkpoint in one line; bf16 stands as its bits."""
 import sys
 

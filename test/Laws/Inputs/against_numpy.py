@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One model against NumPy in float64: dropout in two tied layers, running statistics, SGD with momentum; with
 accumulation over micro-batches and with clipping of the global norm. LIBRARIES names what mlir-runner loads."""
 import tempfile

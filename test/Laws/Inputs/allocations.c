@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Counts what a program allocates inside its training steps: preloaded, it
 // stands in front of the C library's functions and of the runtime's
 // remat_rt_train_next and remat_rt_train_done, between which a step runs.

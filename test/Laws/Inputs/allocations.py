@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The step allocates nothing: counts calls of malloc and its kin in the steps of random models.
 
 The arguments are the runtime and the folder of clang; LIBRARIES names what mlir-runner loads."""

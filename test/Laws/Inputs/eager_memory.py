@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """eager_memory.py SOURCE REPORT: compiles every example, exported model and benchmark under several policies, with eager and
 with deferred updates, and compares the arenas of their steps."""
 

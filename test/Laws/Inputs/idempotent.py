@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every pass of the part on tensors, once and twice, on what the passes before it have made: idempotent.py TARGET MODEL ..."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Drops every `remat.phase` between two of our passes, at one boundary after the other and then at all of them, with the pass in
 PLUGIN: phases.py PLUGIN TARGET MODEL ... The program stays the same, to the letter: phases are for reports."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The part of `remat-train` on tensors, pass by pass: what the tests of single boundaries put things between."""
 
 import re

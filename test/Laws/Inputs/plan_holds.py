@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Nothing changes what is saved once it is decided: the bytes of all values that `--remat-explain` says are saved are those
 that the backward of the final program reads of its forward, one by one, for every model and policy.
 

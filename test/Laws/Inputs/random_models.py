@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random models with their training step: what the laws are tested on.
 
 A model is a chain of layers on activations `x` of shape batch x width. A layer reads and writes entries of an environment

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Law 1 and law 3 on random models: every policy, update mode and thread count gives the same bits, so does the model
 without regions and names, and with those of remat-annotate, and the arena that the compiler predicts is what the
 runtime measures.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Puts passes that could undo a plan between two of ours, at one boundary after the other and then at all of them:
 undo.py TARGET FOLDER MODEL ... The step's memory report (peak, residuals, recomputed operations) stays the same, and far from
 that of the model that may save everything."""

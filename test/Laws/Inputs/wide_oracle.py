@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Losses and gradients of a random model against the same model in float64 on the CPU.
 
 The optimizer is replaced by SGD with momentum, whose state is the gradient after the first step, to the bit. Both start from

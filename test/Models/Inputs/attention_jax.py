@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every form of attention that jax.nn.dot_product_attention has: attention_jax.py FOLDER exports a loss for each."""
 import sys
 

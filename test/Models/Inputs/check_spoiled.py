@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs check-model on a sample with something changed, each change by itself: check_spoiled.py SAMPLE FOLDER.
 
 Prints a line for each: the change and what check-model says last, or that it ended in another way.

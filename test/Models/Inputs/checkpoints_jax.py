@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checkpoints as JAX programs have them: checkpoints_jax.py FOLDER exports one of each."""
 import sys
 

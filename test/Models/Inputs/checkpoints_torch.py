@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checkpoints as PyTorch programs have them: checkpoints_torch.py FOLDER exports a module with several kinds."""
 import sys
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What StableHLO's way to linalg lacks: decomposed_jax.py FOLDER exports a loss of cumulative sums, sorts and scatters."""
 import sys
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Derivatives that JAX's lowering loses: derivatives_jax.py FOLDER exports a loss of stopped gradients and functions with a
 derivative by hand, once and in each other, in loops, under vmap and checkpoint, and JAX's own."""
 import functools

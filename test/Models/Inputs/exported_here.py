@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A script as benchmarks/exports.py takes it beside its models: exported_here.py FOLDER writes them."""
 import sys
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A script that exports as it runs, without a table of models: what benchmarks/exports.py takes it beside its models is
 the second one."""
 import torch

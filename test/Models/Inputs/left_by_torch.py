@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What torch-mlir alone would lose or leave: left_by_torch.py FOLDER exports a module with all of it."""
 import sys
 

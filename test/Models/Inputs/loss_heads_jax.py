@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Losses over a vocabulary as they are written in JAX: loss_heads_jax.py FOLDER exports one of each."""
 import inspect
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Installs a wheel where there is nothing but Python and its C library, trains there, and removes the wheel.
 
     empty_root.py WHEEL ROOT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains with the package in the folder that is named, and says where its libraries were loaded from."""
 import sys
 from pathlib import Path

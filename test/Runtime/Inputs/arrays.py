@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads and writes arrays through the runtime and compares with NumPy; feeds it broken files."""
 import ctypes
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Convolutions and their gradients in both layouts: numbers against the definition, summed up tap by tap in NumPy in
 float64, bits for 1 and 2 threads."""
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products: numbers against NumPy in float64, bits for 1, 2 and 3 threads."""
 import sys
 

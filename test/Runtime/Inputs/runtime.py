@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Calls the runtime's functions on NumPy arrays through their C interface."""
 import ctypes
 

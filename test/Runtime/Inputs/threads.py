@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A loop on the runtime's threads: threads.py RUNTIME [COUNT] prints its parts, with COUNT after remat_set_threads(COUNT)."""
 import ctypes
 import sys

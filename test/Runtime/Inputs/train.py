@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the compiled regression.mlir: numbers against NumPy in f64, resuming bit by bit, bad input."""
 
 import os

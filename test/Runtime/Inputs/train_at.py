@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a compiled main does, by hand: w += step, loss = w[0]; results are handed over by value or by address."""
 import ctypes
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Types that two files define under one name, and statistics of passes: one_definition.py SOURCE.
 
 Of the inline members of such types the linker keeps one, for objects of both. And statistics have no storage in an MLIR without

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Talks to remat-lsp-server as an editor does and prints what it answers.
 
 Usage: lsp.py SERVER. Each case is a text with a `|` where the cursor stands.

@@ -1,8 +1,8 @@
 //===- ConvolutionsTest.cpp - Convolutions by cuDNN -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // By the emulated library: its checks fail the test if the runtime describes a
 // convolution wrongly, or chooses an algorithm that it must not.
-//
 //===----------------------------------------------------------------------===//
 
 #include "SessionTest.h"

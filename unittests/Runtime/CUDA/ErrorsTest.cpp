@@ -1,5 +1,5 @@
 //===- ErrorsTest.cpp - One clear line for what goes wrong ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "SessionTest.h"
 
 #include "remat/CUDA/EmulatedImage.h"

@@ -1,5 +1,5 @@
 //===- FakeDriver.cpp - A driver that records and runs late ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FakeDriver.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 //===- FakeDriver.h - A driver that records and runs late ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Work on the stream runs when somebody waits for it, not earlier: pinned
 // memory that changed too soon, or a result that was read too soon, shows.
 // Addresses of the device fault on the host. Kernels are functions of the test.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_UNITTESTS_RUNTIME_CUDA_FAKEDRIVER_H

@@ -1,5 +1,5 @@
 //===- MemoryTest.cpp - Memory of the device, and the way there -----------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "SessionTest.h"
 
 #include "remat/Runtime/Device.h"

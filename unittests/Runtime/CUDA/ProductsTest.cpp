@@ -1,8 +1,8 @@
 //===- ProductsTest.cpp - Matrix products by cuBLASLt ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The requests, then the emulated library on them: its checks fail the test if
 // the runtime describes a product wrongly.
-//
 //===----------------------------------------------------------------------===//
 
 #include "SessionTest.h"

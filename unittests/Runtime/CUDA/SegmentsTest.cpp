@@ -1,5 +1,5 @@
 //===- SegmentsTest.cpp - Replay what comes again -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "SessionTest.h"
 
 #include "remat/Runtime/Device.h"

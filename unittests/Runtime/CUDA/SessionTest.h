@@ -1,5 +1,5 @@
 //===- SessionTest.h - A session on the fake driver ------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_UNITTESTS_RUNTIME_CUDA_SESSIONTEST_H
 #define REMAT_UNITTESTS_RUNTIME_CUDA_SESSIONTEST_H
 

@@ -1,8 +1,8 @@
 //===- TrainingTest.cpp - A training run on the fake driver ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a compiled @main does, by hand: w += lr(step) * x, loss = w[0], where
 // the random state is the program's own.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MemRef.h"

@@ -1,8 +1,8 @@
 //===- Toolkit.h - NVIDIA's assembler and device archiver -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // LLVM ends at PTX. Only NVIDIA's programs make machine code of it, so they are
 // found on the machine that compiles, or in Python packages.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_CONVERSION_CUDA_TOOLKIT_H

@@ -1,8 +1,8 @@
 //===- Annotate.h - Select operations and annotate them ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What `remat-annotate` and the transform operations share: selectors find
 // operations of a plain forward function, actions annotate what they found.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_ANNOTATE_ANNOTATE_H

@@ -1,7 +1,7 @@
 //===- Repeats.h - Tandem repeats of a sequence -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Knows no IR.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_ANNOTATE_REPEATS_H

@@ -1,5 +1,5 @@
 //===- TransformOps.h - Annotate by a script --------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_ANNOTATE_TRANSFORMOPS_H
 #define REMAT_TRANSFORMS_ANNOTATE_TRANSFORMOPS_H
 

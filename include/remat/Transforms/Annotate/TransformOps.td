@@ -1,5 +1,5 @@
 //===- TransformOps.td - Annotate by a script -------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_ANNOTATE_TRANSFORMOPS_TD
 #define REMAT_TRANSFORMS_ANNOTATE_TRANSFORMOPS_TD
 

@@ -1,5 +1,5 @@
 //===- Passes.td ------------------------------------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_CHECKS_PASSES_TD
 #define REMAT_TRANSFORMS_CHECKS_PASSES_TD
 

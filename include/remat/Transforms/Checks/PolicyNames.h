@@ -1,5 +1,5 @@
 //===- PolicyNames.h - Names that policies mention --------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_CHECKS_POLICYNAMES_H
 #define REMAT_TRANSFORMS_CHECKS_POLICYNAMES_H
 

@@ -1,8 +1,8 @@
 //===- ElementwiseFusion.h - Fuse a kernel into its user ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The mechanics of fusion: what can be fused at all, and doing it. What should
 // be fused is the pass's business.
-//
 //===----------------------------------------------------------------------===//
 #ifndef REMAT_TRANSFORMS_FUSE_ELEMENTWISEFUSION_H
 #define REMAT_TRANSFORMS_FUSE_ELEMENTWISEFUSION_H

@@ -1,5 +1,5 @@
 //===- ForeignDialects.h - Dialects of exporters ---------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_IMPORT_FOREIGNDIALECTS_H
 #define REMAT_TRANSFORMS_IMPORT_FOREIGNDIALECTS_H
 

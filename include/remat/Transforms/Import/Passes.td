@@ -1,5 +1,5 @@
 //===- Passes.td - From what exporters print --------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_IMPORT_PASSES_TD
 #define REMAT_TRANSFORMS_IMPORT_PASSES_TD
 

@@ -1,5 +1,5 @@
 //===- DecomposableOpInterface.h - Operations in parts ----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_NORMALIZE_DECOMPOSABLEOPINTERFACE_H
 #define REMAT_TRANSFORMS_NORMALIZE_DECOMPOSABLEOPINTERFACE_H
 

@@ -1,5 +1,5 @@
 //===- DecomposableOpInterface.td - Operations in parts ---*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_NORMALIZE_DECOMPOSABLEOPINTERFACE_TD
 #define REMAT_TRANSFORMS_NORMALIZE_DECOMPOSABLEOPINTERFACE_TD
 

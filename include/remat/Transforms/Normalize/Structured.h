@@ -1,5 +1,5 @@
 //===- Structured.h - Computations on tensors as kernels --------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_NORMALIZE_STRUCTURED_H
 #define REMAT_TRANSFORMS_NORMALIZE_STRUCTURED_H
 

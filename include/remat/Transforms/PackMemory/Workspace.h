@@ -1,5 +1,5 @@
 //===- Workspace.h - Buffers that operations work in ------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_PACKMEMORY_WORKSPACE_H
 #define REMAT_TRANSFORMS_PACKMEMORY_WORKSPACE_H
 

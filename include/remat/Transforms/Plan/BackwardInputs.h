@@ -1,5 +1,5 @@
-//===- BackwardInputs.h - What a backward reads of its region -----------*- C++
-//-*-===//
+//===- BackwardInputs.h - Forward values that a backward reads --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The planner decides about these values; materialization replaces them.
 //

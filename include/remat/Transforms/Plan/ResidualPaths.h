@@ -1,5 +1,5 @@
-//===- ResidualPaths.h - How forward values reach the backward ------*- C++
-//-*-===//
+//===- ResidualPaths.h - Forward values to the backward ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Residuals cross into the backward through the borders of outer regions, tapes
 // of loops and results of called functions. This is the only place that knows.

@@ -1,7 +1,7 @@
 //===- Residuals.h - What a function's backward may keep --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Who plans, who executes and who prints a plan mean the same by a residual.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_PLAN_RESIDUALS_H

@@ -1,5 +1,5 @@
 //===- Passes.h -------------------------------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_RANDOM_PASSES_H
 #define REMAT_TRANSFORMS_RANDOM_PASSES_H
 

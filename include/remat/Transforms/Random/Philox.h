@@ -1,8 +1,8 @@
 //===- Philox.h - The random generator as IR --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Emits Philox 4x32-10 and the functions that normal draws need, in operations
 // whose result IEEE 754 defines: the bits are the same on every target.
-//
 //===----------------------------------------------------------------------===//
 #ifndef REMAT_TRANSFORMS_RANDOM_PHILOX_H
 #define REMAT_TRANSFORMS_RANDOM_PHILOX_H

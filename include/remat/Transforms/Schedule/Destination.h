@@ -1,8 +1,8 @@
 //===- Destination.h - Which tensors will share a buffer --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What bufferization will do in place, as far as the structure of tensor IR
 // says, for passes that run before it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_SCHEDULE_DESTINATION_H

@@ -1,8 +1,8 @@
 //===- TrainDescription.h - Arguments of a training step -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whoever calls a bufferized step, generated code or a host program, has to
 // know what each argument is, how large it is, and what it starts from.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_TRAINPROGRAM_TRAINDESCRIPTION_H

@@ -1,5 +1,5 @@
 //===- Attributes.h - Attributes of replaced operations ---------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_UTILS_ATTRIBUTES_H
 #define REMAT_TRANSFORMS_UTILS_ATTRIBUTES_H
 

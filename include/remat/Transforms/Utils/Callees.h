@@ -1,5 +1,5 @@
 //===- Callees.h - What a part of a program calls ---------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_UTILS_CALLEES_H
 #define REMAT_TRANSFORMS_UTILS_CALLEES_H
 

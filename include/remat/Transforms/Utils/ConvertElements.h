@@ -1,5 +1,5 @@
 //===- ConvertElements.h - Elements in another type -------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_UTILS_CONVERTELEMENTS_H
 #define REMAT_TRANSFORMS_UTILS_CONVERTELEMENTS_H
 

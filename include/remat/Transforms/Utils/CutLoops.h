@@ -1,5 +1,5 @@
 //===- CutLoops.h - Elementwise operations in more loops --------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_UTILS_CUTLOOPS_H
 #define REMAT_TRANSFORMS_UTILS_CUTLOOPS_H
 

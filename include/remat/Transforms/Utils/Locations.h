@@ -1,8 +1,8 @@
 //===- Locations.h - Locations as texts -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For messages of programs while they run, which know of no Location, and for
 // tables.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_UTILS_LOCATIONS_H

@@ -1,5 +1,5 @@
 //===- Positions.h - Parts of a stack of tensors ----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_UTILS_POSITIONS_H
 #define REMAT_TRANSFORMS_UTILS_POSITIONS_H
 

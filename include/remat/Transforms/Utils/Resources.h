@@ -1,5 +1,5 @@
 //===- Resources.h - Weights that stand beside the IR -----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_UTILS_RESOURCES_H
 #define REMAT_TRANSFORMS_UTILS_RESOURCES_H
 

@@ -1,8 +1,8 @@
 //===- RuntimeCalls.h - Calls of the runtime library ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What compiled programs and the runtime (`remat/Runtime`) agree on: functions
 // with a C interface, and texts as bytes without a terminator.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_UTILS_RUNTIMECALLS_H

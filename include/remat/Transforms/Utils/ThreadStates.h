@@ -1,9 +1,9 @@
 //===- ThreadStates.h - Global states to values ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A read of something global cannot be replayed in a recompute once it has been
 // written again; a read of a value can. Random generators and global variables
 // are passed on in the same way.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_UTILS_THREADSTATES_H

@@ -1,5 +1,5 @@
 //===- Unreachable.h - Blocks that no branch leads to -----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_UTILS_UNREACHABLE_H
 #define REMAT_TRANSFORMS_UTILS_UNREACHABLE_H
 

@@ -1,5 +1,5 @@
 //===- CustomRule.cpp - A rule that is a function of the module -----------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Opt/IR/UpdateKernels.h"
 

@@ -1,5 +1,5 @@
 //===- Hyperparameters.cpp - What rules are parameterized by --------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 

@@ -1,5 +1,5 @@
 //===- OptDialect.cpp - The opt dialect -----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/ArgumentIndex.h"
 #include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Opt/IR/Opt.h"

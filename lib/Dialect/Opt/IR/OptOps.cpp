@@ -1,5 +1,5 @@
 //===- OptOps.cpp - Operations of the opt dialect -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Opt/IR/Opt.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,5 +1,5 @@
 //===- Schedules.cpp - Learning rates by the step -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Opt/IR/UpdateKernels.h"
 

@@ -1,5 +1,5 @@
 //===- UpdateKernels.cpp - What update rules are built from ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Opt/IR/UpdateKernels.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -1,8 +1,8 @@
 //===- UpdateRules.cpp - SGD, Adam, AdamW and Lion ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The formulas, term by term and in the order of their sources, so that our
 // numbers differ from theirs by rounding only.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Opt/IR/Opt.h"

@@ -1,7 +1,7 @@
 //===- AttentionOps.cpp - Attention ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What remat.attention and its backward check and touch.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"

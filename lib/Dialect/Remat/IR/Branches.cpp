@@ -1,7 +1,7 @@
 //===- Branches.cpp - Operations that run one of their regions ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Differentiation and materialization both send values out of branches.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Branches.h"

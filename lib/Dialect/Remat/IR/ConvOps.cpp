@@ -1,7 +1,7 @@
 //===- ConvOps.cpp - Padded convolutions ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the three convolutions check and touch.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/ConvLayout.h"

@@ -1,5 +1,5 @@
 //===- CustomVJPOp.cpp - Derivatives by hand ------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Remat/IR/CustomVJP.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 

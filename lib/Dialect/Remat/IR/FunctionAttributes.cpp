@@ -1,8 +1,8 @@
 //===- FunctionAttributes.cpp - remat.* on what others own ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Passes take the indices and names in these attributes at their word; what is
 // wrong in them is said here, where it was written.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/ArgumentIndex.h"

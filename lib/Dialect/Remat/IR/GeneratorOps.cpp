@@ -1,5 +1,5 @@
 //===- GeneratorOps.cpp - Draws without a state argument ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;

@@ -1,5 +1,5 @@
 //===- LogSum.cpp - The number that attention keeps of a row --------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Remat/IR/LogSum.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,8 +1,8 @@
 //===- Phases.cpp - Phases of a training step -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whatever replaces an operation keeps its phase: reports go by it. Nothing is
 // decided by it, since any pass may drop it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"

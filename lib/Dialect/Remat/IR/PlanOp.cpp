@@ -1,5 +1,5 @@
 //===- PlanOp.cpp - What a backward does about its residuals --------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;

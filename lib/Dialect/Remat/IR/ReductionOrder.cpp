@@ -1,7 +1,7 @@
 //===- ReductionOrder.cpp - In which order a reduction adds up ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One definition for the passes that fix orders, keep them and obey them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"

@@ -1,5 +1,5 @@
 //===- RegionOps.cpp - remat.region and remat.backward --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RegionOps.h"
 
 #include "remat/Dialect/Remat/IR/Policies.h"

@@ -1,5 +1,5 @@
 //===- RegionOps.h - What verifier and patterns share -----------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_DIALECT_REMAT_IR_REGIONOPS_H
 #define REMAT_LIB_DIALECT_REMAT_IR_REGIONOPS_H
 

@@ -1,4 +1,5 @@
 //===- RegionPatterns.cpp - Operands and results of regions ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An operand that a region takes is kept alive for its backward: dropping one
 // that is not read saves memory.
@@ -6,7 +7,6 @@
 // Upstream's patterns for operations with RegionBranchOpInterface do the same,
 // but they replace block arguments by operands and therefore refuse operations
 // whose bodies are isolated; nor do they update the segments of operands.
-//
 //===----------------------------------------------------------------------===//
 
 #include "RegionOps.h"

@@ -1,5 +1,5 @@
 //===- RematAttributes.cpp - Rematerialization policies -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Remat/IR/Branches.h"
 #include "remat/Dialect/Remat/IR/Policies.h"

@@ -1,5 +1,5 @@
 //===- RematDialect.cpp - The remat dialect -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"

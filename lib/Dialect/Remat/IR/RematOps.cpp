@@ -1,5 +1,5 @@
 //===- RematOps.cpp - Operations of the remat dialect ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

@@ -1,8 +1,8 @@
 //===- RoundedProduct.cpp - Products that are rounded once ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One definition for the passes that make them, differentiate them and lower
 // them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/RoundedProduct.h"

@@ -1,7 +1,7 @@
 //===- ScatterOps.cpp - Additions at computed positions -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What remat.scatter_add checks and touches.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"

@@ -1,5 +1,5 @@
 //===- Sizes.cpp - Counting elements and bytes ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 

@@ -1,8 +1,8 @@
 //===- AttentionBufferization.cpp - Attention into its destinations -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The forward overwrites its destinations, the backward adds to them: both in
 // place, as linalg does.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/Transforms/BufferizableOpInterfaceImpl.h"

@@ -1,8 +1,8 @@
 //===- BufferizableOpInterfaceImpl.cpp - Barriers cost nothing ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A barrier has done its work once buffers exist: the order of reads and writes
 // is then fixed by memory. Its results are its operands' buffers.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/Transforms/BufferizableOpInterfaceImpl.h"

@@ -1,7 +1,7 @@
 //===- ConvBufferization.cpp - Convolutions write into their destination --===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The destination is overwritten: bufferization must not copy what it held.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/Transforms/BufferizableOpInterfaceImpl.h"

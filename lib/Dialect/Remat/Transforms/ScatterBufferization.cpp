@@ -1,9 +1,9 @@
 //===- ScatterBufferization.cpp - Scatters add to their destination -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A table is large, and few of its rows change: it must stay where it is. What
 // the body reads is bufferized operation by operation, as in linalg's bodies;
 // one that reads the table itself makes bufferization keep the old values.
-//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/Transforms/BufferizableOpInterfaceImpl.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A model's loss and gradients are the same bits however it is annotated, and its peak falls with what may be saved.
 
     same_gradients.py MODEL.mlir VARIANT ...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes a step with one parameter for each rule, and checks what five steps made of them.
 
 The gradients of the five steps are the rows of the data file; all parameters get the same."""

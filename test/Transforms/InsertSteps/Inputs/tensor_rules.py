@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes a model with one parameter for each rule that works on whole tensors, and checks what five steps made of them.
 
     tensor_rules.py write|check [NORM]      NORM: clip_norm of the optimizer

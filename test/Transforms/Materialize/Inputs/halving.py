@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints a chain of n calls of a pure function, nested in regions by recursive halving.
 
 The top level is no region; a chain of one call is just the call. `d` stands for the derivative, which needs the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints a region whose recompute starts from a chain of N values, each of which reads the one before twice.
 
 Usage: shared_chains.py indices|views N

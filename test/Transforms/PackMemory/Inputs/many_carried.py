@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A loop that carries as many tensors as argv[1] says, each with a row for each iteration: tapes of residuals."""
 import sys
 

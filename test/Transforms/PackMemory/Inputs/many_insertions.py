@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions that write a tensor slice by slice, as often as argv[1] says."""
 import sys
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions in which one tensor has `COUNT` readers: many_readers.py COUNT."""
 import sys
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Draws of every kind, shape and type, compiled and run, against NumPy, in bits.
 
 usage: check-draws.py RUNNER_LIBRARIES LOWERING PASS...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints branches in branches, as many as the argument says, that pass a tensor on."""
 
 import sys

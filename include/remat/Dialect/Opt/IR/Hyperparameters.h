@@ -1,10 +1,10 @@
 //===- Hyperparameters.h - What rules are parameterized by ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every rule and schedule is a table of named numbers: parsing, printing,
 // verification and overriding work on the table, so that a rule is its formula.
 // Attributes made with `Opt_Rule` or `Opt_Schedule` (OptAttributes.td), in this
 // dialect or another one, define a table and nothing else of this.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_DIALECT_OPT_IR_HYPERPARAMETERS_H

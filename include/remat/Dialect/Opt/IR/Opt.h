@@ -1,5 +1,5 @@
 //===- Opt.h - The opt dialect ----------------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_OPT_IR_OPT_H
 #define REMAT_DIALECT_OPT_IR_OPT_H
 

@@ -1,5 +1,5 @@
 //===- OptAttributes.td - Update rules and schedules ------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_OPT_IR_OPTATTRIBUTES_TD
 #define REMAT_DIALECT_OPT_IR_OPTATTRIBUTES_TD
 

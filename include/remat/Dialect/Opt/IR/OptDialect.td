@@ -1,5 +1,5 @@
 //===- OptDialect.td - The opt dialect --------------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_OPT_IR_OPTDIALECT_TD
 #define REMAT_DIALECT_OPT_IR_OPTDIALECT_TD
 

@@ -1,5 +1,5 @@
 //===- OptOps.td - Operations of the opt dialect ----------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_OPT_IR_OPTOPS_TD
 #define REMAT_DIALECT_OPT_IR_OPTOPS_TD
 

@@ -1,8 +1,8 @@
 //===- UpdateKernels.h - What update rules are built from -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Formulas on scalars, for rules that update one element, and the kernels of
 // rules that need more than one element at a time: maps in place and sums.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_DIALECT_OPT_IR_UPDATEKERNELS_H

@@ -1,5 +1,5 @@
 //===- AttentionDims.h - The loops of attention -----------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_ATTENTIONDIMS_H
 #define REMAT_DIALECT_REMAT_IR_ATTENTIONDIMS_H
 

@@ -1,5 +1,5 @@
 //===- Borders.h - What regions take and yield ------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_BORDERS_H
 #define REMAT_DIALECT_REMAT_IR_BORDERS_H
 

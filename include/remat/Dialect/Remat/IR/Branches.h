@@ -1,9 +1,9 @@
 //===- Branches.h - Operations that run one of their regions ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A residual of a branch leaves it as a result, which the branches that are not
 // taken have to give, too. They give something undefined: whoever reads such a
 // result reads the one value that is defined.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_DIALECT_REMAT_IR_BRANCHES_H

@@ -1,8 +1,8 @@
 //===- ConvLayout.h - Dimensions of images and filters ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The operations and the runtime agree on them. Plain C++: the runtime includes
 // no compiler header.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_DIALECT_REMAT_IR_CONVLAYOUT_H

@@ -1,5 +1,5 @@
 //===- CustomVJP.h - Looking up rules of users ------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_CUSTOMVJP_H
 #define REMAT_DIALECT_REMAT_IR_CUSTOMVJP_H
 

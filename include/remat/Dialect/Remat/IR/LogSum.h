@@ -1,4 +1,5 @@
 //===- LogSum.h - The number that attention keeps of a row ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // log_sum = maximum + log(sum of powers relative to it). Where all of a row is
 // masked by a large finite number, such as the lowest of f32, that addition
@@ -6,7 +7,6 @@
 // 1 and not 1/n. Scores that differ at all differ by as much as makes powers
 // vanish there: of such a row log_sum is 2^60 (1 + log(sum)), and all of its
 // scores count alike.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_DIALECT_REMAT_IR_LOGSUM_H

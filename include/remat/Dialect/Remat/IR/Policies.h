@@ -1,8 +1,8 @@
 //===- Policies.h - Which policies there are --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For options that take a policy, and diagnostics about those that do not
 // exist.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_DIALECT_REMAT_IR_POLICIES_H

@@ -1,10 +1,10 @@
 //===- ReductionOrder.h - In which order a reduction adds up ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The bits of a sum are those of one order of additions. It is fixed while the
 // operation is what the model or a derivative rule made of it, and every pass
 // that replaces, clones or lowers the operation keeps it: otherwise it would
 // depend on what was fused with the operation, and so on regions and policies.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_DIALECT_REMAT_IR_REDUCTIONORDER_H

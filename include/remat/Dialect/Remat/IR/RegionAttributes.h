@@ -1,5 +1,5 @@
 //===- RegionAttributes.h - Attributes of regions ---------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_REGIONATTRIBUTES_H
 #define REMAT_DIALECT_REMAT_IR_REGIONATTRIBUTES_H
 

@@ -1,5 +1,5 @@
 //===- Remat.h - The remat dialect ------------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_REMAT_H
 #define REMAT_DIALECT_REMAT_IR_REMAT_H
 

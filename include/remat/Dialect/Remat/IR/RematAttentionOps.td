@@ -1,5 +1,5 @@
 //===- RematAttentionOps.td - Attention -------------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_REMATATTENTIONOPS_TD
 #define REMAT_DIALECT_REMAT_IR_REMATATTENTIONOPS_TD
 

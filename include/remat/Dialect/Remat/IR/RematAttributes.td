@@ -1,5 +1,5 @@
 //===- RematAttributes.td - Rematerialization policies ----*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_REMATATTRIBUTES_TD
 #define REMAT_DIALECT_REMAT_IR_REMATATTRIBUTES_TD
 

@@ -1,5 +1,5 @@
 //===- RematConvOps.td - Padded convolutions --------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_REMATCONVOPS_TD
 #define REMAT_DIALECT_REMAT_IR_REMATCONVOPS_TD
 

@@ -1,5 +1,5 @@
 //===- RematCustomOps.td - Derivatives by hand ------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_REMATCUSTOMOPS_TD
 #define REMAT_DIALECT_REMAT_IR_REMATCUSTOMOPS_TD
 

@@ -1,5 +1,5 @@
 //===- RematDialect.td - The remat dialect ----------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_REMATDIALECT_TD
 #define REMAT_DIALECT_REMAT_IR_REMATDIALECT_TD
 

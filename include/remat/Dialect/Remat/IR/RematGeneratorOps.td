@@ -1,5 +1,5 @@
 //===- RematGeneratorOps.td - Draws without a state argument -*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_REMATGENERATOROPS_TD
 #define REMAT_DIALECT_REMAT_IR_REMATGENERATOROPS_TD
 

@@ -1,5 +1,5 @@
 //===- RematOps.td - Operations of the remat dialect ------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_REMATOPS_TD
 #define REMAT_DIALECT_REMAT_IR_REMATOPS_TD
 

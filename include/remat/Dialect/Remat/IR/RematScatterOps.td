@@ -1,5 +1,5 @@
 //===- RematScatterOps.td - Additions at computed positions ---*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_REMATSCATTEROPS_TD
 #define REMAT_DIALECT_REMAT_IR_REMATSCATTEROPS_TD
 

@@ -1,5 +1,5 @@
 //===- RematTrainOps.td - Training ------------------------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_REMATTRAINOPS_TD
 #define REMAT_DIALECT_REMAT_IR_REMATTRAINOPS_TD
 

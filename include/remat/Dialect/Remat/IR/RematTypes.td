@@ -1,5 +1,5 @@
 //===- RematTypes.td - Types of the remat dialect ---------*- tablegen -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_IR_REMATTYPES_TD
 #define REMAT_DIALECT_REMAT_IR_REMATTYPES_TD
 

@@ -1,4 +1,5 @@
 //===- RoundedProduct.h - Products that are rounded once --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a model in bf16 or f16 means by a product: terms are added up in f32,
 // and the result is rounded. Exporters print a product of f32 and a rounding;
@@ -8,7 +9,6 @@
 // It is a linalg.generic whose body extends the running value, adds a product
 // to it and rounds the sum, and whose `remat.order` is "rounded product": the
 // running value is not rounded in between.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_DIALECT_REMAT_IR_ROUNDEDPRODUCT_H

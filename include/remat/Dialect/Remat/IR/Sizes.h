@@ -1,8 +1,8 @@
 //===- Sizes.h - Counting elements and bytes --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Types may have more elements than 64 bits count. Products of their sizes stop
 // at a limit instead of coming out small or negative.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_DIALECT_REMAT_IR_SIZES_H

@@ -1,5 +1,5 @@
 //===- BufferizableOpInterfaceImpl.h ----------------------------*- C++ -*-===//
-
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_DIALECT_REMAT_TRANSFORMS_BUFFERIZABLEOPINTERFACEIMPL_H
 #define REMAT_DIALECT_REMAT_TRANSFORMS_BUFFERIZABLEOPINTERFACEIMPL_H
 
