@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from remat import jax_linalg
-
 SCOPE = "custom_derivative#"
 # Of JAX itself: the derivative of what they compute is the same (docs/kinks.md), and a call would hide it from fusion.
 PLAIN = "relu", "relu6", "_softmax", "logaddexp", "logaddexp2"
-# Of JAX itself, too: series, approximations and a sampler, whose derivative is not that of what they compute but a rule that JAX has.
-RULED = "bessel_i0e", "bessel_i1e", "igamma", "igammac", "random_gamma"
+# Of JAX itself, too: series, approximations, a sampler and iterations until something is solved, whose derivative is not that of what they
+# compute but a rule that JAX has.
+RULED = "bessel_i0e", "bessel_i1e", "custom_linear_solve", "igamma", "igammac", "random_gamma"
 
 
 def get_name(equation: Any) -> tuple[str, str]:
@@ -41,14 +40,12 @@ def is_custom(equation: Any) -> bool:
 
 def is_ruled(equation: Any) -> bool:
     """Whether `equation` is an operation of JAX that has a derivative of its own, other than what it lowers to."""
-    return equation.primitive.name in RULED or jax_linalg.is_factorization(equation)
+    return equation.primitive.name in RULED
 
 
 def with_own_derivative(equation: Any) -> Any:
     """What such an `equation` computes, as a function with the derivative by hand that JAX has for it."""
     import jax
-    if jax_linalg.is_factorization(equation):
-        jax_linalg.check(equation)
 
     def ruled(*operands: Any) -> Any:
         return equation.primitive.bind(*operands, **equation.params)

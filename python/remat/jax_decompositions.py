@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Operations of JAX that StableHLO's way to linalg leaves in a dialect of IREE's own, or has none for, by others that it does not:
-cumulative sums and the like, sorts, scatters, products of groups of rows, Fourier transforms, linear algebra. They compute the
+cumulative sums and the like, sorts, scatters, products of groups of rows, Fourier transforms. They compute the
 same. Products and convolutions of 16 bits, which linalg would add up in these, by ones that XLA's devices compute: added up in
 float32."""
 
@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from remat import jax_fourier, jax_grouped, jax_linalg, jax_scatter, orders
+from remat import jax_fourier, jax_grouped, jax_scatter, orders
 
 # Of several devices, inside of `jax.shard_map`.
 COLLECTIVES = ("all_gather", "all_gather_invariant", "all_gather_reduced", "all_to_all", "pmax", "pmin", "ppermute", "psum",
@@ -308,6 +308,18 @@ def adds_in_16_bits(equation: Any) -> bool:
     return bool(jnp.issubdtype(kind, jnp.floating) and kind.itemsize == 2)
 
 
+# What JAX has LAPACK for.
+LINEAR_ALGEBRA = ("cholesky", "cholesky_update", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "ormqr", "qr", "schur",
+                  "svd", "symmetric_product", "triangular_solve", "tridiagonal", "tridiagonal_solve")
+
+
+def refuse_linear_algebra(*_: Any, name: str, **__: Any) -> Any:
+    from remat.export import ExportError
+    raise ExportError(f"there is no way to MLIR for linear algebra ({name}), as a compiled step has no LAPACK: compute what depends on data alone "
+                      "outside of the loss, and pass it with the batch; solve equations by jax.scipy.sparse.linalg.cg or bicgstab; or let the "
+                      "triangular factor of an inverse be the parameter, with which a density needs no solution")
+
+
 def find(equation: Any) -> Callable[..., Any] | None:
     """What computes the same as `equation`, if that is to be decomposed."""
     from jax import numpy as jnp
@@ -339,8 +351,6 @@ def table() -> dict[str, Callable[..., Any]]:
             "cumlogsumexp": cumulative(jnp.logaddexp), "sort": sort, "top_k": top_k, "approx_top_k": approximate_top_k,
             "pad": pad, "fft": jax_fourier.fft, "reduce_precision": reduce_precision, "ragged_dot_general": jax_grouped.ragged_dot,
             "pure_callback": refuse_callback, "io_callback": refuse_callback, "sharding_constraint": keep, "reshard": keep,
-            "lu_pivots_to_permutation": jax_linalg.lu_pivots_to_permutation,
-            **{name: compute for name, compute in jax_linalg.ALGORITHMS.items() if compute},
-            **{name: functools.partial(jax_linalg.refuse, name=name) for name in jax_linalg.REFUSED},
+            **{name: functools.partial(refuse_linear_algebra, name=name) for name in LINEAR_ALGEBRA},
             **{name: scatter(combine) for name, combine in combinations.items()},
             "scatter-add": scatter_add, "scatter-sub": lambda x, indices, updates, **params: scatter_add(x, indices, -updates, **params)}

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.export.graph_signature import InputKind
 from torch.nn import functional as F
 
-from remat import fourier, torch_decompositions, torch_kinks, torch_linalg, torch_nodes, torch_stops
+from remat import fourier, torch_decompositions, torch_kinks, torch_nodes, torch_refused, torch_stops
 from remat.export import ExportError
 from remat.locations import describe_line
 
@@ -294,23 +294,6 @@ def index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> An
     return ComplexTensor(*(part.index_put(indices, of_values, accumulate) for part, of_values in zip(get_parts(x), get_parts(values))))
 
 
-def solve(a: Any, b: Any, *, left: bool = True) -> Any:
-    """The real equations, of twice as many unknowns."""
-    if not left:
-        return solve(a.transpose(-2, -1), b.transpose(-2, -1)).transpose(-2, -1)
-    real, imaginary = get_parts(a)
-    is_vector = torch_linalg.has_one_right_side(a, b)
-    right = torch.cat([part.unsqueeze(-1) if is_vector else part for part in get_parts(b)], -2)
-    rows = torch.cat([torch.cat([real, -imaginary], -1), torch.cat([imaginary, real], -1)], -2)
-    found = torch.linalg.solve(rows, right)
-    return ComplexTensor(*(part.squeeze(-1) if is_vector else part for part in found.split(a.shape[-1], -2)))
-
-
-def invert(a: Any) -> Any:
-    real = torch.eye(a.shape[-1], dtype=a.re.dtype).expand(a.shape)
-    return solve(a, ComplexTensor(real, torch.zeros_like(real)))
-
-
 def logistic(x: Any) -> Any:
     return 1 / (torch.exp(-x) + 1)
 
@@ -319,45 +302,6 @@ def deviate(x: Any, dim: Any = None, *, correction: float | None = None, keepdim
     """The root of the sum of both parts' variances."""
     variance = sum(aten.var.correction(part, dim, correction=correction, keepdim=keepdim) for part in get_parts(x))
     return torch_kinks.root(variance)
-
-
-def logarithm_of_determinant(a: Any) -> Any:
-    """And its phase, by elimination."""
-    torch_linalg.check_size(a.shape[-2:])
-    sign, logarithm, rest = None, 0.0, a
-    for k in range(a.shape[-1]):
-        size = rest.shape[-1]
-        column = rest[..., :, 0]
-        pivot = (column.real * column.real + column.imag * column.imag).argmax(-1, keepdim=True)
-        is_pivot = (torch.arange(size) == pivot).unsqueeze(-1).to(column.real.dtype)
-        row = (rest * is_pivot).sum(-2, keepdim=True)
-        first, other = row[..., 0, 0], rest[..., :1, :]
-        rest = (rest * (1 - is_pivot) + other * is_pivot)[..., 1:, :]
-        length = first.abs()
-        phase = first / length * (1 - 2 * (pivot[..., 0] != 0).to(length.dtype))
-        sign, logarithm = phase if sign is None else sign * phase, logarithm + torch.log(length)
-        rest = rest[..., :, 1:] - rest[..., :, :1] / first.unsqueeze(-1).unsqueeze(-1) * row[..., 1:]
-    return sign, logarithm
-
-
-def determinant(a: Any) -> Any:
-    sign, logarithm = logarithm_of_determinant(a)
-    return sign * torch.exp(logarithm), a, torch_linalg.nothing(*a.shape[:-1])
-
-
-def transpose_conjugate(a: Any) -> Any:
-    return torch.conj_physical(a.transpose(-2, -1))
-
-
-def cholesky(a: Any, *, upper: bool = False) -> Any:
-    torch_linalg.check_size(a.shape[-2:])
-    columns, rest = [], (a + transpose_conjugate(a)) * 0.5
-    for k in range(a.shape[-1]):
-        column = rest[..., :, :1] / torch.sqrt(rest[..., :1, :1].real)
-        rest = rest[..., 1:, 1:] - column[..., 1:, :] * transpose_conjugate(column[..., 1:, :])
-        columns.append(torch.cat([torch.zeros_like(a[..., :k, :1]), column], -2) if k else column)
-    factor = torch.cat(columns, -1)
-    return transpose_conjugate(factor) if upper else factor
 
 
 TABLE: dict[Any, Callable[..., Any]] = {} if ComplexTensor is None else {
@@ -385,9 +329,7 @@ COMPLEX_OPS_TABLE.update({
     aten.add.Tensor: by_number(aten.add, False), aten.sub.Tensor: by_number(aten.sub, False), aten.rsub.Scalar: subtract_from,
     aten.baddbmm.default: multiply_add, aten.mv.default: multiply_vector, aten.addcmul.default: add_product, aten.vdot.default: dot_conjugate,
     aten.lerp.Scalar: interpolate, aten.lerp.Tensor: interpolate, aten.ones_like.default: ones_like,
-    aten.index_put.default: index_put, aten.linalg_solve.default: solve, aten.linalg_inv.default: invert,
-    aten.sigmoid.default: logistic, aten.std.correction: deviate, aten._linalg_det.default: determinant, aten.linalg_cholesky.default: cholesky,
-    aten.linalg_slogdet.default: logarithm_of_determinant,
+    aten.index_put.default: index_put, aten.sigmoid.default: logistic, aten.std.correction: deviate, **torch_refused.TABLE,
     **{operator: of_parts(operator) for operator in (
         torch_stops.STAND_IN, aten.roll.default, aten.tril.default, aten.triu.default, aten.trace.default, aten.diagonal_copy.default,
         aten.diag_embed.default, aten.unfold.default, aten.rot90.default)},

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from remat import orders, torch_scatter
+from remat import orders, torch_refused, torch_scatter
 from remat.export import ExportError
 
 aten = torch.ops.aten
@@ -104,7 +104,9 @@ def norm(x: Tensor, order: float | None = None, dim: list[int] | None = None, ke
 
 def matrix_norm(x: Tensor, order: str = "fro", dim: Sequence[int] | None = (-2, -1), keepdim: bool = False, *,
                 dtype: torch.dtype | None = None) -> Tensor:
-    return torch.linalg.vector_norm(x, 2, dim, keepdim, dtype=dtype) if order == "fro" else NotImplemented
+    if order != "fro":
+        return torch_refused.TABLE[aten._linalg_svd.default]()
+    return torch.linalg.vector_norm(x, 2, dim, keepdim, dtype=dtype)
 
 
 def distances_of_pairs(x: Tensor, order: float = 2) -> Tensor:
@@ -234,15 +236,6 @@ def search(ordered: Tensor, x: Tensor, *, out_int32: bool = False, right: bool =
 
 def hypot(x: Tensor, y: Tensor) -> Tensor:
     return torch.sqrt(x * x + y * y)
-
-
-def histogram(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    low, high = (x.amin(), x.amax()) if min == max else (torch.full((), min, dtype=x.dtype), torch.full((), max, dtype=x.dtype))
-    if min == max:  # of one number, as PyTorch does
-        low, high = torch.where(low == high, low - 1, low), torch.where(low == high, high + 1, high)
-    x = x.reshape(-1, 1)
-    place = torch.floor((x - low) / (high - low) * bins).clamp(max=bins - 1)
-    return ((place == torch.arange(bins, dtype=x.dtype)) & (x >= low) & (x <= high)).to(x.dtype).sum(0)
 
 
 def cumulative(combine: Callable[[Tensor, Tensor], Tensor], neutral: float) -> Callable[..., Tensor]:
@@ -488,35 +481,6 @@ def most_frequent(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     return found if keepdim else tuple(part.squeeze(dim) for part in found)
 
 
-# --- Quantized numbers ----------------------------------------------------------------------------
-
-
-def quantize(x: Tensor, scale: Any, zero: Any, low: int, high: int) -> tuple[Tensor, Tensor]:
-    """And where it is in the range: there, its derivative is 1."""
-    level = torch.round(x / scale) + zero
-    holds = (level >= low) & (level <= high)
-    value = torch.ops.remat.stop_gradient((level.clamp(low, high) - zero) * scale)
-    return value + torch.where(holds, x - torch.ops.remat.stop_gradient(x), 0), holds
-
-
-def fake_quantize(x: Tensor, scale: Any, zero: Any, low: int, high: int) -> Tensor:
-    zero = torch.round(zero) if isinstance(zero, Tensor) and zero.is_floating_point() else zero
-    return quantize(x, scale, zero, low, high)[0]
-
-
-def fake_quantize_if(x: Tensor, scale: Tensor, zero: Tensor, enabled: Tensor, low: int, high: int) -> Any:
-    value, holds = quantize(x, scale, zero, low, high)
-    return torch.where(enabled != 0, value, x), holds | (enabled == 0)
-
-
-def of_channels(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """With a scale and a zero for each position of a dimension."""
-    def along(x: Tensor, scale: Tensor, zero: Tensor, dim: int, low: int, high: int) -> Any:
-        shape = [-1 if d == dim % x.ndim else 1 for d in range(x.ndim)]
-        return compute(x, scale.reshape(shape), zero.reshape(shape), low, high)
-    return along
-
-
 # --- Scatters -----------------------------------------------------------------------------------
 
 
@@ -708,23 +672,6 @@ def multinomial(weights: Tensor, count: int, replacement: bool = False, *, gener
     return NotImplemented if replacement else top_k(weights / -torch.log(torch.rand_like(weights)), count)[1]
 
 
-def sum_cosines(length: int, is_periodic: bool, weights: Sequence[float], dtype: torch.dtype | None = None, **_: Any) -> Tensor:
-    """A window: weights[0] - weights[1] cos(t) + weights[2] cos(2 t), with t from 0 to 2 pi."""
-    dtype = torch.get_default_dtype() if dtype is None else dtype
-    if length < 2:
-        return torch.ones(length, dtype=dtype)
-    turns = torch.arange(length, dtype=dtype) * (2 * math.pi / (length if is_periodic else length - 1))
-    return sum(((-1) ** i * weight * torch.cos(turns * i) for i, weight in enumerate(weights[1:], 1)), torch.full((length,), weights[0], dtype=dtype))
-
-
-def hamming_window(length: int, is_periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any) -> Tensor:
-    return sum_cosines(length, is_periodic, (alpha, beta), **options)
-
-
-def blackman_window(length: int, is_periodic: bool = True, **options: Any) -> Tensor:
-    return sum_cosines(length, is_periodic, (0.42, 0.5, 0.08), **options)
-
-
 def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
               *, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
     """PyTorch's, whose rows without a key are 0: by a softmax in which such rows see all keys, which `remat-raise-attention` finds."""
@@ -755,10 +702,6 @@ def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | Non
 TABLE = {
     aten.view.default: view,
     aten.scaled_dot_product_attention.default: attention,
-    **{window: hamming_window for window in (aten.hamming_window.default, aten.hamming_window.periodic, aten.hamming_window.periodic_alpha,
-                                             aten.hamming_window.periodic_alpha_beta)},
-    aten.blackman_window.default: blackman_window,
-    aten.blackman_window.periodic: blackman_window,
     aten.gelu.default: gelu,
     **{operator: compare(operator) for operator in (
         aten.eq.Scalar, aten.ne.Scalar, aten.lt.Scalar, aten.le.Scalar, aten.gt.Scalar, aten.ge.Scalar)},
@@ -779,7 +722,6 @@ TABLE = {
         (aten.bitwise_and.Scalar, aten.bitwise_and.Tensor), (aten.bitwise_or.Scalar, aten.bitwise_or.Tensor),
         (aten.bitwise_xor.Scalar, aten.bitwise_xor.Tensor))},
     aten.new_empty.default: new_empty,
-    aten.histc.default: histogram,
     aten.roll.default: roll,
     aten.addmv.default: addmv,
     aten.fft_fftfreq.default: frequencies,
@@ -838,12 +780,6 @@ TABLE = {
     aten.nanmedian.default: median_of_all_numbers,
     aten.nanmedian.dim: median_of_numbers,
     aten.mode.default: most_frequent,
-    aten.fake_quantize_per_tensor_affine.default: fake_quantize,
-    aten.fake_quantize_per_tensor_affine.tensor_qparams: fake_quantize,
-    aten.fake_quantize_per_tensor_affine_cachemask.default: quantize,
-    aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default: fake_quantize_if,
-    aten.fake_quantize_per_channel_affine.default: of_channels(fake_quantize),
-    aten.fake_quantize_per_channel_affine_cachemask.default: of_channels(quantize),
     aten.scatter.src: scatter,
     aten.scatter.value: scatter_value,
     aten.scatter_add.default: scatter_add,

@@ -18,8 +18,8 @@ from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras import fx_importer
 from torch_mlir.passmanager import PassManager
 
-from remat import (torch_bytes, torch_complex, torch_decompositions, torch_derivatives, torch_grouped, torch_kinks, torch_linalg, torch_masks,
-                   torch_operators, torch_recurrent, torch_resample, torch_scatter, torch_special, torch_stops, torch_traced, torch_views)
+from remat import (torch_bytes, torch_complex, torch_decompositions, torch_derivatives, torch_grouped, torch_kinks, torch_masks, torch_operators,
+                   torch_recurrent, torch_refused, torch_resample, torch_scatter, torch_special, torch_stops, torch_traced, torch_views)
 from remat.export import ExportError
 from remat.locations import describe_line, describe_location, find_in_trace, from_forward
 from remat.torch_custom import Application
@@ -219,10 +219,11 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
     try:
         with traced_bodies():
             program = program.run_decompositions(fx.get_decomposition_table() | torch_decompositions.TABLE | torch_kinks.TABLE
-                                                 | torch_special.TABLE | torch_linalg.TABLE | torch_complex.TABLE
+                                                 | torch_special.TABLE | torch_refused.TABLE | torch_complex.TABLE
                                                  | torch_resample.TABLE | torch_recurrent.TABLE | torch_grouped.table())
     except Exception as error:  # of any decomposition
-        raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{error}") from error
+        reason = str(error).partition("\n\nWhile executing")[0]  # a node of PyTorch's graph, and its own trace
+        raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{reason}") from error
     settle_numbers(program)
     torch_views.split(program.graph)
     torch_bytes.widen(program)

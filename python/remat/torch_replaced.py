@@ -17,7 +17,7 @@ from torch.fx.experimental import proxy_tensor
 from torch.nn import functional as F
 from torch.nn.modules import adaptive, batchnorm, transformer
 
-from remat import torch_decompositions, torch_recurrent, torch_stops
+from remat import torch_decompositions, torch_recurrent, torch_refused, torch_stops
 from remat.export import ExportError
 
 CONVOLUTIONS = F.conv1d, F.conv2d, F.conv3d, F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d
@@ -122,10 +122,6 @@ def convolve(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tenso
                                function(x, v, None, *options, **named) + function(y, w, None, *options, **named))
         return result if bias is None else result + bias.reshape([-1] + [1] * (weight.ndim - 2))
     return compute
-
-
-def least_squares(*_: Any, **__: Any) -> Any:
-    raise ExportError("torch.linalg.lstsq has no rule; solve the normal equations, torch.linalg.solve(a.mT @ a, a.mT @ b), or by torch.linalg.qr")
 
 
 def both_extremes(input: torch.Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -356,7 +352,7 @@ REPLACED: dict[Any, Any] = {
     torch.corrcoef: correlation, torch.Tensor.corrcoef: correlation, torch.amax: largest(1), torch.Tensor.amax: largest(1),
     torch.amin: largest(-1), torch.Tensor.amin: largest(-1), torch.aminmax: both_extremes, torch.Tensor.aminmax: both_extremes,
     torch.combinations: combinations, **{function: convolve(function) for function in CONVOLUTIONS}, F.ctc_loss: ctc_loss,
-    torch.linalg.lstsq: least_squares, torch.Tensor.__setitem__: set_item, torch.Tensor.__getitem__: get_item,
+    torch.linalg.lstsq: torch_refused.TABLE[torch.ops.aten.linalg_lstsq.default], torch.Tensor.__setitem__: set_item, torch.Tensor.__getitem__: get_item,
     _VF._pack_padded_sequence: pack, _VF._pad_packed_sequence: pad_packed, _VF.lstm: recur(_VF.lstm, torch_recurrent.LSTM),
     _VF.gru: recur(_VF.gru, torch_recurrent.GRU), _VF.rnn_tanh: recur(_VF.rnn_tanh, torch_recurrent.TANH),
     _VF.rnn_relu: recur(_VF.rnn_relu, torch_recurrent.RELU)}

@@ -63,18 +63,6 @@ def digamma(x: Tensor) -> Tensor:
     return torch.where(reflected, value - math.pi * torch.cos(rest) / torch.sin(rest), value)
 
 
-def polygamma(order: int, x: Tensor) -> Tensor:
-    """Of positive numbers, the only ones that PyTorch has it of if the order is not zero."""
-    def compute(x: Tensor) -> Tensor:
-        y, terms, small = shift(x)
-        factorial = float(math.factorial(order))
-        series = sum(b * math.factorial(2 * j + order - 1) / math.factorial(2 * j) * y**(-2 * j - order)
-                     for j, b in enumerate(BERNOULLI, 1))
-        recurrence = torch.where(small, sum(factorial * term**(-order - 1) for term in terms), 0)
-        return (-1)**(order + 1) * (factorial / order * y**-order + factorial / 2 * y**(-order - 1) + series + recurrence)
-    return in_64_bits(compute if order else digamma)(x)
-
-
 def erfcx_of_large(x: Tensor) -> Tensor:
     """Behind 2, where 1 - erf(x) has few digits, by a continued fraction (DLMF 7.9), of which so many terms have 15."""
     below = x
@@ -86,11 +74,6 @@ def erfcx_of_large(x: Tensor) -> Tensor:
 def erfc(x: Tensor) -> Tensor:
     far = x.clamp(min=2.0)
     return torch.where(x > 2.0, torch.exp(-far * far) * erfcx_of_large(far), 1 - torch.erf(x))
-
-
-def erfcx(x: Tensor) -> Tensor:
-    near = x.clamp(max=2.0)
-    return torch.where(x > 2.0, erfcx_of_large(x.clamp(min=2.0)), torch.exp(near * near) * (1 - torch.erf(near)))
 
 
 def inverse_erf(x: Tensor) -> Tensor:
@@ -112,43 +95,6 @@ def inverse_erf(x: Tensor) -> Tensor:
     return torch.where(is_inside, y, torch.where(x.abs() == 1, x * math.inf, math.nan))
 
 
-def bessel(order: int) -> Callable[[Tensor], Tensor]:
-    """exp(-|x|) I_order(x), an integral over half a turn of exp(|x| (cos t - 1)) cos(order t) (DLMF 10.32.3), of which the mean of so many
-    values has 15 digits up to 100; behind that, by Hankel's series (DLMF 10.40.1)."""
-    count = 96
-
-    def compute(x: Tensor) -> Tensor:
-        near = x.abs().clamp(max=100.0)
-        angles = (torch.arange(count, dtype=torch.float64) + 0.5) * (math.pi / count)
-        small = (torch.exp(near.unsqueeze(-1) * (torch.cos(angles) - 1)) * torch.cos(order * angles)).sum(-1) / count
-        far, term = x.abs().clamp(min=100.0), 1.0
-        value: Any = 1.0
-        for k in range(1, 9):
-            term = term * -(4 * order**2 - (2 * k - 1)**2) / (8 * k)
-            value = value + term * far**-k
-        result = torch.where(x.abs() <= 100, small, value / torch.sqrt(2 * math.pi * far))
-        return torch.where(x < 0, -result, result) if order % 2 else result
-    return compute
-
-
-def times_exponential(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    return lambda x: torch.exp(torch.where(x < 0, -x, x)) * function(x)
-
-
-def normal_quantile(x: Tensor) -> Tensor:
-    return math.sqrt(2) * inverse_erf(2 * x - 1)
-
-
 TABLE: dict[Any, Callable[..., Any]] = {
-    aten.erfc.default: in_64_bits(erfc),
-    aten.special_erfcx.default: in_64_bits(erfcx),
-    aten.erfinv.default: in_64_bits(inverse_erf),
-    aten.special_ndtri.default: in_64_bits(normal_quantile),
-    aten.special_i0e.default: in_64_bits(bessel(0)),
-    aten.special_i1e.default: in_64_bits(bessel(1)),
-    aten.i0.default: in_64_bits(times_exponential(bessel(0))),
-    aten.special_i1.default: in_64_bits(times_exponential(bessel(1))),
-    aten.lgamma.default: in_64_bits(lgamma),
-    aten.digamma.default: in_64_bits(digamma),
-    aten.polygamma.default: polygamma,
-}
+    aten.erfc.default: in_64_bits(erfc), aten.erfinv.default: in_64_bits(inverse_erf), aten.lgamma.default: in_64_bits(lgamma),
+    aten.digamma.default: in_64_bits(digamma)}
