@@ -18,7 +18,12 @@ if(REMAT_SANITIZE)
 endif()
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # The precompiled header is part of the key by content (-fno-pch-timestamp).
+  # The precompiled header (lib/PCH.h) is part of the key by content, hence -fno-pch-timestamp. CMake's own options would name
+  # files by whole paths, and no two checkouts would share what is in the cache.
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    set(CMAKE_CXX_COMPILE_OPTIONS_CREATE_PCH -Xclang -emit-pch -Xclang -include -Xclang PCH.h -x c++-header)
+    set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
+  endif()
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
     CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
