@@ -33,10 +33,10 @@ import numpy as np
 import architectures
 import ours
 import recorded
-from remat import training
-from remat.export import as_tuple, widen as widen_arrays
-from remat.models import Problem, Recorded, compare_gradients, has_layers
-from remat.testing import ARENA_ALIGNMENT
+from remat.jax.export import as_tuple, widen as widen_arrays
+from remat.testing import training
+from remat.testing.libraries import ARENA_ALIGNMENT
+from remat.testing.models import Problem, Recorded, compare_gradients, has_layers
 
 os.environ.setdefault("REMAT_BIN", str(training.BUILD / "bin"))
 
@@ -154,7 +154,7 @@ def train_in_process(model, optimizer):
 def torch_losses(model, optimizer):
     import torch
 
-    from remat.torch_reference import Draws
+    from remat.torch.reference import Draws
     _, kind, options = OPTIMIZERS[optimizer]
     steps = getattr(torch.optim, kind)(model.function.parameters(), **options)
     losses = []

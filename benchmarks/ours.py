@@ -11,7 +11,7 @@ import models
 import workloads
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
-from remat import training  # noqa: E402  (needs the path above)
+from remat.testing import training  # noqa: E402  (needs the path above)
 
 POLICIES = {"none": "none", "full": "nothing_saveable", "dots": "dots_saveable"}
 

@@ -21,7 +21,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 import remat  # noqa: E402
-from remat import training  # noqa: E402
+from remat.testing import training  # noqa: E402
 from remat.arrays import locate  # noqa: E402
 
 SMALL = """

@@ -18,7 +18,8 @@ from pathlib import Path
 from unittest import mock
 
 import architectures
-from remat import export, models
+from remat import export
+from remat.testing import models
 
 
 @dataclasses.dataclass

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
-from remat import training  # noqa: E402  (needs the path above)
+from remat.testing import training  # noqa: E402  (needs the path above)
 
 POLICIES = ["none", "everything_saveable", "dots_saveable", "nothing_saveable"]
 COLUMNS = ["policy", "update", "peak", "parameters", "optimizer", "residuals", "gradients", "recomputed", "temporaries",

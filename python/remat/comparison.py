@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from remat import figures
 from remat.errors import CompileError
 from remat.memory import Memory
 from remat.step import Step
@@ -40,13 +41,11 @@ class Comparison:
 
     def figure(self) -> str:
         """Peak against time, as the text of an SVG: the lower left is best."""
-        from remat.figures import draw_comparison
-        return draw_comparison(self.rows)
+        return figures.draw_comparison(self.rows)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the figure to a file, `policies.svg`."""
-        from remat.figures import save
-        save(self.figure(), path)
+        figures.save(self.figure(), path)
 
     def __repr__(self) -> str:
         table: list[tuple[str, ...]] = [("policy", "peak", "arena", "residuals", "recomputed", "step time")]

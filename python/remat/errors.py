@@ -39,6 +39,10 @@ class CompileError(Exception):
         return CompileError, (self.diagnostics,)  # so that it comes back from another process
 
 
+class ExportError(Exception):
+    """The front end cannot say in upstream dialects what the model does."""
+
+
 class StepError(Exception):
     """A step that runs found something wrong with its data, such as an index outside of a table. Unless the text says
     otherwise, parameters and states are as before the call."""

@@ -10,12 +10,13 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from remat.comparison import Row
-from remat.memory import LiveBuffer, Memory
+if TYPE_CHECKING:  # these modules draw with this one
+    from remat.comparison import Row
+    from remat.memory import LiveBuffer, Memory
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 Box = tuple[float, float, float, float]
@@ -110,7 +111,7 @@ def _axis_of_bytes(most: float, width: float) -> tuple[list[str], Callable[[floa
 # --- Memory over a step ------------------------------------------------------------------------
 
 
-def _columns(buffers: Sequence[LiveBuffer]) -> list[int]:
+def _columns(buffers: "Sequence[LiveBuffer]") -> list[int]:
     """A position of the program for each column of the figure: those where something begins or has ended, of many the ones at
     which most is alive."""
     first, last, size = (np.array([getattr(b, name) for b in buffers], np.int64) for name in ("first", "last", "bytes"))
@@ -141,11 +142,11 @@ def _shape(lower: Numbers, upper: Numbers, begin: int, x: Callable[[float], floa
     return path + f"H{x(begin):.1f}Z"
 
 
-def _describe(buffer: LiveBuffer) -> str:
+def _describe(buffer: "LiveBuffer") -> str:
     return "\n".join(filter(None, [f"{buffer.part} {buffer.type}".strip(), f"{buffer.bytes:,} bytes", buffer.op, buffer.line]))
 
 
-def draw_memory(memory: Memory) -> str:
+def draw_memory(memory: "Memory") -> str:
     """The figure of a `remat.Memory`: what is alive at each point of the step, a step of the curve where that changes."""
     fixed = [(name, getattr(memory, name.replace(" ", "_"))) for name in list(COLOURS)[:5]]
     columns = _columns(memory.buffers) if memory.buffers else [0]
@@ -200,7 +201,7 @@ def draw_memory(memory: Memory) -> str:
     return _document(title, BOTTOM + 36, parts)
 
 
-def _legend(memory: Memory, fixed: list[tuple[str, int]]) -> list[str]:
+def _legend(memory: "Memory", fixed: list[tuple[str, int]]) -> list[str]:
     """Classes from the top of the stack down, with the bytes that each has at the peak."""
     sums = dict(fixed)
     for buffer in memory.at_peak:
@@ -240,7 +241,7 @@ def _place_label(point: Box, width: float, taken: list[Box]) -> tuple[float, str
     return x, anchor, y
 
 
-def draw_comparison(rows: Iterable[Row]) -> str:
+def draw_comparison(rows: "Iterable[Row]") -> str:
     """The figure of a `remat.Comparison`: a point for each policy that compiles, the lower left is best."""
     drawn = [(row, row.memory.peak) for row in rows if row.memory]
     width = WIDTH - LEFT - 40

@@ -7,6 +7,8 @@ import itertools
 import json
 import os
 
+from remat import figures
+
 PARTS = "residuals", "gradients", "recomputed", "workspaces", "temporaries"
 
 
@@ -96,13 +98,11 @@ class Memory:
     def figure(self) -> str:
         """What is alive over the step, by class, as the text of an SVG that says under the pointer which tensor it is, and
         from which line of the model."""
-        from remat.figures import draw_memory
-        return draw_memory(self)
+        return figures.draw_memory(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the figure to a file, `memory.svg`."""
-        from remat.figures import save
-        save(self.figure(), path)
+        figures.save(self.figure(), path)
 
     def _repr_html_(self) -> str:
         return f"{self.figure()}<pre>{html.escape(repr(self))}</pre>"

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-from remat.testing import NUMPY_TYPES, Library, TrainedLibrary, complete_losses  # noqa: E402
+from remat.testing.libraries import NUMPY_TYPES, Library, TrainedLibrary, complete_losses  # noqa: E402
 
 PASSES = ("remat-differentiate, canonicalize, cse, remat-inline-regions, remat-inline-custom-vjp, symbol-dce, "
           "remat-lower-tapes, func.func(remat-fuse)")

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-from remat.random_families import FAMILIES, make_programs  # noqa: E402
-from remat.testing import Library, TrainedLibrary  # noqa: E402
+from remat.testing.libraries import Library, TrainedLibrary  # noqa: E402
+from remat.testing.random_families import FAMILIES, make_programs  # noqa: E402
 
 # One-shot bufferization by itself refuses a selection of one of two tensors of which a branch is a slice.
 CANONICALIZE = 'canonicalize{disable-patterns={"(anonymous namespace)::ConvertTrivialIfToSelect"}}'

@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-from remat.testing import Library  # noqa: E402
+from remat.testing.libraries import Library  # noqa: E402
 
 PASSES = "remat-differentiate, canonicalize, cse, remat-lower-tapes, remat-prepare-bufferization"
 

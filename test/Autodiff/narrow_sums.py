@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-from remat.testing import Library  # noqa: E402
+from remat.testing.libraries import Library  # noqa: E402
 
 COUNT = 3000
 PROGRAM = """

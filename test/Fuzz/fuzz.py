@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "test/Laws/Inputs")]
 from mutations import POLICIES, mutate  # noqa: E402
 from pipeline import read_pipeline  # noqa: E402
-from remat.random_families import make_programs  # noqa: E402
+from remat.testing.random_families import make_programs  # noqa: E402
 
 SEPARATOR = "\n// -----\n"
 BATCH = 30

@@ -5,7 +5,7 @@ import pytest
 
 import remat
 from conftest import ROOT, assert_unchanged, snapshot
-from remat import models
+from remat.testing import models
 
 SAMPLES = sorted((ROOT / "test" / "Models" / "Inputs").glob("*.npz"))
 STEPS = 20
@@ -46,7 +46,7 @@ def run(step, batch):
 
 
 def run_recorded(sample, step):
-    """What one step makes of the recorded batch, as remat.models compares it."""
+    """What one step makes of the recorded batch, as remat.testing.models compares it."""
     initial = snapshot(step)
     value = step(*sample.batch(step))
     loss, extras = value if isinstance(value, tuple) else (value, {})

@@ -872,8 +872,8 @@ class Experts(nn.Module):
 
 
 def by_rule(rows, matrices, offs):
-    from remat import torch_grouped
-    return torch_grouped.grouped_mm(rows, matrices, offs)
+    from remat.torch import grouped
+    return grouped.grouped_mm(rows, matrices, offs)
 
 
 @pytest.mark.parametrize("ends, kind", [
@@ -954,7 +954,8 @@ class Stops(nn.Module):
 
 
 def test_gradients_end_where_the_model_says_so(monkeypatch):
-    from remat import export, torch_import, torch_operators
+    from remat import export
+    from remat.torch import lowering, operators
     model, batch = make(Stops), (torch.randn(4, 3), torch.tensor([0, 1, 1, 3]))
     step = remat.torch.train_step(model, None, batch, optimizer=remat.SGD(1.0))
     model(*batch).backward()
@@ -966,15 +967,15 @@ def test_gradients_end_where_the_model_says_so(monkeypatch):
     assert text.count('"remat.stop_gradient"') == 4 and "stop_gradient_" not in text
 
     # What would lose them is an error.
-    add_stops = torch_operators.add_stops
+    add_stops = operators.add_stops
 
     def add_stops_that_may_be_inlined(module):
         add_stops(module)
-        for function in torch_operators.find(module, "func.func"):
+        for function in operators.find(module, "func.func"):
             if "no_inline" in function.attributes:
                 del function.attributes["no_inline"]
-    monkeypatch.setattr(torch_operators, "add_stops", add_stops_that_may_be_inlined)
-    monkeypatch.setattr(torch_import, "PIPELINES", ("inline", *torch_import.PIPELINES))
+    monkeypatch.setattr(operators, "add_stops", add_stops_that_may_be_inlined)
+    monkeypatch.setattr(lowering, "PIPELINES", ("inline", *lowering.PIPELINES))
     with pytest.raises(export.ExportError, match="torch-mlir has lost where it calls stop_gradient_0"):
         export.from_torch(model, inputs, check=False)
 

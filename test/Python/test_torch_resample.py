@@ -13,7 +13,7 @@ from torch.nn import functional as F
 import remat
 import remat.export
 import remat.torch
-from remat import torch_resample
+from remat.torch import resample
 
 MODES = {"nearest": "nearest", "nearest_exact": "nearest-exact", "linear": "bilinear", "cubic": "bicubic", "antialiased_linear": "bilinear",
          "antialiased_cubic": "bicubic", "antialiased_lanczos": "lanczos"}
@@ -56,7 +56,7 @@ def resize(x, kind, size, factor, has_corners):
     return F.interpolate(x, mode=MODES[kind], antialias=kind.startswith("antialiased"), **where, **options)
 
 
-@pytest.mark.parametrize("kind", torch_resample.FILTERS)
+@pytest.mark.parametrize("kind", resample.FILTERS)
 def test_tables_are_those_of_pytorch(kind):
     """Of many sizes. Positions are rounded as PyTorch's, which matters for hundreds of elements."""
     rng = random.Random(1)
@@ -66,11 +66,11 @@ def test_tables_are_those_of_pytorch(kind):
         size, has_corners = int(n * factor) if factor else rng.randint(1, 900), kind in ("linear", "cubic") and rng.random() < 0.4
         if size:
             x = torch.randn(1, 1, 2, n)
-            made = torch.ops.remat.resample(x, 3, size, torch_resample.FILTERS.index(kind), int(has_corners), torch_resample.encode(factor or 0.0), 0)
+            made = torch.ops.remat.resample(x, 3, size, resample.FILTERS.index(kind), int(has_corners), resample.encode(factor or 0.0), 0)
             np.testing.assert_allclose(made, resize(x, kind, size, factor, has_corners), 0, 1e-5, err_msg=str((n, size, factor, has_corners)))
 
 
-@pytest.mark.parametrize("kind", torch_resample.FILTERS)
+@pytest.mark.parametrize("kind", resample.FILTERS)
 @pytest.mark.parametrize("n, m", [(1, 1), (1, 5), (7, 1), (9, 4), (4, 9), (3, 40), (40, 3)])
 def test_transposed_tables(kind, n, m):
     def make_matrix(taps, columns):
@@ -79,8 +79,8 @@ def test_transposed_tables(kind, n, m):
         np.add.at(matrix, (np.broadcast_to(np.arange(len(matrix)), places.shape), places), weights)
         return matrix
 
-    taps = torch_resample.find_taps(kind, False, n, m, 0.0, np.float64)
-    np.testing.assert_array_equal(make_matrix(torch_resample.transpose_taps(taps, n), m), make_matrix(taps, n).T)
+    taps = resample.find_taps(kind, False, n, m, 0.0, np.float64)
+    np.testing.assert_array_equal(make_matrix(resample.transpose_taps(taps, n), m), make_matrix(taps, n).T)
 
 
 @pytest.mark.parametrize("shape, mode", [((2, 3, 9), "linear"), ((2, 3, 6, 9), "bilinear"), ((2, 3, 4, 6, 5), "trilinear"), ((2, 3, 6, 9), "bicubic")])

@@ -6,6 +6,8 @@ complex numbers are two arrays, of real and of imaginary parts."""
 import math
 from typing import Any
 
+from remat.errors import ExportError
+
 # Of fewer numbers, one product is as fast as two and what is between them.
 DIRECT = 64
 # Products of two positions are 32-bit integers in JAX.
@@ -26,7 +28,6 @@ def find_factor(size: int) -> int:
 
 def check_size(size: int) -> None:
     if size > LARGEST:
-        from remat.export import ExportError
         raise ExportError(f"a Fourier transform of {size} numbers, a prime, would be a product with {size}^2 numbers; pad "
                           "to a size with small factors")
 

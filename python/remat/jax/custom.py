@@ -171,13 +171,11 @@ def get_vjp(equation: Any) -> tuple[Callable[..., list[Any]], tuple[list[Any], l
     return vjp, (split_avals(operands), split_results, [r for r in split_results if is_float(r)])
 
 
-def replace_barriers(module: Any, names: Sequence[Any]) -> None:
-    """Puts calls of the functions `names`, by number, in place of the barriers in `module` that stand for them."""
+def replace_barriers(barriers: list[Any], names: Sequence[Any]) -> None:
+    """Puts calls of the functions `names`, by number, in place of those of the `barriers` that stand for them."""
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import func
-
-    from remat.jax_program import find_barriers
-    for barrier in find_barriers(module):
+    for barrier in barriers:
         if not (found := re.search(rf"{SCOPE}(\d+)", str(barrier.location))):
             continue
         name, operand_count = names[int(found[1])]
@@ -214,41 +212,6 @@ def merge(module: Any, text: str, name: str) -> None:
                 for attribute in "no_inline", "noinline":  # MLIR's, and IREE's
                     function.attributes[attribute] = ir.UnitAttr.get()
             module.body.append(function)
-
-
-def add_functions(module: Any, marker: Any) -> int:
-    """Adds to `module` the functions whose stand-ins `marker` has put into it, and their derivatives; returns how many."""
-    import jax
-
-    from remat.export import ExportError
-    from remat.jax_program import Decomposer, to_stablehlo
-    functions: list[tuple[Any, Any, int]] = []
-    while len(functions) < len(marker.custom):  # a function may call others
-        equation = marker.custom[len(functions)]
-        name, _ = get_name(equation)
-        program = in_parts(equation.params["call_jaxpr"])
-        program = (Decomposer() if is_own(equation) else marker).mark_program(program)
-        forward = to_stablehlo(program, name, program.in_avals)
-        vjp, avals = get_vjp(equation)
-        rule = Decomposer().mark_program(jax.jit(vjp, keep_unused=True).trace(*avals).jaxpr)
-        if len(rule.in_avals) != len(jax.tree.leaves(avals)):
-            raise ExportError(f"the derivative of {name} reads a value that is computed around it, which JAX does not "
-                              "differentiate under jit either; make it an argument")
-        rule = to_stablehlo(rule, f"{name}_vjp", jax.tree.leaves(avals))
-        functions.append((forward, rule, len(program.in_avals)))
-    known: dict[tuple[str, str], str] = {}
-    names: list[tuple[str, int] | None] = [None] * len(functions)
-    for number, (forward, rule, operand_count) in reversed(list(enumerate(functions))):
-        texts = [m.operation.get_asm(enable_debug_info=True) for m in (forward, rule)]
-        replace_barriers(forward, names)
-        key = str(forward), str(rule)  # without locations
-        if key not in known:
-            known[key] = f"custom_{len(known)}"
-            for text, suffix in zip(texts, ("", "_vjp")):
-                merge(module, text, known[key] + suffix)
-        names[number] = known[key], operand_count
-    replace_barriers(module, names)
-    return len(known)
 
 
 def restore(text: str, count: int) -> str:

@@ -8,7 +8,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from remat import jax_fourier, jax_grouped, jax_scatter, orders
+from remat.errors import ExportError
+from remat.export import orders
+from remat.jax import fourier, grouped
+from remat.jax.scatter import add_at
 
 # Of several devices, inside of `jax.shard_map`.
 COLLECTIVES = ("all_gather", "all_gather_invariant", "all_gather_reduced", "all_to_all", "pmax", "pmin", "ppermute", "psum",
@@ -106,7 +109,6 @@ def top_k(x: Any, *, k: int, axis: int = -1, **_: Any) -> tuple[Any, Any]:
 
 def approximate_top_k(x: Any, *, k: int, reduction_dimension: int, is_max_k: bool, aggregate_to_topk: bool,
                       **_: Any) -> tuple[Any, Any]:
-    from remat.export import ExportError
     if not aggregate_to_topk:
         raise ExportError("candidates of an approximate maximum have no way to MLIR; leave out aggregate_to_topk=False")
     values, places = top_k(x if is_max_k else -x, k=k, axis=reduction_dimension)
@@ -129,7 +131,6 @@ def reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
     """By casts, which have the derivative that StableHLO's lowering loses among the bits: that of x."""
     from jax import numpy as jnp
 
-    from remat.export import ExportError
     own = jnp.finfo(x.dtype)
     if exponent_bits >= own.nexp and mantissa_bits >= own.nmant:
         return x
@@ -151,7 +152,7 @@ def scatter(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 def scatter_add(x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **_: Any) -> Any:
     from jax import lax
-    result = jax_scatter.scatter_add(x, indices, updates, dimension_numbers, mode)
+    result = add_at(x, indices, updates, dimension_numbers, mode)
     return scatter_in_order(lax.add, x, indices, updates, dimension_numbers, mode) if result is None else result
 
 
@@ -186,12 +187,10 @@ def scatter_in_order(combine: Callable[[Any, Any], Any], x: Any, indices: Any, u
 
 
 def refuse_callback(*_: Any, **__: Any) -> Any:
-    from remat.export import ExportError
     raise ExportError("a compiled step cannot call Python; compute the value in JAX, or outside and pass it with the batch")
 
 
 def refuse_collective(*_: Any, **__: Any) -> Any:
-    from remat.export import ExportError
     raise ExportError("a compiled step runs on one device, and cannot communicate with others; leave out shard_map")
 
 
@@ -314,7 +313,6 @@ LINEAR_ALGEBRA = ("cholesky", "cholesky_update", "eig", "eigh", "geqp3", "geqrf"
 
 
 def refuse_linear_algebra(*_: Any, name: str, **__: Any) -> Any:
-    from remat.export import ExportError
     raise ExportError(f"there is no way to MLIR for linear algebra ({name}), as a compiled step has no LAPACK: compute what depends on data alone "
                       "outside of the loss, and pass it with the batch; solve equations by jax.scipy.sparse.linalg.cg or bicgstab; or let the "
                       "triangular factor of an inverse be the parameter, with which a density needs no solution")
@@ -349,7 +347,7 @@ def table() -> dict[str, Callable[..., Any]]:
     return {"cumsum": cumulative(lax.add), "cumprod": cumulative(lax.mul),
             "cummax": cumulative(lax.max), "cummin": cumulative(lax.min),
             "cumlogsumexp": cumulative(jnp.logaddexp), "sort": sort, "top_k": top_k, "approx_top_k": approximate_top_k,
-            "pad": pad, "fft": jax_fourier.fft, "reduce_precision": reduce_precision, "ragged_dot_general": jax_grouped.ragged_dot,
+            "pad": pad, "fft": fourier.fft, "reduce_precision": reduce_precision, "ragged_dot_general": grouped.ragged_dot,
             "pure_callback": refuse_callback, "io_callback": refuse_callback, "sharding_constraint": keep, "reshard": keep,
             **{name: functools.partial(refuse_linear_algebra, name=name) for name in LINEAR_ALGEBRA},
             **{name: scatter(combine) for name, combine in combinations.items()},

@@ -4,7 +4,7 @@
 import math
 from typing import Any
 
-from remat.fourier import along, to_real
+from remat.export.fourier import along, to_real
 
 
 def fft(x: Any, *, fft_type: Any, fft_lengths: Any, **_: Any) -> Any:

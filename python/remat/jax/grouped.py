@@ -7,7 +7,7 @@ memory and the arithmetic. Here rows are taken in tiles (groups.py).
 
 from typing import Any
 
-from remat.groups import choose_tile
+from remat.export.groups import choose_tile
 
 
 def find_pairs(group_sizes: Any, tile: int, count: int) -> tuple[Any, Any, Any, Any]:

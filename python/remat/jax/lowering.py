@@ -4,7 +4,7 @@
 `jax.checkpoint` leaves "checkpoint" in the scope of its operations, the same one each time that a function is applied;
 `checkpoint_name` and `stop_gradient` leave nothing. So the applications are numbered ("checkpoint#2"), and names and stopped
 gradients travel as optimization barriers, which become `remat.name` and `remat.stop_gradient` in the end. Other barriers do
-not change a value, and are taken out. Functions with a derivative by hand stay functions (jax_custom.py).
+not change a value, and are taken out. Functions with a derivative by hand stay functions (custom.py).
 """
 
 import contextlib
@@ -16,7 +16,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from remat import jax_custom, jax_decompositions, jax_scatter, jax_widening
+from remat.errors import ExportError
+from remat.jax import custom, decompositions, scatter, widening
 
 NAME_SCOPE = "checkpoint_name#"
 STOP_SCOPE = "stop_gradient#"
@@ -30,7 +31,7 @@ class Decomposer:
 
     def mark_program(self, program: Any) -> Any:
         """The closed jaxpr `program` marked."""
-        self.widened |= jax_widening.find(program.jaxpr)
+        self.widened |= widening.find(program.jaxpr)
         return self.mark(program)
 
     def mark(self, value: Any) -> Any:
@@ -48,9 +49,9 @@ class Decomposer:
         return value
 
     def mark_equation(self, equation: Any) -> Any:
-        compute = jax_decompositions.find(equation)
+        compute = decompositions.find(equation)
         if id(equation) in self.widened:
-            compute = jax_widening.product(equation, compute)
+            compute = widening.product(equation, compute)
         with located(equation):
             if compute:
                 compute = functools.partial(compute, **equation.params)
@@ -63,8 +64,6 @@ class Decomposer:
 def located(equation: Any) -> Iterator[None]:
     """Says where `equation` is in errors about what is in it; within JAX's own functions no line is known."""
     from jax.extend import source_info_util
-
-    from remat.export import ExportError
     try:
         yield
     except ExportError as error:
@@ -91,12 +90,12 @@ class Marker(Decomposer):
         self.applications = itertools.count()
 
     def mark_equation(self, equation: Any) -> Any:
-        if jax_custom.is_custom(equation):
+        if custom.is_custom(equation):
             self.custom.append(equation)
-            return computed_by(equation, jax_custom.stand_in(equation, len(self.custom) - 1), jax_custom.get_name(equation)[0])
-        if jax_custom.is_ruled(equation):
+            return computed_by(equation, custom.stand_in(equation, len(self.custom) - 1), custom.get_name(equation)[0])
+        if custom.is_ruled(equation):
             with located(equation):
-                equation = computed_by(equation, jax_custom.with_own_derivative(equation), equation.primitive.name)
+                equation = computed_by(equation, custom.with_own_derivative(equation), equation.primitive.name)
         if equation.primitive.name == "stop_gradient":
             return self.make_barrier(equation, STOP_SCOPE)
         if equation.primitive is self.name:
@@ -139,7 +138,7 @@ def in_scope(equation: Any, scope: str) -> Any:
 def erase_barriers(module: Any) -> None:
     """Takes out the barriers of `module` (in StableHLO) that stand for nothing."""
     for barrier in find_barriers(module):
-        if not re.search(f"{NAME_SCOPE}|{STOP_SCOPE}|{jax_custom.SCOPE}", str(barrier.location)):
+        if not re.search(f"{NAME_SCOPE}|{STOP_SCOPE}|{custom.SCOPE}", str(barrier.location)):
             for result, operand in zip(barrier.results, barrier.operands):
                 result.replace_all_uses_with(operand)
             barrier.erase()
@@ -169,9 +168,42 @@ def to_stablehlo(program: Any, name: str, avals: Sequence[Any]) -> Any:
 
     called.__name__ = name
     module = jax.jit(called, keep_unused=True).lower(*avals).compiler_ir("stablehlo")
-    jax_scatter.replace_barriers(module, find_barriers(module))
+    scatter.replace_barriers(module, find_barriers(module))
     erase_barriers(module)
     return module
+
+
+def add_functions(module: Any, marker: Marker) -> int:
+    """Adds to `module` the functions with a derivative by hand, whose stand-ins `marker` has put into it, and their
+    derivatives; returns how many."""
+    import jax
+    functions: list[tuple[Any, Any, int]] = []
+    while len(functions) < len(marker.custom):  # a function may call others
+        equation = marker.custom[len(functions)]
+        name, _ = custom.get_name(equation)
+        program = custom.in_parts(equation.params["call_jaxpr"])
+        program = (Decomposer() if custom.is_own(equation) else marker).mark_program(program)
+        forward = to_stablehlo(program, name, program.in_avals)
+        vjp, avals = custom.get_vjp(equation)
+        rule = Decomposer().mark_program(jax.jit(vjp, keep_unused=True).trace(*avals).jaxpr)
+        if len(rule.in_avals) != len(jax.tree.leaves(avals)):
+            raise ExportError(f"the derivative of {name} reads a value that is computed around it, which JAX does not "
+                              "differentiate under jit either; make it an argument")
+        rule = to_stablehlo(rule, f"{name}_vjp", jax.tree.leaves(avals))
+        functions.append((forward, rule, len(program.in_avals)))
+    known: dict[tuple[str, str], str] = {}
+    names: list[tuple[str, int] | None] = [None] * len(functions)
+    for number, (forward, rule, operand_count) in reversed(list(enumerate(functions))):
+        texts = [m.operation.get_asm(enable_debug_info=True) for m in (forward, rule)]
+        custom.replace_barriers(find_barriers(forward), names)
+        key = str(forward), str(rule)  # without locations
+        if key not in known:
+            known[key] = f"custom_{len(known)}"
+            for text, suffix in zip(texts, ("", "_vjp")):
+                custom.merge(module, text, known[key] + suffix)
+        names[number] = known[key], operand_count
+    custom.replace_barriers(find_barriers(module), names)
+    return len(known)
 
 
 def lower(loss: Callable[..., Any], params: Any, inputs: list[Any], more: dict[str, str]) -> tuple[str, list[str], int]:
@@ -181,9 +213,9 @@ def lower(loss: Callable[..., Any], params: Any, inputs: list[Any], more: dict[s
     marker = Marker()
     program = marker.mark_program(jax.jit(loss, keep_unused=True).trace(params, *inputs).jaxpr)
     module = to_stablehlo(program, getattr(loss, "__name__", "loss"), jax.tree.leaves((params, inputs)))
-    customs = jax_custom.add_functions(module, marker)
+    customs = add_functions(module, marker)
     for name, text in more.items():
-        jax_custom.merge(module, text, name)
+        custom.merge(module, text, name)
     return module.operation.get_asm(enable_debug_info=True), marker.names, customs
 
 
@@ -196,5 +228,5 @@ def restore(text: str, names: list[str], customs: int) -> str:
     text = name.sub(lambda match: f"remat.name {json.dumps(names[int(match[2])])} {match[1]}", text)
     text = re.sub(rf"{NAME_SCOPE}\d+(\)*)/optimization_barrier", r"name\1", text)
     text = re.sub(rf"{STOP_SCOPE}(\)*)/optimization_barrier", r"stop_gradient\1", text)
-    text = jax_scatter.restore(jax_custom.restore(text, customs))
+    text = scatter.restore(custom.restore(text, customs))
     return re.sub(r"(checkpoint#\d+\)*)/checkpoint\b", r"\1", text)  # ours, and JAX's behind it

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from remat.optax_traced import Functions, trace
+from remat.jax.optax_traced import Functions, trace
 from remat.optimizers import LAMB, SGD, Adam, AdamW, Group, Lion, Optimizer
 
 # What else closures must hold, by transformation: what is the same in our rules.

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from remat.jax.lowering import Decomposer, to_stablehlo
 from remat.optimizers import Custom, Group, Optimizer
 
 PREFIX = "optax_update_"
@@ -49,8 +50,6 @@ class Functions:
 def trace(transformation: Any, params: Any, name_of: Callable[[Any], str]) -> tuple[Optimizer, Functions, dict[str, Any]]:
     """The optimizer, its functions, and what its states start from where that is not zero."""
     import jax
-
-    from remat.jax_program import Decomposer, to_stablehlo
     names = [name_of(path) for path, _ in jax.tree_util.tree_leaves_with_path(params)]
     update = _Update(transformation, params, names)
     functions, groups = Functions(), []

@@ -8,7 +8,7 @@ program, an optimization barrier stands for such a call.
 import re
 from typing import Any
 
-from remat import scatter
+from remat.export import scatter
 
 SCOPE = "scatter_add#"
 
@@ -20,7 +20,7 @@ def add(table: Any, rows: Any, places: Any) -> Any:
         return jax.lax.optimization_barrier((table, rows, places))[0]
 
 
-def scatter_add(x: Any, indices: Any, updates: Any, numbers: Any, mode: Any) -> Any:
+def add_at(x: Any, indices: Any, updates: Any, numbers: Any, mode: Any) -> Any:
     """None for numbers that are not floating-point, and sizes that are not known."""
     import math
 

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Losses written in JAX, as training steps.
-
-    step = remat.jax.train_step(loss_fn, params, *example_batch, optimizer=remat.AdamW(3e-4))
-    loss = step(*batch)
-
-Needs jax and iree-base-compiler (`pip install remat[jax]`).
-"""
+"""Training steps of losses in JAX."""
 import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from remat import export, extras, jax_custom, optax_rules
-from remat.optax_traced import Functions
+from remat import extras
+from remat.export.exported import ELEMENT_TYPES
+from remat.jax import custom, optax_rules
+from remat.jax.export import as_jax, from_jax
+from remat.jax.optax_traced import Functions
 from remat.optimizers import Optimizer
 from remat.progress import timed
 from remat.spec import compile_exported
@@ -36,7 +33,7 @@ def _to_plain(x: Any) -> Any:
     """What a step has of complex numbers: real and imaginary parts, in another dimension; of random keys, their numbers; of
     integers of less than a byte, bytes; of others, themselves."""
     import jax
-    if jax_custom.is_key(x):
+    if custom.is_key(x):
         return jax.random.key_data(x)
     if wider := _wider(x):
         return x.astype(wider)
@@ -48,8 +45,8 @@ def _to_plain(x: Any) -> Any:
 def _from_plain(x: Any, like: Any) -> Any:
     """What `_to_plain` made `x` of, which is `like` that."""
     import jax
-    if jax_custom.is_key(like):
-        return jax_custom.to_keys(x, like)
+    if custom.is_key(like):
+        return custom.to_keys(x, like)
     if _wider(like):
         return x.astype(like.dtype)
     return jax.lax.complex(x[..., 0], x[..., 1]) if np.iscomplexobj(like) else x
@@ -60,7 +57,7 @@ def _check_types(what: str, tree: Any) -> None:
     import jax
     for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
         kind = jax.dtypes.canonicalize_dtype(getattr(leaf, "dtype", jax.numpy.result_type(leaf)), allow_extended_dtype=True)
-        if not jax_custom.is_key(leaf) and kind.kind != "c" and kind.name not in export.ELEMENT_TYPES and not _wider(leaf):
+        if not custom.is_key(leaf) and kind.kind != "c" and kind.name not in ELEMENT_TYPES and not _wider(leaf):
             raise TypeError(f"a step has no arrays of {kind.name}, as '{_name(path)}' of {what} is; convert it to bfloat16 or float32")
 
 
@@ -85,7 +82,7 @@ class _Trees:
         if tree != self.batch:
             raise TypeError(f"the batch must have the structure {self.batch}, but got {tree}")
         leaves = list(map(_to_plain, leaves))
-        return [export.as_jax(leaf) if isinstance(leaf, (np.ndarray, np.generic, float, int)) else leaf for leaf in leaves]
+        return [as_jax(leaf) if isinstance(leaf, (np.ndarray, np.generic, float, int)) else leaf for leaf in leaves]
 
     def unflatten(self, result: Any) -> Any:
         import jax
@@ -157,8 +154,8 @@ def _export(function: Callable[..., Any], params: Any, batch: Any, functions: Fu
     names = [f"batch.{name}" for name in _names(batch)]
     outputs = ["loss", *(f"result{i}" for i in range(1, len(results)))]
     with timed(f"the export of {flat.__name__}"):
-        exported = export.from_jax(flat, params, dict(zip(names, leaves)), outputs=outputs,
-                                   check=False, functions=functions)
+        exported = from_jax(flat, params, dict(zip(names, leaves)), outputs=outputs,
+                            check=False, functions=functions)
     for argument in exported.arguments:
         argument.name = argument.name or "params"
     return exported, _Trees(tree, auxiliary_tree, auxiliaries_like)
@@ -196,7 +193,7 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
             raise TypeError(f"two parameters would be called '{_name(path)}': params{jax.tree_util.keystr(other)} and "
                             f"params{jax.tree_util.keystr(path)}; rename one of them")
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
-        if jax_custom.is_key(leaf):
+        if custom.is_key(leaf):
             raise TypeError(f"parameters must be floating-point arrays, but '{_name(path)}' is a random key; pass it with the batch")
         if np.iscomplexobj(leaf):
             raise TypeError(f"parameters must be floating-point arrays, but '{_name(path)}' is of {np.asarray(leaf).dtype.name}; "
@@ -221,15 +218,15 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
         evaluated, eval_trees = _export(eval_fn, params, eval_batch)
 
     def zeros(shape: tuple[int, ...], like: Any) -> Any:
-        if jax_custom.is_key(like):
-            return jax_custom.to_keys(jax.numpy.zeros(shape, "uint32"), like)
+        if custom.is_key(like):
+            return custom.to_keys(jax.numpy.zeros(shape, "uint32"), like)
         if np.iscomplexobj(like):
             shape = shape[:-1]  # a step has pairs
         return np.broadcast_to(np.zeros((), like.dtype), shape)  # of no size in memory
 
     def exporting_again(function: Callable[..., Any], batch: Any, *more: Any) -> Callable[[Shapes], Any]:
         parameters, like = jax.tree.map(
-            lambda leaf: zeros(np.shape(_to_plain(leaf)), leaf if jax_custom.is_key(leaf) else np.asarray(leaf)), (params, batch))
+            lambda leaf: zeros(np.shape(_to_plain(leaf)), leaf if custom.is_key(leaf) else np.asarray(leaf)), (params, batch))
         leaves, tree = jax.tree.flatten(like)
         return lambda shapes: _export(function, parameters, jax.tree.unflatten(tree, map(zeros, shapes, leaves)), *more)[0]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from remat.testing import NUMPY_TYPES, tool
+from remat.testing.libraries import NUMPY_TYPES, tool
 
 FLOATS = "f64", "f32", "f16", "bf16"
 RATE = 1e-2

@@ -6,7 +6,7 @@ Statements are nested to a small depth: branches on data and on values, loops wh
 that are carried along, and calls.
 """
 
-from remat.random_programs import tensor
+from remat.testing.random_programs import tensor
 
 SHAPE, ROWS = [3], 4
 TYPE, STACK = tensor(SHAPE), tensor([ROWS] + SHAPE)

@@ -10,9 +10,9 @@ The same seed and number give the same program. Values stay away from poles; kin
 import itertools
 import random
 
-from remat.random_control import control
-from remat.random_layers import layers
-from remat.random_programs import Body, Program, affine, random_map, tensor
+from remat.testing.random_control import control
+from remat.testing.random_layers import layers
+from remat.testing.random_programs import Body, Program, affine, random_map, tensor
 
 
 def elementwise(p):

@@ -5,7 +5,7 @@ A chain of layers on one matrix, some of them in `remat.region`s, nested, with n
 its operand; each operand, a weight among them, may be read inside of several regions.
 """
 
-from remat.random_programs import Body, affine, tensor
+from remat.testing.random_programs import Body, affine, tensor
 
 POLICIES = ["nothing_saveable", "everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "offload_dots"]
 NAMED_POLICIES = ["save_only_names", "save_any_names_but", "save_anything_except_names", "offload_names"]

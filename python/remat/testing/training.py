@@ -8,7 +8,7 @@ import os
 import subprocess
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("BUILD_DIR", ROOT / "build"))
 LLVM = Path(os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-22"))
 COMMON = [LLVM / "lib/libmlir_c_runner_utils.so"]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from remat.models import MOMENTUM, Problem, run
-from remat.testing import NUMPY_TYPES, descriptor_type, from_descriptor, make_arena, to_descriptor, tool
+from remat.testing.libraries import NUMPY_TYPES, descriptor_type, from_descriptor, make_arena, to_descriptor, tool
+from remat.testing.models import MOMENTUM, Problem, run
 
 # What the compiled step itself allocates (buffers of dynamic size) is counted; it is linked with --wrap.
 HOST_ALLOCATOR = r"""

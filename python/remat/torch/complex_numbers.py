@@ -13,9 +13,10 @@ from torch import Tensor
 from torch.export.graph_signature import InputKind
 from torch.nn import functional as F
 
-from remat import fourier, torch_decompositions, torch_kinks, torch_nodes, torch_refused, torch_stops
-from remat.export import ExportError
-from remat.locations import describe_line
+from remat.errors import ExportError
+from remat.export import fourier
+from remat.export.locations import describe_line
+from remat.torch import decompositions, kinks, nodes, refused, stops
 
 try:
     from torch._subclasses.complex_tensor import ComplexTensor
@@ -104,7 +105,7 @@ def lift_numbers(program: torch.export.ExportedProgram) -> None:
             raise ExportError(f"PyTorch cannot export the model: {describe_line(node.meta.get('stack_trace'))}{node.target} has no rule for "
                               f"the complex number {numbers[0]}; make it a tensor (torch.tensor({numbers[0]}))")
         target, place = WITH_NUMBERS[node.target]
-        emit = functools.partial(torch_nodes.call, graph, node, value.fake_mode)
+        emit = functools.partial(nodes.call, graph, node, value.fake_mode)
         with graph.inserting_before(node):
             real, imaginary = (emit(aten.full.default, [], part, dtype=COMPLEX[value.dtype]) for part in (numbers[0].real, numbers[0].imag))
             number = emit(aten.complex.default, real, imaginary)
@@ -114,7 +115,7 @@ def lift_numbers(program: torch.export.ExportedProgram) -> None:
                 others = [emit(aten.to.dtype, a, value.dtype) if a.meta["val"].dtype not in (*COMPLEX, torch.bool) else a
                           for a in node.args if isinstance(a, torch.fx.Node)]
                 others.insert(place, number)
-                given = torch_nodes.arguments_of(node)
+                given = nodes.arguments_of(node)
                 result = emit(target, *others, **({"alpha": given["alpha"]} if given.get("alpha", 1) != 1 else {}))
         node.replace_all_uses_with(result)
         graph.erase_node(node)
@@ -185,7 +186,7 @@ def of_many(**kind: bool) -> Callable[..., Any]:
 
 def shift(x: Any, dim: Sequence[int] | int | None = None, *, is_inverse: bool) -> Any:
     dims = list(range(x.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
-    return torch_decompositions.roll(x, [(x.shape[d] + is_inverse) // 2 for d in dims], dims)
+    return decompositions.roll(x, [(x.shape[d] + is_inverse) // 2 for d in dims], dims)
 
 
 def stft(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
@@ -243,7 +244,7 @@ def stft_without_center(x: Tensor, n_fft: int, hop_length: int | None = None, wi
 def power(x: Any, exponent: Any) -> Any:
     """By products: else it takes a logarithm."""
     if isinstance(exponent, int) and 0 < exponent < 16:
-        return torch_decompositions.product_of_many(x, exponent)
+        return decompositions.product_of_many(x, exponent)
     return COMPLEX_OPS_TABLE[aten.pow](x, exponent)
 
 
@@ -301,7 +302,7 @@ def logistic(x: Any) -> Any:
 def deviate(x: Any, dim: Any = None, *, correction: float | None = None, keepdim: bool = False) -> Tensor:
     """The root of the sum of both parts' variances."""
     variance = sum(aten.var.correction(part, dim, correction=correction, keepdim=keepdim) for part in get_parts(x))
-    return torch_kinks.root(variance)
+    return kinks.root(variance)
 
 
 TABLE: dict[Any, Callable[..., Any]] = {} if ComplexTensor is None else {
@@ -329,8 +330,8 @@ COMPLEX_OPS_TABLE.update({
     aten.add.Tensor: by_number(aten.add, False), aten.sub.Tensor: by_number(aten.sub, False), aten.rsub.Scalar: subtract_from,
     aten.baddbmm.default: multiply_add, aten.mv.default: multiply_vector, aten.addcmul.default: add_product, aten.vdot.default: dot_conjugate,
     aten.lerp.Scalar: interpolate, aten.lerp.Tensor: interpolate, aten.ones_like.default: ones_like,
-    aten.index_put.default: index_put, aten.sigmoid.default: logistic, aten.std.correction: deviate, **torch_refused.TABLE,
+    aten.index_put.default: index_put, aten.sigmoid.default: logistic, aten.std.correction: deviate, **refused.TABLE,
     **{operator: of_parts(operator) for operator in (
-        torch_stops.STAND_IN, aten.roll.default, aten.tril.default, aten.triu.default, aten.trace.default, aten.diagonal_copy.default,
+        stops.STAND_IN, aten.roll.default, aten.tril.default, aten.triu.default, aten.trace.default, aten.diagonal_copy.default,
         aten.diag_embed.default, aten.unfold.default, aten.rot90.default)},
     aten._assert_tensor_metadata.default: lambda *_, **__: None})

@@ -25,9 +25,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from remat.export import ExportError
-from remat.locations import from_forward
-from remat.torch_reference import draws_nothing
+from remat.errors import ExportError
+from remat.export.locations import from_forward
+from remat.torch.reference import draws_nothing
 
 NAME = "custom_"
 NUMBERS = itertools.count()  # of operators, which are known to the whole process

@@ -11,8 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from remat import orders, torch_refused, torch_scatter
-from remat.export import ExportError
+from remat.errors import ExportError
+from remat.export import orders
+from remat.torch import refused
+from remat.torch.scatter import add_at
 
 aten = torch.ops.aten
 
@@ -105,7 +107,7 @@ def norm(x: Tensor, order: float | None = None, dim: list[int] | None = None, ke
 def matrix_norm(x: Tensor, order: str = "fro", dim: Sequence[int] | None = (-2, -1), keepdim: bool = False, *,
                 dtype: torch.dtype | None = None) -> Tensor:
     if order != "fro":
-        return torch_refused.TABLE[aten._linalg_svd.default]()
+        return refused.TABLE[aten._linalg_svd.default]()
     return torch.linalg.vector_norm(x, 2, dim, keepdim, dtype=dtype)
 
 
@@ -490,7 +492,7 @@ def add_rows(x: Tensor, dim: int, places: Tensor, rows: Tensor, accumulate: bool
     if not x.ndim or not rows.ndim:
         return NotImplemented
     if accumulate and x.is_floating_point():
-        return torch_scatter.scatter_add(x, dim, places, rows)
+        return add_at(x, dim, places, rows)
     size, count = x.shape[dim], rows.shape[dim]
     x, rows = x.movedim(dim, -1), rows.movedim(dim, -1)
     if not isinstance(size, int) or not isinstance(count, int) or x.shape[:-1] != rows.shape[:-1]:

@@ -21,11 +21,11 @@ from torch.fx.experimental import proxy_tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from remat import torch_resample, torch_stops
-from remat.export import ExportError
-from remat.locations import find_in_trace
-from remat.torch_nodes import arguments_of
-from remat.torch_reference import draws_nothing
+from remat.errors import ExportError
+from remat.export.locations import find_in_trace
+from remat.torch import resample, stops
+from remat.torch.nodes import arguments_of
+from remat.torch.reference import draws_nothing
 
 of_autograd = torch.autograd.grad
 VALUES = "remat_values"
@@ -33,7 +33,7 @@ VALUES = "remat_values"
 KEEPING = ("native_layer_norm", "native_group_norm", "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
            "_fused_rms_norm", "log_sigmoid_forward")
 DECOMPOSED = {op: rule for op, rule in torch._decomp.decomposition_table.items()
-              if "backward" in str(op) or isinstance(op, torch._ops.OpOverload) and op.overloadpacket.__name__ in KEEPING} | torch_resample.TABLE
+              if "backward" in str(op) or isinstance(op, torch._ops.OpOverload) and op.overloadpacket.__name__ in KEEPING} | resample.TABLE
 
 
 def refuse(reason: str, node: torch.fx.Node | None = None) -> ExportError:
@@ -57,7 +57,7 @@ def find_modes(nodes: list[torch.fx.Node]) -> set[torch.fx.Node]:
 
 def written(node: torch.fx.Node) -> list[torch.fx.Node]:
     """What the operands that `node` writes to are views of."""
-    return [torch_stops.find_root(value) for value, alias in torch_stops.find_aliases(node) if alias.is_write]
+    return [stops.find_root(value) for value, alias in stops.find_aliases(node) if alias.is_write]
 
 
 def draws(node: torch.fx.Node) -> bool:
@@ -121,9 +121,9 @@ class Replay:
         for node in self.nodes:
             args, named = torch.fx.node.map_arg((node.args, node.kwargs), values.__getitem__)
             value = node.target(*args, **named)
-            if node.target is torch.ops.aten.detach.default or not torch.is_grad_enabled() and torch_stops.is_float(node) and not written(node):
+            if node.target is torch.ops.aten.detach.default or not torch.is_grad_enabled() and stops.is_float(node) and not written(node):
                 value = torch.ops.remat.stop_gradient(value.detach())
-            if node.target is operator.getitem and torch_stops.is_float(node) and not value.requires_grad and \
+            if node.target is operator.getitem and stops.is_float(node) and not value.requires_grad and \
                     is_kept(node.args[0].target) and any(isinstance(v, torch.Tensor) and v.requires_grad for v in args[0]):
                 raise refuse("forward takes a derivative of a derivative, for which PyTorch has a rule that cannot be exported, of the operation "
                              "here", node)

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch_mlir import ir
 
-from remat import torch_stops
-from remat.groups import choose_tile
+from remat.export.groups import choose_tile
+from remat.torch import stops
 
 NAME = "grouped_mm"
-torch_stops.LIBRARY.define(f"{NAME}(Tensor rows, Tensor matrices, Tensor ends) -> Tensor")
+stops.LIBRARY.define(f"{NAME}(Tensor rows, Tensor matrices, Tensor ends) -> Tensor")
 
 
 def multiply(rows: Tensor, matrices: Tensor, ends: Tensor) -> Tensor:
@@ -29,8 +29,8 @@ def multiply_without_numbers(rows: Tensor, matrices: Tensor, ends: Tensor) -> Te
     return rows.new_empty(rows.shape[0], matrices.shape[2])
 
 
-torch_stops.LIBRARY.impl(NAME, multiply, "CompositeExplicitAutograd")
-torch.library.register_fake(f"remat::{NAME}", multiply_without_numbers, lib=torch_stops.LIBRARY)
+stops.LIBRARY.impl(NAME, multiply, "CompositeExplicitAutograd")
+torch.library.register_fake(f"remat::{NAME}", multiply_without_numbers, lib=stops.LIBRARY)
 
 
 def grouped_mm(rows: Tensor, matrices: Tensor, ends: Tensor | None = None, bias: Tensor | None = None,

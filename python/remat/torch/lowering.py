@@ -18,12 +18,12 @@ from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras import fx_importer
 from torch_mlir.passmanager import PassManager
 
-from remat import (torch_bytes, torch_complex, torch_decompositions, torch_derivatives, torch_grouped, torch_kinks, torch_masks, torch_operators,
-                   torch_recurrent, torch_refused, torch_resample, torch_scatter, torch_special, torch_stops, torch_traced, torch_views)
-from remat.export import ExportError
-from remat.locations import describe_line, describe_location, find_in_trace, from_forward
-from remat.torch_custom import Application
-from remat.torch_reference import plain_checkpoints, traced_bodies
+from remat.errors import ExportError
+from remat.export.locations import describe_line, describe_location, find_in_trace, from_forward
+from remat.torch import (byte_arithmetic, complex_numbers, decompositions, derivatives, grouped, kinks, masks, operators,
+                         recurrent, refused, resample, scatter, semantics, special, stops, views)
+from remat.torch.custom import Application
+from remat.torch.reference import plain_checkpoints, traced_bodies
 
 OPERATOR = re.compile(r'"torch\.operator".*?<\{name = "([^"]*)"\}>')
 
@@ -32,7 +32,7 @@ OPERATOR = re.compile(r'"torch\.operator".*?<\{name = "([^"]*)"\}>')
 PIPELINES = ("func.func(torch-match-quantized-custom-ops),torchdynamo-export-to-torch-backend-pipeline{extra-library=}",
              "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}")
 # Operators of our own whose bodies are written when the pipelines have run.
-WRITTEN = torch_grouped, torch_recurrent, torch_resample, torch_scatter
+WRITTEN = grouped, recurrent, resample, scatter
 CHECK = re.compile(r",\s*torch-verify-linalg-on-tensors-backend-contract(\{[^}]*\})?")
 
 
@@ -99,8 +99,8 @@ def quiet_weights() -> Iterator[None]:
 
 def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any) -> torch.export.ExportedProgram:
     try:
-        with (quiet_weights(), recorded_calls(), plain_checkpoints(), torch_traced.kept_semantics(module), torch.fx.traceback.preserve_node_meta(),
-              torch_derivatives.traced()):
+        with (quiet_weights(), recorded_calls(), plain_checkpoints(), semantics.kept_semantics(module),
+              torch.fx.traceback.preserve_node_meta(), derivatives.traced()):
             program = torch.export.export(module, inputs, dynamic_shapes=shapes)
     except Exception as error:  # of the model, too
         frames = from_forward(traceback.extract_tb(error.__traceback__))
@@ -127,17 +127,17 @@ def settle_shapes(program: torch.export.ExportedProgram) -> None:
 
     for module in program.graph_module.modules():
         if isinstance(module, torch.fx.GraphModule):
-            torch_masks.take_known(module.graph)
+            masks.take_known(module.graph)
     selected = find()
     if selected is None:
         return
-    refused = torch_masks.keep_all_rows(program)
-    left = selected if refused else find()
+    without_rule = masks.keep_all_rows(program)
+    left = selected if without_rule else find()
     if left is None:
         return
     reason = ""
-    if refused and refused is not left:
-        reason = f" ({describe_line(refused.meta.get('stack_trace'))}{describe_target(refused)} has no rule for rows that do not count)"
+    if without_rule and without_rule is not left:
+        reason = f" ({describe_line(without_rule.meta.get('stack_trace'))}{describe_target(without_rule)} has no rule for rows that do not count)"
     raise ExportError(f"PyTorch cannot export the model: {describe_line(left.meta.get('stack_trace'))}how many elements "
                       f"{describe_target(left)} returns depends on data, and no shape says it{reason}; keep all, as in "
                       "torch.where(mask, x, 0).sum() / mask.sum() or cross_entropy(..., ignore_index=-100)")
@@ -218,15 +218,15 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
     """`program` without what torch-mlir cannot lower."""
     try:
         with traced_bodies():
-            program = program.run_decompositions(fx.get_decomposition_table() | torch_decompositions.TABLE | torch_kinks.TABLE
-                                                 | torch_special.TABLE | torch_refused.TABLE | torch_complex.TABLE
-                                                 | torch_resample.TABLE | torch_recurrent.TABLE | torch_grouped.table())
+            program = program.run_decompositions(fx.get_decomposition_table() | decompositions.TABLE | kinks.TABLE
+                                                 | special.TABLE | refused.TABLE | complex_numbers.TABLE
+                                                 | resample.TABLE | recurrent.TABLE | grouped.table())
     except Exception as error:  # of any decomposition
         reason = str(error).partition("\n\nWhile executing")[0]  # a node of PyTorch's graph, and its own trace
         raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{reason}") from error
     settle_numbers(program)
-    torch_views.split(program.graph)
-    torch_bytes.widen(program)
+    views.split(program.graph)
+    byte_arithmetic.widen(program)
     copy_constants(program)
     return program
 
@@ -266,20 +266,20 @@ def add_functions(importer: fx_importer.FxImporter, applications: dict[str, Appl
             function = importer.import_frozen_program(program, func_name=name)
             with importer.module.context:
                 function.attributes["no_inline"] = ir.UnitAttr.get()
-    torch_operators.call(importer.module, lambda operator: applications[operator.attributes["name"].value].name,
-                         applications)
+    operators.call(importer.module, lambda operator: applications[operator.attributes["name"].value].name,
+                   applications)
 
 
 def lower(module: ir.Module) -> None:
     """From the torch dialect to linalg on tensors, by torch-mlir's pipelines, the last of whose passes checks that no calls are
     left."""
     module.context.emit_error_diagnostics = True
-    called = torch_operators.find_called(module)
+    called = operators.find_called(module)
     for pipeline in PIPELINES:
         with module.context:
             text = str(PassManager.parse(f"builtin.module({pipeline})"))
             PassManager.parse(CHECK.sub("", text) if called else text).run(module.operation)
-    if lost := called - torch_operators.find_called(module):
+    if lost := called - operators.find_called(module):
         raise ExportError(f"torch-mlir has lost where it calls {', '.join(sorted(lost))}, without which gradients are others")
 
 
@@ -315,9 +315,9 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
     try:
         importer.import_frozen_program(program, func_name="loss")
         add_functions(importer, applications)
-        torch_operators.add_stops(importer.module)
+        operators.add_stops(importer.module)
         for written in WRITTEN:
-            torch_operators.add_calls(importer.module, written.NAME)
+            operators.add_calls(importer.module, written.NAME)
         lower(importer.module)
     except ExportError:
         raise
@@ -328,8 +328,8 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
         raise ExportError(f"PyTorch cannot export the model: {message}") from error
     finally:
         handler.detach()
-    torch_operators.restore_stops(importer.module)
+    operators.restore_stops(importer.module)
     for written in WRITTEN:
-        torch_operators.add_bodies(importer.module, written.NAME, written.write)
+        operators.add_bodies(importer.module, written.NAME, written.write)
     bind_rules(importer.module, applications)
     return str(importer.module.operation.get_asm(enable_debug_info=True))

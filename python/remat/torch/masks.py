@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch.fx.experimental.symbolic_shapes import free_symbols, free_unbacked_symbols
 
-from remat import torch_nodes
-from remat.torch_nodes import arguments_of, value_of
+from remat.torch import nodes
+from remat.torch.nodes import arguments_of, value_of
 
 aten = torch.ops.aten
 SELECTIONS = (aten.index.Tensor, aten.masked_select.default)
@@ -95,7 +95,7 @@ class Keeper:
 
     def emit(self, target: Callable[..., Any], /, *arguments: Any, **named: Any) -> torch.fx.Node:
         try:
-            return torch_nodes.call(self.graph, self.at, self.fake_mode, target, *arguments, **named)
+            return nodes.call(self.graph, self.at, self.fake_mode, target, *arguments, **named)
         except Exception as error:  # A shape that depends on how many there are.
             raise Refusal(self.at) from error
 
@@ -417,7 +417,7 @@ def take_known(graph: torch.fx.Graph) -> None:
         masks = [(d, m) for d, m in enumerate(given.get("indices") or [given.get("mask", node.args[0])]) if m is not None]
         if len(masks) != 1 or node.target in SELECTIONS and value_of(masks[0][1]).dtype != torch.bool or not value_of(masks[0][1]).numel():
             continue
-        emit = functools.partial(torch_nodes.call, graph, node, values[0].fake_mode)
+        emit = functools.partial(nodes.call, graph, node, values[0].fake_mode)
         with graph.inserting_before(node):
             first, mask = masks[0]
             x, device = node.args[0], value_of(mask).device

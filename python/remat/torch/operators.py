@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from remat import torch_stops
+from remat.torch import stops
 
-STOP = f"torch.remat.{torch_stops.NAME}"
+STOP = f"torch.remat.{stops.NAME}"
 
 
 def find(module: ir.Module, name: str) -> list[ir.Operation]:
@@ -91,7 +91,7 @@ def add_stops(module: ir.Module) -> None:
     def choose(operator: ir.Operation) -> str:
         kind = operator.results[0].type
         if str(kind) not in names:
-            names[str(kind)] = f"{torch_stops.NAME}_{len(names)}"
+            names[str(kind)] = f"{stops.NAME}_{len(names)}"
             with ir.Location.unknown(), ir.InsertionPoint(module.body):
                 function = func.FuncOp(names[str(kind)], ([kind], [kind]))
                 function.attributes["no_inline"] = ir.UnitAttr.get()
@@ -107,10 +107,10 @@ def restore_stops(module: ir.Module) -> None:
     """Makes these calls `remat.stop_gradient`, in linalg on tensors."""
     module.context.allow_unregistered_dialects = True
     for operation in find(module, "func.call"):
-        if operation.attributes["callee"].value.startswith(torch_stops.NAME):
+        if operation.attributes["callee"].value.startswith(stops.NAME):
             value = operation.operands[0]
-            replace(operation, ir.Operation.create(f"remat.{torch_stops.NAME}", [value.type], [value], loc=operation.location,
+            replace(operation, ir.Operation.create(f"remat.{stops.NAME}", [value.type], [value], loc=operation.location,
                                                    ip=ir.InsertionPoint(operation)))
     for function in find(module, "func.func"):
-        if function.attributes["sym_name"].value.startswith(torch_stops.NAME):
+        if function.attributes["sym_name"].value.startswith(stops.NAME):
             function.erase()

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from remat import export
 from remat.optimizers import SGD, Adafactor, Adam, AdamW, Custom, Group, Optimizer
+from remat.torch.export import from_torch, to_numpy
 
 PREFIX = "torch_update_"
 COUNTS = "step", "mu_product", "eta", "mu"  # of Adam and its kin, NAdam, ASGD
@@ -187,7 +187,7 @@ def _export_update(kind: Any, options: dict[str, Any], parameter: Any, name: str
         states = _initial_states(kind, options, parameter)
         inputs = {"parameter": parameter.detach(), "gradient": torch.zeros_like(parameter), **states,
                   "learning rate": torch.tensor(options["lr"], dtype=torch.float64)}
-        exported = export.from_torch(_make_update(kind, options, list(states)), inputs, outputs=("parameter", *states), check=False)
+        exported = from_torch(_make_update(kind, options, list(states)), inputs, outputs=("parameter", *states), check=False)
     except Exception as error:  # of the optimizer, or of an export
         shown = ", ".join(f"{key}={value}" for key, value in options.items() if value is not None and value is not False)
         raise TypeError(f"torch.optim.{kind.__name__}({shown}) has no counterpart here: {error.__cause__ or error}") from error
@@ -201,4 +201,4 @@ def _export_update(kind: Any, options: dict[str, Any], parameter: Any, name: str
         arguments[i] += f' {{opt.state = "{state}"}}'
     return (f"  func.func private @{name}(%{', %'.join(arguments)}, %step: i64, %lr: f64) {results}"
             f"    %{rate.partition(':')[0]} = tensor.from_elements %lr : tensor<f64>\n{body}",
-            {state: export.to_numpy(value) for state, value in states.items()})
+            {state: to_numpy(value) for state, value in states.items()})

@@ -14,11 +14,11 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch_mlir import ir
 
-from remat import torch_stops
+from remat.torch import stops
 
 NAME = "recur"
 # `last`: an LSTM's projection, or what a GRU adds to its products. An output for each time step, and the last states.
-torch_stops.LIBRARY.define(f"{NAME}(Tensor gates, Tensor hidden, Tensor weights, Tensor? cell, Tensor? last, int kind, int is_backward) "
+stops.LIBRARY.define(f"{NAME}(Tensor gates, Tensor hidden, Tensor weights, Tensor? cell, Tensor? last, int kind, int is_backward) "
                            "-> (Tensor, Tensor, Tensor)")
 
 
@@ -67,8 +67,8 @@ def recur_without_numbers(gates: Tensor, hidden: Tensor, weights: Tensor, cell: 
     return gates.new_empty(*gates.shape[:2], hidden.shape[1]), torch.empty_like(hidden), torch.empty_like(hidden if cell is None else cell)
 
 
-torch_stops.LIBRARY.impl(NAME, recur, "CompositeExplicitAutograd")
-torch.library.register_fake(f"remat::{NAME}", recur_without_numbers, lib=torch_stops.LIBRARY)
+stops.LIBRARY.impl(NAME, recur, "CompositeExplicitAutograd")
+torch.library.register_fake(f"remat::{NAME}", recur_without_numbers, lib=stops.LIBRARY)
 
 
 @dataclasses.dataclass

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from remat.export import ExportError
+from remat.errors import ExportError
 
 aten = torch.ops.aten
 

@@ -17,8 +17,8 @@ from torch.fx.experimental import proxy_tensor
 from torch.nn import functional as F
 from torch.nn.modules import adaptive, batchnorm, transformer
 
-from remat import torch_decompositions, torch_recurrent, torch_refused, torch_stops
-from remat.export import ExportError
+from remat.errors import ExportError
+from remat.torch import decompositions, recurrent, refused, stops
 
 CONVOLUTIONS = F.conv1d, F.conv2d, F.conv3d, F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d
 
@@ -77,7 +77,7 @@ def largest(sign: int) -> Callable[..., Any]:
         if keepdim or not (input.requires_grad and input.is_floating_point() and input.ndim) or options:
             return value
         dims = [d % input.ndim for d in ([dim] if isinstance(dim, int) else dim)] or list(range(input.ndim))
-        return torch_decompositions.share(input, value, dims, keepdim)
+        return decompositions.share(input, value, dims, keepdim)
     return compute
 
 
@@ -183,7 +183,7 @@ def find_value(tensor: torch.Tensor) -> torch.Tensor | None:
             return None
     for node in tracer.graph.nodes:
         if node.op == "call_function" and node.target is not torch.ops.aten.detach_.default and any(
-                alias.is_write and torch_stops.find_root(value) in needed for value, alias in torch_stops.find_aliases(node)):
+                alias.is_write and stops.find_root(value) in needed for value, alias in stops.find_aliases(node)):
             return None
 
     def run() -> Any:
@@ -297,12 +297,12 @@ def recur(function: Callable[..., Any], kind: int) -> Callable[..., Any]:
     """An LSTM, GRU or RNN: as PyTorch's operator, or of packed sequences, with the arguments that it has of them."""
     def compute(data: torch.Tensor, sizes: Any, *rest: Any) -> Any:
         if (packed := packed_of(sizes)) is not None:
-            run = torch_recurrent.by_steps(kind, packed.mask)
-            outputs, *ends = torch_recurrent.run_layers(run, unpack(packed, data), *rest)
+            run = recurrent.by_steps(kind, packed.mask)
+            outputs, *ends = recurrent.run_layers(run, unpack(packed, data), *rest)
             return outputs[packed.mask], *ends
         # PyTorch decomposes what has unknown sizes, or takes them for those of the example.
         is_known = all(isinstance(size, int) for size in data.shape)
-        return function(data, sizes, *rest) if is_known else torch_recurrent.layers_of(kind)(data, sizes, *rest)
+        return function(data, sizes, *rest) if is_known else recurrent.layers_of(kind)(data, sizes, *rest)
     return compute
 
 
@@ -352,10 +352,10 @@ REPLACED: dict[Any, Any] = {
     torch.corrcoef: correlation, torch.Tensor.corrcoef: correlation, torch.amax: largest(1), torch.Tensor.amax: largest(1),
     torch.amin: largest(-1), torch.Tensor.amin: largest(-1), torch.aminmax: both_extremes, torch.Tensor.aminmax: both_extremes,
     torch.combinations: combinations, **{function: convolve(function) for function in CONVOLUTIONS}, F.ctc_loss: ctc_loss,
-    torch.linalg.lstsq: torch_refused.TABLE[torch.ops.aten.linalg_lstsq.default], torch.Tensor.__setitem__: set_item, torch.Tensor.__getitem__: get_item,
-    _VF._pack_padded_sequence: pack, _VF._pad_packed_sequence: pad_packed, _VF.lstm: recur(_VF.lstm, torch_recurrent.LSTM),
-    _VF.gru: recur(_VF.gru, torch_recurrent.GRU), _VF.rnn_tanh: recur(_VF.rnn_tanh, torch_recurrent.TANH),
-    _VF.rnn_relu: recur(_VF.rnn_relu, torch_recurrent.RELU)}
+    torch.linalg.lstsq: refused.TABLE[torch.ops.aten.linalg_lstsq.default], torch.Tensor.__setitem__: set_item, torch.Tensor.__getitem__: get_item,
+    _VF._pack_padded_sequence: pack, _VF._pad_packed_sequence: pad_packed, _VF.lstm: recur(_VF.lstm, recurrent.LSTM),
+    _VF.gru: recur(_VF.gru, recurrent.GRU), _VF.rnn_tanh: recur(_VF.rnn_tanh, recurrent.TANH),
+    _VF.rnn_relu: recur(_VF.rnn_relu, recurrent.RELU)}
 
 
 @contextlib.contextmanager

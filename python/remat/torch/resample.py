@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_mlir import ir
 
-from remat import torch_stops
-from remat.export import ExportError
+from remat.errors import ExportError
+from remat.torch import stops
 
 Taps = tuple[NDArray[np.int64], NDArray[Any]]
 
 aten = torch.ops.aten
 NAME = "resample"
-torch_stops.LIBRARY.define(f"{NAME}(Tensor x, int dim, int size, int filter, int has_corners, int factor, int is_transposed) -> Tensor")
+stops.LIBRARY.define(f"{NAME}(Tensor x, int dim, int size, int filter, int has_corners, int factor, int is_transposed) -> Tensor")
 FILTERS = "nearest", "nearest_exact", "linear", "cubic", "antialiased_linear", "antialiased_cubic", "antialiased_lanczos", "mean"
 # Terms of a sum that are written one by one, in a loop over vectors of results; longer sums are loops.
 MOST_TERMS = 8
@@ -144,9 +144,9 @@ def decode(bits: int) -> float:
     return float(struct.unpack("<d", bits.to_bytes(8, "little"))[0])
 
 
-torch_stops.LIBRARY.impl(NAME, apply, "CompositeExplicitAutograd")
+stops.LIBRARY.impl(NAME, apply, "CompositeExplicitAutograd")
 torch.library.register_fake(f"remat::{NAME}", lambda x, dim, size, *_: x.new_empty(*x.shape[:dim], size, *x.shape[dim + 1:]),
-                            lib=torch_stops.LIBRARY)
+                            lib=stops.LIBRARY)
 
 
 def repeat(x: Tensor, counts: list[int]) -> Tensor:

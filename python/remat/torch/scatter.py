@@ -10,18 +10,19 @@ import torch
 from torch import Tensor
 from torch_mlir import ir
 
-from remat import scatter, torch_stops
+from remat.export import scatter
+from remat.torch import stops
 
 NAME = "scatter_add"
-torch_stops.LIBRARY.define(f"{NAME}(Tensor x, Tensor rows, Tensor places, int dim) -> Tensor")
+stops.LIBRARY.define(f"{NAME}(Tensor x, Tensor rows, Tensor places, int dim) -> Tensor")
 
 
 def add(x: Tensor, rows: Tensor, places: Tensor, dim: int) -> Tensor:
     return x.index_add(dim, places, rows.to(x.dtype)) if places.ndim == 1 else x.scatter_add(dim, places, rows.to(x.dtype))
 
 
-torch_stops.LIBRARY.impl(NAME, add, "CompositeExplicitAutograd")
-torch.library.register_fake(f"remat::{NAME}", lambda x, rows, places, dim: torch.empty_like(x), lib=torch_stops.LIBRARY)
+stops.LIBRARY.impl(NAME, add, "CompositeExplicitAutograd")
+torch.library.register_fake(f"remat::{NAME}", lambda x, rows, places, dim: torch.empty_like(x), lib=stops.LIBRARY)
 
 
 def along(places: Tensor, dim: int) -> Tensor:
@@ -31,7 +32,7 @@ def along(places: Tensor, dim: int) -> Tensor:
     return places[tuple(slice(None) if d == dim else 0 for d in range(places.ndim))]
 
 
-def scatter_add(x: Tensor, dim: int, places: Tensor, rows: Tensor) -> Tensor:
+def add_at(x: Tensor, dim: int, places: Tensor, rows: Tensor) -> Tensor:
     """`x` with `rows` added at `places` of `dim`: one for each of its positions, or for each element of `rows`. 16-bit numbers are
     added up in 32."""
     dim %= x.ndim

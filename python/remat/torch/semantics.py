@@ -13,8 +13,8 @@ import torch
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from remat import torch_replaced
-from remat.export import ExportError
+from remat.errors import ExportError
+from remat.torch import replaced
 
 HOOKS = (torch.Tensor.register_hook, torch.Tensor.register_post_accumulate_grad_hook)
 DATA, SET_DATA = torch.Tensor.data.__get__, torch.Tensor.data.__set__
@@ -76,13 +76,13 @@ class Semantics(TorchFunctionMode):
         if any(isinstance(value, torch.Generator) for value in (named or {}).values()):
             raise ExportError("forward draws numbers from a torch.Generator, whose state a step does not have; leave the generator out (a step "
                               "draws by its own seed), or pass the numbers as an argument")
-        if arguments and (packed := torch_replaced.packed_of(arguments[0])) is not None:
+        if arguments and (packed := replaced.packed_of(arguments[0])) is not None:
             if function is torch.Tensor.size and arguments[1:] == (0,):
-                return torch_replaced.Length(packed.mask.shape[0])
+                return replaced.Length(packed.mask.shape[0])
             if function is torch.Tensor.__getitem__ and arguments[1] == 0:
                 return packed.mask.shape[1]
-        if function in torch_replaced.REPLACED:
-            return torch_replaced.REPLACED[function](*arguments, **(named or {}))
+        if function in replaced.REPLACED:
+            return replaced.REPLACED[function](*arguments, **(named or {}))
         return function(*arguments, **(named or {}))
 
 
@@ -126,7 +126,7 @@ def kept_semantics(module: torch.nn.Module) -> Iterator[None]:
     validates = torch.distributions.Distribution._validate_args  # which takes decisions on data for a matrix
     torch.distributions.Distribution.set_default_validate_args(False)
     try:
-        with Semantics(), torch_replaced.replaced_modules():
+        with Semantics(), replaced.replaced_modules():
             yield
     finally:
         torch.distributions.Distribution.set_default_validate_args(validates)

@@ -1,12 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models written in PyTorch, as training steps.
-
-    step = remat.torch.train_step(model, torch.nn.functional.cross_entropy, (images, labels), optimizer=remat.AdamW(3e-4))
-    loss = step(images, labels)
-    step.copy_to(model)
-
-Needs torch and torch-mlir (`pip install remat[torch]`).
-"""
+"""Training steps of losses in PyTorch."""
 import contextlib
 import importlib
 import itertools
@@ -16,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from remat import extras
+from remat.errors import ExportError
 from remat.optimizers import Optimizer
 from remat.progress import timed
 from remat.spec import compile_exported
 from remat.step import Step
 
 if TYPE_CHECKING:
-    from remat.export import Export
-    from remat.torch_optimizers import Functions
+    from remat.export.exported import Export
+    from remat.torch.optimizers import Functions
 
 # The submodules of what is exported: the model, and a loss that is a module, too.
 MODEL, LOSS = "model", "loss_fn"
@@ -234,9 +228,9 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
     exported, evaluated = _export(module, inputs), None
     functions: "Functions | None" = None
     if isinstance(optimizer, torch.optim.Optimizer):
-        from remat import torch_optimizers
+        from remat.torch import optimizers
         trained = {a.name for a in exported.arguments if a.role == "parameter"}
-        optimizer, functions = torch_optimizers.convert(optimizer, {key: trained.intersection(own) for key, own in tensors.items()})
+        optimizer, functions = optimizers.convert(optimizer, {key: trained.intersection(own) for key, own in tensors.items()})
         exported.text = functions.add_to(exported.text)
     known = {a.name for a in exported.arguments}
     tied = {other: name for own in tensors.values() for name in own if name in known for other in own if other not in known}
@@ -296,16 +290,16 @@ def _names(model: Any) -> dict[int, list[str]]:
 
 
 def _export(module: Any, inputs: dict[str, Any]) -> "Export":
-    from remat import export
+    from remat.torch.export import from_torch
     try:
         with timed(f"the export of {type(getattr(module, MODEL)).__name__}"):
-            exported = export.from_torch(module, inputs, outputs=module.outputs, inner=MODEL, check=False)
-    except export.ExportError as error:
+            exported = from_torch(module, inputs, outputs=module.outputs, inner=MODEL, check=False)
+    except ExportError as error:
         if isinstance(error.__cause__, _WrongResult):
             raise TypeError(str(error.__cause__)) from None
         raise
     except Exception as error:  # whatever a tracer or a lowering of torch's raises
-        raise export.ExportError(f"PyTorch cannot export the model: {error}") from error
+        raise ExportError(f"PyTorch cannot export the model: {error}") from error
     loss = next((r.describe() for r in exported.results if r.role == "loss"), None)
     if loss is None or loss["shape"] or not loss["dtype"].lstrip("b").startswith("f"):
         raise TypeError(f"the loss must be a floating-point scalar, but it is "

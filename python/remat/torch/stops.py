@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
-from remat.export import ExportError
-from remat.locations import describe_line
+from remat.errors import ExportError
+from remat.export.locations import describe_line
 
 aten = torch.ops.aten
 NAME = "stop_gradient"

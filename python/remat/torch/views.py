@@ -9,7 +9,7 @@ import torch
 from torch.fx import Graph, Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from remat.torch_stops import insert
+from remat.torch.stops import insert
 
 aten = torch.ops.aten
 VIEWS = aten.view.default, aten._unsafe_view.default

@@ -14,7 +14,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "Laws/Inputs"))
 from programs import Failure, Program  # noqa: E402
-from remat.testing import NUMPY_TYPES, complete_losses  # noqa: E402
+from remat.testing.libraries import NUMPY_TYPES, complete_losses  # noqa: E402
 
 HEAD = """opt.optimizer @sgd = #opt.sgd<lr = 0.05, momentum = 0.9>
 remat.train_step @step for @loss optimizer(@sgd) {eager}

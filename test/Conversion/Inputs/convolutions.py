@@ -7,7 +7,7 @@ import tempfile
 import jax
 import numpy as np
 
-from remat.testing import TrainedLibrary
+from remat.testing.libraries import TrainedLibrary
 
 jax.config.update("jax_enable_x64", True)
 random = np.random.default_rng(0)

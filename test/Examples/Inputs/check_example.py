@@ -20,7 +20,7 @@ jax.config.update("jax_enable_x64", True)
 ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "examples")]
 import oracle  # noqa: E402
-from remat import philox  # noqa: E402
+from remat.testing import philox  # noqa: E402
 
 SEED = 7
 POLICIES = "none", "everything_saveable", "dots_saveable", "nothing_saveable"

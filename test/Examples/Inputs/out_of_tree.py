@@ -8,7 +8,7 @@
 import sys
 
 import numpy as np
-from remat import philox
+from remat.testing import philox
 
 STEPS = 40
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from programs import Program
 from random_models import Printer, Value, scalar_body, typed
-from remat import philox
+from remat.testing import philox
 
 STEPS, BATCH, WIDTH, SEED, RATE = 3, 4, 16, 7, 0.05
 VARIANTS = {"plain": "eager", "clipped": "deferred, clip_global_norm = 0.2", "accumulated": "deferred, accumulate = 4"}

@@ -12,7 +12,7 @@ source, report = map(Path, sys.argv[1:])
 sys.path.insert(0, str(source / "benchmarks"))
 import models  # noqa: E402  (needs the path above)
 import workloads  # noqa: E402
-from remat.models import has_layers  # noqa: E402
+from remat.testing.models import has_layers  # noqa: E402
 
 POLICIES = "none", "everything_saveable", "dots_saveable", "nothing_saveable"
 SMALL = {"gpt": ["L=3", "T=32", "d=64", "B=2"], "resnet18": ["B=4"], "mlp": ["L=4", "B=32"], "rnn": ["T=32"],

@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from random_models import Model
-from remat.models import MOMENTUM, Recorded
+from remat.testing.models import MOMENTUM, Recorded
 
 POLICIES = "none", "everything_saveable", "dots_saveable", "nothing_saveable"
 

@@ -82,7 +82,7 @@ def LowerRandomPass : Pass<"remat-lower-random"> {
       target's library does not change the bits. f64 pairs take a whole block.
 
     The state afterwards has advanced by the number of blocks drawn from.
-    `python/remat/philox.py` is the same in NumPy.
+    `python/remat/testing/philox.py` is the same in NumPy.
 
     Example: `%m, %s = remat.random_bernoulli %rng {p = 0.5 : f64} : tensor<8xi1>` becomes
 

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from remat.testing import Library, run, tool
+from remat.testing.libraries import Library, run, tool
 
 BACKWARD = ("remat-differentiate, remat-inline-custom-vjp, canonicalize, cse, remat-plan, remat-materialize, canonicalize, cse, "
             "remat-inline-regions, remat-lower-tapes, func.func(convert-elementwise-to-linalg)")

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 import numpy as np
-from remat import philox
+from remat.testing import philox
 
 SHAPES = [(), (1,), (7,), (3, 5), (2, 3, 4), (129,), (70, 65)]
 WIDTH = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
