@@ -74,7 +74,7 @@ class Model:
         self.memrefs = [memref(array) for array in self.arrays]
 
     def next_scores(self, texts):
-        """Scores of the character behind each of the texts."""
+        """Returns scores of the character after each of the texts."""
         known = min(texts.shape[1], LENGTH)
         self.tokens[:, :known] = texts[:, -known:]
         self.predict(*map(ctypes.byref, self.memrefs))

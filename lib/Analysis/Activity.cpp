@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Forward: what depends on a wanted argument. Backward: what the loss depends
-// on. Loops are repeated until nothing changes.
+// on. Loops are iterated until nothing changes.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/Activity.h"
@@ -53,8 +53,8 @@ DenseSet<Value> mlir::remat::findDependents(Block &body,
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// Whether `input` only gives a result its shape: an `outs` that the body does
-/// not read.
+/// Returns true if `input` only gives a result its shape: an `outs` that the
+/// body does not read.
 static bool isShapeOnly(Operation *op, unsigned operand) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp || operand >= op->getNumOperands())
@@ -64,8 +64,8 @@ static bool isShapeOnly(Operation *op, unsigned operand) {
          !linalgOp.payloadUsesValueFromOperand(&use);
 }
 
-/// Whether a value that `op` reads may come back through memory rather than as
-/// a result. Input and output (prints) is no such effect.
+/// Returns true if a value that `op` reads may come back through memory rather
+/// than as a result. Input and output (prints) is no such effect.
 static bool mayStoreInMemory(Operation *op) {
   if (auto effects = dyn_cast<MemoryEffectOpInterface>(op)) {
     SmallVector<MemoryEffects::EffectInstance> instances;

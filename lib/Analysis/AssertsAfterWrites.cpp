@@ -48,8 +48,8 @@ static DenseSet<Value> findKeptMemory(func::FuncOp step) {
   return kept;
 }
 
-/// Whether `op` itself writes kept memory; a call may. Of loops and branches,
-/// the operations inside are asked.
+/// Returns true if `op` itself writes kept memory; a call may. Of loops and
+/// branches, the operations inside are asked.
 static bool writesKept(Operation *op, const DenseSet<Value> &kept) {
   auto isKept = [&](Value value) { return kept.contains(value); };
   if (!llvm::any_of(op->getOperands(), isKept) ||
@@ -66,8 +66,8 @@ static bool writesKept(Operation *op, const DenseSet<Value> &kept) {
   });
 }
 
-/// Whether `op` may fail: an assertion, or a call of a function that has one or
-/// calls others.
+/// Returns true if `op` may fail: an assertion, or a call of a function that
+/// has one or calls others.
 static bool mayFail(Operation *op) {
   if (isa<cf::AssertOp>(op))
     return true;

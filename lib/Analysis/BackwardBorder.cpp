@@ -46,7 +46,7 @@ static void appendSources(Value value, SmallVectorImpl<Value> &sources) {
   });
 }
 
-/// Whether the forward has no part in what makes the result.
+/// Returns true if the forward has no part in what makes the result.
 static bool isOfBackward(func::FuncOp function, unsigned result) {
   auto updated = function.getResultAttrOfType<IntegerAttr>(
       result, RematDialect::getUpdatesAttrName());

@@ -19,7 +19,7 @@ bool Effects::isPureFunction(func::FuncOp function) {
                                  [&](Operation &op) { return isPure(&op); });
   if (!pure) {
     impureFunctions.insert(function);
-    // What calls it was pure as long as nothing else was known of it.
+    // Its callers were assumed pure while it was not known.
     pureFunctions.clear();
   }
   return pure;

@@ -87,13 +87,13 @@ private:
       size_t known = inserted.size();
       for (Block &block : inner)
         visitBlock(block);
-      // What was computed inside is not there behind.
+      // Values from inside do not dominate what comes after.
       while (inserted.size() > known)
         table[inserted.pop_back_val()].pop_back();
     }
   }
 
-  /// Whether there is an equal operation before `op`.
+  /// Numbers `op`; returns true if an equal operation dominates it.
   bool number(Operation *op) {
     auto hashValue = [&](Value value) {
       return hash_value(equal.resolve(value));

@@ -28,7 +28,7 @@ static void addBuffers(ValueRange values, AliasSet &aliases) {
       aliases.insert(value);
 }
 
-/// Whether the results are new buffers, or those of operands that are written.
+/// Returns true if results are new buffers, or those of destinations.
 static bool makesNewValues(Operation *op) {
   return isa<DestinationStyleOpInterface, tensor::PadOp, tensor::ConcatOp,
              tensor::GatherOp, tensor::GenerateOp, TapeWriteOp>(op);
@@ -51,7 +51,7 @@ static void addCallAliases(CallOpInterface call, OpOperand &use, unsigned depth,
       addBuffers(result, aliases);
 }
 
-/// What a terminator hands `use` to.
+/// Adds the results and arguments to which the terminator passes `use`.
 static void addYieldAliases(OpOperand &use, AliasSet &aliases) {
   Operation *parent = use.getOwner()->getParentOp();
   unsigned index = use.getOperandNumber();

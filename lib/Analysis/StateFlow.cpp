@@ -49,7 +49,7 @@ private:
         if (block.mightHaveTerminator())
           add(block.getTerminator()->getOperand(index));
   }
-  /// What an operation with regions that is not known in detail passes around.
+  /// Adds all values that an unknown operation with regions may forward.
   void addAll(Operation *op) {
     add(op->getOperands());
     for (Region &region : op->getRegions())

@@ -141,7 +141,7 @@ int64_t mlir::remat::estimateTime(Operation *op) {
   if (!hasTensor || isFree(op) || isGenerator(op) ||
       isa<BarrierOp, PlanOp, NameOp, TapeReadOp>(op))
     return 0;
-  // What goes in place into a larger tensor moves itself only.
+  // A slice that is written in place moves its own bytes only.
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
     return kStartTime + 2 * estimateBytes(insert.getSourceType());
   if (auto write = dyn_cast<TapeWriteOp>(op))

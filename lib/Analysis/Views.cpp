@@ -65,7 +65,7 @@ bool mlir::remat::areSameViews(Value a, Value b) {
         return lookThroughBorders(x) == lookThroughBorders(y);
       }))
     return false;
-  // What a view is written to does not matter.
+  // The destination of a view does not matter.
   return OperationEquivalence::isEquivalentTo(
       first, second, OperationEquivalence::ignoreValueEquivalence, nullptr,
       OperationEquivalence::IgnoreLocations);

@@ -113,7 +113,7 @@ void mlir::remat::eraseDead(Block &block, Operation *first) {
 // Cotangents
 //===----------------------------------------------------------------------===//
 
-/// Whether the sizes of `value` can be named wherever it has a cotangent.
+/// Returns true if sizes of `value` are known wherever it has a cotangent.
 static bool hasKnownSizes(Value value) {
   auto type = dyn_cast<ShapedType>(value.getType());
   return !type || type.hasStaticShape();

@@ -32,10 +32,10 @@ public:
 
   /// The value whose cotangent `value` has.
   Value get(Value value) const;
-  /// Whether the cotangents of the results of `op` are those of another one.
+  /// Returns true if an earlier equal operation has the cotangents of `op`.
   bool isRepetition(Operation *op) const;
-  /// Whether other operations may share their cotangents with `op`, or with
-  /// something in it.
+  /// Returns true if other operations may share their cotangents with `op`, or
+  /// with something in it.
   bool holdsRepeated(Operation *op) const { return equal.holdsRepeated(op); }
 
 private:
@@ -107,7 +107,7 @@ private:
   CallAdjoints &calls;
   /// Operations that the rule in progress has made, and their order.
   DenseMap<Operation *, unsigned> madeByRule;
-  /// What that rule contributes more than once, and so must stay as it is.
+  /// Values that the rule contributes more than once: they may not be changed.
   DenseSet<Value> sharedContributions;
 };
 
@@ -132,7 +132,7 @@ BackwardOp createProvisionalBackward(OpBuilder &builder, Location loc);
 void markBackward(Operation *op);
 
 /// Erases the operations of `block` after `first` (all of them if null) whose
-/// results nobody reads.
+/// results have no users.
 void eraseDead(Block &block, Operation *first = nullptr);
 
 } // namespace mlir::remat

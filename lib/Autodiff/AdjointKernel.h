@@ -43,7 +43,7 @@ public:
   SmallVector<Value> cut(OpBuilder &builder, ArrayRef<Output> outputs) const;
   /// The inputs that `values` are computed from.
   llvm::SetVector<Value> inputsRead(ArrayRef<Value> values) const;
-  /// The tensor and map behind a block argument added by `addInput`.
+  /// The tensor and map of a block argument added by `addInput`.
   Value tensorOf(Value argument) const;
   AffineMap mapOf(Value argument) const;
 
@@ -80,7 +80,7 @@ private:
   Value lastIndex(OpBuilder &builder, unsigned dim);
   llvm::SetVector<Operation *> slice(ArrayRef<Value> values) const;
 
-  /// A map with symbols is none that linalg knows: such an input is read by
+  /// linalg does not accept a map with symbols: such an input is read by
   /// position in the body.
   struct Input {
     Value tensor;
@@ -114,13 +114,13 @@ LogicalResult emitGatherCotangents(AdjointKernel &kernel,
                                    const ScalarAdjoint &adjoint,
                                    VJPContext &vjp);
 
-/// What the body of `op` may reach cotangents of: block arguments of wanted
-/// operands other than `skip`, and captured tensors that are wanted.
+/// Returns values whose cotangents the body of `op` may contribute to: block
+/// arguments of wanted operands other than `skip`, and wanted captured tensors.
 SmallVector<Value> wantedSources(linalg::LinalgOp op, VJPContext &vjp,
                                  ArrayRef<unsigned> skip);
 
-/// Whether output `index` is an accumulator: some loop does not appear in its
-/// map, so that one element is written by many iterations.
+/// Returns true if output `index` is an accumulator: some loop does not appear
+/// in its map, so that one element is written by many iterations.
 bool isAccumulated(linalg::LinalgOp op, unsigned index);
 
 /// The rule for outputs that are the maximum or minimum of their terms.

@@ -1,8 +1,8 @@
 //===- AttentionRule.cpp - Derivative of attention ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the backward keeps is a number for each row (log_sum), and the result:
-// probabilities are computed again from scores, as many at a time as a kernel
+// Residuals are one number for each row (log_sum), and the result:
+// probabilities are recomputed from scores, as many at a time as a kernel
 // holds. With p = exp(t - log_sum), the result is the sum of p * f * value, so
 // that for g = cotangent . value
 //
@@ -112,8 +112,8 @@ static LogicalResult buildBody(AttentionOp op, AttentionBackwardOp backward) {
   auto multiply = [&](Value x, Value y) -> Value {
     return arith::MulFOp::create(b, loc, x, y);
   };
-  // A masked score has no probability, also in a row of nothing else, where
-  // the sum is none.
+  // A masked score has probability zero, also in a row where all are masked,
+  // whose sum is not a number.
   Value lowest = constant(-std::numeric_limits<double>::infinity());
   Value isMasked =
       arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, t, lowest);

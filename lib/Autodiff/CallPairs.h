@@ -31,9 +31,9 @@ struct CalleeAdjoint {
   SmallVector<std::optional<SmallVector<Sum::Slice>>> slices;
 };
 
-/// Makes what the backward reads of the forward, whose body is complete,
-/// results of that one and arguments of its own, or makes it again where it
-/// costs nothing. Fills in `reads`; both functions get the types of their
+/// Passes the forward values that the backward reads as results of the forward,
+/// whose body is complete, and arguments of the backward, or recomputes those
+/// that cost nothing. Fills in `reads`; both functions get the types of their
 /// bodies.
 LogicalResult passResiduals(CalleeAdjoint &adjoint);
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Saving a constant, a view or a shape would cost memory that a policy cannot
-// win back, so those are rebuilt where they are read.
+// win back, so those are recomputed where they are read.
 //===----------------------------------------------------------------------===//
 
 #include "Captures.h"
@@ -24,8 +24,8 @@ CaptureImporter::~CaptureImporter() = default;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// Whether saving the operands of `op` is always at least as good as saving its
-/// result.
+/// Returns true if saving the operands of `op` is always at least as good as
+/// saving its result.
 static bool isSmallerBefore(Operation *op) {
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>() != nullptr;
@@ -99,8 +99,8 @@ Value CaptureImporter::rebuild(Operation *op, Value value, OpBuilder &builder) {
 }
 
 /// A tape of an inner loop whose trip count changes has no size that is known
-/// before the outer loop, so that the inner loop runs again; likewise for other
-/// values.
+/// before the outer loop, so that the inner loop is recomputed; likewise for
+/// other values.
 Value CaptureImporter::recompute(Value value, OpBuilder &builder) {
   Operation *op = value.getDefiningOp(), *culprit = nullptr;
   if (!op || !effects.isReplayable(op, culprit)) {
@@ -134,7 +134,7 @@ LogicalResult CaptureImporter::run() {
   hoistDims();
   Captures captures = collect();
   for (auto &[value, uses] : captures) {
-    // As late as possible: what is rebuilt need not live longer than it must.
+    // As late as possible: live ranges of recomputed values stay short.
     OpBuilder builder(
         backward.front().findAncestorOpInBlock(*uses.front()->getOwner()));
     Value local = import(value, builder);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The backward of a region, loop or function is first built as if it could see
-// every forward value. What it turned out to read is then saved for it, or
-// rebuilt where that costs nothing.
+// every forward value. The values that it turns out to read are then saved for
+// it, or recomputed where that costs nothing.
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_AUTODIFF_CAPTURES_H
@@ -29,15 +29,15 @@ public:
   LogicalResult run();
 
 protected:
-  /// Whether the backward cannot see `value` as it stands.
+  /// Returns true if the backward cannot see `value` as it stands.
   virtual bool isForeign(Value value) = 0;
-  /// Whether `makeAvailable` brings in `value` without saving anything.
+  /// Returns true if `makeAvailable` brings in `value` without saving anything.
   virtual bool isAvailable(Value value) = 0;
   virtual Value makeAvailable(Value value) = 0;
   /// Saves `value` in the forward; returns the saved value as the backward sees
-  /// it, or null if it cannot be saved: it is computed again, then.
+  /// it, or null if it cannot be saved and has to be recomputed.
   virtual Value save(Value value, OpBuilder &builder) = 0;
-  /// Says at `value` why it could neither be saved nor computed again.
+  /// Says at `value` why it could neither be saved nor recomputed.
   virtual void explain(Value value) {}
 
 private:

@@ -37,8 +37,8 @@ static func::FuncOp getTarget(CustomVJPOp custom) {
                 : nullptr;
 }
 
-/// Whether the body of `op` is what the user sees of it: named operations are
-/// printed without theirs.
+/// Returns true if the body of `op` is what the user sees of it: named
+/// operations are printed without theirs.
 static bool hasHiddenBody(Operation *op) {
   return isa<linalg::LinalgOp>(op) &&
          !isa<linalg::GenericOp, linalg::MapOp, linalg::ReduceOp>(op);
@@ -120,7 +120,7 @@ private:
 };
 } // namespace
 
-/// Whether `a` and `b` are equal up to their operands.
+/// Returns true if `a` and `b` are equal up to their operands.
 static bool isSameFunction(Operation *a, Operation *b) {
   DenseMap<Value, Value> inside;
   auto isOutside = [](Operation *op, Value value) {

@@ -206,7 +206,7 @@ static LogicalResult differentiate(func::FuncOp source, func::FuncOp joint,
           << source.getName() << "; it is left untouched";
     }
   }
-  // What rules made and nobody reads must not look like work.
+  // Operations of rules without users must not look like work.
   YieldOp::create(scope.builder, loc, gradients);
   eraseDead(*provisional.getBodyBlock());
   provisional.getYield().erase();

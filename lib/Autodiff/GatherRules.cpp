@@ -3,7 +3,7 @@
 //
 // A tensor.extract inside a body reads a captured table at computed positions.
 // Its adjoint adds to the table's cotangent at the same positions, in iteration
-// order: positions may repeat, and the sum must have the same bits every time.
+// order: positions may coincide, and the sum must have the same bits each time.
 //===----------------------------------------------------------------------===//
 
 #include "AdjointKernel.h"
@@ -18,7 +18,7 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// What the body of `op` reads of `operand` at `position` in the loops.
+/// The element that the body of `op` reads of `operand` at this `position`.
 static Value elementAt(linalg::LinalgOp op, OpBuilder &b, Location loc,
                        OpOperand *operand, ValueRange position) {
   if (!isa<RankedTensorType>(operand->get().getType()))

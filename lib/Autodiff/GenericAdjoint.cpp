@@ -147,8 +147,8 @@ static void markConvolution(linalg::LinalgOp forward, unsigned index,
       adjoint->setAttr(("remat." + name).str(), attribute);
 }
 
-/// Whether the cotangent of operand `index` of a rounded product is one: that
-/// of the other factor and the result's cotangent, by `reduced`.
+/// Returns true if the cotangent of operand `index` of a rounded product is
+/// one: that of the other factor and the result's cotangent, by `reduced`.
 static bool isRoundedAdjoint(linalg::LinalgOp op, unsigned index,
                              AffineMap reduced) {
   if (!isRoundedProduct(op) || index > 1)
@@ -202,9 +202,9 @@ static constexpr size_t kMaxSumsTogether = 12;
 /// Bytes that may well exist at once.
 static constexpr int64_t kFewBytes = int64_t(1) << 16;
 
-/// Whether `sum` may become another result of the operation that makes `sums`,
-/// which computes the terms of all of them in one pass. They are then alive at
-/// once, and so may be no more than what one pass goes over.
+/// Returns true if `sum` may become another result of the operation that makes
+/// `sums`, which computes the terms of all of them in one pass. They are then
+/// alive at once, and so may be no more than what one pass goes over.
 static bool canJoin(AdjointKernel &kernel, ArrayRef<OperandSum> sums,
                     const OperandSum &sum) {
   linalg::LinalgOp op = kernel.op;
@@ -359,8 +359,8 @@ void mlir::remat::emitOperandCotangents(AdjointKernel &kernel,
             {kernel.emptyLike(b, index, term.getType()), map, term});
     }
   }
-  // What an elementwise kernel has computed, a reduction of the same terms (the
-  // bias beside the product) reads instead of computing it again.
+  // A reduction of terms that an elementwise kernel has computed (the bias
+  // beside the product) reads them instead of recomputing them.
   DenseMap<Value, Value> computed;
   SmallVector<Value> results;
   if (!outputs.empty())

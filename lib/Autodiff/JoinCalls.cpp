@@ -33,8 +33,8 @@ struct Pair {
   func::FuncOp forward, backward;
   /// Of each call of the backward, that of the forward.
   SmallVector<func::CallOp> forwardCalls;
-  /// What each operand of the backward is in all calls: an operand of the
-  /// forward's call, or a result of it, counted from the number of operands.
+  /// For each operand of the backward, its source in all calls: an operand of
+  /// the forward's call, or a result, counted from the number of operands.
   SmallVector<std::optional<unsigned>> sources;
 
   /// The arguments of the forward that the backward reads.
@@ -75,7 +75,7 @@ static Calls collectCalls(ModuleOp module) {
   return calls;
 }
 
-/// What `value` may be of `call`.
+/// Returns the operands and results of `call` that are `value`.
 static SmallVector<unsigned> findSources(func::CallOp call, Value value) {
   SmallVector<unsigned> sources;
   for (auto [index, operand] : llvm::enumerate(call.getOperands()))
@@ -165,7 +165,7 @@ static BitVector findOutputs(const Pair &pair, const Calls &calls) {
   return outputs;
 }
 
-/// Puts the bodies of both behind each other.
+/// Concatenates the bodies of both.
 static func::FuncOp createJoint(const Pair &pair, const BitVector &outputs,
                                 SymbolTable &symbols) {
   func::FuncOp forward = pair.forward, backward = pair.backward;

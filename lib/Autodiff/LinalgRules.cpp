@@ -227,7 +227,7 @@ static LogicalResult buildStructuredVJP(linalg::LinalgOp op, VJPContext &vjp) {
 }
 
 /// From the result: dx = y * (dy - sum(dy * y)). A row that the loss does not
-/// depend on may be undefined (all -inf, behind the select of a safe softmax):
+/// depend on may be undefined (all -inf, masked by a safe softmax's select):
 /// a factor of zero gives zero, whatever y is. As y is not negative, the zero
 /// has the product's sign.
 static LogicalResult buildSoftmaxVJP(linalg::SoftmaxOp op, VJPContext &vjp) {

@@ -168,7 +168,7 @@ LogicalResult Extremum::shareEvenly() {
   Type type = getElementTypeOrSelf(y().getType());
   Type countType = accumulationType(type);
 
-  // How many terms equal the result; an initial value that nobody asks for (a
+  // How many terms equal the result; an initial value without a cotangent (a
   // constant, usually an infinity) takes no share.
   AdjointKernel counting(op);
   counting.addShapeSource(ct(), map);
@@ -325,8 +325,8 @@ std::optional<std::pair<unsigned, Value>> Extremum::findChosenIndex() {
   return std::nullopt;
 }
 
-/// Whether the initial value can never be the result of a reduction of finite
-/// terms: an infinity or the type's largest number.
+/// Returns true if the initial value can never be the result of a reduction of
+/// finite terms: an infinity or the type's largest number.
 bool Extremum::startsBelowEveryTerm(AdjointKernel &kernel) {
   ScalarAdjoint probe(kernel.builder, op.getLoc(), *op.getBlock(),
                       kernel.primals);

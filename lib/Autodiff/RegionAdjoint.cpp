@@ -117,8 +117,8 @@ static DenseSet<Value> getSums(RegionOp region, const AdjointScope &scope) {
   return sums;
 }
 
-/// The cotangents of values inside `region`: of its outputs, and of what is
-/// computed again behind it.
+/// The cotangents of values inside `region`: of its outputs, and of those that
+/// equal operations after it share.
 static SmallVector<Value> getCotangents(RegionOp region,
                                         const AdjointScope &scope) {
   SetVector<Value> cotangents;

@@ -84,7 +84,7 @@ private:
   }
 
   ScalarAdjoint &adjoint;
-  /// Whether the contributions to a zero cotangent are zeros: what the loss
+  /// True if the contributions to a zero cotangent are zeros: what the loss
   /// does not depend on may be undefined (a row of attention with nothing to
   /// attend to), and zero times that would be NaN.
   bool guardsPoles;
@@ -182,7 +182,7 @@ Value ScalarAdjoint::primal(Value value) {
   if (Value known = primals.lookupOrNull(value))
     return known;
   Operation *op = value.getDefiningOp();
-  // What the body captures dominates the adjoint too; constants are copied.
+  // Captured values dominate the adjoint too; constants are copied.
   if (!op ||
       (op->getBlock() != &body && !op->hasTrait<OpTrait::ConstantLike>()))
     return value;
@@ -195,7 +195,7 @@ Value ScalarAdjoint::primal(Value value) {
           primal(operand);
   });
   builder.clone(*op, primals);
-  // What the clone of a branch computes is known inside of it only.
+  // Values from the clone of a branch are known inside of it only.
   for (Region &region : op->getRegions())
     region.walk([&](Operation *inner) {
       for (Value result : inner->getResults())

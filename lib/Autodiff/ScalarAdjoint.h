@@ -45,13 +45,13 @@ public:
   };
   ArrayRef<Gather> gathers() const { return activeGathers; }
 
-  // What rules use.
+  // For rules.
 
   /// The forward value, recomputed on demand.
   Value primal(Value value);
-  /// Whether the cotangent of `value` is wanted.
+  /// Returns true if the cotangent of `value` is wanted.
   bool isActive(Value value) const { return active.contains(value); }
-  /// Whether `value` is known without recomputing anything.
+  /// Returns true if `value` is known without recomputing anything.
   bool isKnown(Value value) const { return primals.contains(value); }
   /// Adds `cotangent` to that of `value`, if `value` is active.
   void add(Value value, Value cotangent);

@@ -104,7 +104,7 @@ static void subtract(D &d) {
 static void multiply(D &d) {
   for (unsigned i : {0, 1}) {
     Scalar product = d.ct() * d.x(1 - i);
-    // Infinity times x is how exports of erf_inv write a pole behind a mask: no
+    // Infinity times x is how exports of erf_inv write a masked pole: no
     // cotangent is to become NaN there.
     std::optional<APFloat> factor = d.getConstant(d.op->getOperand(1 - i));
     if (factor && factor->isInfinity())
@@ -269,8 +269,8 @@ static void forEachElement(Value tensor, function_ref<void(Value)> visit) {
     }
 }
 
-/// Whether `matches` holds for an operation that reads `scalar`, in its own
-/// body or in that of an operation that reads the tensor of these.
+/// Returns true if `matches` holds for an operation that reads `scalar`, in its
+/// own body or in that of an operation that reads the tensor of these.
 static bool isReadBy(Value scalar, function_ref<bool(Operation *)> matches) {
   return llvm::any_of(scalar.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
@@ -307,8 +307,8 @@ static Value findSource(Value value, Value &from) {
   }
 }
 
-/// Whether `matches` holds for an operation that reads what `value` is, in
-/// whichever body.
+/// Returns true if `matches` holds for an operation that reads what `value` is,
+/// in whichever body.
 static bool isReadAnywhereBy(Value value,
                              function_ref<bool(Operation *)> matches) {
   Value from, source = findSource(value, from);
@@ -320,8 +320,8 @@ static bool isReadAnywhereBy(Value value,
   return found;
 }
 
-/// Whether log1p(exp(-|x|)) stands beside a maximum or minimum of `value`, x or
-/// -x, and zero.
+/// Returns true if log1p(exp(-|x|)) stands beside a maximum or minimum of
+/// `value`, x or -x, and zero.
 static bool isPartOfSoftplus(Value value) {
   auto isExp = [](Operation *op) { return isa<math::ExpOp>(op); };
   auto isNegatedInExp = [&](Operation *op) {
@@ -341,8 +341,8 @@ static bool isPartOfSoftplus(Value value) {
   return negation && isReadAnywhereBy(negation.getOperand(), isSizeOfEither);
 }
 
-/// Whether the other extremum of the same two stands beside `op`, of `value`
-/// and a constant.
+/// Returns true if the other extremum of the same two stands beside `op`, of
+/// `value` and a constant.
 static bool isBesideItsOpposite(Operation *op, Value value,
                                 const APFloat &bound) {
   return isReadAnywhereBy(value, [&](Operation *other) {
@@ -358,11 +358,12 @@ static bool isBesideItsOpposite(Operation *op, Value value,
   });
 }
 
-/// Whether what is made of an extremum of `value` and the constant `bound` is
-/// smooth where they are equal, because another part makes up for it: each part
-/// has no derivative there, and equal shares add up to that of the whole.
-/// softplus and log_sigmoid are written as max(x, 0) + log1p(exp(-|x|)), celu
-/// as max(x, 0) + expm1(min(x, 0)), hypot by the larger and the smaller one.
+/// Returns true if what is made of an extremum of `value` and the constant
+/// `bound` is smooth where they are equal, because another part makes up for
+/// it: each part has no derivative there, and equal shares add up to that of
+/// the whole. softplus and log_sigmoid are written as max(x, 0) +
+/// log1p(exp(-|x|)), celu as max(x, 0) + expm1(min(x, 0)), hypot by the larger
+/// and the smaller one.
 static bool isPartOfSmooth(Operation *op, Value value, const APFloat &bound) {
   return isPartOfSoftplus(value) || isBesideItsOpposite(op, value, bound);
 }

@@ -33,8 +33,8 @@ struct Halves {
 };
 } // namespace
 
-/// Moves what depends on `arguments` behind `border`.
-static void moveBehind(Operation *border, ValueRange arguments) {
+/// Moves operations that depend on `arguments` after `border`.
+static void moveAfter(Operation *border, ValueRange arguments) {
   DenseSet<Value> dependent(arguments.begin(), arguments.end());
   Operation *last = border;
   for (Operation &op : llvm::make_early_inc_range(*border->getBlock())) {
@@ -54,10 +54,10 @@ static void moveBehind(Operation *border, ValueRange arguments) {
   }
 }
 
-/// Lets what stands behind `border` slice tensors itself of which it reads all,
+/// Clones slices after `border` of tensors that are read there completely,
 /// slice by slice: a slice is a view where both sides are one function, but
 /// would be a copy as a residual.
-static void sliceBehind(Operation *border) {
+static void sliceAfter(Operation *border) {
   llvm::MapVector<Value, SmallVector<tensor::ExtractSliceOp>> slicesOf;
   for (Operation &op : *border->getBlock()) {
     if (&op == border)
@@ -109,8 +109,8 @@ static FailureOr<CalleeAdjoint> split(func::FuncOp joint, Halves halves,
   Operation *border = *body.getOps<BeginBackwardOp>().begin();
   Block *backward = adjoint.backward.addEntryBlock();
   auto foreign = body.getArguments().drop_front(numInputs);
-  moveBehind(border, ValueRange(foreign));
-  sliceBehind(border);
+  moveAfter(border, ValueRange(foreign));
+  sliceAfter(border);
   for (BlockArgument argument : foreign)
     argument.replaceAllUsesWith(
         backward->addArgument(argument.getType(), argument.getLoc()));
@@ -136,7 +136,7 @@ static FailureOr<CalleeAdjoint> split(func::FuncOp joint, Halves halves,
   return adjoint;
 }
 
-/// Whether the halves and the function fit each other, as those that
+/// Checks that the halves and the function fit each other, as those that
 /// remat-join-calls makes do.
 static LogicalResult check(StringAttr name, func::FuncOp joint, Halves halves) {
   func::FuncOp some = halves.forward ? halves.forward : halves.backward;
@@ -214,7 +214,7 @@ struct SplitCallsPass : public remat::impl::SplitCallsBase<SplitCallsPass> {
       if (failed(check(name, symbols.lookup<func::FuncOp>(name), halves)))
         return signalPassFailure();
     while (!pending.empty()) {
-      // What a joint function calls is taken apart first: no token may become a
+      // Joint functions that are called are split first: no token may become a
       // residual.
       auto *next = llvm::find_if(pending, [&](auto &entry) {
         return !callsHalf(symbols.lookup(entry.first), pending);

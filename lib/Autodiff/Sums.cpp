@@ -16,8 +16,8 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Whether a result of `op` is its destination `init` plus something, so that
-/// it can start from another sum than zero.
+/// Returns true if a result of `op` is its destination `init` plus something,
+/// so that it can start from another sum than zero.
 static bool addsToInit(Operation *op, OpOperand &init) {
   if (isa<AttentionBackwardOp, ScatterAddOp>(op))
     return true;
@@ -97,7 +97,7 @@ static std::optional<Sum::Slice> getSlice(tensor::InsertSliceOp insert) {
                     llvm::to_vector(insert.getStaticSizes())};
 }
 
-/// Whether the two have no element in common, as far as constants tell.
+/// Returns true if the two have no element in common, as far as constants tell.
 static bool areDisjoint(const Sum::Slice &a, const Sum::Slice &b) {
   for (auto [offsetA, sizeA, offsetB, sizeB] :
        llvm::zip_equal(a.offsets, a.sizes, b.offsets, b.sizes)) {
@@ -110,8 +110,8 @@ static bool areDisjoint(const Sum::Slice &a, const Sum::Slice &b) {
   return false;
 }
 
-/// Whether `sum` is zero in `slice`: the parts of a fused weight or of a split
-/// tensor come one by one into a buffer of zeros.
+/// Returns true if `sum` is zero in `slice`: the parts of a fused weight or of
+/// a split tensor come one by one into a buffer of zeros.
 static bool isZeroIn(const Sum &sum, const std::optional<Sum::Slice> &slice) {
   return slice && sum.slices &&
          llvm::all_of(*sum.slices, [&](const Sum::Slice &other) {

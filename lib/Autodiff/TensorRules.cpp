@@ -99,7 +99,7 @@ struct InsertSliceRule : RuleFor<InsertSliceRule, tensor::InsertSliceOp> {
                             vjp.builder, loc, insert.getSourceType(),
                             vjp.cotangent(0), insert.getMixedOffsets(),
                             insert.getMixedSizes(), insert.getMixedStrides()));
-    // What was overwritten has no part in the result.
+    // Overwritten elements have no part in the result.
     if (vjp.isWanted(1)) {
       Value zeros = createZerosLike(vjp.builder, loc, insert.getSource());
       vjp.accumulate(1, tensor::InsertSliceOp::create(

@@ -122,8 +122,8 @@ static FailureOr<Value> createCount(OpBuilder &builder, scf::WhileOp loop) {
   return count.getResults().back();
 }
 
-/// What `loop` hands from its first region to the second, for the state
-/// `arguments`; does what else the first region does that has an effect.
+/// Clones the before-region of `loop` for the state `arguments` and returns the
+/// values that it forwards to the after-region; keeps operations with effects.
 static SmallVector<Value> cloneBefore(OpBuilder &builder, scf::WhileOp loop,
                                       ValueRange arguments) {
   Block *before = loop.getBeforeBody();

@@ -12,9 +12,9 @@
 
 namespace mlir::remat {
 
-/// What is active in `body` between the values `wanted` and the terminator's
-/// operands `seeded`. Turns each active `scf.while` into a loop that counts and
-/// an `scf.for`. Fails with a diagnostic.
+/// Returns what is active in `body` between the values `wanted` and the
+/// terminator's operands `seeded`. Turns each active `scf.while` into a loop
+/// that counts and an `scf.for`. Fails with a diagnostic.
 FailureOr<Activity> analyzeActivity(Block &body, ArrayRef<Value> wanted,
                                     ArrayRef<unsigned> seeded,
                                     CallSummaries &summaries);

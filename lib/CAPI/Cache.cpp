@@ -30,7 +30,7 @@ using llvm::Expected;
 
 /// Pruning looks at files that begin so, temporary ones included.
 static constexpr llvm::StringLiteral kPrefix = "llvmcache-remat-";
-/// What a file begins with; other layouts have other numbers.
+/// The start of each file; other layouts have other numbers.
 static constexpr llvm::StringLiteral kMagic = "remat compiled step 3\n";
 
 //===----------------------------------------------------------------------===//
@@ -209,7 +209,7 @@ private:
 };
 } // namespace
 
-/// A value that repeats its first element is written as that one.
+/// Returns `value`, or only its first element if all are the same.
 static StringRef shorten(StringRef value, size_t width) {
   bool repeats =
       value.size() > width && value.drop_back(width) == value.drop_front(width);
@@ -303,7 +303,7 @@ deserialize(StringRef content, Step *statesOf,
   return step;
 }
 
-/// What stands between the magic and the content.
+/// Returns the checksum that stands between the magic and the content.
 static std::string getChecksum(StringRef content) {
   llvm::XXH128_hash_t hash =
       llvm::xxh3_128bits(llvm::arrayRefFromStringRef(content));

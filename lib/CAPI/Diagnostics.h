@@ -30,7 +30,7 @@ struct DiagnosticRecorder {
   static void record(const RematDiagnostic *diagnostic, void *recorder);
 };
 
-/// What the handler prints to, which exists before it.
+/// The string that the handler prints to, constructed before it.
 struct PrintedDiagnostic {
   std::string printed;
   llvm::raw_string_ostream printer{printed};

@@ -218,7 +218,7 @@ mlir::remat::linkObject(std::unique_ptr<llvm::MemoryBuffer> object,
   Expected<JITTargetMachineBuilder> target = detectTarget();
   if (!target)
     return target.takeError();
-  // What `mlir-runner` links with.
+  // The layer that `mlir-runner` links with.
   auto createLayer = [](llvm::orc::ExecutionSession &session) {
     return std::make_unique<llvm::orc::RTDyldObjectLinkingLayer>(
         session, [](const llvm::MemoryBuffer &) {

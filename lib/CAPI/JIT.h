@@ -42,11 +42,11 @@ struct CompiledCode {
   RematStepFunction evaluation = nullptr;
   /// Null if the caller sets none.
   double *learningRates = nullptr;
-  /// What a device has to load for it.
+  /// The part that a device has to load.
   ::remat::HostedDevice::Program program = {};
 };
 
-/// What code is compiled for: this machine, its processor and features.
+/// Returns the target of compiled code: this machine's processor and features.
 llvm::Expected<std::string> describeTarget();
 
 /// Compiles a module in the LLVM dialect for this machine, to the code that

@@ -51,7 +51,7 @@ Model::Model(const RematStepOptions &options, RematDiagnosticCallback callback,
   context.printOpOnDiagnostic(false);
 }
 
-/// What users call a pass, unless only pass managers know it.
+/// Returns the argument of a pass, or its name if it has none.
 static StringRef getStage(const Pass &pass) {
   return pass.getArgument().empty() ? pass.getName() : pass.getArgument();
 }
@@ -171,7 +171,7 @@ FailureOr<func::FuncOp> Model::findFunction(ModuleOp module, StringRef name,
   return failure();
 }
 
-/// `base`, or with a number behind it what no symbol is called.
+/// Returns `base`, with a number appended if there is such a symbol.
 static std::string getFreeName(ModuleOp module, StringRef base) {
   auto isTaken = [&](StringRef name) {
     return SymbolTable::lookupSymbolIn(module, name) != nullptr;

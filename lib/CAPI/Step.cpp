@@ -279,8 +279,8 @@ void rematStepSetRepaired(RematStep step) {
   unwrap(step).progression->isDamaged = false;
 }
 
-/// What keeps the step, or its evaluation, from running on `data` as the
-/// arguments `dataArguments`; empty if nothing does.
+/// Returns why the step, or its evaluation, cannot run on `data` as the
+/// arguments `dataArguments`; empty if it can.
 static std::string findObstacle(const Step &step,
                                 ArrayRef<size_t> dataArguments,
                                 ArrayRef<RematInput> data) {
@@ -312,10 +312,10 @@ static std::string findObstacle(const Step &step,
 }
 
 namespace {
-/// What a step, or its evaluation, is called with.
+/// The arguments of a call of a step, or of its evaluation.
 struct Call {
   RematStepFunction function;
-  /// Whether it is the step, which changes parameters and states.
+  /// True if it is the step, which changes parameters and states.
   bool trains;
   ArrayRef<size_t> dataArguments;
   ArrayRef<RematInput> data;

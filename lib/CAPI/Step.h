@@ -14,12 +14,12 @@
 
 namespace mlir::remat {
 
-/// What steps have in common that share their states.
+/// The progress of all steps that share their states.
 struct Progression {
   int64_t number = 0;
   bool isDamaged = false;
-  /// The process in which a thread runs a step; 0 if none does. A process that
-  /// is forked meanwhile has memory that nobody goes on to write.
+  /// The process in which a thread runs a step; 0 if none does. In a process
+  /// that is forked meanwhile, no thread finishes the step.
   std::atomic<pid_t> runsIn{0};
 };
 
@@ -38,16 +38,16 @@ private:
   StringRef obstacle;
 };
 
-/// What a step is compiled for. The values are those of files in the cache.
+/// The target of a step. The values are those of files in the cache.
 enum class StepTarget { host, cuda, emulatedCUDA };
 
-/// What a `RematStep` points to.
+/// The object that a `RematStep` points to.
 struct Step {
   std::shared_ptr<CompiledCode> code;
   ::remat::TrainDescription description;
-  /// What it was parsed from.
+  /// The text from which it was parsed.
   std::string descriptionText;
-  /// What it runs on; null for the host.
+  /// The device that it runs on; null for the host.
   std::shared_ptr<StepDevice> device;
   /// One for each argument of the description, null for data on the host; all
   /// arenas are one.
@@ -58,12 +58,12 @@ struct Step {
   /// The names of the step's function and of the evaluation's, if there is one.
   std::string function, evaluation;
   std::string memoryReport;
-  /// Whether assertions can fail after the first write of a parameter or state.
+  /// True if assertions can fail after the first write of a parameter or state.
   bool assertsAfterWrites = false;
   bool isCached = false;
-  /// Whether the caller sets learning rates.
+  /// True if the caller sets learning rates.
   bool hasLearningRates = false;
-  /// Whether another step's states are in the place of values that come from
+  /// True if another step's states are in the place of values that come from
   /// the program.
   bool hasOtherValues = false;
 
@@ -94,12 +94,12 @@ struct Step {
   /// Makes `arena` that of all arguments of this role.
   void setArena(std::shared_ptr<StepBuffer> arena);
 
-  /// Whether the argument's values are the caller's, or a copy of them.
+  /// Returns true if the argument's values are the caller's, or a copy of them.
   bool isPassed(size_t argument) const {
     ::remat::Role role = description.arguments[argument].role;
     return role == ::remat::Role::data || role == ::remat::Role::evalData;
   }
-  /// What arguments and results are called.
+  /// Returns the name of an argument or result.
   StringRef getName(size_t argument) const;
 };
 

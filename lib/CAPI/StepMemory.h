@@ -22,7 +22,7 @@
 namespace mlir::remat {
 struct CompiledCode;
 
-/// What a step runs on if that is not the host. Shared by steps that have
+/// A device, other than the host, that steps run on. Shared by steps that have
 /// parameters and states in common.
 class StepDevice {
 public:

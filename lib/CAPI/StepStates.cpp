@@ -16,7 +16,7 @@ void Step::setArena(std::shared_ptr<StepBuffer> arena) {
 }
 
 namespace {
-/// What a step shares with another one, or nothing.
+/// The states that a step shares with another one, if any.
 class OtherStates {
 public:
   explicit OtherStates(Step *other);

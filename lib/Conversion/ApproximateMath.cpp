@@ -26,8 +26,8 @@ using namespace mlir;
 
 namespace {
 
-/// What a kernel's body computes with. On tensors operations become kernels
-/// first.
+/// Returns true for types of values in bodies of kernels. Operations on tensors
+/// become kernels first.
 bool isScalarOrVector(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return vector ? !vector.isScalable() : !isa<ShapedType>(type);
@@ -366,8 +366,8 @@ struct ClampPattern : OpRewritePattern<math::ClampFOp> {
   }
 };
 
-/// Whether |x| is infinity, below it, or between the smallest normal number and
-/// infinity; whether x is not itself.
+/// Compares |x| with infinity and the smallest normal number, and x with
+/// itself: isinf, isfinite, isnormal, isnan.
 template <typename Op> struct ClassPattern : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,
@@ -537,8 +537,8 @@ struct ApproximateMath : remat::impl::ApproximateMathBase<ApproximateMath> {
     patterns
         .add<LogPattern<math::LogOp, false>, LogPattern<math::Log2Op, true>>(
             &getContext());
-    // What upstream's conversions to LLVM do not take, and powers that are a
-    // product or a root (of upstream's patterns those of powf).
+    // Operations that upstream's conversions to LLVM do not accept, and powers
+    // that are a product or a root (of upstream's patterns those of powf).
     patterns.add<IntegerPowerPattern>(&getContext());
     patterns.add<PowerPattern>(&getContext(), /*benefit=*/2);
     patterns

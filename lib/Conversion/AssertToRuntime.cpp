@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An abort looks like a crash of the tool that runs the program, and hides the
-// message behind a stack trace.
+// message under a stack trace.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Passes.h"

@@ -37,7 +37,7 @@ private:
     return test.rows + test.keys == 0 && test.constant <= 0;
   }
 
-  /// Whether `value` is a constant that masks a score.
+  /// Returns the constant `value` if it masks a score.
   static std::optional<APFloat> getMaskingNumber(Value value) {
     APFloat number(0.0);
     while (Operation *op = value.getDefiningOp()) {

@@ -36,10 +36,10 @@ struct VisibleKeys {
   llvm::SmallVector<PositionTest, 2> tests;
 };
 
-/// What the modified score `t` says about the keys of a row. `row` and `key`
-/// are their indices, arguments of the body. `onlyPositionsMask`: the key with
-/// the row's index exists for each row, and no operand can mask it, so that no
-/// row is without a key.
+/// Returns what the modified score `t` says about the keys of a row. `row` and
+/// `key` are their indices, arguments of the body. `onlyPositionsMask`: the key
+/// with the row's index exists for each row, and no operand can mask it, so
+/// that no row is without a key.
 VisibleKeys findVisibleKeys(Value t, Value row, Value key,
                             bool onlyPositionsMask);
 
@@ -56,8 +56,8 @@ findRowRange(OpBuilder &builder, Location loc, const VisibleKeys &visible,
              OpFoldResult start, OpFoldResult keys, OpFoldResult numRows,
              int64_t multiple);
 
-/// Whether each of `rows` rows from `firstRow` on sees each of `keys` keys from
-/// `firstKey` on, as far as positions say; null if they say nothing.
+/// Tests whether each of `rows` rows from `firstRow` on sees each of `keys`
+/// keys from `firstKey` on, as far as positions say; null if they say nothing.
 Value createIsVisible(OpBuilder &builder, Location loc,
                       const VisibleKeys &visible, Value firstRow, int64_t rows,
                       Value firstKey, int64_t keys);

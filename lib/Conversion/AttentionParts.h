@@ -48,8 +48,8 @@ public:
                  AttentionDims dims)
       : b(builder), loc(loc), body(body), dims(std::move(dims)) {}
 
-  /// What the index of `loop` is where no loop counts it, or is added to it
-  /// where one does.
+  /// Sets the index of `loop` where no loop counts it, or the offset of the
+  /// index where one does.
   void setStart(unsigned loop, Value start) { starts[loop] = start; }
 
   /// One linalg.generic over the loops that index an operand; loops that index

@@ -66,7 +66,7 @@ static void narrow(MemRefType type, BufferPart &part) {
   findGaps(type.getShape(), strides, bytes, part);
 }
 
-/// Whether one is in the gaps of the other all along.
+/// Returns true if one is in the gaps of the other all along.
 static bool areInterleaved(const BufferPart &a, const BufferPart &b) {
   if (a.period == 0 || a.period != b.period)
     return false;

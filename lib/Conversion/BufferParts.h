@@ -16,21 +16,21 @@ namespace mlir::remat {
 
 /// A part of a buffer.
 struct BufferPart {
-  /// What the function gets or allocates; null if that is not known.
+  /// The argument or allocation of the function; null if it is not known.
   Value buffer;
-  /// Whether it is an argument in which a function returns a result.
+  /// True if it is an argument in which a function returns a result.
   bool isResult = false;
   /// The name, if it is a global: each use of one is another value.
   StringAttr global;
   int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
-  /// Whether these numbers say more than that.
+  /// True if these numbers say more than that.
   bool isKnown = false;
   /// Unless 0: the part is only the first `width` bytes of each `period` from
   /// `begin` on, such as some columns of a matrix.
   int64_t period = 0, width = 0;
 };
 
-/// What an operation accesses.
+/// The parts of buffers that an operation accesses.
 struct Accesses {
   SmallVector<BufferPart> reads, writes;
 };
@@ -40,13 +40,13 @@ BufferPart findPart(Value memref);
 bool mayOverlap(const BufferPart &a, const BufferPart &b);
 bool mayOverlap(ArrayRef<BufferPart> a, ArrayRef<BufferPart> b);
 
-/// Whether `op` accesses no memory, but says at most where some is.
+/// Returns true if `op` accesses no memory, but says at most where some is.
 bool accessesNothing(Operation *op);
 
 /// None for an operation that does more than access its operands.
 std::optional<Accesses> findAccesses(Operation *op);
 
-/// Whether neither writes what the other accesses.
+/// Returns true if neither writes what the other accesses.
 bool areIndependent(const Accesses &a, const Accesses &b);
 
 } // namespace mlir::remat

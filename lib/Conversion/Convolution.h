@@ -25,7 +25,7 @@ struct Convolution {
   ArrayRef<int64_t> strides, dilations, padding;
   bool channelsFirst;
 
-  /// What the names of runtime functions end in: "", "_backward_data" or
+  /// Returns the suffix of runtime functions: "", "_backward_data" or
   /// "_backward_filter".
   StringRef getSuffix() const;
 
@@ -37,7 +37,7 @@ struct Convolution {
     return ::remat::getConvDims(channelsFirst, getRank());
   }
 
-  /// Whether all sizes but the number of images are known.
+  /// Returns true if all sizes but the number of images are known.
   bool hasKnownSizes() const;
 };
 

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mlir::remat;
 
 namespace {
-/// What both directions need.
+/// The parts that forward and backward have in common.
 template <typename Op> class Decomposition {
 public:
   Decomposition(Op op, OpBuilder &b)

@@ -26,8 +26,8 @@ using namespace mlir::remat;
 /// not wait but for the first one, and that for little at a time, while lines
 /// of the next block are on their way.
 static constexpr int64_t kBlockBytes = int64_t(24) << 10;
-/// What fits into the cache that a core has for itself needs no loop of its
-/// own.
+/// Arrays that fit into the cache of a single core need no loop of their own:
+/// it costs more than it saves.
 static constexpr int64_t kMinSharedBytes = int64_t(128) << 10;
 /// Blocks: enough for an even load on many cores.
 static constexpr int64_t kWantedBlocks = 32;

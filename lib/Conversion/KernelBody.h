@@ -26,8 +26,8 @@ struct Point {
   SmallVector<Value> offsets;
   /// The lanes that exist; null if all do.
   Value mask;
-  /// What operands have in memory there, where it was loaded before; null, or
-  /// empty, where it was not.
+  /// The elements of operands there that are loaded already; null, or empty,
+  /// where they are not.
   SmallVector<Value> loaded;
 };
 
@@ -36,11 +36,11 @@ struct Lanes {
   /// 1 if the body has no vector form, or there is no such loop.
   int64_t count = 1;
   std::optional<unsigned> loop;
-  /// Whether contiguous vectors in memory are aligned to their size.
+  /// True if contiguous vectors in memory are aligned to their size.
   bool isAligned = false;
 };
 
-/// What a kernel takes from around its operation besides the operands.
+/// The values that a kernel captures besides the operands of its operation.
 struct Captures {
   /// Dynamic sizes and strides, and values that the body uses.
   llvm::SetVector<Value> values;
@@ -54,8 +54,8 @@ Captures collectCaptures(const LoopNest &nest);
 /// Those of `regions` alone.
 Captures collectCaptures(MutableArrayRef<Region> regions);
 
-/// Whether the body may be computed on vectors of iterations, of which some do
-/// not exist.
+/// Returns true if the body may be computed on vectors of iterations, of which
+/// some do not exist.
 bool canVectorizeBody(linalg::LinalgOp op);
 
 class KernelBody {
@@ -81,8 +81,8 @@ public:
   void store(OpBuilder &builder, unsigned access, Value value,
              const Point &point);
 
-  /// Whether the operand has an element of its own for each lane, which do not
-  /// follow each other in memory.
+  /// Returns true if the operand has an element of its own for each lane, which
+  /// do not follow each other in memory.
   bool isScattered(unsigned access) const;
   /// As many elements as there are lanes that follow each other in memory from
   /// `offset` on, as they are there.

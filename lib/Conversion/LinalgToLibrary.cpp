@@ -57,8 +57,8 @@ static FailureOr<Role> findRole(const LoopNest &nest, unsigned loop) {
   return failure();
 }
 
-/// Whether BLAS takes the matrix of `row` and `column` loops: one of the
-/// strides is 1.
+/// Returns true if BLAS takes the matrix of `row` and `column` loops: one of
+/// the strides is 1.
 static bool isBlasMatrix(const Access &access, ArrayRef<unsigned> row,
                          ArrayRef<unsigned> column) {
   if (row.empty() || column.empty())
@@ -250,7 +250,7 @@ private:
   Location loc;
   Product &product;
   LoopNest &nest;
-  /// Whether factors of f32 may be rounded.
+  /// True if factors of f32 may be rounded.
   bool tf32;
 };
 

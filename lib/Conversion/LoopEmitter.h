@@ -45,7 +45,7 @@ protected:
   unsigned numOutputs() const { return nest.accesses.size() - nest.numInputs; }
   /// The outputs' values; null for those that the body does not read.
   Values loadOutputs(const Point &point);
-  /// What an output is reduced from.
+  /// Loads the value from which the reduction of an output starts.
   Value loadInitial(unsigned output, const Point &point);
   void storeOutputs(ValueRange values, const Point &point);
 

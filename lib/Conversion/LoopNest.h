@@ -13,8 +13,8 @@
 
 namespace mlir::remat {
 
-/// What a linalg op reads or writes. Sizes, strides and offsets are numbers of
-/// elements: attributes if static, values at the call site if not.
+/// An operand that a linalg op reads or writes. Sizes, strides and offsets are
+/// numbers of elements: attributes if static, values at the call site if not.
 struct Access {
   /// A memref, or a scalar operand that is passed by value.
   Value source;
@@ -67,24 +67,24 @@ struct LoopNest {
     return llvm::any_of(loops,
                         [](const Loop &loop) { return !loop.isParallel(); });
   }
-  /// Whether one step of `outer` is, for every operand, as many steps of
-  /// `inner` as that is long: the two can be one loop.
+  /// Returns true if one step of `outer` is, for every operand, as many steps
+  /// of `inner` as that is long: the two can be one loop.
   bool stepsAlike(unsigned outer, unsigned inner) const;
 };
 
 /// The loop nest of an op on memrefs, with what it needs from the call site
 /// (sizes, dynamic strides) created by `builder`. Adjacent parallel loops are
 /// merged where every operand is contiguous, but none of the first `rowDims`
-/// dimensions with one behind these. Fails on index maps that are not linear
+/// dimensions with a later one. Fails on index maps that are not linear
 /// and on memrefs without a strided layout.
 FailureOr<LoopNest> buildLoopNest(OpBuilder &builder, linalg::LinalgOp op,
                                   unsigned rowDims = 0);
 
-/// Whether elements that follow each other in the loops follow each other in
-/// the operand of `map`.
+/// Returns true if elements that follow each other in the loops follow each
+/// other in the operand of `map`.
 bool keepsOrder(AffineMap map);
 
-/// Whether `operand` is a scalar or lies at strides, as a loop nest's have to.
+/// Returns true if `operand` is a scalar or strided, as loop nests require.
 bool isStrided(Value operand);
 
 /// Copies between buffers become linalg.copy, and so kernels.

@@ -10,12 +10,12 @@ namespace mlir::remat {
 /// The operands of both in one: what both read alike counts once.
 unsigned countOperands(linalg::LinalgOp a, linalg::LinalgOp b);
 
-/// Whether `a` and `b` have loops of the same sizes, and both together are not
-/// too much for one kernel.
+/// Returns true if `a` and `b` have loops of the same sizes, and both together
+/// are not too much for one kernel.
 bool fitOneKernel(linalg::LinalgOp a, linalg::LinalgOp b);
 
-/// Whether they also have loops of the same kinds, outputs that are accessed
-/// alike, and orders by which neither changes the bits of the other.
+/// Returns true if they also have loops of the same kinds, outputs that are
+/// accessed alike, and orders by which neither changes the bits of the other.
 bool iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b);
 
 /// The output of `first`, on memory, of which `input`, of another operation

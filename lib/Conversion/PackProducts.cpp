@@ -41,9 +41,9 @@ static SmallVector<unsigned> getRoles(ArrayRef<Factor> factors) {
   return roles;
 }
 
-/// Whether BLAS sees of `factor` what it would see if it had no gaps: the last
-/// dimension is contiguous, and neighbours that are one dimension of the matrix
-/// are one in memory. Dimensions of size 1 are in nobody's way.
+/// Returns true if BLAS sees of `factor` what it would see if it had no gaps:
+/// the last dimension is contiguous, and neighbours that are one dimension of
+/// the matrix are one in memory. Dimensions of size 1 do not matter.
 static bool isSeenAsDense(const Factor &factor, ArrayRef<unsigned> roles) {
   auto type = cast<MemRefType>(factor.operand->get().getType());
   SmallVector<int64_t> strides;
@@ -121,7 +121,7 @@ template <typename Op> static SmallVector<Factor> getFactors(Op op) {
 }
 
 /// Its products are those of a tile: of one row loop and the keys, whose other
-/// rows are nobody's neighbours.
+/// rows are not contiguous with them.
 template <typename Op>
 static SmallVector<unsigned> getRolesInTile(Op op, ArrayRef<Factor> factors) {
   SmallVector<unsigned> roles = getRoles(factors);

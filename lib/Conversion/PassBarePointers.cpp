@@ -37,8 +37,8 @@ static bool hasCInterface(func::FuncOp function) {
   return function->hasAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName());
 }
 
-/// Whether a pointer says all about every memref that `function` takes. Types
-/// that LLVM does not have (tensors) are left to the conversion, to complain.
+/// Returns true if a pointer is enough for each memref that `function` takes.
+/// The conversion reports types that LLVM does not have (tensors).
 static bool canTakeBarePointers(func::FuncOp function,
                                 const LLVMTypeConverter &converter) {
   auto isScalar = [&](Type type) {
@@ -53,8 +53,8 @@ static bool canTakeBarePointers(func::FuncOp function,
          });
 }
 
-/// Whether `function` is declared only, and each memref that it takes is a list
-/// of arguments for LLVM.
+/// Returns true if `function` is declared only, and each memref that it takes
+/// is a list of arguments for LLVM.
 static bool takesDescriptors(func::FuncOp function,
                              const LLVMTypeConverter &converter) {
   return function.isExternal() && function.getNumResults() <= 1 &&
@@ -75,8 +75,8 @@ static bool isOnlyCalled(func::FuncOp function, SymbolUserMap &users) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a descriptor of a memref has in it, without the descriptor where what
-/// defines the memref says it.
+/// The fields of a memref's descriptor, without the descriptor where the
+/// operation that defines the memref gives them.
 class DescriptorParts {
 public:
   explicit DescriptorParts(const LLVMTypeConverter &converter)
@@ -148,7 +148,7 @@ public:
   }
 
 private:
-  /// What a memref of the same pointers is made of, if that is all it is.
+  /// Returns the source of a memref that only reinterprets its pointers.
   static Value getReinterpreted(Value memref) {
     auto op = memref.getDefiningOp<memref::ReinterpretCastOp>();
     return op && isa<MemRefType>(op.getSource().getType()) ? op.getSource()
@@ -288,7 +288,7 @@ static void finish(ModuleOp module, const LLVMTypeConverter &converter,
             UnrealizedConversionCastOp>(op))
       memrefs.push_back(op);
   });
-  // What is made of another memref comes behind it.
+  // Memrefs come after the memrefs that they are made of.
   for (Operation *op : llvm::reverse(memrefs))
     if (parts.isKnown(op->getResult(0)))
       resolve(op, converter, parts);

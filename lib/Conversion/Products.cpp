@@ -67,7 +67,7 @@ static bool touches(Operation *op, Value buffer) {
       .wasInterrupted();
 }
 
-/// Whether the body of `op` reads the buffer by itself.
+/// Returns true if the body of `op` reads the buffer by itself.
 static bool touchesInBody(Operation *op, Value buffer) {
   return llvm::any_of(op->getRegions(), [&](Region &region) {
     return llvm::any_of(region.getOps(), [&](Operation &inner) {

@@ -11,10 +11,10 @@
 
 namespace mlir::remat {
 
-/// Whether `op` is a matrix product on f32 or f64 whose body is c + a * b,
-/// without casts; with `mixed`, also one whose factors are bf16 or f16, both of
-/// one type, and are added up in f32, and whose result may be rounded to that
-/// type.
+/// Returns true if `op` is a matrix product on f32 or f64 whose body is c + a *
+/// b, without casts; with `mixed`, also one whose factors are bf16 or f16, both
+/// of one type, and are added up in f32, and whose result may be rounded to
+/// that type.
 bool isLibraryProduct(linalg::LinalgOp op, bool mixed = false);
 
 /// The `linalg.fill` that gives `op` its output of this number, if nothing else

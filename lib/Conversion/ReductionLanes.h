@@ -37,7 +37,7 @@ int64_t countLanes(ReductionOrder order, int64_t elements, int64_t results);
 struct LoopChunks {
   int64_t chunks = 1, size = 0, rest = 0;
 
-  /// Whether each iteration is a chunk.
+  /// Returns true if each iteration is a chunk.
   bool isWhole() const { return size == 1 && rest == 0; }
   bool isSplit() const { return chunks > 1 && !isWhole(); }
 };

@@ -50,7 +50,7 @@ static bool isCandidate(Operation *op) {
          llvm::all_of(op->getOperands(), isStrided);
 }
 
-/// Whether it accesses an array that may be shared.
+/// Returns true if it accesses an array that may be shared.
 static bool accessesLargeArray(Operation *op, int64_t minBytes) {
   return llvm::any_of(op->getOperandTypes(), [&](Type type) {
     return isa<MemRefType>(type) && estimateBytes(type) >= minBytes;
@@ -93,7 +93,7 @@ static ReassociationIndices getRowLoops(unsigned count) {
   return llvm::to_vector<2>(llvm::seq<int64_t>(count));
 }
 
-/// Whether the row loops of `op` can be one loop.
+/// Returns true if the row loops of `op` can be one loop.
 static bool canCollapse(linalg::LinalgOp op, unsigned rowLoops) {
   if (rowLoops == 1)
     return true;
@@ -112,7 +112,7 @@ static bool canCollapse(linalg::LinalgOp op, unsigned rowLoops) {
   });
 }
 
-/// What `op` accesses in its rows, or nothing if it cannot have as many.
+/// Returns the accesses of `op` in its rows, nullopt if it cannot have as many.
 static std::optional<SmallVector<RowAccess>>
 findRowAccesses(linalg::LinalgOp op, int64_t rows) {
   std::optional<unsigned> loops = countRowLoops(op, rows);
@@ -143,14 +143,14 @@ findRowAccesses(linalg::LinalgOp op, int64_t rows) {
     }
     accesses.push_back(access);
   }
-  // What the body loads may be in any row.
+  // Loads of the body may be from any row.
   op->walk([&](memref::LoadOp load) {
     accesses.push_back({findPart(load.getMemRef())});
   });
   return accesses;
 }
 
-/// Whether different rows never meet, where one of the two writes.
+/// Returns true if different rows never meet, where one of the two writes.
 static bool areInTheirRows(const RowAccess &a, const RowAccess &b) {
   if ((!a.isWrite && !b.isWrite) || !mayOverlap(a.part, b.part))
     return true;
@@ -170,12 +170,12 @@ static bool areInTheirRows(ArrayRef<RowAccess> a, ArrayRef<RowAccess> b) {
   });
 }
 
-/// Whether both begin where the other does.
+/// Returns true if both begin where the other does.
 static bool areOneArray(const RowAccess &a, const RowAccess &b) {
   return a.part.buffer == b.part.buffer && a.part.begin == b.part.begin;
 }
 
-/// Whether both access, row by row, an array of at least `minBytes`.
+/// Returns true if both access, row by row, an array of at least `minBytes`.
 static bool shareRows(ArrayRef<RowAccess> a, ArrayRef<RowAccess> b,
                       int64_t rows, int64_t minBytes) {
   return llvm::any_of(a, [&](const RowAccess &access) {
@@ -260,7 +260,7 @@ int64_t RowGroup::getBytesPerRow() const {
 static RowGroup findGroup(ArrayRef<const Entry *> entries,
                           const RowGroupOptions &options) {
   RowGroup group(cast<linalg::LinalgOp>(entries.front()->op), options);
-  /// What stays behind the loop.
+  /// The operations that stay after the loop.
   SmallVector<const Entry *> left;
   for (const Entry *entry : entries.drop_front()) {
     if (left.size() == kWindow)
@@ -270,7 +270,7 @@ static RowGroup findGroup(ArrayRef<const Entry *> entries,
       left.push_back(entry);
       continue;
     }
-    // What it needs of that has to be in the loop as well.
+    // Those of them that it needs have to be in the loop as well.
     SmallVector<const Entry *> wanted = {entry}, others;
     for (const Entry *other : llvm::reverse(left)) {
       bool isNeeded = llvm::any_of(wanted, [&](const Entry *later) {
@@ -294,7 +294,7 @@ static RowGroup findGroup(ArrayRef<const Entry *> entries,
 
 static void findRowGroups(Block &block, const RowGroupOptions &options,
                           function_ref<void(const RowGroup &)> visit) {
-  // What each operation accesses is much to find out where nothing is shared.
+  // Finding all accesses takes long, for nothing where none is shared.
   if (llvm::none_of(block, [&](Operation &op) {
         return isCandidate(&op) &&
                accessesLargeArray(&op, options.minSharedBytes);
@@ -348,9 +348,9 @@ void remat::findRowGroups(Operation *root, const RowGroupOptions &options,
 // Verbs
 //===----------------------------------------------------------------------===//
 
-/// Moves what `op` is computed from, as far as it stands behind `first`, in
-/// front of `first`; false, and nothing is moved, if some of it has effects.
-/// Unlike upstream's moveValueDefinitions(), looks only at what stands between
+/// Moves the definitions of the operands of `op` that follow `first` to before
+/// `first`; returns false, and moves nothing, if one of them has effects.
+/// Unlike upstream's moveValueDefinitions(), looks only at operations between
 /// the two: asking for the order of a block after each move takes as long as
 /// the block is.
 static bool moveDefinitions(RewriterBase &rewriter, Operation *op,

@@ -29,7 +29,7 @@ struct RowAccess {
   int64_t stride = 0, width = 0;
 };
 
-/// What a target wants of the operations of a group.
+/// The requirements of a target on the operations of a group.
 struct RowGroupOptions {
   /// There is no group without an array of as many bytes that two share.
   int64_t minSharedBytes = 0;
@@ -56,7 +56,7 @@ public:
   int64_t getRows() const { return choices.back().rows; }
   /// Threads that a row needs; 0 if any number will do.
   int64_t getThreads() const { return choices.back().threads; }
-  /// What the members access in one row.
+  /// Returns the bytes that the members access in one row.
   int64_t getBytesPerRow() const;
 
 private:
@@ -83,8 +83,8 @@ std::optional<unsigned> countRowLoops(linalg::LinalgOp op, int64_t rows);
 void findRowGroups(Operation *root, const RowGroupOptions &options,
                    function_ref<void(const RowGroup &)> visit);
 
-/// Moves the members behind the first one, in their order; false, and they stay
-/// where they are, if what they are computed from cannot go along.
+/// Moves the members after the first one, in their order; returns false, and
+/// moves none, if definitions of their operands cannot be moved along.
 bool moveTogether(RewriterBase &rewriter, const RowGroup &group);
 
 } // namespace mlir::remat

@@ -18,8 +18,8 @@ static ArrayRef<int64_t> getShape(Value value) {
   return cast<ShapedType>(value.getType()).getShape();
 }
 
-/// Whether dimension `dim` of the table may have all of dimension `row` of the
-/// updates. Where it has not, there are no updates at run time.
+/// Returns true if dimension `dim` of the table may have all of dimension `row`
+/// of the updates. Where it has not, there are no updates at run time.
 static bool mayHaveRow(ScatterAddOp op, unsigned dim, unsigned row) {
   int64_t size = getShape(op.getInit())[dim],
           rowSize = getShape(op.getUpdates())[row];
@@ -45,8 +45,8 @@ static SmallVector<std::optional<unsigned>> findOwnArguments(ScatterAddOp op) {
   return found;
 }
 
-/// Whether nothing but the index that `argument` is itself depends on it. What
-/// is asserted of each element is not known of a row.
+/// Returns true if nothing but the index that `argument` itself is depends on
+/// it. An assertion about each element is not known to hold for a row.
 static bool isOfRows(ScatterAddOp op, BlockArgument argument) {
   Block &body = op.getBody().front();
   DenseSet<Value> varying = findDependents(body, {argument});

@@ -26,7 +26,7 @@ struct ScatterRows {
   /// The other dimensions of the updates: they count the positions at which an
   /// index is computed.
   SmallVector<unsigned> outer;
-  /// What the body computes from the arguments of rows.
+  /// The values that the body computes from the arguments of rows.
   DenseSet<Value> varying;
 };
 
@@ -39,7 +39,7 @@ SmallVector<Value> computeScatterIndices(OpBuilder &builder, ScatterAddOp op,
                                          ValueRange position,
                                          IRMapping mapping = {});
 
-/// Whether the types tell that there is nothing to add, or nowhere.
+/// Returns true if the types tell that there is nothing to add, or nowhere.
 bool isEmptyScatter(ScatterAddOp op);
 
 /// An element of the updates as one of the table.

@@ -1,8 +1,8 @@
 //===- Signature.h - What equal operations have in common -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model of 48 equal layers has the same operation 48 times. What is made of
-// one is known for all of them before it is made again.
+// A model of 48 equal layers has the same operation 48 times. The lowering of
+// one is known to be that of all of them before it is built.
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_CONVERSION_SIGNATURE_H

@@ -43,8 +43,8 @@ static bool isParallel(utils::IteratorType kind) {
   return kind == utils::IteratorType::parallel;
 }
 
-/// Whether every iteration of the parallel loops has one element of each
-/// output, and that one in all iterations of the others.
+/// Returns true if every iteration of the parallel loops has one element of
+/// each output, and that one in all iterations of the others.
 static bool hasResultOfItsOwn(linalg::LinalgOp op) {
   SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
   return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
@@ -100,8 +100,8 @@ static bool isAvailableAt(Value value, Operation *op) {
          definition->isBeforeInBlock(op);
 }
 
-/// Whether all that the inputs and the body of `op` read is computed before
-/// `place`, an operation of the same block.
+/// Returns true if all that the inputs and the body of `op` read is computed
+/// before `place`, an operation of the same block.
 static bool isReadyAt(linalg::LinalgOp op, Operation *place) {
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
@@ -111,7 +111,7 @@ static bool isReadyAt(linalg::LinalgOp op, Operation *place) {
                       [&](Value v) { return isAvailableAt(v, place); });
 }
 
-/// Whether both read a tensor that is larger than their results.
+/// Returns true if both read a tensor that is larger than their results.
 static bool shareLargeInput(linalg::LinalgOp a, linalg::LinalgOp b) {
   auto countElements = [](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -300,7 +300,7 @@ Splitter::Part Splitter::getRest() {
   return part;
 }
 
-/// Whether the loop that is split runs along dimensions of `input`.
+/// Returns true if the loop that is split runs along dimensions of `input`.
 bool Splitter::isDimensionOf(const OpOperand &input) {
   AffineMap map = op.getMatchingIndexingMap(const_cast<OpOperand *>(&input));
   return splitLoop < cuts.size() && map.isFunctionOfDim(splitLoop) &&
@@ -312,8 +312,9 @@ bool Splitter::isDimensionOf(const OpOperand &input) {
              });
 }
 
-/// What `part` reads in place of `input`, and how. A view with a dimension for
-/// each loop, where there can be one: kernels that read along dimensions merge.
+/// Returns the value that `part` reads in place of `input`, and how. A view
+/// with a dimension for each loop, where there can be one: kernels that read
+/// along dimensions merge.
 std::pair<Value, AffineMap> Splitter::view(OpOperand &input, const Part &part) {
   AffineMap map = op.getMatchingIndexingMap(&input);
   Value value = input.get();

@@ -17,8 +17,8 @@ namespace mlir::remat {
 
 using namespace mlir;
 
-/// Whether a dimension becomes several of which more than one has a size that
-/// is not known.
+/// Returns true if a dimension becomes several of which more than one has a
+/// size that is not known.
 static bool splitsUnknownSizes(memref::ExpandShapeOp op) {
   return llvm::any_of(op.getReassociationIndices(),
                       [&](const ReassociationIndices &group) {
@@ -47,7 +47,7 @@ static void lower(memref::ExpandShapeOp op) {
                                                    {next, sizes[dim]});
     }
   }
-  // What the type leaves open is a value, whether it is a constant or not.
+  // Sizes that the type leaves open are values, constant or not.
   auto [known, offset] = type.getStridesAndOffset();
   for (auto [stride, inType] : llvm::zip_equal(strides, known))
     if (ShapedType::isDynamic(inType))

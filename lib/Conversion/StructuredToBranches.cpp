@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream's pass converts them from first to last, and each of them moves all
-// that stands behind it to a new block: a function of thousands of loops takes
-// the square of their number. From last to first each moves what stands up to
-// the next.
+// operations after it to a new block: a function of thousands of loops takes
+// the square of their number. From last to first each moves the operations up
+// to the next.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Passes.h"
@@ -39,7 +39,7 @@ struct ConvertStructuredToBranches
     RewritePatternSet patterns(&getContext());
     populateSCFToControlFlowConversionPatterns(patterns);
     GreedyRewriteConfig config;
-    // What one pattern makes (loops of a scf.parallel) goes through others.
+    // Results of one pattern (loops of a scf.parallel) go through others.
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps)
         .enableFolding(false);
     if (failed(applyOpPatternsGreedily(ops, std::move(patterns), config)))

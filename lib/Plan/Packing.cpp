@@ -81,8 +81,8 @@ public:
 
   int64_t count(size_t i) const { return counts[i]; }
 
-  /// Whether so many buffers conflict that their lists, which take memory and
-  /// have to be sorted, cost more than a look at all buffers.
+  /// Returns true if so many buffers conflict that their lists, which take
+  /// memory and have to be sorted, cost more than a look at all buffers.
   bool areDense() const {
     constexpr int64_t listCost = 8;
     int64_t n = static_cast<int64_t>(intervals.size());
@@ -135,7 +135,7 @@ class GapSearch {
 public:
   GapSearch(const Interval &interval, Fit fit) : interval(interval), fit(fit) {}
 
-  /// Whether the search is over.
+  /// Returns true if the search is over.
   bool visit(int64_t lower, int64_t upper) {
     int64_t start = alignTo(end, interval.alignment);
     if (lower - start >= interval.size && lower - end < bestGap) {
@@ -222,7 +222,7 @@ private:
   const Conflicts &conflicts;
   const bool areDense;
   std::vector<bool> placed;
-  /// What is placed, if conflicts are dense.
+  /// The buffers placed so far, if conflicts are dense.
   std::vector<size_t> byOffset;
   std::vector<std::pair<int64_t, int64_t>> occupied;
   int64_t visits = 0;

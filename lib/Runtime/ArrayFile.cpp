@@ -33,9 +33,9 @@ struct Entry {
   /// With its header; and what it takes in the file.
   uint64_t bytes = 0, storedBytes = 0;
   unsigned long method = 0;
-  /// Whether another entry has the same name.
+  /// True if another entry has the same name.
   bool isAmbiguous = false;
-  /// Read when it is asked for: what nobody reads may be anything.
+  /// Read on demand: an array that is never read may be anything.
   std::optional<Header> header = std::nullopt;
 };
 } // namespace

@@ -31,7 +31,7 @@ static std::string folderOf(const std::string &path) {
   return folder.empty() ? "." : folder.string();
 }
 
-/// What `path` stands for if it is a symbolic link, which may dangle.
+/// Returns the target of `path` if it is a symbolic link, which may dangle.
 static std::string followLinks(const std::string &path) {
   constexpr int most = 40; // As many as the system follows.
   fs::path result = path;
@@ -50,7 +50,7 @@ static std::string drawName() {
   return name;
 }
 
-/// Whether `name` is what `create` calls a temporary file of `target`.
+/// Returns true if `name` is what `create` calls a temporary file of `target`.
 static bool isTemporaryOf(const std::string &name, const std::string &target) {
   std::string start = fs::path(target).filename().string() + infix;
   if (name.size() != start.size() + randomCharacters ||

@@ -21,7 +21,7 @@ public:
   Checkpoint(const TrainDescription &description,
              const std::vector<char *> &buffers, int64_t batchSize);
 
-  /// Whether the run has a file.
+  /// Returns true if the run has a file.
   bool isWanted() const { return !description.checkpoint.empty(); }
   /// Fills the buffers and returns the number of steps that were done; nothing
   /// happens if there is no file yet.

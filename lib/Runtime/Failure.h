@@ -11,7 +11,7 @@ namespace remat {
 /// leave by a jump, or return.
 extern thread_local void (*failureHandler)(const std::string &message);
 
-/// Whether what failed last on this thread was an assertion of the program.
+/// True if an assertion of the program was the last failure on this thread.
 extern thread_local bool assertionFailed;
 
 /// Notes a failure of the step that a host program runs and returns true where

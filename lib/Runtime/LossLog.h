@@ -17,7 +17,7 @@ public:
   LossLog(const LossLog &) = delete;
   ~LossLog() { close(); }
 
-  /// Goes on behind the lines of the first `step` steps; the others go.
+  /// Continues after the lines of the first `step` steps; drops the others.
   void open(const std::string &path, int64_t step);
   /// Does nothing if no file is open.
   void add(int64_t step, double loss);

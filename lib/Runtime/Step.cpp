@@ -52,7 +52,7 @@ bool remat::noteFailure(const std::string &message) {
   return true;
 }
 
-/// What was noted since the last step ended.
+/// Returns the message noted since the last step ended.
 static char *takeNoted() {
   std::lock_guard<std::mutex> lock(noted().mutex);
   if (noted().message.empty())

@@ -27,7 +27,7 @@ constexpr size_t kLine = 64;
 
 using Clock = std::chrono::steady_clock;
 
-/// How long a thread waits awake: between the loops of a step nobody sleeps.
+/// How long a thread waits awake: between the loops of a step none sleeps.
 constexpr Clock::duration kAwake = std::chrono::milliseconds(20);
 /// And how long before it gives its processor to what else could run there: a
 /// loop begins without who waits for it.
@@ -71,7 +71,7 @@ bool waitAwake(const Condition &isOver, Clock::duration spinning) {
   }
 }
 
-/// The parts of a loop that nobody has begun, of those of one thread, in one
+/// The parts of a loop that are not begun, of those of one thread, in one
 /// word with the loop's number: who comes late for a loop takes none of the
 /// next one's.
 class Share {
@@ -103,7 +103,7 @@ private:
   alignas(kLine) std::atomic<uint64_t> word{0};
 };
 
-/// What threads do. It is written while nobody has a part of it.
+/// The loop that threads share. It is written while none has a part of it.
 struct Loop {
   LoopBody body;
   void *context;
@@ -118,7 +118,7 @@ struct Loop {
 
 thread_local bool runsPart = false;
 
-/// What each thread of a pool does first.
+/// Returns the functions that each thread of a pool calls first.
 std::vector<void (*)()> &getStarters() {
   static std::vector<void (*)()> starters;
   return starters;
@@ -193,7 +193,7 @@ private:
     }
   }
 
-  /// Runs parts until nobody has one left: those of this thread, then others.
+  /// Runs parts until none is left: those of this thread, then others.
   void work(int64_t self) {
     runsPart = true;
     for (int64_t i = 0; i < size(); ++i)
@@ -312,7 +312,7 @@ bool remat::atThreadStart(void (*starter)()) {
   return true;
 }
 
-/// What compiled loops call, see `convert-parallel-to-runtime`.
+/// Called by compiled loops, see `convert-parallel-to-runtime`.
 REMAT_EXPORT void remat_parallel_for(int64_t count, LoopBody body,
                                      void *context) {
   shareLoop(count, wantedParts(), body, context);

@@ -1,9 +1,9 @@
 //===- Threads.h - Loops that threads share ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A pool in which nobody waits for a thread that the system does not run: who
-// has no part of a loop need not come for its end. On a machine that others
-// use, too, loops then take what time there is, not that of the thread which
+// A pool that never waits for a thread that the system does not run: a thread
+// without a part of a loop need not come for its end. On a machine that others
+// use, too, loops then take the time that is left, not that of the thread which
 // got least of it. OpenMP's and oneTBB's threads were measured and do not
 // (benchmarks/README.md).
 //===----------------------------------------------------------------------===//
@@ -23,7 +23,7 @@ int64_t countThreads();
 /// loop may run.
 void setThreads(int64_t count);
 
-/// Whether this thread runs a part of a loop of several threads.
+/// Returns true if this thread runs a part of a loop of several threads.
 bool isInSharedLoop();
 
 /// Some iterations of a loop: those from `begin` to `end`.

@@ -223,7 +223,7 @@ void Training::log(int64_t step, double loss) {
   lastLoss = loss;
 }
 
-/// What follows a step whose loss is known.
+/// Saves after a step whose loss is known; returns the batches to evaluate.
 int64_t Training::finishStep() {
   if (isSaved(step))
     checkpoint->save(step, lastLoss);

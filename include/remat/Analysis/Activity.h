@@ -1,8 +1,8 @@
 //===- Activity.h - Which values carry a derivative -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Without it the backward would hold adjoints that nobody asked for: of data,
-// masks and statistics, and of results that the loss does not depend on.
+// Without it the backward would hold adjoints that have no use: of data, masks
+// and statistics, and of results that the loss does not depend on.
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_ANALYSIS_ACTIVITY_H
@@ -19,17 +19,17 @@
 
 namespace mlir::remat {
 
-/// Whether values of this type carry derivatives: everything but integers,
-/// indices and random states, as scalar, vector or tensor.
+/// Returns true if values of this type carry derivatives: everything but
+/// integers, indices and random states, as scalar, vector or tensor.
 bool carriesDerivative(Type type);
-/// Values that `op` reads: its operands, and what its regions capture.
+/// Returns the operands of `op` and the values that its regions capture.
 SmallVector<Value> getInputs(Operation *op);
-/// The values of `body` that are computed from `sources`, and those themselves.
+/// Returns `sources` and the values of `body` that are computed from them.
 DenseSet<Value> findDependents(Block &body, ArrayRef<Value> sources);
 
 class Activity;
 
-/// What flows through called functions; each is analyzed once per question.
+/// Summaries of called functions; each is analyzed once per question.
 class CallSummaries {
 public:
   explicit CallSummaries(SymbolTableCollection &symbols) : symbols(symbols) {}

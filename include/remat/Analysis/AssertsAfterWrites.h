@@ -13,8 +13,8 @@
 
 namespace mlir::remat {
 
-/// Whether an assertion may follow a write of a parameter or state. `step` is
-/// on buffers, and its parameters and states are marked.
+/// Returns true if an assertion may follow a write of a parameter or state.
+/// `step` is on buffers, and its parameters and states are marked.
 bool hasAssertAfterWrite(func::FuncOp step);
 
 } // namespace mlir::remat

@@ -1,9 +1,9 @@
 //===- BackwardBorder.h - Where the backward begins -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is saved and what is computed again is decided between the forward and
-// the backward of a joint function. What tells them apart has to survive passes
-// that know neither.
+// Whether a value is saved or recomputed is decided between the forward and the
+// backward of a joint function. Their border has to survive passes that know
+// neither.
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_ANALYSIS_BACKWARDBORDER_H
@@ -21,8 +21,8 @@ class BackwardBorder {
 public:
   explicit BackwardBorder(Operation *root);
 
-  /// Whether `op`, or what it is part of, stands after the border. A terminator
-  /// is of neither side.
+  /// Returns true if `op`, or what it is part of, stands after the border. A
+  /// terminator is of neither side.
   bool isInBackward(Operation *op) const;
   bool separates(Operation *a, Operation *b) const {
     return isInBackward(a) != isInBackward(b);
@@ -39,10 +39,10 @@ inline constexpr llvm::StringLiteral kJointAttrName = "remat.joint";
 /// On a function that is the backward of another one as a whole.
 inline constexpr llvm::StringLiteral kWholeBackwardAttrName = "remat.backward";
 
-/// What the results of `function` depend on, but for gradients, parameters and
-/// optimizer states: the forward of a function without border, whatever the
-/// order of its operations. In loops (`scf.for`), only what the results in
-/// question depend on. Nothing in a function that is a backward as a whole.
+/// Returns the operations that the results of `function` depend on, but for
+/// gradients, parameters and optimizer states: the forward of a function with
+/// no border, in any order of its operations. In loops (`scf.for`), those that
+/// the results in question depend on. Empty if all of it is a backward.
 DenseSet<Operation *> findForward(func::FuncOp function);
 
 } // namespace mlir::remat

@@ -1,8 +1,8 @@
 //===- Effects.h - What may run twice ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A recompute must not repeat an effect: an update of running statistics, a
-// print, an assertion happen once per step.
+// A recompute must not have an effect a second time: an update of running
+// statistics, a print, an assertion happen once per step.
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_ANALYSIS_EFFECTS_H
@@ -17,13 +17,13 @@ namespace mlir::remat {
 /// unit attribute `remat.pure`.
 class Effects {
 public:
-  /// Whether running `op` once more, or not at all, changes nothing but its
-  /// results.
+  /// Returns true if running `op` once more, or not at all, changes nothing but
+  /// its results.
   bool isPure(Operation *op);
 
-  /// Whether a copy of `op` may run: every operation below it is pure, or has
-  /// effects only and can be left out of the copy. `culprit` is the first
-  /// operation that is neither.
+  /// Returns true if a copy of `op` may run: every operation below it is pure,
+  /// or has effects only and can be left out of the copy. `culprit` is the
+  /// first operation that is neither.
   bool isReplayable(Operation *op, Operation *&culprit);
 
   /// Leaves out of `copy`, which is replayable, what has effects only.

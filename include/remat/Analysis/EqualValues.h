@@ -19,9 +19,9 @@ namespace mlir::remat {
 /// regions: the one that is named, passed into a region or yielded by it.
 Value lookThroughBorders(Value value);
 
-/// A hash of the values, other than constants, that the regions of `op` read
-/// from around it, by the hashes of these values; zero if there are none. The
-/// hash of an operation has its operands in it, but not these.
+/// Returns a hash of the values, other than constants, that the regions of `op`
+/// capture, by the hashes of these values; zero if there are none. The hash of
+/// an operation includes its operands, but not these.
 size_t hashReads(Operation *op, function_ref<llvm::hash_code(Value)> hashValue);
 
 /// Values of a block, and of functions in it, that an earlier operation has
@@ -30,15 +30,15 @@ class EqualValues {
 public:
   explicit EqualValues(Block &block);
 
-  /// The value that `value` is without names, regions and repetitions.
+  /// Returns the first of the values that are equal to `value`, without names
+  /// and borders of regions.
   Value resolve(Value value) const;
-  /// All results that are the same as `value`, itself included, in program
-  /// order; just what it is without names and regions if there never was
-  /// another one.
+  /// Returns all results that are equal to `value`, itself included, in program
+  /// order; `value` without names and regions if there are no others.
   SmallVector<Value, 2> getEqual(Value value) const;
-  /// The earlier operation that computes the same; null if there is none.
+  /// Returns the earlier operation that computes the same, or null.
   Operation *getFirst(Operation *op) const;
-  /// Whether `op` is repeated later, or held something that is.
+  /// Returns true if a later operation computes the same as `op` or one in it.
   bool holdsRepeated(Operation *op) const { return repeated.contains(op); }
 
   /// For rewrites that keep the values: `now` is what `old` was, or `op` and

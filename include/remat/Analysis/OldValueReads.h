@@ -18,22 +18,22 @@ namespace mlir::remat {
 /// names, loops, branches and calls make of it.
 llvm::SetVector<Value> collectAliases(Value root);
 
-/// Whether `value` is a function's parameter or optimizer state: what
+/// Returns true if `value` is a function's parameter or optimizer state: what
 /// overwrites it is an update.
 bool isTrained(Value value);
 
-/// Whether the operation writes its results into the buffer of this operand: a
-/// destination, or the parameter or a state of an update.
+/// Returns true if the operation writes its results into the buffer of this
+/// operand: a destination, or the parameter or a state of an update.
 bool isOverwritten(OpOperand &operand);
 
-/// The values that operations inside of one overwrite: few, whereas a value may
-/// have thousands of uses to look at. A rewrite that gives destinations to its
-/// operations that none had before makes this wrong.
+/// The values that operations below one overwrite: few, whereas a value may
+/// have thousands of uses to look at. A rewrite that gives new destinations to
+/// operations invalidates it.
 class OverwrittenValues {
 public:
   explicit OverwrittenValues(Operation *root);
   bool contains(Value value) const { return values.contains(value); }
-  /// Says that what read `old` reads `now`.
+  /// Records that users of `old` now use `now`.
   void replace(Value old, Value now) {
     if (contains(old))
       values.insert(now);
@@ -43,8 +43,8 @@ private:
   DenseSet<Value> values;
 };
 
-/// The last operation of `block` that reads `value` or an alias, directly or in
-/// a nested region; null if there is none. The terminator counts.
+/// Returns the last operation of `block`, its terminator included, that reads
+/// `value` or an alias, directly or in a nested region; null if there is none.
 Operation *findLastRead(Block &block, Value value);
 
 } // namespace mlir::remat

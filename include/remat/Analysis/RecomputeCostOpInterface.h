@@ -8,20 +8,20 @@
 #include "remat/Analysis/RecomputeCostOpInterface.h.inc"
 
 namespace mlir::remat {
-/// What computing the results of `op` once more costs, by its interface or by
+/// Returns the cost of recomputing the results of `op`, by its interface or by
 /// default.
 int64_t getRecomputeCost(Operation *op);
 
-/// Whether `op` makes its results out of nothing: no tensor enters it.
+/// Returns true if `op` makes its results out of nothing: no tensor enters it.
 /// Constants, fills, random draws.
 bool isGenerator(Operation *op);
 
-/// Whether running `op` once more, where its operands are at hand, costs
-/// nothing that matters, so that its results are not worth a byte: views,
-/// shapes, constants, arithmetic on a few numbers, and what says so by its
-/// interface. The one notion of it: differentiation, plans and the ways of
-/// residuals ask here. What it takes to have the operands at hand is theirs to
-/// judge.
+/// Returns true if recomputing `op`, with its operands available, costs nothing
+/// that matters, so that its results are not worth a byte: views, shapes,
+/// constants, arithmetic on a few numbers, and operations whose interface says
+/// so. Differentiation, planning and the routing of residuals all ask this
+/// function; what it takes to have the operands available is for each of them
+/// to judge.
 bool isFree(Operation *op);
 
 /// Registers the costs of views of tensors.

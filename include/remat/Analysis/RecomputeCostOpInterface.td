@@ -8,10 +8,10 @@ include "mlir/IR/OpBase.td"
 def RecomputeCostOpInterface : OpInterface<"RecomputeCostOpInterface"> {
   let cppNamespace = "::mlir::remat";
   let description = [{
-    What running an operation a second time costs, its operands being in memory.
-    `remat-plan` saves no result of an operation that costs nothing where
-    its operands are there anyhow and are no bigger, even if the policy permits
-    it, and reports the cost of what it recomputes.
+    The cost of recomputing an operation whose operands are in memory.
+    `remat-plan` saves no result of an operation that costs nothing and whose
+    operands are live anyway and no bigger, even if the policy permits it, and
+    reports the cost of what it recomputes.
 
     An operation without this interface has a cost by default
     (`remat::getRecomputeCost`): structured operations that of all iterations of
@@ -21,9 +21,9 @@ def RecomputeCostOpInterface : OpInterface<"RecomputeCostOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-        The number of scalar operations that computing the results takes, 0 for
-        a view or something else that is not worth saving. Dynamic sizes count
-        as 1.
+        Returns the number of scalar operations that computing the results
+        takes, 0 for a view or anything else that is not worth saving. Dynamic
+        sizes count as 1.
       }], "int64_t", "getRecomputeCost">,
   ];
 }

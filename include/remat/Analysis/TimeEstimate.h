@@ -1,9 +1,9 @@
 //===- TimeEstimate.h - How long operations take, roughly -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whether computing something again is worth its bytes is a question of the
-// step's time. Nobody measures while compiling, and a plan must not depend on
-// the machine that compiles, so this is a roofline with fixed constants
+// Whether a recompute is worth the bytes that it saves is a question of the
+// step's time. A compiler cannot measure it, and a plan must not depend on the
+// machine that compiles, so this is a roofline with fixed constants
 // (Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009): an operation
 // takes as long as its memory traffic or its arithmetic, whichever is longer,
 // and a start.
@@ -29,7 +29,7 @@ namespace mlir::remat {
 inline constexpr int64_t kScalarsPerByte = 5;
 /// Operations of products and convolutions in the time of a byte: 10 and 14.
 inline constexpr int64_t kProductFlopsPerByte = 14;
-/// What starting a kernel costs: a barrier of the threads, or a launch.
+/// The time of starting a kernel: a barrier of the threads, or a launch.
 inline constexpr int64_t kStartTime = int64_t(1) << 16;
 
 /// The scalar operations that one evaluation of the body of `op` takes. Most

@@ -14,12 +14,12 @@ namespace mlir::remat {
 /// it computes something.
 OpOperand *getViewedOperand(Operation *op);
 
-/// Of the result of `op`, a view, the sizes that its type does not have, where
-/// they are values beside what it views; nothing if nobody says them.
+/// Returns the dynamic sizes of the result of `op`, a view: operands of its own
+/// or of the `tensor.empty` that it is written to; nullopt if it has neither.
 std::optional<SmallVector<Value>> getViewSizes(Operation *op);
 
-/// Whether both are one value, or equal views of one, were names and borders of
-/// regions not there.
+/// Returns true if both are one value, or equal views of one, were names and
+/// borders of regions not there.
 bool areSameViews(Value a, Value b);
 
 } // namespace mlir::remat

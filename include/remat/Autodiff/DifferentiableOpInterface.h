@@ -8,7 +8,7 @@
 
 namespace mlir::remat {
 
-/// What a derivative rule asks of the driver and gives to it. The builder's
+/// The interface between a derivative rule and the driver. The builder's
 /// insertion point is in the backward, where every forward value that dominates
 /// the differentiated operation may be used directly.
 class VJPContext {
@@ -16,12 +16,12 @@ public:
   explicit VJPContext(OpBuilder &builder) : builder(builder) {}
   virtual ~VJPContext();
 
-  /// Cotangent of result `index`; null if it is zero (nobody asked for it).
+  /// Cotangent of result `index`; null if the loss does not depend on it.
   virtual Value cotangent(unsigned index) = 0;
   /// Cotangent of result `index`, a tensor of zeros in place of null.
   virtual Value cotangentOrZero(unsigned index) = 0;
-  /// Whether operand `index` is active: its cotangent is needed. Never true for
-  /// integers.
+  /// Returns true if operand `index` is active: its cotangent is needed. Never
+  /// true for integers.
   virtual bool isWanted(unsigned index) = 0;
   /// Adds `value` to the cotangent of operand `index`.
   virtual void accumulate(unsigned index, Value value) = 0;
@@ -34,7 +34,7 @@ public:
   /// The value whose cotangent `value` has: the same for operands of which one
   /// is a name of the other.
   virtual Value getKey(Value value) = 0;
-  /// Whether something has been added to that cotangent before.
+  /// Returns true if something has been added to that cotangent before.
   virtual bool hasContributions(Value value) = 0;
 
   OpBuilder &builder;

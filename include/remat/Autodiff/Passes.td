@@ -21,7 +21,7 @@ def Differentiate : Pass<"remat-differentiate", "::mlir::ModuleOp"> {
     `remat.region`, on a tape (`remat.tape_write` in a forward loop,
     `remat.tape_read` in the backward loop), or as an extra result of the called
     function. Constants and what is made from them, views, and index arithmetic
-    are rebuilt in the backward instead. Only what lies between a wanted argument
+    are recomputed in the backward instead. Only what lies between a wanted argument
     and the loss is differentiated.
 
     Each `remat.region` gets a `remat.backward`, each `scf.for` a loop that runs
@@ -149,12 +149,12 @@ def JoinCalls : Pass<"remat-join-calls", "::mlir::ModuleOp"> {
 def SplitCalls : Pass<"remat-split-calls", "::mlir::ModuleOp"> {
   let summary = "take the forward and the backward of a called function apart again";
   let description = [{
-    The inverse of `remat-join-calls`: what stands behind `remat.begin_backward` of
-    a joint function becomes `@f_bwd`, the rest `@f_fwd`, and both get bodies and
-    types again. What the backward reads of the forward is a residual: a result of
-    the one, an argument of the other. Constants, views and what has no
-    contents are made again, and a result of the function that the backward reads is
-    not returned twice.
+    The inverse of `remat-join-calls`: the operations after `remat.begin_backward`
+    of a joint function become `@f_bwd`, the others `@f_fwd`, and both get bodies
+    and types again. A forward value that the backward reads is a residual: a
+    result of the one, an argument of the other. Constants, views and tensors
+    without contents are recomputed, and a result of the function that the backward
+    reads is not returned twice.
 
     Run it when nothing changes what is saved any more.
   }];

@@ -62,7 +62,7 @@ public:
     return a.make<arith::AndIOp>(b);
   }
   Scalar compare(arith::CmpFPredicate predicate, Scalar other) const;
-  /// `*this ? a : b`, for the result of a comparison. A cotangent behind a mask
+  /// `*this ? a : b`, for the result of a comparison. A masked cotangent
   /// is exactly zero, also where it would have been infinite or NaN.
   Scalar select(Scalar a, Scalar b) const;
 
@@ -90,18 +90,18 @@ private:
   double number = 0.0;
 };
 
-/// What a scalar derivative rule asks of the driver and gives to it.
+/// The interface between a scalar derivative rule and the driver.
 class ScalarVJPContext {
 public:
   ScalarVJPContext(OpBuilder &builder, Operation *op, Location loc)
       : builder(builder), op(op), loc(loc) {}
   virtual ~ScalarVJPContext();
 
-  /// Cotangent of result `index`; null if it is zero (nobody asked for it).
+  /// Cotangent of result `index`; null if the loss does not depend on it.
   virtual Value cotangent(unsigned index) = 0;
   /// A forward value, recomputed if need be.
   virtual Value primal(Value value) = 0;
-  /// Whether that recomputes nothing.
+  /// Returns true if that recomputes nothing.
   virtual bool isKnown(Value value) = 0;
   /// The value of a forward value that is a floating-point constant.
   virtual std::optional<APFloat> getConstant(Value value) = 0;

@@ -22,8 +22,8 @@ def ScalarDifferentiableOpInterface
       }], "::llvm::LogicalResult", "buildScalarVJP",
       (ins "::mlir::remat::ScalarVJPContext &":$vjp)>,
     InterfaceMethod<[{
-        What is known of the derivative at all finite operands. By default
-        nothing is: the contributions to a zero cotangent are then zeros,
+        Returns what is known of the derivative at all finite operands. By
+        default nothing is: the contributions to a zero cotangent are then zeros,
         whatever the rule computes.
       }], "::mlir::remat::DerivativeKind", "getDerivativeKind", (ins),
       /*methodBody=*/"",

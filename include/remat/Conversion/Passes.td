@@ -60,7 +60,7 @@ def FuseRows : Pass<"remat-fuse-rows"> {
     another, an array of at least 128 KiB, and whatever one of them writes and
     another one accesses lies in the same row for both, or elsewhere. That is a
     question of bytes: buffers are parts of one arena. Operations between them
-    that depend on none of them stay behind the loop. Products, operations that
+    that depend on none of them stay after the loop. Products, operations that
     transpose, those on dozens of arrays and those inside of `scf.parallel` are
     left alone.
 
@@ -279,8 +279,8 @@ def PassBarePointers : Pass<"remat-pass-bare-pointers", "::mlir::ModuleOp"> {
     Functions whose memrefs all have static sizes, strides and offsets take one
     argument for each memref: the pointer to its data. Kernels and steps are
     such functions. Left alone are functions that return memrefs, that are used otherwise than
-    by `func.call`, and public ones without `llvm.emit_c_interface` (who calls
-    them is not in sight); beside a `@main` nobody but the module calls any.
+    by `func.call`, and public ones without `llvm.emit_c_interface` (their
+    callers are unknown); beside a `@main` all callers are in the module.
 
     A public function with `llvm.emit_c_interface` keeps that interface:
     `@_mlir_ciface_f` takes pointers to descriptors, and a pointer to the

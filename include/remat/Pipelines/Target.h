@@ -42,12 +42,12 @@ public:
   /// writes the gradient of the weights beside its products.
   virtual int64_t getTileRows() const { return 128; }
 
-  /// Whether a pass over memory costs more than another kernel, so that squares
-  /// for a variance are added up before the mean is known.
+  /// Returns true if a pass over memory costs more than another kernel, so that
+  /// squares for a variance are added up before the mean is known.
   virtual bool shiftsVariances() const { return false; }
 
-  /// Whether kernels that stand side by side become one, which reads once what
-  /// both of them read.
+  /// Returns true if kernels that stand side by side become one, which reads
+  /// once what both of them read.
   virtual bool mergesKernels() const { return false; }
 
   /// How many dimensions in space its library's convolutions have at most;
@@ -58,8 +58,8 @@ public:
   /// target lowers as a whole; the others are expanded.
   virtual ArrayRef<StringRef> getWholeAggregates() const { return {}; }
 
-  /// Whether its attention of f16 or bf16 writes results and gradients in that
-  /// type.
+  /// Returns true if its attention of f16 or bf16 writes results and gradients
+  /// in that type.
   virtual bool roundsInAttention() const { return false; }
 
   /// Appends a pass on tensors that expands those operations with such a name

@@ -59,8 +59,8 @@ int64_t getMaxLive(const std::vector<Interval> &intervals,
 Packing pack(const std::vector<Interval> &intervals,
              const PackingOptions &options = {});
 
-/// Whether `packing` keeps buffers that live together apart, respects their
-/// alignments, and states its height. Quadratic: for tests and assertions.
+/// Returns true if `packing` separates buffers that are live together, respects
+/// alignments and states its height. Quadratic: for tests and assertions.
 bool isValidPacking(const std::vector<Interval> &intervals,
                     const Packing &packing);
 

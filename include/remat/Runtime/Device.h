@@ -23,7 +23,7 @@ constexpr int64_t numScalarKinds = 9;
 size_t byteWidth(ScalarKind kind);
 double toDouble(ScalarKind kind, const void *value);
 
-/// What a device adds to the report.
+/// The part of the report that is about a device.
 struct DeviceReport {
   /// Chip and versions; empty on the CPU.
   std::string description;
@@ -46,7 +46,7 @@ public:
   /// Zeroed memory that the program itself reads and writes.
   virtual void *allocateOnHost(MemoryClass memoryClass, size_t bytes) = 0;
   virtual void release(void *pointer) = 0;
-  /// Whether the host may touch the memory.
+  /// Returns true if the host may touch the memory.
   virtual bool isHostMemory(const void *pointer) const = 0;
 
   /// Copies to memory of this device, on the host or not; `from` may change as

@@ -65,8 +65,8 @@ public:
     done,
     /// Nothing was run.
     refused,
-    /// An assertion of the program does not hold: what comes before it was
-    /// done, and nothing behind it. The device is not lost.
+    /// An assertion of the program does not hold: all commands before it ran,
+    /// and none after it. The device is not lost.
     assertion,
     lost
   };
@@ -76,7 +76,7 @@ public:
   /// The stream (CUstream) in whose order it works.
   virtual void *getStream() const = 0;
   virtual int getNumber() const = 0;
-  /// What it has of its memory, and what of that is the runtime's own.
+  /// The bytes it holds in its memory, and the runtime's own among them.
   virtual size_t getHeldBytes() const = 0;
   virtual size_t getRuntimeBytes() const = 0;
   /// As in `NVIDIA H100 (sm_90), driver for CUDA 13.0`.
@@ -85,9 +85,9 @@ public:
 
 } // namespace remat
 
-/// What the runtime library of a device exports under the name below. Returns
-/// null, or what is wrong, which the caller frees. `isEmulated`: the device is
-/// the host, which executes the kernels.
+/// The function that a device's runtime library exports under the name below.
+/// Returns null, or an error message, which the caller frees. `isEmulated`: the
+/// device is the host, which executes the kernels.
 typedef char *(*RematOpenDeviceFunction)(bool isEmulated,
                                          remat::HostedDevice **device);
 #define REMAT_OPEN_DEVICE "remat_rt_open_device"

@@ -48,7 +48,7 @@ struct ArrayType {
 
 /// A .npz archive (stored or deflated), or a .npy file, which is an archive
 /// with one array whose key is "". The constructor reads the table of contents;
-/// arrays are read when asked for, so that one which nobody reads may be
+/// arrays are read when asked for, so that one which is never read may be
 /// anything. Whatever is wrong with what is read (missing, truncated, not an
 /// archive, checksum, Fortran order, big-endian) fails with its name.
 class ArrayFile {
@@ -104,8 +104,8 @@ private:
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// What bytes are for, as the memory report counts them. `constant` and
-/// `runtime` (what the runtime keeps for itself) are a device's only.
+/// The purposes of memory, as the memory report counts them. `constant` and
+/// `runtime` (the runtime's own memory) are used by devices only.
 enum class MemoryClass {
   parameter,
   optimizerState,

@@ -19,8 +19,8 @@ typedef void (*RematStepFunction)(int64_t buffers, int64_t step);
 /// Runs step number `step` on `buffers`, an address for each buffer. Returns
 /// null, or, if something failed, a message that the caller frees. The step is
 /// left where that happened, so that everything before it has been done and
-/// nothing behind it; memory of the program's own is lost then. Inside of a
-/// parallel loop nobody can leave: the step runs to its end, and `isLeft` is
+/// nothing after it; memory of the program's own is lost then. A parallel loop
+/// cannot be left from inside: the step runs to its end, and `isLeft` is
 /// false.
 char *remat_rt_run_step(RematStepFunction function, void *const *buffers,
                         int64_t step, bool *isLeft);

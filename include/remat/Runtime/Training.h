@@ -87,7 +87,7 @@ enum class Role {
   arena
 };
 
-/// What the memory of such an argument is for.
+/// Returns the purpose of the memory of such an argument.
 MemoryClass classOf(Role role);
 
 /// How a parameter or state starts if no file holds it.
@@ -104,17 +104,17 @@ struct TrainArgument {
   std::optional<Initial> initial;
   /// Of a random state: added to the run's.
   int64_t seed = 0;
-  /// Whether the program, and not only its kernels, accesses the buffer.
+  /// True if the program, and not only its kernels, accesses the buffer.
   bool isOnHost = false;
 
-  /// Whether it starts from a value that the program has.
+  /// Returns true if it starts from a value that the program has.
   bool isFromProgram() const {
     return initial && initial->kind == Initial::program;
   }
   bool isRandom() const {
     return role == Role::random || role == Role::evalRandom;
   }
-  /// Whether a run goes on from its value.
+  /// Returns true if a run goes on from its value.
   bool isSaved() const {
     return role == Role::parameter || role == Role::optimizer ||
            role == Role::state || role == Role::random;

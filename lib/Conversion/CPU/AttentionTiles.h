@@ -15,7 +15,7 @@ constexpr int64_t kRowMultiple = 16;
 struct TilePlan {
   unsigned tileLoop = 0;
   int64_t tileRows = 0;
-  /// Whether threads take single tiles.
+  /// True if threads take single tiles.
   bool distributesTiles = false;
   SmallVector<unsigned> parallel, sequential;
   /// By the rows of the tile loop.

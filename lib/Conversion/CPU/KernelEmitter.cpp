@@ -303,7 +303,7 @@ private:
       emitAll(outer, [&](const Point &at) {
         Values running = loadOutputs(at);
         for (auto [output, value] : llvm::enumerate(running)) {
-          // What no iteration reads, each of them writes.
+          // Elements that no iteration reads are written by each.
           if (!value)
             value = arith::ConstantOp::create(
                 b, loc,

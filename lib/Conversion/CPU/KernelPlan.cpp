@@ -54,9 +54,9 @@ static bool needsSequentialExecution(const LoopNest &nest) {
   return false;
 }
 
-/// Whether iterations of `loop` write elements of their own in a nest that runs
-/// in order: in each output, the dimensions that it stands for are indices by
-/// themselves.
+/// Returns true if iterations of `loop` write elements of their own in a nest
+/// that runs in order: in each output, the dimensions that it stands for are
+/// indices by themselves.
 static bool hasOwnElements(const LoopNest &nest, unsigned loop) {
   if (!nest.loops[loop].isParallel())
     return false;
@@ -212,9 +212,9 @@ static void chooseVectorLoop(const LoopNest &nest, KernelPlan &plan) {
   plan.lanes = isWide ? kWideLanes : kLanes;
 }
 
-/// Whether a reduction `Across` goes over long rows, of which it reads nothing
-/// twice: results whose rows are next to each other only in short pieces would
-/// wait for memory.
+/// Returns true if a reduction `Across` goes over long rows, of which it reads
+/// nothing twice: results whose rows are next to each other only in short
+/// pieces would wait for memory.
 static bool readsLongRows(const LoopNest &nest, const KernelPlan &plan) {
   if (!nest.hasReduction() || !plan.combiners.empty() || plan.lanes == 1)
     return false;
@@ -237,7 +237,7 @@ static bool readsLongRows(const LoopNest &nest, const KernelPlan &plan) {
          llvm::any_of(inputs, isRow) && llvm::all_of(nest.outputs(), isApart);
 }
 
-/// Whether there is enough to do for threads.
+/// Returns true if there is enough to do for threads.
 static bool isLarge(const LoopNest &nest) {
   int64_t iterations = 1;
   for (const Loop &loop : nest.loops)

@@ -27,7 +27,7 @@ struct KernelPlan {
   /// Iterations of it that the body takes at once; 1 if the body has no vector
   /// form. The partial results of `Along` are `kLanes` all the same.
   int64_t lanes = 1;
-  /// Whether iterations run strictly in order and go through memory: some
+  /// True if iterations run strictly in order and go through memory: some
   /// output's element is written by several iterations of a parallel loop, or
   /// several elements by those of a reduction. Threads share parallel loops
   /// whose iterations write elements of their own.

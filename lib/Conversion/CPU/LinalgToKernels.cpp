@@ -35,7 +35,7 @@ using namespace mlir::remat;
 
 namespace {
 
-/// What a kernel takes from its call site, in the order of its arguments.
+/// The values that a call site passes, in the order of the kernel's arguments.
 struct CallSite {
   SmallVector<Value> views;
   Captures captures;
@@ -196,7 +196,7 @@ private:
 };
 } // namespace
 
-/// Whether nothing but the types of its operands says how `op` iterates.
+/// Returns true if the types of operands alone say how `op` iterates.
 static bool hasStaticStrides(linalg::LinalgOp op) {
   return llvm::all_of(op->getOperandTypes(), [](Type type) {
     auto memref = dyn_cast<MemRefType>(type);
@@ -237,8 +237,8 @@ static void convertToKernel(linalg::LinalgOp op, Kernels &kernels) {
 // Loops over rows
 //===----------------------------------------------------------------------===//
 
-/// Whether all that `body` does are operations that become kernels, and loads
-/// and stores, perhaps in loops; `writes` is set if it does anything.
+/// Returns true if all that `body` does are operations that become kernels, and
+/// loads and stores, perhaps in loops; `writes` is set if it does anything.
 static bool isOfKernels(Block &body, bool &writes) {
   return llvm::all_of(body.without_terminator(), [&](Operation &op) {
     if (auto linalg = dyn_cast<linalg::LinalgOp>(op)) {
@@ -281,8 +281,8 @@ static void convertInPlace(linalg::LinalgOp op, ArrayRef<unsigned> streamed) {
   op->erase();
 }
 
-/// What `loop` uses of `value` with an offset that is not part of its type, so
-/// that parts of one tensor share a kernel.
+/// Returns a view of the part of `value` that `loop` uses, with an offset that
+/// is not part of its type, so that parts of one tensor share a kernel.
 static Value generalizeOffset(OpBuilder &builder, scf::ParallelOp loop,
                               Value value) {
   auto type = dyn_cast<MemRefType>(value.getType());
@@ -321,7 +321,7 @@ static void convertRows(scf::ParallelOp rows) {
   SmallVector<SmallVector<unsigned>> streamed(ops.size());
   SetVector<Value> buffers;
   for (auto [op, outputs] : llvm::zip_equal(ops, streamed)) {
-    // What is in a loop may be read, or written again, by other iterations.
+    // Other iterations of a loop may read the result, or overwrite it.
     if (op->getParentOp() != rows)
       continue;
     OpBuilder builder(op);

@@ -52,7 +52,7 @@ Value countIterations(ImplicitLocOpBuilder &b, Value lower, Value upper,
   return arith::CeilDivSIOp::create(b, length, step);
 }
 
-/// What a loop's function gets of the function around it: a struct in memory.
+/// The values that a loop's function captures: a struct in memory.
 class Context {
 public:
   Context(ArrayRef<Value> values, ArrayRef<Type> types)

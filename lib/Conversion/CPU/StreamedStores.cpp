@@ -25,8 +25,8 @@ Value mlir::remat::getWholeBuffer(Value memref) {
   return memref;
 }
 
-/// Whether parts of `memref` begin with a line if it does: they leave the
-/// innermost dimension whole, and each of the others steps by whole lines.
+/// Returns true if parts of `memref` begin with a line if it does: they leave
+/// the innermost dimension whole, and each of the others steps by whole lines.
 static bool keepsLines(Value memref, int64_t lanes) {
   while (auto part = memref.getDefiningOp<memref::SubViewOp>()) {
     MemRefType type = part.getSourceType();
@@ -42,7 +42,7 @@ static bool keepsLines(Value memref, int64_t lanes) {
   return true;
 }
 
-/// Whether anything in the kernel reads memory of `output`.
+/// Returns true if anything in the kernel reads memory of `output`.
 static bool isRead(const LoopNest &nest, const Access &output,
                    scf::ParallelOp rows) {
   Value whole = getWholeBuffer(output.source);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A store that misses the cache first reads the line that it is about to
-// overwrite. Where a result is larger than the cache, nobody finds it there
+// overwrite. A result that is larger than the cache is not found there
 // afterwards: such a store moves twice the bytes for nothing.
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ SmallVector<unsigned> findStreamed(const LoopNest &nest, const KernelPlan &plan,
 /// The argument of the kernel `rows` in which `memref` is.
 Value getWholeBuffer(Value memref);
 
-/// Whether each of these memrefs begins with a cache line.
+/// Emits a test of whether each of these memrefs begins with a cache line.
 Value emitBeginWithLines(OpBuilder &builder, Location loc, ValueRange memrefs);
 
 } // namespace mlir::remat

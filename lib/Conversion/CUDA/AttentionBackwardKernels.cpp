@@ -1,7 +1,7 @@
 //===- AttentionBackwardKernels.cpp - Gradients of attention --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scores are computed again by each kernel: blocks that own queries, keys, or
+// Scores are recomputed by each kernel: blocks that own queries, keys, or
 // scores, add up the gradients of what they own, so that nothing is added to
 // memory by two blocks (Dao, FlashAttention-2, 2023, section 3).
 //===----------------------------------------------------------------------===//
@@ -29,7 +29,7 @@ protected:
                          op.getBody().front(), traffic),
         op(op) {}
 
-  /// What the body yields for a thread's scores: their cotangents, weights,
+  /// The adjoint of the body for a thread's scores: their cotangents, weights,
   /// and cotangents of the elements of one operand.
   struct Changes {
     Values scores, weights, elements;
@@ -68,7 +68,7 @@ protected:
   RowNumbers loadRowNumbers(Rows rows, Value firstQuery);
   void copyRowNumbers(Value firstQuery);
   void loadCopiedNumbers(RowNumbers &numbers);
-  /// Sums of a tile's queries, and deltas behind them.
+  /// Sums of a tile's queries, and deltas after them.
   Value getNumbersStart() { return math.mul(stage, index(2 * tile.queries)); }
   Tile tileOf(const Operand &operand, Value buffer, bool isQuery,
               bool isColumns) {

@@ -165,8 +165,8 @@ void AttentionEmitter::addScoreOperands() {
   launch.addCaptures(collectCaptures(op->getRegions()));
 }
 
-/// One buffer behind the other in dynamic memory, which may be larger than what
-/// a kernel declares.
+/// Creates buffers one after the other in dynamic memory, which may be larger
+/// than memory that a kernel declares.
 AttentionEmitter::Values AttentionEmitter::createBuffers() {
   Value memory = gpu::DynamicSharedMemoryOp::create(
       b, loc, getMemory(ShapedType::kDynamic, b.getI8Type()));

@@ -56,7 +56,7 @@ protected:
     Value buffer;
     int64_t stride;
   };
-  /// What is added to sums before they are stored.
+  /// The values that are added to sums before they are stored.
   enum class Initial { None, Zero, Memory };
   using EmitLoop = function_ref<Values(Value iteration, ValueRange carried)>;
 
@@ -72,7 +72,7 @@ protected:
   /// Blocks own an iteration of each of `loops`, and the parts.
   void begin(ArrayRef<unsigned> loops, ArrayRef<Part> parts,
              ArrayRef<MemRefType> workgroupTypes);
-  /// Whether blocks own queries, and go through keys, or the other way round.
+  /// Returns true if blocks own queries and iterate over keys, not vice versa.
   bool ownsQueries() const { return parts.front().loop == plan.queryLoop; }
   /// A buffer in workgroup memory; without a type, as tiles are there.
   MemRefType getMemory(int64_t elements, Type elementType = {}) const;
@@ -98,7 +98,7 @@ protected:
     return getConstantIntValue(sizes[loop]);
   }
   Value deviceSize(unsigned loop) { return launch.addNumber(sizes[loop]); }
-  /// Whether tiles of `rows` iterations have a rest.
+  /// Returns true if tiles of `rows` iterations have a rest.
   bool hasRest(unsigned loop, int64_t rows) const {
     std::optional<int64_t> size = knownSize(loop);
     return !size || *size % rows != 0;
@@ -184,10 +184,10 @@ protected:
   Value clamp(Value position, unsigned loop, int64_t tile);
   /// Null if each tile is full.
   Value isInside(Value position, unsigned loop, int64_t tile);
-  /// What stands for the result of an operation of the body, of which the
-  /// values before it are mapped; null for what is computed as it says.
+  /// Returns the value for the result of an operation of the body, of which the
+  /// values before it are mapped; null if the operation is to be cloned.
   using Replace = function_ref<Value(Operation &inner, const IRMapping &)>;
-  /// What the body yields for a score; `more` are its last arguments.
+  /// Returns the values yielded for a score; `more` are the last arguments.
   Values evaluate(Value score, Value query, Value key, ValueRange more,
                   Replace replace = nullptr);
   /// `emit`, which evaluates the scores of a tile. Where positions mask none of
@@ -257,7 +257,7 @@ protected:
   /// Of the loops that do not run in tiles.
   Values position;
   SmallVector<Operand> scoreOperands;
-  /// Whether positions mask none of the tile.
+  /// True if positions mask none of the tile.
   bool isVisible = false;
   /// The part of tiles' memory that is filled, or read, in turns; null if there
   /// is but one.

@@ -29,7 +29,7 @@ public:
   void run(KernelTable<gpu::GPUFuncOp> &table);
 
 private:
-  /// What a thread carries from tile to tile: for each of its rows the largest
+  /// The state of a thread from tile to tile: for each of its rows the largest
   /// score, the sum of its own powers, and the sums of values.
   struct State {
     Values maxima, powers, sums;

@@ -130,8 +130,8 @@ AttentionEmitter::Factor AttentionEmitter::loadRows(const Tile &y, int64_t row,
       /*transposed=*/false);
 }
 
-/// What the scores of a thread are in rows of sums, two products apart, is what
-/// it has of pairs of factors. Of tf32 a register has one factor, and a thread
+/// A thread's scores in rows of sums, two products apart, are its elements of
+/// pairs of factors. Of tf32 a register has one factor, and a thread
 /// of eight factors those 4 apart, where of scores it has neighbours: so the
 /// factors are those of scores 0, 2, 4, 6, 1, 3, 5, 7.
 AttentionEmitter::Factor AttentionEmitter::takeLeft(ValueRange scores,

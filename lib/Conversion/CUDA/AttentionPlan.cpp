@@ -42,7 +42,7 @@ int64_t remat::getScoreStride(int64_t columns, int64_t perVector) {
 }
 
 namespace {
-/// What a kernel of such tiles asks of the chip.
+/// The resources of the chip that a kernel of such tiles needs.
 struct Resources {
   Resources(const AttentionPlan &plan, ScoreTile tile)
       : tile(tile), layout(plan.getLayout(tile)),
@@ -186,14 +186,14 @@ static FloatType findMatrixType(FloatType sumType, ValueRange operands) {
              : FloatType();
 }
 
-/// Whether `result` is rounded to what factors of tensor cores are rounded to.
+/// Returns true if `result` is rounded as factors of tensor cores are.
 static bool rounds(const AttentionPlan &plan, Value result) {
   return plan.matrixType && !plan.matrixType.isF32() &&
          getElementTypeOrSelf(result) == plan.matrixType;
 }
 
-/// Whether tiles of `keys` keys are blocks enough for a large chip, if sizes
-/// are known.
+/// Returns true if tiles of `keys` keys are blocks enough for a large chip, if
+/// sizes are known.
 static bool areManyBlocks(const AttentionPlan &plan, ArrayRef<Indexed> operands,
                           AffineMap keyMap, int64_t keys) {
   int64_t size = getStaticSize(operands, plan.dims.key);

@@ -20,7 +20,7 @@ constexpr int64_t kMatrixRows = 16, kMatrixColumns = 8, kMatrixDepthBytes = 32;
 /// Scores that a block has at once.
 struct ScoreTile {
   int64_t queries = 0, keys = 0;
-  /// Whether tensor cores compute products: of the operands' own elements.
+  /// True if tensor cores compute products: of the operands' own elements.
   bool usesMatrices = false;
 
   /// How many tiles of what a block reads one after the other have memory: with
@@ -78,7 +78,7 @@ struct AttentionPlan {
   /// The type of sums; that of factors of tensor cores, null if they have none.
   /// Those of f32 are two numbers of tf32 each.
   FloatType sumType, matrixType;
-  /// Whether scores are rounded as factors of tensor cores, as results are.
+  /// True if scores are rounded as factors of tensor cores, as results are.
   bool roundsFactors = false;
   VisibleKeys visible;
   /// Of the forward; of the backward's kernels, which write gradients of

@@ -41,9 +41,9 @@ public:
   OperandBuilder(OpBuilder &builder, Location loc)
       : builder(builder), loc(loc) {}
 
-  /// What cuDNN reads in place of `operand`.
+  /// Returns the buffer that cuDNN reads in place of `operand`.
   Value load(const LibraryOperand &operand);
-  /// What cuDNN writes in place of `operand`.
+  /// Returns the buffer that cuDNN writes in place of `operand`.
   Value allocate(const LibraryOperand &operand);
   /// Completes `operand` from what cuDNN wrote; null if it is complete.
   Operation *store(Value buffer, const LibraryOperand &operand);

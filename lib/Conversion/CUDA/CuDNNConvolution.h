@@ -32,9 +32,9 @@ struct LibraryOperand {
 
   ArrayRef<int64_t> getOriginalSizes() const;
   bool isPermuted() const { return !permutation.empty(); }
-  /// Whether elements of the buffer are padding.
+  /// Returns true if elements of the buffer are padding.
   bool hasPadding() const { return sizes != used; }
-  /// Whether elements of the operand take no part.
+  /// Returns true if elements of the operand take no part.
   bool isCropped() const {
     return getOriginalSizes() != ArrayRef<int64_t>(used);
   }
@@ -55,9 +55,9 @@ struct CuDNNConvolution {
 
   /// Which of the three is written.
   const LibraryOperand &getDestination() const;
-  /// What the runtime calls it, where factors of f32 may be rounded or not.
+  /// Returns its runtime function; `tf32`: factors of f32 may be rounded.
   std::string getFunction(bool tf32) const;
-  /// Whether each result is computed from the channels of one position.
+  /// Returns true if each result is computed from the channels of one position.
   bool isPointwise() const;
   /// Memory for an algorithm: tables; the operands in an order of the library's
   /// own, unless it is a product of them as they are; and partial sums of a
@@ -65,7 +65,7 @@ struct CuDNNConvolution {
   /// that has more than one algorithm takes the first that fits; its implicit
   /// products need none.
   int64_t getAlgorithmBytes() const;
-  /// What it takes besides operands and results, each buffer rounded to the
+  /// Returns its bytes besides operands and results, each buffer rounded to the
   /// alignment of the device's memory.
   int64_t getWorkspaceBytes() const;
 };

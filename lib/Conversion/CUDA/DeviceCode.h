@@ -13,7 +13,7 @@
 
 namespace mlir::remat {
 
-/// Whether this LLVM compiles for `chip` ("sm_90").
+/// Returns true if this LLVM compiles for `chip` ("sm_90").
 bool isKnownChip(llvm::StringRef chip);
 
 /// The layout of data on devices. Without it, LLVM takes 64-bit integers for

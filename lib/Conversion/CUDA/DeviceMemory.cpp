@@ -37,7 +37,7 @@ public:
         pointer(LLVM::LLVMPointerType::get(module.getContext())) {}
 
   LogicalResult lower(Operation *op);
-  /// Whether the operation accesses memory of the host after all.
+  /// Returns true if the operation accesses memory of the host after all.
   bool isOfHost(Operation *op);
 
 private:
@@ -47,7 +47,7 @@ private:
   void lower(memref::AllocOp alloc);
   void lower(memref::DeallocOp dealloc);
   void lower(memref::GetGlobalOp global);
-  /// Whether a host program writes it, such as a learning rate.
+  /// Returns true if a host program writes it, such as a learning rate.
   bool isVariable(memref::GetGlobalOp global);
   Value getAddress(OpBuilder &builder, Location loc, Value memref,
                    ValueRange indices);

@@ -8,7 +8,7 @@
 
 namespace mlir::remat {
 
-/// Whether `op` computes scalars from scalars, or takes one out of a tensor.
+/// Returns true if `op` computes scalars from scalars, or extracts one.
 bool isScalarOp(Operation *op);
 
 /// Scalars on the host that depend on what tensors hold. Knows programs as they

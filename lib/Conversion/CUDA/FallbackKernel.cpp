@@ -21,8 +21,8 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Whether two iterations of `loop` never write one element: every output has a
-/// dimension that is this loop's iteration.
+/// Returns true if two iterations of `loop` never write one element: every
+/// output has a dimension that is this loop's iteration.
 static bool isDistinct(linalg::LinalgOp op, unsigned loop) {
   return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
     return llvm::any_of(op.getMatchingIndexingMap(&init).getResults(),

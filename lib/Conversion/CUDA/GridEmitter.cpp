@@ -23,7 +23,7 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Whether the threads of a warp exchange partial results without memory.
+/// Returns true if a warp exchanges partial results without memory.
 static bool areShuffled(const GridPlan &plan) {
   return plan.lanesAreNeighbours &&
          llvm::all_of(plan.combiners, [](const Combiner &combiner) {
@@ -125,7 +125,7 @@ public:
     return {thread, lane, slot, number, math.isBelow(number, countPoints())};
   }
 
-  /// What lanes do at their point.
+  /// Emits the work of lanes at their point.
   void emitLane(const Place &place) {
     // Threads beyond the end meet the barriers, too: they compute the last
     // result once more.
@@ -198,7 +198,7 @@ private:
   // Reductions in lanes
   //===--------------------------------------------------------------------===//
 
-  /// Whether the last block, too, is full of results.
+  /// Returns true if the last block, too, is full of results.
   bool areBlocksFull() {
     std::optional<int64_t> points = getConstantIntValue(countPoints());
     return points && *points % plan.pointsPerBlock() == 0;
@@ -277,8 +277,8 @@ private:
     return partial;
   }
 
-  /// The lane's elements of a row that is not reduced. What is one number for
-  /// many elements is loaded once: behind a store it would be loaded again.
+  /// Emits the lane's elements of a row that is not reduced. A number for many
+  /// elements is loaded once: after a store it would be loaded once more.
   void emitElements(Point point, const Place &place) {
     point.loaded.resize(nest.accesses.size());
     SmallVector<unsigned> loops = getInnerLoops();

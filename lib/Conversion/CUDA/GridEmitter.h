@@ -35,9 +35,9 @@ void emitThread(OpBuilder &builder, const KernelPart &part, IRMapping &map);
 /// The same for a plan with a tile.
 void emitTile(OpBuilder &builder, const KernelPart &part, IRMapping &map);
 
-/// Emits what a thread does for several operations on the points of one grid,
-/// which have as many lanes: what one of them stores at a point, those behind
-/// it find there.
+/// Emits the work of a thread for several operations on the points of one grid,
+/// which have as many lanes: a value that one of them stores at a point is read
+/// there by later ones.
 void emitRows(OpBuilder &builder, ArrayRef<KernelPart> parts, IRMapping &map);
 
 } // namespace mlir::remat

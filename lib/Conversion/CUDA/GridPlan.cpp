@@ -19,7 +19,7 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// What is assumed of a size that is not known.
+/// The size that is assumed where it is not known.
 static constexpr int64_t kDynamicSize = 4096;
 /// Shorter loops leave most of a square empty.
 static constexpr int64_t kMinTransposed = 16;
@@ -72,8 +72,8 @@ static SmallVector<bool> findLoopsApart(const LoopNest &nest,
   return distinct;
 }
 
-/// Whether each dimension that `loop` stands for is alone in some position of
-/// the output: other iterations are elsewhere, whatever the sizes are.
+/// Returns true if each dimension of `loop` is alone in some position of the
+/// output: other iterations are elsewhere, whatever the sizes are.
 static bool hasOwnPosition(const LoopNest &nest, unsigned output,
                            unsigned loop) {
   AffineMap map =
@@ -104,8 +104,8 @@ static SmallVector<bool> findDistinctLoops(const LoopNest &nest) {
   return distinct;
 }
 
-/// Whether some output's element is written by several iterations of parallel
-/// loops, or several elements by those of a reduction.
+/// Returns true if some output's element is written by several iterations of
+/// parallel loops, or several elements by those of a reduction.
 static bool needsOrder(const LoopNest &nest, ArrayRef<bool> distinct,
                        ArrayRef<unsigned> mapped) {
   for (auto [index, loop] : llvm::enumerate(nest.loops)) {
@@ -143,8 +143,8 @@ static int64_t scoreAsFastest(const LoopNest &nest, unsigned loop) {
   return score;
 }
 
-/// Whether vectors of `count` elements in `loop` are aligned for this operand
-/// at every point.
+/// Returns true if vectors of `count` elements in `loop` are aligned for this
+/// operand at every point.
 static bool isAlignedAccess(const LoopNest &nest, const Access &access,
                             unsigned loop, int64_t count) {
   if (access.isScalar() || access.isInvariantIn(loop))
@@ -162,7 +162,7 @@ static bool isAlignedAccess(const LoopNest &nest, const Access &access,
   return true;
 }
 
-/// Whether `loop` is made of vectors that are aligned for all operands.
+/// Returns true if `loop` is made of vectors that are aligned for all operands.
 static bool isAligned(const LoopNest &nest, unsigned loop, int64_t count) {
   std::optional<int64_t> size = getConstantIntValue(nest.loops[loop].size);
   return size && *size % count == 0 &&

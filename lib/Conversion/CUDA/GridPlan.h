@@ -34,7 +34,7 @@ struct GridPlan {
   /// grid.
   Lanes vector;
   std::optional<TransposeTile> tile;
-  /// Whether iterations go through memory, because several of them write one
+  /// True if iterations go through memory, because several of them write one
   /// element.
   bool isInOrder = false;
 
@@ -47,7 +47,7 @@ struct GridPlan {
   /// The other outputs: each iteration stores an element of its own.
   SmallVector<unsigned> mapped;
   int64_t lanes = 1;
-  /// Whether neighbouring threads are lanes of one result, else they are
+  /// True if neighbouring threads are lanes of one result, else they are
   /// results.
   bool lanesAreNeighbours = true;
 

@@ -46,7 +46,7 @@ static std::optional<int64_t> countInputBytes(linalg::LinalgOp op) {
   return bytes;
 }
 
-/// Whether `op` is the one kernel of a small update.
+/// Returns true if `op` is the one kernel of a small update.
 static bool isSmallUpdate(Operation *op) {
   auto update = dyn_cast<linalg::LinalgOp>(op);
   if (!update || !update.hasPureBufferSemantics() ||

@@ -138,7 +138,7 @@ void KernelLaunch::addCaptures(const Captures &captures) {
 //===----------------------------------------------------------------------===//
 
 ValueRange KernelLaunch::beginCode() {
-  // Workgroup memory stands behind the arguments of this type.
+  // Workgroup memory follows the arguments of this type.
   kernel.setFunctionType(FunctionType::get(
       host.getContext(),
       llvm::map_to_vector(arguments,

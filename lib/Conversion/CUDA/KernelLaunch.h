@@ -30,7 +30,7 @@ gpu::GPUModuleOp getOrCreateKernelModule(ModuleOp module);
 /// kernel's code by `device`, between `beginCode` and `finish`.
 class KernelLaunch {
 public:
-  /// What the kernel may do with memory that it gets.
+  /// The accesses that a kernel may make to an argument.
   enum class Access { Read, Write, ReadWrite };
 
   /// The launch takes the place of `op`, at the insertion point of `host`.
@@ -48,7 +48,7 @@ public:
   Value addNumber(OpFoldResult number);
   /// A value that the host computes anew at every step.
   Value addScalar(Value scalar);
-  /// What the code reads from around the operation; `map` has it then.
+  /// Adds the values that the code captures; `map` has them then.
   void addCaptures(const Captures &captures);
 
   /// Ends the arguments. Returns the workgroup memory.

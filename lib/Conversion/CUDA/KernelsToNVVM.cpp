@@ -149,7 +149,7 @@ struct ConvertKernelsToNVVM
     patterns.add<AbsoluteIntegerPattern, FastExp2Pattern>(
         converter, &getContext(), /*benefit=*/10);
     populateLibDeviceConversionPatterns(converter, patterns, /*benefit=*/2);
-    // What libdevice has no function for, such as the count of a number's bits.
+    // Operations that libdevice has no function for, such as `ctpop`.
     populateMathToLLVMConversionPatterns(converter, patterns,
                                          /*approximateLog1p=*/false);
     populateGpuToNVVMConversionPatterns(converter, patterns);
@@ -162,7 +162,8 @@ struct ConvertKernelsToNVVM
     vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
     vector::populateVectorStepLoweringPatterns(patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
-    // What a branch has for results that are only used if it is not taken.
+    // Undefined results of branches, which are only used if these are not
+    // taken.
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
 
     ConversionTarget target(getContext());

@@ -68,8 +68,8 @@ void LaunchLowering::loadIn(func::FuncOp main) {
                     pointer);
 }
 
-/// What an argument is, as `remat_cuda_launch` calls it: p, a value of 8 bytes;
-/// s, a scalar for the step block; v, the address of one of 16 bytes.
+/// Returns the kind of an argument of `remat_cuda_launch`: p, a value of 8
+/// bytes; s, a scalar for the step block; v, the address of one of 16 bytes.
 static char getKind(Value argument) {
   Value scalar = getStepScalar(argument);
   if (!scalar)

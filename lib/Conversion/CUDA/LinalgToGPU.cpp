@@ -37,7 +37,7 @@ namespace {
 /// same rows.
 class Launch {
 public:
-  /// `parts` stand behind each other, the last one at `builder`.
+  /// `parts` follow each other, the last one at `builder`.
   Launch(OpBuilder &builder, MutableArrayRef<KernelPart> parts,
          bool countsTraffic, bool keepsRows = false)
       : host(builder), parts(parts), countsTraffic(countsTraffic),
@@ -61,7 +61,7 @@ private:
   };
 
   bool countsTraffic;
-  /// Whether the cache still has what the parts before accessed.
+  /// True if the cache still has what the parts before accessed.
   bool keepsRows;
   KernelLaunch launch;
   SmallVector<Memory> memories;
@@ -147,7 +147,7 @@ void Launch::create(KernelTable<gpu::GPUFuncOp> &table) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Whether there is nothing to do: a grid of no points.
+/// Returns true if there is nothing to do: a grid of no points.
 static bool isEmpty(const LoopNest &nest, const GridPlan &plan) {
   return llvm::any_of(plan.gridLoops, [&](unsigned loop) {
     return isConstantIntValue(nest.loops[loop].size, 0);
@@ -190,10 +190,10 @@ static constexpr size_t kMaxAccesses = 64;
 static constexpr int64_t kManyThreads = int64_t(1) << 16;
 static constexpr int64_t kFewBytesPerThread = 1 << 10;
 
-/// What RowGroupOptions asks.
+/// The callback of RowGroupOptions.
 static std::optional<int64_t>
 countThreads(linalg::LinalgOp op, unsigned rowLoops, int64_t blockSize) {
-  // What is not constant would be asked of the host, once for each question.
+  // Sizes that are not constant would be computed by the host each time.
   for (Type type : op->getOperandTypes())
     if (auto memref = dyn_cast<MemRefType>(type)) {
       auto [strides, offset] = memref.getStridesAndOffset();
@@ -211,8 +211,8 @@ countThreads(linalg::LinalgOp op, unsigned rowLoops, int64_t blockSize) {
   return nest->hasReduction() ? plan->lanes : 0;
 }
 
-/// Whether one kernel is faster than several: it has a reduction, and threads
-/// enough for what has none.
+/// Returns true if one kernel is faster than several: it has a reduction, and
+/// threads enough for what has none.
 static bool isWorthwhile(const RowGroup &group) {
   int64_t threads = group.getThreads();
   return threads > 0 &&

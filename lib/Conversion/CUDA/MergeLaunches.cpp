@@ -80,7 +80,7 @@ static constexpr unsigned kMaxOperandsOfLanes = 22;
 /// A quarter of the threads for which a large GPU has room.
 static constexpr int64_t kManyThreads = int64_t(1) << 16;
 
-/// Whether the lanes of `sum` may do all that `map` does, element by element.
+/// Returns true if the lanes of `sum` may do the work of `map` by elements.
 static bool canStoreInLanes(linalg::LinalgOp map, linalg::LinalgOp sum) {
   if (map.getNumReductionLoops() > 0 || sum.getNumReductionLoops() == 0)
     return false;
@@ -96,8 +96,8 @@ static bool canStoreInLanes(linalg::LinalgOp map, linalg::LinalgOp sum) {
   return lanes > 1 && multiplySizes({results}, lanes) >= kManyThreads;
 }
 
-/// Whether one kernel may do both: alike, or the lanes of the second's sums
-/// what the first does.
+/// Returns true if one kernel may do both: alike, or the lanes of the second's
+/// sums what the first does.
 static bool canShareKernel(linalg::LinalgOp a, linalg::LinalgOp b) {
   bool storesInLanes = fitOneKernel(a, b) && canStoreInLanes(a, b);
   if ((storesInLanes || !findMappedOutputs(a).empty()) &&
@@ -156,7 +156,7 @@ static void eraseWithViews(linalg::GenericOp cut) {
       view->erase();
 }
 
-/// Whether `op` writes all of `memref` and reads none of it.
+/// Returns true if `op` writes all of `memref` and reads none of it.
 static bool overwrites(linalg::LinalgOp op, Value memref) {
   for (OpOperand &init : op.getDpsInitsMutable())
     if (init.get() == memref && !op.payloadUsesValueFromOperand(&init) &&
@@ -177,7 +177,7 @@ static bool isReadInBody(linalg::LinalgOp op, const BufferPart &part) {
   return result.wasInterrupted();
 }
 
-/// Whether `reader`, which writes `from` as well, reads each element of
+/// Returns true if `reader`, which writes `from` as well, reads each element of
 /// `source` where it is written.
 static bool isInPlace(linalg::LinalgOp reader, OpOperand &input, Value source,
                       const BufferPart &from) {
@@ -210,8 +210,8 @@ static bool isSame(const BufferPart &part, const BufferPart &other) {
          part.end == other.end && part.period == other.period;
 }
 
-/// Lets those that read a copy read what was copied, if nobody writes either in
-/// between, and the copy is gone afterwards: it is a view of the arena of this
+/// Lets readers of a copy read its source, if neither is written in between,
+/// and the copy does not outlive the block: it is a view of the arena of this
 /// block, which is overwritten, or ends with the block. An accumulation that
 /// was bufferized out of place copies its sum first.
 static bool forwardCopy(linalg::CopyOp copy) {
@@ -224,7 +224,7 @@ static bool forwardCopy(linalg::CopyOp copy) {
       llvm::any_of(target.getUsers(), llvm::IsaPred<ViewLikeOpInterface>))
     return false;
   BufferPart from = findPart(source), to = findPart(target);
-  // What a caller gives outlives the block.
+  // Memory of the caller outlives the block.
   if (mayOverlap(from, to) || !to.buffer.getDefiningOp<memref::AllocOp>())
     return false;
   SmallVector<OpOperand *> reads;
@@ -235,7 +235,7 @@ static bool forwardCopy(linalg::CopyOp copy) {
            llvm::any_of(gone,
                         [&](const BufferPart &g) { return isWithin(part, g); });
   };
-  /// Whether source and copy may differ by now.
+  /// True if source and copy may differ by now.
   bool isOver = false;
   for (Operation *op = copy->getNextNode(); op; op = op->getNextNode()) {
     if (op->hasTrait<OpTrait::IsTerminator>()) {
@@ -323,7 +323,7 @@ private:
     bool isCandidate;
   };
 
-  /// Whether `earlier[number]` may be done after all that follow it.
+  /// Returns true if `earlier[number]` may be done after all that follow it.
   bool canWait(size_t number) const {
     for (size_t next = number + 1; next < earlier.size(); ++next)
       if (!areIndependent(earlier[number].accesses, earlier[next].accesses))
@@ -331,8 +331,8 @@ private:
     return true;
   }
 
-  /// Whether `entry` adds up what `map`, which is `earlier[number]`, stores,
-  /// and there is nothing but fills between the two.
+  /// Returns true if `entry` adds up what `map`, which is `earlier[number]`,
+  /// stores, and there is nothing but fills between the two.
   bool isStoredRightBefore(size_t number, linalg::LinalgOp map,
                            const Entry &entry) const {
     auto sum = cast<linalg::LinalgOp>(entry.op);
@@ -346,7 +346,7 @@ private:
            });
   }
 
-  /// What `entry` accesses, but for what `first` hands it element by element.
+  /// Returns the accesses of `entry` but for elements that `first` forwards.
   static Accesses withoutForwarded(linalg::LinalgOp first, const Entry &entry) {
     Accesses accesses = entry.accesses;
     for (OpOperand &operand : entry.op->getOpOperands()) {
@@ -362,8 +362,9 @@ private:
     return accesses;
   }
 
-  /// Whether `first` reads memory in which `init`, of another operation, has
-  /// its results, and each element of it in the iteration that replaces it.
+  /// Returns true if `first` reads memory in which `init`, of another
+  /// operation, has its results, and each element of it in the iteration that
+  /// replaces it.
   static bool isReadBeforeWritten(linalg::LinalgOp first, OpOperand &init) {
     BufferPart part = findPart(init.get());
     AffineMap map =

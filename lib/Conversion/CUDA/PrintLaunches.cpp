@@ -203,7 +203,7 @@ void Printer::printLibrary(Operation *op, StringRef kind, StringRef name,
   json.attributeArray("arguments", [&] {
     for (auto [i, memref] : llvm::enumerate(memrefs))
       json.object([&, i = i, memref = memref] {
-        // What follows the three operands is workspace.
+        // All that follows the three operands is workspace.
         json.attribute("access", i > 2         ? "workspace"
                                  : i != output ? "read"
                                  : accumulates ? "read_write"

@@ -218,7 +218,7 @@ ScatterEmitter::Note ScatterEmitter::computeNote(Value position) {
     row = math.add(math.mul(row, size), indices[dim]);
     at.push_back(indices[dim]);
   }
-  // Rows in front of the tile are far behind it, as unsigned numbers.
+  // Rows before the tile are far beyond its end, as unsigned numbers.
   Value inTile = math.sub(row, firstRow);
   Value tileSize =
       math.min(tiling.rowsPerTile, math.sub(tiling.rows, firstRow));

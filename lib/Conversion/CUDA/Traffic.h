@@ -13,8 +13,8 @@ namespace mlir::remat {
 
 /// Bytes of one launch by way of one argument, in one direction.
 struct Traffic {
-  /// What the chip keeps for blocks that ask for it again: a third of the cache
-  /// of an H200.
+  /// The bytes that stay cached until blocks need them once more: a third of
+  /// the cache of an H200.
   static constexpr int64_t kCached = int64_t(16) << 20;
 
   /// Of all elements that the operation needs, each counted once.

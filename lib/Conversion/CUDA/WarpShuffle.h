@@ -10,7 +10,7 @@ namespace mlir::remat {
 /// Threads of a warp.
 inline constexpr int64_t kWarp = 32;
 
-/// Whether `type` is made of words of 32 bits, or of a part of one.
+/// Returns true if `type` is made of words of 32 bits, or of a part of one.
 bool canShuffle(Type type);
 
 /// `value` of the thread whose number differs from this one's by the bit

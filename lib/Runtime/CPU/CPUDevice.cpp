@@ -74,8 +74,8 @@ private:
 };
 } // namespace
 
-// What the system has just given is zero already: the threads that use a large
-// buffer touch it first.
+// Pages that the system has just given are zero already: the threads that use a
+// large buffer touch it first.
 void *CPUDevice::allocate(MemoryClass memoryClass, size_t bytes,
                           const std::string &) {
   size_t room = sizeof(Header) + kAlignment - 1;

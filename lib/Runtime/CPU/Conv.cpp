@@ -8,9 +8,9 @@ using namespace remat;
 
 namespace {
 
-/// Whether a convolution is a product of matrices that is added up in the same
-/// order: channels first, a filter of one tap is a matrix, and so is an image.
-/// Products pack images, correlations transpose results: the less of both.
+/// Returns true if a convolution is a product of matrices with the same order
+/// of sums, and cheaper as one: channels first, filters of one tap and images
+/// are matrices. Products pack images, correlations transpose results.
 bool isCheaperProduct(const ConvShape &s, bool channelsFirst, int64_t inputs,
                       int64_t outputs) {
   return channelsFirst && s.isPointwise() && inputs <= kPanelDepth &&

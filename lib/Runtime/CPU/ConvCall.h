@@ -23,7 +23,7 @@ struct ConvAxis {
   int64_t inputs = 1, outputs = 1, taps = 1, stride = 1, dilation = 1, pad = 0;
 
   bool isEmpty() const { return std::min({inputs, outputs, taps}) == 0; }
-  /// Whether outputs are inputs, in order.
+  /// Returns true if outputs are inputs, in order.
   bool isIdentity() const {
     return taps == 1 && stride == 1 && pad == 0 && outputs == inputs;
   }
@@ -40,15 +40,15 @@ struct ConvShape {
   /// Positions of an image, and of a result.
   int64_t inputs() const { return z.inputs * y.inputs * x.inputs; }
   int64_t outputs() const { return z.outputs * y.outputs * x.outputs; }
-  /// Whether there is nothing to add up: the result, if it has elements at all,
-  /// is zero.
+  /// Returns true if there is nothing to add up: the result, if it has elements
+  /// at all, is zero.
   bool isEmpty() const {
     return std::min({n, c, f}) == 0 || z.isEmpty() || y.isEmpty() ||
            x.isEmpty();
   }
-  /// Whether a group is too small for products of matrices (ConvDirect.h).
+  /// Returns true if a group is too small for products (see ConvDirect.h).
   bool isDirect() const { return groups > 1 && c * f < 64; }
-  /// Whether an output position is a product of one input position in order.
+  /// Returns true if outputs are products of single inputs, in order.
   bool isPointwise() const {
     return z.isIdentity() && y.isIdentity() && x.isIdentity();
   }

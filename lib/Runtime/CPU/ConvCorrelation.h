@@ -27,7 +27,7 @@ template <typename T> struct Correlation {
   Filters<T> filters;
   int64_t groups, inputs, outputs;
 
-  /// Whether channels of results are contiguous, so that tiles can write them.
+  /// True if channels of results are contiguous, so that tiles can write them.
   bool inPlace = results.channel == 1;
 
   void compute() const {
@@ -121,7 +121,7 @@ private:
   struct Panel {
     /// Between the rows of two inputs, and of two taps.
     int64_t inputStride, tapStride;
-    /// Whether taps lie as in the filters, not as in the block.
+    /// True if taps lie as in the filters, not as in the block.
     bool byNumber;
   };
 

@@ -119,8 +119,8 @@ private:
     return {to, positions, part.filters, width, 1};
   }
 
-  /// Whether tiles can read rows where they lie. Those that are many lines
-  /// apart would share few sets of a cache.
+  /// Returns true if tiles can read rows where they lie. Those that are many
+  /// lines apart would share few sets of a cache.
   static bool staysInCache(const Matrix<T> &right) {
     constexpr int64_t kApart = 1024;
     return right.rowStride * static_cast<int64_t>(sizeof(T)) % kApart != 0;

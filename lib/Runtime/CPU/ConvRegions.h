@@ -16,8 +16,8 @@ namespace remat {
 
 /// How results along one dimension read an input: `positions` of them, `stride`
 /// apart in `inputs`, through filter positions. Number i of these is position
-/// first + i * step, and what it reads of the input lies shift + i * shiftStep
-/// behind where the result reads with no shift.
+/// first + i * step, and it reads the input shift + i * shiftStep further on
+/// than without a shift.
 struct TapAxis {
   int64_t count, first, step, shift, shiftStep;
   int64_t positions, stride, inputs;

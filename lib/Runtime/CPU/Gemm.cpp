@@ -30,9 +30,9 @@ Matrix<T> matrixAt(const MemRef<T, 4> &memref, int64_t index,
           memref.strides[3]};
 }
 
-/// What moving operands costs a product: packing its right one, where that is
-/// done, and columns of the result that do not lie side by side, for each part
-/// of the sum.
+/// Returns the cost of moving operands of a product: packing its right one,
+/// where that is done, and columns of the result that do not lie side by side,
+/// for each part of the sum.
 template <typename T>
 int64_t movingCost(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c) {
   // In units of copying an element of a row.
@@ -44,7 +44,7 @@ int64_t movingCost(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c) {
                                ceilDiv(b.rows, kPanelDepth));
 }
 
-/// Whether c' = b' a' is computed rather than c = a b.
+/// Returns true if c' = b' a' is computed rather than c = a b.
 template <typename T>
 bool isCheaperTransposed(const Matrix<T> &a, const Matrix<T> &b,
                          const Matrix<T> &c) {
@@ -52,7 +52,7 @@ bool isCheaperTransposed(const Matrix<T> &a, const Matrix<T> &b,
          movingCost(a, b, c);
 }
 
-/// What one task computes: some rows of some panels.
+/// The part of a product that one task computes: some rows of some panels.
 struct Part {
   int64_t firstRow, rows, firstPanel, panels;
 };

@@ -21,7 +21,7 @@ template <typename T> struct Matrix {
   int64_t rows, columns;
   int64_t rowStride, columnStride;
 
-  /// Whether rows are contiguous; if not, columns are.
+  /// Returns true if rows are contiguous; if not, columns are.
   bool isRowMajor() const { return columnStride == 1 || columns == 1; }
   Matrix block(int64_t row, int64_t column, int64_t numRows,
                int64_t numColumns) const {

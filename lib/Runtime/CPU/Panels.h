@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A panel is a part of the right operand as wide as a tile: for each index of
-// the sum a row of as many columns, zeros behind those that there are. All
+// the sum a row of as many columns, padded with zeros. All
 // tiles of a column of tiles read it.
 //===----------------------------------------------------------------------===//
 

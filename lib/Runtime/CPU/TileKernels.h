@@ -1,10 +1,10 @@
 //===- TileKernels.h - Products of small tiles in registers -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What products and convolutions are made of. A tile of the result stays in
-// vector registers while its sum is taken; the left operand is read where it
-// lies, by offsets, so that nobody gathers windows of an image or packs the
-// larger operand.
+// The parts of products and convolutions. A tile of the result stays in vector
+// registers while its sum is taken; the left operand is read in place, by
+// offsets, so that neither windows of an image are gathered nor the larger
+// operand is packed.
 //
 // Each element is one chain of fused multiply-adds in the order of the sum
 // (multiplications and additions on processors without), whatever the
@@ -62,7 +62,7 @@ REMAT_DECLARE_TILES(addTilesAVX512)
 #endif
 #undef REMAT_DECLARE_TILES
 
-/// Whether this processor has what the functions above are for.
+/// Returns true if this processor has what the functions above are for.
 bool hasAVX2();
 bool hasAVX512();
 

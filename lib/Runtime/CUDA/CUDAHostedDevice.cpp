@@ -29,7 +29,7 @@ struct Failed {
   std::string message;
 };
 
-/// What waits for the emulator, of which a process has one, with one thread.
+/// A lock on the emulator, of which a process has one, with one thread.
 class EmulatorLock {
 public:
   explicit EmulatorLock(bool isEmulated) {
@@ -129,7 +129,7 @@ private:
 
 static void throwFailure(const std::string &message) { throw Failed{message}; }
 
-/// What goes wrong in `work`.
+/// Runs `work`; returns the message of its failure, empty if it succeeds.
 template <typename Work> static std::string catchFailure(Work work) {
   auto *outer = failureHandler;
   failureHandler = throwFailure;

@@ -16,7 +16,7 @@ struct Chip {
   std::string architecture;
   /// As in `13.0`.
   std::string driverVersion;
-  /// What one block may have of workgroup memory.
+  /// The most workgroup memory that one block may have.
   int sharedBytes = 0;
 
   /// Fails without a device, or if the driver is too old.

@@ -12,7 +12,7 @@ using namespace remat;
 using namespace remat::cuda;
 
 namespace {
-/// What the program passes besides the arrays.
+/// The arguments that the program passes besides the arrays.
 struct Window {
   int64_t channelsFirst, strideH, strideW, dilationH, dilationW, padH, padW,
       groups;

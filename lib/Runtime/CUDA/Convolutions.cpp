@@ -46,7 +46,7 @@ private:
   cudnnConvolutionDescriptor_t convolution = nullptr;
   /// Of the kind's enumeration.
   int algorithm = 0;
-  /// What it gets: the program's, or more where none needs as little.
+  /// Its workspace: the program's, or more where no algorithm needs as little.
   size_t workspaceBytes;
 };
 } // namespace remat::cuda

@@ -29,12 +29,12 @@ namespace remat::cuda {
 struct ConvolutionShape {
   enum Kind : int64_t { kForward, kBackwardData, kBackwardFilter } kind;
   cudnnDataType_t type;
-  /// Whether factors of f32 may be rounded to 10 bits.
+  /// True if factors of f32 may be rounded to 10 bits.
   bool allowsTF32;
   bool channelsFirst;
   int64_t n, c, h, w, k, kh, kw, oh, ow;
   int64_t strideH, strideW, dilationH, dilationW, padH, padW, groups;
-  /// What an algorithm may use.
+  /// The most that an algorithm may use.
   size_t workspaceBytes;
 
   bool isEmpty() const;
@@ -57,7 +57,7 @@ public:
   ~Convolutions();
   Convolutions(const Convolutions &) = delete;
 
-  /// Loads the library, if nobody did.
+  /// Loads the library, if it is not loaded.
   void load();
   /// The call for convolutions of a shape, which is not empty. Its command has
   /// the addresses of images, filters, results and workspace for operands.

@@ -23,10 +23,10 @@ public:
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory &) = delete;
 
-  /// What all buffers will take together beside what is held by now, for
+  /// Announces the bytes of all buffers that will be allocated from now on, for
   /// messages.
   void announce(size_t bytes) { announced = size_t(held) + bytes; }
-  /// Called once if there is too little memory; frees what nobody uses.
+  /// `release` is called once if memory is short, to free unused memory.
   void setReserve(std::function<void()> release) {
     releaseReserve = std::move(release);
   }
@@ -40,9 +40,9 @@ public:
   /// All commands that use it have been issued.
   void release(CUdeviceptr pointer);
 
-  /// Whether the address is in memory of `allocate`.
+  /// Returns true if the address is in memory of `allocate`.
   bool contains(const void *pointer) const;
-  /// Whether it is what `allocate` returned.
+  /// Returns true if it is what `allocate` returned.
   bool isStart(CUdeviceptr pointer) const {
     return allocations.count(pointer) != 0;
   }

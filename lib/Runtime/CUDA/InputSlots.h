@@ -33,7 +33,7 @@ public:
   /// Starts to bring bytes to a place in a buffer that `allocate` returned;
   /// `from` may change then. Returns whether `to` is such a place.
   bool upload(CUdeviceptr to, const void *from, size_t bytes);
-  /// What is issued on the stream from now on reads what was uploaded.
+  /// Makes commands issued on the stream from now on read the uploads.
   void deliver();
 
   /// Pinned bytes.
@@ -43,7 +43,7 @@ private:
   struct Slot {
     CUdeviceptr pointer;
     size_t bytes;
-    /// What the next batch has written of it.
+    /// The bytes of it that the next batch has written.
     size_t first = 0, last = 0;
   };
   Slot *find(CUdeviceptr to, size_t &offset);

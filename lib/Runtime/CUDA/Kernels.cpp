@@ -19,7 +19,7 @@ Kernels::~Kernels() {
     driver.cuModuleUnload(module);
 }
 
-/// Whether a driver says so of code that other chips or newer drivers take.
+/// Returns true if other chips or newer drivers may accept the code.
 static bool isForOthers(CUresult result) {
   switch (result) {
   case CUDA_ERROR_INVALID_IMAGE: // Machine code of a newer toolkit.

@@ -20,7 +20,7 @@ namespace remat::cuda {
 struct ProductTypes {
   /// Of a and b, and of c.
   cudaDataType input, output;
-  /// Whether factors of f32 may be rounded to 10 bits.
+  /// True if factors of f32 may be rounded to 10 bits.
   bool allowsTF32 = false;
 };
 int64_t byteWidth(cudaDataType type);
@@ -30,7 +30,7 @@ int64_t byteWidth(cudaDataType type);
 struct ProductMatrix {
   int64_t rows, columns, leadingDimension, batchStride;
   bool isTransposed;
-  /// What addresses are multiples of: a power of two, 16 at most. Buffers start
+  /// The alignment of addresses: a power of two, 16 at most. Buffers start
   /// at multiples of 256, so that this depends on the position in the buffer
   /// and not on where the buffer is.
   int64_t alignment;

@@ -28,7 +28,7 @@ public:
   ~Products();
   Products(const Products &) = delete;
 
-  /// Loads the library, if nobody did.
+  /// Loads the library, if it is not loaded.
   void load();
   /// Memory of the program for algorithms, instead of the runtime's own.
   void reserveWorkspace(CUdeviceptr pointer, size_t bytes) {
@@ -37,7 +37,7 @@ public:
   void releaseWorkspace() { reserved.reset(); }
   /// The call for products of a shape, which are not empty.
   const LibraryCall &plan(const ProductShape &shape);
-  /// What the call's command has for operands.
+  /// The operands of the call's command.
   static constexpr int64_t kNumWords = 5;
   std::array<uint64_t, kNumWords> operands(const ProductAddresses &addresses,
                                            bool accumulate) const {

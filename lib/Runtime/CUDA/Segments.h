@@ -18,7 +18,7 @@
 
 namespace remat::cuda {
 
-/// What the program is doing; nothing outside of steps comes again.
+/// The phase of the program; only segments of steps recur.
 enum class Phase { none, step, evaluation };
 
 struct SegmentOptions {

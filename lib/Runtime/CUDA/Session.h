@@ -65,8 +65,8 @@ public:
   bool keepScalar(CUdeviceptr scalar, ScalarKind kind);
   std::vector<double> takeScalars();
 
-  /// Makes each assertion wait for the device, so that nothing behind one that
-  /// does not hold is run.
+  /// Makes each assertion wait for the device, so that no command after one
+  /// that fails is run.
   void checkAssertionsAtOnce() { checksAtOnce = true; }
   /// Copies from memory of others, ahead of what was appended.
   void copyNow(CUdeviceptr to, CUdeviceptr from, size_t bytes);

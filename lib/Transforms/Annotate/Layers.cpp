@@ -157,7 +157,7 @@ static Sequence buildSequence(OpRange &&candidates, Block &block,
   return sequence;
 }
 
-/// Whether `op` is what layers are made of, rather than a step of one.
+/// Returns true if `op` is what layers are made of, rather than a step of one.
 static bool isHeavy(Operation *op) {
   return isDot(op) || isa<CallOpInterface, LoopLikeOpInterface>(op);
 }
@@ -185,8 +185,8 @@ static size_t findBegin(const Sequence &sequence, const Repeat &repeat) {
   return best;
 }
 
-/// Whether the layer at `begin` reads its own values in the same places as the
-/// one a period later, and that one reads something that this one makes.
+/// Returns true if the layer at `begin` reads its own values in the same places
+/// as the one a period later, and that one reads something that this one makes.
 static bool isChained(const Sequence &sequence, Block &block, size_t begin,
                       size_t period) {
   bool isRead = false;
@@ -233,7 +233,7 @@ static SmallVector<size_t> cutLayers(const Sequence &sequence, Block &block,
   return layers.size() < 2 ? SmallVector<size_t>() : layers;
 }
 
-/// Whether an operation in [begin, end) reads what one in [from, to) makes.
+/// Returns true if an operation in [begin, end) uses one in [from, to).
 static bool reads(const Sequence &sequence, Block &block, size_t begin,
                   size_t end, size_t from, size_t to) {
   bool found = false;

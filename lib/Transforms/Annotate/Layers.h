@@ -20,7 +20,7 @@ findLayers(Block &block, const Origins &origins, bool countInputs);
 SmallVector<SmallVector<Operation *>> cutIntoLayers(const Origins &origins,
                                                     ArrayRef<Operation *> ops);
 
-/// Whether two sequences do the same on activations.
+/// Returns true if two sequences do the same on activations.
 bool areAlike(const Origins &origins, ArrayRef<Operation *> first,
               ArrayRef<Operation *> second);
 

@@ -39,7 +39,7 @@ bool mlir::remat::isDefinedIn(Value value, Block *block) {
   return value.getDefiningOp() && value.getParentBlock() == block;
 }
 
-/// Whether each effect of `op` concerns a random generator.
+/// Returns true if each effect of `op` concerns a random generator.
 static bool affectsGeneratorsOnly(Operation *op) {
   auto interface = dyn_cast<MemoryEffectOpInterface>(op);
   if (!interface)
@@ -57,7 +57,7 @@ bool mlir::remat::isBoundToItsPlace(Operation *op) {
          !affectsGeneratorsOnly(op);
 }
 
-/// Whether all elements of what `op` makes are one number, or none is defined.
+/// Returns true if all elements of results are one number, or undefined.
 bool Origins::isUniform(Operation *op) const {
   Attribute constant;
   if (matchPattern(op, m_Constant(&constant)))

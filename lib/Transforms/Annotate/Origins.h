@@ -14,12 +14,12 @@ namespace mlir::remat {
 /// uses, once for each use.
 void forEachUsedValue(Operation *op, function_ref<void(Value)> visit);
 
-/// Whether `value` was made inside of `block` (not in a block around it).
+/// Returns true if `value` is defined inside of `block`, not around it.
 bool isDefinedIn(Value value, Block *block);
 
-/// Whether `op` has an effect of its own that may not be repeated and whose
-/// order among others counts: reads and writes of globals, assertions. Not
-/// assertions in the body of an operation (a recompute leaves them out) nor
+/// Returns true if `op` has an effect of its own that may not be repeated and
+/// whose order among others counts: reads and writes of globals, assertions.
+/// Not assertions in the body of an operation (a recompute leaves them out) nor
 /// draws from a generator (their state is threaded through regions).
 bool isBoundToItsPlace(Operation *op);
 
@@ -50,7 +50,7 @@ public:
   Value getSource(Value value) const;
   /// Calls `visit` with what uses `source`, or a view of it.
   void forEachUser(Value source, function_ref<void(Operation *)> visit) const;
-  /// Whether callers pass `source` in more than one argument.
+  /// Returns true if callers pass `source` in more than one argument.
   bool isPassedTwice(Value source) const {
     return llvm::count_if(passedTwice, [&](auto entry) {
              return entry.second == source;

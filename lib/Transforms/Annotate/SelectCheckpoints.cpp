@@ -115,9 +115,9 @@ static StringRef getStem(StringRef name) {
   return stem.size() == name.size() ? StringRef() : stem;
 }
 
-/// Whether the modules directly under one checkpoint are its instances rather
-/// than parts of one: numbered, of one class, and each as often as it takes to
-/// be equal to the others.
+/// Returns true if the modules directly under one checkpoint are its instances
+/// rather than parts of one: numbered, of one class, and each as often as it
+/// takes to be equal to the others.
 static bool areInstances(const Origins &origins, ArrayRef<Selection> children) {
   if (children.size() < 2)
     return false;

@@ -55,7 +55,7 @@ static bool isView(Operation *op) {
              tensor::ExtractSliceOp, linalg::TransposeOp>(op);
 }
 
-/// Whether `op`, or the body of a structured operation, has one of `Ops`.
+/// Returns true if `op`, or its body if it is structured, is one of `Ops`.
 template <typename... Ops> static bool computes(Operation *op) {
   if (isa<Ops...>(op))
     return true;

@@ -10,8 +10,8 @@
 
 namespace mlir::remat {
 
-/// Whether a scope selects `op`: constants and what is bound to its place are
-/// left out.
+/// Returns true if a scope selects `op`: constants and what is bound to its
+/// place are left out.
 bool isSelectable(Operation *op, const Origins &origins);
 
 /// What `getKey` says of `op`; of a region, what it says of everything in it,

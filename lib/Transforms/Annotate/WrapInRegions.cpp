@@ -66,7 +66,7 @@ private:
 };
 } // namespace
 
-/// Whether the user contributes to the operand's cotangent element for
+/// Returns true if the user contributes to the operand's cotangent element for
 /// element: it does not start a summation of its own from what there is.
 static bool contributesElementwise(OpOperand &use) {
   Operation *user = use.getOwner();
@@ -76,9 +76,9 @@ static bool contributesElementwise(OpOperand &use) {
   return user->hasTrait<OpTrait::Elementwise>();
 }
 
-/// Whether the order of the users of `value` counts: they contribute to its
-/// cotangent in that order, and an annotation must not change bits. a + b is
-/// b + a.
+/// Returns true if the order of the users of `value` counts: they contribute to
+/// its cotangent in that order, and an annotation must not change bits. a + b
+/// is b + a.
 static bool isOrdered(Value value, const Origins &origins) {
   return isa<FloatType>(getElementTypeOrSelf(value)) &&
          (origins.get(value) & Origins::kParameter) &&
@@ -107,7 +107,7 @@ bool Wrapper::isReadInsideOnly(ValueRange values,
   });
 }
 
-/// Whether `op` is a random draw of which others read the state alone.
+/// Returns true if `op` is a random draw of which others read the state alone.
 bool Wrapper::isDrawForInside(Operation *op,
                               const DenseSet<Operation *> &others) {
   SmallVector<Value> drawn;
@@ -118,8 +118,8 @@ bool Wrapper::isDrawForInside(Operation *op,
          isReadInsideOnly(drawn, others);
 }
 
-/// Whether `op`, moved into the region, would stand behind another user of
-/// what it reads.
+/// Returns true if `op`, moved into the region, would come after another user
+/// of its operands.
 bool Wrapper::wouldOvertake(Operation *op) {
   bool overtakes = false;
   forEachOrderedValue(op, origins, [&](Value value) {

@@ -20,7 +20,7 @@ namespace mlir::remat {
 
 using namespace mlir;
 
-/// Whether the owner of `use` computes with the elements of the operand.
+/// Returns true if the owner of `use` computes with its elements.
 static bool readsElements(OpOperand &use) {
   Operation *owner = use.getOwner();
   if (auto structured = dyn_cast<linalg::LinalgOp>(owner))

@@ -129,8 +129,8 @@ static ConstantIntRanges getRange(Value value, unsigned depth) {
       ConstantIntRanges::getStorageBitwidth(value.getType()));
 }
 
-/// Whether a loop over a tensor's dimension runs `index`: no front end does
-/// that wrong, and its bounds may be dynamic.
+/// Returns true if a loop over a tensor's dimension runs `index`: no front end
+/// does that wrong, and its bounds may be dynamic.
 static bool isLoopIndex(Value index) {
   if (index.getDefiningOp<linalg::IndexOp>() || getScatter(index))
     return true;
@@ -152,9 +152,9 @@ static bool isInRange(Value index, int64_t size) {
   return getRange(index).umax().ult(size);
 }
 
-/// Whether `value` is an element of a tensor. Offsets of slices are checked if
-/// they are: a front end computes all others from loops and sizes, and clamps
-/// those of its own operations.
+/// Returns true if `value` is an element of a tensor. Offsets of slices are
+/// checked if they are: a front end computes all others from loops and sizes,
+/// and clamps those of its own operations.
 static bool isReadFromTensor(Value value) {
   Operation *op = value.getDefiningOp();
   while (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp>(op))
@@ -296,8 +296,8 @@ static void checkSizes(tensor::CastOp cast) {
   }
 }
 
-/// Whether the sizes come from data; a front end computes all others from
-/// sizes.
+/// Returns true if the sizes come from data; a front end computes all others
+/// from sizes.
 static bool hasSizesFromData(tensor::ReshapeOp reshape) {
   auto sizes = reshape.getShape().getDefiningOp<tensor::FromElementsOp>();
   return !sizes ? !matchPattern(reshape.getShape(), m_Constant())

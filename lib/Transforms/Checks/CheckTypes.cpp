@@ -40,7 +40,7 @@ static StringRef getWayOut(Type type) {
   return "";
 }
 
-/// Whether the weights that `op` names are there.
+/// Checks that the weights that `op` names are there.
 static LogicalResult checkResources(Operation *op) {
   auto check = [&](Attribute value) {
     auto resource = dyn_cast_if_present<DenseResourceElementsAttr>(value);

@@ -146,8 +146,8 @@ static Value createCheck(OpBuilder &builder, linalg::GenericOp kernel,
                                    ValueRange());
 }
 
-/// Whether `extract` reads the element at the position in the updates, or in
-/// some of their dimensions, of a tensor that has no others.
+/// Returns true if `extract` reads the element at the position in the updates,
+/// or in some of their dimensions, of a tensor that has no others.
 static bool readsAtPosition(tensor::ExtractOp extract, ScatterAddOp scatter) {
   auto updates = cast<RankedTensorType>(scatter.getUpdates().getType());
   SmallPtrSet<Value, 4> arguments;

@@ -25,7 +25,7 @@ using namespace mlir::linalg;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// Whether each result of `map` is one loop or a constant.
+/// Returns true if each result of `map` is one loop or a constant.
 static bool selectsLoops(AffineMap map) {
   return map.getNumSymbols() == 0 &&
          llvm::all_of(map.getResults(), [](AffineExpr expr) {
@@ -126,9 +126,9 @@ static SmallVector<OpOperand *> getReads(LinalgOp producer, LinalgOp consumer) {
   return reads;
 }
 
-/// Whether the maps tell how often each of `numLoops` loops iterates, as
-/// inversePermutation() of all of them would find. A kernel of many inputs is
-/// asked for each, so that nothing is built here.
+/// Returns true if the maps tell how often each of `numLoops` loops iterates,
+/// as inversePermutation() of all of them would find. A kernel of many inputs
+/// is asked for each, so that nothing is built here.
 static bool haveInvertibleMaps(ArrayRef<AffineMap> maps, unsigned numLoops) {
   if (llvm::any_of(maps, [](AffineMap map) { return map.isPermutation(); }))
     return true;
@@ -140,9 +140,9 @@ static bool haveInvertibleMaps(ArrayRef<AffineMap> maps, unsigned numLoops) {
   return known.all();
 }
 
-/// Whether the bodies of both together are a product and a sum, and the inputs
-/// of the fusion each have a loop of their own: the library would take it, and
-/// add in another order than the reduction does.
+/// Returns true if the bodies of both together are a product and a sum, and the
+/// inputs of the fusion each have a loop of their own: the library would take
+/// it, and add in another order than the reduction does.
 static bool wouldBecomeLibraryKernel(LinalgOp producer, LinalgOp consumer,
                                      ArrayRef<AffineMap> inputs) {
   if (isAllParallel(consumer) || inputs.size() != 2)

@@ -51,8 +51,9 @@ static SetVector<Operation *> getUsers(LinalgOp op, unsigned limit) {
   return users;
 }
 
-/// Whether `producer` can disappear into `user`. What the backward computes
-/// again is the plan's business: a forward producer stays where it is.
+/// Returns true if `producer` can disappear into `user`. Which values
+/// are recomputed is the plan's business: forward producers stay in the
+/// forward.
 static bool canDisappearInto(LinalgOp producer, Operation *user,
                              const BackwardBorder &border,
                              const OverwrittenValues &overwritten) {
@@ -61,8 +62,8 @@ static bool canDisappearInto(LinalgOp producer, Operation *user,
          canFuseCheaply(producer, consumer, &overwritten);
 }
 
-/// Whether `consumer` comes before everything else that reads `producer`. What
-/// its own body extracts from there is read before it has results.
+/// Returns true if `consumer` dominates all other users of `producer`. Elements
+/// that its own body extracts from there are read before it has results.
 static bool isFirstUser(LinalgOp producer, LinalgOp consumer) {
   Block *block = consumer->getBlock();
   return llvm::all_of(producer->getUsers(), [&](Operation *user) {
@@ -72,7 +73,7 @@ static bool isFirstUser(LinalgOp producer, LinalgOp consumer) {
   });
 }
 
-/// Whether a gradient may flow through the operation.
+/// Returns true if a gradient may flow through the operation.
 static bool mayBeActive(LinalgOp op) {
   auto isFloat = [](Value value) {
     return isa<FloatType>(getElementTypeOrSelf(value));
@@ -116,7 +117,7 @@ static bool visitUsers(Value value, const EqualValues &equal,
   return true;
 }
 
-/// Whether something between the two may contribute to the cotangent of
+/// Returns true if something between the two may contribute to the cotangent of
 /// `value`, which both of them then do in another order than together.
 static bool mayBeReadBetween(Value value, LinalgOp producer, LinalgOp consumer,
                              const EqualValues &equal) {
@@ -129,7 +130,7 @@ static bool mayBeReadBetween(Value value, LinalgOp producer, LinalgOp consumer,
   });
 }
 
-/// Whether `op` reads `value` element for element, as often as it does.
+/// Returns true if `op` reads `value` element for element, as often as it does.
 static bool readsElementwise(LinalgOp op, Value value,
                              const EqualValues &equal) {
   return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
@@ -144,8 +145,8 @@ static bool reads(LinalgOp op, Value value, const EqualValues &equal) {
   });
 }
 
-/// Whether the body uses floating-point numbers from around the operation: the
-/// cotangent of each is one sum over all uses.
+/// Returns true if the body uses floating-point numbers from around the
+/// operation: the cotangent of each is one sum over all uses.
 static bool capturesFloats(LinalgOp op) {
   bool captures = false;
   visitUsedValuesDefinedAbove(op->getRegions(), [&](OpOperand *operand) {
@@ -155,9 +156,9 @@ static bool capturesFloats(LinalgOp op) {
   return captures;
 }
 
-/// Whether each operation that computes what `consumer` does, perhaps behind
-/// the border of a region, has a producer of its own, which nothing else reads
-/// if there are several: else one of them would be equal to nothing any more.
+/// Returns true if each operation equal to `consumer`, perhaps across a
+/// region's border, has a producer of its own, without other users if there are
+/// several: otherwise one of them would no longer be equal to any.
 static bool areRepeatedTogether(LinalgOp producer, LinalgOp consumer,
                                 const EqualValues &equal) {
   auto collectRepetitions = [&](Operation *op) {
@@ -186,9 +187,9 @@ static bool areRepeatedTogether(LinalgOp producer, LinalgOp consumer,
          });
 }
 
-/// Whether the adjoint of both together adds up, bit by bit, what the adjoints
-/// of one after the other add up: which of the two it is depends on where names
-/// stand and regions begin, and results may not.
+/// Returns true if the adjoint of both together adds up, bit by bit, what the
+/// adjoints of one after the other add up: which of the two it is depends on
+/// where names stand and regions begin, and results may not.
 static bool keepsAdjoint(LinalgOp producer, LinalgOp consumer,
                          const EqualValues &equal) {
   SetVector<Operation *> users = getUsers(producer, 1);
@@ -263,10 +264,10 @@ static bool wouldBeTooLarge(LinalgOp producer, LinalgOp consumer,
          (keepAdjoints && numFloatOps * numSums > kMaxAdjointOps);
 }
 
-/// Whether `users`, which are all that reads `producer`, take less time if each
-/// computes its results again than together with it: they read most of what it
-/// reads anyway, as the sums over a batch and what they normalize do. No more
-/// may be alive meanwhile.
+/// Returns true if `users`, all users of `producer`, take less time if each
+/// recomputes its results than together with it: they read most of its operands
+/// anyway, as sums over a batch do and the operations that these normalize.
+/// No more may be live meanwhile.
 static bool savesTime(LinalgOp producer, const SetVector<Operation *> &users) {
   auto reads = [](Operation *user, Value value) {
     return llvm::is_contained(user->getOperands(), value);

@@ -38,8 +38,8 @@ static tensor::ExpandShapeOp getOnlyReshape(linalg::GenericOp op) {
   return only;
 }
 
-/// Whether the loops of `op` are the dimensions of its only result, element by
-/// element, and it may have others.
+/// Returns true if the loops of `op` are the dimensions of its only result,
+/// element by element, and it may have others.
 static bool hasDimensionsForLoops(linalg::GenericOp op) {
   return op->getNumResults() == 1 && isFusableProducer(op) &&
          !op.hasIndexSemantics() &&

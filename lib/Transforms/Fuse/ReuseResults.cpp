@@ -48,7 +48,7 @@ static bool isFull(GenericOp op, OpOperand *input) {
 }
 
 namespace {
-/// Whether scalars of two bodies are the same function of the same elements.
+/// Compares scalars of two bodies as functions of the same elements.
 class Equivalence {
 public:
   /// `loopMap` leads from the loops of `to` to those of `from`.
@@ -92,7 +92,7 @@ private:
 };
 } // namespace
 
-/// Whether something reads `value` once `op`, in its block, has run.
+/// Returns true if something reads `value` once `op`, in its block, has run.
 static bool isReadAfter(Value value, Operation *op) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
@@ -107,7 +107,7 @@ static bool isDestination(Value value) {
   });
 }
 
-/// Whether `op` stores values of its body at once, element for element.
+/// Returns true if `op` stores values of its body at once, element for element.
 static bool storesValues(GenericOp op) {
   return isFusableProducer(op) && op.getNumLoops() > 0;
 }
@@ -162,7 +162,7 @@ public:
         made.insert_range(inner.getResults());
   }
 
-  /// Whether an element of a tensor of full size is in `scalar`.
+  /// Returns true if an element of a tensor of full size is in `scalar`.
   bool isMadeOfTensors(Value scalar) const { return made.contains(scalar); }
 
   /// The results of inner operations through which all ways lead from such
@@ -293,8 +293,8 @@ static GenericOp createConsumer(RewriterBase &rewriter, GenericOp op,
   return consumer;
 }
 
-/// Whether fusion makes one of the tensors `before` that are not in `now` part
-/// of `stored` if `consumer` does not read it.
+/// Returns true if fusion makes one of the tensors `before` that are not in
+/// `now` part of `stored` if `consumer` does not read it.
 static bool leavesOneToFusion(const SetVector<Value> &before,
                               const SetVector<Value> &now, GenericOp stored,
                               GenericOp consumer) {

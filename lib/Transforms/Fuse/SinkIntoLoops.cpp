@@ -35,8 +35,8 @@ struct SliceReader {
 };
 } // namespace
 
-/// Whether `slice` is one position of the leading dimension, with that or
-/// without.
+/// Returns true if `slice` is one position of the leading dimension, with that
+/// or without.
 static bool isPosition(tensor::ExtractSliceOp slice) {
   RankedTensorType source = slice.getSourceType(), type = slice.getResultType();
   return isOnePosition(slice, source) && source.getDimSize(0) != 1 &&
@@ -44,8 +44,8 @@ static bool isPosition(tensor::ExtractSliceOp slice) {
           source.getShape().drop_front() == type.getShape());
 }
 
-/// Whether `op` is computed element by element, its first loop is the leading
-/// dimension of its results, and it needs nothing of the other positions.
+/// Returns true if `op` is computed element by element, and its first loop, the
+/// leading dimension of its results, needs nothing of other positions.
 static bool isElementwise(linalg::GenericOp op) {
   if (!op.hasPureTensorSemantics() || op.getNumLoops() == 0 ||
       op.getNumParallelLoops() != op.getNumLoops())
@@ -83,8 +83,8 @@ static std::optional<SliceReader> getSliceReader(linalg::GenericOp op,
   return reader;
 }
 
-/// Whether `op` passes on parts of its operands, in which only the shape may be
-/// another.
+/// Returns true if `op` passes on parts of its operands, in which only the
+/// shape may be another.
 static bool isView(Operation *op) {
   return isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
              tensor::CollapseShapeOp, BarrierOp>(op);
@@ -101,7 +101,7 @@ static Value getWhole(Value value) {
   return value;
 }
 
-/// Whether `value` or a view of it is read by `loop` or later.
+/// Returns true if `value` or a view of it is read by `loop` or later.
 static bool isReadFrom(Value value, scf::ForOp loop) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     Operation *ancestor = loop->getBlock()->findAncestorOpInBlock(*user);
@@ -139,7 +139,7 @@ static int64_t getLongerBytes(linalg::GenericOp op, scf::ForOp loop,
   return bytes;
 }
 
-/// Whether fewer bytes are alive before `loop` if it computes `op` itself.
+/// Returns true if computing `op` in `loop` leaves fewer bytes live before it.
 static bool savesBytes(linalg::GenericOp op, scf::ForOp loop,
                        const BackwardBorder &border) {
   int64_t bytes = 0;

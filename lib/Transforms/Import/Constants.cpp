@@ -136,7 +136,7 @@ collectConstants(func::FuncOp root) {
   return constants;
 }
 
-/// Whether it is a number such as the zero of a mask or a count.
+/// Returns true if it is a number such as the zero of a mask or a count.
 static bool isWholeNumber(ElementsAttr value) {
   if (!value.isSplat() || !isa<FloatType>(value.getElementType()))
     return false;
@@ -193,7 +193,7 @@ findConstant(func::FuncOp root, MutableArrayRef<ModelConstant> constants,
   return found.size() == 1 ? found[0] : nullptr;
 }
 
-/// Whether a result is the new value of a buffer.
+/// Returns true if a result is the new value of a buffer.
 static bool isUpdated(const ExportSpec &spec, const SpecEntry &buffer) {
   return llvm::any_of(spec.results, [&](const SpecEntry &result) {
     return result.role == "buffer_update" && result.name == buffer.name;

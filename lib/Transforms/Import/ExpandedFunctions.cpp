@@ -126,7 +126,7 @@ static Value getVariable(arith::SelectOp choice) {
   return {};
 }
 
-/// Whether `value` is erfc of `variable`, to the precision of its type.
+/// Returns true if `value` is erfc of `variable`, to the precision of its type.
 static bool isErfc(Value value, Value variable) {
   Type type = getElementTypeOrSelf(value);
   if (type != getElementTypeOrSelf(variable) || !(type.isF32() || type.isF64()))

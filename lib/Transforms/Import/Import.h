@@ -74,11 +74,11 @@ void applySignature(func::FuncOp function, const SignatureDecision &decision);
 /// whose derivatives are not the function's.
 void raiseExpandedFunctions(func::FuncOp root);
 
-/// Whether one of `patterns` (with * and ?) is `name`.
+/// Returns true if one of `patterns` (with * and ?) is `name`.
 bool matchesAny(ArrayRef<std::string> patterns, StringRef name);
 
-/// Whether `params` says so of what is called `name`; a pattern leaves integers
-/// out.
+/// Returns true if `params` says so of what is called `name`; a pattern leaves
+/// integers out.
 bool isChosenParameter(const ImportRules &rules, StringRef name, Type type);
 
 /// The name in `loc`, empty if there is none.

@@ -50,8 +50,8 @@ static std::pair<std::string, StringRef> splitTreePath(StringRef path) {
   return {name, path.take_front(end)};
 }
 
-/// Whether `pattern` is `name`. [, ] and { } are part of names, so only * and ?
-/// have a meaning.
+/// Returns true if `pattern` is `name`. [, ] and { } are part of names, so only
+/// * and ? have a meaning.
 static bool matchesName(StringRef pattern, StringRef name) {
   std::string escaped;
   for (char c : pattern) {

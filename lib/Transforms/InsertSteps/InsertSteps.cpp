@@ -55,7 +55,7 @@ void mlir::remat::setInsertionPointToStep(OpBuilder &builder, Block &body,
     builder.setInsertionPointToStart(&body);
 }
 
-/// Whether a result of the function is, or may be, the parameter's old value.
+/// Returns true if a result of the function may be the parameter's old value.
 static bool isReturned(Block &body, Value param) {
   return findLastRead(body, param) == body.getTerminator();
 }
@@ -256,7 +256,7 @@ static LogicalResult insertSteps(TrainStepOp train, bool isJointShared) {
   return verifyNoLateReads(step->function);
 }
 
-/// Whether nothing but train_steps refers to the function.
+/// Returns true if nothing but train_steps refers to the function.
 static bool isUsedByTrainingOnly(func::FuncOp function, ModuleOp module) {
   std::optional<SymbolTable::UseRange> uses =
       SymbolTable::getSymbolUses(function, module);

@@ -146,7 +146,7 @@ static SmallVector<Value> emitElementwiseStep(
       });
 }
 
-/// Whether `value` is computed in the buffer of `old`.
+/// Returns true if `value` is computed in the buffer of `old`.
 static bool isInPlace(Value value, Value old) {
   while (value != old) {
     Operation *op = value.getDefiningOp();

@@ -59,7 +59,7 @@ static EagerStepOp getStepBehind(OpResult gradient) {
   return step;
 }
 
-/// Whether `value` is there before `call`.
+/// Returns true if `value` is there before `call`.
 static bool isBefore(Value value, func::CallOp call) {
   Operation *op = value.getDefiningOp();
   return !op ||
@@ -72,7 +72,7 @@ static opt::UpdateRuleAttrInterface getRule(EagerStepOp step) {
       .getRuleFor(step.getParameter());
 }
 
-/// Whether one operation in the callee can take the place of both.
+/// Returns true if one operation in the callee can take the place of both.
 static bool areAlike(EagerStepOp a, EagerStepOp b) {
   return a.getOptimizerAttr() == b.getOptimizerAttr() &&
          getRule(a) == getRule(b) &&

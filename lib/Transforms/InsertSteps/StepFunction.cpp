@@ -11,7 +11,7 @@ using namespace mlir::remat;
 
 using opt::OptDialect;
 
-/// Whether the argument is a random state without a name: known by data flow.
+/// Returns true if the argument is a random state without a name.
 static bool isUnnamedRandomState(func::FuncOp joint, unsigned argument) {
   return isRandomState(joint.getArgument(argument).getType()) &&
          !joint.getArgAttr(argument, RematDialect::getStateAttrName());

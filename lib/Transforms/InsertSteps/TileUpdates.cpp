@@ -40,14 +40,14 @@ struct Tile {
 };
 } // namespace
 
-/// Whether all of `product` is a product: it adds to zeros.
+/// Returns true if all of `product` is a product: it adds to zeros.
 static bool isProductOfZeros(LinalgOp product) {
   return product && linalg::isaContractionOpInterface(product) &&
          product.hasPureTensorSemantics() && product->hasOneUse() &&
          product.getDpsInits().front().getDefiningOp<linalg::FillOp>();
 }
 
-/// Whether `update` is computed element by element of tensors of one shape.
+/// Returns true if `update` is elementwise on tensors of one shape.
 static bool updatesElements(LinalgOp update) {
   if (!update.hasPureTensorSemantics() || update.getNumLoops() == 0 ||
       update.getNumParallelLoops() != update.getNumLoops() ||
@@ -78,10 +78,10 @@ static std::optional<ProductUpdate> getProductUpdate(LinalgOp op) {
   return found;
 }
 
-/// Whether less is alive with tiles. With the update, the product waits for the
-/// last read of the old parameter: for the product that makes the cotangent of
-/// the activation that this one reads, which is as large as that. As a whole,
-/// the gradient waits instead, and the activation is gone.
+/// Returns true if less is alive with tiles. With the update, the product waits
+/// for the last read of the old parameter: for the product that makes the
+/// cotangent of the activation that this one reads, which is as large as that.
+/// As a whole, the gradient waits instead, and the activation is gone.
 static bool savesBytes(LinalgOp product) {
   int64_t gradient = estimateBytes(product->getResult(0).getType());
   return llvm::any_of(product.getDpsInputs(), [&](Value input) {

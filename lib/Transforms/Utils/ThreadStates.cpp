@@ -291,8 +291,8 @@ void Threading::threadBlock(Block &block, Values &values) {
   }
 }
 
-/// Whether the first thing that `function` does with a state is to set it,
-/// so that its value before does not matter.
+/// Returns true if the first thing that `function` does with a state is to set
+/// it, so that its value before does not matter.
 bool Threading::setsFirst(func::FuncOp function, unsigned index) {
   for (Operation &op : function.getBody().front())
     if (getUses(&op).test(index))

@@ -246,7 +246,7 @@ def UseDeviceInstructions : Pass<"use-device-instructions", "::mlir::gpu::GPUMod
 def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "kernels to the NVVM dialect, with every operation rounded";
   let description = [{
-    What `convert-gpu-to-nvvm` does, with two differences. Square roots are exact:
+    As `convert-gpu-to-nvvm`, with two differences. Square roots are exact:
     upstream makes `sqrt.approx` of `math.sqrt`, and every bit of a parameter that
     AdamW updates depends on one. And arguments of kernels keep their attributes
     (`remat.access`, `remat.bytes`), for whoever checks accesses.
@@ -390,7 +390,7 @@ def SerializeKernels : Pass<"remat-serialize-kernels", "::mlir::ModuleOp"> {
     stack of each kernel on each chip. `utils/check-ptx` checks these files.
 
     Errors: no toolkit, a chip that LLVM or ptxas does not know, a call of a
-    function that nobody defines, workgroup memory that the chip does not have, a
+    function without a definition, workgroup memory that the chip does not have, a
     launch of a kernel that is still in the `gpu` dialect.
 
     Example:

@@ -17,7 +17,7 @@ namespace mlir::remat {
 /// Machine code of one chip.
 struct Cubin {
   std::string contents;
-  /// What ptxas said: resources of each kernel.
+  /// The output of ptxas: resources of each kernel.
   std::string log;
 };
 

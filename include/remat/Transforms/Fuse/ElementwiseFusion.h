@@ -14,7 +14,7 @@
 
 namespace mlir::remat {
 
-/// Whether evaluating the body again is faster than a load from memory that
+/// Returns true if recomputing the body is faster than a load from memory that
 /// is not in the cache: few operations, each of about one cycle.
 bool isCheap(linalg::LinalgOp op);
 
@@ -23,57 +23,58 @@ bool isCheap(linalg::LinalgOp op);
 std::optional<unsigned> countCheapOps(linalg::LinalgOp op);
 inline constexpr unsigned kMaxCheapOps = 8;
 
-/// Whether the body takes elements from tensors that are no operands of `op`.
+/// Returns true if the body reads tensors that are no operands of `op`.
 bool readsTensorsInBody(linalg::LinalgOp op);
 
-/// Whether a library takes this operation, so that its operands are to stay in
-/// memory: a convolution, a pooling, or a contraction with a dimension of only
-/// one operand (a sum of elementwise products is a mere reduction).
+/// Returns true if a library takes this operation, so that its operands are to
+/// stay in memory: a convolution, a pooling, or a contraction with a dimension
+/// of only one operand (a sum of elementwise products is a mere reduction).
 bool isLibraryKernel(linalg::LinalgOp op);
 
-/// Whether `op` can be fused into its users: elementwise on tensors, free of
-/// effects, reads neither its destination nor tensors from its body.
+/// Returns true if `op` can be fused into its users: elementwise on tensors,
+/// free of effects, reads neither its destination nor tensors from its body.
 bool isFusableProducer(linalg::LinalgOp op);
 
-/// Whether producers can be fused into `op`: an elementwise operation or a
-/// reduction on tensors, with operands indexed by single loops.
+/// Returns true if producers can be fused into `op`: an elementwise operation
+/// or a reduction on tensors, with operands indexed by single loops.
 bool isFusableConsumer(linalg::LinalgOp op);
 
-/// Whether `producer`, a fusable one, can be fused into the fusable `consumer`
-/// at each of its uses there: all of them are inputs, the loop bounds of the
-/// result can still be read off its operands, and a library would not take it
-/// (which would change the order of a sum).
+/// Returns true if `producer`, a fusable one, can be fused into the fusable
+/// `consumer` at each of its uses there: all of them are inputs, the loop
+/// bounds of the result can still be read off its operands, and a library would
+/// not take it (which would change the order of a sum).
 bool canFuse(linalg::LinalgOp producer, linalg::LinalgOp consumer);
 
-/// Whether evaluating `producer` inside `consumer` evaluates it more often
-/// than once for each of its elements.
+/// Returns true if evaluating `producer` inside `consumer` evaluates it more
+/// often than once for each of its elements.
 bool isBroadcast(linalg::LinalgOp producer, linalg::LinalgOp consumer);
 
 /// A producer that is evaluated more than once may have this many users;
 /// beyond, loading its value is faster.
 inline constexpr unsigned kMaxUsers = 8;
 
-/// Whether the values depend on scalars and indices only: constants, masks
-/// made of indices, random draws.
+/// Returns true if the values depend on scalars and indices only: constants,
+/// masks made of indices, random draws.
 bool readsNoTensor(linalg::LinalgOp op);
 
-/// Whether keeping the operands of `op` alive instead of its results costs no
-/// memory: at most one is as large as a result.
+/// Returns true if keeping the operands of `op` alive instead of its results
+/// costs no memory: at most one is as large as a result.
 bool readsOneFullTensor(linalg::LinalgOp op);
 
-/// Whether `consumer` is cheap to evaluate again from what it reads, and its
-/// results take more bytes: fused into its own users they need not exist.
+/// Returns true if `consumer` is cheap to recompute from its operands, which
+/// take fewer bytes than its results: fused into its users these need not
+/// exist.
 bool onlyWidens(linalg::LinalgOp consumer);
 
-/// Whether an operation between the two takes an operand of `producer` as its
-/// destination: reading the operand later would make that a copy. The
+/// Returns true if an operation between the two takes an operand of `producer`
+/// as its destination: reading the operand later would make that a copy. The
 /// destinations of `consumer` itself are fine where it reads element for
 /// element what it writes. Only uses of `overwritten` are looked at, if given.
 bool isOverwrittenBetween(linalg::LinalgOp producer, linalg::LinalgOp consumer,
                           const OverwrittenValues *overwritten = nullptr);
 
-/// Whether `producer`, a fusable one, can be fused into `consumer` without
-/// evaluating anything dear more than once and without a copy.
+/// Returns true if `producer`, a fusable one, can be fused into `consumer`
+/// without evaluating anything dear more than once and without a copy.
 bool canFuseCheaply(linalg::LinalgOp producer, linalg::LinalgOp consumer,
                     const OverwrittenValues *overwritten = nullptr);
 
@@ -82,8 +83,8 @@ bool canFuseCheaply(linalg::LinalgOp producer, linalg::LinalgOp consumer,
 std::optional<AffineMap> getOnlyLoopMap(linalg::LinalgOp producer,
                                         linalg::LinalgOp consumer);
 
-/// Whether both run over the same loops, element by element, with `producer`
-/// read in one way only, so that its results can stay results of the fusion.
+/// Returns true if both have the same loops, element by element, and `producer`
+/// is read in one way only, so that its results can be results of the fusion.
 bool haveSameIterationSpace(linalg::LinalgOp producer,
                             linalg::LinalgOp consumer);
 

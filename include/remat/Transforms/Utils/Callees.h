@@ -19,7 +19,7 @@ struct CalledFunction {
   func::FuncOp function;
   /// All of the module, in its order.
   SmallVector<func::CallOp> calls;
-  /// Whether nothing else can refer to it, so that its type may change.
+  /// True if nothing else can refer to it, so that its type may change.
   bool isOnlyCalled = true;
 };
 

@@ -6,8 +6,8 @@
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 namespace mlir::remat {
-/// Whether `slice` of a tensor of type `whole` is all that is at one position
-/// of its leading dimension, which only the program knows.
+/// Returns true if `slice` of a tensor of type `whole` is all that is at one
+/// position of its leading dimension, which only the program knows.
 bool isOnePosition(OffsetSizeAndStrideOpInterface slice,
                    RankedTensorType whole);
 } // namespace mlir::remat

@@ -1,9 +1,9 @@
 //===- TensorRules.cpp - LAMB and Adafactor -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rules that reduce over the gradient: what depends on an element alone is
-// computed again in every kernel that needs it, so that no kernel needs memory
-// beside its sums.
+// Rules that reduce over the gradient: terms of single elements are recomputed
+// in every kernel that needs them, so that no kernel needs memory beside its
+// sums.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Opt/IR/Opt.h"

@@ -99,8 +99,8 @@ Speculation::Speculatability AttentionBackwardOp::getSpeculatability() {
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// Whether each loop indexes at most one dimension, and nothing else does but,
-/// if allowed, 0.
+/// Returns true if each loop indexes at most one dimension, and nothing else
+/// does but, if allowed, 0.
 static bool isProjection(AffineMap map, bool allowsZeros) {
   return map.getNumSymbols() == 0 && map.isProjectedPermutation(allowsZeros);
 }
@@ -140,7 +140,7 @@ static LogicalResult verifyLoops(Operation *op, ArrayAttr maps) {
   return success();
 }
 
-/// Whether types, maps and sizes fit together.
+/// Verifies that types, maps and sizes fit together.
 static LogicalResult verifyShapes(Operation *op, ArrayAttr maps,
                                   ArrayRef<Value> values,
                                   ArrayRef<Value> others,

@@ -37,8 +37,8 @@ FunctionType CustomVJPOp::getRuleType(MLIRContext *context, TypeRange operands,
                            llvm::filter_to_vector(operands, hasCotangentType));
 }
 
-/// Whether a value of type `given` may be passed where the more general `open`
-/// is expected.
+/// Returns true if a value of type `given` may be passed where the more general
+/// `open` is expected.
 static bool isInstance(Type given, Type open) {
   return given == open || (tensor::CastOp::areCastCompatible(given, open) &&
                            tensor::preservesStaticInformation(open, given));

@@ -120,7 +120,7 @@ LogicalResult RematDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                    failed(place.expectOneRole(op)));
   if (name == getSeedAttrName() || name == getResultAttrName())
     return place.expectInteger();
-  // What a result was called, if memory of the caller's took its place.
+  // The names of results that became arguments for memory of the caller.
   if (name == getUpdatesAttrName() || name == getGradientOfAttrName())
     return place.expectArgument();
   if (name == getStepAttrName())

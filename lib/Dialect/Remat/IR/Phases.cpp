@@ -17,9 +17,9 @@ StringRef mlir::remat::getPhase(Operation *op) {
   return phase ? phase.getValue() : "";
 }
 
-/// Whether `op` shows a tensor in another shape, which takes neither time nor
-/// memory. With a phase, equal ones of two phases would stay two, and with them
-/// the kernels that read them.
+/// Returns true if `op` shows a tensor in another shape, which takes neither
+/// time nor memory. With a phase, equal ones of two phases would stay two, and
+/// with them the kernels that read them.
 static bool isReshape(Operation *op) {
   return isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
       op);

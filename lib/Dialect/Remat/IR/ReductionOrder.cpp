@@ -83,8 +83,8 @@ SmallVector<Combiner> mlir::remat::findCombiners(linalg::LinalgOp op) {
   return combiners;
 }
 
-/// Whether `value`, of the body of `op`, is computed from the running value of
-/// an output for which `isRunning` holds.
+/// Returns true if `value`, of the body of `op`, is computed from the running
+/// value of an output for which `isRunning` holds.
 static bool dependsOn(linalg::LinalgOp op, Value value,
                       function_ref<bool(unsigned)> isRunning) {
   SetVector<Value> needed;
@@ -143,7 +143,7 @@ mlir::remat::findCombinersBesideMapped(linalg::LinalgOp op) {
   return combiners;
 }
 
-/// Whether the innermost dimension of more than one iteration is a reduction.
+/// Returns true if the innermost non-unit dimension is a reduction.
 static bool reducesInnermost(linalg::LinalgOp op) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();

@@ -72,8 +72,8 @@ static OpTy eraseResultsOf(RewriterBase &rewriter, OpTy op,
   return cast<OpTy>(slim);
 }
 
-/// What is no longer returned is no sum, but a cotangent like others, until the
-/// operations that add to it are gone.
+/// Turns sums that are no longer returned into cotangents like others, until
+/// the operations that add to them are gone.
 static void passReturnedSumsOnly(RewriterBase &rewriter, BackwardOp op,
                                  const llvm::BitVector &dropped) {
   while (BlockArgument sum = findSumWithoutResult(op, dropped))
@@ -203,8 +203,8 @@ static bool hasYield(Operation *op) {
 }
 
 namespace {
-/// Drops operands whose block argument nobody reads, so that they do not stay
-/// alive until the backward.
+/// Drops operands whose block argument has no users, so that they are not live
+/// until the backward.
 template <typename OpTy> struct DropUnusedInputs : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
@@ -218,7 +218,7 @@ template <typename OpTy> struct DropUnusedInputs : OpRewritePattern<OpTy> {
   }
 };
 
-/// Drops outputs and residuals that nobody reads: dead outputs cost nothing.
+/// Drops outputs and residuals without users: dead outputs cost nothing.
 template <typename OpTy> struct DropDeadResults : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 

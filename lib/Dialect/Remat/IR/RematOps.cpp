@@ -75,8 +75,8 @@ LogicalResult BarrierOp::verify() {
 }
 
 namespace {
-/// Drops values that nobody reads on the other side, so that they need not stay
-/// alive until there, and passes each of the others once.
+/// Drops values whose result has no users, so that they need not be live until
+/// there, and passes each of the others once.
 struct SlimBarrier : OpRewritePattern<BarrierOp> {
   using OpRewritePattern<BarrierOp>::OpRewritePattern;
 
@@ -139,8 +139,8 @@ LogicalResult TapeWriteOp::verify() {
                     getValue().getType());
 }
 
-/// What was just written at this position: a loop of one iteration that was
-/// inlined leaves this behind.
+/// Forwards the value just written at this position: an inlined loop of one
+/// iteration leaves such a pair.
 OpFoldResult TapeReadOp::fold(FoldAdaptor) {
   auto write = getTape().getDefiningOp<TapeWriteOp>();
   if (!write || write.getValue().getType() != getType())

@@ -35,8 +35,8 @@ struct RuleState {
 #include "remat/Dialect/Opt/IR/OptOps.h.inc"
 
 namespace mlir::opt {
-/// What `opt-lower-steps` leaves of an optimizer at its `remat.train_step`: the
-/// name of the update rule, for checkpoints.
+/// Attribute in which `opt-lower-steps` leaves the name of the update rule at
+/// its `remat.train_step`, for checkpoints.
 inline constexpr llvm::StringLiteral kRuleNameAttrName = "opt.rule_name";
 
 /// The type that a rule computes in and keeps its states in: f64 for f64

@@ -51,7 +51,7 @@ def Opt_UpdateRuleAttrInterface : AttrInterface<"UpdateRuleAttrInterface"> {
            "::mlir::Value":$step, "::mlir::Value":$lr),
       /*methodBody=*/"", /*defaultImplementation=*/"return {lr};">,
     InterfaceMethod<[{
-        Whether `emitUpdate` is the rule; else it is `emitTensorUpdate`.
+        Returns true if `emitUpdate` is the rule, false if `emitTensorUpdate`.
       }], "bool", "isElementwise", (ins "::mlir::Operation *":$user),
       /*methodBody=*/"", /*defaultImplementation=*/"return true;">,
     InterfaceMethod<[{

@@ -51,8 +51,8 @@ def Opt_EagerStepOp : Opt_Op<"eager_step", [
     Takes a parameter, its gradient and its states, and returns the new
     parameter and states. `step` counts from 0. The gradient is multiplied by
     `scale` first, if there is one. `parameter` is the name that parameter groups
-    look at. Placed right behind the gradient's last contribution, it lets the
-    gradient die there; `opt-lower-steps` makes it an in-place kernel.
+    look at. Placed right after the gradient's last contribution, it ends the
+    gradient's live range there; `opt-lower-steps` makes it an in-place kernel.
 
     Example:
 

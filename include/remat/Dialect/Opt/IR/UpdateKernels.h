@@ -54,7 +54,7 @@ struct Formula {
   Value biasCorrection(double base, Value step);
 };
 
-/// What a kernel reads: a scalar, a tensor over all loops, or a tensor whose
+/// An input of a kernel: a scalar, a tensor over all loops, or a tensor whose
 /// dimensions are the `loops` given, such as the rows of a matrix.
 struct KernelInput {
   KernelInput(Value value) : value(value) {}

@@ -18,16 +18,16 @@ class ForOp;
 
 namespace mlir::remat {
 
-/// Whether `op` runs one of its regions, single blocks that see the values
-/// around them, and gives what that one yields: `scf.if`, `scf.index_switch`,
-/// `scf.execute_region`.
+/// Returns true if `op` runs one of its regions, single blocks that see the
+/// values around them, and gives what that one yields: `scf.if`,
+/// `scf.index_switch`, `scf.execute_region`.
 bool isBranch(Operation *op);
 
-/// Whether `value` is defined inside `op`.
+/// Returns true if `value` is defined inside `op`.
 bool isDefinedIn(Value value, Operation *op);
 
-/// Whether no program may depend on `value`: the contents of a `tensor.empty`,
-/// a `ub.poison`.
+/// Returns true if no program may depend on `value`: the contents of a
+/// `tensor.empty`, a `ub.poison`.
 bool isUndefined(Value value);
 
 /// Such a value of `type`; `sizes` are those of a tensor whose shape is not
@@ -35,8 +35,8 @@ bool isUndefined(Value value);
 Value createUndefined(OpBuilder &builder, Location loc, Type type,
                       ArrayRef<OpFoldResult> sizes = {});
 
-/// What `result` of a branch is if it is anything: the value that one region
-/// yields where all others yield undefined ones. Null if several are defined.
+/// Returns the value that one region of a branch yields for `result` if all
+/// others yield undefined ones; null if several are defined.
 Value getOnlyDefinedValue(OpResult result);
 
 /// Gives `branch` a result for each of `values`, which are defined inside it;

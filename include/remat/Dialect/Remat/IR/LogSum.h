@@ -18,7 +18,7 @@
 
 namespace mlir::remat {
 
-/// Whether `maximum` is so low that neighbours of its type are 4 and more
+/// Tests whether `maximum` is so low that neighbours of its type are 4 or more
 /// apart.
 Value createIsBeyond(OpBuilder &b, Location loc, Value maximum);
 

@@ -55,11 +55,11 @@ void fixAdjointOrder(linalg::LinalgOp op, Operation *forward);
 /// Makes `op` a rounded product.
 void fixAsRounded(linalg::LinalgOp op);
 
-/// Whether `op` is a matrix product or a convolution by its fixed order, or as
-/// it is written.
+/// Returns true if `op` is a matrix product or a convolution by its fixed
+/// order, or as it is written.
 bool isProduct(linalg::LinalgOp op);
 
-/// What one iteration of the body combines into an output.
+/// How one iteration of the body combines a term into an output.
 struct Combiner {
   Operation *op;
   TypedAttr neutral;

@@ -36,7 +36,7 @@ class RewriterBase;
 
 namespace mlir::remat {
 class YieldOp;
-/// What `remat.get_rng` reads and `remat.set_rng` writes.
+/// The memory that `remat.get_rng` reads and `remat.set_rng` writes.
 struct GeneratorResource : SideEffects::Resource::Base<GeneratorResource> {
   StringRef getName() final { return "remat.generator"; }
 };
@@ -46,31 +46,31 @@ struct GeneratorResource : SideEffects::Resource::Base<GeneratorResource> {
 #include "remat/Dialect/Remat/IR/RematOps.h.inc"
 
 namespace mlir::remat {
-/// Whether `op` is a contraction (matmul-like, with at least one reduction of
-/// products of two operands) or a convolution, named or generic, of linalg or
-/// of this dialect, but no pooling: what `dots_saveable` saves.
+/// Returns true if `op` is a contraction (matmul-like, with at least one
+/// reduction of products of two operands) or a convolution, named or generic,
+/// of linalg or of this dialect, but no pooling: what `dots_saveable` saves.
 bool isDot(Operation *op);
-/// Whether `op` is a contraction with a batch dimension: a loop that indexes
-/// both inputs and the result.
+/// Returns true if `op` is a contraction with a batch dimension: a loop that
+/// indexes both inputs and the result.
 bool hasBatchDims(Operation *op);
 
 /// The destination that `value` is with zeros in it, by a linalg.fill; null if
 /// it is anything else.
 Value getZeroFilled(Value value);
 
-/// Whether numbers of this type are computed with: all but tf32, which
+/// Returns true if numbers of this type are computed with: all but tf32, which
 /// processors know inside of products only, and formats of a byte, in which
 /// sums have no meaning.
 bool isComputable(FloatType type);
-/// Whether values of this type have cotangents: floating-point numbers that are
-/// computed with, and dense ranked tensors of them.
+/// Returns true if values of this type have cotangents: floating-point numbers
+/// that are computed with, and dense ranked tensors of them.
 bool hasCotangentType(Type type);
 
 /// `value` without the `remat.name`s around it: the same bits.
 Value lookThroughNames(Value value);
 
-/// Operands of a region or backward whose block argument nobody reads, and
-/// results that nobody reads.
+/// Returns operands of a region or backward whose block argument has no users,
+/// and results that have none.
 llvm::BitVector getUnusedInputs(Operation *op);
 llvm::BitVector getUnusedResults(Operation *op);
 /// Removes operands of a region or backward and their (unused) arguments.

@@ -16,14 +16,14 @@ class Remat_AttentionBase<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   code commonDeclaration = [{
-    /// What `indexing_maps` are the maps of, in their order.
+    /// Returns the values that `indexing_maps` are for, in their order.
     ::llvm::SmallVector<::mlir::Value> getIndexedValues();
     ::mlir::AffineMap getMap(unsigned index) {
       return ::llvm::cast<::mlir::AffineMapAttr>(getIndexingMaps()[index]).getValue();
     }
     /// The loops, by what they do.
     ::mlir::remat::AttentionDims getDims();
-    /// What the body yields.
+    /// Returns the values that the body yields.
     ::mlir::OperandRange getYielded() {
       return getBody().front().getTerminator()->getOperands();
     }
@@ -45,9 +45,9 @@ def Remat_AttentionOp : Remat_AttentionBase<"attention"> {
         result[m, v] = sum over n of exp(t[m, n] - log_sum[m]) * f[m, n] * value[n, v]
 
     so that an array of a number for each pair of positions never exists: kernels
-    hold a few rows of it. The backward (`remat.attention_backward`) computes
-    scores again from `query` and `key`; what it keeps is the result and one
-    number for each row.
+    hold a few rows of it. The backward (`remat.attention_backward`) recomputes
+    scores from `query` and `key`; its residuals are the result and one number
+    for each row.
 
     `indexing_maps` say which loops index `query`, `key`, `value`, each of the
     `operands`, the result and `log_sum`: projected permutations, in which

@@ -12,8 +12,8 @@ def Remat_CustomVJPOp : Remat_Op<"custom_vjp", [
     of a kind, by the function `rule`. It takes the operands, the results, and
     the cotangents of those results that have one (floating-point scalars and
     ranked tensors); it returns the cotangents of those operands that have one,
-    in their order. `jax.custom_vjp` and `torch.autograd.Function` leave nothing
-    else behind.
+    in their order. `jax.custom_vjp` and `torch.autograd.Function` are exported as
+    these.
 
     The rule is a `func.func` with one block and without effects, but for
     assertions. Its tensor types may be more general than those of what it is
@@ -28,7 +28,7 @@ def Remat_CustomVJPOp : Remat_Op<"custom_vjp", [
     A kind of operation is its name. The operations are those that
     `remat-bind-custom-vjp` finds: in functions, in `remat.region`s and loops,
     and in the bodies of `linalg.generic`, `linalg.map` and `linalg.reduce`, but
-    not behind the names of named operations. An elementwise operation on
+    not in the bodies of named operations. An elementwise operation on
     tensors (of `arith`, `math`) takes a rule on scalars, too. Several rules may
     be for one kind with different types; an operation of that kind whose types
     fit none of them is an error. A rule sees no attributes; where they matter,
@@ -61,12 +61,12 @@ def Remat_CustomVJPOp : Remat_Op<"custom_vjp", [
       auto name = ::llvm::dyn_cast<::mlir::StringAttr>(getTarget());
       return name ? name.getValue() : ::llvm::StringRef();
     }
-    /// What a rule for these operands and results takes and returns.
+    /// Returns the type of a rule for these operands and results.
     static ::mlir::FunctionType getRuleType(::mlir::MLIRContext *context,
                                             ::mlir::TypeRange operands,
                                             ::mlir::TypeRange results);
-    /// Whether a rule of type `rule` serves where `needed` is needed: the same,
-    /// but for dimensions that `rule` leaves open.
+    /// Returns true if a rule of type `rule` may be used where `needed` is
+    /// needed: it is the same but for dimensions that `rule` leaves open.
     static bool isRuleFor(::mlir::FunctionType rule,
                           ::mlir::FunctionType needed);
   }];

@@ -16,7 +16,7 @@ def Remat_Dialect : Dialect {
     gives every region a `remat.backward` and makes the values that it needs
     (residuals) extra results of the region. `remat-plan` decides which of them
     are kept; `remat-materialize` deletes the others by cloning the computation
-    that leads to them into the backward, behind a `remat.barrier`.
+    that leads to them into the backward, after a `remat.barrier`.
 
     Attributes that the dialect gives to functions and operations of others:
 
@@ -60,8 +60,8 @@ def Remat_Dialect : Dialect {
     static constexpr llvm::StringLiteral getWorkspaceBytesAttrName() {
       return "remat.workspace_bytes";
     }
-    /// Name of the unit attribute of barriers behind which something is computed
-    /// again that would wait out the peak.
+    /// Name of the unit attribute of barriers after which a value is recomputed
+    /// that would otherwise be live at the peak.
     static constexpr llvm::StringLiteral getRepeatedAttrName() {
       return "remat.repeated";
     }

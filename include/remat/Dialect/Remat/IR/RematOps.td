@@ -70,7 +70,7 @@ def Remat_RegionOp : Remat_Op<"region", [
   let extraClassDeclaration = [{
     /// The policy, `nothing_saveable` if the operation has none.
     ::mlir::remat::PolicyAttrInterface getPolicyOrDefault();
-    /// Whether the backward must read operand `index` through a barrier.
+    /// Returns true if the backward must read operand `index` after a barrier.
     bool preventsCSE(unsigned index);
     ::mlir::remat::YieldOp getYield();
     ::mlir::Block *getBodyBlock() { return &getBody().front(); }
@@ -219,9 +219,9 @@ def Remat_BarrierOp : Remat_Op<"barrier", [
 def Remat_BeginBackwardOp : Remat_Op<"begin_backward"> {
   let summary = "where the backward of a joint function begins";
   let description = [{
-    What stands before it in its block is the forward, and what stands after it
-    the backward: that is what passes go by, up to the end of fusion, where they
-    must not move work across. `remat-differentiate` puts one into each joint
+    Operations before it in its block are the forward, those after it the
+    backward. Up to the end of fusion, passes go by it where they must not move
+    work across. `remat-differentiate` puts one into each joint
     function, and `remat-inline-regions` into one that was written by hand with
     a `remat.backward`; `remat-lower-tapes` removes it. Where a joint function was
     inlined into another one, a block has several: the first one counts, since the
@@ -244,14 +244,14 @@ def Remat_BeginBackwardOp : Remat_Op<"begin_backward"> {
 
 def Remat_PlanOp : Remat_Op<"plan", [
     Pure, AttrSizedOperandSegments]> {
-  let summary = "what a backward does about each of its residuals";
+  let summary = "the decision about each residual of a backward";
   let description = [{
     The decisions of `remat-plan` for the `remat.backward` in which it stands, or
     of `remat-plan-functions` for the function, between whose forward and backward
     it stands: one for each residual that the backward reads. The results are the
-    residuals, unchanged. `from` is what the residuals that are computed again start from:
-    operands of the region, and values inside it that are saved. They are read
-    here so that they stay available.
+    residuals, unchanged. `from` are the values from which recomputed residuals
+    start: operands of the region, and values inside it that are saved. They are
+    operands here so that they stay available.
 
     With it the program computes what it computed before; `remat-materialize`
     executes the decisions. It removes the plan of a `remat.backward`; that of a
@@ -296,7 +296,7 @@ def Remat_TapeWriteOp : Remat_Op<"tape_write", [Pure, TypesMatchWith<
     once in each iteration and read by `remat.tape_read` in the backward loop.
     `remat-merge-tapes` makes some that begin with a value before the first one.
     It is an operation of its own, rather than a `tensor.insert_slice`, so that
-    `remat-materialize` can find the value behind a read and delete both.
+    `remat-materialize` can find the value that a read returns and delete both.
 
     Example: `%t1 = remat.tape_write %v into %t[%i] : tensor<4xf32> into tensor<10x4xf32>`.
   }];

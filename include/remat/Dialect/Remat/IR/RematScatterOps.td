@@ -16,12 +16,12 @@ def Remat_ScatterAddOp : Op<Remat_Dialect, "scatter_add", [
     SingleBlockImplicitTerminator<"::mlir::remat::YieldOp">]> {
   let summary = "add the elements of a tensor to another one, at computed positions";
   let description = [{
-    The adjoint of a gather: the gradient of an embedding's table. In a model, what
-    the edges of a graph bring to its nodes. The body says for each position in `updates`, one index for each dimension, at which
-    position of `init` the element there is added; it may read tensors from around
-    the operation. Positions may repeat: additions to one element are made in the
-    lexicographic order of the positions in `updates`, so that the sum has the
-    same bits on every target. Updates of f16 or bf16 may be added to a wider
+    The adjoint of a gather: the gradient of an embedding's table. In a model, the
+    sums of a graph's edges at its nodes. For each position in `updates`, the body
+    yields the position of `init`, one index for each dimension, to which the
+    element is added; it may read tensors from around the operation. Positions
+    may coincide: additions to one element are made in the lexicographic order of
+    the positions in `updates`, so that the sum has the same bits on every target. Updates of f16 or bf16 may be added to a wider
     type.
 
     A dimension of `init` whose index is an argument of the body itself is added

@@ -88,7 +88,7 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     bool isEager() { return !getDeferred(); }
-    /// Whether the function that the operation asks for exists.
+    /// Returns true if the function of a step that it names exists.
     bool hasStepFunction();
     /// `@loss_grad`: the function that differentiation makes of `@loss`.
     std::string getJointName() { return getLoss().str() + "_grad"; }

@@ -20,16 +20,16 @@ namespace mlir::remat {
 
 bool isRoundedProduct(linalg::LinalgOp op);
 
-/// Whether `op` rounds each element of its input and does nothing else.
+/// Returns true if `op` rounds each element of its input and does nothing else.
 bool isRounding(Operation *op);
 
-/// Whether `op` is a matrix product whose body is c + a * b, to whose type
-/// factors of a narrower type are extended; it is rounded after that if `op` is
-/// a rounded product.
+/// Returns true if `op` is a matrix product whose body is c + a * b, to whose
+/// type factors of a narrower type are extended; it is rounded after that if
+/// `op` is a rounded product.
 bool isProductOfExtended(linalg::LinalgOp op);
 
-/// Whether a library computes a product with these maps (of a, b and c) in one
-/// call for each matrix of the result, so that nothing but the result is
+/// Returns true if a library computes a product with these maps (of a, b and c)
+/// in one call for each matrix of the result, so that nothing but the result is
 /// rounded: the loops of each role lie next to each other, in one order.
 bool isOneProduct(ArrayRef<AffineMap> maps, ArrayRef<int64_t> loopSizes);
 
