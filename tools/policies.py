@@ -5,7 +5,7 @@
     policies.py MODEL.mlir [--steps N] [--policies P ...] [--target "cuda emulate"]
 
 `none` is the model without regions. Bytes are the compiler's exact figures; `peak` is all that the step needs, and the
-columns behind it add up to it. Times are medians of a few steps. Every variant has to come to the same losses, bit by
+columns after it add up to it. Times are medians of a few steps. Every variant has to come to the same losses, bit by
 bit. Run it where the model's data file is.
 
 With --target "cuda emulate" the kernels for CUDA run on the host, and launches of kernels and libraries are shown in
@@ -24,7 +24,7 @@ from remat.testing import training  # noqa: E402  (needs the path above)
 POLICIES = ["none", "everything_saveable", "dots_saveable", "nothing_saveable"]
 COLUMNS = ["policy", "update", "peak", "parameters", "optimizer", "residuals", "gradients", "recomputed", "temporaries",
            "other"]
-# What the last columns are, by target.
+# The last columns, by target.
 MEASURED = {"cpu": ["ms/step"], "cuda": ["ms/step", "launches"], "cuda emulate": ["launches"]}
 
 

@@ -73,7 +73,7 @@ void mlir::remat::buildLowerToCUDAPipeline(OpPassManager &pm,
   pm.addPass(createConvertDeviceMemory());
   pm.addPass(createConvertAssertToRuntime());
   pm.addPass(createConvertPhiloxToArith());
-  // What the host computes; kernels have their own, below.
+  // For code of the host; kernels have their own, below.
   pm.addNestedPass<func::FuncOp>(createApproximateMath());
   pm.addPass(createConvertLaunchesToRuntime());
   addKernelLowering(pm, options.emulate);

@@ -55,7 +55,7 @@ void remat::addHostLowering(OpPassManager &pm) {
   // through casts, in a time that grows with the square of their number.
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  // Takes descriptors apart again that nobody needs as a whole.
+  // Splits descriptors that are not needed as a whole.
   addOpCanonicalizer(pm);
   pm.addPass(remat::createPrepareForJIT());
 }

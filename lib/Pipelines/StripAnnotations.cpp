@@ -28,7 +28,7 @@ static SmallVector<StringAttr> getOurs(ArrayRef<NamedAttribute> attributes) {
   return names;
 }
 
-/// What of `attributes` is not ours.
+/// Returns those of `attributes` that are not ours.
 static DictionaryAttr getOthers(MLIRContext *context,
                                 DictionaryAttr attributes) {
   NamedAttrList others(attributes);

@@ -260,7 +260,7 @@ void remat::registerTrainPipelines() {
       "Bufferize functions on tensors, in place where they allow it, and pack "
       "their memory",
       [](OpPassManager &pm, const BufferizeOptions &options) {
-        // What was never scheduled has not had these.
+        // Programs that were never scheduled have not had these.
         options.getTarget().addBeforeScheduling(pm, options);
         buildBufferizePipeline(pm, options);
       });

@@ -41,7 +41,7 @@ struct Diagnostic {
   std::string text;
 };
 
-/// What `RematStepOptions` refers to, so that it lives while others run.
+/// The strings of `RematStepOptions`, so that they outlive the call.
 struct Options {
   std::string text, fileName, passes, function, optimizer, trainAttributes,
       trainOptions, evalText, evalFileName, evalPasses, evalFunction,
@@ -191,7 +191,7 @@ private:
     return !isCancelled;
   }
 
-  /// Whether the work is done, after a while at most.
+  /// Returns true if the work is done, after a while at most.
   bool wait() {
     nb::gil_scoped_release released;
     std::unique_lock<std::mutex> lock(mutex);
@@ -399,7 +399,7 @@ static nb::object run(Step &step,
   return isDone ? nb::none() : nb::object(nb::cast(message));
 }
 
-/// What is known of anything that has DLPack or the buffer protocol:
+/// Describes an object with DLPack or the buffer protocol:
 /// (address, type, shape, whether it is contiguous, device, what keeps it
 /// alive)
 static nb::tuple describeArray(const nb::ndarray<nb::ro> &array) {
@@ -442,7 +442,7 @@ static void setLearningRates(Step &step, const std::vector<double> &rates) {
 
 NB_MODULE(_native, m) {
   m.doc() = "The compiler and compiled steps; use remat.mlir instead.";
-  // What JAX's caches keep alive up to the end of the process is no leak here.
+  // Objects in JAX's caches live up to the end of the process: no leaks here.
   nb::set_leak_warnings(false);
 
   nb::class_<Options>(m, "Options")

@@ -1,9 +1,9 @@
 //===- Hover.cpp - Documentation of attributes in an editor ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR's language server knows operations, blocks and aliases, but not what
-// stands in an attribute: hovering over a policy or an update rule shows
-// nothing. A dialect cannot add to it. So the server runs behind this filter,
+// MLIR's language server knows operations, blocks and aliases, but not the
+// parts of an attribute: hovering over a policy or an update rule shows
+// nothing. A dialect cannot add to it. So the server runs after this filter,
 // which passes everything on but the questions that it can answer.
 //===----------------------------------------------------------------------===//
 

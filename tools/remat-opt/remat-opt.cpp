@@ -21,8 +21,8 @@
 using namespace mlir;
 
 namespace {
-/// What a pipeline ends with where its passes are not verified one by one:
-/// nothing invalid is printed without a word.
+/// The last pass of a pipeline whose passes are not verified one by one:
+/// nothing invalid is printed without a diagnostic.
 struct VerifyPass : PassWrapper<VerifyPass, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VerifyPass)
   StringRef getArgument() const override { return "verify-result"; }
@@ -71,8 +71,8 @@ int main(int argc, char **argv) {
   registerAllPasses();
   remat::registerAllPasses();
 
-  // What stands at a location is shown with it; the operation, which may be the
-  // whole module, is added on request.
+  // The source line of a location is shown with it; the operation, which may be
+  // the whole module, is added on request.
   registerMLIRContextCLOptions();
   auto *printOp =
       llvm::cl::getRegisteredOptions().lookup("mlir-print-op-on-diagnostic");

@@ -26,7 +26,7 @@ class Target {
 public:
   virtual ~Target();
 
-  /// What `target=` calls it.
+  /// Its name in `target=`.
   virtual StringRef getName() const = 0;
 
   /// Of the arena and of every buffer in it, in bytes.

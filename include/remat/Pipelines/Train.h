@@ -72,7 +72,7 @@ struct TrainOptions : public PassPipelineOptions<TrainOptions>,
       llvm::cl::init(false)};
 };
 
-/// What `options` say of the part on tensors.
+/// Copies the options of the part on tensors.
 void setOptions(ToTensorsOptions &toTensors, const TrainOptions &options);
 
 /// Appends the passes that take an annotated model to flat functions on

@@ -51,7 +51,7 @@ private:
 };
 } // namespace
 
-/// What `recompute=` and `save=` call the results of operations that they name.
+/// Names that `recompute=` and `save=` give to results of operations.
 static constexpr llvm::StringLiteral kRecomputedName = "recomputed";
 static constexpr llvm::StringLiteral kSavedName = "saved";
 

@@ -211,7 +211,7 @@ static bool isChained(const Sequence &sequence, Block &block, size_t begin,
   return isRead;
 }
 
-/// Cuts `repeat` into layers. Empty if they are none.
+/// Cuts `repeat` into layers. Empty if it cannot be cut.
 static SmallVector<size_t> cutLayers(const Sequence &sequence, Block &block,
                                      const Repeat &repeat) {
   size_t begin = findBegin(sequence, repeat);
@@ -250,7 +250,7 @@ static bool reads(const Sequence &sequence, Block &block, size_t begin,
 
 /// The first or the last layer may differ a little from the others: what its
 /// neighbours need was folded into it, or out of it. Returns how many
-/// operations behind `anchor` (`forward`), or in front of it, are the layer at
+/// operations after `anchor` (`forward`), or before it, are the layer at
 /// `begin` but for one in eight; 0 if they differ by more. By edit distances in
 /// a band around the diagonal.
 static size_t findNearlyEqual(const Sequence &sequence, size_t begin,

@@ -1,8 +1,8 @@
 //===- MarkOutputs.cpp - Names and stopped gradients ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `checkpoint_name`, `stop_gradient` and `detach` leave no operation behind: a
-// scope around what they were applied to is all that an export keeps.
+// `checkpoint_name`, `stop_gradient` and `detach` leave no operation in an
+// export: a scope around what they were applied to is all that an export keeps.
 //===----------------------------------------------------------------------===//
 
 #include "Origins.h"
@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace mlir::remat;
 
 /// Calls `mark` for each value of `selection` that something else reads, with
-/// the rewriter behind its operation, and puts what it returns in its place,
+/// the rewriter after its operation, and puts what it returns in its place,
 /// unless that is null. Returns whether there was any.
 static bool markOutputs(RewriterBase &rewriter, const Selection &selection,
                         function_ref<Value(Value)> mark) {

@@ -91,8 +91,8 @@ static Value lookThroughViews(Value value) {
   }
 }
 
-/// What has the value of `use` on the other side of it, or is a view of it.
-static Value findViewBehind(OpOperand &use) {
+/// Returns the value of `use` on the other side of a border, or a view of it.
+static Value findViewOf(OpOperand &use) {
   Operation *user = use.getOwner();
   unsigned number = use.getOperandNumber();
   if (isa<NameOp>(user) || getViewedOperand(user) == &use)
@@ -124,7 +124,7 @@ void Origins::forEachUser(Value source,
   while (!views.empty())
     for (OpOperand &use : views.pop_back_val().getUses()) {
       visit(use.getOwner());
-      if (Value view = findViewBehind(use))
+      if (Value view = findViewOf(use))
         views.push_back(view);
     }
 }

@@ -23,7 +23,7 @@ bool isDefinedIn(Value value, Block *block);
 /// draws from a generator (their state is threaded through regions).
 bool isBoundToItsPlace(Operation *op);
 
-/// What values depend on: parameters (arguments with `opt.param`; if there are
+/// The origins of values: parameters (arguments with `opt.param`; if there are
 /// none, weights in resources and every floating-point argument), data (other
 /// arguments, what is read from globals), inputs (data in floating point). Both
 /// parameters and data make an activation. Constants and masks by iota depend
@@ -35,18 +35,18 @@ public:
   static constexpr unsigned kParameter = 1, kData = 2, kInput = 4;
 
   unsigned get(Value value) const { return origins.lookup(value); }
-  /// What an operation computes from.
+  /// Returns the origins of the results of an operation.
   unsigned get(Operation *op) const { return ofOps.lookup(op); }
   bool isActivation(Operation *op) const { return isActivation(get(op)); }
   static bool isActivation(unsigned origin) {
     return (origin & kParameter) && (origin & kData);
   }
   /// Constants, empty tensors, and tensors that hold one number in every place:
-  /// made again wherever they are read.
+  /// cloned wherever they are read.
   bool isMadeAgain(Operation *op) const { return madeAgain.contains(op); }
 
-  /// What `value` is a name, a transposition or another view of: products may
-  /// read that instead. Arguments that some caller makes of one value are one.
+  /// Returns the source of `value` if it is a name or view: products may read it
+  /// instead. Arguments that some caller makes of one value are one.
   Value getSource(Value value) const;
   /// Calls `visit` with what uses `source`, or a view of it.
   void forEachUser(Value source, function_ref<void(Operation *)> visit) const;

@@ -128,8 +128,8 @@ static bool areInstances(const Origins &origins, ArrayRef<Selection> children) {
   });
 }
 
-/// What stands in the checkpointed function itself goes with the module before
-/// it (the first one: behind it).
+/// Operations of the checkpointed function itself go with the module before
+/// them (the first ones: with the module after them).
 SmallVector<Selection>
 CheckpointSelector::divideByModule(const Selection &selection, unsigned depth) {
   SmallVector<Selection> children;

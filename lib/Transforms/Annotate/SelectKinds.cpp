@@ -1,8 +1,8 @@
 //===- SelectKinds.cpp - Operations by what they do -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Selective recompute: what is cheap to compute again is known by its kind, not
-// by its place. Front ends write most kinds as `linalg.generic`, so that names
+// Selective recompute: cheap values are known by kinds of operations, not by
+// their place. Front ends write most kinds as `linalg.generic`, so that names
 // of operations say little; a softmax or a normalization is several of them.
 //===----------------------------------------------------------------------===//
 
@@ -146,8 +146,8 @@ static SmallVector<Operation *> findBetween(Value begin, Operation *end) {
   return between;
 }
 
-/// What `value` was before something was subtracted from it, element by
-/// element; `value` itself if nothing was.
+/// Returns the value from which `value` was computed by an elementwise
+/// subtraction; `value` itself if there was none.
 static Value findShifted(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isElementwise(op) || !computes<arith::SubFOp>(op))

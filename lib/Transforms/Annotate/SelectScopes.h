@@ -14,8 +14,8 @@ namespace mlir::remat {
 /// place are left out.
 bool isSelectable(Operation *op, const Origins &origins);
 
-/// What `getKey` says of `op`; of a region, what it says of everything in it,
-/// empty if that differs.
+/// Returns the key of `op`; of a region, that of all operations in it, empty if
+/// they differ.
 std::string getKeyOf(Operation *op, const Origins &origins,
                      function_ref<std::string(Operation *)> getKey);
 

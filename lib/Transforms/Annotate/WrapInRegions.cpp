@@ -1,8 +1,8 @@
 //===- WrapInRegions.cpp - Selected operations become regions -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A region keeps its operands alive until its backward, and no operation may
-// stand both before and behind it: what goes in decides what it saves.
+// A region keeps its operands live until its backward, and no operation may be
+// both before and after it: the operations in it decide what it saves.
 //===----------------------------------------------------------------------===//
 
 #include "Origins.h"
@@ -55,7 +55,7 @@ private:
   RewriterBase &rewriter;
   const Origins &origins;
   const DenseSet<Operation *> &selected;
-  /// What was copied into any region; the original may be dead now.
+  /// Operations copied into any region; the originals may be dead now.
   DenseSet<Operation *> &copied;
   Block *block;
   SmallVector<Operation *> ops;
@@ -164,7 +164,7 @@ void Wrapper::pullIn() {
     if (wouldOvertake(op))
       continue;
     if (!isReadInsideOnly(op->getResults(), found)) {
-      // A draw hands on its state; what it drew may be drawn again.
+      // A draw hands on its state; its numbers may be redrawn.
       if (isDrawForInside(op, found))
         remade.insert(op);
       continue;
@@ -198,8 +198,8 @@ void Wrapper::copy(Operation *op) {
 
 /// Takes each connected part of `candidates` in that reads no more bytes than
 /// it hands on. Arguments stay alive anyway. What is made of constants alone
-/// (the counters of a draw, shared by all layers) costs no bytes if it is made
-/// again inside; that is done where nothing else makes the part worth while.
+/// (the counters of a draw, shared by all layers) costs no bytes if it is
+/// cloned inside; that is done where nothing else makes the part worth while.
 void Wrapper::keepIfSmaller(ArrayRef<Operation *> candidates) {
   llvm::EquivalenceClasses<Operation *> parts;
   for (Operation *op : candidates)
@@ -253,7 +253,7 @@ void Wrapper::keepIfSmaller(ArrayRef<Operation *> candidates) {
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
 }
 
-/// Moves what depends on the selection, between its operations, behind them.
+/// Moves operations that depend on the selection, between its own, after them.
 /// Operations with effects stay in their order, and so do the users of a
 /// value that may have a cotangent.
 void Wrapper::sink() {
@@ -310,8 +310,8 @@ RegionOp Wrapper::build(StringRef label, Attribute policy) {
     if (again.insert(value))
       forEachUsedValue(source, visit);
   };
-  // What moved in stood where the exporter had it; equal layers get equal
-  // operands if it is looked at last.
+  // Operations that moved in were where the exporter had them; equal layers get
+  // equal operands if these are looked at last.
   for (bool isSelected : {true, false})
     for (Operation *op : ops)
       if (selected.contains(op) == isSelected)
@@ -480,7 +480,7 @@ static void replaceByRegions(Selection &selection, Block *block) {
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
 }
 
-/// Removes the originals of what every user has made again.
+/// Removes the originals of operations that every user has cloned.
 static void eraseUnread(RewriterBase &rewriter, Block &block,
                         const DenseSet<Operation *> &copied) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))

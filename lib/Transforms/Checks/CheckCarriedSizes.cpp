@@ -59,8 +59,8 @@ static LogicalResult checkSizes(Value carried, OpOperand &next) {
   return success();
 }
 
-/// What the body of `loop` has for the value that it carries at `index`; null
-/// if it has none.
+/// Returns the value of the body of `loop` that is carried at `index`; null if
+/// there is none.
 static Value getCarried(LoopLikeOpInterface loop, unsigned index) {
   Value carried = loop.getRegionIterArgs()[index];
   auto whileLoop = dyn_cast<scf::WhileOp>(loop.getOperation());

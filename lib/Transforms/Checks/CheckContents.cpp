@@ -29,8 +29,8 @@ static bool readsElements(OpOperand &use) {
          owner->hasTrait<OpTrait::Elementwise>();
 }
 
-/// What holds the same elements as the operand `use`, or some of them; null if
-/// nothing does.
+/// Returns the value with the same elements as the operand `use`, or some of
+/// them; null if there is none.
 static Value getView(OpOperand &use) {
   Operation *owner = use.getOwner();
   if (auto region = dyn_cast<remat::RegionOp>(owner))

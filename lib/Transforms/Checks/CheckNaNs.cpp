@@ -66,8 +66,8 @@ static func::FuncOp createCheck(OpBuilder &builder, Location loc,
   return check;
 }
 
-/// What an argument is called that has a value when its function begins, and
-/// that no other function has looked at; empty otherwise.
+/// Returns the name of an argument that has a value when its function begins
+/// and that no other function has checked; empty otherwise.
 static std::string describeArgument(func::FuncOp function, unsigned number) {
   for (StringRef name : {opt::OptDialect::getParamAttrName(),
                          opt::OptDialect::getStateAttrName(),

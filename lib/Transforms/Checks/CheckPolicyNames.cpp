@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A misspelled name would save nothing, in silence. No verifier can say so: a
-// name dies with a value that nobody needs any more, and the policy stays.
+// name dies with a value that has no users any more, and the policy stays.
 // Therefore it is said at the start.
 //===----------------------------------------------------------------------===//
 

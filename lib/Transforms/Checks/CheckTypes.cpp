@@ -24,7 +24,7 @@ namespace mlir::remat {
 
 using namespace mlir;
 
-/// What to do about a type that has no lowering; empty if it has one.
+/// Returns advice on a type that has no lowering; empty if it has one.
 static StringRef getWayOut(Type type) {
   if (sparse_tensor::getSparseTensorEncoding(type))
     return "keep it dense (sparse_tensor.convert)";

@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace mlir::remat;
 
 namespace {
-/// What a condition in a kernel's body is made of.
+/// The slice of a condition in a kernel's body.
 struct Condition {
   SetVector<Operation *> slice;
   /// Operands whose elements it reads, by their numbers.

@@ -321,7 +321,7 @@ static SmallVector<Value> cloneBody(RewriterBase &rewriter, LinalgOp producer,
   return yielded;
 }
 
-/// Moves the body of `consumer` behind what `builder` has and replaces it.
+/// Moves the body of `consumer` to the insertion point and replaces it.
 static GenericOp replaceConsumer(RewriterBase &rewriter, LinalgOp consumer,
                                  KernelBuilder &builder,
                                  ArrayRef<Value> arguments,

@@ -36,7 +36,7 @@ using linalg::LinalgOp;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// What fusion would do with a producer and one of its users.
+/// The decision about a producer and one of its users.
 enum class Decision { Keep, Fuse, FuseAndKeepResults };
 
 /// The operations that read results of `op`, in no order that matters; stops
@@ -97,8 +97,8 @@ static unsigned countUses(LinalgOp producer, LinalgOp consumer) {
 /// A value with more users is taken to be read everywhere.
 static constexpr unsigned kMaxUsesToVisit = 1000;
 
-/// Calls `visit` for the operations that read `value`, or the same value behind
-/// names and borders of regions or computed again, until it returns false.
+/// Calls `visit` for the operations that read `value`, or a value equal to it
+/// (named, across borders of regions, recomputed), until it returns false.
 static bool visitUsers(Value value, const EqualValues &equal,
                        function_ref<bool(Operation *)> visit) {
   SmallVector<Value> aliases(equal.getEqual(value));
@@ -238,7 +238,7 @@ static constexpr unsigned kPhiloxOps = kMaxKernelOps / 4;
 static constexpr unsigned kMaxKernelInputs = 96;
 
 /// The adjoint has a kernel for each operand that is not read element for
-/// element, and each of them computes the body again: the operations of all of
+/// element, and each of them recomputes the body: the operations of all of
 /// them together.
 static constexpr unsigned kMaxAdjointOps = 256;
 
@@ -376,7 +376,7 @@ struct FusePass : remat::impl::FusePassBase<FusePass> {
       if (keepAdjoints && !region.empty())
         equal.emplace(region.front());
       fuseIn(region);
-      // What is differentiated keeps its adjoint.
+      // Kernels that are differentiated keep their adjoint.
       if (!keepAdjoints)
         repeatInUsers(region);
     }
@@ -456,9 +456,9 @@ private:
     }
   }
 
-  /// Producers that take longer than computing them again in all that reads
-  /// them. From the last one on: users are what they will be by then, and what
-  /// replaces them comes behind.
+  /// Clones producers into their users where recomputing them takes less time
+  /// than they do. From the last one on: users are final by then, and their
+  /// replacements come later in the block.
   void repeatInUsers(Region &region) {
     for (Block &block : region) {
       for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
@@ -493,7 +493,7 @@ private:
 
   std::optional<BackwardBorder> border;
   std::optional<OverwrittenValues> overwritten;
-  /// What is computed twice, if there are adjoints to keep.
+  /// Values that are computed twice, if there are adjoints to keep.
   std::optional<EqualValues> equal;
 };
 } // namespace

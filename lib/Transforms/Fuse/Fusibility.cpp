@@ -1,8 +1,8 @@
 //===- Fusibility.cpp - Whether fusion saves or costs something -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The plan asks this before it lets a value be computed again in a kernel that
-// reads it, and fusion before it does so.
+// The plan asks this before it lets a kernel recompute a value that it reads,
+// and fusion before it moves it there.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
@@ -96,7 +96,7 @@ bool mlir::remat::isOverwrittenBetween(LinalgOp producer, LinalgOp consumer,
   });
 }
 
-// What looks at all operands comes last: most producers fail before.
+// Tests of all operands come last: most producers fail before.
 bool mlir::remat::canFuseCheaply(LinalgOp producer, LinalgOp consumer,
                                  const OverwrittenValues *overwritten) {
   return consumer->getBlock() == producer->getBlock() &&

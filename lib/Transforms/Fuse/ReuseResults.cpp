@@ -4,8 +4,8 @@
 // The adjoint of a kernel has a kernel for the gradient of each operand that it
 // reads in a way of its own, and each of them begins with the same scalar
 // operations: a mask applied to a cotangent, say. Where one of them stores
-// such a value anyway, the others read it, and the tensors from which they
-// would have made it again die earlier.
+// such a value anyway, the others read it, and the live ranges of the tensors
+// from which they would have recomputed it end earlier.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
@@ -33,7 +33,7 @@ static constexpr unsigned kMaxSharers = 32;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// The operand of `op` behind an argument of its body, if it is an input.
+/// Returns the operand of an argument of the body of `op`, if it is an input.
 static OpOperand *getInput(GenericOp op, Value scalar) {
   auto argument = dyn_cast<BlockArgument>(scalar);
   if (!argument || argument.getOwner() != op.getBlock())
@@ -169,7 +169,7 @@ public:
   /// elements to `yielded`, the last one first.
   SmallVector<Value> getGates(ValueRange yielded) const {
     SmallVector<Value> gates;
-    // Of what stands behind an operation, all that has to be known by then.
+    // Values that have to be known for the operations after this one.
     DenseSet<Value> pending;
     auto require = [&](const auto &values) {
       for (Value value : values)

@@ -90,7 +90,7 @@ static bool isView(Operation *op) {
              tensor::CollapseShapeOp, BarrierOp>(op);
 }
 
-/// What `value` is a part of or a view of.
+/// Returns the tensor that `value` is a part or a view of.
 static Value getWhole(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isView(op))
@@ -268,7 +268,7 @@ struct SinkIntoLoops : mlir::remat::impl::SinkIntoLoopsBase<SinkIntoLoops> {
     BackwardBorder border(getOperation());
     IRRewriter rewriter(&getContext());
     bool changed = false;
-    // What the last one reads may be read by the loop alone afterwards.
+    // Operands of the last one may then have no other user than the loop.
     for (linalg::GenericOp op : llvm::reverse(ops)) {
       if (!isElementwise(op))
         continue;

@@ -144,8 +144,8 @@ static bool isWholeNumber(ElementsAttr value) {
   return !number.isFinite() || number.isInteger();
 }
 
-/// The constant that an entry of the description means, null if it is none of
-/// the function's any more.
+/// Returns the constant that an entry of the description means, null if the
+/// function no longer has it.
 static FailureOr<ModelConstant *>
 findConstant(func::FuncOp root, MutableArrayRef<ModelConstant> constants,
              const ExportSpec &spec, const SpecEntry &entry) {

@@ -3,8 +3,8 @@
 //
 // JAX's way to linalg writes erfc, which the exact GELU is made of, as three
 // approximations and selects between them. Far from where one of them is meant
-// it overflows; nobody sees that in its value, but its derivative times zero is
-// no number. Frameworks differentiate the function.
+// it overflows; its value is not selected then, but its derivative times zero
+// is NaN. Frameworks differentiate the function.
 //===----------------------------------------------------------------------===//
 
 #include "Import.h"
@@ -42,7 +42,7 @@ static Value getSource(Value scalar) {
   return op.isDpsInput(operand) ? operand->get() : scalar;
 }
 
-/// What makes an element of `value`, a tensor or a scalar.
+/// Returns the operation that computes elements of `value`, tensor or scalar.
 static Operation *getScalarOp(Value value) {
   value = getSource(value);
   auto op = value.getDefiningOp<LinalgOp>();
@@ -113,8 +113,8 @@ private:
 };
 } // namespace
 
-/// What a choice between approximations depends on: `x`, if it compares |x|
-/// with a constant.
+/// Returns the variable of a choice between approximations: `x`, if it compares
+/// |x| with a constant.
 static Value getVariable(arith::SelectOp choice) {
   auto compare =
       dyn_cast_if_present<arith::CmpFOp>(getScalarOp(choice.getCondition()));

@@ -28,7 +28,7 @@ struct ExportSpec {
   std::string function;
   std::vector<SpecEntry> arguments, constants, results;
 
-  /// What the file says of an entry, for the report.
+  /// Quotes an entry of the file, for the report.
   std::string quote(const SpecEntry &entry) const;
   /// Reads and checks a file, or JSON that stands in its place; errors are at a
   /// line of it, or at `loc`.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An export that stopped half-way holds operations that this project does not
-// know. "Dialect not found" helps nobody: each is answered with the flag or the
+// know. "Dialect not found" is no help: each is answered with the flag or the
 // pass that removes it.
 //===----------------------------------------------------------------------===//
 

@@ -10,10 +10,10 @@
 
 namespace mlir::remat {
 
-/// What an argument or a constant is to training.
+/// The role of an argument or a constant in training.
 enum class Role { parameter, state, data };
 
-/// What was decided about one argument, constant or result, and why.
+/// The decision about one argument, constant or result, and its reason.
 struct Decision {
   Role role = Role::data;
   std::string name;
@@ -47,10 +47,10 @@ FailureOr<SmallVector<ModelConstant>> decideConstants(func::FuncOp root,
                                                       const ExportSpec *spec,
                                                       const ImportRules &rules);
 
-/// Makes the constants that are no data arguments of `root`, behind its own.
+/// Makes the constants that are no data arguments of `root`, after its own.
 void hoistConstants(func::FuncOp root, ArrayRef<ModelConstant> constants);
 
-/// What the arguments and results of a function are.
+/// The decisions about the arguments and results of a function.
 struct SignatureDecision {
   SmallVector<Decision> arguments;
   unsigned loss = 0;

@@ -166,7 +166,7 @@ static void nameArguments(func::FuncOp function, const ExportSpec *spec,
   }
 }
 
-/// What the function says itself.
+/// Applies the marks of the function itself.
 static bool applyMarks(func::FuncOp function, unsigned index,
                        Decision &decision) {
   auto has = [&](StringRef key) {

@@ -113,8 +113,8 @@ static Value multiply(OpBuilder &builder, Location loc, Value a, double b) {
   return arith::MulFOp::create(builder, loc, a, emitF64(builder, loc, b));
 }
 
-/// What all gradients are multiplied by: the mean over micro-batches, and the
-/// limit on the norm of all gradients together. Null if there is nothing to do.
+/// Returns the factor of all gradients: the mean over micro-batches, and the
+/// limit on the norm of all gradients together. Null if it is 1.
 static Value emitScale(StepFunction &step, TrainStepOp train,
                        OpBuilder &builder) {
   Location loc = train.getLoc();
@@ -139,8 +139,8 @@ static Value emitScale(StepFunction &step, TrainStepOp train,
                                    : factor;
 }
 
-/// Puts all gradients behind one barrier. Who asks for deferred updates wants
-/// all of them first; without it the schedule would move each update to where
+/// Passes all gradients through one barrier. Deferred updates come after all of
+/// them; without it the schedule would move each update to where
 /// its gradient is ready. (A scale depends on all gradients anyway.)
 static void awaitAllGradients(StepFunction &step, Location loc,
                               OpBuilder &builder) {
@@ -219,8 +219,8 @@ static void returnUpdates(StepFunction &step,
   function.setAllArgAttrs(llvm::map_to_vector(arguments, getDictionary));
 }
 
-/// What only gradients of frozen parameters needed. The other gradients have no
-/// user yet.
+/// Erases operations that only gradients of frozen parameters needed. The other
+/// gradients have no user yet.
 static void eraseDeadOperations(const StepFunction &step, Block &body) {
   llvm::SmallDenseSet<Operation *> definesGradient;
   for (const TrainedParameter &trained : step.trained)
@@ -241,7 +241,7 @@ static LogicalResult insertSteps(TrainStepOp train, bool isJointShared) {
   if (train.getAccumulate() > 1 &&
       failed(accumulateOverMicroBatches(*step, train.getAccumulate())))
     return failure();
-  // Whatever was only needed for gradients that nobody uses reads no parameter.
+  // Operations for gradients without users must not read parameters.
   eraseDeadOperations(*step, step->function.getBody().front());
 
   PhaseListener phase(kUpdatePhase);

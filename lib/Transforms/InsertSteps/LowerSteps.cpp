@@ -42,7 +42,7 @@ private:
   llvm::MapVector<std::tuple<Attribute, Value, Type>, SmallVector<Value>> known;
 };
 
-/// What happens to a gradient before the rule sees it, in the type that the
+/// The preparation of a gradient for the rule, in the type that the
 /// rule computes in: the step's scale, then the limit on each element, then the
 /// factor that limits the norm.
 struct GradientPreparation {

@@ -120,8 +120,8 @@ LogicalResult mlir::remat::accumulateOverMicroBatches(StepFunction &step,
   if (failed(growData(step, count)))
     return failure();
 
-  // What the loop carries: each result (a state, or the sum of a scalar), then
-  // the sum of each gradient.
+  // Carried values of the loop: each result (a state, or the sum of a scalar),
+  // then the sum of each gradient.
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
   SmallVector<Value> inits;
   for (auto [index, type] : llvm::enumerate(function.getResultTypes()))

@@ -25,7 +25,7 @@ using namespace mlir::remat;
 using opt::EagerStepOp;
 
 namespace {
-/// A gradient that a function returns, and the updates by it behind the calls.
+/// A gradient that a function returns, and the updates by it after the calls.
 struct Sinkable {
   unsigned result;
   /// Which argument is the parameter, if the function reads it.
@@ -43,9 +43,9 @@ struct Callee : CalledFunction {
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// The step that `gradient` is for, if it stands right behind the call, so that
-/// nothing reads the old value later.
-static EagerStepOp getStepBehind(OpResult gradient) {
+/// Returns the step that `gradient` is for, if it is right after the call, so
+/// that nothing reads the old value later.
+static EagerStepOp getStepAfter(OpResult gradient) {
   if (!gradient.hasOneUse())
     return nullptr;
   auto step = dyn_cast<EagerStepOp>(*gradient.getUsers().begin());
@@ -84,7 +84,7 @@ static std::optional<Sinkable> findSinkable(const Callee &callee,
                                             unsigned result) {
   Sinkable sinkable{result, std::nullopt, {}};
   for (func::CallOp call : callee.calls) {
-    EagerStepOp step = getStepBehind(call->getResult(result));
+    EagerStepOp step = getStepAfter(call->getResult(result));
     if (!step)
       return std::nullopt;
     Value param = step.getParam();

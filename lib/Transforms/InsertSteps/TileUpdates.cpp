@@ -58,8 +58,8 @@ static bool updatesElements(LinalgOp update) {
   });
 }
 
-/// None if `op` is no update, or if something else than a product that nobody
-/// else reads computes the gradient.
+/// Returns nullopt if `op` is no update, or if the gradient is not computed by
+/// a product without other users.
 static std::optional<ProductUpdate> getProductUpdate(LinalgOp op) {
   if (llvm::none_of(op.getDpsInits(), isTrained) || !updatesElements(op))
     return std::nullopt;
@@ -68,7 +68,7 @@ static std::optional<ProductUpdate> getProductUpdate(LinalgOp op) {
     auto product = input->get().getDefiningOp<LinalgOp>();
     if (!isProductOfZeros(product) || product->getBlock() != op->getBlock())
       continue;
-    // A number that all elements of the gradient have in them is none of it.
+    // A number that is broadcast is not the gradient.
     if (!op.getMatchingIndexingMap(input).isIdentity())
       continue;
     if (found)

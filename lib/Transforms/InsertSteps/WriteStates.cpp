@@ -66,8 +66,8 @@ void mlir::remat::writeStatesInPlace(StepFunction &step, OpBuilder &builder) {
             builder, other.old.getLoc(),
             cast<RankedTensorType>(other.next.getType()),
             /*dynamicSizes=*/ValueRange(), /*copy=*/other.next);
-    // What is the next value of several states is computed in the buffer of one
-    // of them.
+    // The next value of several states is computed in the buffer of one of
+    // them.
     Value source = stored.lookup_or(write.next, write.next);
     Value written =
         bufferization::MaterializeInDestinationOp::create(

@@ -84,7 +84,7 @@ static void lowerFoldIn(RngFoldInOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the body of a draw has at hand: the words of element i's block.
+/// The values in the body of a draw: the words of element i's block.
 struct Element {
   OpBuilder &b;
   Location loc;

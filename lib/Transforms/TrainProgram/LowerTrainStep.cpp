@@ -54,7 +54,7 @@ private:
   func::CallOp emitCall(const Callee &callee, Value step);
   Value emitScalar(const CallResult &result, func::CallOp call);
   Value emitAddress(Value memref);
-  /// Passes a scalar to the runtime's function `name` behind `operands`: its
+  /// Passes a scalar to the runtime's function `name` after `operands`: its
   /// value, or, to `<name>_at`, where it is on the device.
   func::CallOp passScalar(StringRef name, SmallVector<Value> operands,
                           const CallResult &result, func::CallOp call,

@@ -32,7 +32,7 @@ static SmallVector<CallResult> getResults(const Callee &callee) {
     returned.push_back({attributes ? attributes : builder.getDictionaryAttr({}),
                         function.getResultTypes()[i], static_cast<int>(i), -1});
   }
-  // What is returned fills the positions that arguments leave free.
+  // Returned values fill the positions that arguments leave free.
   llvm::sort(placed, llvm::less_first());
   SmallVector<CallResult> results;
   auto next = returned.begin();
@@ -231,7 +231,7 @@ LogicalResult TrainDescription::addArgument(Callee &callee, unsigned argument,
                    ? StringAttr()
                    : function.getArgAttrOfType<StringAttr>(
                          argument, RematDialect::getStateAttrName());
-  // What it is called in checkpoints; it starts from a seed.
+  // Its name in checkpoints; it starts from a seed.
   StringAttr randomName = isRandom ? std::exchange(state, {}) : StringAttr();
   if (isEvaluation && (isParameter || state)) {
     if (state)
@@ -355,7 +355,7 @@ LogicalResult TrainDescription::addOutputs() {
       succeeded(addOutputs(evaluation, "eval_output", evaluationOutputs)));
 }
 
-/// An evaluation may return next values as well, which nobody takes.
+/// Returns true for next values: an evaluation may return some, without use.
 static bool isNextValue(const CallResult &result) {
   return result.attributes.get(RematDialect::getUpdatesAttrName()) ||
          result.attributes.get(RematDialect::getStateAttrName()) ||

@@ -54,7 +54,7 @@ private:
 // Who uses what
 //===----------------------------------------------------------------------===//
 
-/// What `op` itself reads, sets, or gives to a function that it calls.
+/// Returns the states that `op` reads, sets, or passes to a function it calls.
 StateSet Threading::getDirectUses(Operation *op) {
   StateSet uses(count);
   if (std::optional<unsigned> state = info.getRead(op))

@@ -16,7 +16,7 @@ namespace mlir::remat {
 
 /// Operations of one block that are annotated together.
 struct Selection {
-  /// What the user knows them by: "block 3", "layers.0", "@layer".
+  /// The name that users know: "block 3", "layers.0", "@layer".
   std::string label;
   /// In program order, never empty.
   SmallVector<Operation *> ops;
@@ -90,16 +90,16 @@ FailureOr<SmallVector<Selection>> chooseBlocks(Location loc,
                                                int64_t every, int64_t group);
 
 /// Puts each of `selections` into a `remat.region` with `policy` (null: the
-/// default one) and with its label. Constants, empty tensors and fills are made
-/// again inside; what only the selection reads and what is made of parameters
+/// default one) and with its label. Constants, empty tensors and fills are
+/// cloned inside; what only the selection reads and what is made of parameters
 /// or data alone moves in, and what others read of it stays outside; operations
-/// that depend on the region move behind it.
-/// Of two selections with operations in common, the later one contains the
-/// earlier one, and its region that one's.
-/// A selection on whose operations something else depends that they depend on
-/// in turn becomes several regions, with a remark. Being the next to read a
-/// value that may have a cotangent counts as depending on the reader before:
-/// that is the order in which contributions are added up. Appends the regions.
+/// that depend on the region move after it. Of two selections with operations
+/// in common, the later one contains the earlier one, and its region that
+/// one's. A selection on whose operations something else depends that they
+/// depend on in turn becomes several regions, with a remark. Being the next to
+/// read a value that may have a cotangent counts as depending on the reader
+/// before: that is the order in which contributions are added up. Appends the
+/// regions.
 LogicalResult wrapInRegions(RewriterBase &rewriter,
                             ArrayRef<Selection> selections, Attribute policy,
                             SmallVectorImpl<RegionOp> &regions);

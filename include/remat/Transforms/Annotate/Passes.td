@@ -38,11 +38,11 @@ def Annotate : Pass<"remat-annotate", "::mlir::ModuleOp"> {
     | `group=k` | k blocks in one region (before `every` and `pick`) |
 
     A region of `blocks` begins and ends where the fewest bytes pass. Constants,
-    empty tensors and fills are made again inside; what is made of parameters or
+    empty tensors and fills are cloned inside; what is made of parameters or
     of data alone (transposed weights, masks, draws) moves in if nothing else
     reads it and the region's operands get no bigger, and stays outside
     otherwise, as do reads and writes of globals. Operations between the
-    selected ones that depend on them move behind the region; where something
+    selected ones that depend on them move after the region; where something
     outside depends on a part of a selection, and another part on that, the
     selection becomes several regions, with a remark. No value changes, and what
     has an effect has it once.

@@ -61,7 +61,7 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
     whatever memory is there when the index is too large. This pass puts a
     `cf.assert` in front of every such `tensor.extract` in the body of a
     `linalg.generic` or elsewhere, and clamps the index: operations on tensors
-    may be reordered, so that nothing but the clamp keeps a read behind its
+    may be reordered, so that nothing but the clamp keeps a read after its
     check. Indices that are in range for every input (constants, loop indices,
     what a front end has clamped already) are left as they are, as far as
     integer ranges of single operations tell. The same holds for `tensor.insert`,
@@ -70,8 +70,8 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
     size, which exporters write where they think to know better, asserts the size,
     and a `tensor.reshape` whose sizes are data the number of elements.
 
-    Run it before fusion and differentiation, with `remat-hoist-asserts` behind.
-    What has a body of its own, such as `tensor.generate`, becomes a kernel first,
+    Run it before fusion and differentiation, with `remat-hoist-asserts` after it.
+    An operation with a body of its own, such as `tensor.generate`, becomes a kernel first,
     and a `tensor.scatter` a loop.
 
     Example, for a table of 512 rows:
@@ -103,8 +103,8 @@ def CheckPolicyNamesPass : Pass<"remat-check-policy-names", "::mlir::ModuleOp"> 
     that the region's policy mentions.
 
     In and out: any IR; nothing changes. Run it first. A `remat.name` of a value
-    that nobody needs goes with that value (`-canonicalize`), and two names of one
-    value become one (`-cse`): behind those a policy may mention names that are
+    without users goes with that value (`-canonicalize`), and two names of one
+    value become one (`-cse`): after those a policy may mention names that are
     gone.
   }];
 }
@@ -166,7 +166,7 @@ def CheckNaNsPass : Pass<"remat-check-nans", "::mlir::ModuleOp"> {
 
     ```mlir
     linalg.matmul ins(%x, %w : ...) outs(%p : memref<8x8xf32>)
-    // gets, behind it,
+    // gets, after it,
     %all = memref.cast %p : memref<8x8xf32> to memref<?x?xf32, strided<[?, ?], offset: ?>>
     %ok = call @has_no_nan(%all) : (...) -> i1
     cf.assert %ok, "linalg.matmul at model.mlir:12 is the first operation whose result has a NaN"

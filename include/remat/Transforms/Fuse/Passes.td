@@ -11,8 +11,8 @@ def FusePass : Pass<"remat-fuse"> {
     Nothing inside a `linalg.generic` is ever saved for the backward pass: its
     adjoint recomputes the scalar body from the operands, in registers. So
     chains of elementwise operations become one kernel before differentiation,
-    and only the inputs of kernels can become residuals. The pass runs again
-    once recomputed slices stand in the backward (there it saves their stores).
+    and only the inputs of kernels can become residuals. The pass runs once more
+    when recomputed slices stand in the backward (there it saves their stores).
 
     What computes on tensors without being structured becomes so first: `arith`,
     `math` and `complex` on tensors, and what `remat-decompose` replaces. A kernel
@@ -50,7 +50,7 @@ def FusePass : Pass<"remat-fuse"> {
     Size: a kernel grows to 1024 operations, since fusing one more copies all of
     them. With `keep-adjoints`, its floating-point operations times its operands
     that are not read element for element stay within 256, since each of these
-    has a kernel in the adjoint that computes the body again.
+    has a kernel in the adjoint that recomputes the body.
     Destinations stay what they are: `outs(%w)` never becomes a fresh tensor.
 
     No value changes: the same scalar operations are applied to the same
@@ -150,7 +150,7 @@ def ReuseResultsPass : Pass<"remat-reuse-results"> {
 
     A kernel with several results of which one (with one reader) is made
     from another one, and operands that are smaller, is split: `remat-fuse`, which
-    runs behind this pass, moves the new kernel into its reader, and one
+    runs after this pass, moves the new kernel into its reader, and one
     tensor less is stored. If no result makes the others, but one value of the body
     makes all of them (the cotangent of a sum, masked, which goes to two norms), that value
     is stored in their place. This comes first: what the others are made from is

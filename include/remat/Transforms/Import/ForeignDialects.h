@@ -9,8 +9,8 @@ namespace mlir {
 class Operation;
 namespace remat {
 
-/// What turns operations of an exporter's dialect (`torch`, `stablehlo`, ...)
-/// into upstream ones; empty for other dialects.
+/// Returns how to turn operations of an exporter's dialect (`torch`,
+/// `stablehlo`, ...) into upstream ones; empty for other dialects.
 StringRef getForeignDialectAdvice(StringRef dialect);
 
 /// Lets a tool's parser say so, where it would only say that it does not know

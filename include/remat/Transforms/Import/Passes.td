@@ -56,7 +56,7 @@ def Import : Pass<"remat-import", "::mlir::ModuleOp"> {
     finds out, and marks the function as the other passes expect it:
 
     - **Weights.** A constant that is a weight becomes an argument with
-      `opt.param = "name"` and `remat.init = <the constant's value>`, behind the
+      `opt.param = "name"` and `remat.init = <the constant's value>`, after the
       function's own arguments. A `dense_resource` stays a handle: its bytes are
       neither printed in the function nor copied, and the training program starts
       from them. Uses of one resource, in called functions too, are one parameter.

@@ -19,7 +19,7 @@ def InsertSteps : Pass<"remat-insert-steps", "::mlir::ModuleOp"> {
     differentiator, or is written by hand: all that counts is which results
     are marked `remat.gradient_of`.
 
-    **Eager.** A parameter's `opt.eager_step` stands right behind the later of two
+    **Eager.** A parameter's `opt.eager_step` stands right after the later of two
     operations: the one that defines its final gradient (SSA knows: it is the
     value that the joint function returns, so a tied parameter's is the sum of
     all contributions, and one that a loop accumulates is the loop's result), and
@@ -64,7 +64,7 @@ def SinkSteps : Pass<"remat-sink-steps", "::mlir::ModuleOp"> {
     scale, unless it has them already, and returns the new values in place of the
     gradient (`remat.updates = <argument>`).
 
-    The steps of all calls must have the same rule, and stand right behind their
+    The steps of all calls must have the same rule, and stand right after their
     calls, where `remat-insert-steps` puts them if nothing reads the old value
     later. A parameter that a call gets twice, or of which it gets a view as well,
     keeps its step: the function could not know that its arguments are one tensor.
@@ -118,7 +118,7 @@ def TileUpdates : Pass<"remat-tile-updates"> {
     In: `opt.eager_step` is lowered. Products that add to zeros, read by one elementwise
     operation that overwrites a parameter or its state, and whose tensors all have the
     parameter's shape; so not what
-    waits for the end of the backward (deferred updates, behind a barrier), is clipped by a
+    waits for the end of the backward (deferred updates, after a barrier), is clipped by a
     norm, averaged over micro-batches, or updated by a rule that needs the whole gradient. A tile has at least `tile-bytes` and `tile-length` indices, so that
     what a product prepares of its other operand is worth it. A product of two operands that
     are both larger than the gradient stays whole: one of them, and a cotangent of its size, would be

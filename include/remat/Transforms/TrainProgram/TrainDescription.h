@@ -24,7 +24,7 @@ struct CallResult {
   int buffer = -1;
 };
 
-/// What main knows of one function that it calls.
+/// A function that main calls.
 struct Callee {
   func::FuncOp function;
   /// For each argument, the buffer that holds it, or -1 for the step's number.

@@ -35,7 +35,7 @@ func::CallOp createRuntimeCall(OpBuilder &builder, Location loc,
                                ValueRange operands, TypeRange results = {},
                                bool hasMemRefs = true);
 
-/// A private constant called `name`, or with a number behind that if there is
+/// Creates a private constant called `name`, with a number appended if there is
 /// such a symbol already.
 memref::GlobalOp createConstantGlobal(Location loc, SymbolTable &symbols,
                                       StringRef name, MemRefType type,

@@ -16,8 +16,8 @@ namespace mlir::remat {
 /// One global that becomes a value.
 struct ThreadedState {
   Type type;
-  /// What the argument and the result carry where a function is called from
-  /// outside of the module.
+  /// Attributes of the argument and the result of functions that are called
+  /// from outside of the module.
   DictionaryAttr argumentAttributes, resultAttributes;
 };
 
@@ -31,7 +31,7 @@ struct ThreadedStates {
   llvm::function_ref<std::optional<unsigned>(Operation *)> getWritten;
   /// "a random generator".
   StringRef noun;
-  /// What to do instead in a loop without an order, and elsewhere.
+  /// Advice for diagnostics: in a loop without an order, and elsewhere.
   StringRef parallelHint, otherHint;
 };
 
