@@ -13,6 +13,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from remat.export.exported import Export, Value, upstream
 from remat.torch import complex_numbers, custom, lowering, semantics, stops
 from remat.torch.reference import Draws, Wide, plain_checkpoints
+from remat.torch.state import State
 
 
 def to_numpy(tensor: Any) -> Any:
@@ -83,7 +84,7 @@ def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = 
     semantics.check_parameters(module, inner)
     functions = custom.Functions()
     with functions.kept():
-        program = lowering.trace(module, tuple(values), shapes)
+        program = lowering.trace(module, tuple(values), shapes, State(module, inner))
     stops.mark(program.graph_module)
     complex_numbers.lift_numbers(program)
     complex_numbers.split_constants(program, inner)

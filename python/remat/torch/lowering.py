@@ -24,6 +24,7 @@ from remat.torch import (byte_arithmetic, complex_numbers, decompositions, deriv
                          recurrent, refused, resample, scatter, semantics, special, stops, views)
 from remat.torch.custom import Application
 from remat.torch.reference import plain_checkpoints, traced_bodies
+from remat.torch.state import State
 
 OPERATOR = re.compile(r'"torch\.operator".*?<\{name = "([^"]*)"\}>')
 
@@ -97,15 +98,23 @@ def quiet_weights() -> Iterator[None]:
         yield
 
 
-def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any) -> torch.export.ExportedProgram:
+def export(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any, state: State | None) -> torch.export.ExportedProgram:
     try:
-        with (quiet_weights(), recorded_calls(), plain_checkpoints(), semantics.kept_semantics(module),
-              torch.fx.traceback.preserve_node_meta(), derivatives.traced()):
-            program = torch.export.export(module, inputs, dynamic_shapes=shapes)
+        with (quiet_weights(), recorded_calls(), plain_checkpoints(), semantics.kept_semantics(module, state),
+              torch.fx.traceback.preserve_node_meta(), derivatives.traced(),
+              state.kept() if state else contextlib.nullcontext()):
+            return torch.export.export(module, inputs, dynamic_shapes=shapes)
     except Exception as error:  # of the model, too
         frames = from_forward(traceback.extract_tb(error.__traceback__))
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
         raise ExportError(f"PyTorch cannot export the model: {place}{describe_error(error)}") from error
+
+
+def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any, state: State | None = None) -> torch.export.ExportedProgram:
+    """`module` as a graph. Fails, or warns, where forward changes the `state` that is kept in Python."""
+    program = export(module, inputs, shapes, state)
+    if state:
+        state.check(program, lambda: export(module, inputs, shapes, state))
     settle_shapes(program)
     return program
 

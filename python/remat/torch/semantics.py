@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from remat.errors import ExportError
 from remat.torch import replaced
+from remat.torch.state import State
 
 HOOKS = (torch.Tensor.register_hook, torch.Tensor.register_post_accumulate_grad_hook)
 DATA, SET_DATA = torch.Tensor.data.__get__, torch.Tensor.data.__set__
@@ -59,7 +60,13 @@ class Semantics(TorchFunctionMode):
     """Of the thread it is entered in. Hooks are errors, `data` is a `detach`, which can be traced, and the arguments of a
     distribution are not looked at to see whether they are valid, which would be control flow on data."""
 
+    def __init__(self, state: State | None = None):
+        super().__init__()
+        self.state = state
+
     def __torch_function__(self, function: Any, types: Any, arguments: tuple[Any, ...] = (), named: dict[str, Any] | None = None) -> Any:
+        if self.state:
+            self.state.note(function, (arguments, named))
         if function in HOOKS:
             raise ExportError("a hook on the gradient of a tensor is no part of what is exported; write a torch.autograd.Function")
         if function is torch.Tensor.backward:
@@ -109,15 +116,17 @@ def write_back(module: torch.nn.Module, before: list[tuple[str, torch.nn.Module,
 
 
 @contextlib.contextmanager
-def kept_semantics(module: torch.nn.Module) -> Iterator[None]:
-    """While `module` is traced, what it does to its buffers in forward is a part of it, and hooks are errors."""
+def kept_semantics(module: torch.nn.Module, state: State | None = None) -> Iterator[None]:
+    """While `module` is traced, what it does to its buffers in forward is a part of it, and hooks are errors. `state` sees what it does to all
+    else."""
     forward = module.forward
 
     @functools.wraps(forward)  # whose arguments have names
     def run(*arguments: Any, **named: Any) -> Any:
         before = [(f"{path}.{name}".lstrip("."), owner, name, buffer) for path, owner in module.named_modules()
                   for name, buffer in owner._buffers.items() if buffer is not None]
-        result = forward(*arguments, **named)
+        with state.watched() if state else contextlib.nullcontext():
+            result = forward(*arguments, **named)
         write_back(module, before)
         return result
 
@@ -126,7 +135,7 @@ def kept_semantics(module: torch.nn.Module) -> Iterator[None]:
     validates = torch.distributions.Distribution._validate_args  # which takes decisions on data for a matrix
     torch.distributions.Distribution.set_default_validate_args(False)
     try:
-        with Semantics(), replaced.replaced_modules():
+        with Semantics(state), replaced.replaced_modules():
             yield
     finally:
         torch.distributions.Distribution.set_default_validate_args(validates)
