@@ -34,6 +34,12 @@ CASES = {
     "conjugate gradients": (lambda w: weighted(jax.scipy.sparse.linalg.cg(lambda v: positive(w) @ v, jnp.arange(4.0), tol=1e-13)[0]), SQUARE),
     "of matrices that are not symmetric": (lambda w: weighted(jax.scipy.sparse.linalg.bicgstab(lambda v: w @ v, jnp.arange(4.0), tol=1e-13)[0]), SQUARE),
     "Gaussian process": (gaussian_process, np.array([1.0, 1.5, 0.5])),
+    "triangular": (lambda w: weighted(linalg.solve_triangular(w, jnp.arange(8.0).reshape(4, 2), trans=1)), SQUARE),
+    "unit diagonal": (lambda w: weighted(linalg.solve_triangular(w, jnp.arange(8.0).reshape(4, 2), unit_diagonal=True, lower=True)), SQUARE),
+    "from the right": (lambda w: weighted(jax.lax.linalg.triangular_solve(w, jnp.arange(8.0).reshape(2, 4), lower=True)), SQUARE),
+    "from the right, transposed": (lambda w: weighted(jax.lax.linalg.triangular_solve(w, jnp.arange(8.0).reshape(2, 4), transpose_a=True)), SQUARE),
+    "many triangular": (lambda w: weighted(jax.lax.linalg.triangular_solve(w, w, left_side=True, lower=True)), MANY),
+    "after a factor": (lambda w: weighted(linalg.cho_solve((w, True), jnp.arange(4.0))), SQUARE),
     "small determinants": (lambda w: weighted(jnp.linalg.det(w)), MANY)}
 
 
@@ -52,7 +58,6 @@ REFUSED = {
     "cholesky": lambda w: jnp.linalg.cholesky(w), "lu": lambda w: jnp.linalg.solve(w, w), "qr": lambda w: jnp.linalg.qr(w)[1],
     "svd": lambda w: jnp.linalg.svdvals(w), "eigh": lambda w: jnp.linalg.eigvalsh(w), "eig": lambda w: jnp.linalg.eigvals(w).real,
     "schur": lambda w: w * linalg.schur(jnp.eye(4))[0], "hessenberg": lambda w: w * linalg.hessenberg(jnp.eye(4)),
-    "triangular_solve": lambda w: linalg.solve_triangular(w, w),
     "tridiagonal_solve": lambda w: jax.lax.linalg.tridiagonal_solve(w[0], w[1], w[2], w)}
 
 

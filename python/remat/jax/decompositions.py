@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from remat.errors import ExportError
-from remat.export import orders
+from remat.export import orders, triangular
 from remat.jax import fourier, grouped
 from remat.jax.scatter import add_at
 
@@ -309,13 +309,21 @@ def adds_in_16_bits(equation: Any) -> bool:
 
 # What JAX has LAPACK for.
 LINEAR_ALGEBRA = ("cholesky", "cholesky_update", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "ormqr", "qr", "schur",
-                  "svd", "symmetric_product", "triangular_solve", "tridiagonal", "tridiagonal_solve")
+                  "svd", "symmetric_product", "tridiagonal", "tridiagonal_solve")
 
 
 def refuse_linear_algebra(*_: Any, name: str, **__: Any) -> Any:
     raise ExportError(f"there is no way to MLIR for linear algebra ({name}), as a compiled step has no LAPACK: compute what depends on data alone "
-                      "outside of the loss, and pass it with the batch; solve equations by jax.scipy.sparse.linalg.cg or bicgstab; or let the "
-                      "triangular factor of an inverse be the parameter, with which a density needs no solution")
+                      "outside of the loss, and pass it with the batch; let triangular factors be the parameters, whose equations and determinants "
+                      "there are; or solve equations by jax.scipy.sparse.linalg.cg or bicgstab")
+
+
+def triangular_solve(a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool, **_: Any) -> Any:
+    from jax import numpy as jnp
+    if jnp.iscomplexobj(a) or jnp.iscomplexobj(b):
+        refuse_linear_algebra(name="triangular_solve of complex numbers")
+    return triangular.solve(jnp, jnp.swapaxes(a, -1, -2) if transpose_a else a, b, is_upper=lower == transpose_a, is_left=left_side,
+                            has_unit_diagonal=unit_diagonal)
 
 
 def find(equation: Any) -> Callable[..., Any] | None:
@@ -350,5 +358,6 @@ def table() -> dict[str, Callable[..., Any]]:
             "pad": pad, "fft": fourier.fft, "reduce_precision": reduce_precision, "ragged_dot_general": grouped.ragged_dot,
             "pure_callback": refuse_callback, "io_callback": refuse_callback, "sharding_constraint": keep, "reshard": keep,
             **{name: functools.partial(refuse_linear_algebra, name=name) for name in LINEAR_ALGEBRA},
+            "triangular_solve": triangular_solve,
             **{name: scatter(combine) for name, combine in combinations.items()},
             "scatter-add": scatter_add, "scatter-sub": lambda x, indices, updates, **params: scatter_add(x, indices, -updates, **params)}

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from remat.errors import ExportError
 from remat.export import fourier
 from remat.export.locations import describe_line
-from remat.torch import decompositions, kinks, nodes, refused, stops
+from remat.torch import decompositions, kinks, nodes, refused, stops, triangular
 
 try:
     from torch._subclasses.complex_tensor import ComplexTensor
@@ -330,7 +330,8 @@ COMPLEX_OPS_TABLE.update({
     aten.add.Tensor: by_number(aten.add, False), aten.sub.Tensor: by_number(aten.sub, False), aten.rsub.Scalar: subtract_from,
     aten.baddbmm.default: multiply_add, aten.mv.default: multiply_vector, aten.addcmul.default: add_product, aten.vdot.default: dot_conjugate,
     aten.lerp.Scalar: interpolate, aten.lerp.Tensor: interpolate, aten.ones_like.default: ones_like,
-    aten.index_put.default: index_put, aten.sigmoid.default: logistic, aten.std.correction: deviate, **refused.TABLE,
+    aten.index_put.default: index_put, aten.sigmoid.default: logistic, aten.std.correction: deviate, **refused.TABLE, **{operator: refused.refuse("a triangular equation", "complex numbers", "solve the real one of twice the size")
+                       for operator in triangular.TABLE},
     **{operator: of_parts(operator) for operator in (
         stops.STAND_IN, aten.roll.default, aten.tril.default, aten.triu.default, aten.trace.default, aten.diagonal_copy.default,
         aten.diag_embed.default, aten.unfold.default, aten.rot90.default)},

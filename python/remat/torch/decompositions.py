@@ -240,6 +240,16 @@ def hypot(x: Tensor, y: Tensor) -> Tensor:
     return torch.sqrt(x * x + y * y)
 
 
+def histogram(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """By comparisons of each number with each bin, as experts are counted."""
+    low, high = (x.amin(), x.amax()) if min == max else (torch.full((), min, dtype=x.dtype), torch.full((), max, dtype=x.dtype))
+    if min == max:  # of one number, as PyTorch does
+        low, high = torch.where(low == high, low - 1, low), torch.where(low == high, high + 1, high)
+    x = x.reshape(-1, 1)
+    place = torch.floor((x - low) / (high - low) * bins).clamp(max=bins - 1)
+    return ((place == torch.arange(bins, dtype=x.dtype)) & (x >= low) & (x <= high)).to(x.dtype).sum(0)
+
+
 def cumulative(combine: Callable[[Tensor, Tensor], Tensor], neutral: float) -> Callable[..., Tensor]:
     def compute(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
         size = x.shape[dim] if x.ndim else None
@@ -724,6 +734,7 @@ TABLE = {
         (aten.bitwise_and.Scalar, aten.bitwise_and.Tensor), (aten.bitwise_or.Scalar, aten.bitwise_or.Tensor),
         (aten.bitwise_xor.Scalar, aten.bitwise_xor.Tensor))},
     aten.new_empty.default: new_empty,
+    aten.histc.default: histogram,
     aten.roll.default: roll,
     aten.addmv.default: addmv,
     aten.fft_fftfreq.default: frequencies,

@@ -21,7 +21,7 @@ from torch_mlir.passmanager import PassManager
 from remat.errors import ExportError
 from remat.export.locations import describe_line, describe_location, find_in_trace, from_forward
 from remat.torch import (byte_arithmetic, complex_numbers, decompositions, derivatives, grouped, kinks, masks, operators,
-                         recurrent, refused, resample, scatter, semantics, special, stops, views)
+                         recurrent, refused, resample, scatter, semantics, special, stops, triangular, views)
 from remat.torch.custom import Application
 from remat.torch.reference import plain_checkpoints, traced_bodies
 from remat.torch.state import State
@@ -228,8 +228,8 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
     try:
         with traced_bodies():
             program = program.run_decompositions(fx.get_decomposition_table() | decompositions.TABLE | kinks.TABLE
-                                                 | special.TABLE | refused.TABLE | complex_numbers.TABLE
-                                                 | resample.TABLE | recurrent.TABLE | grouped.table())
+                                                 | special.TABLE | triangular.TABLE | refused.TABLE
+                                                 | complex_numbers.TABLE | resample.TABLE | recurrent.TABLE | grouped.table())
     except Exception as error:  # of any decomposition
         reason = str(error).partition("\n\nWhile executing")[0]  # a node of PyTorch's graph, and its own trace
         raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{reason}") from error

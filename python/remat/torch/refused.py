@@ -13,16 +13,14 @@ aten = torch.ops.aten
 # What these operators are, and what to write instead of them.
 REFUSED: dict[tuple[str, str], tuple[str, ...]] = {
     ("linear algebra", "a compiled step has no LAPACK. Compute what depends on data alone outside of the model, and pass it with the batch; "
-     "solve by a fixed number of steps of products (conjugate gradients, or x = 2 * x - x @ a @ x for an inverse); or let the triangular "
-     "factor of the inverse be the parameter, with which a density needs no solution"): (
-        "linalg_cholesky_ex", "cholesky", "cholesky_solve", "cholesky_inverse", "linalg_solve_triangular", "triangular_solve", "_linalg_solve_ex",
-        "linalg_inv_ex", "linalg_lu", "linalg_lu_factor_ex", "linalg_lu_solve", "lu_unpack", "linalg_ldl_factor_ex", "linalg_ldl_solve",
+     "let triangular factors be the parameters, whose equations and determinants there are; or solve by a fixed number of steps of "
+     "products (conjugate gradients, or x = 2 * x - x @ a @ x for an inverse)"): (
+        "linalg_cholesky_ex", "cholesky", "cholesky_inverse", "_linalg_solve_ex", "linalg_inv_ex", "linalg_lu", "linalg_lu_factor_ex", "linalg_lu_solve", "lu_unpack", "linalg_ldl_factor_ex", "linalg_ldl_solve",
         "_linalg_det", "_linalg_slogdet", "linalg_slogdet", "linalg_matrix_exp", "linalg_householder_product", "ormqr", "geqrf", "linalg_qr",
         "_linalg_svd", "_linalg_eigh", "linalg_eig", "linalg_pinv", "linalg_lstsq"),
     ("a special function", "write it by exp, log, erf, erfc, lgamma and digamma if that has enough digits, or as a torch.autograd.Function by an "
      "approximation of your own"): (
         "special_erfcx", "special_ndtri", "i0", "special_i0e", "special_i1", "special_i1e", "polygamma", "igamma", "igammac", "special_zeta"),
-    ("a histogram", "count by comparisons, ((x[:, None] >= edges[:-1]) & (x[:, None] < edges[1:])).sum(0)"): ("histc",),
     ("a window", "make it where the model is made, and keep it by register_buffer"): (
         "hamming_window", "blackman_window", "kaiser_window", "bartlett_window"),
     ("quantization", "round straight through: y + ((y / scale).round() * scale - y).detach(), with y = x.clamp((low - zero) * scale, "
