@@ -59,8 +59,8 @@ class Request:
 
 
 def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Policy | Annotation | str | None, passes: str,
-             eager: bool | None, clip_global_norm: float | None, accumulate: int | None, seed: int | None,
-             function: str | None, eval_function: str | None, threads: int | None, options: str, file_name: str,
+             eager: bool | None, clip_global_norm: float | None, clip_eps: float | None, accumulate: int | None,
+             seed: int | None, function: str | None, eval_function: str | None, threads: int | None, options: str, file_name: str,
              optimization_level: int, cache: bool, check_nans: bool, target: str,
              evaluation: Evaluation | None = None) -> Request:
     """The request. Whatever belongs to a train step is left out where nothing was asked for, since the
@@ -81,6 +81,8 @@ def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Polic
         attributes.append("eager" if eager else "deferred")
     if clip_global_norm is not None:
         attributes.append(f"clip_global_norm = {number(clip_global_norm)}")
+    if clip_eps is not None:
+        attributes.append(f"clip_eps = {number(clip_eps)}")
     if accumulate is not None:
         attributes.append(f"accumulate = {int(accumulate)}")
     if seed is not None:
@@ -135,8 +137,8 @@ def _finish(result: Any, records: list[tuple[Any, ...]]) -> list[Diagnostic]:
 
 def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
                policy: Policy | Annotation | str | None = None, passes: str = "", eager: bool | None = None,
-               clip_global_norm: float | None = None, accumulate: int | None = None, seed: int | None = None,
-               function: str | None = None, eval_function: str | None = None, threads: int | None = None, options: str = "",
+               clip_global_norm: float | None = None, clip_eps: float | None = None, accumulate: int | None = None,
+               seed: int | None = None, function: str | None = None, eval_function: str | None = None, threads: int | None = None, options: str = "",
                file_name: str = "model.mlir", optimization_level: int = 3, cache: bool = True, check_nans: bool = False,
                target: str = "cpu") -> Step:
     """Compiles a training step of a model, allocates its memory, and sets parameters and states to what they start from:
@@ -151,6 +153,7 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
     - `eager`: whether a parameter is updated as soon as its gradient is final (the default, unless one of the next two
       asks for all gradients at once).
     - `clip_global_norm`, `accumulate`: the largest norm of all gradients together; micro-batches of a step.
+    - `clip_eps`: what is added to that norm before the largest one is divided by it: 1e-6, as PyTorch does, if it is not given.
     - `seed`: of initial values and random states (default 0).
     - `function`: the loss (default: the only public function).
     - `eval_function`: what `step.eval` computes: a function of parameters and states, by name, and of data (default: that of
@@ -166,7 +169,7 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
 
     Raises `remat.CompileError` with the places in the text if the model cannot be compiled.
     """
-    request = _request(text, optimizer, policy, passes, eager, clip_global_norm, accumulate, seed, function, eval_function,
+    request = _request(text, optimizer, policy, passes, eager, clip_global_norm, clip_eps, accumulate, seed, function, eval_function,
                        threads, options, file_name, optimization_level, cache, check_nans, target)
     return Step(*compile_request(request))
 

@@ -701,6 +701,39 @@ def test_optimizers_of_optax(name):
     assert_trains_like(optax_cases(optax)[name])
 
 
+def small_cases(optax):
+    return {
+        "momentum": optax.sgd(0.05, momentum=0.9, nesterov=True), "l2": optax.chain(optax.add_decayed_weights(0.1), optax.sgd(0.1)),
+        "adam": optax.adam(0.01, b1=0.8, b2=0.95, eps=1e-6), "adamw": optax.adamw(0.01, weight_decay=0.1, eps=1e-7),
+        "lion": optax.lion(0.003, weight_decay=0.1), "lamb": optax.lamb(0.01, eps=1e-7, weight_decay=0.1),
+        "clipped": optax.chain(optax.clip_by_global_norm(1e-7), optax.sgd(1e6)),
+        "clipped to what they are": optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(1e6)),
+        "clipped, then each": optax.chain(optax.clip_by_global_norm(1e-6), optax.clip(2e-7), optax.sgd(1e6)),
+        "clipped, without a rule": optax.chain(optax.clip_by_global_norm(1e-7), optax.rmsprop(0.01)),
+        "a decay that changes": optax.adamw(0.01, weight_decay=lambda count: 0.5 / (1 + count)),
+        "by block": optax.chain(optax.clip_by_block_rms(1e-7), optax.sgd(1e6)), "adaptive": optax.chain(optax.adaptive_grad_clip(1e-7), optax.sgd(1e6))}
+
+
+@pytest.mark.parametrize("name", ["momentum", "l2", "adam", "adamw", "lion", "lamb", "clipped", "clipped to what they are", "clipped, then each",
+                                  "clipped, without a rule", "a decay that changes", "by block", "adaptive"])
+def test_optimizers_of_optax_on_small_gradients(name):
+    """As small as their epsilons, in float64."""
+    optax = pytest.importorskip("optax")
+    optimizer = small_cases(optax)[name]
+    with jax.enable_x64(True):
+        params = {"a": np.arange(1.0, 4.0), "b": np.linspace(-2.0, 2.0, 6).reshape(2, 3)}
+        loss = lambda p, x: (jnp.sin(p["a"]) * x).sum() + (jnp.cos(p["b"]) * x).sum()  # noqa: E731
+        batches = [np.array([1e-6, -2e-7, 3e-7]) * n for n in (1, 3, 2)]
+        step = remat.jax.train_step(loss, params, batches[0], optimizer=optimizer)
+        state = optimizer.init(params)
+        for batch in batches:
+            step(batch)
+            updates, state = optimizer.update(jax.grad(loss)(params, batch), state, params)
+            params = optax.apply_updates(params, updates)
+        for key, value in params.items():
+            np.testing.assert_allclose(step.params[key], value, 1e-12, 1e-12)
+
+
 def traced_cases(optax):
     contrib = pytest.importorskip("optax.contrib")
     warmup = optax.warmup_cosine_decay_schedule(0.0, 0.05, 2, 6)
@@ -788,6 +821,7 @@ def test_names_are_no_patterns(name):
     (lambda optax: optax.MultiSteps(optax.sgd(0.1), 4).gradient_transformation(), "accumulate= of train_step"),
     (lambda optax: optax.apply_if_finite(optax.sgd(0.1), 3), "reads '.*' or its gradient, but parameters are updated one by one"),
     (lambda optax: optax.chain(optax.adam(0.1), optax.clip_by_global_norm(1.0)), "updated one by one"),
+    (lambda optax: optax.chain(optax.clip(1.0), optax.clip_by_global_norm(1.0), optax.sgd(0.1)), "updated one by one"),
     (lambda optax: optax.contrib.dog(0.1), "updated one by one"),
     (lambda optax: optax.contrib.sophia(0.1), "must need no more than gradients, state and parameters, but: obj_fn"),
     (lambda optax: optax.polyak_sgd(), "must need no more than gradients, state and parameters"),

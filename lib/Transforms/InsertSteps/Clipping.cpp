@@ -13,9 +13,9 @@ Value mlir::remat::emitF64(OpBuilder &builder, Location loc, double value) {
 }
 
 Value mlir::remat::emitClipFactor(OpBuilder &builder, Location loc, Value norm,
-                                  double maxNorm) {
+                                  double maxNorm, double eps) {
   Value safe =
-      arith::AddFOp::create(builder, loc, norm, emitF64(builder, loc, 1e-6));
+      arith::AddFOp::create(builder, loc, norm, emitF64(builder, loc, eps));
   Value factor =
       arith::DivFOp::create(builder, loc, emitF64(builder, loc, maxNorm), safe);
   return arith::MinimumFOp::create(builder, loc, factor,

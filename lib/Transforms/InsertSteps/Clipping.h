@@ -11,9 +11,12 @@
 
 namespace mlir::remat {
 
-/// min(1, maxNorm / (norm + 1e-6)) in f64, as torch.nn.utils.clip_grad_norm_.
+/// What torch.nn.utils.clip_grad_norm_ adds to a norm.
+inline constexpr double torchClipEps = 1e-6;
+
+/// min(1, maxNorm / (norm + eps)) in f64.
 Value emitClipFactor(OpBuilder &builder, Location loc, Value norm,
-                     double maxNorm);
+                     double maxNorm, double eps);
 
 /// An f64 constant.
 Value emitF64(OpBuilder &builder, Location loc, double value);

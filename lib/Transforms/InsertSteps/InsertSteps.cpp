@@ -134,7 +134,8 @@ static Value emitScale(StepFunction &step, TrainStepOp train,
   if (train.getAccumulate() > 1)
     norm = multiply(builder, loc, norm, share);
   Value factor = emitClipFactor(builder, loc, norm,
-                                train.getClipGlobalNorm()->convertToDouble());
+                                train.getClipGlobalNorm()->convertToDouble(),
+                                train.getClipEps().convertToDouble());
   return train.getAccumulate() > 1 ? multiply(builder, loc, factor, share)
                                    : factor;
 }

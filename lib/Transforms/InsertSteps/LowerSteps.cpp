@@ -121,7 +121,8 @@ static GradientPreparation emitPreparation(OpBuilder &builder, EagerStepOp op,
   Value norm = math::SqrtOp::create(builder, loc, sum);
   preparation.normFactor = opt::convertFloat(
       builder, loc,
-      emitClipFactor(builder, loc, norm, clipNorm->convertToDouble()),
+      emitClipFactor(builder, loc, norm, clipNorm->convertToDouble(),
+                     torchClipEps),
       computeType);
   return preparation;
 }

@@ -79,7 +79,12 @@ def _split_clipping(transformation: Any) -> tuple[Any, dict[str, Any]]:
         return gradients, tuple(states)
 
     rest = type(transformation)(lambda params: transformation.init(params)[1:], update)
-    return rest, {"clip_global_norm": float(parts[0][1]["max_norm"])}
+    return rest, _clip_global_norm(parts[0][1]["max_norm"])
+
+
+def _clip_global_norm(limit: Any) -> dict[str, Any]:
+    """The arguments of `train_step` for it; optax adds nothing to the norm."""
+    return {"clip_global_norm": float(limit), "clip_eps": 0.0}
 
 
 def _describe(update: Any) -> tuple[str, dict[str, Any]]:
@@ -127,11 +132,14 @@ def from_optax(transformation: Any, params: Any, name_of: Callable[[Any], str]) 
     clauses: dict[str, Any] = {}
     while parts and parts[0][0] in ("clip_by_global_norm", "clip"):
         name, closure = parts.pop(0)
-        target, key, limit = {"clip_by_global_norm": (arguments, "clip_global_norm", "max_norm"),
-                              "clip": (clauses, "clip_value", "max_delta")}[name]
-        if set(closure) != {limit} or key in target:
-            _refuse(f"{name} with {closure}")
-        target[key] = float(closure[limit])
+        key = {"clip_by_global_norm": "max_norm", "clip": "max_delta"}[name]
+        # The norm is one of gradients as they are: a step limits their elements after that.
+        if set(closure) != {key} or clauses or arguments and name == "clip_by_global_norm":
+            _refuse(f"{name} with {closure} after another limit")
+        if name == "clip":
+            clauses = {"clip_value": float(closure[key])}
+        else:
+            arguments = _clip_global_norm(closure[key])
     rates = [_learning_rate(name, closure) for name, closure in parts]
     if not rates or rates[-1] is None:
         _refuse(f"a chain of {', '.join(name for name, _ in parts) or 'nothing'}, which does not end with a learning rate,")
@@ -141,8 +149,9 @@ def from_optax(transformation: Any, params: Any, name_of: Callable[[Any], str]) 
     rule = RULES[found]
     values: dict[str, Any] = {"lr": rates[-1]}
     for name, closure in parts[:-1]:
-        closure = {key: value for key, value in closure.items() if not (callable(value) and key != "mask")}
         fixed, known = FIXED.get(name, {}), KNOWN[name]
+        # Helpers of the transformation are no values of it, but a decay that changes from step to step is.
+        closure = {key: value for key, value in closure.items() if key == "mask" or key in known or not callable(value)}
         mask = closure.pop("mask", None)
         for key, value in closure.items():
             if key in known:

@@ -35,7 +35,7 @@ remat.train_step @a for @loss optimizer(@sgd) {accumulate = 2}
 
 opt.optimizer @sgd = #opt.sgd<lr = 0.1>
 func.func private @loss(tensor<4xf32>) -> f32
-// expected-error @+1 {{has no option 'log_evry'; options are eager, deferred, clip_global_norm, accumulate, steps, seed, log_every, shuffle, data, init, checkpoint, checkpoint_every, eval_every, eval_data}}
+// expected-error @+1 {{has no option 'log_evry'; options are eager, deferred, clip_global_norm, clip_eps, accumulate, steps, seed, log_every, shuffle, data, init, checkpoint, checkpoint_every, eval_every, eval_data}}
 remat.train_step @a for @loss optimizer(@sgd) {log_evry = 3}
 
 // -----
@@ -63,6 +63,13 @@ opt.optimizer @sgd = #opt.sgd<lr = 0.1>
 func.func private @loss(tensor<4xf32>) -> f32
 // expected-error @+1 {{'checkpoint_every' must be at least 1, but got 0}}
 remat.train_step @a for @loss optimizer(@sgd) {checkpoint_every = 0}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{'clip_eps' must be at least 0, but got -1}}
+remat.train_step @a for @loss optimizer(@sgd) {deferred, clip_global_norm = 1.0, clip_eps = -1.0}
 
 // -----
 

@@ -29,7 +29,8 @@ remat.train_step @step for @loss optimizer(@sgd) {deferred, clip_global_norm = 2
 // CHECK: %[[S0:.*]] = linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%arg2 : tensor<4xf32>)
 // CHECK: %[[S1:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "reduction"]} ins(%arg3 : tensor<2x2xf32>)
 // CHECK: %[[NORM:.*]] = math.sqrt
-// CHECK: %[[SAFE:.*]] = arith.addf %[[NORM]]
+// CHECK: %[[EPS:.*]] = arith.constant {{.*}}9.9999999999999995E-7 : f64
+// CHECK: %[[SAFE:.*]] = arith.addf %[[NORM]], %[[EPS]]
 // CHECK: %[[LIMIT:.*]] = arith.constant {{.*}}2.000000e+00 : f64
 // CHECK: %[[FACTOR:.*]] = arith.divf %[[LIMIT]], %[[SAFE]]
 // CHECK: %[[SCALE:.*]] = arith.minimumf %[[FACTOR]]
@@ -39,6 +40,22 @@ func.func @loss_grad(%w: tensor<4xf32> {opt.param}, %v: tensor<2x2xf32> {opt.par
     -> (f32, tensor<4xf32> {remat.gradient_of = 0}, tensor<2x2xf32> {remat.gradient_of = 1}) {
   %loss = arith.constant 0.0 : f32
   return %loss, %x, %y : f32, tensor<4xf32>, tensor<2x2xf32>
+}
+
+// -----
+
+// What is added to the norm is an option.
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@sgd) {deferred, clip_global_norm = 2.0, clip_eps = 0.0}
+
+// CHECK-LABEL: func.func @step(
+// CHECK: %[[NORM:.*]] = math.sqrt
+// CHECK: %[[EPS:.*]] = arith.constant 0.000000e+00 : f64
+// CHECK: arith.addf %[[NORM]], %[[EPS]]
+func.func @loss_grad(%w: tensor<4xf32> {opt.param}, %x: tensor<4xf32>) -> (f32, tensor<4xf32> {remat.gradient_of = 0}) {
+  %loss = arith.constant 0.0 : f32
+  return %loss, %x : f32, tensor<4xf32>
 }
 
 // -----

@@ -36,10 +36,12 @@ static LogicalResult verifyNumbers(TrainStepOp op) {
     return op.emitOpError() << "'" << name << "' must be at least " << low
                             << ", but got " << value;
   };
-  if (std::optional<APFloat> clip = op.getClipGlobalNorm();
-      clip && !(clip->convertToDouble() >= 0))
-    return op.emitOpError() << "'clip_global_norm' must be at least 0, but got "
-                            << clip->convertToDouble();
+  for (auto [name, value] :
+       {std::pair("clip_global_norm", op.getClipGlobalNorm()),
+        std::pair("clip_eps", std::optional<APFloat>(op.getClipEps()))})
+    if (value && !(value->convertToDouble() >= 0))
+      return op.emitOpError() << "'" << name << "' must be at least 0, but got "
+                              << value->convertToDouble();
   return failure(
       failed(check("accumulate", op.getAccumulate(), 1)) ||
       failed(check("steps", op.getSteps(), 0)) ||
@@ -54,8 +56,9 @@ LogicalResult TrainStepOp::verify() {
     if (!attribute.getName().getValue().contains('.'))
       return emitOpError()
              << "has no option '" << attribute.getName().getValue()
-             << "'; options are eager, deferred, clip_global_norm, accumulate, "
-                "steps, seed, log_every, shuffle, data, init, checkpoint, "
+             << "'; options are eager, deferred, clip_global_norm, clip_eps, "
+                "accumulate, steps, seed, log_every, shuffle, data, init, "
+                "checkpoint, "
                 "checkpoint_every, eval_every, eval_data";
   for (const std::string &other : {getLoss().str(), getJointName()})
     if (getStep() == other)

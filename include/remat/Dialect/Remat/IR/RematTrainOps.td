@@ -14,11 +14,13 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
     **Updates.** `eager` (the default) updates each parameter as soon as its
     gradient is final and its old value is read no more; `deferred` updates all
     at the end. Two things cannot be eager, and are written with their slower
-    form: `{deferred, clip_global_norm = 1.0}` scales all gradients together so
-    that their norm is at most 1 (`torch.nn.utils.clip_grad_norm_`), for which
-    all of them are live at once; `{deferred, accumulate = 4}` averages loss and
-    gradients over 4 micro-batches, for which a sum of every gradient is live
-    throughout. The step then takes 4 times as many examples.
+    form: `{deferred, clip_global_norm = 1.0}` scales all gradients together by
+    `min(1, clip_global_norm / (norm + clip_eps))`, for which all of them are
+    live at once; `{deferred, accumulate = 4}` averages loss and gradients over
+    4 micro-batches, for which a sum of every gradient is live throughout. The
+    step then takes 4 times as many examples. `clip_eps` is 1.0e-6 as in
+    `torch.nn.utils.clip_grad_norm_`, unless it is given; `optax` has 0, which
+    differs where gradients themselves are as small.
 
     **The loop.** Arguments of `@loss` without attributes, or with
     `remat.data = "key"`, are data: arrays of an `.npz` file whose first dimension
@@ -70,6 +72,7 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
                        OptionalAttr<FlatSymbolRefAttr>:$eval,
                        UnitAttr:$eager, UnitAttr:$deferred,
                        OptionalAttr<F64Attr>:$clip_global_norm,
+                       DefaultValuedAttr<F64Attr, "1e-6">:$clip_eps,
                        DefaultValuedAttr<I64Attr, "1">:$accumulate,
                        DefaultValuedAttr<I64Attr, "100">:$steps,
                        DefaultValuedAttr<I64Attr, "0">:$seed,
