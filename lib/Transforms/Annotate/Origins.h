@@ -45,7 +45,7 @@ public:
   /// cloned wherever they are read.
   bool isMadeAgain(Operation *op) const { return madeAgain.contains(op); }
 
-  /// Returns the source of `value` if it is a name or view: products may read it
+  /// Returns the source of `value`, a name or a view: products may read it
   /// instead. Arguments that some caller makes of one value are one.
   Value getSource(Value value) const;
   /// Calls `visit` with what uses `source`, or a view of it.
