@@ -251,12 +251,19 @@ def compare_gradients(model, found):
     return *worst, wrong
 
 
+def kind_of(array):
+    """The element type of floating-point numbers, of which bf16 may be stored as its bits."""
+    return "bf16" if array.dtype.name == "bfloat16" else next(k for k in FLOATS if NUMPY_TYPES[k] == array.dtype.str[1:])
+
+
 def compare_updates(found):
-    """Names of the parameters that are not what SGD makes of their gradients, up to rounding."""
+    """Names of the parameters that are not what SGD makes of their gradients, up to rounding: each is rounded to its own type, which may
+    be narrower than that of the gradient."""
     wrong = []
     for name, gradient in found["gradients"].items():
-        kind = next(k for k in FLOATS if NUMPY_TYPES[k] == gradient.dtype.str[1:])
-        before, after, gradient = (widen(a, kind) for a in (found["initial"][name], found["updated"][name], gradient))
+        kind = kind_of(found["initial"][name])
+        before, after = (widen(found[when][name], kind) for when in ("initial", "updated"))
+        gradient = widen(gradient, kind_of(gradient))
         rounding = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}[kind]
         rate = RATE if kind == "f64" else float(np.float32(RATE))  # as the step has it
         allowed = rounding * (np.abs(before) + rate * np.abs(gradient)) + np.finfo(np.float32).tiny
