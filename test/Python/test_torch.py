@@ -1023,7 +1023,8 @@ def test_gradients_end_where_the_model_says_so(monkeypatch):
 def test_the_mode_is_what_is_compiled():
     model, data = make().eval(), batches(2)
     before = model.norm.running_mean.clone()
-    step = remat.torch.train_step(model, F.cross_entropy, data[0], optimizer=remat.SGD(0.0))
+    with pytest.warns(UserWarning, match=r"in the mode of evaluation: .* in norm \(BatchNorm2d, running statistics\)"):
+        step = remat.torch.train_step(model, F.cross_entropy, data[0], optimizer=remat.SGD(0.0))
     np.testing.assert_allclose(step(*data[0]), F.cross_entropy(model(*data[0][:-1]), data[0][-1]).item(), 1e-5)
     np.testing.assert_array_equal(step.state_dict()["norm.running_mean"], before.numpy())
     model.train()
@@ -1032,6 +1033,36 @@ def test_the_mode_is_what_is_compiled():
     step(*data[0])
     np.testing.assert_array_equal(step.state_dict()["norm.running_mean"], before.numpy())
     assert model.training and not model.norm.training
+
+
+def said_of_modes(model):
+    from remat.torch import modes
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        modes.warn_of_evaluation(model)
+    return [str(warning.message) for warning in said]
+
+
+def test_evaluation_where_training_is_meant_is_said():
+    class Wrapper(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.TransformerEncoderLayer(8, 2, 8, dropout=0.1)
+            self.head = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.LSTM(8, 8, 2, dropout=0.5), nn.Dropout(0.0))
+
+    model = Wrapper()
+    assert said_of_modes(model) == []
+    model.encoder.eval()  # as a library returns it
+    text, = said_of_modes(model)
+    assert "in encoder.self_attn (MultiheadAttention, p=0.1), encoder.dropout (Dropout, p=0.1), encoder.dropout1 (Dropout, p=0.1), " \
+        "encoder.dropout2 (Dropout, p=0.1); call model.train() first" in text
+    model.eval()
+    text, = said_of_modes(model)
+    assert "encoder.dropout2 (Dropout, p=0.1), head.1 (BatchNorm1d, running statistics) and 1 more; call" in text
+    model.encoder.requires_grad_(False)
+    model.head.train()[1].eval()
+    model.training = True
+    assert said_of_modes(model) == []  # frozen, and statistics that are to stay
 
 
 class Checkpointed(nn.Module):

@@ -214,6 +214,8 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
     extras.require("torch")
     import torch
 
+    from remat.torch import modes
+
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"the model must be a torch.nn.Module, but got {type(model).__name__}")
     if loss_fn is not None and not callable(loss_fn):
@@ -224,6 +226,7 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
     inputs = _inputs(example_batch, keys, loss_fn)
     if evaluate is not False:
         eval_inputs = inputs if evaluate is True else _inputs(evaluate, keys, loss_fn)
+    modes.warn_of_evaluation(model)
     module, tensors = _combine(model, loss_fn, keys), _names(model)
     exported, evaluated = _export(module, inputs), None
     functions: "Functions | None" = None
@@ -244,10 +247,10 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
 
     if evaluate is not False:
         evaluated = export_evaluation(eval_inputs)
-    modes = [(part, part.training) for part in module.modules()]
+    as_it_is = [(part, part.training) for part in module.modules()]
 
     def export_step(inputs: dict[str, Any]) -> "Export":
-        with _in_modes(modes):
+        with _in_modes(as_it_is):
             again = _export(module, inputs)
         again.text = functions.add_to(again.text) if functions else again.text
         return again
