@@ -21,6 +21,7 @@
 #include "llvm/Support/xxhash.h"
 
 #include <link.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace mlir;
@@ -137,7 +138,71 @@ static Error addCompiler(Hasher &hasher) {
   return Error::success();
 }
 
+//===----------------------------------------------------------------------===//
+// Who may change it
+//===----------------------------------------------------------------------===//
+
+/// Returns how users other than this one and root may change what has this
+/// `status`; nothing if they cannot. A folder that is only on the way may be
+/// writable if it is sticky, and by the user's own group.
+static std::string findOthers(const struct stat &status, bool isOnTheWay) {
+  if (status.st_uid != geteuid() && status.st_uid != 0)
+    return "it belongs to user " + std::to_string(status.st_uid);
+  mode_t others = S_IWGRP | S_IWOTH;
+  if (isOnTheWay && status.st_mode & S_ISVTX)
+    others = 0;
+  else if (isOnTheWay && status.st_gid == getegid())
+    others = S_IWOTH;
+  if (!(status.st_mode & others))
+    return {};
+  std::string mode;
+  llvm::raw_string_ostream(mode)
+      << llvm::format("%03o", status.st_mode & 07777);
+  return "others may write to it (mode " + mode + ")";
+}
+
+/// An error if others may put files into `folder`, or another folder in its
+/// place. It need not be there.
+static Error checkFolder(StringRef folder) {
+  SmallString<128> path(folder), real;
+  if (std::error_code error = llvm::sys::fs::make_absolute(path))
+    return llvm::errorCodeToError(error);
+  bool isOnTheWay = false;
+  while (llvm::sys::fs::real_path(path, real) &&
+         llvm::sys::path::has_relative_path(path)) {
+    llvm::sys::path::remove_filename(path);
+    isOnTheWay = true;
+  }
+  for (StringRef place = real; !place.empty();
+       place = llvm::sys::path::parent_path(place), isOnTheWay = true) {
+    struct stat status;
+    if (stat(place.str().c_str(), &status) != 0)
+      return llvm::errorCodeToError(llvm::errnoAsErrorCode());
+    std::string others = findOthers(status, isOnTheWay);
+    if (!others.empty())
+      return llvm::createStringError(
+          "machine code is not read from '" + folder + "', since others may " +
+          "change '" + place + "': " + others +
+          "; name a folder of your own by REMAT_CACHE_DIR, or take away "
+          "their rights (chmod go-w)");
+  }
+  return Error::success();
+}
+
+/// An error if others may write to the open file.
+static Error checkFile(int descriptor) {
+  struct stat status;
+  if (fstat(descriptor, &status) != 0)
+    return llvm::errorCodeToError(llvm::errnoAsErrorCode());
+  if (!S_ISREG(status.st_mode))
+    return llvm::createStringError("it is no regular file");
+  std::string others = findOthers(status, /*isOnTheWay=*/false);
+  return others.empty() ? Error::success() : llvm::createStringError(others);
+}
+
 Expected<CacheFile> CacheFile::find(const RematStepOptions &request) {
+  if (Error error = checkFolder(unwrap(request.cacheFolder)))
+    return error;
   auto policy = llvm::parseCachePruningPolicy(unwrap(request.cachePolicy));
   if (!policy)
     return policy.takeError();
@@ -330,6 +395,8 @@ CacheFile::load(Step *statesOf,
     return nullptr;
   }
   llvm::scope_exit close([&] { llvm::sys::fs::closeFile(*descriptor); });
+  if (Error error = checkFile(*descriptor))
+    return error;
   auto buffer = llvm::MemoryBuffer::getOpenFile(
       *descriptor, path, /*FileSize=*/-1, /*RequiresNullTerminator=*/false,
       /*IsVolatile=*/true);
@@ -368,7 +435,8 @@ Error CacheFile::store(const Step &step, llvm::MemoryBufferRef object,
   int descriptor;
   SmallString<128> temporary;
   if (std::error_code error = llvm::sys::fs::createUniqueFile(
-          path + ".tmp-%%%%%%%%", descriptor, temporary))
+          path + ".tmp-%%%%%%%%", descriptor, temporary, llvm::sys::fs::OF_None,
+          llvm::sys::fs::owner_read | llvm::sys::fs::owner_write))
     return llvm::errorCodeToError(error);
   Error error = writeFile(descriptor, getChecksum(*content), *content);
   ::close(descriptor);

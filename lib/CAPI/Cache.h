@@ -22,12 +22,12 @@ class CacheFile {
 public:
   /// Named by all that the result depends on: the request, files that its
   /// passes read, this compiler with LLVM, and the processor. An error if that
-  /// cannot be known.
+  /// cannot be known, or if other users may write to the folder.
   static llvm::Expected<CacheFile> find(const RematStepOptions &request);
 
   /// The step, with its diagnostics, and with the states of `statesOf` if that
   /// is not null; null if there is no such file. An error if there is one that
-  /// was damaged.
+  /// was damaged, or that other users may write to.
   llvm::Expected<std::unique_ptr<Step>>
   load(Step *statesOf, std::vector<StoredDiagnostic> &diagnostics) const;
 

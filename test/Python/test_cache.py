@@ -187,6 +187,64 @@ def test_a_read_only_folder(folder):
         folder.chmod(0o700)
 
 
+def is_read_again(message=None):
+    """Whether a step that has been kept is read; if not, for the reason in `message`."""
+    step = remat.mlir.train_step(mlp(), optimizer=SGD)
+    assert (message is None) == (not step.warnings) and (message is None or message in str(step.warnings[0]))
+    return step._native.is_cached
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o707, 0o770, 0o1777])
+def test_a_folder_that_others_may_write_to(folder, mode):
+    build()
+    before = the_file(folder).read_bytes()
+    folder.chmod(mode)
+    assert not is_read_again(f"machine code is not read from '{folder}', since others may change '{folder}': others may write to it (mode {mode:o})")
+    build(seed=3)
+    assert the_file(folder).read_bytes() == before  # nothing is written, either
+    folder.chmod(0o755)
+    assert is_read_again()
+
+
+def test_a_file_that_others_may_write_to(folder):
+    build()
+    path = the_file(folder)
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o666)
+    assert not is_read_again(f"{path} cannot be used and is made anew: others may write to it (mode 666)")
+    assert path.stat().st_mode & 0o777 == 0o600 and is_read_again()
+
+
+def test_a_folder_that_others_may_replace(tmp_path, monkeypatch):
+    way = tmp_path / "way"
+    way.mkdir()
+    monkeypatch.setenv("REMAT_CACHE_DIR", str(way / "to" / "cache"))
+    way.chmod(0o777)
+    assert not is_read_again(f"since others may change '{way}': others may write to it (mode 777)") and not (way / "to").exists()
+    way.chmod(0o1777)  # as /tmp
+    build()
+    assert is_read_again()
+    way.chmod(0o777)
+    assert not is_read_again(f"since others may change '{way}'")
+    (tmp_path / "link").symlink_to(way / "to" / "cache")
+    monkeypatch.setenv("REMAT_CACHE_DIR", str(tmp_path / "link"))
+    assert not is_read_again(f"since others may change '{way}'")
+    way.chmod(0o700)
+    assert is_read_again()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+@pytest.mark.parametrize("what", ["file", "folder", "parent"])
+def test_what_belongs_to_another_user(folder, what):
+    build()
+    place = {"file": the_file(folder), "folder": folder, "parent": folder.parent}[what]
+    os.chown(place, 65534, 65534)
+    assert not is_read_again("it belongs to user 65534")
+    assert place.stat().st_uid == (0 if what == "file" else 65534)
+    os.chown(place, 0, 0)
+    assert is_read_again()
+
+
 def test_a_full_disk(folder, tmp_path):
     """A limit on the size of files is what a test can meet; writing fails as it does on a full disk."""
     out = in_another_process(

@@ -11,7 +11,7 @@
 
 namespace mlir::remat {
 
-/// What torch.nn.utils.clip_grad_norm_ adds to a norm.
+/// The epsilon of torch.nn.utils.clip_grad_norm_, added to the norm.
 inline constexpr double torchClipEps = 1e-6;
 
 /// min(1, maxNorm / (norm + eps)) in f64.
