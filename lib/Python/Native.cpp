@@ -1,12 +1,13 @@
 //===- Native.cpp - The C interface in Python -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// No more than a way to call remat-c: names, checks of arrays and messages are
-// written in Python (python/remat).
+// No more than a way to call remat-c, and to write files: names, checks of
+// arrays and messages are written in Python (python/remat).
 //===----------------------------------------------------------------------===//
 
 #include "remat-c/Step.h"
 #include "remat-c/Toolkit.h"
+#include "remat/Runtime/Step.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -17,6 +18,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 
@@ -433,6 +435,37 @@ static nb::tuple findCUDAToolkit() {
   return nb::make_tuple(isFound, text);
 }
 
+/// Replaces the file called `path` by what `write` writes to the file whose
+/// name it gets; returns what is wrong, or None.
+static nb::object replaceFile(const std::string &path,
+                              const nb::callable &write) {
+  struct Call {
+    const nb::callable &write;
+    std::exception_ptr error;
+  } call{write, nullptr};
+  auto run = [](const char *temporary, void *userData) {
+    auto *call = static_cast<Call *>(userData);
+    nb::gil_scoped_acquire acquired;
+    try {
+      call->write(temporary);
+    } catch (...) {
+      call->error = std::current_exception();
+    }
+    return !call->error;
+  };
+  char *problem;
+  {
+    nb::gil_scoped_release released;
+    problem = remat_rt_replace_file(path.c_str(), run, &call);
+  }
+  if (call.error)
+    std::rethrow_exception(call.error);
+  nb::object result =
+      problem ? nb::object(nb::str(problem)) : nb::object(nb::none());
+  std::free(problem);
+  return result;
+}
+
 /// Sets the learning rates, as many as the options named.
 static void setLearningRates(Step &step, const std::vector<double> &rates) {
   double *into = rematStepGetLearningRates(step.get());
@@ -548,4 +581,5 @@ NB_MODULE(_native, m) {
   m.def("list_operations", getText<rematListOperations>);
   m.def("describe_array", describeArray);
   m.def("find_cuda_toolkit", findCUDAToolkit);
+  m.def("replace_file", replaceFile);
 }

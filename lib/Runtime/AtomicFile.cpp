@@ -7,7 +7,10 @@
 
 #include "AtomicFile.h"
 
+#include "Failure.h"
+#include "MemRef.h"
 #include "remat/Runtime/Runtime.h"
+#include "remat/Runtime/Step.h"
 
 #include <cctype>
 #include <cerrno>
@@ -145,4 +148,32 @@ void AtomicFile::commit() {
     fsync(folder);
     close(folder);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// For a host program
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A failure, which must not end the host program.
+struct Failed {
+  std::string message;
+};
+} // namespace
+
+REMAT_EXPORT char *remat_rt_replace_file(const char *path,
+                                         bool (*write)(const char *temporary,
+                                                       void *userData),
+                                         void *userData) {
+  failureHandler = [](const std::string &message) { throw Failed{message}; };
+  char *problem = nullptr;
+  try {
+    AtomicFile file(path);
+    if (write(file.getTemporary().c_str(), userData))
+      file.commit();
+  } catch (const Failed &failed) {
+    problem = strdup(failed.message.c_str());
+  }
+  failureHandler = nullptr;
+  return problem;
 }

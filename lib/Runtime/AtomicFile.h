@@ -24,6 +24,8 @@ public:
   AtomicFile(const AtomicFile &) = delete;
 
   FILE *stream() const { return file; }
+  /// The temporary file's name, for what writes to files by name.
+  const std::string &getTemporary() const { return temporary; }
   void commit();
   /// Removes the temporary file and fails with the reason in `errno`.
   [[noreturn]] void fail();

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from remat.files import replace
+
 if TYPE_CHECKING:  # these modules draw with this one
     from remat.comparison import Row
     from remat.memory import LiveBuffer, Memory
@@ -62,7 +64,7 @@ def save(figure: str, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     if path.suffix.lower() != ".svg":
         raise ValueError(f"figures are SVG: the file must be called {path.stem}.svg, but got {path.name}")
-    path.write_text(figure, encoding="utf-8")
+    replace(path, lambda temporary: Path(temporary).write_text(figure, encoding="utf-8"))
 
 
 def _escape(text: object) -> str:

@@ -5,9 +5,7 @@ import functools
 import logging
 import math
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +13,7 @@ import numpy as np
 from remat import _native
 from remat.arrays import CPU_DEVICE, CUDA_DEVICE, Argument, Device, DeviceArray, Location, locate, to_numpy
 from remat.errors import Diagnostic, StepError
+from remat.files import replace, write_safetensors
 from remat.memory import Memory
 
 logger = logging.getLogger("remat")
@@ -238,21 +237,9 @@ class Step:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes everything that a run goes on from to a safetensors file, which appears complete or not at all."""
-        from safetensors.numpy import save_file
-        path = Path(path)
         metadata = {"format": FORMAT, "step": str(self.number), "seed": str(self._native.seed),
                     "optimizer": self._native.optimizer}
-        handle, temporary = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
-        try:
-            save_file(self._read_saved(), temporary, metadata)
-            os.fsync(handle)
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        finally:
-            os.close(handle)
+        replace(path, lambda temporary: write_safetensors(temporary, self._read_saved(), metadata))
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Goes on from a file of `save`, by a step of the same model and optimizer: the same bits as if the run had not
@@ -300,13 +287,6 @@ def _learning_rate(function: Callable[[int], float], step: int) -> float:
     if not math.isfinite(rate):
         raise ValueError(f"the learning rate of step {step} is {rate}")
     return rate
-
-
-def _umask() -> int:
-    """The process's mask of permissions, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def read_safetensors(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, str]]:

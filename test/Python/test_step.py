@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a step does with good and with bad input."""
+import fcntl
 import gc
+import os
 import threading
 
 import ml_dtypes
@@ -336,10 +338,58 @@ def test_files_of_other_runs_are_refused(trained, tmp_path):
         step.load(tmp_path / "weights.safetensors")
     with pytest.raises(FileNotFoundError):
         step.load(tmp_path / "gone.safetensors")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(OSError, match="gone/run.safetensors: cannot be written: No such file or directory"):
         step.save(tmp_path / "gone" / "run.safetensors")
+    with pytest.raises(ValueError, match="no null character"):
+        step.save(f"{path}\0")
     assert_unchanged(step, before)
     assert [p.name for p in tmp_path.iterdir() if ".safetensors." in p.name] == []
+
+
+def test_only_regular_files_are_replaced(trained, tmp_path):
+    step, _ = trained
+    real, link, pipe = tmp_path / "real", tmp_path / "link", tmp_path / "pipe"
+    real.write_text("old")
+    real.chmod(0o640)
+    link.symlink_to("real")
+    step.save(link)
+    assert link.is_symlink() and real.stat().st_size > 100 and real.stat().st_mode & 0o777 == 0o640
+    step.load(link)
+    os.mkfifo(pipe)
+    for path in (pipe, "/dev/null", tmp_path):
+        with pytest.raises(OSError, match="cannot be written: not a regular file"):
+            step.save(path)
+    figure = tmp_path / "memory.svg"
+    figure.symlink_to("drawn")
+    step.memory.save(figure)
+    assert figure.is_symlink() and (tmp_path / "drawn").read_text().startswith("<svg")
+
+
+def test_what_a_killed_process_left_is_removed(trained, tmp_path):
+    """A temporary file that another process has locked stays."""
+    step, _ = trained
+    dead, alive = tmp_path / "run.tmpabcdefghij", tmp_path / "run.tmp0123456789"
+    dead.write_text("half")
+    with open(alive, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        step.save(tmp_path / "run")
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["run", alive.name]
+    step.save(tmp_path / "run")
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_save_that_fails_leaves_what_was_there(trained, tmp_path, monkeypatch):
+    step, _ = trained
+    step.save(tmp_path / "run")
+    before = (tmp_path / "run").read_bytes()
+
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(step), "_read_saved", fail)
+    with pytest.raises(KeyboardInterrupt):
+        step.save(tmp_path / "run")
+    assert (tmp_path / "run").read_bytes() == before and [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_a_parameter_without_an_initial_value_has_to_be_set():

@@ -3,7 +3,10 @@
 #include "AtomicFile.h"
 #include "TemporaryFolder.h"
 
+#include "remat/Runtime/Step.h"
+
 #include <csignal>
+#include <cstdlib>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -111,5 +114,42 @@ TEST_F(AtomicFileTest, removesItsFileWhenTheDiskIsFull) {
               "cannot be written: File too large");
   EXPECT_EQ(read("a"), "old");
   EXPECT_EQ(list(), Names{"a"});
+}
+
+/// Replaces `path` by `text` as a host program does; returns what is wrong.
+std::string replaceByName(const std::string &path, const char *text) {
+  auto write = [](const char *temporary, void *text) {
+    if (!text)
+      return false;
+    FILE *file = std::fopen(temporary, "wb");
+    std::fputs(static_cast<const char *>(text), file);
+    return std::fclose(file) == 0;
+  };
+  char *problem =
+      remat_rt_replace_file(path.c_str(), write, const_cast<char *>(text));
+  std::string message = problem ? problem : "";
+  std::free(problem);
+  return message;
+}
+
+TEST_F(AtomicFileTest, isWrittenByNameForAHostProgram) {
+  write("real", "old");
+  fs::create_symlink("real", path("link"));
+  EXPECT_EQ(replaceByName(path("link"), "new"), "");
+  EXPECT_EQ(read("real"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  // What the host program does not write changes nothing.
+  EXPECT_EQ(replaceByName(path("real"), nullptr), "");
+  EXPECT_EQ(read("real"), "new");
+  EXPECT_EQ(list(), (Names{"link", "real"}));
+}
+
+TEST_F(AtomicFileTest, endsNoHostProgram) {
+  EXPECT_EQ(replaceByName("/dev/null", "text"),
+            "/dev/null: cannot be written: not a regular file");
+  EXPECT_EQ(replaceByName(path("no/folder"), "text"),
+            path("no/folder") +
+                ": cannot be written: No such file or directory");
+  EXPECT_EQ(list(), Names{});
 }
 } // namespace

@@ -1,4 +1,4 @@
-//===- Step.h - One step for a host program --------------------*- C++ -*-===//
+//===- Step.h - What a host program calls -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A program that runs steps inside another one must not end it. These functions
@@ -24,6 +24,15 @@ typedef void (*RematStepFunction)(int64_t buffers, int64_t step);
 /// false.
 char *remat_rt_run_step(RematStepFunction function, void *const *buffers,
                         int64_t step, bool *isLeft);
+
+/// Writes the file called `path`, which is replaced as a whole: `write` gets
+/// the name of a temporary file to write to, and returns whether it has. A
+/// symbolic link stays one, and nothing but a regular file is replaced. Returns
+/// null, or, if that failed, a message that the caller frees.
+char *remat_rt_replace_file(const char *path,
+                            bool (*write)(const char *temporary,
+                                          void *userData),
+                            void *userData);
 
 } // extern "C"
 

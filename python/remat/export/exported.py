@@ -11,6 +11,7 @@ import numpy as np
 
 from remat.errors import ExportError
 from remat.export.locations import describe_next
+from remat.files import replace
 
 ELEMENT_TYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
                  "int32": "i32", "int16": "i16", "int8": "i8", "uint64": "i64", "uint32": "i32", "uint16": "i16", "uint8": "i8",
@@ -55,11 +56,10 @@ class Export:
     def save(self, folder: str | Path, name: str) -> None:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.mlir").write_text(self.text)
-        (folder / f"{name}.json").write_text(json.dumps(
+        description = json.dumps(
             {"name": name, "framework": self.framework, "function": "loss", "weights": "arguments", "dims": self.dims,
              "arguments": [a.describe() for a in self.arguments], "constants": [],
-             "results": [r.describe() for r in self.results]}, indent=1) + "\n")
+             "results": [r.describe() for r in self.results]}, indent=1) + "\n"
         arrays = {}
         for i, argument in enumerate(self.arguments):
             arrays[f"arg{i}"] = storable(argument.own)
@@ -68,7 +68,14 @@ class Export:
                 arrays[f"grad_{i}"] = storable(own)
         for i, result in enumerate(r for r in self.results if r.own is not None):
             arrays[f"out{i}"], arrays[f"out64_{i}"] = storable(result.own), result.wide
-        np.savez(folder / f"{name}.npz", **arrays)
+        for suffix, text in (("mlir", self.text), ("json", description)):
+            replace(folder / f"{name}.{suffix}", lambda temporary, text=text: Path(temporary).write_text(text))  # type: ignore[misc]
+        replace(folder / f"{name}.npz", lambda temporary: save_arrays(temporary, arrays))
+
+
+def save_arrays(path: str, arrays: dict[str, Any]) -> None:
+    with open(path, "wb") as file:  # to whose name NumPy adds nothing
+        np.savez(file, **arrays)
 
 
 def storable(array: Any) -> Any:
