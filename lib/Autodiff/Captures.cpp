@@ -9,11 +9,13 @@
 
 #include "Adjoint.h"
 
+#include "remat/Analysis/EqualValues.h"
 #include "remat/Analysis/RecomputeCostOpInterface.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -32,6 +34,26 @@ static bool isSmallerBefore(Operation *op) {
   return isa<tensor::EmptyOp, tensor::SplatOp, tensor::CastOp,
              tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) ||
          op->hasTrait<OpTrait::ConstantLike>();
+}
+
+/// Returns true if a slice needs no copy beside the tensor that it is cut from:
+/// a function's argument is there anyway, and all slices that would be saved
+/// may have as many elements as any other tensor that the backward can read.
+/// The offsets are a few numbers, which may have to be saved.
+bool CaptureImporter::isSmallerUncut(tensor::ExtractSliceOp slice) {
+  if (!canRebuild(slice.getSource()))
+    return false;
+  Value source = lookThroughBorders(slice.getSource());
+  while (isa_and_nonnull<tensor::CastOp, tensor::ExpandShapeOp,
+                         tensor::CollapseShapeOp>(source.getDefiningOp()))
+    source = lookThroughBorders(source.getDefiningOp()->getOperand(0));
+  auto argument = dyn_cast<BlockArgument>(source);
+  if (argument && isa<FunctionOpInterface>(argument.getOwner()->getParentOp()))
+    return true;
+  RankedTensorType cut = slice.getType(), whole = slice.getSourceType();
+  std::optional<int64_t> count = countSaves();
+  return count && cut.hasStaticShape() && whole.hasStaticShape() &&
+         multiplySizes(cut.getShape(), *count) >= whole.getNumElements();
 }
 
 bool CaptureImporter::canRebuild(Value value) {
@@ -120,8 +142,10 @@ Value CaptureImporter::import(Value value, OpBuilder &builder) {
     return local;
   Operation *op = value.getDefiningOp();
   bool available = isAvailable(value);
-  bool isCheaper =
-      op && !available && (isSmallerBefore(op) || canRebuild(value));
+  auto slice = dyn_cast_if_present<tensor::ExtractSliceOp>(op);
+  bool isCheaper = op && !available &&
+                   (isSmallerBefore(op) || canRebuild(value) ||
+                    (slice && isSmallerUncut(slice)));
   if (isCheaper)
     return rebuild(op, value, builder);
   Value local = available ? makeAvailable(value) : save(value, builder);

@@ -9,8 +9,10 @@
 #ifndef REMAT_LIB_AUTODIFF_CAPTURES_H
 #define REMAT_LIB_AUTODIFF_CAPTURES_H
 
-#include "mlir/IR/Builders.h"
 #include "remat/Analysis/Effects.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::remat {
@@ -37,6 +39,8 @@ protected:
   /// Saves `value` in the forward; returns the saved value as the backward sees
   /// it, or null if it cannot be saved and has to be recomputed.
   virtual Value save(Value value, OpBuilder &builder) = 0;
+  /// Returns how many values each saved one stands for, if that is known.
+  virtual std::optional<int64_t> countSaves() { return 1; }
   /// Says at `value` why it could neither be saved nor recomputed.
   virtual void explain(Value value) {}
 
@@ -44,6 +48,7 @@ private:
   void hoistDims();
   Captures collect();
   Value import(Value value, OpBuilder &builder);
+  bool isSmallerUncut(tensor::ExtractSliceOp slice);
   bool canRebuild(Value value);
   Value rebuild(Operation *op, Value value, OpBuilder &builder);
   Value recompute(Value value, OpBuilder &builder);

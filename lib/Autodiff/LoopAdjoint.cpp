@@ -140,6 +140,9 @@ private:
     return createInductionValue(early, loop, iteration);
   }
   Value save(Value value, OpBuilder &builder) override;
+  std::optional<int64_t> countSaves() override {
+    return getConstant(tripCount);
+  }
   void explain(Value value) override;
   Value createTape(Value value);
 

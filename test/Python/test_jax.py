@@ -276,6 +276,36 @@ def test_products_of_groups_of_rows(case):
         np.testing.assert_allclose(found, wanted, **tolerance)
 
 
+def test_products_of_groups_read_matrices_where_they_lie():
+    """Under each policy memory holds neither a matrix for each tile nor bits of its own; gradients are those of float64."""
+    groups, width, hidden, rows, rate = 8, 64, 128, 128, 0.5
+    sizes = np.array([40, 0, 7, 16, 1, 33, 0, 31], "i4")
+    params = {"up": normal(groups, width, hidden, scale=0.1), "down": normal(groups, hidden, width, scale=0.1)}
+    x = normal(rows, width)
+
+    def loss(params, x, sizes):
+        h = jnp.tanh(jax.lax.ragged_dot(x, params["up"], sizes))
+        return (jax.lax.ragged_dot(h, params["down"], sizes) ** 2).sum() / 100
+    steps = [remat.jax.train_step(loss, params, x, sizes, optimizer=remat.SGD(rate), policy=policy)
+             for policy in (None, remat.whole(), remat.whole(policy=remat.everything_saveable))]
+    for step in steps:
+        step(x, sizes)
+        # The gradient of one kind of matrices at a time, one of its matrices, and rows.
+        assert step.memory.arena < 4 * (groups + 2) * width * hidden + 6 * 4 * rows * hidden, step.memory
+        for name in params:
+            np.testing.assert_array_equal(step.params[name], steps[0].params[name])
+    group = np.repeat(np.arange(groups), sizes)
+    up, down, x = (np.asarray(a, "f8") for a in (params["up"], params["down"], x))
+    h = np.tanh(np.einsum("rw,rwh->rh", x, up[group]))
+    dy = np.einsum("rh,rhw->rw", h, down[group]) / 50
+    du = np.einsum("rw,rhw->rh", dy, down[group]) * (1 - h * h)
+    of_rows = {"up": np.einsum("rw,rh->rwh", x, du), "down": np.einsum("rh,rw->rhw", h, dy)}
+    for name, gradients in of_rows.items():
+        expected = np.stack([gradients[group == number].sum(0) for number in range(groups)])
+        found = (np.asarray(params[name], "f8") - np.asarray(steps[0].params[name], "f8")) / rate
+        np.testing.assert_allclose(found, expected, 1e-4, 1e-6, err_msg=name)
+
+
 def test_products_of_groups_in_other_dimensions():
     """Contracted dimensions in any place, a batch of them, and their derivatives by JAX."""
     numbers = jax.lax.RaggedDotDimensionNumbers((((0,), (2,)), ((), ())), [1], [1])
