@@ -63,13 +63,16 @@ T expected(const Operand<T> &a, const Operand<T> &b, int64_t matrix,
   return total;
 }
 
-template <typename T> void check(unsigned seed) {
+template <typename T> void check(unsigned seed, bool isLarge = false) {
   std::mt19937 random(seed);
   auto draw = [&](int64_t least, int64_t most) {
     return std::uniform_int_distribution<int64_t>(least, most)(random);
   };
-  auto drawSize = [&] { return draw(0, 3) ? draw(1, 90) : draw(1, 3); };
-  int64_t batch = draw(1, 3), rows = drawSize(), columns = drawSize();
+  auto drawSize = [&] {
+    return isLarge ? draw(250, 400) : draw(0, 3) ? draw(1, 90) : draw(1, 3);
+  };
+  int64_t batch = isLarge ? 1 : draw(1, 3);
+  int64_t rows = drawSize(), columns = drawSize();
   int64_t terms = draw(0, 3) ? drawSize() : draw(500, 1100);
   Operand<T> a(random, batch, rows, terms), b(random, batch, terms, columns),
       c(random, batch, rows, columns);
@@ -95,6 +98,16 @@ TEST(GemmTest, hasOneOrderInAnyLayout) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     check<float>(seed);
     check<double>(seed);
+  }
+}
+
+TEST(GemmTest, hasOneOrderInSeveralTasksAndPanels) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "whether this processor fuses is not asked here";
+#endif
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    check<float>(seed, /*isLarge=*/true);
+    check<double>(seed, /*isLarge=*/true);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "Panels.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace remat;
 
@@ -19,6 +20,17 @@ namespace {
 constexpr int64_t kMinTaskWork = int64_t(1) << 18;
 /// Fewer rows than this read the right operand where it lies.
 constexpr int64_t kFewRows = 32;
+
+/// Returns how many panels are packed at once, and then multiplied by each tile
+/// of `rows`: one, where all of these stay in a cache for the next panel.
+template <typename T>
+int64_t panelsAtOnce(int64_t rows, int64_t depth, const TileShape<T> &shape) {
+  depth = std::min(kPanelDepth, depth);
+  if (rows <= kFewRows || 4 * rows * depth <= panelBufferSize<T>())
+    return 1;
+  return std::clamp<int64_t>(panelBufferSize<T>() / (depth * shape.columns), 1,
+                             kMostPanels);
+}
 
 /// The matrix `index` of a memref of batch x batch x rows x columns.
 template <typename T>
@@ -57,27 +69,37 @@ struct Part {
   int64_t firstRow, rows, firstPanel, panels;
 };
 
-/// How a product is cut into tasks. A task packs each panel for itself, for so
-/// many rows that this costs little. Where the left operand's columns are
-/// contiguous, it packs some rows of that for all its panels.
+/// The tasks that a product is cut into: some rows of some panels each. A task
+/// packs its panels, for so many rows that this costs little. Where the left
+/// operand's columns are contiguous, it packs some rows of that for all its
+/// panels.
 struct Parts {
-  int64_t rowParts, panelParts, rows, panels;
+  int64_t rowParts = 1, panelParts = 1, rows, panels;
 
   template <typename T>
   Parts(int64_t batch, const Matrix<T> &a, const PanelCut<T> &cut)
       : rows(a.rows), panels(cut.count) {
-    if (a.isRowMajor()) {
-      panelParts = panels;
-      rowParts = std::clamp<int64_t>(ceilDiv(wantedTasks(), batch * panels), 1,
-                                     std::max<int64_t>(1, rows / kMinTaskRows));
-    } else {
-      int64_t least = ceilDiv(rows, leftRows(a.columns));
-      rowParts = std::clamp<int64_t>(ceilDiv(wantedTasks(), batch * panels),
-                                     least, std::max(least, rows / kFewRows));
-      int64_t tasks = batch * rowParts;
-      panelParts = evenParts(
-          tasks, std::min(panels, ceilDiv(wantedTasks(), tasks)), panels);
-    }
+    bool isPacked = !a.isRowMajor();
+    int64_t least = isPacked ? ceilDiv(rows, leftRows(a.columns)) : 1;
+    int64_t threads = countThreads();
+    rowParts = least;
+    if (threads == 1 || batch * rows * cut.columns * a.columns <= kMinTaskWork)
+      return;
+    int64_t most = std::max(least, rows / (isPacked ? kFewRows : kMinTaskRows));
+    double leastTime = INFINITY;
+    for (int64_t r = least; r <= most; ++r)
+      for (int64_t p = 1; p <= panels; ++p) {
+        double time = estimateTime(ceilDiv(rows, r), ceilDiv(panels, p),
+                                   isPacked, a.columns, cut) *
+                      countRounds(batch * r * p, threads);
+        if (time < leastTime) {
+          leastTime = time;
+          rowParts = r;
+          panelParts = p;
+        }
+        if (batch * r * p >= kMostTasks * wantedTasks())
+          break;
+      }
   }
   int64_t count() const { return rowParts * panelParts; }
   Part at(int64_t index) const {
@@ -87,41 +109,111 @@ struct Parts {
     return {firstRow, (row + 1) * rows / rowParts - firstRow, firstPanel,
             (panel + 1) * panels / panelParts - firstPanel};
   }
+
+private:
+  /// More than this many times as many tasks as are wanted are of no use.
+  static constexpr int64_t kMostTasks = 4;
+
+  /// Returns the time of a task, for each term of the sum, if 32 multiply-adds
+  /// take 1.
+  template <typename T>
+  static double estimateTime(int64_t rows, int64_t panels, bool isPacked,
+                             int64_t depth, const PanelCut<T> &cut) {
+    constexpr double kMultiplying = 1. / 32, kPacking = 1. / 2,
+                     kReading = 1. / 4;
+    int64_t columns = panels * cut.shape->columns;
+    int64_t passes = ceilDiv(panels, panelsAtOnce(rows, depth, *cut.shape));
+    return rows * columns * kMultiplying + columns * kPacking +
+           rows * (isPacked ? kPacking : passes * kReading);
+  }
+
+  /// Returns the time of all tasks in times of one of them, with a share of one
+  /// for threads that are slower than others.
+  static double countRounds(int64_t tasks, int64_t threads) {
+    constexpr double kWaiting = 0.25;
+    return ceilDiv(tasks, threads) + kWaiting;
+  }
 };
 
+/// Where the rows of a left operand are: where they lie, or packed tile by
+/// tile.
+template <typename T> struct LeftRows {
+  Matrix<T> rows;
+  bool isPacked;
+
+  const T *at(int64_t first) const {
+    return rows.data + first * (isPacked ? rows.columns : rows.rowStride);
+  }
+  int64_t rowStride() const { return isPacked ? 1 : rows.rowStride; }
+  int64_t columnStride(int64_t tileRows) const {
+    return isPacked ? tileRows : rows.columnStride;
+  }
+};
+
+/// The panels `first` to `first + count` of `right`, each as a matrix: packed
+/// side by side, or where they lie if `rows` are too few for that.
+template <typename T>
+void packPanels(const Matrix<T> &right, const PanelCut<T> &cut, int64_t first,
+                int64_t count, int64_t rows, Matrix<T> *panels) {
+  auto blockOf = [&](int64_t begin, int64_t columns) {
+    return right.block(0, begin, right.rows, columns);
+  };
+  int64_t last = first + count - 1, begin = cut.begin(first);
+  int64_t lastColumns = cut.shapeOf(last).columns;
+  if (count == 1 && right.isRowMajor() && cut.width(first) == lastColumns &&
+      (rows <= kFewRows || right.rowStride == lastColumns)) {
+    panels[0] = blockOf(begin, lastColumns);
+    return;
+  }
+  T *to = panelBuffer<T>();
+  packPanels(blockOf(begin, cut.begin(last) + cut.width(last) - begin),
+             cut.shape->columns, lastColumns, to);
+  for (int64_t p = first; p <= last; ++p)
+    panels[p - first] = {to + right.rows * (cut.begin(p) - begin), right.rows,
+                         cut.width(p), cut.shapeOf(p).columns, 1};
+}
+
+/// Each tile of rows of the left operand is read for some panels, which are in
+/// the second-level cache, before the next one is.
 template <typename T>
 void multiplyPart(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
                   const PanelCut<T> &cut, const Part &part, bool accumulate) {
   T *results[TileShape<T>::kMostRows];
   int64_t offsets[TileShape<T>::kMostRows];
+  Matrix<T> panels[kMostPanels];
+  EvenTiles tiles(part.rows, cut.shape->rows);
+  int64_t endPanel = part.firstPanel + part.panels;
   for (int64_t k = 0, depth; k < a.columns; k += depth) {
     depth = std::min(kPanelDepth, a.columns - k);
-    Matrix<T> left = a.block(part.firstRow, k, part.rows, depth);
-    if (!left.isRowMajor() && part.panels > 1) {
-      packPanel(left.transposed(), part.rows, leftBuffer<T>());
-      left = Matrix<T>{leftBuffer<T>(), part.rows, depth, 1, part.rows};
+    LeftRows<T> left{a.block(part.firstRow, k, part.rows, depth), false};
+    if (!left.rows.isRowMajor() && part.panels > 1) {
+      packTiles(left.rows, tiles, leftBuffer<T>());
+      left.rows.data = leftBuffer<T>();
+      left.isPacked = true;
     }
     for (int r = 0; r < TileShape<T>::kMostRows; ++r)
-      offsets[r] = r * left.rowStride;
-    for (int64_t p = part.firstPanel; p < part.firstPanel + part.panels; ++p) {
-      const TileShape<T> &shape = cut.shapeOf(p);
-      Matrix<T> right = b.block(k, cut.begin(p), depth, cut.width(p));
-      if (!right.isRowMajor() || right.columns < shape.columns ||
-          (part.rows > kFewRows && right.rowStride != shape.columns))
-        right = packedPanel(right, shape.columns);
-      EvenTiles tiles(part.rows, shape.rows);
+      offsets[r] = r * left.rowStride();
+    int64_t atOnce = panelsAtOnce(part.rows, depth, *cut.shape);
+    for (int64_t firstPanel = part.firstPanel, count; firstPanel < endPanel;
+         firstPanel += count) {
+      count = std::min(atOnce, endPanel - firstPanel);
+      packPanels(b.block(k, 0, depth, b.columns), cut, firstPanel, count,
+                 part.rows, panels);
       for (int64_t index = 0; index < tiles.count; ++index) {
         int64_t first = tiles.begin(index);
         int64_t rows = tiles.begin(index + 1) - first;
-        for (int64_t r = 0; r < rows; ++r)
-          results[r] = c.data + (part.firstRow + first + r) * c.rowStride +
-                       cut.begin(p) * c.columnStride;
-        const T *start = left.data + first * left.rowStride;
-        const T *panel = right.data;
-        computeTile(shape, rows, right.columns, c.columnStride,
-                    Tile<T>{&start, offsets, left.columnStride, &panel,
-                            right.rowStride, 1, depth, results,
-                            accumulate || k > 0});
+        const T *start = left.at(first);
+        for (int64_t p = firstPanel; p < firstPanel + count; ++p) {
+          const Matrix<T> &right = panels[p - firstPanel];
+          for (int64_t r = 0; r < rows; ++r)
+            results[r] = c.data + (part.firstRow + first + r) * c.rowStride +
+                         cut.begin(p) * c.columnStride;
+          const T *panel = right.data;
+          computeTile(cut.shapeOf(p), rows, right.columns, c.columnStride,
+                      Tile<T>{&start, offsets, left.columnStride(rows), &panel,
+                              right.rowStride, 1, depth, results,
+                              accumulate || k > 0});
+        }
       }
     }
   }

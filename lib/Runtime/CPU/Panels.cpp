@@ -6,6 +6,9 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <type_traits>
+#include <unistd.h>
+#include <utility>
 
 using namespace remat;
 
@@ -55,8 +58,26 @@ int64_t remat::evenParts(int64_t count, int64_t least, int64_t most) {
   return best;
 }
 
+/// A quarter of the second-level cache, which rows and results share with them:
+/// 0 where the system does not tell its size.
+static int64_t getPanelBytes() {
+  constexpr int64_t kMost = 512 << 10;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  return std::min<int64_t>(kMost, sysconf(_SC_LEVEL2_CACHE_SIZE) / 4);
+#else
+  return 0;
+#endif
+}
+
+template <typename T> int64_t remat::panelBufferSize() {
+  static const int64_t size =
+      std::max<int64_t>(getPanelBytes() / static_cast<int64_t>(sizeof(T)),
+                        kPanelDepth * TileShapes<T>::kMostColumns);
+  return size;
+}
+
 template <typename T> T *remat::panelBuffer() {
-  thread_local Buffer<T> buffer(kPanelDepth * TileShapes<T>::kMostColumns);
+  thread_local Buffer<T> buffer(panelBufferSize<T>());
   return buffer.data;
 }
 
@@ -70,27 +91,57 @@ template <typename T> T *remat::sumsBuffer() {
   return buffer.data;
 }
 
+/// Calls `body` with `number` as a constant, of 1 to `most`.
+template <int number, typename Body>
+static void callIf(bool isNumber, const Body &body) {
+  if (isNumber)
+    body(std::integral_constant<int, number>());
+}
+template <int... numbers, typename Body>
+static void callWith(int64_t number, const Body &body,
+                     std::integer_sequence<int, numbers...> /*numbers*/) {
+  (callIf<numbers + 1>(number == numbers + 1, body), ...);
+}
+template <int most, typename Body>
+static void callWith(int64_t number, const Body &body) {
+  callWith(number, body, std::make_integer_sequence<int, most>());
+}
+
+/// Copies so many that no function is called for them at a time.
+template <int count, typename T>
+static void copyElements(const T *from, T *to) {
+  constexpr int64_t kLines = count / kLine<T>;
+  for (int64_t line = 0; line < kLines; ++line)
+    std::copy_n(from + line * kLine<T>, kLine<T>, to + line * kLine<T>);
+  std::copy_n(from + kLines * kLine<T>, count % kLine<T>,
+              to + kLines * kLine<T>);
+}
+
 /// Rows that are further apart than a page, where the processor itself fetches
 /// nothing before it is read, are fetched so many rows ahead.
 static constexpr int64_t kPageBytes = 4 << 10, kRowsAhead = 8;
 
-/// Rows of `width` elements from rows that lie `stride` apart.
-template <typename T>
-static void copyRows(const T *from, int64_t stride, int64_t rows,
-                     int64_t columns, int64_t width, T *to) {
-  constexpr int64_t kBlock = 16;
-  int64_t fetched =
-      stride * static_cast<int64_t>(sizeof(T)) > kPageBytes ? columns : 0;
-  for (int64_t i = 0; i < rows; ++i, from += stride, to += width) {
-    int64_t j = 0;
-    for (int64_t line = 0; line < fetched; line += kLine<T>)
-      __builtin_prefetch(from + kRowsAhead * stride + line);
-    for (; j + kBlock <= columns; j += kBlock)
-      std::copy_n(from + j, kBlock, to + j);
-    for (; j < columns; ++j)
-      to[j] = from[j];
-    for (; j < width; ++j)
-      to[j] = 0;
+/// Panels of contiguous rows: a row of all of them, then the next one. All but
+/// the last one have rows of `width`.
+template <typename T, int width>
+static void copyRows(const Matrix<T> &from, int64_t lastWidth, T *to) {
+  int64_t last = from.columns - from.columns % width;
+  bool isFar = from.rowStride * static_cast<int64_t>(sizeof(T)) > kPageBytes;
+  for (int64_t i = 0; i < from.rows; ++i) {
+    const T *row = from.data + i * from.rowStride;
+    for (int64_t line = 0; isFar && line < from.columns; line += kLine<T>)
+      __builtin_prefetch(row + kRowsAhead * from.rowStride + line);
+    T *panelRow = to + i * width;
+    for (int64_t j = 0; j < last; j += width, panelRow += from.rows * width)
+      copyElements<width>(row + j, panelRow);
+  }
+  if (last == from.columns)
+    return;
+  Matrix<T> rest = from.block(0, last, from.rows, from.columns - last);
+  for (int64_t i = 0; i < from.rows; ++i) {
+    T *panelRow = to + last * from.rows + i * lastWidth;
+    std::copy_n(rest.data + i * rest.rowStride, rest.columns, panelRow);
+    std::fill_n(panelRow + rest.columns, lastWidth - rest.columns, T(0));
   }
 }
 
@@ -149,15 +200,44 @@ void remat::copyTransposed(const Matrix<T> &from, const Matrix<T> &to) {
 }
 
 template <typename T>
-void remat::packPanel(const Matrix<T> &right, int64_t width, T *to) {
+void remat::packPanels(const Matrix<T> &right, int64_t width, int64_t lastWidth,
+                       T *to) {
   if (right.isRowMajor()) {
-    copyRows(right.data, right.rowStride, right.rows, right.columns, width, to);
-  } else {
-    copyTransposed(right.transposed(),
-                   Matrix<T>{to, right.rows, right.columns, width, 1});
-    for (int64_t i = 0; i < right.rows; ++i)
-      std::fill_n(to + i * width + right.columns, width - right.columns, T(0));
+    // Vectors of a tile have 16 bytes or more.
+    constexpr int kUnit = 16 / sizeof(T);
+    callWith<TileShapes<T>::kMostColumns / kUnit>(
+        width / kUnit, [&](auto units) {
+          copyRows<T, units() * kUnit>(right, lastWidth, to);
+        });
+    return;
   }
+  for (int64_t begin = 0; begin < right.columns; begin += width) {
+    int64_t columns = std::min(width, right.columns - begin);
+    int64_t stride = begin + width < right.columns ? width : lastWidth;
+    T *panel = to + begin * right.rows;
+    copyTransposed(right.block(0, begin, right.rows, columns).transposed(),
+                   Matrix<T>{panel, right.rows, columns, stride, 1});
+    for (int64_t i = 0; i < right.rows; ++i)
+      std::fill_n(panel + i * stride + columns, stride - columns, T(0));
+  }
+}
+
+template <typename T>
+void remat::packTiles(const Matrix<T> &left, const EvenTiles &tiles, T *to) {
+  // So many columns at a time stay in the first-level cache for all tiles.
+  constexpr int64_t kColumns = 64;
+  for (int64_t k = 0; k < left.columns; k += kColumns)
+    for (int64_t tile = 0; tile < tiles.count; ++tile) {
+      int64_t first = tiles.begin(tile), rows = tiles.begin(tile + 1) - first;
+      const T *from = left.data + first + k * left.columnStride;
+      T *column = to + first * left.columns + k * rows;
+      int64_t count = std::min(kColumns, left.columns - k);
+      callWith<TileShape<T>::kMostRows>(rows, [&](auto size) {
+        for (int64_t i = 0; i < count; ++i)
+          copyElements<size()>(from + i * left.columnStride,
+                               column + i * size());
+      });
+    }
 }
 
 template <typename T>
@@ -190,7 +270,9 @@ PanelCut<T>::PanelCut(int64_t columns, int64_t widest) : columns(columns) {
   template T *remat::panelBuffer();                                            \
   template T *remat::leftBuffer();                                             \
   template T *remat::sumsBuffer();                                             \
-  template void remat::packPanel(const Matrix<T> &, int64_t, T *);             \
+  template int64_t remat::panelBufferSize<T>();                                \
+  template void remat::packPanels(const Matrix<T> &, int64_t, int64_t, T *);   \
+  template void remat::packTiles(const Matrix<T> &, const EvenTiles &, T *);   \
   template void remat::copyTransposed(const Matrix<T> &, const Matrix<T> &);   \
   template struct remat::PanelCut<T>;
 REMAT_INSTANTIATE(float)

@@ -40,8 +40,14 @@ constexpr int64_t leftRows(int64_t depth) {
   return kLeftRows * kPanelDepth / std::min(kPanelDepth, depth);
 }
 
-/// Memory of the calling thread for one panel of `kPanelDepth` rows.
+/// The most panels of a right operand that are packed at once.
+constexpr int64_t kMostPanels = 16;
+
+/// Memory of the calling thread for panels: as much as fits into its
+/// second-level cache beside what else is read, at least one of `kPanelDepth`
+/// rows.
 template <typename T> T *panelBuffer();
+template <typename T> int64_t panelBufferSize();
 
 /// The same for `leftRows(depth)` rows of a left operand.
 template <typename T> T *leftBuffer();
@@ -68,9 +74,15 @@ void forEachTask(int64_t count, const Body &body) {
   parallelFor(count, count, body);
 }
 
-/// Writes rows of `width` columns to `to`: those of `right`, and zeros.
+/// Writes panels to `to`, one after the other: rows of `width` columns of
+/// `right`, of `lastWidth` with zeros in the last one.
 template <typename T>
-void packPanel(const Matrix<T> &right, int64_t width, T *to);
+void packPanels(const Matrix<T> &right, int64_t width, int64_t lastWidth,
+                T *to);
+template <typename T>
+void packPanel(const Matrix<T> &right, int64_t width, T *to) {
+  packPanels(right, width, width, to);
+}
 
 /// Copies rows of `from`, which are contiguous, to columns of `to`.
 template <typename T>
@@ -110,6 +122,11 @@ struct EvenTiles {
       : size(size), count(ceilDiv(size, most)) {}
   int64_t begin(int64_t tile) const { return tile * size / count; }
 };
+
+/// Writes the rows of `left`, whose columns are contiguous, tile after tile: of
+/// each tile one column after the other.
+template <typename T>
+void packTiles(const Matrix<T> &left, const EvenTiles &tiles, T *to);
 
 /// A tile in memory of its own, for results that do not lie in rows of tiles.
 template <typename T> struct TileBlock {
