@@ -31,6 +31,8 @@
 #include "remat/Transforms/Schedule/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
 
+#include "llvm/Config/llvm-config.h"
+
 #include <cstdlib>
 
 using namespace mlir;
@@ -75,4 +77,10 @@ void mlir::remat::registerAllPasses() {
 bool mlir::remat::verifiesAfterEachPass() {
   const char *value = std::getenv("REMAT_VERIFY_EACH");
   return value && *value && StringRef(value) != "0";
+}
+
+StringRef mlir::remat::getVersion() { return REMAT_VERSION; }
+
+void mlir::remat::printVersion(raw_ostream &os) {
+  os << "remat " << getVersion() << ", of LLVM " << LLVM_VERSION_STRING << "\n";
 }

@@ -3,6 +3,12 @@
 #ifndef REMAT_INIT_H
 #define REMAT_INIT_H
 
+#include "llvm/ADT/StringRef.h"
+
+namespace llvm {
+class raw_ostream;
+} // namespace llvm
+
 namespace mlir {
 class DialectRegistry;
 namespace remat {
@@ -14,6 +20,10 @@ void registerAllPasses();
 /// Whether tools verify after each pass unless told otherwise: only where
 /// REMAT_VERIFY_EACH is set, to anything but 0. The tests set it.
 bool verifiesAfterEachPass();
+/// Returns the version of this project, such as "0.1.0".
+llvm::StringRef getVersion();
+/// Prints it and MLIR's for `--version`.
+void printVersion(llvm::raw_ostream &os);
 } // namespace remat
 } // namespace mlir
 

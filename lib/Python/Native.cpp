@@ -7,6 +7,7 @@
 
 #include "remat-c/Step.h"
 #include "remat-c/Toolkit.h"
+#include "remat-c/Version.h"
 #include "remat/Runtime/Step.h"
 
 #include <nanobind/nanobind.h>
@@ -582,4 +583,5 @@ NB_MODULE(_native, m) {
   m.def("describe_array", describeArray);
   m.def("find_cuda_toolkit", findCUDAToolkit);
   m.def("replace_file", replaceFile);
+  m.attr("version") = toString(rematGetVersion());
 }

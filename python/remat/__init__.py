@@ -38,6 +38,8 @@ __all__ = [*_SUBMODULES, *_home_of]
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"remat.{name}")
+    if name == "__version__":
+        return importlib.import_module("remat._native").version
     if name in _home_of:
         return getattr(importlib.import_module(f"remat.{_home_of[name]}"), name)
     raise AttributeError(f"module 'remat' has no attribute {name!r}")

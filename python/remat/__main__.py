@@ -30,7 +30,7 @@ def find_compiler() -> tuple[bool, str]:
         from remat import _native
     except ImportError as error:
         return False, f"cannot be loaded: {error}"
-    return True, _native.__file__
+    return True, f"{remat.__version__}, {_native.__file__}"
 
 
 def doctor() -> int:

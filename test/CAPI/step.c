@@ -5,6 +5,7 @@
 \*===------------------------------------------------------------------------===*/
 
 #include "remat-c/Step.h"
+#include "remat-c/Version.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -168,6 +169,9 @@ static void stop(int stages) {
 }
 
 int main(void) {
+  MlirStringRef version = rematGetVersion();
+  printf("version %.*s\n", (int)version.length, version.data);
+  // CHECK: version {{[0-9]+\.[0-9]+\.[0-9]+$}}
   // CHECK: role 4, type 7, rank 1, 16 bytes, passed: x
   // CHECK-NEXT: role 4, type 7, rank 1, 16 bytes, passed: y
   // CHECK-NEXT: role 0, type 7, rank 0, 4 bytes, owned: w

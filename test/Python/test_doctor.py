@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import remat
+
 PACKAGE = Path(__file__).resolve().parents[2] / "python"
 
 
@@ -20,6 +22,7 @@ def test_all_that_is_needed_is_there():
     assert done.returncode == 0 and done.stderr == ""
     lines = done.stdout.splitlines()
     assert lines[1].startswith("ok  compiler") and "_native" in lines[1]
+    assert f" {remat.__version__}, " in lines[1] and remat.__version__.count(".") == 2
     assert [line[4:26].strip() for line in lines if line.startswith("--") and "target" not in line[4:26]] == \
         [name for name, found in (("remat.torch", has("torch", "torch_mlir")), ("remat.jax", has("jax", "iree"))) if not found]
 

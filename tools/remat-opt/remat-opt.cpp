@@ -74,6 +74,7 @@ int main(int argc, char **argv) {
   // The source line of a location is shown with it; the operation, which may be
   // the whole module, is added on request.
   registerMLIRContextCLOptions();
+  llvm::cl::SetVersionPrinter(remat::printVersion);
   auto *printOp =
       llvm::cl::getRegisteredOptions().lookup("mlir-print-op-on-diagnostic");
   if (printOp)
