@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a project has to write so that remat differentiates its operations and
-// through its loop, weighs recomputing them, and updates parameters by its
-// rule.
+// through its loop, weighs recomputing them, updates parameters by its rule,
+// and saves what its policy permits.
 //===----------------------------------------------------------------------===//
 
 #include "Activations.h"
@@ -18,6 +18,8 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "remat/Dialect/Opt/IR/UpdateKernels.h"
+#include "remat/Dialect/Remat/IR/Policies.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -204,6 +206,26 @@ SignDescentAttr::emitTensorUpdate(OpBuilder &builder, Location loc, Value param,
 }
 
 //===----------------------------------------------------------------------===//
+// #act.save_small_names
+//===----------------------------------------------------------------------===//
+
+// `isSaveable` is in tablegen. A policy says which names it mentions, so that a
+// region in which no value has such a name is an error.
+void SaveSmallNamesAttr::collectNames(SmallVectorImpl<StringAttr> &out) const {
+  llvm::append_range(out, getNames());
+}
+
+LogicalResult
+SaveSmallNamesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                           int64_t bytes, ArrayRef<StringAttr> names) {
+  if (bytes <= 0)
+    return emitError() << "save_small_names needs a positive number of bytes, "
+                          "but got "
+                       << bytes;
+  return remat::verifyPolicyNames(emitError, names);
+}
+
+//===----------------------------------------------------------------------===//
 // Lowering
 //===----------------------------------------------------------------------===//
 
@@ -219,7 +241,7 @@ struct LowerSoftplus : OpRewritePattern<SoftplusOp> {
           return math::Log1pOp::create(b, loc,
                                        math::ExpOp::create(b, loc, scalars[0]));
         });
-    // What a recompute is, it stays.
+    // The phase is an attribute: a recompute stays one.
     result.getDefiningOp()->setDiscardableAttrs(
         op->getDiscardableAttrDictionary());
     rewriter.replaceOp(op, result);

@@ -12,12 +12,13 @@ include "remat/Analysis/RecomputeCostOpInterface.td"
 include "remat/Autodiff/DifferentiableOpInterface.td"
 include "remat/Autodiff/ScalarDifferentiableOpInterface.td"
 include "remat/Dialect/Opt/IR/OptAttributes.td"
+include "remat/Dialect/Remat/IR/RematAttributes.td"
 include "remat/Transforms/Normalize/DecomposableOpInterface.td"
 
 def Act_Dialect : Dialect {
   let name = "act";
   let cppNamespace = "::act";
-  let summary = "Activations, and an optimizer by signs";
+  let summary = "Activations, an optimizer by signs, and a policy on sizes";
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
@@ -108,6 +109,21 @@ def Act_SignDescent : Opt_Rule<Act_Dialect, "SignDescent", "sign_descent",
 
     Example: `#act.sign_descent<lr = 0.01, decay = 0.5>`. State: `size`.
   }];
+}
+
+def Act_SaveSmallNames : Remat_Policy<Act_Dialect, "SaveSmallNames",
+    "save_small_names",
+    "save values with one of these names that have no more than so many bytes",
+    [{::mlir::remat::hasNameIn(value, getNames()) &&
+      ::mlir::remat::estimateBytes(value.getType()) <= getBytes()}],
+    /*offloads=*/0, ["collectNames"]> {
+  let description = [{
+    Example: `#act.save_small_names<4096, "h", "scores">`.
+  }];
+  let parameters = (ins "int64_t":$bytes,
+                        ArrayRefParameter<"::mlir::StringAttr">:$names);
+  let assemblyFormat = "`<` $bytes `,` $names `>`";
+  let genVerifyDecl = 1;
 }
 
 #endif // ACTIVATIONS_TD

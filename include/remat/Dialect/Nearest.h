@@ -25,6 +25,24 @@ inline std::string listNearestFirst(llvm::StringRef word,
       ", ");
 }
 
+/// Lists the attributes among `Attributes` that implement an interface: each
+/// with `prefix` and, if it has parameters, "<...>" around its mnemonic.
+template <template <typename> class InterfaceTrait, typename... Attributes>
+std::string listAttributes(llvm::StringRef prefix) {
+  llvm::SmallVector<std::string> found;
+  auto add = [&](auto implements, auto hasParameters, StringRef mnemonic) {
+    if (implements)
+      found.push_back(
+          (prefix + mnemonic + (hasParameters ? "<...>" : "")).str());
+  };
+  (add(std::is_base_of<InterfaceTrait<Attributes>, Attributes>(),
+       std::negation<
+           std::is_same<typename Attributes::ImplType, AttributeStorage>>(),
+       Attributes::getMnemonic()),
+   ...);
+  return llvm::join(found, ", ");
+}
+
 /// Reports that `dialect` has no attribute `mnemonic`, and which ones it has:
 /// `Attributes`, which is what GET_ATTRDEF_LIST lists.
 template <typename... Attributes>

@@ -206,7 +206,7 @@ LogicalResult transform::WrapOp::verify() {
   if (std::optional<Attribute> policy = getPolicy();
       policy && !isa<PolicyAttrInterface>(*policy))
     return emitOpError() << "expects a policy, got " << *policy
-                         << "; policies are " << kPolicyChoices;
+                         << "; policies are " << listPolicies();
   return success();
 }
 

@@ -1,6 +1,6 @@
 // RUN: remat-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{expects an update rule, but got "adamw"; rules are #opt.sgd<...>, #opt.adam<...>, #opt.adamw<...>, #opt.lion<...>, #opt.lamb<...>, #opt.adafactor<...>, #opt.custom<@function, ...>}}
+// expected-error @+1 {{expects an update rule, but got "adamw"; rules are #opt.sgd<...>, #opt.adam<...>, #opt.adamw<...>, #opt.lion<...>, #opt.lamb<...>, #opt.adafactor<...>, #opt.custom<...>}}
 opt.optimizer @o = "adamw"
 
 // -----

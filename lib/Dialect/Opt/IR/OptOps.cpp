@@ -1,5 +1,6 @@
 //===- OptOps.cpp - Operations of the opt dialect -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "remat/Dialect/Nearest.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -12,9 +13,13 @@ using namespace mlir::opt;
 #define GET_OP_CLASSES
 #include "remat/Dialect/Opt/IR/OptOps.cpp.inc"
 
-static constexpr StringLiteral kRuleChoices =
-    "#opt.sgd<...>, #opt.adam<...>, #opt.adamw<...>, #opt.lion<...>, "
-    "#opt.lamb<...>, #opt.adafactor<...>, #opt.custom<@function, ...>";
+/// Returns all update rules of this dialect, for diagnostics.
+static std::string listRules() {
+  return remat::listAttributes<UpdateRuleAttrInterface::Trait,
+#define GET_ATTRDEF_LIST
+#include "remat/Dialect/Opt/IR/OptAttributes.cpp.inc"
+                               >("#opt.");
+}
 
 Type mlir::opt::getComputeType(Type paramElementType) {
   if (!isa<FloatType>(paramElementType))
@@ -37,7 +42,7 @@ static UpdateRuleAttrInterface getRuleOf(OptimizerOp op, GroupAttr group) {
     if (!rule) {
       op.emitOpError() << "expects an update rule as the 'rule' of group "
                        << group.getPattern() << ", but got " << other
-                       << "; rules are " << kRuleChoices;
+                       << "; rules are " << listRules();
       return {};
     }
   }
@@ -50,7 +55,7 @@ LogicalResult OptimizerOp::verify() {
   auto rule = dyn_cast<UpdateRuleAttrInterface>(getRule());
   if (!rule)
     return emitOpError() << "expects an update rule, but got " << getRule()
-                         << "; rules are " << kRuleChoices;
+                         << "; rules are " << listRules();
   std::optional<ArrayAttr> groups = getGroups();
   for (Attribute attribute :
        groups ? groups->getValue() : ArrayRef<Attribute>()) {
@@ -103,7 +108,7 @@ static LogicalResult verifyCustomRule(OptimizerOp op, CustomAttr custom,
                     (isTensor && i > 1 && element.isSignlessInteger());
     if (!isNumber || isTensor != isa<RankedTensorType>(type.getInput(0)))
       return fail();
-    // What goes in comes out: 0 the parameter, 1 the gradient, then states.
+    // Returned in their types: 0, the parameter, and from 2 on the states.
     if (i != 1 && type.getResult(i == 0 ? 0 : i - 1) != argument)
       return fail();
   }

@@ -129,7 +129,7 @@ ParseResult RegionOp::parse(OpAsmParser &parser, OperationState &result) {
     // Nothing that begins like an attribute: only the other way of asking lets
     // an editor complete it.
     if (!parsed.has_value() && parser.parseAttribute(policy))
-      return parser.emitError(loc) << "expects a policy: " << kPolicyChoices;
+      return parser.emitError(loc) << "expects a policy: " << listPolicies();
     if (parsed.has_value() && *parsed)
       return failure();
     if (parser.parseRParen())
@@ -172,7 +172,7 @@ LogicalResult RegionOp::verifyRegions() {
   if (std::optional<Attribute> policy = getPolicy()) {
     if (!isa<PolicyAttrInterface>(*policy))
       return emitOpError() << "expects a policy, got " << *policy
-                           << "; policies are " << kPolicyChoices;
+                           << "; policies are " << listPolicies();
   }
   if (getYield().getOutputs().size() != getOutputs().size())
     return emitOpError() << "has " << getOutputs().size()

@@ -58,8 +58,8 @@ void RematDialect::printAttribute(Attribute attribute,
 // Questions about values
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` adds up products of its operands. A pooling has a convolution's
-/// loops and maps, but not its body.
+/// Returns true if `op` adds up products of its operands. A pooling has a
+/// convolution's loops and maps, but not its body.
 static bool sumsProducts(linalg::LinalgOp op) {
   return linalg::detail::isContractionBody(
       *op.getBlock(), [](Operation *combine, Operation *reduce) {
@@ -102,8 +102,8 @@ Value mlir::remat::lookThroughNames(Value value) {
   return value;
 }
 
-/// What is yielded inside for a result of a region, of a called function, or of
-/// a branch that is undefined if not taken; null for any other value.
+/// Returns the value yielded for a result of a region, of a called function, or
+/// of a branch that is undefined if not taken; null for any other value.
 static Value getInnerValue(OpResult result) {
   if (auto region = dyn_cast<RegionOp>(result.getOwner()))
     return region.getYield()->getOperand(result.getResultNumber());
@@ -122,9 +122,7 @@ static Value getInnerValue(OpResult result) {
              : Value();
 }
 
-/// Every value with the bits of `value` that a policy may know it by: itself,
-/// its names, and what it is called inside the region that it comes out of.
-static SmallVector<Value> getAliases(Value value) {
+SmallVector<Value> mlir::remat::getAliases(Value value) {
   SetVector<Value> aliases;
   while (value) {
     value = lookThroughNames(value);
@@ -140,19 +138,35 @@ static SmallVector<Value> getAliases(Value value) {
   return aliases.takeVector();
 }
 
-static bool isNamedIn(Value value, ArrayRef<StringAttr> names) {
-  auto op = value.getDefiningOp<NameOp>();
-  return op && llvm::is_contained(names, op.getNameAttr());
+bool mlir::remat::isMadeBy(Value value, function_ref<bool(Operation *)> test) {
+  return llvm::any_of(getAliases(value),
+                      [&](Value alias) { return test(alias.getDefiningOp()); });
 }
 
-static bool hasNameIn(Value value, ArrayRef<StringAttr> names) {
-  return llvm::any_of(getAliases(value),
-                      [&](Value alias) { return isNamedIn(alias, names); });
+SmallVector<StringAttr> mlir::remat::getNamesOf(Value value) {
+  SmallVector<StringAttr> names;
+  for (Value alias : getAliases(value))
+    if (auto op = alias.getDefiningOp<NameOp>())
+      names.push_back(op.getNameAttr());
+  return names;
+}
+
+bool mlir::remat::hasNameIn(Value value, ArrayRef<StringAttr> names) {
+  return llvm::any_of(getNamesOf(value), [&](StringAttr name) {
+    return llvm::is_contained(names, name);
+  });
 }
 
 //===----------------------------------------------------------------------===//
 // Policies
 //===----------------------------------------------------------------------===//
+
+std::string mlir::remat::listPolicies() {
+  return listAttributes<PolicyAttrInterface::Trait,
+#define GET_ATTRDEF_LIST
+#include "remat/Dialect/Remat/IR/RematAttributes.cpp.inc"
+                        >("");
+}
 
 FailureOr<PolicyAttrInterface>
 mlir::remat::parsePolicy(Location loc, StringRef text, StringRef others) {
@@ -163,55 +177,8 @@ mlir::remat::parsePolicy(Location loc, StringRef text, StringRef others) {
       parseAttribute(attribute, loc.getContext()));
   if (!policy)
     return emitError(loc) << "policy=" << text << " is no policy; choose "
-                          << others << kPolicyChoices;
+                          << others << listPolicies();
   return policy;
-}
-
-bool NothingSaveableAttr::isSaveable(Value) const { return false; }
-bool EverythingSaveableAttr::isSaveable(Value) const { return true; }
-
-bool DotsSaveableAttr::isSaveable(Value value) const {
-  return llvm::any_of(getAliases(value),
-                      [](Value alias) { return isDot(alias.getDefiningOp()); });
-}
-
-bool DotsWithNoBatchDimsSaveableAttr::isSaveable(Value value) const {
-  return llvm::any_of(getAliases(value), [](Value alias) {
-    return isDot(alias.getDefiningOp()) && !hasBatchDims(alias.getDefiningOp());
-  });
-}
-
-bool SaveOnlyNamesAttr::isSaveable(Value value) const {
-  return hasNameIn(value, getNames());
-}
-
-// A value with two names of which one is excluded is excluded: saving it under
-// the other would save the very same bits.
-bool SaveAnyNamesButAttr::isSaveable(Value value) const {
-  SmallVector<Value> aliases = getAliases(value);
-  return llvm::any_of(
-             aliases,
-             [](Value alias) { return alias.getDefiningOp<NameOp>(); }) &&
-         llvm::none_of(aliases, [&](Value alias) {
-           return isNamedIn(alias, getNames());
-         });
-}
-
-bool SaveAnythingExceptNamesAttr::isSaveable(Value value) const {
-  return !hasNameIn(value, getNames());
-}
-
-bool OffloadNamesAttr::isSaveable(Value value) const {
-  return hasNameIn(value, getNames());
-}
-bool OffloadNamesAttr::isOffloadable(Value value) const {
-  return isSaveable(value);
-}
-bool OffloadDotsAttr::isSaveable(Value value) const {
-  return DotsSaveableAttr::get(getContext()).isSaveable(value);
-}
-bool OffloadDotsAttr::isOffloadable(Value value) const {
-  return isSaveable(value);
 }
 
 bool EveryKAttr::isSaveable(Value value) const {
@@ -243,19 +210,6 @@ bool AnyOfAttr::isOffloadable(Value value) const {
   });
 }
 
-void SaveOnlyNamesAttr::collectNames(SmallVectorImpl<StringAttr> &out) const {
-  llvm::append_range(out, getNames());
-}
-void SaveAnyNamesButAttr::collectNames(SmallVectorImpl<StringAttr> &out) const {
-  llvm::append_range(out, getNames());
-}
-void SaveAnythingExceptNamesAttr::collectNames(
-    SmallVectorImpl<StringAttr> &out) const {
-  llvm::append_range(out, getNames());
-}
-void OffloadNamesAttr::collectNames(SmallVectorImpl<StringAttr> &out) const {
-  llvm::append_range(out, getNames());
-}
 void AnyOfAttr::collectNames(SmallVectorImpl<StringAttr> &out) const {
   for (Attribute policy : getPolicies())
     cast<PolicyAttrInterface>(policy).collectNames(out);
@@ -265,8 +219,9 @@ void AnyOfAttr::collectNames(SmallVectorImpl<StringAttr> &out) const {
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyNames(function_ref<InFlightDiagnostic()> emitError,
-                                 ArrayRef<StringAttr> names) {
+LogicalResult
+mlir::remat::verifyPolicyNames(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<StringAttr> names) {
   if (names.empty())
     return emitError() << "a policy on names needs at least one name; use "
                           "#remat.nothing_saveable or "
@@ -279,26 +234,6 @@ static LogicalResult verifyNames(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "policy names " << name << " twice";
   }
   return success();
-}
-
-LogicalResult
-SaveOnlyNamesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                          ArrayRef<StringAttr> names) {
-  return verifyNames(emitError, names);
-}
-LogicalResult
-SaveAnyNamesButAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                            ArrayRef<StringAttr> names) {
-  return verifyNames(emitError, names);
-}
-LogicalResult SaveAnythingExceptNamesAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names) {
-  return verifyNames(emitError, names);
-}
-LogicalResult
-OffloadNamesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                         ArrayRef<StringAttr> names) {
-  return verifyNames(emitError, names);
 }
 
 LogicalResult EveryKAttr::verify(function_ref<InFlightDiagnostic()> emitError,

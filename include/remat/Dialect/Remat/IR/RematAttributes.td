@@ -17,14 +17,14 @@ def Remat_PolicyAttrInterface : AttrInterface<"PolicyAttrInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-        Whether `value`, defined inside a region with this policy, may be saved
-        for the backward pass. Values with the same bits are one value: a
-        `remat.name`'s operand and its result, the result of a nested region (or
-        of a called function) and what is yielded for it inside.
+        Returns true if `value`, defined inside a region with this policy, may
+        be saved for the backward. Values with the same bits are one value, as
+        `getAliases` (Policies.h) finds them: operand and result of a
+        `remat.name`, results of nested regions and what is yielded for them.
       }], "bool", "isSaveable", (ins "::mlir::Value":$value)>,
     InterfaceMethod<[{
-        Whether `value` is to be kept in another memory space ("pinned_host")
-        between forward and backward. Implies `isSaveable`.
+        Returns true if `value` is to be kept in another memory space
+        ("pinned_host") between forward and backward. Implies `isSaveable`.
       }], "bool", "isOffloadable", (ins "::mlir::Value":$value),
       /*methodBody=*/[{}], /*defaultImplementation=*/[{ return false; }]>,
     InterfaceMethod<[{
@@ -35,58 +35,94 @@ def Remat_PolicyAttrInterface : AttrInterface<"PolicyAttrInterface"> {
   ];
 }
 
-class Remat_Policy<string cppName, string policyMnemonic, string text>
-    : AttrDef<Remat_Dialect, cppName, [
-        DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface>]> {
+/// A policy whose C++ expression `isSaveable` says whether `value` may be saved;
+/// one that `offloads` keeps what it saves in host memory. Values with the same
+/// bits are one value: `getAliases` and `hasNameIn` (Policies.h) know them all.
+/// `methods` are those of the interface that the C++ class defines besides. A
+/// name that `collectNames` gives must be that of a value in the region, and a
+/// value that is saved with such a name is never recomputed for being cheap.
+class Remat_Policy<Dialect dialect, string cppName, string policyMnemonic,
+                   string text, code isSaveable, bit offloads = 0,
+                   list<string> methods = []>
+    : AttrDef<dialect, cppName, [
+        DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface,
+          !listconcat(methods, !if(offloads, ["isOffloadable"], []))>]> {
   let mnemonic = policyMnemonic;
   let summary = text;
+  code permission = "bool $cppClass::isSaveable(::mlir::Value value) const {\n"
+    "  return " # isSaveable # ";\n}\n" # !if(offloads,
+    "bool $cppClass::isOffloadable(::mlir::Value value) const {\n"
+    "  return isSaveable(value);\n}\n", "");
+  let extraClassDefinition = permission;
 }
 
-class Remat_NamesPolicy<string cppName, string policyMnemonic, string text,
-                        list<string> methods = []>
-    : AttrDef<Remat_Dialect, cppName, [
-        DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface,
-          !listconcat(["collectNames"], methods)>]> {
-  let mnemonic = policyMnemonic;
-  let summary = text;
+/// A policy on values with certain names.
+class Remat_NamesPolicy<Dialect dialect, string cppName, string policyMnemonic,
+                        string text, code isSaveable, bit offloads = 0>
+    : Remat_Policy<dialect, cppName, policyMnemonic, text, isSaveable, offloads,
+                   ["collectNames"]> {
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names);
   let assemblyFormat = "`<` $names `>`";
   let genVerifyDecl = 1;
+  let extraClassDefinition = permission # [{
+    void $cppClass::collectNames(
+        ::llvm::SmallVectorImpl<::mlir::StringAttr> &names) const {
+      ::llvm::append_range(names, getNames());
+    }
+    ::llvm::LogicalResult $cppClass::verify(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        ::llvm::ArrayRef<::mlir::StringAttr> names) {
+      return ::mlir::remat::verifyPolicyNames(emitError, names);
+    }
+  }];
 }
 
-def Remat_NothingSaveable : Remat_Policy<"NothingSaveable", "nothing_saveable",
-    "recompute everything from the region's operands (the default)">;
+def Remat_NothingSaveable : Remat_Policy<Remat_Dialect, "NothingSaveable",
+    "nothing_saveable",
+    "recompute everything from the region's operands (the default)",
+    "false">;
 
-def Remat_EverythingSaveable : Remat_Policy<"EverythingSaveable",
-    "everything_saveable", "save whatever the backward needs">;
+def Remat_EverythingSaveable : Remat_Policy<Remat_Dialect, "EverythingSaveable",
+    "everything_saveable", "save whatever the backward needs", "true">;
 
-def Remat_DotsSaveable : Remat_Policy<"DotsSaveable", "dots_saveable",
-    "save results of contractions (`linalg.matmul` and its kin, generic ones included) and convolutions">;
+def Remat_DotsSaveable : Remat_Policy<Remat_Dialect, "DotsSaveable",
+    "dots_saveable",
+    "save results of contractions (`linalg.matmul` and its kin, generic ones included) and convolutions",
+    "isMadeBy(value, isDot)">;
 
-def Remat_DotsWithNoBatchDimsSaveable : Remat_Policy<
+def Remat_DotsWithNoBatchDimsSaveable : Remat_Policy<Remat_Dialect,
     "DotsWithNoBatchDimsSaveable", "dots_with_no_batch_dims_saveable",
-    "save results of contractions without batch dimension, such as a layer's products with its weights, but not attention's">;
+    "save results of contractions without batch dimension, such as a layer's products with its weights, but not attention's",
+    [{isMadeBy(value, [](Operation *op) {
+        return isDot(op) && !hasBatchDims(op);
+      })}]>;
 
-def Remat_SaveOnlyNames : Remat_NamesPolicy<"SaveOnlyNames", "save_only_names",
-    "save values that carry one of these `remat.name`s, nothing else">;
+def Remat_SaveOnlyNames : Remat_NamesPolicy<Remat_Dialect, "SaveOnlyNames",
+    "save_only_names",
+    "save values that carry one of these `remat.name`s, nothing else",
+    "hasNameIn(value, getNames())">;
 
-def Remat_SaveAnyNamesBut : Remat_NamesPolicy<"SaveAnyNamesBut",
+// A value with two names of which one is excluded is excluded: saving it under
+// the other would save the very same bits.
+def Remat_SaveAnyNamesBut : Remat_NamesPolicy<Remat_Dialect, "SaveAnyNamesBut",
     "save_any_names_but",
-    "save every named value but those with these names; unnamed values are recomputed">;
+    "save every named value but those with these names; unnamed values are recomputed",
+    "!getNamesOf(value).empty() && !hasNameIn(value, getNames())">;
 
-def Remat_SaveAnythingExceptNames : Remat_NamesPolicy<
+def Remat_SaveAnythingExceptNames : Remat_NamesPolicy<Remat_Dialect,
     "SaveAnythingExceptNames", "save_anything_except_names",
-    "save every value, named or not, but those with these names">;
+    "save every value, named or not, but those with these names",
+    "!hasNameIn(value, getNames())">;
 
-def Remat_OffloadNames : Remat_NamesPolicy<"OffloadNames", "offload_names",
+def Remat_OffloadNames : Remat_NamesPolicy<Remat_Dialect, "OffloadNames",
+    "offload_names",
     "keep values that carry one of these names in host memory between forward and backward (on the CPU: save them)",
-    ["isOffloadable"]>;
+    "hasNameIn(value, getNames())", /*offloads=*/1>;
 
-def Remat_OffloadDots : AttrDef<Remat_Dialect, "OffloadDots", [
-    DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface, ["isOffloadable"]>]> {
-  let mnemonic = "offload_dots";
-  let summary = "keep results of contractions and convolutions in host memory between forward and backward (on the CPU: save them)";
-}
+def Remat_OffloadDots : Remat_Policy<Remat_Dialect, "OffloadDots",
+    "offload_dots",
+    "keep results of contractions and convolutions in host memory between forward and backward (on the CPU: save them)",
+    "isMadeBy(value, isDot)", /*offloads=*/1>;
 
 def Remat_EveryK : AttrDef<Remat_Dialect, "EveryK", [
     DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface>]> {
@@ -139,8 +175,8 @@ def Remat_Decision : AttrDef<Remat_Dialect, "Decision"> {
     | kind | meaning |
     |---|---|
     | `save` | kept from forward to backward |
-    | `recompute` | computed again in the backward, because it may not be saved |
-    | `rebuild` | computed again in the backward, because that costs nothing or little and keeps no more bytes alive |
+    | `recompute` | recomputed in the backward, because it may not be saved |
+    | `rebuild` | recomputed in the backward, because that costs nothing or little and keeps no more bytes live |
     | `offload` | as `save`, in host memory where the target has memory of its own |
 
     `by` is the policy (or another planner) that decided, `reason` a short
@@ -158,7 +194,7 @@ def Remat_Decision : AttrDef<Remat_Dialect, "Decision"> {
                         "::mlir::StringAttr":$by, "::mlir::StringAttr":$reason);
   let assemblyFormat = "`<` $kind (`of` $of^)? `by` $by `because` $reason `>`";
   let extraClassDeclaration = [{
-    /// Whether the backward computes the value again.
+    /// Returns true if the backward recomputes the value.
     bool runsAgain() const {
       return getKind() == DecisionKind::Recompute ||
              getKind() == DecisionKind::Rebuild;
