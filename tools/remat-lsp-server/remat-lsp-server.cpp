@@ -12,14 +12,12 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
-#include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::remat::registerAllDialects(registry);
-  llvm::cl::SetVersionPrinter(mlir::remat::printVersion);
   return mlir::remat::runWithAttributeHover([&]() -> int {
     return failed(mlir::MlirLspServerMain(argc, argv, registry));
   });
