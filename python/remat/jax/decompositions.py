@@ -12,6 +12,7 @@ from remat.errors import ExportError
 from remat.export import orders, triangular
 from remat.jax import fourier, grouped
 from remat.jax.scatter import add_at
+from remat.jax.workarounds import padding
 
 # Of several devices, inside of `jax.shard_map`.
 COLLECTIVES = ("all_gather", "all_gather_invariant", "all_gather_reduced", "all_to_all", "pmax", "pmin", "ppermute", "psum",
@@ -113,18 +114,6 @@ def approximate_top_k(x: Any, *, k: int, reduction_dimension: int, is_max_k: boo
         raise ExportError("candidates of an approximate maximum have no way to MLIR; leave out aggregate_to_topk=False")
     values, places = top_k(x if is_max_k else -x, k=k, axis=reduction_dimension)
     return values if is_max_k else -values, places
-
-
-def pad(x: Any, value: Any, *, padding_config: Any) -> Any:
-    """Without interior padding, before which IREE loses another one: a place behind each element, of which the last goes again."""
-    from jax import lax
-    for dim, (_, _, interior) in enumerate(padding_config):
-        size = x.shape[dim]
-        if interior and size:
-            x = lax.pad(lax.expand_dims(x, [dim + 1]), value, [(0, interior if d == dim + 1 else 0, 0) for d in range(x.ndim + 1)])
-            x = x.reshape(*x.shape[:dim], size * (interior + 1), *x.shape[dim + 2:])
-            x = lax.slice_in_dim(x, 0, size * (interior + 1) - interior, axis=dim)
-    return lax.pad(x, value, [(low, high, 0) for low, high, _ in padding_config])
 
 
 def reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
@@ -355,7 +344,7 @@ def table() -> dict[str, Callable[..., Any]]:
     return {"cumsum": cumulative(lax.add), "cumprod": cumulative(lax.mul),
             "cummax": cumulative(lax.max), "cummin": cumulative(lax.min),
             "cumlogsumexp": cumulative(jnp.logaddexp), "sort": sort, "top_k": top_k, "approx_top_k": approximate_top_k,
-            "pad": pad, "fft": fourier.fft, "reduce_precision": reduce_precision, "ragged_dot_general": grouped.ragged_dot,
+            "pad": padding.pad, "fft": fourier.fft, "reduce_precision": reduce_precision, "ragged_dot_general": grouped.ragged_dot,
             "pure_callback": refuse_callback, "io_callback": refuse_callback, "sharding_constraint": keep, "reshard": keep,
             **{name: functools.partial(refuse_linear_algebra, name=name) for name in LINEAR_ALGEBRA},
             "triangular_solve": triangular_solve,

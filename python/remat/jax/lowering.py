@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from remat.errors import ExportError
-from remat.jax import custom, decompositions, scatter, widening
+from remat.jax import custom, decompositions, scatter
+from remat.jax.workarounds import widening
 
 NAME_SCOPE = "checkpoint_name#"
 STOP_SCOPE = "stop_gradient#"

@@ -17,6 +17,7 @@ from remat.errors import ExportError
 from remat.export import fourier
 from remat.export.locations import describe_line
 from remat.torch import decompositions, kinks, nodes, refused, stops, triangular
+from remat.torch.workarounds import lowerings
 
 try:
     from torch._subclasses.complex_tensor import ComplexTensor
@@ -186,7 +187,7 @@ def of_many(**kind: bool) -> Callable[..., Any]:
 
 def shift(x: Any, dim: Sequence[int] | int | None = None, *, is_inverse: bool) -> Any:
     dims = list(range(x.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
-    return decompositions.roll(x, [(x.shape[d] + is_inverse) // 2 for d in dims], dims)
+    return lowerings.roll(x, [(x.shape[d] + is_inverse) // 2 for d in dims], dims)
 
 
 def stft(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations of PyTorch that torch-mlir lowers to a dialect of its own (`tm_tensor`), or with other numbers, by others. They
-compute the same; a scatter that does not add compares each place with each update."""
+"""Operations of PyTorch that torch-mlir has no lowering of, or lowers to a dialect of its own (`tm_tensor`), by others. They compute the
+same; a scatter that does not add compares each place with each update. Those of which torch-mlir computes something else are in
+`workarounds`."""
 
 import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,18 +19,8 @@ from remat.torch.scatter import add_at
 aten = torch.ops.aten
 
 
-def gelu(x: Tensor, approximate: str = "none") -> Tensor:
-    """By tanh: torch-mlir's own lowering has a factor of 0.79772 instead of 0.79788."""
-    if approximate != "tanh":
-        return NotImplemented
-    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
-
-
 def view(x: Tensor, shape: list[int]) -> Tensor:
-    """Attention that is taken apart leaves its result with other strides than the operation had when the model was traced. Of nothing,
-    torch-mlir's lowering divides by zero."""
-    if 0 in x.shape:
-        return torch.zeros([0 if size == -1 else size for size in shape], dtype=x.dtype)
+    """Attention that is taken apart leaves its result with other strides than the operation had when the model was traced."""
     return NotImplemented if x.is_contiguous() else x.clone(memory_format=torch.contiguous_format).view(shape)
 
 
@@ -42,13 +32,6 @@ def pad(x: Tensor, widths: list[int], value: float = 0) -> Tensor:
         dim, low, high = x.ndim - 1 - i // 2, min(widths[i], 0), min(widths[i + 1], 0)
         x = x.narrow(dim, -low, x.shape[dim] + low + high)
     return aten.constant_pad_nd(x, [max(width, 0) for width in widths], value)
-
-
-def as_batch(operator: Callable[..., Tensor], rank: int) -> Callable[..., Tensor]:
-    """Of a batch of one: torch-mlir crashes on windows of a single image, or refuses them."""
-    def compute(x: Tensor, *options: Any, **more: Any) -> Tensor:
-        return operator(x.unsqueeze(0), *options, **more).squeeze(0) if x.ndim == rank + 1 else NotImplemented
-    return compute
 
 
 def adaptive_maximum(x: Tensor, sizes: list[int]) -> Any:
@@ -71,11 +54,6 @@ def adaptive_maximum(x: Tensor, sizes: list[int]) -> Any:
     values, choice = windows.max(-1, keepdim=True)
     flat = flat.permute([d - first_dim for d in order[first_dim:]]).flatten(-len(sizes))
     return values.squeeze(-1), flat.expand(windows.shape).gather(-1, choice).squeeze(-1)
-
-
-def rms_norm(x: Tensor, shape: list[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """torch-mlir adds nothing where no epsilon is given, PyTorch that of the type."""
-    return aten._fused_rms_norm(x, shape, weight, None)[0] if eps is None else NotImplemented
 
 
 def empty(sizes: list[int], *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
@@ -148,49 +126,10 @@ def power_of_whole(x: Tensor, exponent: Tensor) -> Tensor:
     return torch.round(torch.pow(x.to(torch.float64), exponent.to(torch.float64))).to(kind)
 
 
-def compare(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Of a tensor with a number of its kind: where it folds constants, torch-mlir takes the bits of one kind for the other, or
-    crashes."""
-    def compute(x: Tensor, other: float) -> Tensor:
-        kind = torch.result_type(x, other)
-        if kind.is_floating_point == isinstance(other, float) and kind == x.dtype:
-            return NotImplemented
-        return operator(x.to(kind), float(other) if kind.is_floating_point else int(other))
-    return compute
-
-
-def sign(x: Tensor) -> Tensor:
-    """torch-mlir folds that of a constant to -1."""
-    return (x > 0).to(x.dtype) - (x < 0).to(x.dtype) if x.is_floating_point() else NotImplemented
-
-
-def truncate(x: Tensor) -> Tensor:
-    """torch-mlir folds that of a constant to another number."""
-    return torch.where(x < 0, x.ceil(), x.floor()) if x.is_floating_point() else NotImplemented
-
-
-def remainder(x: Tensor, divisor: float) -> Tensor:
-    """By a tensor: torch-mlir folds the remainder of a negative constant to a negative one."""
-    kind = torch.result_type(x, divisor)
-    return aten.remainder.Tensor(x.to(kind), torch.full((), divisor, dtype=kind))
-
-
 def fmod(x: Tensor, divisor: Any) -> Tensor:
     """Whose derivative is 1 at 0, too, where that of |x| is 0."""
     rest = torch.remainder(torch.where(x < 0, -x, x), divisor.abs() if isinstance(divisor, Tensor) else abs(divisor))
     return torch.where(x < 0, -rest, rest)
-
-
-def roll(x: Tensor, shifts: list[int], dims: list[int] | None = None) -> Tensor:
-    """torch-mlir cuts behind the end where a shift is a whole turn."""
-    if not all(isinstance(size, int) for size in x.shape):
-        return NotImplemented
-    if not dims:
-        return roll(x.reshape(-1), shifts, [0]).reshape(x.shape)
-    for shift, dim in zip(shifts, dims):
-        if x.shape[dim] and (start := -shift % x.shape[dim]):
-            x = torch.cat([aten.slice.Tensor(x, dim, start, x.shape[dim]), aten.slice.Tensor(x, dim, 0, start)], dim)
-    return x
 
 
 def frequencies(count: int, spacing: float = 1, *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
@@ -220,12 +159,6 @@ def put(x: Tensor, places: Tensor, source: Tensor, accumulate: bool = False) -> 
 
 def take(x: Tensor, places: Tensor) -> Tensor:
     return x.reshape(-1).gather(0, places.reshape(-1)).reshape(places.shape)
-
-
-def reciprocal(x: Tensor) -> Tensor:
-    """torch-mlir's lowering stops where x is 0."""
-    x = x if x.is_floating_point() or x.is_complex() else x.to(torch.get_default_dtype())
-    return torch.div(torch.scalar_tensor(1.0, dtype=x.dtype, device=x.device), x)
 
 
 def search(ordered: Tensor, x: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None,
@@ -564,13 +497,6 @@ def index_reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str
     return scatter_reduce(x, dim, places, source, reduce, include_self=include_self)
 
 
-def index(x: Tensor, indices: list[Tensor | None]) -> Tensor:
-    """By integers of 64 bits: torch-mlir compares all others with a size of those."""
-    if not any(index is not None and index.dtype == torch.int32 for index in indices):
-        return NotImplemented
-    return x[tuple(slice(None) if index is None else index.to(torch.int64) if index.dtype == torch.int32 else index for index in indices)]
-
-
 def repeat_places(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
     """Out of range where the sum of `repeats` is another one."""
     if not isinstance(output_size, int):
@@ -646,15 +572,6 @@ def index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulat
 # --- Random numbers -------------------------------------------------------------------------------
 
 
-def dropout(x: Tensor, p: float, train: bool) -> Tensor:
-    """Of everything: torch-mlir divides by 1 - p."""
-    return x * 0.0 if p == 1 and train else NotImplemented
-
-
-def native_dropout(x: Tensor, p: float, train: bool | None) -> Any:
-    return (x * 0.0, torch.zeros_like(x, dtype=torch.bool)) if p == 1 and train is not False else NotImplemented
-
-
 def normal(mean: Tensor | float, std: Tensor | float, generator: None = None) -> Tensor:
     """PyTorch has no derivative of it."""
     mean, std = (torch.ops.remat.stop_gradient(v) if isinstance(v, Tensor) else torch.full((), v) for v in (mean, std))
@@ -664,15 +581,6 @@ def normal(mean: Tensor | float, std: Tensor | float, generator: None = None) ->
 
 def log_normal(x: Tensor, mean: float = 1, std: float = 2, generator: None = None) -> Tensor:
     return torch.exp(mean + std * torch.randn_like(x))
-
-
-def integers(low: int, high: int, sizes: list[int], *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
-    """From a negative number on: torch-mlir rounds all to zero."""
-    return NotImplemented if low >= 0 else torch.randint(high - low, sizes, dtype=dtype or torch.int64) + low
-
-
-def integers_like(x: Tensor, *bounds: int, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
-    return torch.randint(*bounds, x.shape, dtype=torch.int64).to(dtype or x.dtype)
 
 
 def permutation(count: int, *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
@@ -714,14 +622,9 @@ def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | Non
 TABLE = {
     aten.view.default: view,
     aten.scaled_dot_product_attention.default: attention,
-    aten.gelu.default: gelu,
-    **{operator: compare(operator) for operator in (
-        aten.eq.Scalar, aten.ne.Scalar, aten.lt.Scalar, aten.le.Scalar, aten.gt.Scalar, aten.ge.Scalar)},
-    aten.sign.default: sign,
     aten.fmod.Scalar: fmod,
     aten.fmod.Tensor: fmod,
     aten.hypot.default: hypot,
-    aten.reciprocal.default: reciprocal,
     aten.empty.memory_format: empty,
     aten.empty_like.default: empty_like,
     aten.empty_strided.default: empty_strided,
@@ -735,23 +638,15 @@ TABLE = {
         (aten.bitwise_xor.Scalar, aten.bitwise_xor.Tensor))},
     aten.new_empty.default: new_empty,
     aten.histc.default: histogram,
-    aten.roll.default: roll,
     aten.addmv.default: addmv,
     aten.fft_fftfreq.default: frequencies,
     aten.fft_rfftfreq.default: frequencies_of_real,
-    aten.rms_norm.default: rms_norm,
-    aten.dropout.default: dropout,
-    aten.native_dropout.default: native_dropout,
     aten.normal.Tensor_float: normal,
     aten.normal.float_Tensor: normal,
     aten.normal.Tensor_Tensor: normal,
     aten.log_normal.default: log_normal,
-    aten.randint.low: integers,
-    aten.randint_like.default: integers_like,
-    aten.randint_like.low_dtype: integers_like,
     aten.randperm.default: permutation,
     aten.multinomial.default: multinomial,
-    aten.index.Tensor: index,
     aten.repeat_interleave.Tensor: repeat_places,
     aten.repeat_interleave.self_Tensor: repeat,
     aten.diagonal_scatter.default: scatter_diagonal,
@@ -769,8 +664,6 @@ TABLE = {
     aten.cummin.default: running(torch.minimum),
     aten.median.default: median_of_all,
     aten.index_reduce.default: index_reduce,
-    aten.trunc.default: truncate,
-    aten.remainder.Scalar: remainder,
     aten.pow.Tensor_Scalar: power,
     aten.pow.Scalar: power_of,
     aten._cdist_forward.default: distances,
@@ -778,9 +671,6 @@ TABLE = {
     aten.linalg_norm.ord_str: matrix_norm,
     aten.linalg_matrix_norm.str_ord: matrix_norm,
     aten.constant_pad_nd.default: pad,
-    **{operator: as_batch(operator, rank) for rank, operators in enumerate((
-        (aten.avg_pool1d.default, aten.max_pool1d.default), (aten.avg_pool2d.default, aten.max_pool2d.default),
-        (aten.avg_pool3d.default, aten.max_pool3d.default)), 1) for operator in operators},
     **{operator: truth(operator) for operator in (aten.all.default, aten.all.dim, aten.any.default, aten.any.dim)},
     aten.cumsum.default: cumulative(torch.add, 0),
     aten.cumprod.default: cumulative(torch.mul, 1),

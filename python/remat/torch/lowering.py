@@ -3,7 +3,6 @@
 an operation comes from, and errors that do so."""
 
 import contextlib
-import functools
 import re
 import traceback
 import warnings
@@ -11,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch.export.graph_signature import InputKind, OutputKind
+from torch.export.graph_signature import OutputKind
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch_mlir import fx, ir
 from torch_mlir.dialects import torch as torch_dialect
@@ -20,8 +19,8 @@ from torch_mlir.passmanager import PassManager
 
 from remat.errors import ExportError
 from remat.export.locations import describe_line, describe_location, find_in_trace, from_forward
-from remat.torch import (byte_arithmetic, complex_numbers, decompositions, derivatives, grouped, kinks, masks, operators,
-                         recurrent, refused, resample, scatter, semantics, special, stops, triangular, views)
+from remat.torch import (complex_numbers, decompositions, derivatives, grouped, kinks, masks, operators, recurrent,
+                         refused, resample, scatter, semantics, special, triangular, workarounds)
 from remat.torch.custom import Application
 from remat.torch.reference import plain_checkpoints, traced_bodies
 from remat.torch.state import State
@@ -191,52 +190,18 @@ def describe_unlowered(module: ir.Module) -> str:
     return f"{describe_place(found[0].location)}torch-mlir has no lowering of {found[0].name}" if found else ""
 
 
-def settle_numbers(program: torch.export.ExportedProgram) -> None:
-    """Makes whole numbers in computations of floating-point ones such numbers: torch-mlir folds the sum or product of a constant and
-    a negative whole number to one near 2^64. Exponents stay whole."""
-    for node in program.graph.nodes:
-        value = node.meta.get("val")
-        if not isinstance(node.target, torch._ops.OpOverload) or not isinstance(value, torch.Tensor) or \
-                not value.is_floating_point() or "pow" in node.target.__name__:
-            continue
-        takes_number = [str(argument.type) in ("number", "Optional[number]", "Tensor") for argument in node.target._schema.arguments]
-        names = {argument.name: takes for argument, takes in zip(node.target._schema.arguments, takes_number)}
-        node.args = tuple(float(arg) if takes and type(arg) is int else arg for arg, takes in zip(node.args, takes_number))
-        node.kwargs = {name: float(arg) if names.get(name) and type(arg) is int else arg for name, arg in node.kwargs.items()}
-
-
-def copy_constants(program: torch.export.ExportedProgram) -> None:
-    """Of tensors that the model has but does not own, in lists such as indices: torch-mlir's importer takes results there."""
-    constants = {spec.arg.name for spec in program.graph_signature.input_specs if spec.kind == InputKind.CONSTANT_TENSOR}
-
-    def copy(value: Any, user: torch.fx.Node) -> Any:
-        if not isinstance(value, torch.fx.Node) or value.name not in constants:
-            return value
-        with program.graph.inserting_before(user):
-            result = program.graph.call_function(torch.ops.aten.clone.default, (value,))
-        result.meta = {**user.meta, "val": value.meta["val"]}
-        result.meta.pop("tensor_meta", None)
-        return result
-
-    for node in list(program.graph.nodes):
-        if node.op == "call_function":
-            node.args = tuple([copy(value, node) for value in arg] if isinstance(arg, (list, tuple)) else arg for arg in node.args)
-
-
 def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export.ExportedProgram:
     """`program` without what torch-mlir cannot lower."""
     try:
         with traced_bodies():
             program = program.run_decompositions(fx.get_decomposition_table() | decompositions.TABLE | kinks.TABLE
                                                  | special.TABLE | triangular.TABLE | refused.TABLE
-                                                 | complex_numbers.TABLE | resample.TABLE | recurrent.TABLE | grouped.table())
+                                                 | complex_numbers.TABLE | resample.TABLE | recurrent.TABLE | grouped.table()
+                                                 | workarounds.TABLE)
     except Exception as error:  # of any decomposition
         reason = str(error).partition("\n\nWhile executing")[0]  # a node of PyTorch's graph, and its own trace
         raise ExportError(f"PyTorch cannot export the model: {describe_failure(error, inner)}{reason}") from error
-    settle_numbers(program)
-    views.split(program.graph)
-    byte_arithmetic.widen(program)
-    copy_constants(program)
+    workarounds.apply(program)
     return program
 
 

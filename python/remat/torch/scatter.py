@@ -4,7 +4,6 @@
 While torch-mlir lowers the module, they are calls of functions that it does not look into, which would compare each place with each
 update. These get their body in the end (scatter.py): a `remat.scatter_add`, which adds one update after the other.
 """
-from typing import Any
 
 import torch
 from torch import Tensor

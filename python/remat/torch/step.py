@@ -10,7 +10,6 @@ import numpy as np
 
 from remat import extras
 from remat.errors import ExportError
-from remat.optimizers import Optimizer
 from remat.progress import timed
 from remat.spec import compile_exported
 from remat.step import Step
