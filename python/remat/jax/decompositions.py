@@ -26,85 +26,18 @@ def cumulative(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return compute
 
 
-def is_less(a: Any, b: Any) -> Any:
-    """In the order of JAX's sorts, in which NaN comes last."""
-    from jax import numpy as jnp
-    return (a < b) | (jnp.isnan(b) & ~jnp.isnan(a)) if jnp.issubdtype(a.dtype, jnp.inexact) else a < b
-
-
-def comes_before(keys: list[Any], others: list[Any], before: Callable[[Any, Any], Any], is_earlier: Any) -> Any:
-    """By the first key that differs, then by position."""
-    result = is_earlier
-    for key, other in reversed(list(zip(keys, others))):
-        result = before(key, other) | (~before(other, key) & result)
-    return result
-
-
-def order_by_comparisons(keys: list[Any], before: Callable[[Any, Any], Any], count: int) -> Any:
-    """Each element is compared with each."""
-    from jax import lax
-    from jax import numpy as jnp
-    size = keys[0].shape[-1]
-    is_earlier = lax.broadcasted_iota("int32", (size, size), 1) < lax.broadcasted_iota("int32", (size, size), 0)
-    ranks = comes_before([key[..., None, :] for key in keys], [key[..., :, None] for key in keys], before, is_earlier).sum(-1, dtype="int32")
-    numbers = lax.broadcasted_iota("int32", (count, size), 1)
-    holds = ranks[..., None, :] == lax.broadcasted_iota("int32", (count, 1), 0)
-    return jnp.where(holds, numbers, 0).sum(-1, dtype="int32")
-
-
-def order_by_network(keys: list[Any], before: Callable[[Any, Any], Any], count: int) -> Any:
-    """In each stage each element is compared with one other (orders.py)."""
-    from jax import lax
-    from jax import numpy as jnp
-    *batch, size = keys[0].shape
-    whole = orders.round_up(size)
-    parts = [jnp.pad(key, [(0, 0)] * len(batch) + [(0, whole - size)]) for key in keys]
-    parts.append(lax.broadcasted_iota("int32", (*batch, whole), len(batch)))
-    is_upper = lax.broadcasted_iota("int32", (2, 1), 0) == 1
-    for half, is_mirrored in orders.stages(whole):
-        own = [part.reshape(-1, 2, half) for part in parts]
-        other = [jnp.flip(part, (1, 2) if is_mirrored else 1) for part in own]
-        is_earlier = other[-1] < own[-1]
-        takes = comes_before(other[:-1], own[:-1], before, is_earlier)
-        if whole != size:  # what was added stays behind
-            takes = jnp.where(jnp.maximum(other[-1], own[-1]) < size, takes, is_earlier)
-        parts = [jnp.where(takes ^ is_upper, theirs, ours) for theirs, ours in zip(other, own)]
-    return parts[-1].reshape(*batch, whole)[..., :count]
-
-
-def order_one_by_one(x: Any, count: int) -> Any:
-    """From the largest on, NaN first: the next one of those that are left, again and again."""
-    from jax import lax
-    from jax import numpy as jnp
-    is_real = jnp.issubdtype(x.dtype, jnp.inexact)
-    is_nan = jnp.isnan(x) if is_real else jnp.zeros(x.shape, bool)
-    least = jnp.array(-jnp.inf if is_real else jnp.iinfo(x.dtype).min, x.dtype)
-    size, numbers = x.shape[-1], lax.broadcasted_iota("int32", x.shape, x.ndim - 1)
-    rest, places = jnp.ones(x.shape, bool), []
-    for _ in range(count):
-        best = jnp.where(rest & ~is_nan, x, least).max(-1, keepdims=True)
-        nans = rest & is_nan
-        found = jnp.where(nans.any(-1, keepdims=True), nans, rest & (x == best))
-        places.append(jnp.where(found, numbers, size - 1).min(-1, keepdims=True))
-        rest = rest & (numbers != places[-1])
-    return jnp.concatenate(places, -1)
-
-
 def sort(*arrays: Any, dimension: int, is_stable: bool, num_keys: int) -> tuple[Any, ...]:
     from jax import numpy as jnp
     moved = [jnp.moveaxis(a, dimension, -1) for a in arrays]
     size = moved[0].shape[-1]
-    order = order_by_network if orders.choose(size, size) == "network" else order_by_comparisons
-    places = order(moved[:num_keys], is_less, size)
+    places = orders.order(jnp, moved[:num_keys], descending=False, first=0, count=size)
     return tuple(jnp.moveaxis(jnp.take_along_axis(a, places, -1), -1, dimension) for a in moved)
 
 
 def top_k(x: Any, *, k: int, axis: int = -1, **_: Any) -> tuple[Any, Any]:
     from jax import numpy as jnp
     moved = jnp.moveaxis(x, axis, -1)
-    way = orders.choose(moved.shape[-1], k)
-    order = order_by_network if way == "network" else order_by_comparisons
-    places = order_one_by_one(moved, k) if way == "one by one" else order([moved], lambda a, b: is_less(b, a), k)
+    places = orders.order(jnp, [moved], descending=True, first=0, count=k)
     return jnp.moveaxis(jnp.take_along_axis(moved, places, -1), -1, axis), jnp.moveaxis(places, -1, axis)
 
 

@@ -287,62 +287,6 @@ def truth(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
 # --- Sorts --------------------------------------------------------------------------------------
 
 
-def is_less(a: Tensor, b: Tensor) -> Tensor:
-    """In the order of PyTorch's sorts, in which NaN comes last."""
-    return (a < b) | (b.isnan() & ~a.isnan()) if a.is_floating_point() else a < b
-
-
-def last_of(x: Tensor, descending: bool) -> Any:
-    """What no number comes behind."""
-    if x.is_floating_point():
-        return -math.inf if descending else math.inf
-    return torch.iinfo(x.dtype).min if descending else torch.iinfo(x.dtype).max
-
-
-def comes_before(x: Tensor, other: Tensor, descending: bool, is_earlier: Tensor) -> Tensor:
-    before, behind = is_less(x, other), is_less(other, x)
-    return behind | (~before & is_earlier) if descending else before | (~behind & is_earlier)
-
-
-def order_by_comparisons(x: Tensor, descending: bool, first: int, count: int) -> Tensor:
-    """Each element is compared with each."""
-    numbers = torch.arange(x.shape[-1])
-    ranks = comes_before(x.unsqueeze(-2), x.unsqueeze(-1), descending, numbers < numbers[:, None]).sum(-1)
-    holds = ranks.unsqueeze(-2) == torch.arange(first, first + count)[:, None]
-    return torch.where(holds, numbers, 0).sum(-1)
-
-
-def order_one_by_one(x: Tensor, descending: bool, first: int, count: int) -> Tensor:
-    """The next one of those that are left, again and again."""
-    is_nan = x.isnan() if x.is_floating_point() else torch.zeros_like(x, dtype=torch.bool)
-    numbers, rest, places = torch.arange(x.shape[-1], dtype=torch.int32), torch.ones_like(is_nan), []
-    for _ in range(first + count):
-        here = torch.where(rest & ~is_nan, x, last_of(x, descending))
-        best = here.amax(-1, keepdim=True) if descending else here.amin(-1, keepdim=True)
-        nans = rest & is_nan
-        takes_nan = nans.any(-1, keepdim=True) if descending else ~(rest & ~is_nan).any(-1, keepdim=True)
-        found = torch.where(takes_nan, nans, rest & (x == best))
-        places.append(torch.where(found, numbers, x.shape[-1] - 1).amin(-1, keepdim=True))
-        rest = rest & (numbers != places[-1])
-    return torch.cat(places[first:], -1).to(torch.int64)
-
-
-def order_by_network(x: Tensor, descending: bool, first: int, count: int) -> Tensor:
-    """In each stage each element is compared with one other (orders.py)."""
-    whole, last = orders.round_up(x.shape[-1]), math.nan if x.is_floating_point() and not descending else last_of(x, descending)
-    keys = torch.cat([x, torch.full((*x.shape[:-1], whole - x.shape[-1]), last, dtype=x.dtype)], -1)
-    places, is_upper = torch.arange(whole, dtype=torch.int32).expand(keys.shape), torch.arange(2)[:, None] == 1
-    for half, is_mirrored in orders.stages(whole):
-        own = [part.reshape(-1, 2, half) for part in (keys, places)]
-        other = [part.flip((1, 2) if is_mirrored else 1) for part in own]
-        takes = comes_before(other[0], own[0], descending, other[1] < own[1]) ^ is_upper
-        keys, places = (torch.where(takes, theirs, ours) for theirs, ours in zip(other, own))
-    return places.reshape(*x.shape[:-1], whole)[..., first:first + count].to(torch.int64)
-
-
-ORDERS = {"comparisons": order_by_comparisons, "network": order_by_network, "one by one": order_one_by_one}
-
-
 def in_order(x: Tensor, dim: int, descending: bool, first: int, count: int) -> Any:
     """The elements of the ranks from `first` on along `dim`, and their places; equal ones by place."""
     size = x.shape[dim] if x.ndim else None
@@ -350,7 +294,7 @@ def in_order(x: Tensor, dim: int, descending: bool, first: int, count: int) -> A
         return NotImplemented
     moved = x.movedim(dim, -1)
     fixed = torch.ops.remat.stop_gradient(moved) if x.is_floating_point() else moved
-    places = ORDERS[orders.choose(size, first + count)](fixed, descending, first, count)
+    places = orders.order(torch, [fixed], descending, first, count).to(torch.int64)
     return moved.gather(-1, places).movedim(-1, dim), places.movedim(-1, dim)
 
 
@@ -420,7 +364,7 @@ def most_frequent(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     is_equal = moved.unsqueeze(-1) == moved.unsqueeze(-2)
     count = is_equal.sum(-1)
     is_most = count == count.amax(-1, keepdim=True)
-    is_before = is_less(moved.unsqueeze(-2), moved.unsqueeze(-1)) & is_most.unsqueeze(-2)
+    is_before = orders.is_less(torch, moved.unsqueeze(-2), moved.unsqueeze(-1)) & is_most.unsqueeze(-2)
     places = torch.where(is_most & ~is_before.any(-1), numbers, -1).amax(-1, keepdim=True)
     found = moved.gather(-1, places).movedim(-1, dim), places.movedim(-1, dim)
     return found if keepdim else tuple(part.squeeze(dim) for part in found)
