@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from remat import _native
 from remat.arrays import CPU_DEVICE, CUDA_DEVICE, Argument, Device, DeviceArray, Location, locate, to_numpy
 from remat.errors import Diagnostic, StepError
 from remat.files import replace, write_safetensors
