@@ -16,6 +16,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Utils/Unreachable.h"
+#include "remat/Workarounds/ReplaceSwitch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -140,44 +141,6 @@ static void startFromCopies(LoopLikeOpInterface loop) {
   }
 }
 
-/// One-shot bufferization (of LLVM 22) does not see that a result of an
-/// scf.index_switch is the buffer that a case yields, and writes over it.
-static void lowerSwitch(scf::IndexSwitchOp op) {
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  SmallVector<scf::IfOp> choices;
-  for (auto [value, region] :
-       llvm::zip_equal(op.getCases(), op.getCaseRegions())) {
-    Value label = arith::ConstantIndexOp::create(builder, loc, value);
-    Value isChosen = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::eq, op.getArg(), label);
-    auto choice = scf::IfOp::create(builder, loc, op.getResultTypes(), isChosen,
-                                    /*addThenBlock=*/false,
-                                    /*addElseBlock=*/false);
-    choice->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-    choice.getThenRegion().takeBody(region);
-    choices.push_back(choice);
-    builder.createBlock(&choice.getElseRegion());
-  }
-  Block *rest = &op.getDefaultBlock();
-  if (choices.empty()) {
-    Operation *yield = rest->getTerminator();
-    op.replaceAllUsesWith(yield->getOperands());
-    yield->erase();
-    op->getBlock()->getOperations().splice(op->getIterator(),
-                                           rest->getOperations());
-    op.erase();
-    return;
-  }
-  for (scf::IfOp inner : ArrayRef(choices).drop_front()) {
-    builder.setInsertionPointToEnd(inner->getBlock());
-    scf::YieldOp::create(builder, loc, inner.getResults());
-  }
-  choices.back().getElseRegion().takeBody(op.getDefaultRegion());
-  op.replaceAllUsesWith(choices.front().getResults());
-  op.erase();
-}
-
 /// No pass may merge operations on tensors from here on, and on memory none
 /// can. A thousand recomputes of a layer with shared weights would otherwise
 /// give these a thousand aliases, each of which bufferization compares with all
@@ -298,7 +261,7 @@ struct PrepareBufferizationPass
       llvm::TypeSwitch<Operation *>(op)
           .Case(readResource)
           .Case(dropBarrier)
-          .Case(lowerSwitch)
+          .Case(replaceSwitch)
           .Case(readFromDestination)
           .Case(foldUndefined);
     });

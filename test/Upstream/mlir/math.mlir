@@ -1,7 +1,7 @@
-// Expansions of functions that compute something else: lib/Conversion/ApproximateMath.cpp.
+// Expansions of functions that compute something else: lib/Workarounds/MathExpansions.cpp.
 // RUN: mlir-opt %s -math-expand-ops -convert-math-to-llvm | FileCheck %s
 
-// The upper bound for all x, with bounds in this order. Mended: `ClampPattern`.
+// The upper bound for all x, with bounds in this order. Mended: `ExpandClamp` may go.
 // CHECK-LABEL: @clamp
 // CHECK-SAME: %[[X:.*]]: f32, %[[LOW:.*]]: f32, %[[HIGH:.*]]: f32
 // CHECK: %[[SMALLER:.*]] = arith.minimumf %[[X]], %[[LOW]]
@@ -11,7 +11,7 @@ func.func @clamp(%x: f32, %low: f32, %high: f32) -> f32 {
   return %0 : f32
 }
 
-// 0 equals -0, so that this is -infinity for both. Mended: `PowerPattern`.
+// 0 equals -0, so that this is -infinity for both. Mended: `ExpandPower` may go.
 // CHECK-LABEL: @power
 // CHECK: %[[MINUS_ZERO:.*]] = arith.constant -0.0
 // CHECK: %[[MINUS_INFINITY:.*]] = arith.constant 0xFF800000
@@ -23,7 +23,7 @@ func.func @power(%x: f32) -> f32 {
   return %0 : f32
 }
 
-// Of small x next to no digit is left. Mended: `WidenPattern`, `KahanPattern`.
+// Of small x next to no digit is left. Mended: `ExpandInF32` and `ExpandInF64` may go.
 // CHECK-LABEL: @expm1
 // CHECK: llvm.intr.exp(%{{.*}}) : (f16) -> f16
 // CHECK: llvm.fsub

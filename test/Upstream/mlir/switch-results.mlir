@@ -1,5 +1,5 @@
 // One-shot bufferization does not see that a result of an scf.index_switch is the buffer that a case yields, and writes over it
-// before that is read: `lowerSwitch` in lib/Transforms/PackMemory/PrepareBufferization.cpp.
+// before that is read: lib/Workarounds/ReplaceSwitch.cpp.
 // RUN: mlir-opt %s "-one-shot-bufferize=bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map" | FileCheck %s
 
 // CHECK-LABEL: @written_over

@@ -1,4 +1,4 @@
-// The metadata of a reshape to two sizes that are not known is computed from a null attribute: lib/Conversion/SplitUnknownSizes.cpp.
+// The metadata of a reshape to two sizes that are not known is computed from a null attribute: lib/Workarounds/SplitUnknownSizes.cpp.
 // RUN: not --crash mlir-opt %s -expand-strided-metadata
 
 func.func @sizes(%x: memref<?xf32>, %a: index, %b: index) -> memref<?x?x4xf32> {
