@@ -18,15 +18,20 @@
 #include "remat/Pipelines/Train.h"
 #include "remat/Transforms/Annotate/Passes.h"
 #include "remat/Transforms/Annotate/TransformOps.h"
+#include "remat/Transforms/Calls/Passes.h"
 #include "remat/Transforms/Checks/Passes.h"
+#include "remat/Transforms/Complex/Passes.h"
+#include "remat/Transforms/Decompose/DecomposableOpInterface.h"
+#include "remat/Transforms/Decompose/Passes.h"
+#include "remat/Transforms/Detach/Passes.h"
+#include "remat/Transforms/Fold/Passes.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/Import/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
-#include "remat/Transforms/Normalize/DecomposableOpInterface.h"
-#include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/PackMemory/Passes.h"
 #include "remat/Transforms/Plan/Passes.h"
+#include "remat/Transforms/Raise/Passes.h"
 #include "remat/Transforms/Random/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
@@ -53,19 +58,24 @@ void mlir::remat::registerAllDialects(DialectRegistry &registry) {
 void mlir::remat::registerAllPasses() {
   registerAnnotatePasses();
   registerAutodiffPasses();
+  registerCallsPasses();
   registerChecksPasses();
+  registerComplexPasses();
   registerCPUConversionPasses();
   registerCUDAConversionPasses();
   registerConversionPasses();
+  registerDecomposePasses();
+  registerDetachPasses();
   registerEmulatorPasses();
+  registerFoldPasses();
   registerFusePasses();
   registerImportPasses();
   registerInsertStepsPasses();
   registerPlanPasses();
   registerMaterializePasses();
-  registerNormalizePasses();
   registerPackMemoryPasses();
   registerPipelinesPasses();
+  registerRaisePasses();
   registerRandomPasses();
   registerSchedulePasses();
   registerTrainProgramPasses();

@@ -8,7 +8,7 @@
 #include "remat/Autodiff/ScalarDifferentiableOpInterface.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Transforms/Normalize/DecomposableOpInterface.h"
+#include "remat/Transforms/Decompose/DecomposableOpInterface.h"
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 

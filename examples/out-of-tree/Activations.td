@@ -13,7 +13,7 @@ include "remat/Autodiff/DifferentiableOpInterface.td"
 include "remat/Autodiff/ScalarDifferentiableOpInterface.td"
 include "remat/Dialect/Opt/IR/OptAttributes.td"
 include "remat/Dialect/Remat/IR/RematAttributes.td"
-include "remat/Transforms/Normalize/DecomposableOpInterface.td"
+include "remat/Transforms/Decompose/DecomposableOpInterface.td"
 
 def Act_Dialect : Dialect {
   let name = "act";

@@ -13,7 +13,7 @@
 #include "remat/Autodiff/ScalarDifferentiableOpInterface.h"
 #include "remat/Dialect/Remat/IR/Branches.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
-#include "remat/Transforms/Normalize/DecomposableOpInterface.h"
+#include "remat/Transforms/Decompose/DecomposableOpInterface.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -10,10 +10,9 @@
 #include "CallAdjoints.h"
 
 #include "Adjoint.h"
-#include "CallPairs.h"
 #include "WhileToFor.h"
 #include "remat/Analysis/BackwardBorder.h"
-#include "remat/Transforms/Normalize/Structured.h"
+#include "remat/Transforms/Decompose/Structured.h"
 #include "remat/Transforms/Utils/Callees.h"
 
 using namespace mlir;

@@ -7,11 +7,23 @@
 #ifndef REMAT_LIB_AUTODIFF_CALLADJOINTS_H
 #define REMAT_LIB_AUTODIFF_CALLADJOINTS_H
 
-#include "CallPairs.h"
-
+#include "Sums.h"
 #include "remat/Analysis/Activity.h"
+#include "remat/Autodiff/CallPairs.h"
 
 namespace mlir::remat {
+
+/// The pair for a callee and for what is active in a call of it.
+struct CalleeAdjoint : CallPair {
+  /// Results whose cotangents follow.
+  SmallVector<unsigned> seeded;
+  /// Arguments of whose cotangents the sums so far follow.
+  SmallVector<unsigned> summed;
+  /// Arguments whose cotangents the backward returns.
+  SmallVector<unsigned> returned;
+  /// Where each of these is not zero, as far as that is known.
+  SmallVector<std::optional<SmallVector<Sum::Slice>>> slices;
+};
 
 /// The adjoints of all callees, one for each set of active arguments and
 /// results.

@@ -1,6 +1,6 @@
 //===- CallPairs.cpp - The forward and the backward of a function ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "CallPairs.h"
+#include "remat/Autodiff/CallPairs.h"
 
 #include "Captures.h"
 
@@ -12,21 +12,21 @@ namespace {
 /// before those for cotangents.
 class CalleeImporter : public CaptureImporter {
 public:
-  CalleeImporter(CalleeAdjoint &adjoint)
-      : CaptureImporter(adjoint.backward.getBody()), adjoint(adjoint) {}
+  CalleeImporter(CallPair &pair)
+      : CaptureImporter(pair.backward.getBody()), pair(pair) {}
 
   SmallVector<Value> residuals;
 
 private:
   bool isForeign(Value value) override {
-    return adjoint.forward.getBody().isAncestor(value.getParentRegion());
+    return pair.forward.getBody().isAncestor(value.getParentRegion());
   }
   bool isAvailable(Value value) override { return isa<BlockArgument>(value); }
   Value addArgument(Value value, unsigned read) {
-    Block &body = adjoint.backward.getBody().front();
-    Value argument = body.insertArgument(adjoint.reads.size(), value.getType(),
-                                         value.getLoc());
-    adjoint.reads.push_back(read);
+    Block &body = pair.backward.getBody().front();
+    Value argument =
+        body.insertArgument(pair.reads.size(), value.getType(), value.getLoc());
+    pair.reads.push_back(read);
     return argument;
   }
   Value makeAvailable(Value value) override {
@@ -35,16 +35,16 @@ private:
   Value save(Value value, OpBuilder &builder) override {
     // A result of the callee need not be returned twice.
     OperandRange returned =
-        adjoint.forward.getBody().front().getTerminator()->getOperands();
+        pair.forward.getBody().front().getTerminator()->getOperands();
     unsigned index = llvm::find(returned, value) - returned.begin();
     if (index == returned.size()) {
       index += residuals.size();
       residuals.push_back(value);
     }
-    return addArgument(value, adjoint.forward.getNumArguments() + index);
+    return addArgument(value, pair.forward.getNumArguments() + index);
   }
 
-  CalleeAdjoint &adjoint;
+  CallPair &pair;
 };
 } // namespace
 
@@ -63,14 +63,14 @@ static void updateType(func::FuncOp function) {
                                              body.getArgumentTypes(), results));
 }
 
-LogicalResult mlir::remat::passResiduals(CalleeAdjoint &adjoint) {
-  CalleeImporter importer(adjoint);
+LogicalResult mlir::remat::passResiduals(CallPair &pair) {
+  CalleeImporter importer(pair);
   if (failed(importer.run()))
     return failure();
-  cast<func::ReturnOp>(adjoint.forward.getBody().front().getTerminator())
+  cast<func::ReturnOp>(pair.forward.getBody().front().getTerminator())
       .getOperandsMutable()
       .append(importer.residuals);
-  updateType(adjoint.forward);
-  updateType(adjoint.backward);
+  updateType(pair.forward);
+  updateType(pair.backward);
   return success();
 }

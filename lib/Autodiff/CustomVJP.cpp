@@ -9,7 +9,7 @@
 
 #include "Adjoint.h"
 #include "remat/Autodiff/Passes.h"
-#include "remat/Transforms/Normalize/Structured.h"
+#include "remat/Transforms/Decompose/Structured.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -12,7 +12,7 @@
 
 #include "remat/Autodiff/Passes.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
-#include "remat/Transforms/Normalize/Structured.h"
+#include "remat/Transforms/Decompose/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -14,7 +14,7 @@
 #include "remat/Pipelines/Passes.h"
 #include "remat/Pipelines/Target.h"
 #include "remat/Transforms/Checks/Passes.h"
-#include "remat/Transforms/InsertSteps/Passes.h"
+#include "remat/Transforms/Schedule/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
 
 #include "mlir/Conversion/Passes.h"

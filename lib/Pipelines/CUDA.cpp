@@ -14,7 +14,7 @@
 #include "remat/Emulator/Passes.h"
 #include "remat/Pipelines/Passes.h"
 #include "remat/Transforms/Checks/Passes.h"
-#include "remat/Transforms/Normalize/Passes.h"
+#include "remat/Transforms/Fold/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -106,8 +106,11 @@ struct CUDATarget : Target {
     return kNames;
   }
   bool roundsInAttention() const override { return true; }
-  bool shiftsVariances() const override { return true; }
   bool mergesKernels() const override { return true; }
+  // A pass over memory costs more than another kernel.
+  void addBeforeDetaching(OpPassManager &pm) const override {
+    pm.addPass(createShiftVariancesPass());
+  }
   void addBeforeDecomposing(OpPassManager &pm) const override {
     pm.addPass(createDecomposeAttentionForGPU());
   }

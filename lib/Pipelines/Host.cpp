@@ -7,7 +7,7 @@
 #include "Host.h"
 
 #include "remat/Conversion/Passes.h"
-#include "remat/Transforms/Normalize/Passes.h"
+#include "remat/Transforms/Fold/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"

@@ -13,13 +13,18 @@
 #include "remat/Autodiff/Passes.h"
 #include "remat/Conversion/Passes.h"
 #include "remat/Pipelines/Passes.h"
+#include "remat/Transforms/Calls/Passes.h"
 #include "remat/Transforms/Checks/Passes.h"
+#include "remat/Transforms/Complex/Passes.h"
+#include "remat/Transforms/Decompose/Passes.h"
+#include "remat/Transforms/Detach/Passes.h"
+#include "remat/Transforms/Fold/Passes.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/InsertSteps/Passes.h"
 #include "remat/Transforms/Materialize/Passes.h"
-#include "remat/Transforms/Normalize/Passes.h"
 #include "remat/Transforms/PackMemory/Passes.h"
 #include "remat/Transforms/Plan/Passes.h"
+#include "remat/Transforms/Raise/Passes.h"
 #include "remat/Transforms/Random/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
@@ -85,8 +90,7 @@ static void buildPlanPipeline(OpPassManager &pm,
     pm.addPass(createTileLossHeadsPass(heads));
   }
   pm.addPass(createDetachMaximaPass());
-  if (options.getTarget().shiftsVariances())
-    pm.addPass(createShiftVariancesPass());
+  options.getTarget().addBeforeDetaching(pm);
   pm.addPass(createDetachMeansPass());
   pm.addPass(createFusePaddingPass({options.getTarget().getConvolutionDims()}));
   // Where they are read by now, and where gradients are added up.

@@ -42,10 +42,6 @@ public:
   /// writes the gradient of the weights beside its products.
   virtual int64_t getTileRows() const { return 128; }
 
-  /// Returns true if a pass over memory costs more than another kernel, so that
-  /// squares for a variance are added up before the mean is known.
-  virtual bool shiftsVariances() const { return false; }
-
   /// Returns true if kernels that stand side by side become one, which reads
   /// once what both of them read.
   virtual bool mergesKernels() const { return false; }
@@ -61,6 +57,11 @@ public:
   /// Returns true if its attention of f16 or bf16 writes results and gradients
   /// in that type.
   virtual bool roundsInAttention() const { return false; }
+
+  /// Appends passes on the forward, before what depends on its form is detached
+  /// from the gradient: other forms of variances, which change values by
+  /// rounding.
+  virtual void addBeforeDetaching(OpPassManager &pm) const {}
 
   /// Appends a pass on tensors that expands those operations with such a name
   /// which the target does not lower after all.

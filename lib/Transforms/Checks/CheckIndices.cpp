@@ -8,7 +8,7 @@
 #include "remat/Transforms/Checks/Passes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Transforms/Normalize/Structured.h"
+#include "remat/Transforms/Decompose/Structured.h"
 #include "remat/Transforms/Utils/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

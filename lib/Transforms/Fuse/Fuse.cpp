@@ -5,9 +5,9 @@
 // every intermediate of a chain would be stored, and saved for the backward.
 //===----------------------------------------------------------------------===//
 
+#include "remat/Transforms/Decompose/Structured.h"
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 #include "remat/Transforms/Fuse/Passes.h"
-#include "remat/Transforms/Normalize/Structured.h"
 #include "remat/Transforms/Utils/Unreachable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -521,4 +521,39 @@ def WidenProducts : Pass<"remat-widen-products"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def ShiftVariancesPass : Pass<"remat-shift-variances"> {
+  let summary = "add up squares for a variance in the pass that finds the mean";
+  let description = [{
+    The sum of `(x - m) * (x - m)` over `n` elements of which `m` is the mean becomes that of
+    `(x - s) * (x - s)`, minus `n * (m - s) * (m - s)`, and at least zero. The shift `s` is the mean of the first part of
+    the outermost dimension of `x`, a 64th of its size or one if that is more, so that it is known early: the sums over
+    `x` for the mean and for the squares wait for nothing but `x`, and are one kernel where the target merges kernels. The
+    gradient of the mean passes through the second term, that of the shift is zero.
+
+    At most six bits of the result are lost against a sum around the mean, in the worst case: `(m - s) * (m - s)` is at most
+    64 variances.
+
+    What is found are the variances of `remat-detach-means`, in f32 or f64, over at least 1024 elements and a dimension that is
+    the outermost one of `x`, of eight or more: statistics of a batch, but no norms of rows. An `x` that an elementwise kernel makes stays:
+    it would have to be stored for the shift.
+
+    Run before `remat-detach-means`, where a target moves data more slowly than it computes. Values of the forward change,
+    by rounding.
+
+    Example:
+
+    ```mlir
+    %squares = linalg.generic {...} ins(%x, %mean : tensor<32x64xf32>, tensor<64xf32>) ... { sum of (x - m) * (x - m) }
+    // becomes
+    %s = remat.stop_gradient %part : tensor<64xf32>
+    %shifted = linalg.generic {...} ins(%x, %s : tensor<32x64xf32>, tensor<64xf32>) ... { sum of (x - s) * (x - s) }
+    %squares = linalg.generic {...} ins(%shifted, %mean, %s : ...) ... { shifted - 32 * (m - s) * (m - s) }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::mlir::remat::RematDialect"];
+}
+
 #endif // REMAT_CONVERSION_CUDA_PASSES_TD

@@ -155,4 +155,54 @@ def ImproveLocalityPass : Pass<"remat-improve-locality"> {
   let dependentDialects = ["::mlir::remat::RematDialect"];
 }
 
+def TileUpdates : Pass<"remat-tile-updates"> {
+  let summary = "compute and apply the gradient of a large parameter in parts";
+  let description = [{
+    With updates in the backward pass, the gradient of one parameter is alive at a
+    time; if parameters are large and batches small, it is still most of what a
+    step needs beside them. Where it is a product that only the update reads, this
+    pass makes a loop of both, over parts of the longest dimension: the gradient
+    exists in tiles, and each is read while it is in a cache.
+
+    In: `opt.eager_step` is lowered. Products that add to zeros, read by one elementwise
+    operation that overwrites a parameter or its state, and whose tensors all have the
+    parameter's shape; so not what
+    waits for the end of the backward (deferred updates, after a barrier), is clipped by a
+    norm, averaged over micro-batches, or updated by a rule that needs the whole gradient. A tile has at least `tile-bytes` and `tile-length` indices, so that
+    what a product prepares of its other operand is worth it. A product of two operands that
+    are both larger than the gradient stays whole: one of them, and a cotangent of its size, would be
+    alive until the parameter may change. Out: the same
+    operations on the same elements, for targets where a part of a product has the
+    bits of the whole.
+
+    Example:
+
+    ```mlir
+    %g = linalg.matmul ins(%xt, %dy) outs(%zero) -> tensor<2048x2048xf32>
+    %w1 = linalg.generic ins(%g, %lr) outs(%w) {...} {remat.phase = "update"}
+    ```
+
+    becomes
+
+    ```mlir
+    %w1 = scf.for %i = %c0 to %c2048 step %c512 iter_args(%a = %w) -> tensor<2048x2048xf32> {
+      %x1 = tensor.extract_slice %xt[%i, 0] [512, 8] [1, 1]
+      %g = linalg.matmul ins(%x1, %dy) outs(%zero1) -> tensor<512x2048xf32>
+      %a1 = tensor.extract_slice %a[%i, 0] [512, 2048] [1, 1]
+      %u = linalg.generic ins(%g, %lr) outs(%a1) {...}
+      %a2 = tensor.insert_slice %u into %a[%i, 0] [512, 2048] [1, 1]
+      scf.yield %a2
+    }
+    ```
+  }];
+  let options = [
+    Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"1 << 20",
+           "least bytes of the gradient in a tile">,
+    Option<"tileLength", "tile-length", "int64_t", /*default=*/"512",
+           "least indices of the longest dimension in a tile">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif // REMAT_TRANSFORMS_SCHEDULE_PASSES_TD

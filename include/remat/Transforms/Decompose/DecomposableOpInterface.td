@@ -1,0 +1,62 @@
+//===- DecomposableOpInterface.td - Operations in parts ---*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef REMAT_TRANSFORMS_DECOMPOSE_DECOMPOSABLEOPINTERFACE_TD
+#define REMAT_TRANSFORMS_DECOMPOSE_DECOMPOSABLEOPINTERFACE_TD
+
+include "mlir/IR/OpBase.td"
+
+def DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
+  let cppNamespace = "::mlir::remat";
+  let description = [{
+    An operation that training replaces by others before it looks at it, such as
+    a loop or a branch of a dialect of its own by `scf.for` or `scf.if`. It is
+    differentiated through its body then, the body's values are saved or
+    computed again by the policies of the regions in and around it, and random
+    generators, tapes, fusion and memory planning work in it: all of these know
+    the loops and branches of `scf`.
+
+    Upstream's operations are external models of this interface
+    (`remat::registerDecomposableExternalModels`): `scf.forall`, `scf.parallel`,
+    `tensor.scatter`, `tensor.gather`, `tensor.generate` and others. A third
+    party's dialect implements it in the same way. An operation needs this
+    interface or `DifferentiableOpInterface`; of one that has both, the other is
+    never asked.
+
+    Upstream's `linalg::AggregatedOpInterface` is another thing: an aggregate
+    stays one operation until it is decided what the backward keeps, and has a
+    derivative as a whole.
+
+    Example, for an operation `my.repeat` with a number of iterations, initial
+    values and a body of one block that ends in a `my.yield`:
+
+    ```c++
+    LogicalResult RepeatOp::decompose(PatternRewriter &rewriter) {
+      Value zero = arith::ConstantIndexOp::create(rewriter, getLoc(), 0);
+      Value one = arith::ConstantIndexOp::create(rewriter, getLoc(), 1);
+      auto loop = scf::ForOp::create(rewriter, getLoc(), zero, getCount(), one, getInits(),
+                                     [](OpBuilder &, Location, Value, ValueRange) {});
+      Operation *yield = getBody().front().getTerminator();
+      rewriter.mergeBlocks(&getBody().front(), loop.getBody(), loop.getRegionIterArgs());
+      rewriter.setInsertionPoint(yield);
+      rewriter.replaceOpWithNewOp<scf::YieldOp>(yield, yield->getOperands());
+      rewriter.replaceOp(*this, loop);
+      return success();
+    }
+    ```
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Replaces this operation, by `rewriter`, which stands in front of it. Any
+        rewrite pattern's body will do. What it makes may be decomposable, too;
+        decomposable operations in its regions have been replaced before. The
+        dialects of what it makes are dependent dialects of this operation's.
+
+        The driver gives the phase of this operation to all that is made for it,
+        and its other discardable attributes to what replaces its first result.
+        On failure nothing has been changed, and the operation stays.
+      }], "::llvm::LogicalResult", "decompose",
+      (ins "::mlir::PatternRewriter &":$rewriter)>,
+  ];
+}
+
+#endif // REMAT_TRANSFORMS_DECOMPOSE_DECOMPOSABLEOPINTERFACE_TD

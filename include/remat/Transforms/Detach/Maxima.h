@@ -1,0 +1,17 @@
+//===- Maxima.h - Maxima that results do not depend on ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef REMAT_TRANSFORMS_DETACH_MAXIMA_H
+#define REMAT_TRANSFORMS_DETACH_MAXIMA_H
+
+namespace mlir {
+class Operation;
+namespace remat {
+
+/// Detaches maxima in `root` that results do not depend on, and returns whether
+/// there were any.
+bool detachMaxima(Operation *root);
+
+} // namespace remat
+} // namespace mlir
+
+#endif // REMAT_TRANSFORMS_DETACH_MAXIMA_H

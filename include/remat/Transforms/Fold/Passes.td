@@ -1,0 +1,272 @@
+//===- Passes.td ------------------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef REMAT_TRANSFORMS_FOLD_PASSES_TD
+#define REMAT_TRANSFORMS_FOLD_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def CommonSubexpressionsPass : Pass<"remat-cse"> {
+  let summary = "upstream's CSE, in a time that grows with the program";
+  let description = [{
+    What `cse` does, in less time: that compares operations of the same hash, and
+    what a body reads from around it is not in the hash: of two thousand gathers by
+    one array of indices it compares each with all before it. A `cf.assert` of what
+    an earlier one of its block has asserted goes, too: each of these gathers checks
+    the indices.
+
+    Example:
+
+    ```mlir
+    %0 = linalg.generic {...} ins(%rows : tensor<8xindex>) ... { ... tensor.extract %table[%row, %column] ... }
+    %1 = linalg.generic {...} ins(%rows : tensor<8xindex>) ... { ... tensor.extract %0[%row, %column] ... }
+    %2 = linalg.generic {...} ins(%rows : tensor<8xindex>) ... { ... tensor.extract %table[%row, %column] ... }
+    // becomes
+    %0 = linalg.generic {...} ins(%rows : tensor<8xindex>) ... { ... tensor.extract %table[%row, %column] ... }
+    %1 = linalg.generic {...} ins(%rows : tensor<8xindex>) ... { ... tensor.extract %0[%row, %column] ... }
+    // and %0 for %2
+    ```
+  }];
+}
+
+def MergeCarried : Pass<"remat-merge-carried"> {
+  let summary = "values that a loop or a branch carries twice, once";
+  let description = [{
+    Of the values that a sequential loop or a branch of `scf` carries (iteration
+    arguments, results) and that start from one value and go on as one value, all
+    uses become uses of the first. `canonicalize` removes those that are without uses then. It does the
+    same by comparing every two values, in a time that grows with the square of
+    their number; with this pass before it, that pattern is not needed.
+
+    Example:
+
+    ```mlir
+    %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init, %b = %init) -> (tensor<4xf32>, tensor<4xf32>) {
+      %sum = linalg.add ins(%a, %b : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %sum, %sum : tensor<4xf32>, tensor<4xf32>
+    }
+    // becomes, and what reads %r#1 reads %r#0
+    %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init, %b = %init) -> (tensor<4xf32>, tensor<4xf32>) {
+      %sum = linalg.add ins(%a, %a : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %sum, %sum : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+  }];
+}
+
+def RoundProductsPass : Pass<"remat-round-products"> {
+  let summary = "make one operation of a product of bf16 or f16 and its rounding";
+  let description = [{
+    A product of factors in bf16 (or f16) that is added up in f32, and whose only
+    reader rounds it to bf16, becomes a `linalg.generic` with a result in bf16 and
+    `remat.order = "rounded product"`: its sums are f32, and rounded once. What
+    is stored, saved, named or differentiated is then the rounded result, and
+    adjoints are such products again. Names and borders of regions between the
+    product and its rounding take the rounded result.
+
+    Products that do not start from zero stay, and so do those that a library
+    would compute in several calls. Run before differentiation and before
+    `remat-fix-orders`; `remat-split-rounded-products` takes apart again what
+    the target has no library for.
+
+    Example:
+
+    ```mlir
+    %c = linalg.matmul ins(%a, %b : tensor<8x16xbf16>, tensor<16x32xbf16>) outs(%zeros : tensor<8x32xf32>) -> tensor<8x32xf32>
+    %r = linalg.generic {...} ins(%c : tensor<8x32xf32>) outs(%e : tensor<8x32xbf16>) {
+    ^bb0(%in: f32, %out: bf16):
+      %t = arith.truncf %in : f32 to bf16
+      linalg.yield %t : bf16
+    } -> tensor<8x32xbf16>
+    // becomes
+    %r = linalg.generic {...} ins(%a, %b : ...) outs(%zeros : tensor<8x32xbf16>) attrs = {remat.order = "rounded product"} {
+    ^bb0(%x: bf16, %y: bf16, %sum: bf16):
+      ... // sum + x * y in f32
+      %t = arith.truncf %next : f32 to bf16
+      linalg.yield %t : bf16
+    } -> tensor<8x32xbf16>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def SinkViewsPass : Pass<"remat-sink-views"> {
+  let summary = "put views where they are first read, on both sides of borders";
+  let description = [{
+    A view is a transposition, a broadcast or a reshape of a whole tensor. It moves right
+    before its first reader. No view enters a `remat.region` or leaves one: regions compute
+    views themselves, of what the block around them has, and a `remat.name` of a view
+    becomes a view of what is named. Loops and branches read views of the block around them:
+    one in there that something before them computes, too, moves out. Not so
+    where regions in there have products and reshapes that would read what is viewed, were
+    the border not there.
+
+    So products, reshapes and other readers fold views as they would without regions, and
+    the gradient of what is viewed is added up in the order of the readers,
+    whether equal views were one operation or several (`docs/bits.md`). Run before
+    canonicalization, and again before the order of gradients is fixed.
+
+    What a product can write in place of its result, for readers that are no views, stays with
+    the product. Sizes that types do not have go along: those of a `tensor.empty` that a
+    copy writes to, or of a `tensor.expand_shape`. A copy into anything else of unknown size
+    is not taken across borders.
+
+    Example:
+
+    ```mlir
+    %t = linalg.transpose ins(%w : tensor<64x16xf32>) outs(%e : tensor<16x64xf32>) permutation = [1, 0]
+    %y = remat.region (%a = %t : tensor<16x64xf32>) -> tensor<16x64xf32> {
+      %0 = math.exp %a : tensor<16x64xf32>
+      remat.yield %0 : tensor<16x64xf32>
+    }
+    ```
+
+    becomes a region that takes `%w`.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def FoldTransposesPass : Pass<"remat-fold-transposes"> {
+  let summary = "make products read and write transposed operands in place";
+  let description = [{
+    Puts transpositions and broadcasts of operands of contractions, named
+    (`linalg.transpose`, `linalg.broadcast`) or generic, into the contraction's
+    indexing maps, and transpositions of results likewise where the product starts
+    from a `linalg.fill`. Heads that an exporter transposed and then collapsed with
+    the batch into one dimension get loops of their own again. A reshape that only
+    moves dimensions of size 1, by way of fewer dimensions, becomes one that drops them
+    and one that adds them. Run before
+    differentiation: the adjoints then read and write the same layouts, and
+    what is saved is what other operations need as well. Borders of regions hide
+    nothing once `remat-sink-views` has run.
+
+    A library product wants matrices with one contiguous dimension, so a
+    transposition that would put a batch dimension innermost stays. So do
+    those that would split the summed dimension.
+
+    Example:
+
+    ```mlir
+    %t = linalg.transpose ins(%w : tensor<64x16xf32>) outs(%e : tensor<16x64xf32>) permutation = [1, 0]
+    %y = linalg.matmul ins(%x, %t : tensor<8x16xf32>, tensor<16x64xf32>) outs(%z : tensor<8x64xf32>) -> tensor<8x64xf32>
+    ```
+
+    becomes a `linalg.generic` that reads `%w` by `(m, n, k) -> (n, k)`.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def FoldClampsPass : Pass<"remat-fold-clamps"> {
+  let summary = "drop bounds that an index keeps anyway";
+  let description = [{
+    StableHLO clamps the start of a dynamic slice, so that the slice lies in the
+    tensor. Where upstream's analysis of integer ranges knows that a minimum or maximum
+    with a constant, the second operand, is the first operand, as for the counter of
+    a loop, this pass drops it: other passes see then that each iteration
+    reads or writes a slice of its own.
+
+    Run after canonicalization, which puts constants behind. Example, in an `scf.for`
+    from 0 to 6:
+
+    ```mlir
+    %0 = arith.maxsi %i, %c0 : index
+    %1 = arith.minsi %0, %c5 : index
+    %2 = tensor.extract_slice %x[%1] [1] [1] : tensor<6xf32> to tensor<f32>
+    ```
+
+    becomes `tensor.extract_slice %x[%i] [1] [1] : tensor<6xf32> to tensor<f32>`.
+  }];
+}
+
+def DropUnusedResultsPass : Pass<"remat-drop-unused-results"> {
+  let summary = "kernels do not compute what nothing reads";
+  let description = [{
+    A `linalg.generic` of several results, of which one is not read and no other
+    one depends on, loses it, by upstream's patterns: PyTorch's `amax` arrives as a
+    maximum and its place.
+
+    Run it before orders of reductions are fixed, which depend on a kernel's results.
+
+    Example: of
+
+    ```mlir
+    %max:2 = linalg.generic {...} ins(%x : tensor<8x64xf32>) outs(%low, %first : tensor<8xf32>, tensor<8xi64>) {
+    ^bb0(%in: f32, %out: f32, %place: i64):
+      ...
+      linalg.yield %larger, %chosen : f32, i64
+    } -> (tensor<8xf32>, tensor<8xi64>)
+    ```
+
+    the first result is left, if nothing reads `%max#1`.
+  }];
+}
+
+def DropZerosPass : Pass<"remat-drop-zeros"> {
+  let summary = "leave out zeros that nothing reads";
+  let description = [{
+    A `linalg.fill` that is overwritten by slices, which together are all of the
+    tensor, before anything reads it, goes. So do zeros that an iteration of an
+    `scf.for` puts into a slice of a carried tensor after it has read the slice, if
+    the slices of all iterations are apart and nothing reads the tensor after the
+    loop: the tensor is the same in all iterations then.
+
+    Both come from derivatives: of a tensor that is read in slices (the gates of
+    an LSTM), and of one that a loop has put together (the states of all steps).
+    Run after `remat-inline-regions`, before canonicalization.
+
+    Example:
+
+    ```mlir
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %ct) -> (tensor<64x8xf32>) {
+      %s = tensor.extract_slice %t[%i, 0] [1, 8] [1, 1] : tensor<64x8xf32> to tensor<8xf32>
+      ...
+      %next = tensor.insert_slice %zeros into %t[%i, 0] [1, 8] [1, 1] : tensor<8xf32> into tensor<64x8xf32>
+      scf.yield %next : tensor<64x8xf32>   // becomes: scf.yield %t
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def FusePaddingPass : Pass<"remat-fuse-padding"> {
+  let summary = "make convolutions read no zeros around and between their images' elements";
+  let description = [{
+    Convolutions of f32 or f64 whose sizes are static but for the number of
+    images become `remat.conv`, and take a zero `tensor.pad` of their
+    dimensions in space along. Run before differentiation: the backward then
+    needs the image, which other operations need as well, and not its padded
+    copy. An accumulator that does not start at zero (a bias) is added by an
+    operation of its own.
+
+    | linalg | becomes |
+    |---|---|
+    | `conv_2d_nhwc_hwcf`, `conv_2d_nchw_fchw`, `conv_3d_ndhwc_dhwcf`, `conv_3d_ncdhw_fcdhw` | the same |
+    | `conv_1d_nwc_wcf`, `conv_1d_ncw_fcw` | images of height 1 |
+    | `conv_2d_ngchw_gfchw`, and a generic operation that is the same in three dimensions | groups, by filters of fewer channels |
+    | `depthwise_conv_*`, one filter for each channel | as many groups as channels |
+
+    Operands are reshaped, not moved. Other convolutions stay as they are: they
+    differentiate and lower as structured operations, without the library.
+
+    Front ends write a transposed convolution as one of stride 1 whose image was
+    put between zeros by a `tensor.insert_slice` with strides, and padded or cut
+    afterwards. That becomes `remat.conv_backward_data` of the image without
+    these zeros, which are most of the work otherwise, and one more residual. Its
+    filters are those of the convolution mirrored in space, with channels in
+    place of filters; where the front end has mirrored them before, it reads the
+    original ones, and otherwise a mirrored copy. It is found across names and
+    borders of regions, since sums have another order. Zeros in front that no
+    element reaches (padding wider than a filter), and strides on both sides, are
+    left to `remat.conv`.
+  }];
+  let options = [
+    Option<"mostDims", "most-dims", "unsigned", /*default=*/"3",
+           "how many dimensions in space the target's convolutions may have">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::remat::RematDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+#endif // REMAT_TRANSFORMS_FOLD_PASSES_TD

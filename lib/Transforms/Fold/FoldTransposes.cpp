@@ -1,0 +1,246 @@
+//===- FoldTransposes.cpp - Products read operands as they lie ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Exporters transpose weights and heads into the order that a matmul wants.
+// Each transposed copy costs a pass over memory, and is one more residual; a
+// product whose maps say the same costs nothing.
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/Fold/Passes.h"
+#include "remat/Transforms/Fold/Patterns.h"
+#include "remat/Transforms/Match/Copies.h"
+#include "remat/Transforms/Utils/Attributes.h"
+
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_FOLDTRANSPOSESPASS
+#include "remat/Transforms/Fold/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+static bool isProductOnTensors(LinalgOp op) {
+  return op && op.hasPureTensorSemantics() && op.getNumDpsInputs() == 2 &&
+         linalg::isaContractionOpInterface(op);
+}
+
+/// Whether a product with these maps is one, and one for a library: each loop
+/// is in two operands at least, and no operand has a batch dimension innermost,
+/// where matrices must be contiguous.
+static bool isLibraryProduct(ArrayRef<AffineMap> maps) {
+  SmallVector<unsigned> uses(maps[0].getNumDims(), 0);
+  for (AffineMap map : maps) {
+    if (!map.isProjectedPermutation())
+      return false;
+    for (unsigned loop = 0; loop < uses.size(); ++loop)
+      uses[loop] += map.isFunctionOfDim(loop);
+  }
+  return llvm::all_of(uses, [](unsigned count) { return count >= 2; }) &&
+         llvm::all_of(maps, [&](AffineMap map) {
+           unsigned rank = map.getNumResults();
+           return !rank || uses[map.getDimPosition(rank - 1)] < 3;
+         });
+}
+
+/// Whether `operand` is a batch of matrices, its batch dimensions collapsed
+/// into one, and transposed before that.
+static bool isCollapsedTranspose(OpOperand *operand) {
+  auto product = dyn_cast<LinalgOp>(operand->getOwner());
+  auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
+  if (!isProductOnTensors(product) || product.isDpsInit(operand) || !collapse ||
+      !getCopied(collapse.getSrc().getDefiningOp<LinalgOp>()))
+    return false;
+  AffineMap map = product.getMatchingIndexingMap(operand);
+  SmallVector<ReassociationIndices> groups = collapse.getReassociationIndices();
+  for (unsigned i = 0; i < groups.size(); ++i) {
+    unsigned loop = map.getDimPosition(i);
+    bool isBatch =
+        llvm::all_of(product.getIndexingMapsArray(), [&](AffineMap other) {
+          return other.isFunctionOfDim(loop);
+        });
+    if (groups[i].size() > 1 && !isBatch)
+      return false;
+  }
+  return true;
+}
+
+/// The maps of `product` if it reads the source of a copy by `map` in place of
+/// `input`, which is that copy; none if a library has no such product.
+static std::optional<SmallVector<AffineMap>>
+getMapsInPlace(LinalgOp product, OpOperand &input, AffineMap map) {
+  SmallVector<AffineMap> maps = product.getIndexingMapsArray();
+  AffineMap &read = maps[input.getOperandNumber()];
+  read = map.compose(read);
+  if (!isLibraryProduct(maps))
+    return std::nullopt;
+  return maps;
+}
+
+bool mlir::remat::readsInPlace(OpOperand &use, AffineMap map) {
+  auto product = dyn_cast<LinalgOp>(use.getOwner());
+  return isProductOnTensors(product) && product.isDpsInput(&use) &&
+         getMapsInPlace(product, use, map);
+}
+
+//===----------------------------------------------------------------------===//
+// Verbs
+//===----------------------------------------------------------------------===//
+
+static linalg::GenericOp createProduct(PatternRewriter &rewriter, LinalgOp op,
+                                       ValueRange inputs, Value init,
+                                       ArrayRef<AffineMap> maps) {
+  auto product =
+      linalg::GenericOp::create(rewriter, op.getLoc(), init.getType(), inputs,
+                                init, maps, op.getIteratorTypesArray());
+  IRMapping mapping;
+  op->getRegion(0).cloneInto(&product.getRegion(), mapping);
+  copyAttributes(op, product);
+  // A `linalg.matvec` stays what it is where the transpose is in another region
+  // than the product, and must not add up in another order there.
+  keepReductionOrder(op, product);
+  return product;
+}
+
+namespace {
+struct FoldIntoOperand : OpInterfaceRewritePattern<LinalgOp> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(LinalgOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isProductOnTensors(op))
+      return failure();
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      std::optional<Read> copied =
+          getCopied(input->get().getDefiningOp<LinalgOp>());
+      if (!copied)
+        continue;
+      auto maps = getMapsInPlace(op, *input, copied->map);
+      if (!maps)
+        continue;
+      SmallVector<Value> inputs = op.getDpsInputs();
+      inputs[input->getOperandNumber()] = copied->source;
+      rewriter.replaceOp(
+          op, createProduct(rewriter, op, inputs, op.getDpsInits()[0], *maps));
+      return success();
+    }
+    return failure();
+  }
+};
+
+/// Lets a product write its result in the order in which it is wanted.
+struct FoldIntoResult : OpInterfaceRewritePattern<LinalgOp> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(LinalgOp op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<Read> copied = getCopied(op);
+    if (!copied || !copied->map.isPermutation())
+      return failure();
+    auto product = copied->source.getDefiningOp<LinalgOp>();
+    // A product outside of the loop that transposes it would move into it.
+    if (!isProductOnTensors(product) || !product->hasOneUse() ||
+        product->getBlock() != op->getBlock())
+      return failure();
+    auto fill = product.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+    if (!fill)
+      return failure();
+    SmallVector<AffineMap> maps = product.getIndexingMapsArray();
+    maps.back() = inversePermutation(copied->map).compose(maps.back());
+    if (!isLibraryProduct(maps))
+      return failure();
+    auto init = linalg::FillOp::create(rewriter, fill.getLoc(), fill.value(),
+                                       op.getDpsInits()[0]);
+    copyAttributes(fill, init);
+    rewriter.replaceOp(op,
+                       createProduct(rewriter, product, product.getDpsInputs(),
+                                     init.getResult(0), maps));
+    return success();
+  }
+};
+
+/// A reshape by way of fewer dimensions that only moves those of size 1, as one
+/// that drops them and one that adds them.
+struct SplitUnitReshape : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto collapse = op.getSrc().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!collapse || !collapse.getSrcType().hasStaticShape() ||
+        !op.getResultType().hasStaticShape() ||
+        (isUnitReshape(collapse) && isUnitReshape(op)))
+      return failure();
+    auto squeeze = [](ArrayRef<int64_t> shape) {
+      return SmallVector<int64_t>(llvm::make_filter_range(
+          shape, [](int64_t size) { return size != 1; }));
+    };
+    ArrayRef<int64_t> from = collapse.getSrcType().getShape(),
+                      to = op.getResultType().getShape();
+    SmallVector<int64_t> squeezed = squeeze(from);
+    if (squeezed.empty() || squeezed != squeeze(to))
+      return failure();
+    auto type =
+        RankedTensorType::get(squeezed, op.getResultType().getElementType());
+    auto groups = [&](ArrayRef<int64_t> shape) {
+      return *getReassociationIndicesForCollapse(shape, squeezed);
+    };
+    Value small = collapse.getSrc();
+    if (from != ArrayRef(squeezed))
+      small = tensor::CollapseShapeOp::create(rewriter, op.getLoc(), type,
+                                              small, groups(from));
+    if (to == ArrayRef(squeezed))
+      rewriter.replaceOp(op, small);
+    else
+      rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, op.getResultType(),
+                                                         small, groups(to));
+    return success();
+  }
+};
+} // namespace
+
+void mlir::remat::populateSplitUnitReshapePatterns(
+    RewritePatternSet &patterns) {
+  patterns.add<SplitUnitReshape>(patterns.getContext());
+}
+
+void mlir::remat::populateFoldTransposesPatterns(RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<FoldIntoOperand, FoldIntoResult>(context);
+  populateSplitUnitReshapePatterns(patterns);
+  // Gives the batch its own loops back, and cleans up after that.
+  linalg::populateFoldReshapeOpsByExpansionPatterns(patterns,
+                                                    isCollapsedTranspose);
+  linalg::FillOp::getCanonicalizationPatterns(patterns, context);
+  tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
+  tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
+  tensor::populateFoldTensorEmptyPatterns(patterns);
+}
+
+namespace {
+struct FoldTransposesPass
+    : mlir::remat::impl::FoldTransposesPassBase<FoldTransposesPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateFoldTransposesPatterns(patterns);
+    bool foldsApplied = false;
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
+                                     GreedyRewriteConfig(), &foldsApplied)))
+      return signalPassFailure();
+    if (!foldsApplied)
+      markAllAnalysesPreserved();
+  }
+};
+} // namespace

@@ -1,0 +1,78 @@
+//===- MergeCarried.cpp - Values that loops and branches carry twice ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Upstream's canonicalization finds them by comparing every two values, which
+// takes seconds where a loop writes thousands of tapes.
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/Fold/Passes.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+
+#include <map>
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_MERGECARRIED
+#include "remat/Transforms/Fold/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+
+namespace {
+/// What a value starts from and goes on as: by which operation, and what.
+using Sources = SmallVector<std::pair<Operation *, const void *>>;
+
+/// Replaces uses of all of `inputs`, of one block or operation, but the first
+/// with each list of sources. Returns whether there were any.
+bool mergeEqual(ValueRange inputs,
+                const RegionBranchInverseSuccessorMapping &operandsOf) {
+  std::map<Sources, Value> firsts;
+  bool changed = false;
+  for (Value input : inputs) {
+    auto it = operandsOf.find(input);
+    // The counter of a loop comes from nowhere.
+    if (it == operandsOf.end() || input.use_empty())
+      continue;
+    Sources sources;
+    for (OpOperand *operand : it->second)
+      sources.emplace_back(operand->getOwner(),
+                           operand->get().getAsOpaquePointer());
+    llvm::sort(sources);
+    auto [first, isNew] = firsts.try_emplace(std::move(sources), input);
+    if (isNew || first->second.getType() != input.getType())
+      continue;
+    input.replaceAllUsesWith(first->second);
+    changed = true;
+  }
+  return changed;
+}
+
+struct MergeCarried : mlir::remat::impl::MergeCarriedBase<MergeCarried> {
+  void runOnOperation() override {
+    // Once results of an inner loop are one, what an outer one carries may be.
+    while (merge())
+      ;
+  }
+
+private:
+  bool merge() {
+    bool changed = false;
+    getOperation()->walk([&](RegionBranchOpInterface op) {
+      // What scf.forall carries is written in place: destinations that start
+      // from one value are two all the same.
+      if (!isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp,
+               scf::ExecuteRegionOp>(op))
+        return;
+      RegionBranchInverseSuccessorMapping operandsOf;
+      op.getSuccessorInputOperandMapping(operandsOf);
+      for (Region &region : op->getRegions())
+        if (!region.empty())
+          changed |= mergeEqual(region.getArguments(), operandsOf);
+      changed |= mergeEqual(op->getResults(), operandsOf);
+    });
+    return changed;
+  }
+};
+} // namespace

@@ -1,0 +1,119 @@
+//===- RoundProducts.cpp - A product and its rounding as one --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Exporters print a product of bf16 as one of f32, and a rounding after it.
+// Taken apart, the result is stored, saved and differentiated in f32, at twice
+// the bytes, and the adjoints are products of f32.
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Borders.h"
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/RoundedProduct.h"
+#include "remat/Transforms/Fold/Passes.h"
+#include "remat/Transforms/Utils/Attributes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_ROUNDPRODUCTSPASS
+#include "remat/Transforms/Fold/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The only reader of a product, and the aliases of its result on the way.
+/// Where names stand and regions begin must not decide what a product is.
+struct Rounding {
+  Operation *op = nullptr;
+  SmallVector<Value> aliases;
+};
+} // namespace
+
+static Rounding findRounding(LinalgOp product) {
+  Rounding rounding;
+  Value value = product->getResult(0);
+  while (value && value.hasOneUse()) {
+    rounding.aliases.push_back(value);
+    OpOperand &use = *value.use_begin();
+    if (isRounding(use.getOwner())) {
+      rounding.op = use.getOwner();
+      return rounding;
+    }
+    value = getPassedOn(use);
+  }
+  return {};
+}
+
+/// Whether `product` multiplies numbers of the 16 bits of `type` and starts
+/// from zero.
+static bool isProductOf(LinalgOp product, Type type) {
+  return product.hasPureTensorSemantics() && isProductOfExtended(product) &&
+         (type.isBF16() || type.isF16()) &&
+         llvm::all_of(product.getDpsInputs(), [&](Value factor) {
+           return getElementTypeOrSelf(factor) == type;
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+static bool join(LinalgOp product) {
+  if (product->getNumResults() != 1 || product.getNumDpsInputs() != 2 ||
+      !getElementTypeOrSelf(product->getResult(0)).isF32() ||
+      !getZeroFilled(product.getDpsInits()[0]))
+    return false;
+  Rounding rounding = findRounding(product);
+  if (!rounding.op)
+    return false;
+  auto type = cast<RankedTensorType>(rounding.op->getResult(0).getType());
+  SmallVector<AffineMap> maps = product.getIndexingMapsArray();
+  if (!isProductOf(product, type.getElementType()) ||
+      !isOneProduct(maps, product.getStaticLoopRanges()))
+    return false;
+  OpBuilder builder(product);
+  Location loc = product.getLoc();
+  Value empty = tensor::EmptyOp::create(
+      builder, loc,
+      tensor::getMixedSizes(builder, loc, product.getDpsInits()[0]),
+      type.getElementType());
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(type.getElementType()));
+  auto fill = linalg::FillOp::create(builder, loc, zero, empty);
+  linalg::GenericOp rounded = createRoundedProduct(
+      builder, loc, product.getDpsInputs()[0], product.getDpsInputs()[1],
+      fill.getResult(0), maps, product.getIteratorTypesArray());
+  copyAttributes(product, rounded);
+  for (Value alias : ArrayRef(rounding.aliases).drop_front())
+    alias.setType(rounded.getResult(0).getType());
+  rounding.op->getResult(0).replaceAllUsesWith(rounding.aliases.back());
+  rounding.op->erase();
+  product->getResult(0).replaceAllUsesWith(rounded.getResult(0));
+  product.erase();
+  return true;
+}
+
+namespace {
+struct RoundProductsPass
+    : mlir::remat::impl::RoundProductsPassBase<RoundProductsPass> {
+  void runOnOperation() override {
+    SmallVector<LinalgOp> products;
+    getOperation()->walk([&](LinalgOp op) {
+      if (linalg::isaContractionOpInterface(op))
+        products.push_back(op);
+    });
+    unsigned numJoined = llvm::count_if(products, join);
+    if (numJoined == 0)
+      markAllAnalysesPreserved();
+  }
+};
+} // namespace

@@ -1,0 +1,53 @@
+//===- Transplant.h - From a plain copy to its function ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef REMAT_LIB_TRANSFORMS_MATCH_TRANSPLANT_H
+#define REMAT_LIB_TRANSFORMS_MATCH_TRANSPLANT_H
+
+#include "remat/Transforms/Match/PlainCopy.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::remat {
+
+/// The operation that has `value` as its result or as an argument of its body.
+Operation *getOwner(Value value);
+
+/// `original`, its names, and both on other sides of borders.
+SmallVector<Value> collectPassedOn(Value original);
+
+/// What `value` holds in another order or shape; null if it is computed.
+Value getReordered(Value value, bool withBroadcasts);
+
+/// Computes values of a copy in its function, from values of the function.
+class Transplant {
+public:
+  /// In the block of `user`, with those names of what is read that `user` is
+  /// computed from.
+  Transplant(PlainCopy &owner, Operation *user)
+      : owner(owner), user(user), builder(user) {}
+
+  /// Computes `plain` values at `point`, each with what it is computed from.
+  SmallVector<Value> run(ArrayRef<Value> plain, Block::iterator point);
+
+  /// `value` in the block of `user`, over the borders in between.
+  static Value route(Value value, Operation *user);
+
+private:
+  void collectLeaves(Value value);
+  SmallVector<Value> chooseAliases();
+  Value make(Value value);
+
+  PlainCopy &owner;
+  Operation *user;
+  OpBuilder builder;
+  DenseSet<Value> roots;
+  llvm::SetVector<Value> leaves;
+  DenseSet<Value> visited;
+  IRMapping made;
+  PlainCopy::Transplanted result{nullptr, {}};
+};
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_TRANSFORMS_MATCH_TRANSPLANT_H

@@ -1,0 +1,100 @@
+//===- RaiseAttention.cpp - Attention out of its parts --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// As products and a softmax, attention keeps a number for each pair of
+// positions for the backward, and moves several such arrays through memory. As
+// one operation it keeps one for each row.
+//===----------------------------------------------------------------------===//
+
+#include "AttentionRaiser.h"
+#include "AttentionReshapes.h"
+#include "Patterns.h"
+#include "remat/Transforms/Fold/Patterns.h"
+#include "remat/Transforms/Match/PlainCopy.h"
+#include "remat/Transforms/Raise/Passes.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::remat {
+#define GEN_PASS_DEF_RAISEATTENTIONPASS
+#include "remat/Transforms/Raise/Passes.h.inc"
+} // namespace mlir::remat
+
+using namespace mlir;
+using namespace mlir::remat;
+using linalg::LinalgOp;
+
+/// Whether `function` may have a softmax, found already or behind names.
+static bool mayHaveSoftmax(Operation *function) {
+  bool hasPowers = false, hasBorders = false, hasSoftmax = false;
+  function->walk([&](Operation *op) {
+    hasPowers |= isa<math::ExpOp>(op);
+    hasBorders |= isa<NameOp, RegionOp>(op);
+    hasSoftmax |= isa<linalg::SoftmaxOp>(op);
+  });
+  return hasSoftmax || (hasPowers && hasBorders);
+}
+
+/// What is found is the same wherever names and borders of regions stand, and
+/// whether equal computations were merged or not.
+static LogicalResult raiseIn(Operation *function, bool rounds) {
+  PlainCopy plain(function);
+  RewritePatternSet forms(function->getContext()),
+      reshapes(function->getContext());
+  populateFoldTransposesPatterns(forms);
+  populateRaiseSoftmaxPatterns(forms);
+  populateMoveReshapesOutOfAttentionPatterns(reshapes);
+  GreedyRewriteConfig config;
+  config.setListener(plain.getListener());
+  IRRewriter rewriter(function->getContext(), plain.getListener());
+  DominanceInfo dominance(plain.get());
+  eliminateCommonSubExpressions(rewriter, dominance, plain.get());
+  if (failed(applyPatternsGreedily(plain.get(), std::move(forms), config)) ||
+      failed(applyPatternsGreedily(plain.get(), std::move(reshapes), config)))
+    return failure();
+  SmallVector<LinalgOp> products;
+  plain.get()->walk([&](LinalgOp op) {
+    if (isFloatProduct(op))
+      products.push_back(op);
+  });
+  SmallVector<AttentionOp> raised;
+  for (LinalgOp product : products)
+    if (AttentionOp op = raiseAttentionOf(rewriter, product, rounds))
+      raised.push_back(op);
+  for (AttentionOp op : raised)
+    plain.transplant(op);
+  plain.eraseDead("attention computes this value a few rows at a time; name "
+                  "query, key, value or result, or keep products and a softmax "
+                  "by reading the value elsewhere, too");
+  return success();
+}
+
+namespace {
+struct RaiseAttentionPass
+    : mlir::remat::impl::RaiseAttentionPassBase<RaiseAttentionPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> functions;
+    getOperation()->walk([&](FunctionOpInterface function) {
+      if (mayHaveSoftmax(function))
+        functions.push_back(function);
+    });
+    // Of programs without a softmax nothing changes.
+    if (functions.empty())
+      return markAllAnalysesPreserved();
+    for (Operation *function : functions)
+      if (failed(raiseIn(function, rounded)))
+        return signalPassFailure();
+  }
+};
+} // namespace
