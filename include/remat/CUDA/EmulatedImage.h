@@ -38,7 +38,7 @@ struct EmulatedArgument {
 struct EmulatedKernel {
   const char *name;
   /// Runs one thread. `arguments[i]` points to the value of argument i, as for
-  /// cuLaunchKernel; `thread` is the thread's record (EmulatorThread.h).
+  /// cuLaunchKernel; `thread` is the thread's record (remat/Emulator/Thread.h).
   void (*run)(void *const *arguments, void *thread);
   /// Runs all threads of a block, one after the other, by the same function;
   /// null if they wait for each other. Overwrites the record's thread index.

@@ -20,7 +20,7 @@ void CuDNN::check(cudnnStatus_t status, const char *call,
 static DynamicLibrary open(bool isEmulated) {
   std::string path = "libcudnn.so.9";
   if (isEmulated)
-    path = pathBesideRuntime("libremat_emulated_cudnn.so");
+    path = getEmulatorPath("libremat_emulated_cudnn.so");
   else if (const char *named = std::getenv("REMAT_CUDNN"))
     path = named;
   DynamicLibrary library = DynamicLibrary::open({path});

@@ -21,7 +21,7 @@ void CublasLt::check(cublasStatus_t status, const char *call,
 static DynamicLibrary open(bool isEmulated) {
   std::vector<std::string> paths = {"libcublasLt.so.13", "libcublasLt.so.12"};
   if (isEmulated)
-    paths = {pathBesideRuntime("libremat_emulated_cublaslt.so")};
+    paths = {getEmulatorPath("libremat_emulated_cublaslt.so")};
   else if (const char *path = std::getenv("REMAT_CUBLASLT"))
     paths = {path};
   DynamicLibrary library = DynamicLibrary::open(paths);

@@ -42,14 +42,16 @@ bool cuda::isEmulatedImage(const void *image) {
 }
 
 static DynamicLibrary openEmulator() {
-  const char *variable = std::getenv("REMAT_CUDA_EMULATOR");
+  const char *named = std::getenv("REMAT_CUDA_EMULATOR");
   std::string path =
-      variable ? variable : pathBesideRuntime("libremat_cuda_emulator.so");
+      named ? named : getEmulatorPath("libremat_cuda_emulator.so");
   // Global: the emulated libraries enqueue their work with it.
   DynamicLibrary library = DynamicLibrary::open({path}, /*isGlobal=*/true);
   if (!library)
     fail("the CUDA emulator cannot be loaded (" + library.getReason() +
-         "); build it, or name it in REMAT_CUDA_EMULATOR");
+         "); it is a tool of the source build and no part of a wheel: build "
+         "it with tools/setup, or name its libremat_cuda_emulator.so in "
+         "REMAT_CUDA_EMULATOR");
   return library;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DynamicLibrary.h"
 
+#include <cstdlib>
 #include <dlfcn.h>
 
 using namespace remat;
@@ -26,11 +27,13 @@ void *DynamicLibrary::findSymbol(const char *name) const {
   return dlsym(handle, name);
 }
 
-std::string cuda::pathBesideRuntime(const char *file) {
+std::string cuda::getEmulatorPath(const std::string &file) {
+  std::string path;
   Dl_info info;
-  if (!dladdr(reinterpret_cast<void *>(&cuda::pathBesideRuntime), &info))
-    return file;
-  std::string path = info.dli_fname;
+  if (const char *named = std::getenv("REMAT_CUDA_EMULATOR"))
+    path = named;
+  else if (dladdr(reinterpret_cast<void *>(&cuda::getEmulatorPath), &info))
+    path = info.dli_fname;
   size_t slash = path.rfind('/');
   return slash == std::string::npos ? file : path.substr(0, slash + 1) + file;
 }

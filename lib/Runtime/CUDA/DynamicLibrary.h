@@ -38,8 +38,10 @@ private:
   std::string reason;
 };
 
-/// The path of a library beside this one, for those of our own.
-std::string pathBesideRuntime(const char *file);
+/// Returns the path of a library of the emulator: beside the one that
+/// REMAT_CUDA_EMULATOR names, or else beside this one, as source builds have
+/// it.
+std::string getEmulatorPath(const std::string &file);
 
 /// `13.2.1` of 130201.
 std::string formatVersion(size_t version);

@@ -78,7 +78,7 @@ static void sliceAfter(Operation *border) {
     for (tensor::ExtractSliceOp slice : slices) {
       builder.setInsertionPointAfter(border);
       Operation *behind = builder.clone(*slice);
-      markBackward(behind);
+      setPhase(behind, kBackwardPhase);
       slice.getResult().replaceUsesWithIf(
           behind->getResult(0), [&](OpOperand &use) {
             return border->isBeforeInBlock(

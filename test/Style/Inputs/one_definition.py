@@ -29,7 +29,7 @@ def defined_types(text):
 
 source = Path(sys.argv[1])
 files = defaultdict(list)
-for file in sorted(path for folder in ("lib", "include") for path in (source / folder).rglob("*") if path.suffix in (".h", ".cpp")):
+for file in sorted(path for folder in ("lib", "include", "emulator") for path in (source / folder).rglob("*") if path.suffix in (".h", ".cpp")):
     for name in set(defined_types(file.read_text())):
         files[name].append(str(file.relative_to(source)))
 for name, places in sorted(files.items()):

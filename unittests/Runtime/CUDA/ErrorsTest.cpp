@@ -132,7 +132,9 @@ TEST_F(ErrorsTest, saysThatThereIsNoEmulator) {
   setenv("REMAT_CUDA_EMULATOR", "/nowhere/emulator.so", 1);
   EXPECT_EXIT(session(&emulated), testing::ExitedWithCode(1),
               "^remat: error: the CUDA emulator cannot be loaded "
-              "\\(/nowhere/emulator.so: .*\\); build it");
+              "\\(/nowhere/emulator.so: .*\\); it is a tool of the source "
+              "build and no part of a wheel: build it with tools/setup, or "
+              "name its libremat_cuda_emulator.so in REMAT_CUDA_EMULATOR\n$");
   unsetenv("REMAT_CUDA_EMULATOR");
 }
 
