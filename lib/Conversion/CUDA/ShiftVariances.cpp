@@ -44,8 +44,9 @@ static constexpr double kMinCount = 1024;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// Whether `x` is in memory when it is added up. What an elementwise kernel
-/// makes is made again by each kernel that reads it, and a part of it is not.
+/// Returns true if `x` is in memory when it is added up. The result of an
+/// elementwise kernel is recomputed by each kernel that reads it, which a part
+/// of it is not.
 static bool isStored(Value x) {
   while (Operation *op = x.getDefiningOp()) {
     if (!isTensorReshape(op)) {
@@ -258,7 +259,7 @@ static Operation *shiftVariance(RewriterBase &rewriter, Variance variance) {
   return corrected;
 }
 
-/// Whether all that the squares are made of is computed where they are.
+/// Returns true if all that the squares are made of is computed in their block.
 static bool isInOneRegion(const Variance &variance) {
   Value x = variance.x.source;
   return !variance.path.contains(nullptr) &&
