@@ -11,7 +11,9 @@
 #include "remat/Transforms/Match/Copies.h"
 #include "remat/Transforms/Utils/Attributes.h"
 
+#include "remat/Dialect/Remat/IR/Borders.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -89,7 +91,40 @@ getMapsInPlace(LinalgOp product, OpOperand &input, AffineMap map) {
   return maps;
 }
 
+/// Returns, of the copy by `map` of a slice, the permutation by which it reads
+/// a slice of the source: the slices have no dimensions that `slice` drops.
+static SmallVector<int64_t> getOrderInSlice(tensor::ExtractSliceOp slice,
+                                            AffineMap map) {
+  llvm::SmallBitVector dropped = slice.getDroppedDims();
+  SmallVector<int64_t> numberInSource(dropped.size(), -1), order;
+  int64_t count = 0;
+  for (unsigned dim = 0; dim < dropped.size(); ++dim)
+    if (!dropped.test(map.getDimPosition(dim)))
+      numberInSource[map.getDimPosition(dim)] = count++;
+  for (unsigned dim = 0; dim < dropped.size(); ++dim)
+    if (!dropped.test(dim))
+      order.push_back(numberInSource[dim]);
+  return order;
+}
+
+/// Returns true if all that reads `value`, also after names and in regions,
+/// reads the source of a copy by `map` in place of that, which `value` is.
+static bool isReadInPlace(Value value, AffineMap map) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Value passed =
+        isa<NameOp, RegionOp>(use.getOwner()) ? getPassedOn(use) : Value();
+    return passed ? isReadInPlace(passed, map) : readsInPlace(use, map);
+  });
+}
+
 bool mlir::remat::readsInPlace(OpOperand &use, AffineMap map) {
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(use.getOwner())) {
+    if (!map.isPermutation() || slice.getType().getRank() == 0)
+      return false;
+    AffineMap order = AffineMap::getPermutationMap(getOrderInSlice(slice, map),
+                                                   map.getContext());
+    return isReadInPlace(slice, inversePermutation(order));
+  }
   auto product = dyn_cast<LinalgOp>(use.getOwner());
   return isProductOnTensors(product) && product.isDpsInput(&use) &&
          getMapsInPlace(product, use, map);
@@ -137,6 +172,43 @@ struct FoldIntoOperand : OpInterfaceRewritePattern<LinalgOp> {
       return success();
     }
     return failure();
+  }
+};
+
+/// Cuts a slice from what is transposed rather than from the copy, of which a
+/// loop over slices would keep the whole.
+struct FoldIntoSlice : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<Read> copied =
+        getCopied(op.getSource().getDefiningOp<LinalgOp>());
+    if (!copied || !readsInPlace(op.getSourceMutable(), copied->map))
+      return failure();
+    auto inSource = [&](ArrayRef<OpFoldResult> ofDims) {
+      return llvm::map_to_vector(
+          llvm::seq(copied->map.getNumResults()), [&](unsigned dim) {
+            return ofDims[copied->map.getDimPosition(dim)];
+          });
+    };
+    SmallVector<int64_t> order = getOrderInSlice(op, copied->map);
+    SmallVector<int64_t> shape(order.size());
+    for (auto [dim, number] : llvm::enumerate(order))
+      shape[number] = op.getType().getDimSize(dim);
+    auto slice = tensor::ExtractSliceOp::create(
+        rewriter, op.getLoc(), op.getType().clone(shape), copied->source,
+        inSource(op.getMixedOffsets()), inSource(op.getMixedSizes()),
+        inSource(op.getMixedStrides()));
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(rewriter, op.getLoc(), slice);
+    Value empty = tensor::EmptyOp::create(
+        rewriter, op.getLoc(),
+        llvm::map_to_vector(order,
+                            [&](int64_t number) { return sizes[number]; }),
+        op.getType().getElementType());
+    rewriter.replaceOpWithNewOp<linalg::TransposeOp>(op, slice, empty, order);
+    return success();
   }
 };
 
@@ -218,7 +290,7 @@ void mlir::remat::populateSplitUnitReshapePatterns(
 
 void mlir::remat::populateFoldTransposesPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<FoldIntoOperand, FoldIntoResult>(context);
+  patterns.add<FoldIntoOperand, FoldIntoResult, FoldIntoSlice>(context);
   populateSplitUnitReshapePatterns(patterns);
   // Gives the batch its own loops back, and cleans up after that.
   linalg::populateFoldReshapeOpsByExpansionPatterns(patterns,

@@ -139,3 +139,40 @@ func.func @moved_unit(%x: tensor<4x1x8xf32>) -> (tensor<1x4x8xf32>, tensor<8x4x1
   %other = tensor.expand_shape %flat [[0, 1, 2]] output_shape [8, 4, 1] : tensor<32xf32> into tensor<8x4x1xf32>
   return %moved, %other : tensor<1x4x8xf32>, tensor<8x4x1xf32>
 }
+
+// -----
+
+// A slice of a copy is cut from its source, whatever dimensions it drops: a loop over tiles keeps no transposed weights.
+// CHECK-LABEL: func @slices_of_a_transposition(
+// CHECK-SAME: %[[W:.*]]: tensor<4x3x5x8xf32>
+// CHECK-NOT: linalg.transpose
+// CHECK: scf.for %[[I:[a-z0-9]+]] =
+// CHECK:   %[[SLICE:.*]] = tensor.extract_slice %[[W]][%[[I]], 1, 0, 2] [1, 1, 5, 6] [1, 1, 1, 1] : tensor<4x3x5x8xf32> to tensor<5x6xf32>
+// CHECK:   linalg.generic {indexing_maps = [#[[X:.*]], #[[WT:.*]], #[[Y:.*]]], {{.*}} ins(%{{.*}}, %[[SLICE]] : tensor<7x6xf32>, tensor<5x6xf32>)
+func.func @slices_of_a_transposition(%w: tensor<4x3x5x8xf32>, %x: tensor<7x6xf32>, %z: tensor<7x5xf32>) -> tensor<7x5xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %e = tensor.empty() : tensor<3x8x4x5xf32>
+  %t = linalg.transpose ins(%w : tensor<4x3x5x8xf32>) outs(%e : tensor<3x8x4x5xf32>) permutation = [1, 3, 0, 2]
+  %y = scf.for %i = %c0 to %c4 step %c1 iter_args(%sum = %z) -> tensor<7x5xf32> {
+    %m = tensor.extract_slice %t[1, 2, %i, 0] [1, 6, 1, 5] [1, 1, 1, 1] : tensor<3x8x4x5xf32> to tensor<6x5xf32>
+    %p = linalg.matmul ins(%x, %m : tensor<7x6xf32>, tensor<6x5xf32>) outs(%sum : tensor<7x5xf32>) -> tensor<7x5xf32>
+    scf.yield %p : tensor<7x5xf32>
+  }
+  return %y : tensor<7x5xf32>
+}
+
+// -----
+
+// What is no product reads the copy.
+// CHECK-LABEL: func @slices_that_others_read(
+// CHECK: %[[T:.*]] = linalg.transpose
+// CHECK: tensor.extract_slice %[[T]]
+func.func @slices_that_others_read(%w: tensor<5x8xf32>, %z: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %e = tensor.empty() : tensor<8x5xf32>
+  %t = linalg.transpose ins(%w : tensor<5x8xf32>) outs(%e : tensor<8x5xf32>) permutation = [1, 0]
+  %m = tensor.extract_slice %t[1, 0] [3, 5] [1, 1] : tensor<8x5xf32> to tensor<3x5xf32>
+  %y = linalg.exp ins(%m : tensor<3x5xf32>) outs(%z : tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %y : tensor<3x5xf32>
+}
