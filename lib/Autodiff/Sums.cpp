@@ -7,7 +7,9 @@
 
 #include "Sums.h"
 
+#include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -127,6 +129,34 @@ static tensor::InsertSliceOp getInsertion(Value contribution) {
                                                    : tensor::InsertSliceOp();
 }
 
+/// Returns the matrix product that `insert` puts into zeros, perhaps with
+/// dimensions of size 1, if the bits are the same whether it is added to what
+/// is there or starts from that: its terms are one chain (docs/bits.md).
+static linalg::LinalgOp getProductOfOneChain(tensor::InsertSliceOp insert) {
+  constexpr int64_t kTermsOfChain = 512;
+  Value source = insert.getSource();
+  if (auto expand = source.getDefiningOp<tensor::ExpandShapeOp>())
+    source = expand.getSrc();
+  auto product = source.getDefiningOp<linalg::LinalgOp>();
+  if (!product || product->getBlock() != insert->getBlock() ||
+      !isProduct(product) || !linalg::isaContractionOpInterface(product) ||
+      !llvm::hasNItems(*product.getBlock(), 3) ||
+      !getZeroFilled(product.getDpsInits()[0]))
+    return {};
+  auto type = cast<RankedTensorType>(source.getType());
+  int64_t terms = 1;
+  for (auto [size, kind] : llvm::zip_equal(product.getStaticLoopRanges(),
+                                           product.getIteratorTypesArray()))
+    if (kind == utils::IteratorType::reduction)
+      terms =
+          ShapedType::isDynamic(size) ? kSizeLimit : multiplySizes(size, terms);
+  bool isPlain = type.getElementType().isF32() || type.getElementType().isF64();
+  bool isSlice = isRankReducedType(insert.getSourceType(), type) ==
+                 SliceVerificationResult::Success;
+  return isPlain && isSlice && terms <= kTermsOfChain ? product
+                                                      : linalg::LinalgOp();
+}
+
 /// The first contribution as a sum.
 static Sum startSum(Value contribution) {
   Sum sum{contribution, std::nullopt};
@@ -148,12 +178,21 @@ static Sum addToSlice(OpBuilder &builder, Location loc, const Sum &sum,
     Value added = insert.getSource();
     std::optional<Sum::Slice> slice = getSlice(insert);
     if (!isZeroIn(sum, slice)) {
+      linalg::LinalgOp product = getProductOfOneChain(insert);
       Value part = tensor::ExtractSliceOp::create(
-          builder, loc, insert.getSourceType(), sum.value,
-          insert.getMixedOffsets(), insert.getMixedSizes(),
+          builder, loc,
+          product ? cast<RankedTensorType>(product->getResult(0).getType())
+                  : insert.getSourceType(),
+          sum.value, insert.getMixedOffsets(), insert.getMixedSizes(),
           insert.getMixedStrides());
       // In place: the slice goes back to where it came from.
-      added = createAdd(builder, loc, part, added, /*inPlace=*/true);
+      if (product) {
+        Operation *starting = builder.clone(*product);
+        starting->setOperand(product.getNumDpsInputs(), part);
+        added = starting->getResult(0);
+      } else {
+        added = createAdd(builder, loc, part, added, /*inPlace=*/true);
+      }
     }
     Sum result;
     result.value = tensor::InsertSliceOp::create(
